@@ -1,0 +1,38 @@
+# Two commands set everything up on a fresh machine: `git clone ...` and `make demo`.
+PY := .venv/bin/python
+export OPENBLAS_NUM_THREADS ?= 2
+
+.PHONY: help setup demo test lint types campaign bench docs lock clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup:  ## environment in .venv, from hashed constraints
+	@scripts/setup.sh
+
+demo: setup  ## train, prove, check and report on the diabetes table (softplus and ReLU)
+	@scripts/demo.sh
+
+test: setup lint  ## lint, types, import contracts, then all tests
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 --dist loadgroup
+
+lint: setup  ## ruff, pyright, import-linter
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/lint-imports --no-cache
+	.venv/bin/pyright
+
+campaign: setup  ## the long seeded campaigns (hours)
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m campaign -s
+
+bench: setup  ## us and the peers side by side, with ratios
+	$(PY) -m bench
+
+docs: setup  ## the site in site/
+	$(PY) scripts/build_docs.py
+
+lock: setup  ## resolve constraints.txt anew
+	scripts/lock.sh
+
+clean:  ## remove what the targets made
+	rm -rf out site dist build

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Debian packages the project needs; does nothing where they are there already.
+set -euo pipefail
+missing=()
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+command -v git >/dev/null || missing+=(git)
+[ ${#missing[@]} -eq 0 ] && exit 0
+command -v apt-get >/dev/null || { echo "please install: ${missing[*]}" >&2; exit 1; }
+sudo=$([ "$(id -u)" -eq 0 ] || echo sudo)
+$sudo apt-get update -qq
+$sudo apt-get install -y -qq "${missing[@]}"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The main job on a real table: train, prove, check with the independent program, report. Everything lands in out/demo.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=out/demo
+mkdir -p "$out"
+.venv/bin/python scripts/diabetes_csv.py "$out/diabetes.csv"
+fit() { # name, then options of `globalmin fit`
+  local name=$1
+  shift
+  .venv/bin/globalmin fit "$out/diabetes.csv" --target progression --out "$out/$name" "$@"
+  .venv/bin/globalmin-check "$out/$name/certificate.gmc"
+  echo
+}
+fit softplus --activation softplus --test-size 0
+fit relu --activation relu --test-size 0
+fit held-out --activation softplus --test-size 0.25
+echo "Open $out/softplus/report.html, $out/relu/report.html and $out/held-out/report.html."

@@ -1,0 +1,76 @@
+"""globalmin: train shallow neural networks to the global minimum, and prove it.
+
+>>> import globalmin as gm
+>>> data = gm.generators.sphere_with_random_labels(20, 6, seed=0)
+>>> net = gm.ShallowNetwork.initialize(data, width=8, activation="softplus", seed=0)
+>>> run = gm.train(net, data, method="levenberg_marquardt")
+>>> cert = gm.certify(run.network, data)
+
+Every public name is imported on first use, so that `import globalmin` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Activation": "globalmin.activations",
+    "get_activation": "globalmin.activations",
+    "register_activation": "globalmin.activations",
+    "Dataset": "globalmin.data",
+    "ShallowNetwork": "globalmin.networks",
+    "load_network": "globalmin.networks.storage",
+    "save_network": "globalmin.networks.storage",
+    "train": "globalmin.training",
+    "train_auto": "globalmin.training",
+    "certify": "globalmin.certificates",
+    "check": "globalmin.certificates",
+    "ShallowNetworkRegressor": "globalmin.estimators",
+    "ShallowNetworkClassifier": "globalmin.estimators",
+}
+_ROOMS = {
+    "generators": "globalmin.data.generators",
+    "errors": "globalmin.errors",
+    "references": "globalmin.references",
+    "theory": "globalmin.theory",
+}
+
+__all__ = [*_HOMES, *_ROOMS, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _ROOMS:
+        value = import_module(_ROOMS[name])
+    else:
+        raise AttributeError(f"module 'globalmin' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from globalmin import errors as errors
+    from globalmin import references as references
+    from globalmin import theory as theory
+    from globalmin.activations import Activation as Activation
+    from globalmin.activations import get_activation as get_activation
+    from globalmin.activations import register_activation as register_activation
+    from globalmin.certificates import certify as certify
+    from globalmin.certificates import check as check
+    from globalmin.data import Dataset as Dataset
+    from globalmin.data import generators as generators
+    from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
+    from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
+    from globalmin.networks import ShallowNetwork as ShallowNetwork
+    from globalmin.networks.storage import load_network as load_network
+    from globalmin.networks.storage import save_network as save_network
+    from globalmin.training import train as train
+    from globalmin.training import train_auto as train_auto

@@ -1,0 +1,180 @@
+r"""Gaussian moments of activations: E phi(sg), E phi'(sg), E phi''(sg), squares, and Hermite coefficients; g ~ N(0,1).
+
+Floating point, accurate to about 1e-13 relative to the size of the integrand; not rigorous bounds. Closed forms for piecewise
+linear functions, polynomials and erf, quadrature for the others. `scale` is a number or an array of numbers s > 0 (the norm of
+an input); the result has its shape.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from globalmin.activations.quadrature import expectation, hermite_integrals
+from globalmin.activations.registry import get_activation
+from globalmin.errors import DataError
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from globalmin.activations.activation import Activation
+    from globalmin.activations.functions import Array
+
+PIECEWISE_LINEAR = ("relu", "leaky_relu", "abs", "linear")
+
+
+@states("OS-HERM", "DU-DA2")
+def hermite_coefficients(activation: str | Activation, count: int, scale: ArrayLike = 1.0, *, order: int = 0) -> Array:
+    r"""mu_r(phi^(order); s) = E[phi^(order)(s g) h_r(g)] for r = 0..count-1, along a new last axis.
+
+    Parameters
+    ----------
+    count : number of coefficients, at most 512.
+    scale : s > 0, a number or an array.
+    order : 0 for phi, 1 for phi', 2 for phi'' (a kink then contributes its point mass, as by Stein's identity).
+
+    Theory
+    ------
+    OS-HERM (appendix H), extended to any scale; mu_r(phi'; s) = sqrt(r+1)/s mu_{r+1}(phi; s) (DU-DA2).
+    """
+    phi, scales = get_activation(activation), _scales(scale)
+    if count not in range(1, 513) or order not in (0, 1, 2):
+        raise DataError(f"count={count!r}, order={order!r}: count must be an integer from 1 to 512 and order 0, 1 or 2")
+    closed = _closed_coefficients(phi, count + order, scales.ravel())
+    done = 0 if closed is not None else order if phi.is_smooth else min(order, 1)
+    table = hermite_integrals(phi.derivatives[done], count + order - done, scales.ravel()) if closed is None else closed
+    for _ in range(order - done):
+        table = table[:, 1:] * np.sqrt(np.arange(1, table.shape[1])) / scales.ravel()[:, None]  # Stein's identity
+    return table.reshape(*scales.shape, count)
+
+
+def mean_value(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
+    """E phi(s g)."""
+    return hermite_coefficients(activation, 1, scale)[..., 0]
+
+
+@states("SJL-A2.3", "SJL-Ex2.4")
+def mean_slope(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
+    """mu(s) = E phi'(s g)."""
+    return hermite_coefficients(activation, 1, scale, order=1)[..., 0]
+
+
+@states("SJL-A2.3")
+def mean_curvature(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
+    """gamma(s) = E phi''(s g) = E[phi'(s g) g]/s (Stein), so that a kink counts with its point mass."""
+    return hermite_coefficients(activation, 1, scale, order=2)[..., 0]
+
+
+def mean_square(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
+    """E phi(s g)^2."""
+    phi, scales = get_activation(activation), _scales(scale)
+    if phi.name == "erf":
+        t = 2.0 * np.square(scales)
+        return (2.0 / math.pi) * np.arcsin(t / (1.0 + t))  # DU-DA1
+    return _square(phi, scales, order=0)
+
+
+def mean_square_slope(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
+    """E phi'(s g)^2."""
+    phi, scales = get_activation(activation), _scales(scale)
+    if phi.name == "erf":
+        return (4.0 / math.pi) / np.sqrt(1.0 + 4.0 * np.square(scales))  # DU-DA1
+    return _square(phi, scales, order=1)
+
+
+def variance(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
+    """Var phi(s g), without cancellation."""
+    phi, scales = get_activation(activation), _scales(scale)
+    polynomial = _coefficients(phi)
+    if polynomial is not None:
+        return np.square(hermite_coefficients(phi, len(polynomial), scales)[..., 1:]).sum(axis=-1)
+    if phi.name in PIECEWISE_LINEAR:
+        even, odd = _even_and_odd(phi)
+        return (even**2 * (1.0 - 2.0 / math.pi) + odd**2) * np.square(scales)
+    if phi.is_odd:
+        return mean_square(phi, scales)
+    centers = mean_value(phi, scales).ravel()
+    values = [expectation(lambda g, c=c, s=s: np.square(phi(s * g) - c)) for c, s in zip(centers, scales.ravel(), strict=True)]
+    return np.array(values).reshape(scales.shape)
+
+
+@states("DU-DA6")
+def normalizer(activation: str | Activation) -> float:
+    """c_sigma = 1/E phi(g)^2, the factor that keeps the size of deep layers (DU-DA6)."""
+    return 1.0 / float(mean_square(activation))
+
+
+def _scales(scale: ArrayLike) -> Array:
+    scales = np.asarray(scale, dtype=np.float64)
+    if not (np.isfinite(scales).all() and (scales > 0).all()):
+        raise DataError("scale must be positive and finite: the standard deviation of the argument of phi")
+    return scales
+
+
+def _square(phi: Activation, scales: Array, *, order: int) -> Array:
+    """E phi^(order)(s g)^2: the finite Hermite sum for polynomials, closed or quadrature for the others."""
+    polynomial = _coefficients(phi)
+    if polynomial is not None:
+        return np.square(hermite_coefficients(phi, len(polynomial), scales, order=order)).sum(axis=-1)
+    if phi.name in PIECEWISE_LINEAR:
+        even, odd = _even_and_odd(phi)
+        return (even**2 + odd**2) * scales ** (2 - 2 * order)
+    return hermite_integrals(lambda z: np.square(phi.derivatives[order](z)), 1, scales.ravel())[:, 0].reshape(scales.shape)
+
+
+def _closed_coefficients(phi: Activation, count: int, scales: Array) -> Array | None:
+    """Rows of mu_r(phi; s), r < count, where a closed form is known."""
+    polynomial = _coefficients(phi)
+    if polynomial is not None:
+        return np.array([_polynomial_coefficients(polynomial, count, s) for s in scales]).reshape(scales.size, count)
+    if phi.name in PIECEWISE_LINEAR:
+        even, odd = _even_and_odd(phi)
+        return scales[:, None] * (even * _coefficients_of_abs(count) + odd * (np.arange(count) == 1))
+    if phi.name == "erf":
+        return np.array([_coefficients_of_erf(count, s) for s in scales]).reshape(scales.size, count)
+    return None
+
+
+def _coefficients(phi: Activation) -> tuple[float, ...] | None:
+    return (0.0, 0.0, 1.0) if phi.name == "quadratic" else phi.coefficients
+
+
+def _even_and_odd(phi: Activation) -> tuple[float, float]:
+    """Beta and alpha of phi(z) = beta |z| + alpha z."""
+    right, left = float(phi(1.0)), float(phi(-1.0))
+    return (right + left) / 2, (right - left) / 2
+
+
+def _coefficients_of_abs(count: int) -> Array:
+    """E[|g| h_r(g)]: 2 He_{r-2}(0)/sqrt(2 pi r!) for even r >= 2 (OS-HERM), sqrt(2/pi) for r = 0, else 0."""
+    values = np.zeros(max(count, 3))
+    values[0] = math.sqrt(2.0 / math.pi)
+    values[2] = 1.0 / math.sqrt(math.pi)
+    for r in range(2, count - 2, 2):
+        values[r + 2] = -values[r] * (r - 1) / math.sqrt((r + 1) * (r + 2))
+    return values[:count]
+
+
+def _coefficients_of_erf(count: int, s: float) -> Array:
+    """From E[e^{-s^2 g^2} h_{2m}(g)] = (1+2s^2)^{-1/2} (-q)^m sqrt((2m-1)!!/(2m)!!), q = 2s^2/(1+2s^2)."""
+    t = 2.0 * s * s
+    values, slope = np.zeros(count), (2.0 / math.sqrt(math.pi)) / math.sqrt(1.0 + t)
+    for r in range(1, count, 2):
+        values[r] = s * slope / math.sqrt(r)
+        slope *= -(t / (1.0 + t)) * math.sqrt(r / (r + 1))
+    return values
+
+
+def _polynomial_coefficients(coefficients: tuple[float, ...], count: int, s: float) -> Array:
+    """By g^j = sum_m j!/(2^m m! (j-2m)!) He_{j-2m}(g) and He_r = sqrt(r!) h_r."""
+    values = np.zeros(count)
+    for r in range(min(count, len(coefficients))):
+        terms = (
+            c * s**j * math.factorial(j) / (2.0 ** ((j - r) // 2) * math.factorial((j - r) // 2))
+            for j, c in enumerate(coefficients)
+            if j >= r and (j - r) % 2 == 0
+        )
+        values[r] = math.fsum(terms) / math.sqrt(math.factorial(r))
+    return values
