@@ -1,0 +1,7 @@
+"""`python -m globalmin_check FILE`."""
+
+import sys
+
+from globalmin_check.cli import main
+
+sys.exit(main())

@@ -1,0 +1,121 @@
+"""The claim `descent`: gradient descent from the stored weights reaches zero loss at a rate (`spec/claims/descent.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.smooth import Curvature, curvature_work, lipschitz, read_curvature, require_domain, require_witnesses
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.network import Tangent, require_loss
+from globalmin_check.positive import require_positive_definite
+from globalmin_check.primitives import Rows, row_sums, shifted
+from globalmin_check.problem import Problem, Sizes
+
+THEOREM = "descent-path/1"
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Fields and tensors of section 5.2."""
+
+    curvature: Curvature
+    b2: Fraction
+    eta: Fraction
+    rate: Fraction
+    path: Fraction
+    C_b: Tensor | None
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> Descent:
+    """Take the fields and tensors of the claim; form only."""
+    factor = fields.choice("norm", ("rows", "factor")) == "factor"
+    return Descent(
+        curvature=read_curvature(fields, tensors, sizes),
+        b2=fields.rational("b2"),
+        eta=fields.rational("eta"),
+        rate=fields.rational("rate"),
+        path=fields.rational("path"),
+        C_b=tensors.take("C_b", "F64", sizes.n, sizes.n) if factor else None,
+    )
+
+
+def work(claim: Descent, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    products, balls = curvature_work(claim.curvature, sizes)
+    return products + (2 * sizes.n**3 if claim.C_b else sizes.n**2), balls
+
+
+def check(claim: Descent, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify every hypothesis of the theorem at the present precision."""
+    common = claim.curvature
+    require_domain(checks, "D", common, problem)
+    checks.require_sign("D3a", "eta > 0", claim.eta)
+    checks.require_sign("D3b", "rate >= 0", claim.rate)
+    checks.require("D3c", "rate < 1", claim.rate, "<", Fraction(1))
+    checks.require_sign("D3d", "b2 > 0", claim.b2)
+    tangent = Tangent(problem, common.both)
+    r = tangent.residual()
+    loss = require_loss(checks, "D4", problem, common.loss_upper, r)
+    a, b, Lip = ball(common.a2).sqrt(), ball(claim.b2).sqrt(), lipschitz(common)
+    g = root(sum_of_squares(r))
+    checks.require("D5", "2 Lip g < a2", 2 * Lip * g, "<", common.a2)
+    alpha2 = ball(common.a2) - 2 * Lip * g
+    S = 2 * g / (a + alpha2.sqrt())
+    checks.require("D6", "S = 2g/(a + sqrt(a2 - 2 Lip g)) <= rho", S, "<=", common.rho)
+    checks.require("D7", "S <= path", S, "<=", claim.path)
+    eta = ball(claim.eta)
+    checks.require("D8", "eta (b + Lip S)^2 <= 1", eta * (b + Lip * S) ** 2, "<=", 1)
+    checks.require("D9", "1 - eta (a2 - 2 Lip g) <= rate", 1 - eta * alpha2, "<=", claim.rate)
+    _require_norm(checks, claim, tangent)
+    require_witnesses(checks, ("D11", "D12", "D13"), common, tangent)
+    return _numbers(claim, loss, (a, b, Lip, g, S))
+
+
+def _require_norm(checks: Checks, claim: Descent, tangent: Tangent) -> None:
+    """b2 >= lambda_max(K), by absolute row sums or by P1 on b2 I - K."""
+    if claim.C_b is None:
+        if not checks.is_proved("D10"):
+            checks.require("D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2)
+        return
+
+    def above() -> Rows:
+        return shifted(tangent.gram(), -1, claim.b2)
+
+    require_positive_definite(checks, "D10", "b2 I - K", above, claim.C_b)
+
+
+def _numbers(claim: Descent, loss: arb, parts: tuple[arb, arb, arb, arb, arb]) -> dict[str, str | float]:
+    a, b, Lip, g, S = parts
+    return {
+        "loss_upper": upper_float(claim.curvature.loss_upper),
+        "loss": upper_float(loss),
+        "eta": str(claim.eta),
+        "rate": upper_float(claim.rate),
+        "path": upper_float(claim.path),
+        "rho": upper_float(claim.curvature.rho),
+        "a": lower_float(a),
+        "b": upper_float(b),
+        "Lip": upper_float(Lip),
+        "g": upper_float(g),
+        "S": upper_float(S),
+        "h": upper_float(Lip * g / (a * a)),
+        "trained": "vW" if claim.curvature.both else "W",
+    }
+
+
+def statement(claim: Descent, problem: Problem) -> str:
+    """The conclusion in a few sentences."""
+    what = "both layers (one common step)" if claim.curvature.both else "W (head v fixed)"
+    return (
+        f"Gradient descent on {what} with the claimed step eta (about {decimal_down(claim.eta)}) from the stored weights, in "
+        f"exact arithmetic, converges to weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global "
+        f"minimum. Every step multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole "
+        f"path is at most {decimal_up(claim.path)} long. The stored weights have loss at most "
+        f"{decimal_up(claim.curvature.loss_upper)}."
+    )

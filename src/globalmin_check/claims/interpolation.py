@@ -1,0 +1,113 @@
+"""The claim `interpolation`: zero-loss weights exist within R of the stored ones (`spec/claims/interpolation.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, root, sum_of_squares, total, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.smooth import (
+    Curvature,
+    curvature_work,
+    lipschitz,
+    read_curvature,
+    require_domain,
+    require_witnesses,
+)
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.network import Tangent, require_loss
+from globalmin_check.problem import Problem, Sizes
+
+THEOREM = "newton-kantorovich/1"
+
+
+@dataclass(frozen=True)
+class Interpolation:
+    """Fields and tensors of section 5.1."""
+
+    curvature: Curvature
+    R: Fraction
+    R_lo: Fraction | None
+    z: Tensor
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> Interpolation:
+    """Take the fields and tensors of the claim; form only."""
+    return Interpolation(
+        curvature=read_curvature(fields, tensors, sizes),
+        R=fields.rational("R"),
+        R_lo=fields.rational("R_lo") if fields.has("R_lo") else None,
+        z=tensors.take("z", "F64", sizes.n),
+    )
+
+
+def work(claim: Interpolation, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    return curvature_work(claim.curvature, sizes)
+
+
+def check(claim: Interpolation, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify every hypothesis of the theorem at the present precision."""
+    common = claim.curvature
+    require_domain(checks, "I", common, problem)
+    checks.require("I3", "R <= rho", claim.R, "<=", common.rho)
+    tangent = Tangent(problem, common.both)
+    r = tangent.residual()
+    loss = require_loss(checks, "I4", problem, common.loss_upper, r)
+    a, Lip = ball(common.a2).sqrt(), lipschitz(common)
+    Kz, energy = tangent.apply(claim.z.values.tolist())
+    e = root(energy) + root(sum_of_squares(list(map(arb.__sub__, r, Kz)))) / a
+    checks.require("I5", "2 Lip e < a", 2 * Lip * e, "<", a)
+    radius = 2 * e / (1 + (1 - 2 * Lip * e / a).sqrt())
+    checks.require("I6", "2e/(1 + sqrt(1 - 2 Lip e/a)) <= R", radius, "<=", claim.R)
+    if claim.R_lo is not None:
+        _require_lower(checks, claim, claim.R_lo, (Lip / a, _dot(r, claim.z), root(energy)))
+    require_witnesses(checks, ("I8", "I9", "I10"), common, tangent)
+    return _numbers(claim, loss, a, Lip, e)
+
+
+def _dot(r: list[arb], z: Tensor) -> arb:
+    return abs(total(entry * factor for entry, factor in zip(r, z.values, strict=True)))
+
+
+def _require_lower(checks: Checks, claim: Interpolation, R_lo: Fraction, parts: tuple[arb, arb, arb]) -> None:
+    """No zero closer than R_lo. The strict form without division refuses z = 0, which would prove nothing."""
+    ratio, product, size = parts
+    checks.require_sign("I7a", "R_lo > 0", R_lo)
+    checks.require("I7b", "R_lo <= rho", R_lo, "<=", claim.curvature.rho)
+    radius = ball(R_lo)
+    bound = (radius + ratio * radius * radius / 2) * size
+    checks.require("I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product)
+
+
+def _numbers(claim: Interpolation, loss: arb, a: arb, Lip: arb, e: arb) -> dict[str, str | float]:
+    common = claim.curvature
+    numbers: dict[str, str | float] = {
+        "loss_upper": upper_float(common.loss_upper),
+        "loss": upper_float(loss),
+        "R": upper_float(claim.R),
+        "rho": upper_float(common.rho),
+        "a": lower_float(a),
+        "Lip": upper_float(Lip),
+        "e": upper_float(e),
+        "h": upper_float(Lip * e / a),
+        "trained": "vW" if common.both else "W",
+    }
+    if claim.R_lo is not None:
+        numbers["R_lo"] = lower_float(claim.R_lo)
+    return numbers
+
+
+def statement(claim: Interpolation, problem: Problem) -> str:
+    """The conclusion in one sentence or two."""
+    what = "the weights (v, W)" if claim.curvature.both else "the weights W (head v fixed)"
+    text = (
+        f"There are values of {what} within the distance {decimal_up(claim.R)} of the stored ones at which the network fits all "
+        f"{problem.sizes.n} samples exactly: zero training loss, the global minimum. The stored weights have loss at most "
+        f"{decimal_up(claim.curvature.loss_upper)}."
+    )
+    return text if claim.R_lo is None else f"{text} No zero-loss weights are closer than {decimal_down(claim.R_lo)}."

@@ -1,0 +1,146 @@
+"""The claim `relu-interpolation`: zero-loss weights of a ReLU network nearby (`spec/claims/relu-interpolation.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import arb
+
+from globalmin_check import limits
+from globalmin_check.balls import ball, decide, decimal_up, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.relu_cell import Cell
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.exact import row_ratio
+from globalmin_check.network import require_loss, residual
+from globalmin_check.positive import require_positive_definite
+from globalmin_check.primitives import shifted
+from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import Malformed
+
+THEOREM = "relu-cell/1"
+
+
+@dataclass(frozen=True)
+class ReluInterpolation:
+    """Fields and tensors of section 5.3; `kept` are the samples that are not dropped."""
+
+    loss_upper: Fraction
+    mu: Fraction
+    R: Fraction
+    W_hat: Tensor
+    neurons: tuple[int, ...]
+    dropped: tuple[tuple[int, int], ...]
+    kept: tuple[int, ...]
+    C: Tensor
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> ReluInterpolation:
+    """Take the fields and tensors of the claim; form only: ranges and order of indices, shapes."""
+    neurons = tuple(tensors.take("T", "I64", None).values)
+    if not neurons or neurons[0] < 0 or neurons[-1] >= sizes.k or not _increasing(neurons):
+        raise Malformed(f"{fields.where}: T is not a non-empty increasing list of neurons")
+    pairs = tensors.take("dropped", "I64", None, 2)
+    dropped = tuple((pairs.values[2 * i], pairs.values[2 * i + 1]) for i in range(pairs.shape[0]))
+    gone = tuple(j for j, _ in dropped)
+    if gone and (gone[0] < 0 or gone[-1] >= sizes.n or not _increasing(gone)):
+        raise Malformed(f"{fields.where}: dropped does not name increasing samples")
+    kept = tuple(sorted(set(range(sizes.n)) - set(gone)))
+    if not {i for _, i in dropped} <= {-1, *kept}:
+        raise Malformed(f"{fields.where}: a sample is dropped because of one that is not kept")
+    return ReluInterpolation(
+        loss_upper=fields.rational("loss_upper"),
+        mu=fields.rational("mu"),
+        R=fields.rational("R"),
+        W_hat=tensors.take("W_hat", "F64", sizes.k, sizes.d),
+        neurons=neurons,
+        dropped=dropped,
+        kept=kept,
+        C=tensors.take("C", "F64", len(kept), len(kept)),
+    )
+
+
+def _increasing(values: tuple[int, ...]) -> bool:
+    return all(a < b for a, b in pairwise(values))
+
+
+def work(claim: ReluInterpolation, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    n, m = len(claim.kept), len(claim.neurons)
+    products = 2 * n**3 + n * n * (2 * m + sizes.d) + 4 * sizes.n * sizes.k * sizes.d + limits.WORK_PER_VALUE * sizes.n * sizes.k
+    return products, 4 * n * n + 6 * sizes.n * sizes.k
+
+
+def check(claim: ReluInterpolation, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify every hypothesis of theorem RI at the present precision."""
+    checks.require_fact("R1", "the activation is relu", problem.activation == "relu", f"the activation is {problem.activation}")
+    checks.require_sign("R2", "mu > 0", claim.mu)
+    if not checks.is_proved("R3"):
+        fault = next((text for text in (_drop_fault(problem, *pair) for pair in claim.dropped) if text), "")
+        found = fault or f"{len(claim.dropped)} dropped"
+        checks.require_fact("R3", "every dropped sample follows from a kept one", not fault, found)
+    loss = require_loss(checks, "R4", problem, claim.loss_upper, residual(problem))
+    cell = Cell(claim.W_hat, claim.neurons, claim.kept, problem)
+    reach = root(cell.residual_square)
+    W, What = (list(map(arb, tensor.values)) for tensor in (problem.W, claim.W_hat))
+    distance = root(sum_of_squares(list(map(arb.__sub__, What, W)))) + reach / ball(claim.mu).sqrt()
+    checks.require("R5", "|What - W|_F + |rhat|/sqrt(mu) <= R", distance, "<=", claim.R)
+    _require_margins(checks, claim, cell)
+    require_positive_definite(checks, "R7", "G - mu I", lambda: shifted(cell.gram(), 1, -claim.mu), claim.C)
+    return {
+        "loss_upper": upper_float(claim.loss_upper),
+        "loss": upper_float(loss),
+        "R": upper_float(claim.R),
+        "mu": lower_float(claim.mu),
+        "residual_hat": upper_float(reach),
+        "neurons": float(len(claim.neurons)),
+        "dropped": float(len(claim.dropped)),
+    }
+
+
+def _drop_fault(problem: Problem, j: int, i: int) -> str:
+    """Why sample j does not follow from sample i (or from nothing, i = -1); empty if it does."""
+    x, label = problem.X.row(j), Fraction(problem.y.values[j])
+    if i == -1:
+        return "" if not any(x) and label == 0 else f"sample {j} is not a zero row with label zero"
+    ratio = row_ratio(x, problem.X.row(i))
+    if ratio is None or ratio <= 0 or label != ratio * Fraction(problem.y.values[i]):
+        return f"sample {j} is not a positive multiple of sample {i} with its label"
+    return ""
+
+
+def _require_margins(checks: Checks, claim: ReluInterpolation, cell: Cell) -> None:
+    """Check 6: every pair of a neuron of T and a kept sample keeps its side, by its distance or by its margin."""
+    if checks.is_proved("R6"):
+        return
+    mu, square = ball(claim.mu), cell.residual_square
+    needs = [sum_of_squares(list(map(arb, row))) * square for row in cell.rows]
+    places = range(len(cell.neurons))
+    hard = [(i, p) for i, need in enumerate(needs) for p in places if not need <= cell.Z[i][cell.neurons[p]] ** 2 * mu]
+    sums = cell.margin_sums() if hard else []
+    sentence = "zhat^2 mu >= |x_i|^2 |rhat|^2 or zhat^2 mu^2 >= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, every pair"
+    undecided: tuple[arb, arb] | None = None
+    for i, place in hard:
+        energy = cell.Z[i][cell.neurons[place]] ** 2 * mu
+        margin = arb(cell.heads[place]) ** 2 * sums[i][place] * square
+        outcomes = (decide(needs[i], "<=", energy), decide(margin, "<=", energy * mu))
+        if True not in outcomes and None not in outcomes:
+            checks.require("R6", sentence, margin, "<=", energy * mu)
+        if True not in outcomes:
+            undecided = (needs[i], energy) if outcomes[0] is None else (margin, energy * mu)
+    if undecided is None:
+        checks.require_fact("R6", sentence, True, f"{len(needs) * len(places)} pairs, {len(hard)} of them by the second")
+    else:
+        checks.require("R6", sentence, undecided[0], "<=", undecided[1])
+
+
+def statement(claim: ReluInterpolation, problem: Problem) -> str:
+    """The conclusion in one sentence."""
+    return (
+        f"There are weights W (head v fixed) within the distance {decimal_up(claim.R)} of the stored ones at which the ReLU "
+        f"network fits all {problem.sizes.n} samples exactly: zero training loss, the global minimum. The stored weights have "
+        f"loss at most {decimal_up(claim.loss_upper)}."
+    )

@@ -1,0 +1,98 @@
+"""The four verdicts, the result object, and the exceptions that carry a verdict out of a check."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+NOTES = (
+    "preprocessing is not proved: the statement is about the stored numbers",
+    "zero training loss is not generalization",
+)
+DESCENT_NOTE = "gradient descent in exact arithmetic, not a floating-point run"
+BIAS_NOTE = "the bias is an appended feature: the last column of X is constant 1, and the weights on it are part of W"
+
+
+class Verdict(StrEnum):
+    """What the checker says of a file or a claim; the strings are the first word printed."""
+
+    ACCEPTED = "ACCEPTED"
+    REJECTED = "REJECTED"
+    MALFORMED = "MALFORMED"
+    UNDECIDED = "UNDECIDED"
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of `globalmin-check` (section 6 of the format page)."""
+        return {"ACCEPTED": 0, "REJECTED": 1, "MALFORMED": 3, "UNDECIDED": 4}[self.value]
+
+
+class Malformed(Exception):
+    """The bytes are not a version-1 certificate."""
+
+
+class Rejected(Exception):
+    """A check certainly fails."""
+
+
+class Undecided(Exception):
+    """A check cannot be decided, or the work exceeds the budget."""
+
+
+@dataclass(frozen=True)
+class CheckLine:
+    """One inequality of a claim page: its number there, the inequality in words, both sides as numbers, and the outcome."""
+
+    number: str
+    inequality: str
+    left: str
+    right: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """Verdict on one claim. `statement` is empty unless the claim is accepted; `numbers` holds what was verified.
+
+    Floats in `numbers` are rounded to the safe side (upper bounds up, lower bounds down); exact rationals are strings.
+    """
+
+    kind: str
+    verdict: Verdict
+    reason: str
+    statement: str = ""
+    numbers: dict[str, str | float] | None = None
+    checks: tuple[CheckLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """Verdict on a file: ACCEPTED only if every claim in it is."""
+
+    verdict: Verdict
+    reason: str
+    claims: tuple[ClaimResult, ...] = ()
+    notes: tuple[str, ...] = NOTES
+
+    @property
+    def statement(self) -> str:
+        """The statements of all accepted claims, one per line."""
+        return "\n".join(claim.statement for claim in self.claims if claim.statement)
+
+    def to_json(self) -> str:
+        """The whole result as one JSON object; infinite numbers become strings."""
+        return json.dumps(_plain(asdict(self)), indent=2, allow_nan=False)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Verdict):
+        return value.value
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
