@@ -1,0 +1,6 @@
+"""Claims about a trained network with the witnesses that let an independent program verify them."""
+
+from globalmin.certificates.certificate import Certificate as Certificate
+from globalmin.certificates.checking import check as check
+from globalmin.certificates.claim import Claim as Claim
+from globalmin.certificates.producer import certify as certify

@@ -1,0 +1,104 @@
+"""`certify`: the strongest claims that hold for a trained network, with their witnesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from globalmin.certificates import descent, interpolation, loss_floor, relu_interpolation
+from globalmin.certificates.certificate import Certificate
+from globalmin.certificates.claim import THEOREMS, Claim
+from globalmin.certificates.linearized_point import SMOOTH, LinearizedPoint, checked_arrays, measure
+from globalmin.errors import CannotCertify, DataError
+
+if TYPE_CHECKING:
+    from globalmin.data import Dataset
+    from globalmin.networks.shallow import ShallowNetwork
+
+Builder = Callable[[], Claim]
+
+
+def certify(
+    network: ShallowNetwork,
+    data: Dataset,
+    claims: Iterable[str] | None = None,
+    trained: str = "W",
+    *,
+    store_data: bool = True,
+    step_size: float | None = None,
+) -> Certificate:
+    """Find claims about the stored weights that the checker will accept, with their witnesses.
+
+    Parameters
+    ----------
+    network, data : trained network and the data set it was trained on.
+    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation", "loss-floor"); by default the
+        strongest that hold: a positive loss floor if the data have one, otherwise descent and interpolation (smooth activations)
+        or relu-interpolation.
+    trained : "W" or "vW", the parameters that descent or interpolation may move.
+    store_data : keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
+    step_size : the step the descent claim should speak of; by default the largest it allows.
+
+    Raises
+    ------
+    CannotCertify
+        With `reasons`, claim by claim, and the measured numbers.
+    MemoryRefused
+        Before anything large is allocated, naming the memory needed.
+    """
+    checked_arrays(network, data)
+    wanted = _checked_kinds(claims)
+    kinds = _default_kinds(network, data, trained) if wanted is None else wanted
+    built, reasons = _attempt(_builders(network, data, trained, step_size), kinds)
+    if not built or (wanted is not None and reasons):
+        raise CannotCertify("nothing certified: " + "; ".join(f"{kind}: {why}" for kind, why in reasons.items()), reasons=reasons)
+    return Certificate(tuple(built), network, data, store_data)
+
+
+def _attempt(builders: dict[str, Builder], kinds: tuple[str, ...]) -> tuple[list[Claim], dict[str, str]]:
+    built: list[Claim] = []
+    reasons: dict[str, str] = {}
+    for kind in kinds:
+        try:
+            built.append(builders[kind]())
+        except CannotCertify as failure:
+            reasons[kind] = str(failure)
+    return built, reasons
+
+
+def _builders(network: ShallowNetwork, data: Dataset, trained: str, step_size: float | None) -> dict[str, Builder]:
+    measured: list[LinearizedPoint] = []
+
+    def point() -> LinearizedPoint:
+        # descent and interpolation speak of the same point, and measuring it is most of the work
+        if not measured:
+            measured.append(measure(network, data, trained))
+        return measured[0]
+
+    return {
+        "descent": lambda: descent.build(network, data, trained, step_size=step_size, point=point()),
+        "interpolation": lambda: interpolation.build(network, data, trained, point=point()),
+        "relu-interpolation": lambda: relu_interpolation.build(network, data, trained),
+        "loss-floor": lambda: loss_floor.build(network, data, trained),
+    }
+
+
+def _default_kinds(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, ...]:
+    if loss_floor.strongest_floor(network, data, trained)[1].floor > 0:
+        return ("loss-floor",)
+    if network.activation.name == "relu":
+        return ("relu-interpolation",)
+    if network.activation.certificate_name in SMOOTH:
+        return ("descent", "interpolation")
+    why = f"the data have no loss floor, and no claim of the certificate format proves zero loss for {network.activation}"
+    raise CannotCertify(f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why})
+
+
+def _checked_kinds(claims: Iterable[str] | None) -> tuple[str, ...] | None:
+    if claims is None:
+        return None
+    kinds = (claims,) if isinstance(claims, str) else tuple(dict.fromkeys(claims))
+    unknown = [kind for kind in kinds if kind not in THEOREMS]
+    if unknown or not kinds:
+        raise DataError(f"claims={list(kinds)!r} must name at least one of {', '.join(THEOREMS)}, and nothing else")
+    return kinds
