@@ -1,0 +1,42 @@
+"""The table of methods: each is a function (network, data, **options) -> Run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from globalmin.errors import DataError
+from globalmin.training.gradient_descent import gradient_descent
+from globalmin.training.homotopy import homotopy, left_slope
+from globalmin.training.lbfgs import lbfgs
+from globalmin.training.levenberg_marquardt import levenberg_marquardt
+from globalmin.training.sgd import sgd
+from globalmin.training.trajectory import Run
+
+if TYPE_CHECKING:
+    from globalmin.activations import Activation
+
+METHODS: dict[str, Callable[..., Run]] = {
+    "levenberg_marquardt": levenberg_marquardt,
+    "homotopy": homotopy,
+    "gradient_descent": gradient_descent,
+    "sgd": sgd,
+    "lbfgs": lbfgs,
+}
+STEPPED = ("gradient_descent", "sgd")  # the methods with a step size
+RESTARTED = ("levenberg_marquardt", "homotopy")  # the methods that "auto" chooses and starts again when they stall
+
+
+def method_for(activation: Activation) -> str:
+    """What "auto" means: the homotopy for an activation with a kink, Levenberg-Marquardt for the others."""
+    return "levenberg_marquardt" if left_slope(activation) is None else "homotopy"
+
+
+def check_method(method: str, step_size: float | str | None = None) -> None:
+    """Refuse an unknown method, and a step size given to a method without one."""
+    if method not in METHODS and method != "auto":
+        raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
+    if step_size is not None and method not in STEPPED:
+        raise DataError(
+            f"step_size={step_size!r} has no meaning for method={method!r}; drop it, or use one of {', '.join(STEPPED)}"
+        )
