@@ -1,0 +1,82 @@
+"""`globalmin certify`: prove something about a network that is already there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from globalmin.data import Dataset
+    from globalmin.networks import ShallowNetwork
+
+
+def certify(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Network, a .safetensors file of globalmin.", exists=True, dir_okay=False)
+    ],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False)],
+    *,
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")],
+    trained: Annotated[str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")] = "W",
+    test_size: Annotated[
+        float, typer.Option(metavar="F", min=0.0, max=0.95, help="Leave out the rows that fit held out with this fraction.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> int:
+    """Prove something about the network in MODEL on the rows of DATA.
+
+    Writes one certificate file and checks it.
+    The rows must be those the network was trained on; a table of which `fit` held rows out needs the same --test-size and --seed.
+    """
+    from globalmin.cli.console import print_json, print_rows
+    from globalmin.cli.options import check_model
+
+    if trained not in ("W", "vW"):
+        raise typer.BadParameter(f"--trained {trained} is neither W nor vW")
+    path = out or model.with_suffix(".gmc")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"--out {path} is a folder or lies in a folder that does not exist; give a file name")
+    network, part = _load(check_model(model), data, target, test_size, seed)
+    from globalmin.cli.proving import prove_into
+    from globalmin.cli.summary import check_rows, proof_json, verdict_rows
+
+    attempt = prove_into(network, part, path, trained=trained, quiet=quiet or json)
+    if json:
+        written = str(path) if attempt.has_file else None
+        print_json({"command": "certify", "exit_code": attempt.exit_code, "certificate": written, **proof_json(attempt.proof)})
+    else:
+        print_rows([*verdict_rows(attempt.proof), *check_rows(path if attempt.has_file else None)])
+    return attempt.exit_code
+
+
+def _load(model: Path, data: Path, target: str, test_size: float, seed: int) -> tuple[ShallowNetwork, Dataset]:
+    """The network for `target` and its data in stored form."""
+    from globalmin.cli.preparation import repeated_rows, without_rows
+    from globalmin.cli.splitting import split_rows
+    from globalmin.data import Dataset
+    from globalmin.data.loading import load_table
+    from globalmin.errors import DataError
+    from globalmin.networks.storage import load_networks
+
+    stored = load_networks(model)
+    names = [p.target_name for p in stored.preprocessing or ()]
+    if not names or (len(names) > 1 and target not in names):
+        raise DataError(
+            f"{model}: no network for the target {target!r}; it holds {', '.join(map(repr, names)) or 'no preprocessing'}"
+        )
+    j = names.index(target) if target in names else 0
+    scaling = (stored.preprocessing or ())[j]
+    table = load_table(data, target=target, features=scaling.feature_names)
+    whole = Dataset.from_raw(table.X, table.y, scaling)
+    train, _ = split_rows(whole, test_size, seed)
+    part = Dataset.from_raw(table.X[train], table.y[train], scaling)
+    if part.degeneracy.loss_floor(stored.networks[j].activation).floor:
+        return stored.networks[j], part
+    return stored.networks[j], without_rows(part, repeated_rows(part))

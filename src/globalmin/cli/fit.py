@@ -1,0 +1,91 @@
+"""`globalmin fit`: train, certify, check, and write model, certificate and report."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Method(StrEnum):
+    """Training methods."""
+
+    auto = "auto"
+    levenberg_marquardt = "levenberg_marquardt"
+    homotopy = "homotopy"
+    gradient_descent = "gradient_descent"
+    sgd = "sgd"
+    lbfgs = "lbfgs"
+
+
+class Scaling(StrEnum):
+    """Treatment of the columns before training."""
+
+    standardize = "standardize"
+    rows = "rows"
+    none = "none"
+
+
+class Trained(StrEnum):
+    """Layers that training moves."""
+
+    W = "W"
+    vW = "vW"  # noqa: N815 (the papers' letters)
+
+
+TARGET = typer.Option("--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks.")
+ACTIVATION = typer.Option(metavar="A", help="softplus, relu, tanh, sigmoid, erf, softplus(4), ...")
+WIDTH = typer.Option(metavar="K", help="Number of neurons, or auto: the fewest that should do, then more.")
+TEST_SIZE = typer.Option(
+    metavar="F", min=0.0, max=0.95, help="Fraction of rows held out, rounded down; contradicting rows always train."
+)
+OUT = typer.Option(metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit")
+
+
+def fit(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False)],
+    *,
+    target: Annotated[list[str], TARGET],
+    activation: Annotated[str, ACTIVATION] = "softplus",
+    width: Annotated[str, WIDTH] = "auto",
+    method: Annotated[Method, typer.Option(help="How to train.")] = Method.auto,
+    bias: Annotated[bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")] = True,
+    scaling: Annotated[Scaling, typer.Option(help="Treatment of the columns, undone at prediction.")] = Scaling.standardize,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the split and of the first weights.")] = 0,
+    test_size: Annotated[float, TEST_SIZE] = 0.2,
+    trained: Annotated[Trained, typer.Option(help="Train the first layer only (W) or both (vW).")] = Trained.W,
+    max_iter: Annotated[int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")] = None,
+    out: Annotated[Path | None, OUT] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> int:
+    """Train a network, prove that it is at the global minimum, check the proof.
+
+    Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder; several targets are several
+    networks with one certificate each. Exits with 0 only if the checker accepts every file and it proves the global minimum.
+    """
+    from globalmin.cli.options import FitOptions, check_activation, check_output, check_targets, check_width
+
+    options = FitOptions(
+        data=data,
+        targets=check_targets(target),
+        activation=check_activation(activation),
+        width=check_width(width),
+        method=method.value,
+        bias=bias,
+        scaling=scaling.value,
+        seed=seed,
+        test_size=test_size,
+        trained=trained.value,
+        max_iter=max_iter,
+        out=check_output(out or Path(f"{data.stem}-fit")),
+        quiet=quiet or json,
+    )
+    from globalmin.cli.fitting import fit_and_write
+    from globalmin.cli.summary import print_outcome
+
+    outcome = fit_and_write(options)
+    print_outcome(outcome, as_json=json)
+    return outcome.exit_code

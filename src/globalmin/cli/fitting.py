@@ -1,0 +1,108 @@
+"""The work of `globalmin fit`: train, prove and measure every target, then write everything at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from globalmin.cli import exits
+from globalmin.cli.console import say, working
+from globalmin.cli.folder import MODEL, certificate_names, staged_folder
+from globalmin.cli.options import FitOptions
+from globalmin.cli.preparation import Prepared, TargetData, prepare, prepare_target
+from globalmin.cli.proving import Attempt, interrupted, prove
+from globalmin.cli.recording import record_fit, record_target
+from globalmin.report.record import FILENAME as RECORD
+from globalmin.report.record import FitRecord, TargetRecord
+
+if TYPE_CHECKING:
+    from globalmin.training import Run
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One target, trained, tried to prove, and measured."""
+
+    data: TargetData
+    run: Run
+    attempt: Attempt
+    record: TargetRecord
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `fit` reports: the record that was written, the attempts at a proof, the folder and the exit code."""
+
+    options: FitOptions
+    record: FitRecord
+    attempts: tuple[Attempt, ...]
+    exit_code: int
+
+    @property
+    def out(self) -> Path:
+        """The output folder."""
+        return self.options.out
+
+
+def fit_and_write(options: FitOptions) -> Outcome:
+    """Run the whole command. Errors leave the output folder as it was; Ctrl-C during training keeps the best network."""
+    prepared = prepare(options)
+    with staged_folder(options.out) as staging:
+        fitted = _fit_targets(prepared, options, staging)
+        outcome = _write(fitted, prepared, options, staging)
+    return outcome
+
+
+def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list[Fitted]:
+    """Every target in turn; after an interrupt the remaining ones are left out."""
+    fitted: list[Fitted] = []
+    for j, certificate in enumerate(certificate_names(prepared.names)):
+        data = prepare_target(prepared, j, options)
+        for warning in data.warnings:
+            say(f"globalmin: warning: {warning}")
+        started = time.perf_counter()
+        run = _train(data, options)
+        seconds = {"train": time.perf_counter() - started}
+        attempt = _prove(run, data, options, staging / certificate)
+        attempt = replace(attempt, seconds=seconds | attempt.seconds)
+        record = record_target(prepared, j, data, run, attempt, certificate=certificate, options=options)
+        fitted.append(Fitted(data, run, attempt, record))
+        if attempt.exit_code == exits.INTERRUPTED:
+            break
+    return fitted
+
+
+def _train(data: TargetData, options: FitOptions) -> Run:
+    from globalmin.training import train_auto
+
+    # gradient descent needs very many steps to a tiny residual, but few to the point from which its convergence can be proved
+    until = "descent" if options.method == "gradient_descent" else "tolerance"
+    return train_auto(data.certified, options.width, options.activation, method=options.method, trained=options.trained,
+                      max_iter=options.max_iter, until=until, seed=options.seed, verbose=not options.quiet)  # fmt: skip
+
+
+def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attempt:
+    if run.status.value == "interrupted":
+        return interrupted()
+    try:
+        return prove(run.network, data.certified, path, trained=options.trained, quiet=options.quiet)
+    except KeyboardInterrupt:
+        path.unlink(missing_ok=True)
+        return interrupted()
+
+
+def _write(fitted: Sequence[Fitted], prepared: Prepared, options: FitOptions, staging: Path) -> Outcome:
+    from globalmin.networks.storage import save_networks
+    from globalmin.report.page import FILENAME as PAGE
+    from globalmin.report.page import render
+
+    record = record_fit(prepared, [f.data for f in fitted], [f.record for f in fitted], options)
+    save_networks(staging / MODEL, [f.run.network for f in fitted], [f.data.training.preprocessing for f in fitted])
+    (staging / RECORD).write_text(record.to_json(), encoding="utf-8")
+    with working("drawing the report", quiet=options.quiet):
+        (staging / PAGE).write_text(render(record, [f.attempt.proof for f in fitted]), encoding="utf-8")
+    attempts = tuple(f.attempt for f in fitted)
+    return Outcome(options, record, attempts, exits.worst(attempt.exit_code for attempt in attempts))

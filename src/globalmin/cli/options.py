@@ -1,0 +1,87 @@
+"""Options of the command line, checked where the user's value enters; what is wrong with them is a usage error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from globalmin.errors import DataError
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What `globalmin fit` was asked to do."""
+
+    data: Path
+    targets: tuple[str, ...]
+    activation: str
+    width: int | str
+    method: str
+    bias: bool
+    scaling: str
+    seed: int
+    test_size: float
+    trained: str
+    max_iter: int | None
+    out: Path
+    quiet: bool
+
+    def recorded(self) -> dict[str, Any]:
+        """The options that determine the result, without paths."""
+        return {name: value for name, value in asdict(self).items() if name not in ("data", "targets", "out", "quiet")}
+
+
+def check_width(width: str) -> int | str:
+    """'auto' or a positive whole number."""
+    if width == "auto":
+        return width
+    if not width.isascii() or not width.isdigit() or int(width) < 1:
+        raise typer.BadParameter(f"--width {width} is neither 'auto' nor a positive whole number")
+    return int(width)
+
+
+def check_activation(name: str) -> str:
+    """A name that the registry of activations knows."""
+    from globalmin.activations import get_activation
+
+    try:
+        get_activation(name)
+    except (DataError, ValueError, KeyError, TypeError) as error:
+        raise typer.BadParameter(f"--activation {name}: {error}") from error
+    return name
+
+
+def check_targets(targets: Sequence[str]) -> tuple[str, ...]:
+    """Every target once."""
+    if len(set(targets)) != len(targets):
+        raise typer.BadParameter("--target names a column twice; give every column once")
+    return tuple(targets)
+
+
+def check_output(out: Path) -> Path:
+    """A folder that can be made or written to; asked before any work is done."""
+    if out.exists() and not out.is_dir():
+        raise typer.BadParameter(f"--out {out} is a file; give a folder")
+    nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise typer.BadParameter(f"--out {out} cannot be written: no permission in {nearest}")
+    return out
+
+
+def check_model(model: Path) -> Path:
+    """A network file of ours; other formats get the way to convert them."""
+    if model.suffix.lower() in (".onnx", ".pt", ".pth"):
+        raise typer.BadParameter(
+            f"{model.name}: {model.suffix} files are not supported yet; convert with globalmin.save_network("
+            '"model.safetensors", globalmin.ShallowNetwork(W, v, activation)) after reading W (k x d) and v (k) in Python'
+        )
+    if model.suffix.lower() != ".safetensors":
+        raise typer.BadParameter(
+            f"{model.name} is not a .safetensors file of globalmin; give the model.safetensors of an output folder"
+        )
+    return model

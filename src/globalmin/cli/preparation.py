@@ -1,0 +1,79 @@
+"""From a file to what is trained on: the table, its split, and for every target the data set the certificate will speak of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.cli.splitting import split_rows
+from globalmin.data import Dataset, RawPart
+
+if TYPE_CHECKING:
+    from globalmin.cli.options import FitOptions
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The table as read (all rows), its training part in stored form and raw, and the held-out rows, raw."""
+
+    table: Dataset
+    training: Dataset
+    raw: RawPart
+    held_out: RawPart
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TargetData:
+    """One target: all its training rows, those that are trained on and certified, and what the user must be told."""
+
+    training: Dataset
+    certified: Dataset
+    floor: str
+    warnings: tuple[str, ...]
+
+
+def prepare(options: FitOptions) -> Prepared:
+    """Read the table and hold rows out; DataError names the place in the file."""
+    table = Dataset.load(options.data, target=options.targets, bias=options.bias, scaling=options.scaling)
+    if table.raw is None:
+        raise TypeError("a loaded data set keeps its raw rows")
+    train, test = split_rows(table, options.test_size, options.seed)
+    raw, held_out = (RawPart(table.raw.X[rows], table.raw.y[rows]) for rows in (train, test))
+    training = table
+    if len(test):
+        names = {"feature_names": table.feature_names, "target_names": table.target_names}
+        training = Dataset(raw.X, raw.y, bias=options.bias, scaling=options.scaling, **names)
+    return Prepared(table, training, raw, held_out, table.target_names or options.targets)
+
+
+def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetData:
+    """The data set of target j with its exact loss floor, and the warnings about contradicting and repeated rows."""
+    training = prepared.training.for_target(j)
+    floor = training.degeneracy.loss_floor(options.activation).floor
+    warnings = []
+    if floor:
+        whole = prepared.table.for_target(j).degeneracy.message(options.activation)
+        warnings.append(whole or training.degeneracy.message(options.activation) + " (rows of the training part)")
+    certified = training
+    repeats = () if floor else repeated_rows(training)
+    if repeats:
+        certified = without_rows(training, repeats)
+        warnings.append(
+            f"{len(repeats)} of {training.n_samples} training rows repeat another row, inputs and target; they are left out "
+            "of training and proof, because the loss is zero with them if and only if it is zero without them"
+        )
+    return TargetData(training, certified, str(floor), tuple(warnings))
+
+
+def repeated_rows(data: Dataset) -> tuple[int, ...]:
+    """Rows equal to an earlier row, if nowhere equal rows have different labels."""
+    return tuple(i for group in data.degeneracy.equal_rows for i in group[1:])
+
+
+def without_rows(data: Dataset, rows: tuple[int, ...]) -> Dataset:
+    """The same stored numbers without some rows; the scaling stays that of all rows."""
+    kept = np.setdiff1d(np.arange(data.n_samples), rows)
+    return Dataset.from_preprocessed(data.X[kept], data.y[kept], data.preprocessing)

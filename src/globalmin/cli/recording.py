@@ -1,0 +1,126 @@
+"""What goes into `fit.json`: facts about the data, the run, and the arrays behind the figures. No time, no path."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from globalmin.cli.environment import environment
+from globalmin.cli.folder import MODEL
+from globalmin.cli.reference import ridge_outputs
+from globalmin.networks.shallow import outputs
+from globalmin.report.measures import estimate_margins, estimate_r2, estimate_spectrum
+from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from globalmin.cli.options import FitOptions
+    from globalmin.cli.preparation import Prepared, TargetData
+    from globalmin.cli.proving import Attempt
+    from globalmin.networks import ShallowNetwork
+    from globalmin.training import Run
+
+    Array = NDArray[np.float64]
+
+
+def record_fit(prepared: Prepared, data: Sequence[TargetData], targets: Sequence[TargetRecord], options: FitOptions) -> FitRecord:
+    """The record of the whole fit; `data` and `targets` have one entry per target that was trained."""
+    training = prepared.training
+    lower, upper = training.degeneracy.rank_bounds
+    equal = training.degeneracy.equal_rows
+    facts: dict[str, Any] = {
+        "name": options.data.name,
+        "n_rows": prepared.table.n_samples,
+        "n_train": training.n_samples,
+        "n_held_out": len(prepared.held_out.y),
+        "n_raw_features": training.preprocessings[0].n_features_in,
+        "n_features": training.n_features,
+        "bias": training.bias,
+        "scaling": training.scaling,
+        "rank": str(lower) if lower == upper else f"{lower} to {upper}",
+        "equal_rows": f"{sum(map(len, equal))} in {len(equal)} groups" if equal else "none",
+        "sha256": {name: d.certified.digest for name, d in zip(prepared.names, data, strict=False)},
+        "warnings": [warning for d in data for warning in d.warnings],
+    }
+    return FitRecord(data=facts, options=options.recorded(), environment=environment(), targets=tuple(targets))
+
+
+def record_target(
+    prepared: Prepared, j: int, data: TargetData, run: Run, attempt: Attempt, *, certificate: str, options: FitOptions
+) -> TargetRecord:
+    """The record of target j."""
+    train, held_out = _series(run.network, data, prepared, j)
+    network = run.network
+    has_kink = network.activation.name in ("relu", "leaky_relu", "abs")
+    spectrum = estimate_spectrum(network, data.certified.X, trained=options.trained)
+    margins = estimate_margins(network, data.certified.X) if has_kink else None
+    return TargetRecord(
+        name=prepared.names[j],
+        model=MODEL,
+        certificate=certificate if attempt.has_file else None,
+        network=_network_facts(network, options.trained),
+        training=_run_facts(run),
+        trajectory={name: _numbers(values) for name, values in run.trajectory.columns().items()},
+        train=train,
+        held_out=held_out,
+        scores=_scores(prepared, j, train, held_out),
+        spectrum=None if spectrum is None else spectrum.tolist(),
+        margins=None if margins is None else Histogram(**{name: _plain(value) for name, value in vars(margins).items()}),
+        not_proved="" if attempt.has_file else attempt.proof.reason,
+        reasons={} if attempt.has_file else dict(attempt.proof.reasons),
+        loss_floor=data.floor,
+    )
+
+
+def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
+    k, d = network.width, network.n_features
+    return {
+        "activation": str(network.activation),
+        "width": k,
+        "n_features": d,
+        "trained": trained,
+        "n_trained": k * (d + (trained == "vW")),
+    }
+
+
+def _run_facts(run: Run) -> dict[str, Any]:
+    names = ("method", "message", "n_iter", "starts", "loss", "relative_residual")
+    return {"status": run.status.value, **{name: getattr(run, name) for name in names}}
+
+
+def _series(network: ShallowNetwork, data: TargetData, prepared: Prepared, j: int) -> tuple[Series, Series | None]:
+    """Targets and outputs in the user's units, training rows and held-out rows."""
+    scaling = data.training.preprocessing
+
+    def series(X: Array, y: Array) -> Series:
+        return Series(y.tolist(), scaling.restore(outputs(network, X)).tolist())
+
+    train = series(data.training.X, prepared.raw.y[:, j])
+    held = prepared.held_out
+    return train, series(scaling.transform(held.X), held.y[:, j]) if len(held.y) else None
+
+
+def _scores(prepared: Prepared, j: int, train: Series, held_out: Series | None) -> dict[str, float | None]:
+    scores: dict[str, float | None] = {"train_r2": _r2(train), "held_out_r2": None if held_out is None else _r2(held_out)}
+    ridge = None if held_out is None else ridge_outputs(prepared.raw.X, prepared.raw.y[:, j], prepared.held_out.X)
+    if ridge is not None and held_out is not None:
+        scores["ridge_train_r2"] = _r2(Series(train.target, ridge[0].tolist()))
+        scores["ridge_held_out_r2"] = _r2(Series(held_out.target, ridge[1].tolist()))
+    return scores
+
+
+def _r2(series: Series) -> float | None:
+    return estimate_r2(np.array(series.target), np.array(series.output))
+
+
+def _numbers(values: NDArray[Any]) -> list[Any]:
+    """JSON has no NaN: what was not measured is null."""
+    return [None if isinstance(v, float) and not math.isfinite(v) else v for v in values.tolist()]
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

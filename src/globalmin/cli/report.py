@@ -1,0 +1,36 @@
+"""`globalmin report`: draw the page of an output folder again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Output folder of globalmin fit.", exists=True, file_okay=False)
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Write DIR/report.html anew, after checking its certificates again.
+
+    Exits like fit: 0 only if the checker accepts every certificate.
+    """
+    from globalmin.certificates.container import save_atomically
+    from globalmin.cli import exits
+    from globalmin.cli.console import print_json
+    from globalmin.cli.summary import proof_json
+    from globalmin.report.page import FILENAME, render_folder
+
+    page, proofs = render_folder(directory)
+    path = save_atomically(directory / FILENAME, page.encode("utf-8"))
+    code = exits.worst(exits.code_of_proof(proof) for proof in proofs)
+    if json:
+        print_json(
+            {"command": "report", "exit_code": code, "report": str(path), "targets": [proof_json(proof) for proof in proofs]}
+        )
+    else:
+        typer.echo(f"{path}: {', '.join(proof.verdict for proof in proofs)}")
+    return code

@@ -1,0 +1,147 @@
+"""The result of a fit for people (a short table) and for programs (one JSON object)."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from globalmin.cli.console import COPY, Row, print_json, print_rows
+from globalmin.report.rounding import lower_text, nearest_text, upper_text
+from globalmin.report.words import NOT_GENERALIZATION, bound_text, headline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from globalmin.cli.fitting import Outcome
+    from globalmin.cli.proving import Attempt
+    from globalmin.report.proof import Proof
+    from globalmin.report.record import FitRecord, TargetRecord
+
+COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
+SHORT = ("loss_upper", "floor", "gap", "R", "path", "rate", "eta", "a", "mu", "Lip", "h")
+
+
+def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    """Print the outcome on stdout, as a table or as one JSON object."""
+    if as_json:
+        print_json(_outcome_json(outcome))
+    else:
+        _show(outcome)
+
+
+def _show(outcome: Outcome) -> None:
+    """Print the table: data, network, training, residual, verdict with its numbers, held-out score, how to check again."""
+    for target, attempt in zip(outcome.record.targets, outcome.attempts, strict=True):
+        rows = [
+            ("data", _data_line(outcome.record, target), ""),
+            ("network", _network_line(target), ""),
+            ("training", _training_line(target, attempt), ""),
+            ("residual", f"‖f(X) − y‖ / ‖y‖ = {nearest_text(target.training['relative_residual'])}", ""),
+            *verdict_rows(attempt.proof),
+            ("held out", _score_line(target), ""),
+            *check_rows(outcome.out / target.certificate if target.certificate else None),
+            ("report", str(outcome.out / "report.html"), COPY),
+        ]
+        print_rows([*rows, ("", "", "")] if len(outcome.attempts) > 1 else rows)
+
+
+def verdict_rows(proof: Proof) -> list[Row]:
+    """The verdict in its color, then what is proved or why nothing is."""
+    return [("verdict", proof.verdict, COLORS[proof.color]), *((label, line, "") for label, line in proof_lines(proof))]
+
+
+def check_rows(certificate: Path | None) -> list[Row]:
+    """The command that checks the certificate again."""
+    return [("check again", f"globalmin-check {quote(str(certificate))} --explain", COPY)] if certificate else []
+
+
+def proof_lines(proof: Proof) -> list[tuple[str, str]]:
+    """What is proved, claim by claim with the verified numbers; or why nothing is."""
+    if not proof.is_accepted:
+        tried = list(proof.reasons.items()) or [(c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"]
+        return [("", headline(proof)), *tried]
+    floor = proof.claim("loss-floor")
+    first = headline(proof)
+    if floor and proof.reaches_minimum:
+        first = (
+            f"global minimum is L* = {lower_text(floor.numbers['floor'], 6)} (not zero: rows contradict each other), "
+            f"proved gap of the stored network ≤ {upper_text(floor.numbers['gap'])}"
+        )
+    lines = [("proved", first)]
+    for claim in proof.claims:
+        numbers = "  ".join(f"{name} {bound_text(name, claim.numbers[name])}" for name in SHORT if name in claim.numbers)
+        lines.append((claim.kind, numbers))
+    return lines
+
+
+def _data_line(record: FitRecord, target: TargetRecord) -> str:
+    d = record.data
+    held = f", {d['n_held_out']} held out" if d["n_held_out"] else ""
+    bias = " + bias" if d["bias"] else ""
+    rows = f"{d['n_train']} rows to train{held}"
+    return f"{d['name']} → {target.name}: {rows}, {d['n_raw_features']} columns{bias}, scaling {d['scaling']}"
+
+
+def _network_line(target: TargetRecord) -> str:
+    n = target.network
+    layers = "first layer trained" if n["trained"] == "W" else "both layers trained"
+    return f"{n['activation']}, width {n['width']}, {layers} ({n['n_trained']} weights)"
+
+
+def _training_line(target: TargetRecord, attempt: Attempt) -> str:
+    t = target.training
+    starts = f" in start {t['starts']}" if t["starts"] > 1 else ""
+    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in attempt.seconds.items())
+    return f"{t['method']}, {t['n_iter']} steps{starts}, {t['status']}; {times}"
+
+
+def _score_line(target: TargetRecord) -> str:
+    ours, ridge = target.scores.get("held_out_r2"), target.scores.get("ridge_held_out_r2")
+    if ours is None:
+        return f"no score. {NOT_GENERALIZATION}"
+    beside = "" if ridge is None else f" (ridge regression {ridge:.3f})"
+    return f"R² = {ours:.3f}{beside}. {NOT_GENERALIZATION}"
+
+
+def _outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """The outcome as plain JSON values; proved numbers exactly as the checker gave them."""
+    targets = [_target_json(outcome, t, a) for t, a in zip(outcome.record.targets, outcome.attempts, strict=True)]
+    return {
+        "command": "fit",
+        "exit_code": outcome.exit_code,
+        "out": str(outcome.out),
+        "report": str(outcome.out / "report.html"),
+        "data": outcome.record.data,
+        "options": outcome.record.options,
+        "environment": outcome.record.environment,
+        "targets": targets,
+    }
+
+
+def _target_json(outcome: Outcome, target: TargetRecord, attempt: Attempt) -> dict[str, Any]:
+    return {
+        "name": target.name,
+        "model": str(outcome.out / target.model),
+        "certificate": str(outcome.out / target.certificate) if target.certificate else None,
+        "network": target.network,
+        "training": target.training,
+        "scores": target.scores,
+        "loss_floor": target.loss_floor,
+        "seconds": {name: round(value, 3) for name, value in attempt.seconds.items()},
+        **proof_json(attempt.proof),
+    }
+
+
+def proof_json(proof: Proof) -> dict[str, Any]:
+    """Verdict, reason and claims of a proof as JSON values."""
+    claims = [
+        {"kind": c.kind, "verdict": c.verdict, "reason": c.reason, "statement": c.statement, "numbers": dict(c.numbers)}
+        for c in proof.claims
+    ]
+    return {
+        "verdict": proof.verdict,
+        "reason": proof.reason,
+        "reasons": dict(proof.reasons),
+        "claims": claims,
+        "notes": list(proof.notes),
+    }

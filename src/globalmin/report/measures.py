@@ -1,0 +1,56 @@
+"""Arrays behind the figures, measured on a trained network. Estimates in floats: what is proved comes from the checker only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.networks.shallow import jacobian_gram, preactivations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from globalmin.networks import ShallowNetwork
+
+    Array = NDArray[np.float64]
+
+LARGEST_SPECTRUM = 4000  # eigenvalues cost n^3: about ten seconds here on two cores
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Histogram of |w_l . x_i| over neurons and samples; `largest_norm` is the largest norm of a row of X."""
+
+    edges: Array
+    counts: Array
+    smallest: float
+    largest_norm: float
+
+
+def estimate_spectrum(network: ShallowNetwork, X: Array, *, trained: str = "W") -> Array | None:
+    """Eigenvalues of K = J J^T, largest first; None beyond `LARGEST_SPECTRUM` samples."""
+    if X.shape[0] > LARGEST_SPECTRUM:
+        return None
+    return np.linalg.eigvalsh(jacobian_gram(network, X, trained=trained))[::-1].astype(np.float64)
+
+
+def estimate_margins(network: ShallowNetwork, X: Array) -> Margins | None:
+    """Distances of the pre-activations from the kink at 0; None if all of them are zero."""
+    distances = np.abs(preactivations(network, X)).ravel()
+    positive = distances[distances > 0]
+    if not positive.size:
+        return None
+    exponents = np.log10(positive)
+    edges = np.histogram_bin_edges(exponents, bins=min(40, max(8, int(np.sqrt(positive.size)))))
+    counts, _ = np.histogram(exponents, bins=edges)
+    return Margins(10.0**edges, counts.astype(np.float64), float(distances.min()), float(np.linalg.norm(X, axis=1).max()))
+
+
+def estimate_r2(targets: Array, outputs: Array) -> float | None:
+    """Coefficient of determination; None where it means nothing (fewer than two rows, or constant targets)."""
+    if targets.size < 2:
+        return None
+    total = float(np.square(targets - targets.mean()).sum())
+    return None if total == 0.0 else 1.0 - float(np.square(targets - outputs).sum()) / total

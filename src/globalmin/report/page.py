@@ -1,0 +1,206 @@
+"""The report page: one self-contained HTML file made from a record and the checker's results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from globalmin.report.panels import panels
+from globalmin.report.proof import Proof, ProvedClaim, check_target
+from globalmin.report.record import FitRecord, TargetRecord, read_record
+from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
+from globalmin.report.words import NOT_GENERALIZATION, SHOWN, headline, limits, plain_statement, shown_numbers
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FILENAME = "report.html"
+
+
+def render_folder(directory: str | Path) -> tuple[str, list[Proof]]:
+    """The page of an output folder: reads `fit.json`, runs the checker on every certificate file again."""
+    record = read_record(directory)
+    proofs = [check_target(directory, target) for target in record.targets]
+    return render(record, proofs), proofs
+
+
+def render(record: FitRecord, proofs: Sequence[Proof]) -> str:
+    """The page as text, the same bytes for the same record and proofs.
+
+    Parameters
+    ----------
+    record : what was done and measured.
+    proofs : what the checker said, one per target.
+    """
+    template = _environment().get_template("report.html.j2")
+    targets = [_target_view(t, p, f"t{i}") for i, (t, p) in enumerate(zip(record.targets, proofs, strict=True), start=1)]
+    worst = next((t for color in ("red", "amber", "green") for t in targets if t["color"] == color), targets[0])
+    names = ", ".join(t.name for t in record.targets)
+    return template.render(title=f"{record.data['name']} → {names}", verdict=worst["verdict"], css=_css(), targets=targets,
+                           summary=_summary(record), data=_data_view(record), environment=_environment_view(record))  # fmt: skip
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("globalmin.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _css() -> Any:
+    from importlib.resources import files
+
+    from markupsafe import Markup
+
+    return Markup(files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8"))  # noqa: S704 (our own file)
+
+
+def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, Any]:
+    accepted = [c for c in proof.claims if c.verdict == "ACCEPTED"] if proof.is_accepted else []
+    bound = proof.smallest("loss_upper")
+    return {
+        "name": target.name,
+        "verdict": proof.verdict,
+        "color": proof.color,
+        "headline": headline(proof),
+        "loss_upper": "–" if bound is None else typeset(upper_text(bound)),
+        "held_out_r2": _score(target.scores.get("held_out_r2")),
+        "key_numbers": _keys(target, proof),
+        "statements": [{"kind": c.kind, "plain": plain_statement(c), "statement": c.statement} for c in accepted],
+        "numbers": _verified_numbers(accepted),
+        "reasons": _reasons(proof),
+        "limits": limits(proof),
+        "figures": panels(target, proof, prefix=prefix),
+        "scores": _scores(target),
+        "score_note": _score_note(target),
+        "certificate": target.certificate,
+        "model": target.model,
+        "command": f"globalmin-check {target.certificate} --explain",
+        "network": _network(target),
+    }  # fmt: skip
+
+
+def _verified_numbers(claims: Sequence[ProvedClaim]) -> dict[str, Any]:
+    """One table for all claims: a row per quantity, a column per claim."""
+    columns = [{name: typeset(text) for name, _, text in shown_numbers(c)} for c in claims]
+    rows = [
+        (meaning, [column.get(name, "") for column in columns])
+        for name, (meaning, _) in SHOWN.items()
+        if any(name in c for c in columns)
+    ]
+    return {"kinds": [c.kind for c in claims], "rows": rows}
+
+
+def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
+    """The few numbers a reader should see first: proved ones first, then measured ones."""
+    keys: list[tuple[str, str, str]] = []
+    floor = proof.claim("loss-floor")
+    near = proof.claim("interpolation", "relu-interpolation", "descent")
+    bound = proof.smallest("loss_upper")
+    if floor:
+        shown = {name: typeset(text) for name, _, text in shown_numbers(floor)}
+        keys += [
+            ("Global minimum L*", shown.get("floor", "–"), "proved floor, not zero"),
+            ("Gap to it", "≤ " + shown.get("gap", "–"), "proved"),
+        ]
+    if bound is not None:
+        keys.append(("Training loss", f"≤ {typeset(upper_text(bound, 6 if floor else 3))}", "proved, stored weights"))
+    if near:
+        radius = near.number("R") if near.kind != "descent" else near.number("path")
+        keys.append(
+            ("Zero loss within", "–" if radius is None else f"≤ {typeset(upper_text(radius))}", "proved distance in weights")
+        )
+    keys.append(
+        ("Relative residual", typeset(nearest_text(target.training["relative_residual"])), "‖f(X) − y‖ / ‖y‖, floating point")
+    )
+    keys.append(("Held-out R²", _score(target.scores.get("held_out_r2")), "zero training loss is not generalization"))
+    return [{"label": label, "value": value, "note": note} for label, value, note in keys]
+
+
+def _reasons(proof: Proof) -> list[tuple[str, str]]:
+    if proof.is_accepted:
+        return []
+    tried = [(c.kind, f"{c.verdict}: {c.reason}") for c in proof.claims if c.verdict != "ACCEPTED"] or list(proof.reasons.items())
+    return tried or [("reason", proof.reason)]
+
+
+def _scores(target: TargetRecord) -> list[dict[str, str]]:
+    rows = [("this network", "train_r2", "held_out_r2")]
+    if "ridge_held_out_r2" in target.scores:
+        rows.append(("ridge regression, cross-validated", "ridge_train_r2", "ridge_held_out_r2"))
+    return [
+        {"model": name, "train": _score(target.scores.get(a)), "held_out": _score(target.scores.get(b))} for name, a, b in rows
+    ]
+
+
+def _score_note(target: TargetRecord) -> str:
+    ours, ridge = target.scores.get("held_out_r2"), target.scores.get("ridge_held_out_r2")
+    if ours is None:
+        said = "No rows were held out, or too few to score, so this page cannot say how the network does on new data."
+    elif ridge is not None and ours < ridge:
+        said = "On rows it has not seen, plain ridge regression does better than this network, which also fits the noise."
+    elif ridge is not None:
+        said = "On rows it has not seen it does at least as well as ridge regression; that is an observation, not a theorem."
+    else:
+        said = "The held-out score is a measurement, not a theorem."
+    return f"{NOT_GENERALIZATION} {said}"
+
+
+def _network(target: TargetRecord) -> list[tuple[str, str]]:
+    n, t = target.network, target.training
+    starts = f" (start {t['starts']})" if t["starts"] > 1 else ""
+    return [
+        ("activation", n["activation"]),
+        ("width", str(n["width"])),
+        ("trained", f"{'first layer' if n['trained'] == 'W' else 'both layers'}, {n['n_trained']} weights"),
+        ("method", t["method"].replace("_", " ")),
+        ("steps", f"{t['n_iter']:,}{starts}"),
+        ("ended", t["status"].replace("_", " ")),
+    ]
+
+
+def _summary(record: FitRecord) -> str:
+    d = record.data
+    held = f", {d['n_held_out']} held out" if d["n_held_out"] else ""
+    bias = ", bias appended" if d["bias"] else ""
+    activation = record.options["activation"]
+    return f"{d['n_train']} training rows{held}; {d['n_raw_features']} input columns{bias}; activation {activation}."
+
+
+def _data_view(record: FitRecord) -> dict[str, Any]:
+    d = record.data
+    facts = [
+        ("rows", str(d["n_rows"])),
+        ("training rows", str(d["n_train"])),
+        ("held-out rows", str(d["n_held_out"])),
+        ("stored features d", f"{d['n_features']}{' (bias included)' if d['bias'] else ''}"),
+        ("scaling", d["scaling"]),
+        ("rank of the stored X", d["rank"]),
+        ("equal rows", d["equal_rows"]),
+        ("loss floor", _floors(record)),
+    ]
+    digests = [(f"SHA-256 of the stored data, {name}" if len(d["sha256"]) > 1 else "SHA-256 of the stored data", digest)
+               for name, digest in d["sha256"].items()]  # fmt: skip
+    return {"name": d["name"], "facts": facts, "digests": digests, "warnings": d["warnings"]}
+
+
+def _floors(record: FitRecord) -> str:
+    floors = [typeset(lower_text(t.loss_floor, 6)) for t in record.targets]
+    return "none, zero loss is not excluded" if set(floors) == {"0"} else ", ".join(floors)
+
+
+def _environment_view(record: FitRecord) -> dict[str, Any]:
+    e = record.environment
+    return {"fingerprint": e.get("fingerprint", ""), "facts": [(k, str(v)) for k, v in sorted(e.items()) if k != "fingerprint"]}
+
+
+def _score(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}".replace("-", "−") if abs(value) < 1000 else typeset(nearest_text(value))

@@ -1,0 +1,197 @@
+"""The figures of one target with their captions and the tables behind them: a record and a proof in, panels of the page out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.report import figures
+from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
+from globalmin.report.svg import inline_svg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from globalmin.report.proof import Proof
+    from globalmin.report.record import Histogram, Series, TargetRecord
+
+    Array = NDArray[np.float64]
+
+MAX_ROWS = 500
+MAX_POINTS = 1500
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name and rows of text; `note` says what was left out."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of the page."""
+
+    title: str
+    svg: str
+    caption: str
+    table: Table
+
+
+def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
+    """The panels of a target; `prefix` makes the ids of its drawings unique on the page."""
+    made = [_loss_panel(target, proof, prefix)]
+    if target.spectrum is not None:
+        made.append(_spectrum_panel(target.spectrum, proof, prefix))
+    if target.margins is not None:
+        made.append(_margins_panel(target.margins, proof, prefix))
+    made.append(_predictions_panel(target, prefix))
+    return made
+
+
+def _panel(title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str) -> Panel:
+    from markupsafe import Markup
+
+    # inline_svg escapes its label and matplotlib its texts, so this markup is safe
+    return Panel(title, Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")), caption, table)  # noqa: S704
+
+
+def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
+    steps, losses = _array(target.trajectory["iteration"]), _array(target.trajectory["loss"])
+    bound, descent, floor = proof.smallest("loss_upper"), proof.claim("descent"), proof.claim("loss-floor")
+    # the envelope continues a curve of gradient descent; beside the steps of another method it would compare two kinds of steps
+    rate = descent.number("rate") if descent and target.training["method"] == "gradient_descent" else None
+    level = (floor.number("floor") or 0.0) if floor else 0.0
+    caption = (
+        f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in {_count(int(steps[-1]), 'step')} (floating point). "
+    )
+    if floor:
+        caption += "Red: the proved floor, no network of this kind gets below it. Green: the proved loss of the stored weights."
+    elif rate is not None:
+        caption += f"Dashed: proved, from the stored weights on every step multiplies the loss by at most {_upper(rate**2, 6)}."
+    elif bound is not None:
+        caption += "Green: the bound the checker proved for the stored weights."
+    else:
+        caption += "No bound is proved."
+    table = _table(("step", "loss"), [[str(int(s)) for s in steps], _texts(losses, 4)])
+
+    def draw() -> Figure:
+        return figures.loss_curve(steps, losses, loss_upper=bound, floor=level, rate=rate)
+
+    return _panel("Training loss", draw, caption, table, f"{prefix}-loss")
+
+
+def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> Panel:
+    values = _array(eigenvalues)
+    smooth, cell = proof.claim("interpolation", "descent"), proof.claim("relu-interpolation")
+    symbol, bound = "a²", _square(smooth.number("a")) if smooth else None
+    if cell:
+        symbol, bound = "μ", cell.number("mu")
+    caption = f"The {len(values)} eigenvalues of K = J Jᵀ, from {_text(values[0])} down to {_text(values[-1])} (floating point). "
+    if bound is not None:
+        caption += (
+            f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move every output independently."
+        )
+    else:
+        caption += "No lower bound is proved."
+        if values[-1] <= len(values) * np.finfo(float).eps * values[0]:
+            caption += " Eigenvalues at rounding level belong to outputs that cannot be moved independently."
+    table = _table(("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], _texts(values, 6)])
+
+    def draw() -> Figure:
+        return figures.spectrum(values, certified=bound, symbol=symbol)
+
+    return _panel("Spectrum of the Gram matrix", draw, caption, table, f"{prefix}-spectrum")
+
+
+def _margins_panel(histogram: Histogram, proof: Proof, prefix: str) -> Panel:
+    edges, counts = _array(histogram.edges), _array(histogram.counts)
+    claim = proof.claim("relu-interpolation")
+    radius = claim.number("R") if claim else None
+    needed = radius * histogram.largest_norm if radius is not None else None
+    pairs = f"{int(counts.sum()):,} pairs of neuron and sample"
+    caption = f"Distance |w·x| from the kink for {pairs}; the smallest is {_text(histogram.smallest)}. "
+    if needed is not None:
+        rest = (
+            "less than every margin" if needed < histogram.smallest else "and the proof keeps neurons with smaller margins fixed"
+        )
+        caption += f"Green: inside the proved radius no w·x moves by more than {_upper(needed)}, {rest}."
+    table = _table(("from", "to", "pairs"), [_texts(edges[:-1], 4), _texts(edges[1:], 4), [str(int(c)) for c in counts]])
+
+    def draw() -> Figure:
+        return figures.margins(edges, counts, needed=needed)
+
+    return _panel("Margins at the kinks", draw, caption, table, f"{prefix}-margins")
+
+
+def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
+    train, held = _pair(target.train), _pair(target.held_out) if target.held_out else None
+    caption = (
+        "Training rows lie on the diagonal: the network reproduces them."
+        if _fits(train)
+        else "Training rows off the diagonal are not reproduced."
+    )
+    if held is not None:
+        caption += " Held-out rows show what it learned; the farther from the diagonal, the worse."
+    shown = (_thin(train[0]), _thin(train[1])), None if held is None else (_thin(held[0]), _thin(held[1]))
+    parts = [("training", train)] + ([("held out", held)] if held is not None else [])
+    columns = [
+        [label for label, pair in parts for _ in pair[0]],
+        *(_texts(np.concatenate([pair[i] for _, pair in parts]), 6) for i in (0, 1)),
+    ]
+    table = _table(("rows", "target", "output"), columns)
+    return _panel(
+        "Outputs against targets", lambda: figures.predictions(*shown, name=target.name), caption, table, f"{prefix}-predictions"
+    )
+
+
+def _table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Table:
+    """All rows, or every j-th beyond `MAX_ROWS`, the last always."""
+    n = len(content[0])
+    stride = -(-n // MAX_ROWS)
+    kept = sorted({*range(0, n, stride), n - 1}) if n else []
+    note = "" if stride <= 1 else f"Every {stride}th of {n} rows; all are in fit.json."
+    return Table(columns, tuple(tuple(column[i] for column in content) for i in kept), note)
+
+
+def _fits(pair: tuple[Array, Array]) -> bool:
+    scale = float(np.abs(pair[0] - pair[0].mean()).max()) or 1.0
+    return float(np.abs(pair[0] - pair[1]).max()) <= 1e-2 * scale
+
+
+def _thin(values: Array) -> Array:
+    return values[:: -(-len(values) // MAX_POINTS)] if len(values) > MAX_POINTS else values
+
+
+def _pair(series: Series) -> tuple[Array, Array]:
+    return _array(series.target), _array(series.output)
+
+
+def _array(values: Sequence[float]) -> Array:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _square(value: float | None) -> float | None:
+    return None if value is None else value * value
+
+
+def _text(value: float) -> str:
+    return typeset(nearest_text(float(value), 2))
+
+
+def _upper(value: float, digits: int = 3) -> str:
+    return typeset(upper_text(value, digits))
+
+
+def _texts(values: Array, digits: int) -> list[str]:
+    return [typeset(nearest_text(float(v), digits)) for v in values]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
