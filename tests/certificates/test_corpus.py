@@ -1,0 +1,110 @@
+"""Every file in accepted/, rejected/ and malformed/ through both checkers; a file dropped into a folder is a new test."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.certificates.make_corpus import corpus
+from tests.certificates.two_checkers import Bench
+from tests.oracles.claim_grammar import OtherDataError
+from tests.oracles.fraction_checker import CHECKS, oracle_truth
+from tests.oracles.fraction_claims import Witnessed
+from tests.oracles.fraction_network import Network
+from tests.oracles.strict_container import read
+
+HERE = Path(__file__).resolve().parent
+FILES = sorted(path for folder in ("accepted", "rejected", "malformed") for path in (HERE / folder).glob("*.gmc"))
+SOURCES = str(HERE.parents[1] / "src")
+EXPECTED = json.loads((HERE / "expected.json").read_text(encoding="ascii"))
+
+
+def load(path: Path) -> tuple[bytes, bytes | None]:
+    data = path.with_suffix(".data")
+    return path.read_bytes(), data.read_bytes() if data.exists() else None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_both_checkers_give_the_verdict_of_the_folder(path: Path, tmp_path: Path):
+    raw, data = load(path)
+    fast, slow = Bench(tmp_path).both(raw, data)
+    entry = EXPECTED.get(f"{path.parent.name}/{path.name}", {})
+    allowed = entry.get("verdicts", [path.parent.name.upper()])
+    assert fast.verdict in allowed, fast.reason
+    assert slow.verdict in allowed, slow.reason
+    assert entry.get("reason", "") in fast.reason
+    assert fast.reason
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent.name == "accepted"], ids=lambda path: path.stem)
+def test_accepted_claims_are_true_without_their_witness(path: Path):
+    assert oracle_truth(*load(path)) is True
+
+
+# each follows from another check of its claim, so it can never fail alone
+REDUNDANT = {"beta2 > 0", "kappa > 0", "rho >= 0", "R_lo <= rho", "eta > 0", "gap >= 0", "descent: a2 > 0"}
+
+
+def failing_checks(path: Path) -> tuple[set[str], set[str]]:
+    """(all checks met, those that fail), going on after a failure as long as the formulas make sense."""
+    try:
+        certificate = read(*load(path))
+    except OtherDataError:
+        return {"data digest"}, {"data digest"}
+    if not certificate.has_the_digest:
+        return {"data digest"}, {"data digest"}
+    net, met, failed = Network(certificate, 512), set(), set()
+    for claim in certificate.claims:
+        try:
+            for name, outcome in CHECKS[claim.kind](net, claim, Witnessed()):
+                word = f"{claim.kind}: {name.split()[0] if name.startswith(('group', 'dropped')) else name}"
+                met.add(word)
+                failed |= {word} if outcome is False else set()
+        except (ArithmeticError, ValueError):
+            continue
+    return met, failed
+
+
+def test_every_check_is_the_only_reason_to_reject_some_file():
+    met, alone = set(), set()
+    for path in FILES:
+        if path.parent.name == "malformed":
+            continue
+        here, failed = failing_checks(path)
+        met |= here
+        alone |= failed if len(failed) == 1 else set()
+    missing = {word for word in met - alone if not REDUNDANT & {word, word.split(": ")[-1]}}
+    print(f"{len(met)} checks, {len(alone)} of them the only reason to reject some file")
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("accepted/relu_plain", 0),
+        ("rejected/descent_step_0p1_percent_too_large", 1),
+        ("malformed/header_duplicate_key", 3),
+        ("rejected/interpolation_loss_upper_true_beyond_1900_bits", 4),
+    ],
+)
+def test_the_exit_code_of_the_command_line_is_the_verdict(name: str, code: int):
+    command = [sys.executable, "-m", "globalmin_check", str(HERE / f"{name}.gmc")]
+    assert subprocess.run(command, capture_output=True, check=False, env=os.environ | {"PYTHONPATH": SOURCES}).returncode == code
+
+
+def test_the_corpora_are_large_enough_and_small_in_bytes():
+    counts = {folder: sum(path.parent.name == folder for path in FILES) for folder in ("accepted", "rejected", "malformed")}
+    size = sum(path.stat().st_size for path in FILES)
+    print(f"corpus: {counts}, {size} bytes")
+    assert counts["accepted"] >= 40
+    assert counts["rejected"] >= 60
+    assert counts["malformed"] >= 40
+    assert size < 1_500_000
+
+
+def test_the_committed_files_are_those_the_script_writes():
+    files, expected = corpus()
+    assert expected == EXPECTED
+    assert {f"{path.parent.name}/{path.name}" for path in FILES} >= set(files)

@@ -1,0 +1,36 @@
+"""R1: byte-level mutants of sealed certificates are never accepted and never crash the checker."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.certificates.two_checkers import VERDICTS, Bench
+from tests.mutation.byte_mutants import byte_mutant
+from tests.mutation.sources import sealed
+
+SEED = 20261
+
+
+def run(folder: Path, count: int) -> None:
+    rng, bench, files = np.random.default_rng(SEED), Bench(folder), sealed()
+    outcomes: Counter[str] = Counter()
+    survivors = []
+    for number in range(count):
+        _, raw, data = files[number % len(files)]
+        name, mutant = byte_mutant(rng, raw, files[int(rng.integers(len(files)))][1])
+        outcome = bench.fast(mutant, data)
+        outcomes[outcome.verdict] += 1
+        if outcome.verdict not in VERDICTS - {"ACCEPTED"}:
+            survivors.append((number, name, outcome))
+    print(f"R1: {count} byte mutants (seed {SEED}) of {len(files)} certificates: {dict(outcomes)}")
+    assert not survivors
+
+
+def test_no_byte_mutant_is_accepted_or_crashes(tmp_path: Path):
+    run(tmp_path, 1500)
+
+
+@pytest.mark.campaign
+def test_no_byte_mutant_of_ten_thousand_is_accepted_or_crashes(tmp_path: Path):
+    run(tmp_path, 10_000)

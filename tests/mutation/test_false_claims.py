@@ -1,0 +1,53 @@
+"""R9: deliberately false claims from a producer with planted bugs; none is accepted."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.certificates.drafts import seal
+from tests.certificates.small_producer import NotProvableError
+from tests.certificates.two_checkers import VERDICTS, Bench
+from tests.mutation.planted_bugs import SMOOTH_BUGS, Bug
+from tests.mutation.planted_bugs_exact import EXACT_BUGS
+from tests.oracles.fraction_checker import oracle_truth
+
+SEED = 20269
+BUGS = SMOOTH_BUGS + EXACT_BUGS
+TRIES = 40
+
+
+def false_claim(rng: np.random.Generator, bug: Bug) -> bytes:
+    """The first draw of a bug whose claim the oracle calls false."""
+    for _ in range(TRIES):
+        try:
+            with np.errstate(all="ignore"):
+                raw = seal(bug(rng))
+        except (NotProvableError, np.linalg.LinAlgError):
+            continue
+        if oracle_truth(raw) is False:
+            return raw
+    raise AssertionError(f"{bug.__name__} made no false claim in {TRIES} draws")
+
+
+def run(folder: Path, count: int) -> None:
+    rng, bench = np.random.default_rng(SEED), Bench(folder)
+    verdicts: Counter[str] = Counter()
+    accepted = []
+    for number in range(count):
+        bug = BUGS[number % len(BUGS)]
+        outcome = bench.fast(false_claim(rng, bug))
+        verdicts[outcome.verdict] += 1
+        if outcome.verdict not in VERDICTS - {"ACCEPTED"}:
+            accepted.append((number, bug.__name__, outcome))
+    print(f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): {dict(verdicts)}")
+    assert not accepted
+
+
+def test_no_deliberately_false_claim_is_accepted(tmp_path: Path):
+    run(tmp_path, 152)
+
+
+@pytest.mark.campaign
+def test_no_deliberately_false_claim_of_a_thousand_is_accepted(tmp_path: Path):
+    run(tmp_path, 1000)

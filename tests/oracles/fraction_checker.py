@@ -1,0 +1,101 @@
+"""The second, slow checker on exact rational intervals, and the truth oracle of the attack campaigns.
+
+Written from spec/certificate-v1.md and the theorem pages alone, by another hand than `globalmin_check`, and on another road:
+intervals with exact dyadic end points instead of balls, elimination instead of a witness in the oracle. Meant for small
+instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tests.oracles.claim_grammar import MalformedError, NoDataError, OtherDataError
+from tests.oracles.fraction_claims import Check, Truth, Witnessed, descent_checks, guarded, interpolation_checks
+from tests.oracles.fraction_exact_claims import floor_checks, read_cell, read_groups, relu_checks
+from tests.oracles.fraction_network import Network
+from tests.oracles.strict_container import Certificate, Claim, read
+
+PRECISIONS = (160, 512, 1536)
+CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
+    "interpolation": interpolation_checks,
+    "descent": descent_checks,
+    "relu-interpolation": relu_checks,
+    "loss-floor": floor_checks,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """ACCEPTED, REJECTED, MALFORMED or UNDECIDED, and why."""
+
+    verdict: str
+    reason: str
+
+
+def _bias_check(certificate: Certificate) -> Check:
+    return "bias column", not certificate.bias or all(row[-1] == 1 for row in certificate.X)
+
+
+def _walk(certificate: Certificate, judge: Witnessed, bits: int) -> list[Check]:
+    net = Network(certificate, bits, judge.lenient)
+    outcomes = [_bias_check(certificate)]
+    for index, claim in enumerate(certificate.claims):
+        outcomes += [(f"claim {index} ({claim.kind}): {name}", x) for name, x in guarded(CHECKS[claim.kind](net, claim, judge))]
+    return outcomes
+
+
+def _judge(certificate: Certificate, judge: Witnessed) -> tuple[bool | None, str]:
+    undecided = ""
+    for bits in PRECISIONS:
+        outcomes = _walk(certificate, judge, bits)
+        failed = [name for name, outcome in outcomes if outcome is False]
+        if failed:
+            return False, failed[0]
+        undecided = next((name for name, outcome in outcomes if outcome is None), "")
+        if not undecided:
+            return True, "every check holds"
+    return None, undecided
+
+
+def _read(raw: bytes, data: bytes | None) -> Certificate:
+    certificate = read(raw, data)
+    for claim in certificate.claims:
+        if claim.kind == "relu-interpolation":
+            read_cell(certificate, claim)
+        elif claim.kind == "loss-floor":
+            read_groups(certificate, claim)
+    if not certificate.has_the_digest:
+        raise OtherDataError("data digest does not match")
+    return certificate
+
+
+def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
+    """Does the witness in this file prove its claims?"""
+    try:
+        certificate = _read(raw, data)
+    except MalformedError as error:
+        return Outcome("MALFORMED", str(error))
+    except OtherDataError as error:
+        return Outcome("REJECTED", str(error))
+    except NoDataError as error:
+        return Outcome("UNDECIDED", str(error))
+    accepted, reason = _judge(certificate, Witnessed())
+    return Outcome({True: "ACCEPTED", False: "REJECTED", None: "UNDECIDED"}[accepted], reason)
+
+
+def oracle_truth(raw: bytes, data: bytes | None = None) -> bool | None:
+    """Do the claims' inequalities hold for the exact quantities, whatever the witness? None if undecided; malformed files
+    claim nothing."""
+    try:
+        certificate = _read(raw, data)
+    except (MalformedError, NoDataError):
+        return None
+    except OtherDataError:
+        return False
+    return _judge(certificate, Truth())[0]
+
+
+def oracle_reason(raw: bytes, data: bytes | None = None) -> str:
+    """The inequality that decided `oracle_truth`."""
+    return _judge(_read(raw, data), Truth())[1]
