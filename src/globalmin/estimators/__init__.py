@@ -1,0 +1,4 @@
+"""scikit-learn estimators: fit, prove, predict. No mathematics here, only the scikit-learn contract around the other rooms."""
+
+from globalmin.estimators.classifier import ShallowNetworkClassifier as ShallowNetworkClassifier
+from globalmin.estimators.regressor import ShallowNetworkRegressor as ShallowNetworkRegressor

@@ -1,0 +1,104 @@
+"""The regressor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils.validation import validate_data
+
+from globalmin.data import Dataset
+from globalmin.estimators._base import ShallowNetworkEstimator
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+
+class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):
+    """Regression by shallow networks f(x) = v . phi(W x), trained to the global minimum of the squared loss, with a proof.
+
+    By default the network interpolates: it is as wide as needed for zero training loss, and `certificate_` proves that zero-loss
+    weights exist next to the fitted ones. Zero training loss is not generalization; compare scores on held-out data.
+    Several targets are fitted by one network each.
+
+    Parameters
+    ----------
+    width : number of hidden neurons, or "auto": from k(d + 1) >= 1.2 n on, wider if that fails.
+    activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see `globalmin.get_activation`.
+    method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd" or "lbfgs"; see `globalmin.train`.
+    trained : "W" (the head v keeps its random signs) or "vW" (both layers).
+    bias : append a constant feature.
+    scaling : "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by `predict`.
+    max_iter : iterations of one start; None for the default of the method.
+    tol : relative residual ||f - y||/||y|| to reach.
+    step_size : a number or "theory", for gradient_descent and sgd only.
+    warm_start : start from the networks of the previous fit where their shapes agree with the new data and parameters.
+    certify : prove the result and have the proof checked. False saves the time and leaves `certificate_` and `verdict_` None.
+    memory_limit : bytes that training may use; None for what the machine has. More is refused with `MemoryRefused`, which is a
+        MemoryError, before anything large is allocated.
+    verbose : 1 shows progress on a terminal.
+    random_state : seed of the random first weights.
+
+    Attributes
+    ----------
+    networks_ : list of the networks, one per target; `network_` is the only one of a single target.
+    certificate_ : bytes of the certificate file that the independent checker accepted, or None; see `save_certificate`.
+    verdict_ : the checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there was nothing to check, because
+        no claim could be made or `certify=False`.
+    loss_upper_ : proved upper bound of the loss (1/2) sum of squared residuals of the network; infinity without certificate.
+    loss_lower_ : proved lower bound of the loss of every such network of any width: positive for conflicting data (equal rows
+        with different labels, for example), otherwise 0.
+    trajectory_ : recorded steps of training (loss, gradient, movement, ...), see `globalmin.training.Trajectory`.
+    loss_curve_ : loss at the recorded steps; an estimate in floating point.
+    n_iter_ : iterations of the start that gave the network.
+    width_ : number of neurons.
+    preprocessing_ : the scaling and its inverse, see `globalmin.data.Preprocessing`.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    With several targets every attribute from `certificate_` to `preprocessing_` is a list with one entry per target.
+
+    The loss and its bounds are in the units the network is trained in: with scaling="standardize" the labels have mean 0 and
+    variance 1, so a bound in squared user units is the bound times `preprocessing_.y_scale ** 2`.
+
+    The certificate claims interpolation (relu-interpolation for ReLU, the loss floor for conflicting data). `globalmin.certify`
+    can also prove convergence of gradient descent from the fitted weights.
+
+    Equal rows with equal labels enter the certificate of a smooth activation once: weights that fit the first fit them all.
+    The bounds above are for all rows.
+
+    Warnings: `ConvergenceWarning` if training fell short of `tol`; otherwise a UserWarning if no certificate was accepted.
+    Conflicting data with a proved loss floor are no reason to warn: compare `loss_upper_` with `loss_lower_`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((30, 5))
+    >>> model = ShallowNetworkRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
+    >>> model.verdict_, model.loss_lower_, model.loss_upper_ < 1e-20
+    ('ACCEPTED', 0.0, True)
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train, and prove what can be proved.
+
+        Parameters
+        ----------
+        X : n x d inputs, an array or a data frame.
+        y : n labels, or n x q for q targets.
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True)
+        self._refuse_if_too_large(X)
+        self._labels_shape = np.shape(y)[1:]
+        self._fit_targets(Dataset(X, y, bias=self.bias, scaling=self.scaling))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Outputs in the units of y, shaped like the y of `fit`."""
+        outputs = self._outputs(X)
+        return outputs.reshape(len(outputs), *self._labels_shape)
