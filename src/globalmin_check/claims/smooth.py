@@ -95,6 +95,4 @@ def require_witnesses(checks: Checks, numbers: tuple[str, str, str], claim: Curv
     if claim.C_beta is not None:
         require_positive_definite(checks, numbers[1], "beta2 I - X^T diag(s_1)^2 X", slopes, claim.C_beta)
     fact = ("K - a2 I", claim.both, claim.a2)
-    require_positive_definite(
-        checks, numbers[2], "K - a2 I", lambda: shifted(tangent.gram(), 1, -claim.a2), claim.C_a, fact=fact
-    )
+    require_positive_definite(checks, numbers[2], "K - a2 I", lambda: shifted(tangent.gram(), 1, -claim.a2), claim.C_a, fact=fact)
