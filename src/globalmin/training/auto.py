@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from globalmin.training.watch import Step
 
 GIVEN_WIDTH = ("published", "published", "published", "separating", "published", "published")
-WIDENING = (("published", "published"), ("published", "separating"), ("separating",))
+WIDENING = (("published",), ("separating", "published"), ("separating",))
 
 
 def train(
@@ -102,14 +102,14 @@ def train_auto(
     Parameters
     ----------
     data : the data set.
-    width : number k of neurons, or "auto": the smallest even k with k d >= 1.2 n, then 25 % wider when all starts failed.
+    width : number k of neurons, or "auto": the smallest even k with k d >= 1.2 n, then up to six times wider when a start failed.
     activation : its name or an `Activation`.
     method : as in `train`; "auto" chooses by the activation.
     scheme : the initialization, see `ShallowNetwork.initialize`.
     trained, throw : as in `train`.
     seed : the first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as in `drawing.usable`.
-    max_starts : starts per width. Default: one for methods that "auto" does not choose; six at a given width; two at the
-        first two widths of "auto" and one at the wider ones. Some starts are made for inputs with few features, see
+    max_starts : starts per width. Default: one for methods that "auto" does not choose; six at a given width; six
+        in all for "auto", two of them at the second width. Some starts are made for inputs with few features, see
         `drawing.separating`.
     options : the other options of `train`.
 

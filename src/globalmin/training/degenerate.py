@@ -57,6 +57,15 @@ def count_free_outputs(data: HasData, activation: Activation) -> int:
     return len(X) - sum(len(members) - int(g.any()) for members, g in tied_samples(_facts(data, X), activation))
 
 
+def untied_samples(data: HasData, activation: Activation) -> NDArray[np.intp]:
+    """One sample for each output that can be chosen independently: the first of every tie, and all that are in none."""
+    X = np.asarray(data.X, dtype=np.float64)
+    kept = np.ones(len(X), dtype=bool)
+    for members, g in tied_samples(_facts(data, X), activation):
+        kept[members[int(g.any()) :]] = False
+    return np.flatnonzero(kept)
+
+
 def _facts(data: HasData, X: Array) -> Degeneracy:
     from globalmin.data.degeneracy import Degeneracy
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.errors import NotConverged
-from globalmin.training.degenerate import count_free_outputs
+from globalmin.training.degenerate import untied_samples
 from globalmin.training.drawing import derived_stream
 from globalmin.training.methods import METHODS
 from globalmin.training.trajectory import Run, Status
@@ -45,11 +45,12 @@ def is_good(run: Run, data: HasData, trained: str = "W") -> bool:
         return False
     if run.status is Status.PROVABLE or run.floor > 0 or run.loss == 0 or len(data.y) > PROVABILITY_LIMIT:
         return True
-    if not _has_claim(run.network.activation) or count_free_outputs(data, run.network.activation) < len(data.y):
-        return True  # tied samples make J J^T singular, so that waiting for a proof would be in vain
+    if not _has_claim(run.network.activation):
+        return True
     from globalmin.theory.provability import estimate_provability
 
-    return estimate_provability(run.network, data.X, data.y, trained) < 1.0
+    rows = untied_samples(data, run.network.activation)  # tied samples make J J^T singular; their labels agree, as the floor is 0
+    return estimate_provability(run.network, data.X[rows], data.y[rows], trained) < 1.0
 
 
 def _has_claim(activation: Activation) -> bool:

@@ -17,21 +17,19 @@ if TYPE_CHECKING:
     from globalmin.training.problem import HasData
 
 EXCESS = 1.2  # weights per sample at the first width
-GROWTH = 1.25
-MAX_WIDENINGS = 12
+GROWTH = (1.0, 2.0, 3.0, 4.0, 6.0)  # of the width, in the order tried
 
 
 def widths(data: HasData, width: int | str, activation: Activation, trained: str = "W") -> Iterator[int]:
-    """The widths to try: the given one, or for "auto" the first promising one and then 25 % wider ones."""
+    """The widths to try: the given one, or for "auto" the first promising one and then wider ones."""
     if width != "auto":
         if isinstance(width, bool | str) or int(width) != width or width < 1:
             raise DataError(f"width={width!r} is not usable; give a whole number >= 1 or 'auto'")
         yield int(width)
         return
     k = first_width(data, activation, trained)
-    for _ in range(MAX_WIDENINGS + 1 if _is_rich(data, activation, trained) else 1):
-        yield k
-        k = _even(math.ceil(GROWTH * k))
+    for factor in GROWTH if _is_rich(data, activation, trained) else GROWTH[:1]:
+        yield _even(factor * k)
 
 
 def first_width(data: HasData, activation: Activation, trained: str = "W") -> int:

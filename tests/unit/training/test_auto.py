@@ -1,19 +1,19 @@
 """Restarts, widths, starts and memory."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from globalmin.activations import get_activation
+from globalmin.certificates import certify
 from globalmin.data import Dataset, generators
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.networks.shallow import ShallowNetwork, jacobian_gram, outputs
 from globalmin.training import METHODS, Status, estimate_memory, train, train_auto
+from globalmin.training.auto import _plan
 from globalmin.training.drawing import between, draws, oscillation_of, separating, tree_edges, usable, with_full_head, with_reach
 from globalmin.training.methods import method_for
-from globalmin.training.restarts import redrawn
-from globalmin.training.widths import can_interpolate, capacity, first_width, widths
+from globalmin.training.restarts import MAX_STARTS, redrawn
+from globalmin.training.widths import GROWTH, can_interpolate, capacity, first_width, widths
 
 
 def sphere(n=30, d=6, seed=0):
@@ -41,11 +41,10 @@ def test_first_width_is_the_smallest_even_one_with_a_fifth_more_weights_than_sam
         assert (k - 2) * d < 1.2 * n or k - 2 < n / d + 1
 
 
-def test_widths_grow_by_a_quarter_and_a_given_width_stays():
+def test_widths_grow_to_six_times_the_first_and_a_given_width_stays():
     data, phi = sphere(100, 10), get_activation("softplus")
     tried = list(widths(data, "auto", phi))
-    assert len(tried) == 13
-    assert all(1.25 * a <= b <= 1.25 * a + 2 for a, b in itertools.pairwise(tried))
+    assert tried == [12, 24, 36, 48, 72]
     assert list(widths(data, 7, phi)) == [7]
     for bad in (0, 2.5, "wide", True):
         with pytest.raises(DataError, match="width="):
@@ -190,3 +189,16 @@ def test_memory_is_counted_and_refused_before_it_is_allocated(monkeypatch):
     with pytest.raises(MemoryRefused, match=r"levenberg_marquardt.*n=30"):
         train(network, data, "levenberg_marquardt")
     assert train(network, data, "lbfgs", tol=1e-3).status is Status.CONVERGED
+
+
+def test_auto_tries_six_starts_in_all():
+    plans = [_plan(number, "levenberg_marquardt", None) for number in range(len(GROWTH))]
+    assert sum(map(len, plans)) == MAX_STARTS
+
+
+def test_repeated_rows_with_equal_labels_do_not_end_the_search_before_a_provable_fit():
+    """ReLU: the provability of one sample per group of repeated rows is asked, as the certificate drops the others."""
+    base = sphere(20, 6)
+    data = Dataset(np.vstack([base.X, base.X[:3]]), np.append(base.y, base.y[:3]), bias=False, scaling="none")
+    run = train_auto(data, activation="relu", seed=0)
+    assert certify(run.network, data).claims[0].kind == "relu-interpolation"
