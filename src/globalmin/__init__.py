@@ -28,6 +28,9 @@ _HOMES = {
     "train_auto": "globalmin.training",
     "certify": "globalmin.certificates",
     "check": "globalmin.certificates",
+    "classify_point": "globalmin.landscape",
+    "QuadraticNetworkRegressor": "globalmin.estimators",
+    "QuadraticNetworkRegressorCV": "globalmin.estimators",
     "ShallowNetworkRegressor": "globalmin.estimators",
     "ShallowNetworkClassifier": "globalmin.estimators",
 }
@@ -67,8 +70,11 @@ if TYPE_CHECKING:
     from globalmin.certificates import check as check
     from globalmin.data import Dataset as Dataset
     from globalmin.data import generators as generators
+    from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
+    from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
     from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
     from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
+    from globalmin.landscape import classify_point as classify_point
     from globalmin.networks import ShallowNetwork as ShallowNetwork
     from globalmin.networks.storage import load_network as load_network
     from globalmin.networks.storage import save_network as save_network

@@ -17,6 +17,12 @@ THEOREMS = {
     "descent": "descent-path/1",
     "relu-interpolation": "relu-cell/1",
     "loss-floor": "group-floor/1",
+    "optimality-gap": "quadratic-gap/1",
+    "identifies": "quadratic-span/1",
+    "ambiguous": "quadratic-kernel/1",
+    "below-barrier": "quadratic-barrier/1",
+    "strict-saddle": "negative-curvature/1",
+    "second-order-stationary": "second-order/1",
 }
 
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from globalmin.certificates import descent, interpolation, loss_floor, relu_interpolation
+from globalmin.certificates import (
+    ambiguous,
+    below_barrier,
+    descent,
+    identifies,
+    interpolation,
+    loss_floor,
+    optimality_gap,
+    relu_interpolation,
+    second_order,
+    strict_saddle,
+)
 from globalmin.certificates.certificate import Certificate
 from globalmin.certificates.claim import THEOREMS, Claim
 from globalmin.certificates.linearized_point import SMOOTH, LinearizedPoint, checked_arrays, measure
@@ -26,18 +37,22 @@ def certify(
     *,
     store_data: bool = True,
     step_size: float | None = None,
+    weight_decay: float | None = None,
 ) -> Certificate:
     """Find claims about the stored weights that the checker will accept, with their witnesses.
 
     Parameters
     ----------
     network, data : trained network and the data set it was trained on.
-    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation", "loss-floor"); by default the
-        strongest that hold: a positive loss floor if the data have one, otherwise descent and interpolation (smooth activations)
-        or relu-interpolation.
+    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation", "loss-floor"; for smooth networks
+        "strict-saddle", "second-order-stationary"; for quadratic ones "optimality-gap", "identifies", "ambiguous",
+        "below-barrier"); by default the strongest that hold: a positive loss floor if the data have one, otherwise descent and
+        interpolation (smooth activations) or relu-interpolation; for quadratic networks the optimality gap where interpolation
+        does not hold.
     trained : "W" or "vW", the parameters that descent or interpolation may move.
     store_data : keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
-    step_size : the step the descent claim should speak of; by default the largest it allows.
+    step_size : the step the claims descent and below-barrier should speak of; by default the largest they allow.
+    weight_decay : for quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2 instead of L.
 
     Raises
     ------
@@ -47,9 +62,14 @@ def certify(
         Before anything large is allocated, naming the memory needed.
     """
     checked_arrays(network, data)
+    _check_decay(network, weight_decay)
     wanted = _checked_kinds(claims)
-    kinds = _default_kinds(network, data, trained) if wanted is None else wanted
-    built, reasons = _attempt(_builders(network, data, trained, step_size), kinds)
+    kinds = _default_kinds(network, data, trained, weight_decay) if wanted is None else wanted
+    builders = _builders(network, data, trained, step_size=step_size, weight_decay=weight_decay)
+    built, reasons = _attempt(builders, kinds)
+    if wanted is None and not built and network.activation.certificate_name == "quadratic" and "optimality-gap" not in kinds:
+        built, more = _attempt(builders, ("optimality-gap",))
+        reasons |= more
     if not built or (wanted is not None and reasons):
         raise CannotCertify("nothing certified: " + "; ".join(f"{kind}: {why}" for kind, why in reasons.items()), reasons=reasons)
     return Certificate(tuple(built), network, data, store_data)
@@ -66,7 +86,9 @@ def _attempt(builders: dict[str, Builder], kinds: tuple[str, ...]) -> tuple[list
     return built, reasons
 
 
-def _builders(network: ShallowNetwork, data: Dataset, trained: str, step_size: float | None) -> dict[str, Builder]:
+def _builders(
+    network: ShallowNetwork, data: Dataset, trained: str, *, step_size: float | None, weight_decay: float | None
+) -> dict[str, Builder]:
     measured: list[LinearizedPoint] = []
 
     def point() -> LinearizedPoint:
@@ -80,12 +102,29 @@ def _builders(network: ShallowNetwork, data: Dataset, trained: str, step_size: f
         "interpolation": lambda: interpolation.build(network, data, trained, point=point()),
         "relu-interpolation": lambda: relu_interpolation.build(network, data, trained),
         "loss-floor": lambda: loss_floor.build(network, data, trained),
+        "optimality-gap": lambda: optimality_gap.build(network, data, weight_decay=weight_decay),
+        "identifies": lambda: identifies.build(network, data),
+        "ambiguous": lambda: ambiguous.build(network, data),
+        "below-barrier": lambda: below_barrier.build(network, data, step_size=step_size),
+        "strict-saddle": lambda: strict_saddle.build(network, data, trained),
+        "second-order-stationary": lambda: second_order.build(network, data, trained),
     }
 
 
-def _default_kinds(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, ...]:
+def _check_decay(network: ShallowNetwork, weight_decay: float | None) -> None:
+    if weight_decay and network.activation.certificate_name != "quadratic":
+        raise DataError(
+            f"weight_decay={weight_decay!r} is for quadratic networks, whose penalized loss has a provable minimum; "
+            f"leave it out for {network.activation}"
+        )
+
+
+def _default_kinds(network: ShallowNetwork, data: Dataset, trained: str, weight_decay: float | None) -> tuple[str, ...]:
+    if weight_decay:
+        return ("optimality-gap",)
     if loss_floor.strongest_floor(network, data, trained)[1].floor > 0:
-        return ("loss-floor",)
+        quadratic = network.activation.certificate_name == "quadratic"
+        return ("loss-floor", "optimality-gap") if quadratic else ("loss-floor",)
     if network.activation.name == "relu":
         return ("relu-interpolation",)
     if network.activation.certificate_name in SMOOTH:

@@ -1,4 +1,6 @@
 """scikit-learn estimators: fit, prove, predict. No mathematics here, only the scikit-learn contract around the other rooms."""
 
 from globalmin.estimators.classifier import ShallowNetworkClassifier as ShallowNetworkClassifier
+from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
+from globalmin.estimators.quadratic import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
 from globalmin.estimators.regressor import ShallowNetworkRegressor as ShallowNetworkRegressor

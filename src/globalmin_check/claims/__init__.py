@@ -1,10 +1,27 @@
 """One module per claim kind; each has THEOREM, `read` (form), `work`, `check` and `statement`."""
 
-from globalmin_check.claims import descent, interpolation, loss_floor, relu_interpolation
+from globalmin_check.claims import (
+    ambiguous,
+    below_barrier,
+    descent,
+    identifies,
+    interpolation,
+    loss_floor,
+    optimality_gap,
+    relu_interpolation,
+    second_order,
+    strict_saddle,
+)
 
 KINDS = {
     "interpolation": interpolation,
     "descent": descent,
     "relu-interpolation": relu_interpolation,
     "loss-floor": loss_floor,
+    "optimality-gap": optimality_gap,
+    "identifies": identifies,
+    "ambiguous": ambiguous,
+    "below-barrier": below_barrier,
+    "strict-saddle": strict_saddle,
+    "second-order-stationary": second_order,
 }

@@ -1,0 +1,55 @@
+"""Gradient of the loss of a smooth network in floats with an estimate of its rounding, for the second-order claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.certificates.linearized_point import SMOOTH, checked_arrays
+from globalmin.certificates.positive_definite import EPS
+from globalmin.errors import CannotCertify, DataError
+from globalmin.landscape.hessian import gradient_norm
+from globalmin.networks.shallow import TRAINED, preactivations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from globalmin.data import Dataset
+    from globalmin.networks.shallow import ShallowNetwork
+
+    Array = NDArray[np.float64]
+
+_ROOM = 1e-9
+
+
+def smooth_arrays(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[Array, Array]:
+    """X and y, after checking that the network has a Hessian the checker knows."""
+    X, y = checked_arrays(network, data)
+    if trained not in TRAINED:
+        raise DataError(f"trained={trained!r} is not available; give one of {TRAINED}")
+    if network.activation.certificate_name not in SMOOTH:
+        raise CannotCertify(f"second derivatives are proved for {', '.join(SMOOTH)}, not for {network.activation}")
+    return X, y
+
+
+def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
+    """Estimated rounding error of the outputs (and so of the residual) in floats, sample by sample."""
+    Z, phi = preactivations(network, X), network.activation
+    moved = np.abs(phi.derivative(Z)) * (np.abs(X) @ np.abs(network.W).T)
+    return 4.0 * sum(network.W.shape) * EPS * ((moved + np.abs(phi(Z))) @ np.abs(network.v) + np.abs(y))
+
+
+def gradient_above(network: ShallowNetwork, X: Array, y: Array, *, trained: str) -> float:
+    """Norm of the gradient from above: in floats, plus an estimate of the rounding of residual and products."""
+    Z, phi = preactivations(network, X), network.activation
+    r = np.abs(phi(Z) @ network.v - y)
+    rounding = output_rounding(network, X, y) + 16.0 * EPS * r
+    slopes = (np.abs(phi.derivative(Z)) + EPS * np.abs(phi.derivative(Z, order=2))) * np.abs(network.v)
+    noise = float(np.linalg.norm((slopes * rounding[:, None]).T @ np.abs(X)))
+    if trained == "vW":
+        noise += float(np.linalg.norm(np.abs(phi(Z)).T @ rounding))
+    above = gradient_norm(network, X, y, trained=trained) * (1.0 + _ROOM) + noise
+    if not np.isfinite(above):
+        raise CannotCertify("the gradient of these weights overflows a double; train first")
+    return max(above, 2.0**-400)

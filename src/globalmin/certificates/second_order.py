@@ -1,0 +1,97 @@
+"""Claim `second-order-stationary`: small gradient and no large negative curvature at the stored weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.certificates.claim import Claim, Json, rational
+from globalmin.certificates.curvature import gradient_above, output_rounding, smooth_arrays
+from globalmin.certificates.high_precision import precise_residual
+from globalmin.certificates.linearized_point import loss_above
+from globalmin.certificates.positive_definite import EPS
+from globalmin.certificates.quadratic_point import strict_witness
+from globalmin.certificates.resources import CHECKER_WORK
+from globalmin.errors import CannotCertify, DataError
+from globalmin.landscape.hessian import curvature_blocks, hessian
+from globalmin.networks.shallow import preactivations, residual
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from globalmin.data import Dataset
+    from globalmin.networks.shallow import ShallowNetwork
+
+    Array = NDArray[np.float64]
+
+DENSE = 400  # parameters up to which the format takes the whole Hessian
+METHODS = ("dense", "blocks")
+MARGINS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+
+
+def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, method: str | None = None) -> Claim:
+    """The claim with the least tolerances that can be proved.
+
+    Parameters
+    ----------
+    network, data : smooth network and its data set.
+    trained : "W" or "vW".
+    method : "dense" (whole Hessian, at most 400 parameters) or "blocks" (trained "W", a weaker bound of the curvature from the
+        second derivatives of the outputs alone); by default "dense" where it fits.
+    """
+    X, y = smooth_arrays(network, data, trained)
+    method = _checked_method(method, network, X.shape[0], trained)
+    loss = loss_above(precise_residual(network, X, y))
+    r, scale = residual(network, X, y), _scale(network, X, y)
+    parts = hessian(network, X, y, trained=trained)[None] if method == "dense" else curvature_blocks(network, X, r)
+    delta, C = _least_shift(parts, scale, np.ones(1) if method == "dense" else network.v)
+    eps = gradient_above(network, X, y, trained=trained)
+    fields: dict[str, Json] = {
+        "loss_upper": rational(loss),
+        "trained": trained,
+        "method": method,
+        "eps": rational(eps),
+        "delta": rational(delta),
+    }
+    return Claim("second-order-stationary", fields, {"C": C}, {"loss_upper": loss, "eps": eps, "delta": delta})
+
+
+def _checked_method(method: str | None, network: ShallowNetwork, n: int, trained: str) -> str:
+    if method is not None and method not in METHODS:
+        raise DataError(f"method={method!r} is unknown; choose 'dense' or 'blocks'")
+    k, d = network.W.shape
+    p = k * d + (k if trained == "vW" else 0)
+    chosen = method or ("dense" if p <= DENSE else "blocks")
+    if chosen == "dense" and p > DENSE:
+        raise CannotCertify(f"{p} parameters are more than the {DENSE} of the dense method; use method='blocks'")
+    if chosen == "blocks" and trained == "vW":
+        raise CannotCertify(f"{p} parameters are more than {DENSE}, and blocks are for trained='W' only")
+    if n * k * d * d + 2 * k * d**3 > CHECKER_WORK:
+        raise CannotCertify(f"n = {n}, k = {k}, d = {d}: the proof is beyond the checker's work budget")
+    return chosen
+
+
+def _scale(network: ShallowNetwork, X: Array, y: Array) -> float:
+    """Estimated norm of the rounding error of the Hessian."""
+    Z, phi = preactivations(network, X), network.activation
+    norms = np.linalg.norm(X, axis=1)
+    slopes = np.linalg.norm(np.abs(phi.derivative(Z)) * np.abs(network.v), axis=1) * norms + np.linalg.norm(phi(Z), axis=1)
+    bends = np.max(np.abs(phi.derivative(Z, order=2)) * np.maximum(np.abs(network.v), 1.0), axis=1) * norms**2
+    rounding = output_rounding(network, X, y) + 4.0 * EPS * np.abs(phi(Z) @ network.v - y)
+    return 8.0 * EPS * float(slopes @ slopes) + float(rounding @ bends)
+
+
+def _least_shift(parts: Array, noise: float, heads: Array) -> tuple[float, Array]:
+    """The shift delta and the stacked witnesses C of part + delta I; zero blocks where the head is zero."""
+    spectra = np.linalg.eigvalsh(parts)
+    low, size = float(spectra.min()), max(float(np.abs(spectra).max()), 2.0**-200)
+    for margin in MARGINS:
+        delta = max(-low, 0.0) + margin * size + 40.0 * noise
+        found = [
+            strict_witness(part + delta * np.eye(len(part)), noise + EPS * size) if head else np.zeros_like(part)
+            for part, head in zip(parts, heads, strict=True)
+        ]
+        if all(C is not None for C in found):
+            return delta, np.vstack([C for C in found if C is not None])
+    raise CannotCertify(f"no witness that the Hessian, with least eigenvalue {low:.3g}, is above {-low:.3g} within rounding")

@@ -1,0 +1,122 @@
+"""Claim `strict-saddle`: a direction of negative curvature at the stored weights, and optionally a ball without local minimum."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.certificates.claim import Claim, Json, Tensor, rational
+from globalmin.certificates.curvature import gradient_above, output_rounding, smooth_arrays
+from globalmin.certificates.high_precision import precise_residual
+from globalmin.certificates.linearized_point import loss_above
+from globalmin.certificates.positive_definite import EPS, upper_witness
+from globalmin.errors import CannotCertify
+from globalmin.landscape.escape import Escape, hessian_escape, quadratic_escape
+from globalmin.landscape.hessian import curvature_along
+from globalmin.networks.shallow import preactivations
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from globalmin.data import Dataset
+    from globalmin.networks.shallow import ShallowNetwork
+
+    Array = NDArray[np.float64]
+
+_DENSE = 1_500  # parameters up to which the least eigenvector of the whole Hessian is computed
+_HALVINGS = 40
+
+
+@states("SJL-T2.1", "SJL-T2.2")
+def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
+    r"""The claim with its direction, or CannotCertify if no direction of provably negative curvature is found.
+
+    Parameters
+    ----------
+    network, data : smooth network and its data set.
+    trained : "W" or "vW", the parameters whose Hessian is meant. For quadratic networks and "W" a radius without local minimum
+        is proved as well.
+
+    Theory
+    ------
+    SJL-T2.1, SJL-T2.2: the closed-form direction of quadratic networks, where it is better than the least eigenvector.
+    """
+    X, y = smooth_arrays(network, data, trained)
+    loss = loss_above(precise_residual(network, X, y))
+    escape = _best_direction(network, X, y, trained)
+    if escape is None:
+        raise CannotCertify("no direction of negative curvature was found at these weights; claim second-order-stationary")
+    gamma = _gamma(network, X, y, escape)
+    eps = gradient_above(network, X, y, trained=trained)
+    fields: dict[str, Json] = {
+        "loss_upper": rational(loss),
+        "trained": trained,
+        "gamma": rational(gamma),
+        "eps": rational(eps),
+    }
+    tensors: dict[str, Tensor] = {"U": escape.U}
+    if escape.u is not None:
+        tensors["u"] = escape.u
+    summary = {"loss_upper": loss, "gamma": gamma, "eps": eps}
+    if trained == "W" and network.activation.certificate_name == "quadratic":
+        R, radius, witnesses = _radius(network, X, gamma)
+        return Claim("strict-saddle", {**fields, "radius": radius}, tensors | witnesses, summary | {"radius": R})
+    return Claim("strict-saddle", fields, tensors, summary)
+
+
+def _best_direction(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Escape | None:
+    found: list[Escape | None] = []
+    if network.activation.certificate_name == "quadratic" and trained == "W":
+        found.append(quadratic_escape(network, X, y))
+    if network.W.size <= _DENSE:
+        found.append(hessian_escape(network, X, y, trained=trained))
+    candidates = [_with_head(escape, network, trained) for escape in found if escape is not None and escape.curvature < 0]
+    return min(candidates, key=lambda escape: escape.curvature, default=None)
+
+
+def _with_head(escape: Escape, network: ShallowNetwork, trained: str) -> Escape:
+    u = np.zeros(network.width) if trained == "vW" and escape.u is None else escape.u
+    return Escape(np.ascontiguousarray(escape.U), u, escape.curvature, escape.method)
+
+
+def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float:
+    """Minus the curvature per squared length, from below: an estimate of the rounding is taken off."""
+    U, u = escape.U, escape.u
+    Z, phi = preactivations(network, X), network.activation
+    r, moved = np.abs(phi(Z) @ network.v - y), np.abs(X) @ np.abs(U).T
+    first, second = np.abs(phi.derivative(Z)), np.abs(phi.derivative(Z, order=2))
+    along = (first * moved) @ np.abs(network.v) + (0.0 if u is None else np.abs(phi(Z)) @ np.abs(u))
+    bent = (second * moved**2) @ np.abs(network.v) + (0.0 if u is None else 2.0 * (first * moved) @ np.abs(u))
+    noise = 8.0 * sum(U.shape) * EPS * float(along @ along + r @ bent) + float(output_rounding(network, X, y) @ bent)
+    size = float(np.sum(U * U)) + (0.0 if u is None else float(u @ u))
+    curvature = curvature_along(network, X, y, U, u)
+    gamma = (-curvature - noise) / size * (1.0 - 1e-12)
+    if not (math.isfinite(gamma) and gamma > 0):
+        raise CannotCertify(f"the least curvature found, {curvature / size:.3g}, is within rounding ({noise / size:.3g}) of zero")
+    return gamma
+
+
+def _radius(network: ShallowNetwork, X: Array, gamma: float) -> tuple[float, Json, dict[str, Tensor]]:
+    """The largest R found with Lam(R) R <= gamma, Lam^2 = lam kappa; c_i = 6 max|v| |(2 v_l (|z_il| + R|x_i|))_l|."""
+    heads, Z, norms = np.abs(network.v), np.abs(preactivations(network, X)), np.linalg.norm(X, axis=1)
+
+    def matrices(R: float) -> tuple[Array, Array]:
+        n1 = np.linalg.norm(2.0 * heads * (Z + R * norms[:, None]), axis=1)
+        c = 6.0 * float(heads.max()) * n1
+        return (X.T * c) @ X, (X.T * (c * norms**2)) @ X
+
+    def product(R: float) -> float:
+        return R * math.sqrt(math.prod(float(np.linalg.eigvalsh(A)[-1]) for A in matrices(R)))
+
+    low, high = 0.0, 1.0
+    while product(high) < gamma:
+        low, high = high, 2.0 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if product(middle) <= gamma * (1.0 - 1e-5) else (low, middle)
+    (lam, C_lam), (kappa, C_kappa) = (upper_witness(A) for A in matrices(low))
+    quartic: Json = {"kappa": rational(kappa), "method": "rows"}
+    return low, {"R": rational(low), "lam": rational(lam), "quartic": quartic}, {"C_lam": C_lam, "C_kappa": C_kappa}

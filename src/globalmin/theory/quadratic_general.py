@@ -1,0 +1,81 @@
+r"""General quadratic activations $\alpha z^2 + \beta z + \gamma$ (GKZ-C2.2), reduced to $z^2$.
+
+Completing the square, $\alpha z^2 + \beta z + \gamma = \alpha(z + \tfrac{\beta}{2\alpha})^2 + \gamma - \tfrac{\beta^2}{4\alpha}$,
+so a network of such neurons is one of square neurons on $(x, 1)$. Conversely pairs $\pm w$ cancel the linear term, and one neuron
+supplies a prescribed one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.errors import DataError
+from globalmin.networks.shallow import ShallowNetwork
+from globalmin.references import states
+from globalmin.theory.quadratic_risk import require_coefficients
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+def activation_name(coefficients: tuple[float, float, float]) -> str:
+    r"""Spelling of $\alpha z^2 + \beta z + \gamma$ for `get_activation`: lowest degree first."""
+    alpha, beta, gamma = require_coefficients(coefficients)
+    return f"polynomial({gamma!r},{beta!r},{alpha!r})"
+
+
+def quadratic_coefficients(network: ShallowNetwork) -> tuple[float, float, float]:
+    r"""$(\alpha, \beta, \gamma)$ of a network whose activation is quadratic or a polynomial of degree two."""
+    if network.activation.name == "quadratic":
+        return 1.0, 0.0, 0.0
+    c = network.activation.coefficients or ()
+    if network.activation.name != "polynomial" or len(c) < 3 or any(c[3:]):
+        raise DataError(f"activation {network.activation} is not quadratic; give 'quadratic' or 'polynomial(c0,c1,c2)'")
+    return require_coefficients((c[2], c[1], c[0]))
+
+
+@states("GKZ-C2.2")
+def complete_square(network: ShallowNetwork) -> ShallowNetwork:
+    r"""The same function as a network with activation $z^2$ on $(x, 1)$: one more feature, the constant 1 last, and one more
+    neuron.
+
+    Neuron $(v_l, w_l)$ becomes $(\alpha v_l, (w_l, \beta/2\alpha))$; the last neuron carries the constant $(\gamma -
+    \beta^2/4\alpha)\sum_lv_l$.
+    """
+    alpha, beta, gamma = quadratic_coefficients(network)
+    k, d = network.W.shape
+    W = np.zeros((k + 1, d + 1))
+    W[:k, :d], W[:k, d], W[k, d] = network.W, beta / (2.0 * alpha), 1.0
+    constant = (gamma - beta**2 / (4.0 * alpha)) * float(network.v.sum())
+    return ShallowNetwork(W, np.append(alpha * network.v, constant), "quadratic")  # pyright: ignore[reportArgumentType]
+
+
+@states("GKZ-C2.2")
+def general_network(M: Array, b: Array, coefficients: tuple[float, float, float]) -> ShallowNetwork:
+    r"""A network with activation $\alpha z^2 + \beta z + \gamma$ that equals $x^TMx + b \cdot x$ exactly: 4d + 2 neurons, half of
+    them with v = 1, half -1.
+
+    The constants cancel since the head sums to zero. One neuron h = b/beta carries the linear part; its square is taken out of M,
+    whose eigenvalues then sit on pairs $\pm w$. With $\beta = 0$ a nonzero b cannot be represented.
+    """
+    alpha, beta, _ = require_coefficients(coefficients)
+    d = M.shape[0]
+    if beta == 0.0 and b.any():
+        raise DataError("beta = 0, so the network has no linear part; append a constant feature and give b = 0")
+    h = b / beta if beta != 0.0 else np.zeros(d)
+    eigenvalues, vectors = np.linalg.eigh((M - alpha * np.outer(h, h)) / alpha)
+    v = np.repeat([1.0, -1.0], 2 * d + 1)
+    W = np.zeros((4 * d + 2, d))
+    W[0] = h
+    free = {1.0: 1, -1.0: 2 * d + 1}
+    for value, q in zip(eigenvalues, vectors.T, strict=True):
+        sign = 1.0 if value > 0 else -1.0
+        w = math.sqrt(abs(value) / 2.0) * q
+        W[free[sign]], W[free[sign] + 1] = w, -w
+        free[sign] += 2
+    return ShallowNetwork(W, v, activation_name(coefficients))  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,63 @@
+r"""Gradient descent on the population risk of a planted quadratic network, with the step and the rate of GKZ-RATE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.errors import DataError, HypothesisError
+from globalmin.references import states
+from globalmin.theory.quadratic_barrier import population_rate
+from globalmin.theory.quadratic_risk import population_gradient, population_risk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PopulationDescent:
+    """The last weights, the risk at every step (start included), the step used and the rate it guarantees (1 if none)."""
+
+    W: Array
+    risks: Array
+    eta: float
+    rate: float
+
+
+@states("GKZ-GD", "GKZ-RATE")
+@np.errstate(over="ignore", invalid="ignore")  # a diverging run is reported as such, not as a floating-point warning
+def population_descent(
+    W0: Array, Wstar: Array, *, eta: float | None = None, max_iter: int = 1_000, tol: float = 1e-15
+) -> PopulationDescent:
+    r"""$W_{t+1} = W_t - \eta\nabla L(W_t)$ on the population risk until $L \le$ `tol` $L(W_0)$ or `max_iter` steps.
+
+    Parameters
+    ----------
+    W0, Wstar : start and teacher, m x d with m >= d.
+    eta : step; default the largest with a guarantee, 1/Lip, which exists below the exact barrier only.
+    """
+    if max_iter < 1 or not tol >= 0:
+        raise DataError(f"max_iter={max_iter} and tol={tol} must satisfy max_iter >= 1 and tol >= 0")
+    guaranteed = population_rate(W0, Wstar)
+    if guaranteed is None and eta is None:
+        raise HypothesisError(
+            "the start is not below the energy barrier, so no step size has a guarantee; give eta, or a better start",
+            hypothesis="L(W0) < barrier",
+            value=population_risk(W0, Wstar),
+        )
+    covered = guaranteed is not None and (eta is None or 0 < eta <= 1.0 / guaranteed.Lip)
+    step = population_rate(W0, Wstar, eta=eta) if covered else None
+    size = float(eta) if step is None and eta is not None else (step.eta if step is not None else 0.0)
+    W, risks = np.array(W0, dtype=np.float64), [population_risk(W0, Wstar)]
+    for _ in range(max_iter):
+        if not risks[-1] > tol * risks[0]:
+            break
+        W = W - size * population_gradient(W, Wstar)
+        risks.append(population_risk(W, Wstar))
+        if not np.isfinite(risks[-1]):
+            raise DataError(f"eta={eta} is too large: the risk overflowed after {len(risks) - 1} steps; give a smaller step")
+    return PopulationDescent(W, np.array(risks), size, 1.0 if step is None else step.rate)

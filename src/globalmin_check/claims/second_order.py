@@ -1,0 +1,118 @@
+"""The claim `second-order-stationary`: small gradient, no large negative curvature (`spec/claims/second-order-stationary.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from globalmin_check import limits
+from globalmin_check.activations import SMOOTH
+from globalmin_check.balls import decimal_up, root, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.hessian import Curve
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.network import require_loss
+from globalmin_check.positive import require_positive_definite
+from globalmin_check.primitives import Rows, shifted
+from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import Malformed
+
+THEOREM = "second-order/1"
+DENSE = 400  # largest number of parameters for which the whole Hessian is formed
+MEANING = (
+    "Theorem (second-order point). |grad L| <= eps and hess L >= -delta I, verified at the stored weights: on the whole Hessian, "
+    "or block by block, since hess L = J^T J + blockdiag_l(v_l sum_i r_i phi''(z_il) x_i x_i^T) and J^T J >= 0."
+)
+
+
+@dataclass(frozen=True)
+class SecondOrder:
+    """Fields and tensors of section 5.10."""
+
+    loss_upper: Fraction
+    both: bool
+    eps: Fraction
+    delta: Fraction
+    dense: bool
+    C: Tensor
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> SecondOrder:
+    """Take the fields and tensors of the claim; form only."""
+    both = fields.choice("trained", ("W", "vW")) == "vW"
+    dense = fields.choice("method", ("dense", "blocks")) == "dense"
+    p = sizes.k * sizes.d + (sizes.k if both else 0)
+    if dense and p > DENSE:
+        raise Malformed(f"{fields.where}: the dense method is for at most {DENSE} parameters, not {p}")
+    if both and not dense:
+        raise Malformed(f"{fields.where}: blocks are for trained = W only")
+    return SecondOrder(
+        loss_upper=fields.rational("loss_upper"),
+        both=both,
+        eps=fields.rational("eps"),
+        delta=fields.rational("delta"),
+        dense=dense,
+        C=tensors.take("C", "F64", p, p if dense else sizes.d),
+    )
+
+
+def work(claim: SecondOrder, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    n, d, k = sizes.n, sizes.d, sizes.k
+    p = claim.C.shape[0]
+    first = 4 * n * k * d + limits.WORK_PER_VALUE * n * k + n * k * d * d
+    whole = n * p * p + 2 * p**3 if claim.dense else 2 * k * d**3
+    return first + whole, 8 * n * k + 2 * n * d + (n * p + 3 * p * p if claim.dense else 4 * d * d)
+
+
+def check(claim: SecondOrder, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify gradient and Hessian at the present precision."""
+    name = problem.activation
+    checks.require_fact("T1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
+    checks.require_sign("T2a", "eps >= 0", claim.eps)
+    checks.require_sign("T2b", "delta > 0", claim.delta)
+    curve = Curve(problem, claim.both)
+    loss = require_loss(checks, "T3", problem, claim.loss_upper, curve.r)
+    gradient = curve.gradient_square()
+    checks.require("T4", "|grad L|^2 <= eps^2", gradient, "<=", claim.eps**2)
+    if claim.dense:
+        require_positive_definite(checks, "T5", "H + delta I", lambda: shifted(curve.matrix(), 1, claim.delta), claim.C)
+    else:
+        _require_blocks(checks, claim, problem, curve)
+    return {
+        "loss_upper": upper_float(claim.loss_upper),
+        "loss": upper_float(loss),
+        "eps": upper_float(claim.eps),
+        "delta": upper_float(claim.delta),
+        "gradient": upper_float(root(gradient)),
+        "trained": "vW" if claim.both else "W",
+        "method": "dense" if claim.dense else "blocks",
+    }
+
+
+def _require_blocks(checks: Checks, claim: SecondOrder, problem: Problem, curve: Curve) -> None:
+    """Check 6: P1 on the block of every neuron with v_l != 0."""
+    d = problem.sizes.d
+    for neuron, head in enumerate(problem.v.values):
+        values = claim.C.values[neuron * d * d : (neuron + 1) * d * d]
+        if head == 0:
+            checks.require_fact(f"T6.{neuron}", "C is zero where v_l = 0", not any(values), "as stored")
+            continue
+        factor = Tensor("F64", (d, d), values, claim.C.raw)
+
+        def block(neuron: int = neuron) -> Rows:
+            return shifted(curve.block(neuron), 1, claim.delta)
+
+        require_positive_definite(checks, f"T6.{neuron}", f"delta I + block of neuron {neuron}", block, factor)
+
+
+def statement(claim: SecondOrder, problem: Problem) -> str:
+    """The conclusion in a few sentences."""
+    what = "both layers (v, W)" if claim.both else "W (head v fixed)"
+    return (
+        f"The stored weights are a second-order stationary point of the training loss as a function of {what}, up to tolerances: "
+        f"the gradient has norm at most {decimal_up(claim.eps)}, and no direction has a second derivative below "
+        f"-{decimal_up(claim.delta)}. This does not say that they are a minimum, local or global. The stored weights have loss "
+        f"at most {decimal_up(claim.loss_upper)}."
+    )

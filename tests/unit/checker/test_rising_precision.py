@@ -1,0 +1,66 @@
+"""A tie that only a higher precision decides: every claim of the quadratic and second-order family is tried again, and what was
+proved before is not computed again."""
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.unit.checker import quadratic_cases as q
+from tests.unit.checker import second_order_cases as s
+
+from globalmin_check import limits, positive
+from globalmin_check.engine import check_bytes
+
+
+def exact_loss(X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray) -> Fraction:
+    """L of a quadratic network in rationals."""
+    total = Fraction(0)
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        z = [sum((Fraction(a) * Fraction(b) for a, b in zip(w, x, strict=True)), Fraction(0)) for w in W.tolist()]
+        total += (sum((Fraction(h) * t * t for h, t in zip(v.tolist(), z, strict=True)), Fraction(0)) - Fraction(label)) ** 2
+    return total / 2
+
+
+def certificates(loss_shift: Fraction) -> dict[str, bytes]:
+    """One file per kind, quadratic networks, with loss_upper equal to the exact loss plus a shift."""
+    positive_net, mixed = q.random_network(6, 2, 3).trained(), q.random_network(6, 2, 4, heads="any")
+    axes = replace(q.random_network(4, 2, 3), X=np.array([[1.0, 0.0], [0.0, 3.0], [0.0, -0.7], [2.5, 0.0]]))
+    near, rough = q.barrier_network(9, 2, 3), s.random_smooth(4, 2, 2, activation="quadratic", seed=0)
+    pairs = {
+        "positive": (positive_net, q.gap_positive(positive_net)),
+        "span": (mixed, q.gap_span(mixed)),
+        "identifies": (mixed, q.identifies_claim(mixed, stable=True)),
+        "ambiguous": (axes, q.ambiguous_claim(axes, np.array([[0, 1], [1, 0]]))),
+        "barrier rows": (near, q.barrier_claim(near)),
+        "barrier factor": (near, q.barrier_claim(near, norm="factor")),
+        "saddle": (rough, s.saddle_claim(rough, radius="rows")),
+        "second": (rough, s.second_order_claim(rough)),
+    }
+    files = {}
+    for name, (net, (fields, tensors)) in pairs.items():
+        loss = exact_loss(net.X, net.y, net.W, net.v) + loss_shift
+        pair = fields | {"loss_upper": str(loss)}, tensors
+        files[name] = s.build(net, [pair]) if isinstance(net, s.Smooth) else q.build(net, [pair])
+    return files
+
+
+NAMES = list(certificates(Fraction(0)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tie_is_decided_at_a_higher_precision_and_nothing_is_proved_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "EXACT_TERMS", 0)
+    residual_norm, calls = positive.residual_norm, Counter()
+
+    def counted(A: list, C: object, bits: int) -> object:
+        calls[bits] += 1
+        return residual_norm(A, C, bits)
+
+    monkeypatch.setattr(positive, "residual_norm", counted)
+    result = check_bytes(certificates(Fraction(0))[name])
+    assert result.verdict.value == "ACCEPTED", result.reason
+    assert set(calls) == {limits.FIRST_BITS}
+    below = check_bytes(certificates(Fraction(-1, 10**60))[name])
+    assert below.verdict.value == "REJECTED"
