@@ -1,34 +1,39 @@
-"""Quadratic networks to the global minimum: us beside CVXPY with Clarabel and SCS, one process, one thread, the same instances.
+"""Quadratic networks to the global minimum: solved, proved to the checker, and beside CVXPY with Clarabel and SCS.
 
-Run `python -m bench.quadratic` for d = 20 and 50, `--dimensions 100` or `300` for more, `--no-peers` for us alone. Times are CPU
-seconds, so that a busy machine does not blur the ratios. A peer is given `--limit` seconds; its value is projected onto the
-feasible set before it is judged. The gaps are relative to the objective, or, for planted labels without decay (minimum zero), the
-objective relative to that of the zero network.
+`python -m bench.quadratic` makes the table of docs/figures.md for d = 20 and 50; `--dimensions 100` or `300` for more, `--peers`
+with no name for us alone. One process, one thread, the same instances for all; times are CPU seconds, so that a busy machine
+does not blur the ratios. How to install the peers: `bench/quadratic_peers.py`; without them the table has our columns only.
+
+*Proved gap* is what `globalmin-check` accepted: the gap of an optimality-gap claim relative to the proved floor of the class.
+Where the minimum is zero (planted labels without decay, or fewer samples than d(d+1)/2 with mixed signs) there is no such
+ratio; the gap is then relative to the loss of the zero network and marked "of L(0)". For interpolation the gap is the loss.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
+import tempfile
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import numpy as np  # noqa: E402  (the number of threads is read at import)
+from bench.quadratic_peers import INSTALL, Limits, PeerOutcome, best_time, installed, run_peer  # noqa: E402
 
+import globalmin as gm  # noqa: E402
 from globalmin.theory.quadratic_duality import critical_decay, matrix_objective  # noqa: E402
 from globalmin.training.quadratic import QuadraticSolution, solve_quadratic  # noqa: E402
 
 SEED = 0
 DECAY = 0.1  # weight decay relative to the critical one
-Result = TypeVar("Result")
-PeerResult = tuple[float, np.ndarray | None, str]
 CLASSES = ("positive", "decay", "mixed")
+MIXED_LARGEST = 50  # theorem S needs a square of order d(d+1)/2
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,16 @@ class Instance:
     def __str__(self) -> str:
         return f"{self.kind}, d={self.d}, n={self.n}, {self.labels}"
 
+    @property
+    def signs(self) -> str:
+        """Signs of the heads; weight decay is tried with both."""
+        return "positive" if self.kind == "positive" else "mixed"
+
+    @property
+    def claim(self) -> str:
+        """What is proved: the gap, or, with mixed signs and too few samples for theorem S, that the data are interpolated."""
+        return "interpolation" if self.kind == "mixed" and self.n < self.d * (self.d + 1) // 2 else "optimality-gap"
+
     def data(self) -> tuple[np.ndarray, np.ndarray]:
         """Samples and labels."""
         rng = np.random.default_rng(SEED)
@@ -54,124 +69,113 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """CPU seconds, objective, gap (relative, see the module) and a remark."""
+class Proof:
+    """The verdict on the certificate file, the gap it proves (relative, see the module), and the cost."""
 
-    seconds: float
-    objective: float
+    verdict: str
     gap: float
-    remark: str
+    of_zero_network: bool
+    certify_seconds: float
+    check_seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.gap:.0e}{' of L(0)' if self.of_zero_network else ''}, {self.verdict}"
 
 
-def instances(dimensions: list[int], kinds: list[str], sizes: list[str]) -> Iterator[Instance]:
+def instances(dimensions: list[int], kinds: list[str], sizes: list[str], labels: list[str]) -> Iterator[Instance]:
+    """The cells of the table; mixed signs only where theorem S fits the checker's budget."""
     for d in dimensions:
         for size in sizes:
             n = d * (d + 1) // 4 if size == "small" else 2 * d * d
-            for labels in ("random", "planted"):
-                yield from (Instance(d, n, labels, kind) for kind in kinds)
+            for one in labels:
+                yield from (Instance(d, n, one, kind) for kind in kinds if kind != "mixed" or d <= MIXED_LARGEST)
 
 
 def weight_decay(instance: Instance, X: np.ndarray, y: np.ndarray) -> float:
     return DECAY * critical_decay(X, y) if instance.kind == "decay" else 0.0
 
 
-def solve(instance: Instance, X: np.ndarray, y: np.ndarray) -> tuple[Outcome, QuadraticSolution]:
-    """Our solver."""
-    signs = "positive" if instance.kind == "positive" else "mixed"
+def solve(instance: Instance, X: np.ndarray, y: np.ndarray) -> tuple[float, QuadraticSolution]:
+    """CPU seconds of our solver, and its solution."""
     w = weight_decay(instance, X, y)
-    seconds, found = best_time(lambda: solve_quadratic(X, y, signs=signs, weight_decay=w))
-    return Outcome(
-        seconds, found.objective, relative_gap(found.objective, found.lower_estimate, y), f"rank {found.rank}, {found.status}"
-    ), found
+    return best_time(lambda: solve_quadratic(X, y, signs=instance.signs, weight_decay=w))
 
 
-def best_time(work: Callable[[], Result]) -> tuple[float, Result]:
-    """Least CPU seconds of up to five runs (one if it takes long), and the result."""
-    times: list[float] = []
-    while True:
-        began = time.process_time()
-        result = work()
-        times.append(time.process_time() - began)
-        if len(times) == 5 or sum(times) > 0.5:
-            return min(times), result
-
-
-def relative_gap(objective: float, lower: float, y: np.ndarray) -> float:
-    zero = 0.5 * float(y @ y)
-    return (objective - lower) / (objective if lower > 1e-6 * zero else zero)
-
-
-def solve_by_peer(instance: Instance, X: np.ndarray, y: np.ndarray, solver: str, limit: float) -> PeerResult:
-    """CPU seconds of CVXPY (canonicalization included), the symmetric matrix found, and the solver's status."""
-    import cvxpy as cp
-
-    d = X.shape[1]
-    rows, columns = np.triu_indices(d)
-    S = X[:, rows] * X[:, columns] * np.where(rows == columns, 1.0, 2.0)
-    parts = [cp.Variable((d, d), PSD=True)] if instance.kind == "positive" else [cp.Variable((d, d), PSD=True) for _ in range(2)]
-    M = parts[0] if len(parts) == 1 else parts[0] - parts[1]
-    residual = S @ cp.vec(M, order="C")[rows * d + columns] - y
-    penalty = weight_decay(instance, X, y) / 2.0 * sum(cp.trace(part) for part in parts) if instance.kind == "decay" else 0.0
-    options = {"CLARABEL": {"time_limit": limit}, "SCS": {"time_limit_secs": limit, "max_iters": 100_000}}[solver]
-
-    def work() -> cp.Problem:
-        problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(residual) + penalty))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problem.solve(solver=solver, **options)
-        return problem
-
+def prove(instance: Instance, X: np.ndarray, y: np.ndarray, found: QuadraticSolution) -> Proof:
+    """Certify the network, write the file, and let the checker judge it."""
     began = time.process_time()
-    try:
-        seconds, problem = best_time(work)
-    except cp.error.SolverError as failure:
-        return time.process_time() - began, None, str(failure).split(".")[0]
-    values = [part.value for part in parts]
-    if any(value is None for value in values):
-        return seconds, None, str(problem.status)
-    cones = [positive_part((value + value.T) / 2.0) for value in values]
-    return seconds, cones[0] if len(cones) == 1 else cones[0] - cones[1], str(problem.status)
+    data = gm.Dataset(X, y, bias=False, scaling="none")
+    certificate = gm.certify(found.network, data, claims=[instance.claim], weight_decay=found.weight_decay or None)
+    certified = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "quadratic.gmc"
+        certificate.save(path)
+        saved = time.process_time()
+        result = gm.check(path)
+    gap, is_of_zero = proved_gap(dict(result.claims[0].numbers or {}), float(y @ y) / 2.0)
+    return Proof(result.verdict.value, gap, is_of_zero, certified - began, time.process_time() - saved)
 
 
-def positive_part(M: np.ndarray) -> np.ndarray:
-    eigenvalues, vectors = np.linalg.eigh(M)
-    return (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T
+def proved_gap(numbers: dict[str, str | float], zero: float) -> tuple[float, bool]:
+    """The relative gap by the checker's own numbers, and whether it is relative to the loss of the zero network."""
+    gap, floor = float(numbers.get("gap", numbers.get("loss_upper", np.inf))), float(numbers.get("floor", 0.0))
+    return (gap / floor, False) if floor > 1e-6 * zero else (gap / zero, True)
 
 
-def judge(ours: Outcome, lower: float, data: tuple[np.ndarray, np.ndarray], c: float, peer: PeerResult) -> str:
-    """One cell: seconds, ratio to us, and the gap of the peer's point to our lower bound."""
-    seconds, M, status = peer
-    ratio = seconds / ours.seconds
-    if M is None:
-        return f"{seconds:.1f} s, {ratio:.0f} x, {status}"
-    value = matrix_objective(M, *data, c=c)
-    return f"{seconds:.2f} s, {ratio:.0f} x, gap {relative_gap(value, lower, data[1]):.0e}"
+def peer_cell(X: np.ndarray, y: np.ndarray, found: QuadraticSolution, ours: float, peer: PeerOutcome) -> str:
+    """CPU seconds, ratio to ours, and the gap of the peer's point to our lower bound."""
+    if peer.M is None:
+        more = "> " if peer.reason == ">limit" else ""
+        return f"{more}{peer.seconds:.0f} s, {more}{peer.seconds / ours:.0f} x" + (f" ({peer.reason})" if not more else "")
+    value = matrix_objective(peer.M, X, y, c=found.weight_decay / 2.0)
+    zero = float(y @ y) / 2.0
+    is_of_zero = found.lower_estimate <= 1e-6 * zero
+    relative = (value - found.lower_estimate) / (zero if is_of_zero else found.lower_estimate)
+    return f"{peer.seconds:.2f} s, {peer.seconds / ours:.0f} x, gap {max(relative, 0.0):.0e}{' of L(0)' if is_of_zero else ''}"
 
 
-def row(instance: Instance, peers: list[str], limit: float) -> str:
+def row(instance: Instance, peers: list[str], limits: Limits) -> str:
     """One line of the table."""
     X, y = instance.data()
-    ours, found = solve(instance, X, y)
-    c = weight_decay(instance, X, y) / 2.0
-    cells = [judge(ours, found.lower_estimate, (X, y), c, solve_by_peer(instance, X, y, solver, limit)) for solver in peers]
-    return " | ".join([f"| {instance}", f"{ours.seconds:.3f}", f"{ours.gap:.0e}", ours.remark, *cells]) + " |"
+    seconds, found = solve(instance, X, y)
+    proof = prove(instance, X, y, found)
+    c = found.weight_decay / 2.0
+    cells = [
+        str(instance),
+        f"{seconds:.3f}",
+        str(found.rank),
+        str(proof),
+        f"{proof.certify_seconds:.2f}",
+        f"{proof.check_seconds:.2f}",
+    ]
+    for solver in peers:
+        outcome = run_peer(solver, (X, y), signs=instance.signs, c=c, limits=limits)
+        cells.append(peer_cell(X, y, found, seconds, outcome))
+    return "| " + " | ".join(cells) + " |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[20, 50])
-    parser.add_argument("--classes", nargs="+", default=["positive", "decay"], choices=CLASSES)
+    parser.add_argument("--classes", nargs="+", default=list(CLASSES), choices=CLASSES)
     parser.add_argument(
         "--sizes", nargs="+", default=["small", "large"], choices=("small", "large"), help="n = d(d+1)/4, n = 2 d^2"
     )
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds given to a peer")
+    parser.add_argument("--labels", nargs="+", default=["random", "planted"], choices=("random", "planted"))
     parser.add_argument("--peers", nargs="*", default=["CLARABEL", "SCS"], choices=("CLARABEL", "SCS"))
-    chosen = parser.parse_args()
-    solve(Instance(5, 30, "random", "positive"), *Instance(5, 30, "random", "positive").data())  # imports and caches are warm
-    print("| instance | ours, CPU s | gap | remark | " + " | ".join(chosen.peers) + " |")
-    print("|---" * (4 + len(chosen.peers)) + "|")
-    for instance in instances(chosen.dimensions, chosen.classes, chosen.sizes):
-        print(row(instance, chosen.peers, chosen.limit), flush=True)
+    parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds given to a peer")
+    parser.add_argument("--memory", type=float, default=10.0, help="GiB given to a peer")
+    chosen = parser.parse_args(arguments)
+    peers = installed(chosen.peers)
+    if len(peers) < len(chosen.peers):
+        print(f"Not installed, so left out: {', '.join(set(chosen.peers) - set(peers))}. To install: {INSTALL}\n")
+    warm = Instance(5, 30, "random", "positive")  # imports and caches
+    solve(warm, *warm.data())
+    print("| instance | solve, CPU s | rank | proved gap, verdict | certify | check | " + "".join(f"{peer} | " for peer in peers))
+    print("|---" * (6 + len(peers)) + "|")
+    for instance in instances(chosen.dimensions, chosen.classes, chosen.sizes, chosen.labels):
+        print(row(instance, peers, Limits(chosen.limit, chosen.memory)), flush=True)
+    print(f"\npeak memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
 
 
 if __name__ == "__main__":

@@ -22,13 +22,19 @@ _HOMES = {
     "register_activation": "globalmin.activations",
     "Dataset": "globalmin.data",
     "ShallowNetwork": "globalmin.networks",
+    "DeepNetwork": "globalmin.networks.deep",
     "load_network": "globalmin.networks.storage",
+    "load_deep_network": "globalmin.networks.deep_storage",
+    "save_deep_network": "globalmin.networks.deep_storage",
     "save_network": "globalmin.networks.storage",
     "train": "globalmin.training",
     "train_auto": "globalmin.training",
+    "train_deep": "globalmin.training",
     "certify": "globalmin.certificates",
+    "certify_gram": "globalmin.certificates",
     "check": "globalmin.certificates",
     "classify_point": "globalmin.landscape",
+    "inspect": "globalmin.inspection",
     "QuadraticNetworkRegressor": "globalmin.estimators",
     "QuadraticNetworkRegressorCV": "globalmin.estimators",
     "ShallowNetworkRegressor": "globalmin.estimators",
@@ -38,6 +44,7 @@ _ROOMS = {
     "generators": "globalmin.data.generators",
     "errors": "globalmin.errors",
     "references": "globalmin.references",
+    "landscape": "globalmin.landscape",
     "theory": "globalmin.theory",
 }
 
@@ -61,12 +68,14 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from globalmin import errors as errors
+    from globalmin import landscape as landscape
     from globalmin import references as references
     from globalmin import theory as theory
     from globalmin.activations import Activation as Activation
     from globalmin.activations import get_activation as get_activation
     from globalmin.activations import register_activation as register_activation
     from globalmin.certificates import certify as certify
+    from globalmin.certificates import certify_gram as certify_gram
     from globalmin.certificates import check as check
     from globalmin.data import Dataset as Dataset
     from globalmin.data import generators as generators
@@ -74,9 +83,14 @@ if TYPE_CHECKING:
     from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
     from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
     from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
+    from globalmin.inspection import inspect as inspect
     from globalmin.landscape import classify_point as classify_point
     from globalmin.networks import ShallowNetwork as ShallowNetwork
+    from globalmin.networks.deep import DeepNetwork as DeepNetwork
+    from globalmin.networks.deep_storage import load_deep_network as load_deep_network
+    from globalmin.networks.deep_storage import save_deep_network as save_deep_network
     from globalmin.networks.storage import load_network as load_network
     from globalmin.networks.storage import save_network as save_network
     from globalmin.training import train as train
     from globalmin.training import train_auto as train_auto
+    from globalmin.training import train_deep as train_deep

@@ -11,6 +11,7 @@ from typing import Any
 from globalmin_check import limits
 from globalmin_check.canonical import Fields, parse
 from globalmin_check.claims import KINDS
+from globalmin_check.claims.deep_network import read_layers, take_weights
 from globalmin_check.container import FORMAT, Tensor, Tensors, check_seal, data_digest, read
 from globalmin_check.problem import ACTIVATIONS, Problem, Sizes
 from globalmin_check.verdict import Malformed, Rejected, Undecided
@@ -46,14 +47,17 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
     if len(fields.string("producer")) > limits.PRODUCER_CHARACTERS:
         raise Malformed(f"certificate.producer is longer than {limits.PRODUCER_CHARACTERS} characters")
     fields.choice("loss", ("half-sum-of-squares",))
-    activation, parameter = _network(Fields(fields.take("network"), "network"))
+    network = Fields(fields.take("network"), "network")
+    form = read_layers(network) if network.choice("kind", ("shallow", "deep")) == "deep" else None
+    activation, parameter = _activation(network)
     data = _data(Fields(fields.take("data"), "data"))
     claim_values = fields.array("claims")
     fields.end()
     tensors = Tensors(stored)
-    W = tensors.take("W", "F64", None, data.d)
-    sizes = Sizes(data.n, data.d, W.shape[0])
-    v = tensors.take("v", "F64", sizes.k)
+    deep = None if form is None else take_weights(form, tensors, data.d)
+    W = tensors.take("W", "F64", None, data.d) if deep is None else deep.weights[0]
+    sizes = Sizes(data.n, data.d, W.shape[0], deep)
+    v = tensors.take("v", "F64", sizes.k if deep is None else deep.head)
     inside = (tensors.take("X", "F64", data.n, data.d), tensors.take("y", "F64", data.n)) if data.stored else None
     claims = tuple(_claim(Fields(value, f"claims.{i}"), i, tensors, sizes) for i, value in enumerate(_counted(claim_values)))
     tensors.end()
@@ -61,8 +65,7 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
     return Problem(activation, parameter, data.bias, sizes, X, y, W, v), claims
 
 
-def _network(fields: Fields) -> tuple[str, Fraction]:
-    fields.choice("kind", ("shallow",))
+def _activation(fields: Fields) -> tuple[str, Fraction]:
     name = fields.choice("activation", ACTIVATIONS)
     parameter = Fraction(1)
     if name == "leaky_relu" or (name in ("softplus", "sigmoid") and fields.has("parameter")):
@@ -95,6 +98,8 @@ def _claim(fields: Fields, index: int, tensors: Tensors, sizes: Sizes) -> Claim:
     if fields.integer("version", 0) != 1:
         raise Malformed(f"claims.{index}.version is not 1")
     fields.choice("theorem", (module.THEOREM,))
+    if (sizes.deep is not None) != getattr(module, "DEEP", False):
+        raise Malformed(f"claims.{index} is a claim about the other kind of network")
     content = module.read(fields, tensors.of_claim(index), sizes)
     fields.end()
     return Claim(kind, module, content)

@@ -18,4 +18,5 @@ BALL_BYTES = 2**33
 BYTES_PER_BALL = 80  # an arb (48 bytes), its Python object and the pointer to it
 WORK_PER_VALUE = 1000  # one activation value with two derivatives costs about as much as this many ball multiplications
 EXACT_TERMS = 10**6  # largest n k d for which the loss is recomputed in exact rationals when balls do not decide
+DENSE_PARAMETERS = 400  # largest number of parameters for which a whole Hessian is formed
 STRIP = 512  # rows per block of a matrix product: below this size a product is done whole

@@ -34,6 +34,9 @@ def require_positive_definite(
     residual = checks.facts[key] if key in checks.facts else _residual(A(), C)
     if key is not None and residual < 1:
         checks.facts[key] = residual
+    if residual > 1 and not residual.is_finite():
+        found = "it is not: a diagonal entry is not positive, or a 2 x 2 minor is negative"
+        checks.require_fact(number, f"P1: {name} is positive definite", False, found)
     checks.require(number, f"P1: |C ({name}) C^T - I|_F < 1", residual, "<", 1)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.certificates.corpus_close_calls import close_calls
+from tests.certificates.corpus_quadratic_accepted import quadratic_accepted
 from tests.certificates.drafts import Draft, claim
 from tests.certificates.honest_instances import (
     RELU,
@@ -236,4 +237,5 @@ def floor_drafts() -> dict[str, Draft]:
 
 def accepted() -> dict[str, Draft]:
     """All of them, by file name without ending."""
-    return smooth_drafts() | special_smooth_drafts() | corner_drafts() | relu_drafts() | floor_drafts() | close_calls()[0]
+    first_kinds = smooth_drafts() | special_smooth_drafts() | corner_drafts() | relu_drafts() | floor_drafts()
+    return first_kinds | close_calls()[0] | quadratic_accepted()

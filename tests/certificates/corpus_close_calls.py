@@ -15,7 +15,7 @@ BITS = 1400
 KEPT_BITS = 1150
 
 
-def _short(value: Fraction) -> Fraction:
+def short(value: Fraction) -> Fraction:
     """A rational whose digits fit the limit of the format and which agrees with the value to about 1e-340."""
     return Fraction(round(value * 2**KEPT_BITS), 2**KEPT_BITS)
 
@@ -44,13 +44,13 @@ def _exact_quantities() -> tuple[Fraction, Fraction]:
 def close_calls() -> tuple[dict[str, Draft], dict[str, Draft]]:
     """(true ones, false ones) by name."""
     K, loss = _exact_quantities()
-    half, C_half = _short(K / 2), (2 / float(K)) ** 0.5
+    half, C_half = short(K / 2), (2 / float(K)) ** 0.5
     true, false = {}, {}
     for digits in (30, 60, 120, 250):
         whisker = Fraction(1, 10**digits)
         C = float(10 ** (digits // 2)) / float(K) ** 0.5
-        true[f"interpolation_a2_true_by_1e-{digits}"] = _draft(_short(K * (1 - whisker)), C, Fraction(1))
-        false[f"interpolation_a2_false_by_1e-{digits}"] = _draft(_short(K * (1 + whisker)), C, Fraction(1))
-        true[f"interpolation_loss_true_by_1e-{digits}"] = _draft(half, C_half, _short(loss * (1 + whisker)))
-        false[f"interpolation_loss_false_by_1e-{digits}"] = _draft(half, C_half, _short(loss * (1 - whisker)))
+        true[f"interpolation_a2_true_by_1e-{digits}"] = _draft(short(K * (1 - whisker)), C, Fraction(1))
+        false[f"interpolation_a2_false_by_1e-{digits}"] = _draft(short(K * (1 + whisker)), C, Fraction(1))
+        true[f"interpolation_loss_true_by_1e-{digits}"] = _draft(half, C_half, short(loss * (1 + whisker)))
+        false[f"interpolation_loss_false_by_1e-{digits}"] = _draft(half, C_half, short(loss * (1 - whisker)))
     return true, false

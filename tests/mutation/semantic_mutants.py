@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.drafts import Draft
+from tests.certificates.drafts import ClaimDraft, Draft
 
 Rng = np.random.Generator
 Family = Callable[[Rng, Draft, list[Draft]], bool]
@@ -19,16 +19,19 @@ Family = Callable[[Rng, Draft, list[Draft]], bool]
 # +1: the claim says more when the number grows, -1: when it shrinks
 DIRECTIONS = {
     "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1, "path": -1, "mu": 1,
-    "floor": 1, "gap": -1, "loss_upper": -1, "rho": -1,
+    "floor": 1, "gap": -1, "loss_upper": -1, "rho": -1, "v_max": 1, "sigma2": 1, "difference": 1, "phi": 1, "Phi": -1,
+    "a_lo": 1, "a_hi": -1, "E0": -1, "gamma": 1, "eps": -1, "delta": -1, "lam": -1,
 }  # fmt: skip
 MUST_REFUSE = ("sign", "swap", "label", "tighten", "foreign witness")
 
 
 def scalars(draft: Draft, index: int) -> list[tuple[dict[str, Any], str]]:
-    """Every rational of a claim, as (dictionary, key)."""
-    fields = draft.claims[index].fields
-    found = [(fields, name) for name, value in fields.items() if isinstance(value, Fraction)]
-    return found + [(fields["quartic"], name) for name in ("kappa", "t") if name in fields.get("quartic", {})]
+    """Every rational of a claim, as (dictionary, key), those of `radius` and `quartic` among them."""
+    objects, found = [draft.claims[index].fields], []
+    for fields in objects:
+        found += [(fields, name) for name, value in fields.items() if isinstance(value, Fraction)]
+        objects += [value for value in fields.values() if isinstance(value, dict)]
+    return found
 
 
 def _magnitude(rng: Rng, low: float, high: float) -> float:
@@ -88,7 +91,8 @@ def tighten(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     choices = [pair for pair in scalars(draft, _any_claim(rng, draft)) if pair[1] in DIRECTIONS]
     fields, name = choices[int(rng.integers(len(choices)))]
     before = fields[name]
-    step = Fraction(_magnitude(rng, -8, 0)) * DIRECTIONS[name]
+    direction = 1 if name == "R" and "lam" in fields else DIRECTIONS[name]  # no minimum within R: more is said by a larger R
+    step = Fraction(_magnitude(rng, -8, 0)) * direction
     fields[name] = _short(before * (1 + step) if before else step)
     if name == "rate":
         fields[name] = _short(1 - (1 - before) * (1 - step))
@@ -170,17 +174,48 @@ def activation(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 def mode(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     """Say another method for the same numbers: row sums instead of a factor, rows instead of svec, heads of another sign."""
     claim = draft.claims[_any_claim(rng, draft)]
-    if claim.fields.get("norm") == "factor":
-        claim.fields["norm"] = "rows"
-        del claim.tensors["C_b"]
-    elif claim.fields.get("trained") == "vW":
-        claim.fields["trained"] = "W"
-        del claim.fields["beta2"], claim.tensors["C_beta"]
-    elif "heads" in claim.fields:
-        claim.fields["heads"] = "any" if claim.fields["heads"] == "nonnegative" else "nonnegative"
+    fields, tensors = claim.fields, claim.tensors
+    if fields.get("norm") == "factor":
+        fields["norm"] = "rows"
+        tensors.pop("C_b" if "C_b" in tensors else "C_Phi")
+    elif fields.get("trained") == "vW":
+        fields["trained"] = "W"
+        fields.pop("beta2", None)
+        tensors.pop("C_beta" if "C_beta" in tensors else "u", None)
+        if fields.get("method") == "dense":
+            tensors["C"] = tensors["C"][len(draft.v) :, len(draft.v) :]
+    elif fields.get("method") in ("dense", "blocks"):
+        fields["method"] = "blocks" if fields["method"] == "dense" else "dense"
+        tensors["C"] = _other_shape(tensors["C"], draft.X.shape[1])
+    elif "heads" in fields:
+        _other_heads(rng, claim)
     else:
         return False
     return True
+
+
+def _other_shape(C: np.ndarray, d: int) -> np.ndarray:
+    """The diagonal blocks of a dense factor one below the other, or the block diagonal matrix of such blocks."""
+    blocks = range(len(C) // d)
+    if C.shape[1] > d:
+        return np.vstack([C[d * i : d * (i + 1), d * i : d * (i + 1)] for i in blocks])
+    dense = np.zeros((len(C), len(C)))
+    for i in blocks:
+        dense[d * i : d * (i + 1), d * i : d * (i + 1)] = C[d * i : d * (i + 1)]
+    return dense
+
+
+def _other_heads(rng: Rng, claim: ClaimDraft) -> None:
+    """Another class of heads, with the factors that it asks for."""
+    classes = {"loss-floor": ("any", "nonnegative"), "optimality-gap": ("nonnegative", "nonpositive")}[claim.fields["kind"]]
+    classes += ("any",) if claim.fields.get("method") == "decay" else ()
+    others = [heads for heads in classes if heads != claim.fields["heads"]]
+    claim.fields["heads"] = others[int(rng.integers(len(others)))]
+    if claim.fields.get("method") == "decay":
+        factor = claim.tensors.pop("C_lower", None)
+        factor = claim.tensors.pop("C_upper", factor)
+        sides = {"nonnegative": ["C_lower"], "nonpositive": ["C_upper"], "any": ["C_lower", "C_upper"]}[claim.fields["heads"]]
+        claim.tensors |= {side: factor.copy() for side in sides if factor is not None}
 
 
 EXTREME_NUMBERS = [0.0, -0.0, 5e-324, -2.2250738585072014e-308, 1e-300, 1e154, 1.7976931348623157e308, -1e200]
@@ -222,7 +257,7 @@ FAMILIES: dict[str, Family] = {
 def loosen(rng: Rng, draft: Draft) -> None:
     """Give away what an adversary would give away so that only the deep checks can find the fault: the loss bound, the radius."""
     for claim in draft.claims:
-        for name in ("loss_upper", "gap", "path"):
+        for name in ("loss_upper", "gap", "path", "eps"):
             if name in claim.fields and rng.random() < 0.7:
                 claim.fields[name] = Fraction(1000)
         if "R" in claim.fields and rng.random() < 0.3:

@@ -10,10 +10,12 @@ from tests.certificates.small_producer import NotProvableError
 from tests.certificates.two_checkers import VERDICTS, Bench
 from tests.mutation.planted_bugs import SMOOTH_BUGS, Bug
 from tests.mutation.planted_bugs_exact import EXACT_BUGS
+from tests.mutation.planted_bugs_quadratic import QUADRATIC_BUGS
+from tests.mutation.planted_bugs_second_order import SECOND_ORDER_BUGS
 from tests.oracles.fraction_checker import oracle_truth
 
 SEED = 20269
-BUGS = SMOOTH_BUGS + EXACT_BUGS
+BUGS = SMOOTH_BUGS + EXACT_BUGS + QUADRATIC_BUGS + SECOND_ORDER_BUGS
 TRIES = 40
 
 
@@ -45,7 +47,7 @@ def run(folder: Path, count: int) -> None:
 
 
 def test_no_deliberately_false_claim_is_accepted(tmp_path: Path):
-    run(tmp_path, 152)
+    run(tmp_path, 3 * len(BUGS))
 
 
 @pytest.mark.campaign

@@ -8,19 +8,21 @@ import pytest
 from tests.certificates.drafts import resealed, seal
 from tests.certificates.two_checkers import Bench, contradict
 from tests.mutation.byte_mutants import byte_mutant
-from tests.mutation.random_certificates import random_certificate
+from tests.mutation.random_certificates import ALL_KINDS, Kinds, random_certificate, random_quadratic
 from tests.mutation.semantic_mutants import semantic_mutant
 from tests.mutation.sources import drafts
+
+from globalmin_check.claims import quadratic
 
 SEED = 20264
 
 
-def run(folder: Path, count: int, seed: int = SEED) -> None:
+def run(folder: Path, count: int, seed: int = SEED, kinds: Kinds = ALL_KINDS) -> None:
     rng, bench, honest = np.random.default_rng(seed), Bench(folder), drafts()
     pairs: Counter[tuple[str, str]] = Counter()
     contradictions = []
     for number in range(count):
-        draft = random_certificate(rng)
+        draft = random_certificate(rng, kinds)
         style = number % 4
         if style >= 2:
             draft = semantic_mutant(rng, draft, honest)[1]
@@ -40,6 +42,17 @@ def run(folder: Path, count: int, seed: int = SEED) -> None:
 
 def test_the_checkers_never_contradict_each_other(tmp_path: Path):
     run(tmp_path, 300)
+
+
+def test_the_checkers_never_contradict_each_other_where_integers_replace_balls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(quadratic, "LARGE", -1)
+    run(tmp_path, 150, SEED + 1, (random_quadratic,))
+
+
+@pytest.mark.campaign
+def test_the_checkers_never_contradict_each_other_in_two_thousand_on_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(quadratic, "LARGE", -1)
+    run(tmp_path, 2000, SEED + 2, (random_quadratic,))
 
 
 @pytest.mark.campaign

@@ -1,4 +1,7 @@
-"""Which fields and tensors each claim of version 1 has: section 5 of spec/certificate-v1.md as data."""
+"""Which fields and tensors each claim of version 1 has: section 5 of spec/certificate-v1.md as data.
+
+A field that depends on other fields is listed as optional; `roles` then demands exactly the right ones.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 MAX_RATIONAL = 2500
+MAX_DENSE = 400
+Fields = dict[str, Any]
+Sizes = tuple[int, int, int]
+Reader = Callable[[Any], Any]
 
 
 class MalformedError(Exception):
@@ -42,6 +49,21 @@ def rational(text: Any) -> Fraction:
     return Fraction(int(sign + p), int(q or "1"))
 
 
+def rationals(*names: str) -> dict[str, Reader]:
+    """Fields that are rationals."""
+    return dict.fromkeys(names, rational)
+
+
+def one_of(*words: str) -> Callable[[Any], str]:
+    """A reader of one of the words."""
+
+    def reader(value: Any) -> str:
+        require(isinstance(value, str) and value in words, f"expected one of {words}")
+        return value
+
+    return reader
+
+
 @dataclass(frozen=True)
 class Role:
     """A tensor a claim must have; None in the shape means any size."""
@@ -56,44 +78,56 @@ class Grammar:
     """Fields (name -> reader), optional fields, and the tensors as a function of the parsed fields and (n, d, k)."""
 
     theorem: str
-    fields: dict[str, Callable[[Any], Any]]
-    optional: dict[str, Callable[[Any], Any]]
-    roles: Callable[[dict[str, Any], tuple[int, int, int]], list[Role]]
+    fields: dict[str, Reader]
+    optional: dict[str, Reader]
+    roles: Callable[[Fields, Sizes], list[Role]]
 
 
-def _one_of(*words: str) -> Callable[[Any], str]:
-    def reader(value: Any) -> str:
-        require(isinstance(value, str) and value in words, f"expected one of {words}")
-        return value
-
-    return reader
+def squares(names: str, m: int) -> list[Role]:
+    """F64 tensors of the shape m x m, by their names with spaces between."""
+    return [Role(name, "F64", (m, m)) for name in names.split()]
 
 
-def _quartic(value: Any) -> dict[str, Any]:
+def svec_length(d: int) -> int:
+    """N = d(d+1)/2."""
+    return d * (d + 1) // 2
+
+
+def demand(fields: Fields, needed: set[str], conditional: set[str]) -> None:
+    """Of the conditional fields exactly the needed ones are there."""
+    require(set(fields) & conditional == needed, f"the fields {sorted(needed)} are missing, or there are too many")
+
+
+def quartic(value: Any) -> Fields:
+    """The object `quartic` of section 5.1."""
     require(isinstance(value, dict) and value.get("method") in ("rows", "svec"), "unknown quartic method")
     names = {"kappa", "method", "t"} if value["method"] == "svec" else {"kappa", "method"}
     require(set(value) == names, "quartic has wrong fields")
     return {name: value[name] if name == "method" else rational(value[name]) for name in names}
 
 
-def _lipschitz_roles(fields: dict[str, Any], n: int, d: int) -> list[Role]:
-    N = d if fields["quartic"]["method"] == "rows" else d * (d + 1) // 2
-    both = [Role("C_beta", "F64", (d, d))] if fields["trained"] == "vW" else []
-    return [Role("C_a", "F64", (n, n)), Role("C_kappa", "F64", (N, N)), *both]
+def quartic_factor(entry: Fields, d: int) -> list[Role]:
+    """The factor of P3 by its method."""
+    return squares("C_kappa", d if entry["method"] == "rows" else svec_length(d))
 
 
-def _interpolation_roles(fields: dict[str, Any], sizes: tuple[int, int, int]) -> list[Role]:
+def _lipschitz_roles(fields: Fields, n: int, d: int) -> list[Role]:
+    both = fields["trained"] == "vW"
+    demand(fields, {"beta2"} if both else set(), {"beta2"})
+    return [*squares("C_a", n), *quartic_factor(fields["quartic"], d), *squares("C_beta" if both else "", d)]
+
+
+def _interpolation_roles(fields: Fields, sizes: Sizes) -> list[Role]:
     n, d, _ = sizes
     return [*_lipschitz_roles(fields, n, d), Role("z", "F64", (n,))]
 
 
-def _descent_roles(fields: dict[str, Any], sizes: tuple[int, int, int]) -> list[Role]:
+def _descent_roles(fields: Fields, sizes: Sizes) -> list[Role]:
     n, d, _ = sizes
-    factor = [Role("C_b", "F64", (n, n))] if fields["norm"] == "factor" else []
-    return [*_lipschitz_roles(fields, n, d), *factor]
+    return [*_lipschitz_roles(fields, n, d), *squares("C_b" if fields["norm"] == "factor" else "", n)]
 
 
-def _relu_roles(fields: dict[str, Any], sizes: tuple[int, int, int]) -> list[Role]:
+def _relu_roles(fields: Fields, sizes: Sizes) -> list[Role]:
     _, d, k = sizes
     return [
         Role("W_hat", "F64", (k, d)),
@@ -103,40 +137,113 @@ def _relu_roles(fields: dict[str, Any], sizes: tuple[int, int, int]) -> list[Rol
     ]
 
 
-def _floor_roles(fields: dict[str, Any], sizes: tuple[int, int, int]) -> list[Role]:
-    return [Role("members", "I64", (None,)), Role("sizes", "I64", (None,)), Role("kinds", "I64", (None,))]
+def _floor_roles(fields: Fields, sizes: Sizes) -> list[Role]:
+    return [Role(name, "I64", (None,)) for name in ("members", "sizes", "kinds")]
 
 
-_LIPSCHITZ: dict[str, Callable[[Any], Any]] = {
-    "trained": _one_of("W", "vW"),
-    "a2": rational,
-    "rho": rational,
-    "quartic": _quartic,
-}
+def _gap_roles(fields: Fields, sizes: Sizes) -> list[Role]:
+    n, d, _ = sizes
+    N, method = svec_length(d), fields["method"]
+    conditional = {"heads", "rank", "mu", "decay", "v_max"}
+    if method == "span":
+        demand(fields, {"mu"}, conditional)
+        return [*squares("C", N), Role("z", "F64", (N,))]
+    if method == "decay":
+        demand(fields, {"heads", "decay", "v_max"}, conditional)
+        sides = {"nonnegative": "C_lower", "nonpositive": "C_upper", "any": "C_lower C_upper"}[fields["heads"]]
+        return [Role("u", "F64", (n,)), *squares(sides, d)]
+    demand(fields, {"heads"} | ({"rank"} & set(fields)), conditional)
+    require(fields["heads"] != "any", "theorem P is for heads of one sign")
+    s = fields.get("rank", d)
+    require(s < d or "rank" not in fields, "rank is not below d")
+    rows = [Role("rows", "I64", (s,))] if "rank" in fields else []
+    return [Role("lambda", "F64", (n,)), *squares("C", s), *rows]
+
+
+def _rank(value: Any) -> int:
+    require(type(value) is int and value >= 1, "rank is not a positive integer")
+    return value
+
+
+def _identifies_roles(fields: Fields, sizes: Sizes) -> list[Role]:
+    return squares("C" if "mu" in fields else "", svec_length(sizes[1]))
+
+
+def _ambiguous_roles(fields: Fields, sizes: Sizes) -> list[Role]:
+    n, d, _ = sizes
+    return [*squares("C", d), *([Role("M", "I64", (d, d))] if n >= svec_length(d) else [])]
+
+
+def _barrier_roles(fields: Fields, sizes: Sizes) -> list[Role]:
+    d = sizes[1]
+    large = "C_phi C_Phi" if fields["norm"] == "factor" else "C_phi"
+    return [*squares("A_hat C_lo C_hi", d), *squares(large, svec_length(d))]
+
+
+def _saddle_roles(fields: Fields, sizes: Sizes) -> list[Role]:
+    _, d, k = sizes
+    both = fields["trained"] == "vW"
+    roles = [Role("U", "F64", (k, d)), *([Role("u", "F64", (k,))] if both else [])]
+    if "radius" not in fields:
+        return roles
+    require(not both, "radius is for W only")
+    return [*roles, *squares("C_lam", d), *quartic_factor(fields["radius"]["quartic"], d)]
+
+
+def _radius(value: Any) -> Fields:
+    require(isinstance(value, dict) and set(value) == {"R", "lam", "quartic"}, "radius has wrong fields")
+    return {"R": rational(value["R"]), "lam": rational(value["lam"]), "quartic": quartic(value["quartic"])}
+
+
+def _second_roles(fields: Fields, sizes: Sizes) -> list[Role]:
+    _, d, k = sizes
+    both = fields["trained"] == "vW"
+    p = k * d + (k if both else 0)
+    if fields["method"] == "dense":
+        require(p <= MAX_DENSE, f"more than {MAX_DENSE} parameters")
+        return squares("C", p)
+    require(not both, "blocks are for W only")
+    return [Role("C", "F64", (k * d, d))]
+
+
+_TRAINED: dict[str, Reader] = {"trained": one_of("W", "vW")}
+_LIPSCHITZ: dict[str, Reader] = _TRAINED | rationals("a2", "rho") | {"quartic": quartic}
+_NORM: dict[str, Reader] = {"norm": one_of("rows", "factor")}
+_GAP_OPTIONS: dict[str, Reader] = {"heads": one_of("nonnegative", "nonpositive", "any"), "rank": _rank}
 
 CLAIMS = {
-    "interpolation": Grammar("newton-kantorovich/1", _LIPSCHITZ | {"R": rational}, {"R_lo": rational}, _interpolation_roles),
-    "descent": Grammar(
-        "descent-path/1",
-        _LIPSCHITZ | {"b2": rational, "norm": _one_of("rows", "factor"), "eta": rational, "rate": rational, "path": rational},
-        {},
-        _descent_roles,
+    "interpolation": Grammar(
+        "newton-kantorovich/1", _LIPSCHITZ | rationals("R"), rationals("beta2", "R_lo"), _interpolation_roles
     ),
-    "relu-interpolation": Grammar("relu-cell/1", {"mu": rational, "R": rational}, {}, _relu_roles),
-    "loss-floor": Grammar(
-        "group-floor/1", {"heads": _one_of("any", "nonnegative"), "floor": rational, "gap": rational}, {}, _floor_roles
+    "descent": Grammar(
+        "descent-path/1", _LIPSCHITZ | _NORM | rationals("b2", "eta", "rate", "path"), rationals("beta2"), _descent_roles
+    ),
+    "relu-interpolation": Grammar("relu-cell/1", rationals("mu", "R"), {}, _relu_roles),
+    "loss-floor": Grammar("group-floor/1", {"heads": one_of("any", "nonnegative")} | rationals("floor", "gap"), {}, _floor_roles),
+    "optimality-gap": Grammar(
+        "quadratic-gap/1",
+        {"method": one_of("positive", "span", "decay")} | rationals("gap"),
+        _GAP_OPTIONS | rationals("mu", "decay", "v_max"),
+        _gap_roles,
+    ),
+    "identifies": Grammar("quadratic-span/1", {}, rationals("mu"), _identifies_roles),
+    "ambiguous": Grammar("quadratic-kernel/1", rationals("sigma2", "difference"), {}, _ambiguous_roles),
+    "below-barrier": Grammar(
+        "quadratic-barrier/1", _NORM | rationals("phi", "Phi", "a_lo", "a_hi", "E0", "eta", "rate"), {}, _barrier_roles
+    ),
+    "strict-saddle": Grammar("negative-curvature/1", _TRAINED | rationals("gamma", "eps"), {"radius": _radius}, _saddle_roles),
+    "second-order-stationary": Grammar(
+        "second-order/1", _TRAINED | {"method": one_of("dense", "blocks")} | rationals("eps", "delta"), {}, _second_roles
     ),
 }
 
 
-def read_fields(entry: dict[str, Any]) -> dict[str, Any]:
+def read_fields(entry: Fields) -> Fields:
     """The fields of a claim object, parsed; every field must be known and every required one present."""
     grammar = CLAIMS[entry["kind"]]
     require(entry.get("version") == 1 and type(entry["version"]) is int, "unknown claim version")
     require(entry.get("theorem") == grammar.theorem, "wrong theorem")
-    required, optional = grammar.fields | {"loss_upper": rational}, dict(grammar.optional)
-    if "trained" in required:
-        (required if entry.get("trained") == "vW" else {})["beta2"] = rational
+    required, optional = grammar.fields | {"loss_upper": rational}, grammar.optional
     names = set(entry) - {"kind", "version", "theorem"}
     require(set(required) <= names <= set(required) | set(optional), "claim has wrong fields")
     return {name: (required | optional)[name](entry[name]) for name in names}

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.oracles.claim_grammar import MalformedError, NoDataError, OtherDataError
+from tests.oracles import fraction_deep_claims, fraction_gram_claims, fraction_relu_descent
+from tests.oracles.claim_grammar import CLAIMS, MalformedError, NoDataError, OtherDataError
 from tests.oracles.fraction_claims import Check, Truth, Witnessed, descent_checks, guarded, interpolation_checks
 from tests.oracles.fraction_exact_claims import floor_checks, read_cell, read_groups, relu_checks
 from tests.oracles.fraction_network import Network
+from tests.oracles.fraction_quadratic_claims import ambiguous_checks, barrier_checks, gap_checks, identifies_checks, read_rows
+from tests.oracles.fraction_second_order_claims import saddle_checks, second_order_checks
 from tests.oracles.strict_container import Certificate, Claim, read
 
 PRECISIONS = (160, 512, 1536)
@@ -22,7 +25,23 @@ CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
     "descent": descent_checks,
     "relu-interpolation": relu_checks,
     "loss-floor": floor_checks,
+    "optimality-gap": gap_checks,
+    "identifies": identifies_checks,
+    "ambiguous": ambiguous_checks,
+    "below-barrier": barrier_checks,
+    "strict-saddle": saddle_checks,
+    "second-order-stationary": second_order_checks,
+    "relu-descent": fraction_relu_descent.relu_descent_checks,
+    "gram-positive": fraction_gram_claims.gram_checks,
 }
+# form that is visible only with the numbers of the file: index sets
+FORM: dict[str, Callable[[Certificate, Claim], object]] = {
+    "relu-interpolation": read_cell,
+    "loss-floor": read_groups,
+    "optimality-gap": read_rows,
+    "gram-positive": fraction_gram_claims.read_orders,
+}
+CLAIMS.update({"relu-descent": fraction_relu_descent.GRAMMAR, "gram-positive": fraction_gram_claims.GRAMMAR})
 
 
 @dataclass(frozen=True)
@@ -61,10 +80,8 @@ def _judge(certificate: Certificate, judge: Witnessed) -> tuple[bool | None, str
 def _read(raw: bytes, data: bytes | None) -> Certificate:
     certificate = read(raw, data)
     for claim in certificate.claims:
-        if claim.kind == "relu-interpolation":
-            read_cell(certificate, claim)
-        elif claim.kind == "loss-floor":
-            read_groups(certificate, claim)
+        if claim.kind in FORM:
+            FORM[claim.kind](certificate, claim)
     if not certificate.has_the_digest:
         raise OtherDataError("data digest does not match")
     return certificate
@@ -72,6 +89,8 @@ def _read(raw: bytes, data: bytes | None) -> Certificate:
 
 def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
     """Does the witness in this file prove its claims?"""
+    if fraction_deep_claims.is_deep(raw):
+        return Outcome(*fraction_deep_claims.check_bytes(raw, data))
     try:
         certificate = _read(raw, data)
     except MalformedError as error:
@@ -87,6 +106,8 @@ def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
 def oracle_truth(raw: bytes, data: bytes | None = None) -> bool | None:
     """Do the claims' inequalities hold for the exact quantities, whatever the witness? None if undecided; malformed files
     claim nothing."""
+    if fraction_deep_claims.is_deep(raw):
+        return fraction_deep_claims.oracle_truth(raw, data)
     try:
         certificate = _read(raw, data)
     except (MalformedError, NoDataError):

@@ -169,7 +169,7 @@ def _definite_checks(c: Certificate, claim: Claim, judge: Witnessed, Z: Matrix) 
 
 def read_rows(certificate: Certificate, claim: Claim) -> None:
     """Form of the index set of a rank-deficient theorem P."""
-    if claim.kind == "optimality-gap" and "rank" in claim.fields:
+    if "rank" in claim.fields:
         chosen = claim.tensors["rows"].integers()
         require(all(0 <= i < len(certificate.y) for i in chosen), "row out of range")
         require(all(a < b for a, b in pairwise(chosen)), "rows not strictly increasing")

@@ -21,6 +21,15 @@ THEOREMS = {
     "descent": "descent-path/1",
     "relu-interpolation": "relu-cell/1",
     "loss-floor": "group-floor/1",
+    "optimality-gap": "quadratic-gap/1",
+    "identifies": "quadratic-span/1",
+    "ambiguous": "quadratic-kernel/1",
+    "below-barrier": "quadratic-barrier/1",
+    "strict-saddle": "negative-curvature/1",
+    "second-order-stationary": "second-order/1",
+    "relu-descent": "relu-path/1",
+    "gram-positive": "limit-gram/1",
+    "deep-descent": "deep-path/1",
 }
 BLANK_SEAL = "0" * 64
 

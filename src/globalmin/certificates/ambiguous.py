@@ -42,7 +42,10 @@ def build(network: ShallowNetwork, data: Dataset) -> Claim:
     """
     point = measure_quadratic(network, data)
     if not (network.v >= 0).all():
-        raise CannotCertify(f"the head has a negative weight ({network.v.min():.3g}); the claim is for heads v >= 0")
+        raise CannotCertify(
+            f"the head has a negative weight ({network.v.min():.3g}); the claim is for heads v >= 0 (for v <= 0 negate head and "
+            "labels; for both signs theory.quadratic_disagreement constructs the second network, without a proof)"
+        )
     n, d = point.X.shape
     tensors: dict[str, Tensor] = {} if n < critical_samples(d) else {"M": _vanishing_matrix(point.X)}
     try:

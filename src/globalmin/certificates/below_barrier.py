@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.certificates.certificate import Certificate
 from globalmin.certificates.claim import Claim, Json, Tensor, rational
 from globalmin.certificates.positive_definite import EPS, LowerWitness, NotPositiveDefiniteError, lower_witness, upper_witness
 from globalmin.certificates.quadratic_point import QuadraticPoint, measure_quadratic, strict_witness
+from globalmin.data.dataset import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.references import states
-from globalmin.theory.quadratic_barrier import least_squares_matrix
+from globalmin.theory.quadratic_barrier import least_squares_matrix, require_full_rank
+from globalmin.theory.quadratic_design import population_samples
+from globalmin.theory.quadratic_risk import quadratic_outputs
 from globalmin.theory.symmetric import moment_matrix, quadratic_forms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from globalmin.data import Dataset
     from globalmin.networks.shallow import ShallowNetwork
 
     Array = NDArray[np.float64]
@@ -108,3 +111,25 @@ def _assemble(
     barrier = phi * found.a_lo**2 / 2.0
     summary = {**numbers, "loss_upper": point.loss_above, "rate": float(rate), "barrier": barrier, "s2": s2}
     return Claim("below-barrier", fields, tensors, summary)
+
+
+@states("GKZ-RATE", "GKZ-GD")
+def population_certificate(network: ShallowNetwork, Wstar: Array, *, step_size: float | None = None) -> Certificate:
+    r"""The claim about the population risk: gradient descent on $E(f - f^*)^2$ over x ~ N(0, I) from these weights converges.
+
+    Parameters
+    ----------
+    network : quadratic, head v > 0, weights below the barrier $2\sigma^4$ of the teacher.
+    Wstar : teacher, m x d of rank d with head 1, d <= 38.
+    step_size : of descent on the loss of the file, which is a quarter of the risk; see `theory.quadratic_design`.
+
+    Theory
+    ------
+    GKZ-RATE through section 10: the file holds `population_samples`, on which the loss of every quadratic network is exactly
+    1/4 of its population risk, with the teacher's outputs as labels (rounded to doubles). Spectral bounds of F replace Lemma Q,
+    so the threshold is the paper's $2\sigma^4$, a factor (d+2)/(d+1) below the exact barrier.
+    """
+    require_full_rank(Wstar)
+    X = population_samples(Wstar.shape[1])
+    data = Dataset.from_preprocessed(X, quadratic_outputs(Wstar, X))
+    return Certificate((build(network, data, step_size=step_size),), network, data)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from globalmin.certificates.claim import Claim, Json, Tensor, rational
 from globalmin.certificates.container import data_bytes, data_digest, save_atomically, sealed_bytes
+from globalmin.certificates.deep_form import deep_network_object, deep_network_tensors
+from globalmin.networks.deep import DeepNetwork
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -29,7 +31,7 @@ class Certificate:
     """
 
     claims: tuple[Claim, ...]
-    network: ShallowNetwork = field(repr=False)
+    network: ShallowNetwork | DeepNetwork = field(repr=False)
     data: Dataset = field(repr=False)
     store_data: bool = True
 
@@ -53,7 +55,9 @@ class Certificate:
         return merged
 
     def _tensors(self) -> dict[str, Tensor]:
-        tensors: dict[str, Tensor] = {"W": self.network.W, "v": self.network.v}
+        network = self.network
+        deep = isinstance(network, DeepNetwork)
+        tensors: dict[str, Tensor] = deep_network_tensors(network) if deep else {"W": network.W, "v": network.v}
         if self.store_data:
             tensors |= {"X": self.data.X, "y": self.data.y}
         for index, claim in enumerate(self.claims):
@@ -74,7 +78,9 @@ class Certificate:
         }
 
 
-def _network_object(network: ShallowNetwork) -> dict[str, Json]:
+def _network_object(network: ShallowNetwork | DeepNetwork) -> dict[str, Json]:
+    if isinstance(network, DeepNetwork):
+        return deep_network_object(network)
     activation = network.activation
     description: dict[str, Json] = {"kind": "shallow", "activation": activation.certificate_name or activation.name}
     parameter = activation.certificate_parameter

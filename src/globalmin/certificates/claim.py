@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-Json = str | int | bool | Mapping[str, "Json"]
+Json = str | int | bool | Sequence["Json"] | Mapping[str, "Json"]
 Tensor = NDArray[np.float64] | NDArray[np.int64]
 
 THEOREMS = {
@@ -23,6 +23,9 @@ THEOREMS = {
     "below-barrier": "quadratic-barrier/1",
     "strict-saddle": "negative-curvature/1",
     "second-order-stationary": "second-order/1",
+    "relu-descent": "relu-path/1",
+    "gram-positive": "limit-gram/1",
+    "deep-descent": "deep-path/1",
 }
 
 

@@ -11,6 +11,7 @@ from globalmin.certificates.positive_definite import EPS
 from globalmin.errors import CannotCertify, DataError
 from globalmin.landscape.hessian import gradient_norm
 from globalmin.networks.shallow import TRAINED, preactivations
+from globalmin.theory.lipschitz import local_suprema, rounding_of_preactivations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,3 +54,17 @@ def gradient_above(network: ShallowNetwork, X: Array, y: Array, *, trained: str)
     if not np.isfinite(above):
         raise CannotCertify("the gradient of these weights overflows a double; train first")
     return max(above, 2.0**-400)
+
+
+def hessian_lipschitz_weights(network: ShallowNetwork, X: Array, y: Array, R: float) -> Array:
+    r"""$c_i = 3n_{1,i}\max_l|v_l|s_{2,il} + (|r_i| + R\|x_i\|n_{1,i})\max_l|v_l|s_{3,il}$ on the ball of radius R, from above.
+
+    $n_{1,i} = \|(v_ls_{1,il})_l\|$ with the local suprema $s_j$; the Hessian in W is Lipschitz with any constant of at least
+    $\sup_a\sum_ic_i|x_i \cdot a|^3$ over unit vectors a.
+    """
+    Z, heads, norms = preactivations(network, X), np.abs(network.v), np.linalg.norm(X, axis=1)
+    reach = R * norms[:, None] + rounding_of_preactivations(network, X)
+    s1, s2, s3 = (local_suprema(network.activation, Z, reach, order=order) * heads for order in (1, 2, 3))
+    n1 = np.linalg.norm(s1, axis=1)
+    r = np.abs(network.activation(Z) @ network.v - y) + output_rounding(network, X, y)
+    return (3.0 * n1 * s2.max(axis=1) + (r + R * norms * n1) * s3.max(axis=1)) * (1.0 + _ROOM)

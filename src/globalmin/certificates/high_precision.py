@@ -16,6 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from globalmin.activations import Activation
     from globalmin.networks.shallow import ShallowNetwork
 
     Array = NDArray[np.float64]
@@ -110,9 +111,14 @@ def _apply(Z: BallMatrix, function: Callable[[Ball], Ball]) -> BallMatrix:
 
 
 def _value_function(network: ShallowNetwork) -> Callable[[Ball], Ball]:
+    return value_of(network.activation)
+
+
+def value_of(activation: Activation) -> Callable[[Ball], Ball]:
+    """Phi on balls, for an activation of the certificate format."""
     from flint import arb
 
-    zero, b = arb(0), arb(1.0 if network.activation.parameter is None else network.activation.parameter)
+    zero, b = arb(0), arb(1.0 if activation.parameter is None else activation.parameter)
     functions: dict[str, Callable[[Ball], Ball]] = {
         "softplus": lambda z: z.max(zero) + (-abs(b * z)).exp().log1p() / b,
         "sigmoid": lambda z: _logistic(b * z),
@@ -124,13 +130,18 @@ def _value_function(network: ShallowNetwork) -> Callable[[Ball], Ball]:
         "relu": lambda z: z.max(zero),
         "leaky_relu": lambda z: z.max(zero) + b * z.min(zero),
     }
-    return functions[network.activation.certificate_name or ""]
+    return functions[activation.certificate_name or ""]
 
 
 def _slope_function(network: ShallowNetwork) -> Callable[[Ball], Ball]:
+    return slope_of(network.activation)
+
+
+def slope_of(activation: Activation) -> Callable[[Ball], Ball]:
+    """Phi' on balls, for a smooth activation of the certificate format."""
     from flint import arb
 
-    b = arb(1.0 if network.activation.parameter is None else network.activation.parameter)
+    b = arb(1.0 if activation.parameter is None else activation.parameter)
     two_over_root_pi = 2 / arb.pi().sqrt()
     functions: dict[str, Callable[[Ball], Ball]] = {
         "softplus": lambda z: _logistic(b * z),
@@ -140,7 +151,7 @@ def _slope_function(network: ShallowNetwork) -> Callable[[Ball], Ball]:
         "quadratic": lambda z: 2 * z,
         "linear": lambda z: arb(1),
     }
-    return functions[network.activation.certificate_name or ""]
+    return functions[activation.certificate_name or ""]
 
 
 def _logistic(z: Ball) -> Ball:

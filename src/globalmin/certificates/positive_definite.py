@@ -74,19 +74,22 @@ class LowerWitness:
     inverse_factor: Array | None = field(default=None, repr=False)
 
 
-def lower_witness(gram: Gram) -> LowerWitness:
-    """A bound just below the smallest eigenvalue, with its witness; NotPositiveDefiniteError with the measured eigenvalue."""
+def lower_witness(gram: Gram, *, largest_gap: float = _LARGEST_GAP, precise_gap: float = _PRECISE_GAP) -> LowerWitness:
+    """A bound just below the smallest eigenvalue, with its witness; NotPositiveDefiniteError with the measured eigenvalue.
+
+    Doubles are used if they give the bound within `largest_gap` of the eigenvalue, else high precision within `precise_gap`.
+    """
     low, high = gram.extremes
     if not np.isfinite(high):
         raise NotPositiveDefiniteError("the Gram matrix overflows")
     gap = max(_GAP * low, _SHIFT_FOR_NOISE * gram.noise)
-    if gap <= _LARGEST_GAP * low:
+    if gap <= largest_gap * low:
         bound = low - gap
         C = inverse_factor(_minus_shift(gram.values, bound))
         # ||C||^2 = 1/gap, so the rounding of the entries contributes at most noise/gap to the residual of P1
         if C is not None and _residual(C, _minus_shift(gram.values, bound)) + gram.noise / gap < RESIDUAL_LIMIT:
             return LowerWitness(bound, C)
-    return _precise_lower_witness(gram)
+    return _precise_lower_witness(gram, precise_gap)
 
 
 def upper_witness(A: Array, *, relative_gap: float = 1e-6, floor: float = 2.0**-200) -> tuple[float, Array]:
@@ -130,7 +133,7 @@ def _residual(C: Array, A: Array) -> float:
     return float(np.linalg.norm(T))
 
 
-def _precise_lower_witness(gram: Gram) -> LowerWitness:
+def _precise_lower_witness(gram: Gram, precise_gap: float) -> LowerWitness:
     low, high = gram.extremes
     n = gram.values.shape[0]
     if n > PRECISE_ROWS_LIMIT:
@@ -138,11 +141,11 @@ def _precise_lower_witness(gram: Gram) -> LowerWitness:
             f"smallest eigenvalue {low:.3g} of largest {high:.3g}: beyond double precision, and n = {n} is too large for more"
         )
     start = inverse_factor(_minus_shift(gram.values, -_shift(gram.values, gram.noise)))
-    unshifted = None if start is None else _refine(gram.precise, 0.0, start, limit=_PRECISE_GAP / 10)
+    unshifted = None if start is None else _refine(gram.precise, 0.0, start, limit=precise_gap / 10)
     if unshifted is None:
         raise NotPositiveDefiniteError(f"smallest eigenvalue {low:.3g} of largest {high:.3g}: singular or indefinite")
     smallest = 1.0 / float(np.linalg.norm(unshifted, 2)) ** 2  # A^-1 = C^T C up to the residual
-    bound = (1.0 - _PRECISE_GAP) * smallest
+    bound = (1.0 - precise_gap) * smallest
     C = _refine(gram.precise, bound, unshifted, limit=RESIDUAL_LIMIT)
     if C is None:
         raise NotPositiveDefiniteError(f"smallest eigenvalue {smallest:.3g} of largest {high:.3g}: no witness at {bound:.3g}")

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from globalmin.certificates import (
     ambiguous,
     below_barrier,
+    deep_descent,
     descent,
+    gram_positive,
     identifies,
     interpolation,
     loss_floor,
     optimality_gap,
+    relu_descent,
     relu_interpolation,
     second_order,
     strict_saddle,
@@ -21,6 +24,7 @@ from globalmin.certificates.certificate import Certificate
 from globalmin.certificates.claim import THEOREMS, Claim
 from globalmin.certificates.linearized_point import SMOOTH, LinearizedPoint, checked_arrays, measure
 from globalmin.errors import CannotCertify, DataError
+from globalmin.networks.deep import DeepNetwork
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -30,7 +34,7 @@ Builder = Callable[[], Claim]
 
 
 def certify(
-    network: ShallowNetwork,
+    network: ShallowNetwork | DeepNetwork,
     data: Dataset,
     claims: Iterable[str] | None = None,
     trained: str = "W",
@@ -44,14 +48,16 @@ def certify(
     Parameters
     ----------
     network, data : trained network and the data set it was trained on.
-    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation", "loss-floor"; for smooth networks
-        "strict-saddle", "second-order-stationary"; for quadratic ones "optimality-gap", "identifies", "ambiguous",
-        "below-barrier"); by default the strongest that hold: a positive loss floor if the data have one, otherwise descent and
-        interpolation (smooth activations) or relu-interpolation; for quadratic networks the optimality gap where interpolation
-        does not hold.
+    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation", "relu-descent", "loss-floor"; for
+        smooth networks "strict-saddle", "second-order-stationary"; for quadratic ones "optimality-gap", "identifies",
+        "ambiguous", "below-barrier"; about the data alone "gram-positive", see also `certify_gram`; for deep networks
+        "deep-descent", the only one); by default the strongest that hold: a positive loss floor if the data have one,
+        otherwise descent and interpolation (smooth activations) or relu-interpolation; for quadratic networks the optimality
+        gap where interpolation does not hold.
     trained : "W" or "vW", the parameters that descent or interpolation may move.
     store_data : keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
-    step_size : the step the claims descent and below-barrier should speak of; by default the largest they allow.
+    step_size : the step the claims descent, relu-descent, deep-descent and below-barrier should speak of; by default the
+        largest they allow.
     weight_decay : for quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2 instead of L.
 
     Raises
@@ -61,9 +67,11 @@ def certify(
     MemoryRefused
         Before anything large is allocated, naming the memory needed.
     """
+    wanted = _checked_kinds(claims)
+    if isinstance(network, DeepNetwork):
+        return _certify_deep(network, data, wanted, store_data=store_data, step_size=step_size)
     checked_arrays(network, data)
     _check_decay(network, weight_decay)
-    wanted = _checked_kinds(claims)
     kinds = _default_kinds(network, data, trained, weight_decay) if wanted is None else wanted
     builders = _builders(network, data, trained, step_size=step_size, weight_decay=weight_decay)
     built, reasons = _attempt(builders, kinds)
@@ -73,6 +81,23 @@ def certify(
     if not built or (wanted is not None and reasons):
         raise CannotCertify("nothing certified: " + "; ".join(f"{kind}: {why}" for kind, why in reasons.items()), reasons=reasons)
     return Certificate(tuple(built), network, data, store_data)
+
+
+def _certify_deep(
+    network: DeepNetwork, data: Dataset, wanted: tuple[str, ...] | None, *, store_data: bool, step_size: float | None
+) -> Certificate:
+    if wanted not in (None, ("deep-descent",)):
+        raise DataError(f"claims={list(wanted or ())!r}: for a deep network the only claim is 'deep-descent'")
+    try:
+        claim = deep_descent.build(network, data, step_size=step_size)
+    except CannotCertify as failure:
+        reasons = {"deep-descent": str(failure)}
+        raise CannotCertify(f"nothing certified: deep-descent: {failure}", reasons=reasons) from None
+    return Certificate((claim,), network, data, store_data)
+
+
+def _refuse_shallow(network: ShallowNetwork) -> Claim:
+    raise CannotCertify(f"deep-descent is about a DeepNetwork, not {type(network).__name__}; ask for 'descent'")
 
 
 def _attempt(builders: dict[str, Builder], kinds: tuple[str, ...]) -> tuple[list[Claim], dict[str, str]]:
@@ -101,6 +126,7 @@ def _builders(
         "descent": lambda: descent.build(network, data, trained, step_size=step_size, point=point()),
         "interpolation": lambda: interpolation.build(network, data, trained, point=point()),
         "relu-interpolation": lambda: relu_interpolation.build(network, data, trained),
+        "relu-descent": lambda: relu_descent.build(network, data, trained, step_size=step_size),
         "loss-floor": lambda: loss_floor.build(network, data, trained),
         "optimality-gap": lambda: optimality_gap.build(network, data, weight_decay=weight_decay),
         "identifies": lambda: identifies.build(network, data),
@@ -108,6 +134,8 @@ def _builders(
         "below-barrier": lambda: below_barrier.build(network, data, step_size=step_size),
         "strict-saddle": lambda: strict_saddle.build(network, data, trained),
         "second-order-stationary": lambda: second_order.build(network, data, trained),
+        "gram-positive": lambda: gram_positive.build(network, data),
+        "deep-descent": lambda: _refuse_shallow(network),
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from globalmin.cli import certify, doctor, exits, fit, report
+from globalmin.cli import certify, cite, classify, doctor, exits, fit, inspect, report
 from globalmin.cli.console import warnings_to_stderr
 
 TRACEBACK = "GLOBALMIN_TRACEBACK"
@@ -55,7 +55,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return wrapped
 
 
-for _command in (fit.fit, certify.certify, doctor.doctor, report.report):
+for _command in (fit.fit, certify.certify, classify.classify, inspect.inspect, report.report, cite.cite, doctor.doctor):
     app.command()(_interruptible(_command))
 
 

@@ -20,6 +20,9 @@ def certify(
     *,
     target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")],
     trained: Annotated[str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")] = "W",
+    weight_decay: Annotated[
+        float, typer.Option(metavar="W", min=0.0, help="The weight decay of fit, quadratic networks only.")
+    ] = 0.0,
     test_size: Annotated[
         float, typer.Option(metavar="F", min=0.0, max=0.95, help="Leave out the rows that fit held out with this fraction.")
     ] = 0.0,
@@ -36,18 +39,18 @@ def certify(
     The rows must be those the network was trained on; a table of which `fit` held rows out needs the same --test-size and --seed.
     """
     from globalmin.cli.console import print_json, print_rows
-    from globalmin.cli.options import check_model
+    from globalmin.cli.options import check_file, check_model, check_trained
+    from globalmin.cli.preparation import counts_repeats, repeated_rows, without_rows
 
-    if trained not in ("W", "vW"):
-        raise typer.BadParameter(f"--trained {trained} is neither W nor vW")
-    path = out or model.with_suffix(".gmc")
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"--out {path} is a folder or lies in a folder that does not exist; give a file name")
-    network, part = _load(check_model(model), data, target, test_size, seed)
+    path = check_file("--out", out or model.with_suffix(".gmc"))
+    check_trained(trained)
+    network, part = load_stored(check_model(model), data, target, test_size, seed)
+    if not counts_repeats(network.activation, part, weight_decay):
+        part = without_rows(part, repeated_rows(part))
     from globalmin.cli.proving import prove_into
     from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 
-    attempt = prove_into(network, part, path, trained=trained, quiet=quiet or json)
+    attempt = prove_into(network, part, path, trained=trained, weight_decay=weight_decay or None, quiet=quiet or json)
     if json:
         written = str(path) if attempt.has_file else None
         print_json({"command": "certify", "exit_code": attempt.exit_code, "certificate": written, **proof_json(attempt.proof)})
@@ -56,9 +59,8 @@ def certify(
     return attempt.exit_code
 
 
-def _load(model: Path, data: Path, target: str, test_size: float, seed: int) -> tuple[ShallowNetwork, Dataset]:
-    """The network for `target` and its data in stored form."""
-    from globalmin.cli.preparation import repeated_rows, without_rows
+def load_stored(model: Path, data: Path, target: str, test_size: float, seed: int) -> tuple[ShallowNetwork, Dataset]:
+    """The network for `target` and its training rows in stored form."""
     from globalmin.cli.splitting import split_rows
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
@@ -76,7 +78,4 @@ def _load(model: Path, data: Path, target: str, test_size: float, seed: int) -> 
     table = load_table(data, target=target, features=scaling.feature_names)
     whole = Dataset.from_raw(table.X, table.y, scaling)
     train, _ = split_rows(whole, test_size, seed)
-    part = Dataset.from_raw(table.X[train], table.y[train], scaling)
-    if part.degeneracy.loss_floor(stored.networks[j].activation).floor:
-        return stored.networks[j], part
-    return stored.networks[j], without_rows(part, repeated_rows(part))
+    return stored.networks[j], Dataset.from_raw(table.X[train], table.y[train], scaling)

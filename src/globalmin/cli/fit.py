@@ -36,11 +36,12 @@ class Trained(StrEnum):
 
 
 TARGET = typer.Option("--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks.")
-ACTIVATION = typer.Option(metavar="A", help="softplus, relu, tanh, sigmoid, erf, softplus(4), ...")
+ACTIVATION = typer.Option(metavar="A", help="softplus, relu, tanh, sigmoid, erf, quadratic, softplus(4), ...")
 WIDTH = typer.Option(metavar="K", help="Number of neurons, or auto: the fewest that should do, then more.")
 TEST_SIZE = typer.Option(
     metavar="F", min=0.0, max=0.95, help="Fraction of rows held out, rounded down; contradicting rows always train."
 )
+DECAY = typer.Option(metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none.")
 OUT = typer.Option(metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit")
 
 
@@ -57,6 +58,7 @@ def fit(
     test_size: Annotated[float, TEST_SIZE] = 0.2,
     trained: Annotated[Trained, typer.Option(help="Train the first layer only (W) or both (vW).")] = Trained.W,
     max_iter: Annotated[int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")] = None,
+    weight_decay: Annotated[float, DECAY] = 0.0,
     out: Annotated[Path | None, OUT] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
@@ -66,7 +68,7 @@ def fit(
     Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder; several targets are several
     networks with one certificate each. Exits with 0 only if the checker accepts every file and it proves the global minimum.
     """
-    from globalmin.cli.options import FitOptions, check_activation, check_output, check_targets, check_width
+    from globalmin.cli.options import FitOptions, check_activation, check_decay, check_output, check_targets, check_width
 
     options = FitOptions(
         data=data,
@@ -80,6 +82,7 @@ def fit(
         test_size=test_size,
         trained=trained.value,
         max_iter=max_iter,
+        weight_decay=check_decay(weight_decay, activation, method.value, trained.value),
         out=check_output(out or Path(f"{data.stem}-fit")),
         quiet=quiet or json,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,10 @@ from globalmin.report.record import FILENAME as RECORD
 from globalmin.report.record import FitRecord, TargetRecord
 
 if TYPE_CHECKING:
+    from globalmin.data import Dataset
     from globalmin.training import Run
+
+IDENTIFIED = 30  # features up to which a fit also asks whether the data determine the function: an exact rank of order d(d+1)/2
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,13 @@ def fit_and_write(options: FitOptions) -> Outcome:
 def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list[Fitted]:
     """Every target in turn; after an interrupt the remaining ones are left out."""
     fitted: list[Fitted] = []
+    train = _trainer(options)
     for j, certificate in enumerate(certificate_names(prepared.names)):
         data = prepare_target(prepared, j, options)
         for warning in data.warnings:
             say(f"globalmin: warning: {warning}")
         started = time.perf_counter()
-        run = _train(data, options)
+        run = train(data.certified)
         seconds = {"train": time.perf_counter() - started}
         attempt = _prove(run, data, options, staging / certificate)
         attempt = replace(attempt, seconds=seconds | attempt.seconds)
@@ -75,20 +80,28 @@ def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list
     return fitted
 
 
-def _train(data: TargetData, options: FitOptions) -> Run:
+def _trainer(options: FitOptions) -> Callable[[Dataset], Run]:
+    """How to train, with its imports done, so that they do not count as training time."""
+    if options.is_solved:
+        from globalmin.cli.solving import solve
+
+        return partial(solve, options=options)
     from globalmin.training import train_auto
 
     # gradient descent needs very many steps to a tiny residual, but few to the point from which its convergence can be proved
     until = "descent" if options.method == "gradient_descent" else "tolerance"
-    return train_auto(data.certified, options.width, options.activation, method=options.method, trained=options.trained,
-                      max_iter=options.max_iter, until=until, seed=options.seed, verbose=not options.quiet)  # fmt: skip
+    return partial(train_auto, width=options.width, activation=options.activation, method=options.method, trained=options.trained,
+                   max_iter=options.max_iter, until=until, seed=options.seed, verbose=not options.quiet)  # fmt: skip
 
 
 def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attempt:
     if run.status.value == "interrupted":
         return interrupted()
     try:
-        return prove(run.network, data.certified, path, trained=options.trained, quiet=options.quiet)
+        decay = options.weight_decay or None
+        extras = ("identifies",) if options.is_solved and data.certified.n_features <= IDENTIFIED else ()
+        return prove(run.network, data.certified, path, trained=options.trained, weight_decay=decay, extras=extras,
+                     quiet=options.quiet)  # fmt: skip
     except KeyboardInterrupt:
         path.unlink(missing_ok=True)
         return interrupted()

@@ -28,8 +28,14 @@ class FitOptions:
     test_size: float
     trained: str
     max_iter: int | None
+    weight_decay: float
     out: Path
     quiet: bool
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the network is found by the convex problem of quadratic networks instead of by descent."""
+        return self.activation == "quadratic" and self.method == "auto" and self.trained == "W"
 
     def recorded(self) -> dict[str, Any]:
         """The options that determine the result, without paths."""
@@ -56,6 +62,16 @@ def check_activation(name: str) -> str:
     return name
 
 
+def check_decay(weight_decay: float, activation: str, method: str, trained: str) -> float:
+    """Weight decay only where its minimum can be found and proved: quadratic networks, solved as a convex problem."""
+    if weight_decay and (activation, method, trained) != ("quadratic", "auto", "W"):
+        raise typer.BadParameter(
+            f"--weight-decay {weight_decay:g} is for quadratic networks, whose penalized loss has a provable minimum; "
+            "add --activation quadratic with --method auto and --trained W, or leave it out"
+        )
+    return weight_decay
+
+
 def check_targets(targets: Sequence[str]) -> tuple[str, ...]:
     """Every target once."""
     if len(set(targets)) != len(targets):
@@ -71,6 +87,27 @@ def check_output(out: Path) -> Path:
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise typer.BadParameter(f"--out {out} cannot be written: no permission in {nearest}")
     return out
+
+
+def check_trained(trained: str) -> str:
+    """W or vW."""
+    if trained not in ("W", "vW"):
+        raise typer.BadParameter(f"--trained {trained} is neither W nor vW")
+    return trained
+
+
+def check_file(option: str, path: Path) -> Path:
+    """A place where a file can be written; asked before any work is done."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"{option} {path} is a folder or lies in a folder that does not exist; give a file name")
+    return path
+
+
+def check_picture(picture: Path | None) -> Path | None:
+    """A name that ends in .svg or .png."""
+    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
+        raise typer.BadParameter(f"--picture {picture} ends in neither .svg nor .png; give one of these suffixes")
+    return picture
 
 
 def check_model(model: Path) -> Path:

@@ -11,6 +11,7 @@ from globalmin.cli.splitting import split_rows
 from globalmin.data import Dataset, RawPart
 
 if TYPE_CHECKING:
+    from globalmin.activations import Activation
     from globalmin.cli.options import FitOptions
 
 
@@ -58,7 +59,7 @@ def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetDat
         whole = prepared.table.for_target(j).degeneracy.message(options.activation)
         warnings.append(whole or training.degeneracy.message(options.activation) + " (rows of the training part)")
     certified = training
-    repeats = () if floor else repeated_rows(training)
+    repeats = () if counts_repeats(options.activation, training, options.weight_decay) else repeated_rows(training)
     if repeats:
         certified = without_rows(training, repeats)
         warnings.append(
@@ -66,6 +67,16 @@ def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetDat
             "of training and proof, because the loss is zero with them if and only if it is zero without them"
         )
     return TargetData(training, certified, str(floor), tuple(warnings))
+
+
+def counts_repeats(activation: str | Activation, data: Dataset, weight_decay: float = 0.0) -> bool:
+    """Whether a row counts as often as it occurs: where the least loss is not zero (rows conflict, or a quadratic network has
+    more samples than its square has entries, or weight decay).
+    """
+    d = data.n_features
+    if str(activation) == "quadratic" and (weight_decay > 0 or data.n_samples > d * (d + 1) // 2):
+        return True
+    return bool(data.degeneracy.loss_floor(activation).floor)
 
 
 def repeated_rows(data: Dataset) -> tuple[int, ...]:

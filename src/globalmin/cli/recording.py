@@ -12,7 +12,7 @@ from globalmin.cli.environment import environment
 from globalmin.cli.folder import MODEL
 from globalmin.cli.reference import ridge_outputs
 from globalmin.networks.shallow import outputs
-from globalmin.report.measures import estimate_margins, estimate_r2, estimate_spectrum
+from globalmin.report.measures import estimate_margins, estimate_quadratic, estimate_r2, estimate_spectrum
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
 
 if TYPE_CHECKING:
@@ -73,7 +73,14 @@ def record_target(
         not_proved="" if attempt.has_file else attempt.proof.reason,
         reasons={} if attempt.has_file else dict(attempt.proof.reasons),
         loss_floor=data.floor,
+        quadratic=_quadratic_facts(network, data, options),
     )
+
+
+def _quadratic_facts(network: ShallowNetwork, data: TargetData, options: FitOptions) -> dict[str, Any] | None:
+    if network.activation.name != "quadratic":
+        return None
+    return estimate_quadratic(network, data.certified.X, data.certified.y, weight_decay=options.weight_decay)
 
 
 def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:

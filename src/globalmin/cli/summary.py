@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from globalmin.cli.console import COPY, Row, print_json, print_rows
 from globalmin.report.rounding import lower_text, nearest_text, upper_text
-from globalmin.report.words import NOT_GENERALIZATION, bound_text, headline
+from globalmin.report.words import LONG, NOT_GENERALIZATION, bound_text, headline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from globalmin.report.record import FitRecord, TargetRecord
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
-SHORT = ("loss_upper", "floor", "gap", "R", "path", "rate", "eta", "a", "mu", "Lip", "h")
+SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0", "barrier", "difference", "rank",
+         "R", "path", "rate", "eta", "a", "mu", "Lip", "h")  # fmt: skip
 
 
 def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
@@ -69,7 +70,9 @@ def proof_lines(proof: Proof) -> list[tuple[str, str]]:
         )
     lines = [("proved", first)]
     for claim in proof.claims:
-        numbers = "  ".join(f"{name} {bound_text(name, claim.numbers[name])}" for name in SHORT if name in claim.numbers)
+        long = LONG if claim.kind in ("loss-floor", "optimality-gap") else ()
+        shown = [name for name in SHORT if name in claim.numbers]
+        numbers = "  ".join(f"{name} {bound_text(name, claim.numbers[name], 6 if name in long else 3)}" for name in shown)
         lines.append((claim.kind, numbers))
     return lines
 

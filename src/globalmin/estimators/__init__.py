@@ -2,5 +2,5 @@
 
 from globalmin.estimators.classifier import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
-from globalmin.estimators.quadratic import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
+from globalmin.estimators.quadratic_cv import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
 from globalmin.estimators.regressor import ShallowNetworkRegressor as ShallowNetworkRegressor

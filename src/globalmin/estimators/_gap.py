@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from globalmin.certificates import certify, check
-from globalmin.errors import CannotCertify, MemoryRefused
+from globalmin.errors import CannotCertify, HypothesisError, MemoryRefused
 from globalmin.estimators._proof import ACCEPTED, prove
+from globalmin.theory.quadratic_small_decay import smallest_provable_decay
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -36,9 +37,14 @@ def prove_gap(network: ShallowNetwork, data: Dataset, weight_decay: float) -> Ga
     if not weight_decay and is_mixed and n < d * (d + 1) // 2:
         return _at_zero(network, data)
     try:
-        certificate = certify(network, data, claims=["optimality-gap"], weight_decay=weight_decay or None)
+        return _accepted_gap(network, data, weight_decay)
     except (CannotCertify, MemoryRefused) as refusal:
         return _weaker(network, data, weight_decay, str(refusal))
+
+
+def _accepted_gap(network: ShallowNetwork, data: Dataset, weight_decay: float) -> GapProof:
+    """The claim optimality-gap through the checker; raises `CannotCertify` if it cannot be made."""
+    certificate = certify(network, data, claims=["optimality-gap"], weight_decay=weight_decay or None)
     with TemporaryDirectory(prefix="globalmin-") as folder:
         path = certificate.save(Path(folder) / "certificate.gmc")
         result, content = check(path), path.read_bytes()
@@ -58,8 +64,18 @@ def _at_zero(network: ShallowNetwork, data: Dataset) -> GapProof:
 
 
 def _weaker(network: ShallowNetwork, data: Dataset, weight_decay: float, reason: str) -> GapProof:
-    """Without weight decay other claims may still hold; otherwise the reason is all there is."""
+    """Without weight decay: zero loss nearby, or the minimum at the smallest weight decay that has a proof; else the reason.
+
+    The second is what remains for mixed heads when the squares of the samples do not span: the bounds are then of the loss plus
+    that tiny penalty, as the certificate says.
+    """
     if weight_decay:
         return GapProof(reason=reason)
     proof = _at_zero(network, data)
-    return proof if proof.certificate else GapProof(verdict=proof.verdict, reason=reason)
+    if proof.certificate:
+        return proof
+    try:
+        tiny = smallest_provable_decay(network.W, network.v, data.X, data.y).weight_decay
+        return _accepted_gap(network, data, tiny)
+    except (CannotCertify, MemoryRefused, HypothesisError) as refusal:
+        return GapProof(verdict=proof.verdict, reason=f"{reason}; {refusal}")

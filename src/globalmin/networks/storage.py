@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ import numpy as np
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
 from globalmin.networks.shallow import ShallowNetwork
+from globalmin.networks.tensor_file import FORMAT, canonical_json, describe, serialize, write_atomically
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     Tensors = dict[str, NDArray[np.float64]]
 
-FORMAT = "globalmin-network/1"
 _SCALES = ("x_shift", "x_scale")
 
 
@@ -76,14 +75,14 @@ def save_networks(
     if not all(isinstance(text, str) for pair in (metadata or {}).items() for text in pair):
         raise DataError("metadata must map strings to strings")
     tensors: Tensors = {}
-    header = _describe(networks[0].activation) | {"networks": str(len(networks)), "extra": _json(dict(metadata or {}))}
+    header = describe(networks[0].activation) | {"networks": str(len(networks)), "extra": canonical_json(dict(metadata or {}))}
     for j, network in enumerate(networks):
         tensors |= {f"{j}.W": network.W, f"{j}.v": network.v}
     if preprocessing is not None:
         fields = [p.as_dict() for p in preprocessing]
         tensors |= {f"{j}.{name}": np.array(field.pop(name)) for j, field in enumerate(fields) for name in _SCALES}
-        header["preprocessing"] = _json(fields)
-    _write_atomically(Path(path), _serialize(tensors, header))
+        header["preprocessing"] = canonical_json(fields)
+    write_atomically(Path(path), serialize(tensors, header))
 
 
 def load_network(path: str | os.PathLike[str]) -> Stored:
@@ -101,47 +100,6 @@ def load_networks(path: str | os.PathLike[str]) -> StoredSeveral:
         return _assemble(tensors, header)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
-
-
-def _describe(activation: Activation) -> dict[str, str]:
-    described = {"format": FORMAT, "activation": activation.name}
-    values = activation.coefficients or (activation.parameter,)
-    if values != (None,):
-        described["parameter"] = ",".join(repr(value) for value in values)
-    return described
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _serialize(tensors: Tensors, metadata: dict[str, str]) -> bytes:
-    """The safetensors layout; written here because the library orders the metadata at random, so that bytes would differ."""
-    header: dict[str, Any] = {"__metadata__": metadata}
-    pieces, offset = [], 0
-    for name in sorted(tensors):
-        data = np.ascontiguousarray(tensors[name], dtype="<f8")
-        header[name] = {"dtype": "F64", "shape": list(data.shape), "data_offsets": [offset, offset + data.nbytes]}
-        pieces.append(data.tobytes())
-        offset += data.nbytes
-    text = _json(header).encode("ascii")
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + b"".join(pieces)
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    if not path.parent.is_dir():
-        raise DataError(f"{path}: the folder {path.parent} does not exist; create it first")
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _read(path: Path) -> tuple[Tensors, dict[str, str]]:

@@ -57,7 +57,7 @@ def loss_curve(
     floor : proved lower bound for every network of the class; drawn if positive.
     rate : proved factor per step of gradient descent from the stored weights on (descent claim): L_t <= rate^(2t) loss_upper.
     """
-    figure, axes = _new_axes("training step", "loss  ½ Σ r²")
+    figure, axes = new_axes("training step", "loss  ½ Σ r²")
     seen = np.flatnonzero(losses > 0)
     axes.plot(iterations[seen], losses[seen], color=BLUE, marker="o", markersize=2.6 if len(seen) <= 80 else 0, zorder=3)
     axes.set_yscale("log")
@@ -66,21 +66,21 @@ def loss_curve(
     last = float(iterations[-1]) if len(iterations) else 0.0
     if loss_upper is not None and rate is not None and loss_upper > 0:
         low = min(low, _draw_envelope(axes, last, loss_upper, rate))
-    axes.set_ylim(*_padded_decades(low, high, below=0.3 if floor > 0 else 0.1))
+    axes.set_ylim(*padded_decades(low, high, below=0.3 if floor > 0 else 0.1))
     if loss_upper is not None and loss_upper > 0 and rate is None:
         # above a floor the curve runs into the line, so that both labels must stand below
-        _level(
+        level(
             axes,
             loss_upper,
-            f"proved: loss ≤ {_short(loss_upper, up=True, digits=4 if floor > 0 else 2)}",
+            f"proved: loss ≤ {short(loss_upper, up=True, digits=4 if floor > 0 else 2)}",
             GREEN,
             offset=-14.0 if floor > 0 else 3.5,
         )
     if floor > 0:
-        _level(axes, floor, f"proved: no network below {_short(floor, up=False, digits=4)}", RED, offset=-3.5)
+        level(axes, floor, f"proved: no network below {short(floor, up=False, digits=4)}", RED, offset=-3.5)
     axes.set_xlim(left=min(0.0, float(iterations[0])) if len(iterations) else 0.0)
-    _decades(axes, "y")
-    _integers(axes)
+    decade_ticks(axes, "y")
+    integer_ticks(axes)
     return figure
 
 
@@ -99,7 +99,7 @@ def _draw_envelope(axes: Axes, last: float, loss_upper: float, rate: float) -> f
 
 def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str = "a²") -> Figure:
     """Eigenvalues of the Gram matrix K = J Jᵀ, largest first, with the certified lower bound as a line."""
-    figure, axes = _new_axes("index, largest first", "eigenvalue of K")
+    figure, axes = new_axes("index, largest first", "eigenvalue of K")
     values = np.sort(eigenvalues)[::-1]
     index = np.arange(1, len(values) + 1)
     seen = values > 0
@@ -109,12 +109,12 @@ def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str 
     )
     axes.set_yscale("log")
     marks = [*values[seen], *([certified] if certified else [])]
-    axes.set_ylim(*_padded_decades(min(marks), max(marks)) if marks else (0.1, 1.0))
+    axes.set_ylim(*padded_decades(min(marks), max(marks)) if marks else (0.1, 1.0))
     axes.set_xlim(0, len(values) + 1)
     if certified:
-        _level(axes, certified, f"proved: all ≥ {symbol} = {_short(certified, up=False)}", GREEN, offset=-3.5)
-    _decades(axes, "y")
-    _integers(axes)
+        level(axes, certified, f"proved: all ≥ {symbol} = {short(certified, up=False)}", GREEN, offset=-3.5)
+    decade_ticks(axes, "y")
+    integer_ticks(axes)
     return figure
 
 
@@ -126,23 +126,23 @@ def margins(edges: Array, counts: Array, *, needed: float | None = None) -> Figu
     edges, counts : bin edges (increasing, positive) and the number of neuron-sample pairs in each bin.
     needed : the largest distance any pre-activation can move inside the proved radius.
     """
-    figure, axes = _new_axes("distance from the kink |z|", "neuron–sample pairs")
+    figure, axes = new_axes("distance from the kink |z|", "neuron–sample pairs")
     axes.stairs(counts, edges, fill=True, color=BLUE, linewidth=0)
     axes.set_xscale("log")
     marks = [edges[0], edges[-1], *([needed] if needed else [])]
-    axes.set_xlim(*_padded_decades(min(marks), max(marks)))
+    axes.set_xlim(*padded_decades(min(marks), max(marks)))
     if needed:
         axes.axvline(needed, color=GREEN, linewidth=1.4)
-        axes.annotate(f"needed: {_short(needed, up=True)}", (needed, 0.98), xycoords=("data", "axes fraction"), xytext=(5, 0),
+        axes.annotate(f"needed: {short(needed, up=True)}", (needed, 0.98), xycoords=("data", "axes fraction"), xytext=(5, 0),
                       textcoords="offset points", color=GREEN, fontsize=8, ha="left", va="top")  # fmt: skip
-    _decades(axes, "x")
-    _integers(axes, "y")
+    decade_ticks(axes, "x")
+    integer_ticks(axes, "y")
     return figure
 
 
 def predictions(train: tuple[Array, Array], test: tuple[Array, Array] | None = None, *, name: str = "target") -> Figure:
     """Outputs of the network against the targets, training rows and held-out rows; each argument is (targets, outputs)."""
-    figure, axes = _new_axes(name, "network output")
+    figure, axes = new_axes(name, "network output")
     everything = np.concatenate([*train, *(test or ())])
     low, high = float(everything.min()), float(everything.max())
     pad = 0.05 * (high - low) or max(1.0, abs(high)) * 0.1
@@ -158,7 +158,8 @@ def predictions(train: tuple[Array, Array], test: tuple[Array, Array] | None = N
     return figure
 
 
-def _new_axes(xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
+def new_axes(xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
+    """One axes of the house size with its labels."""
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")
@@ -175,20 +176,20 @@ def _plain(text: str, limit: int = 48) -> str:
     return shown.replace("$", r"\$")
 
 
-def _level(axes: Axes, value: float, text: str, color: str, *, offset: float) -> None:
+def level(axes: Axes, value: float, text: str, color: str, *, offset: float) -> None:
     """A horizontal line with its label at the left end, so many points above or (negative) below it."""
     axes.axhline(value, color=color, linewidth=1.3, zorder=2)
     place = {"xycoords": ("axes fraction", "data"), "xytext": (0, offset), "textcoords": "offset points"}
     axes.annotate(text, (0.015, value), color=color, fontsize=8, ha="left", va="top" if offset < 0 else "bottom", **place)
 
 
-def _padded_decades(low: float, high: float, *, below: float = 0.1) -> tuple[float, float]:
+def padded_decades(low: float, high: float, *, below: float = 0.1) -> tuple[float, float]:
     """Limits outside [low, high]: 10 % of the span above, the fraction `below` of it below, at least half a decade."""
     a, b = math.log10(max(low, 1e-300)), math.log10(max(high, 1e-300))
     return 10.0 ** max(a - max(0.45, below * (b - a)), -307.0), 10.0 ** min(b + max(0.45, 0.1 * (b - a)), 307.0)
 
 
-def _decades(axes: Axes, which: str) -> None:
+def decade_ticks(axes: Axes, which: str) -> None:
     """At most about seven ticks, at round powers of ten, set with superscripts of the text font."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -201,7 +202,7 @@ def _decades(axes: Axes, which: str) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def _integers(axes: Axes, which: str = "x") -> None:
+def integer_ticks(axes: Axes, which: str = "x") -> None:
     """Few ticks at whole numbers, thousands separated."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -210,7 +211,8 @@ def _integers(axes: Axes, which: str = "x") -> None:
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}".replace("-", "−")))
 
 
-def _short(value: float, *, up: bool, digits: int = 2) -> str:
+def short(value: float, *, up: bool, digits: int = 2) -> str:
+    """A proved bound for a label, rounded to the side that keeps it true."""
     from globalmin.report.rounding import lower_text, upper_text
 
     return typeset(upper_text(value, digits) if up else lower_text(value, digits))

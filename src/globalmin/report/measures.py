@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.networks.shallow import jacobian_gram, preactivations
+from globalmin.networks.shallow import jacobian_gram, preactivations, residual
+from globalmin.theory.quadratic_duality import decay_threshold
+from globalmin.theory.symmetric import moment_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +48,26 @@ def estimate_margins(network: ShallowNetwork, X: Array) -> Margins | None:
     edges = np.histogram_bin_edges(exponents, bins=min(40, max(8, int(np.sqrt(positive.size)))))
     counts, _ = np.histogram(exponents, bins=edges)
     return Margins(10.0**edges, counts.astype(np.float64), float(distances.min()), float(np.linalg.norm(X, axis=1).max()))
+
+
+def estimate_quadratic(network: ShallowNetwork, X: Array, y: Array, *, weight_decay: float = 0.0) -> dict[str, Any]:
+    """Facts about a quadratic network beside its proof.
+
+    `zero` and `linear` are the objectives of zero weights and (without weight decay) of the least-squares line; `threshold` is c
+    of theorem D and `dual_eigenvalues` the spectrum of Z = sum r x x^T it is compared with; `n` and `needed` = d(d+1)/2 count
+    samples and unknowns.
+    """
+    n, d = X.shape
+    line = X @ np.linalg.lstsq(X, y, rcond=None)[0] - y
+    Z = moment_matrix(X, residual(network, X, y))
+    return {
+        "zero": 0.5 * float(y @ y),
+        "linear": None if weight_decay else 0.5 * float(line @ line),
+        "threshold": decay_threshold(weight_decay, float(np.abs(network.v).max())) if weight_decay else 0.0,
+        "dual_eigenvalues": np.linalg.eigvalsh(Z).tolist(),
+        "n": n,
+        "needed": d * (d + 1) // 2,
+    }
 
 
 def estimate_r2(targets: Array, outputs: Array) -> float | None:

@@ -100,13 +100,13 @@ def _verified_numbers(claims: Sequence[ProvedClaim]) -> dict[str, Any]:
 def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
     """The few numbers a reader should see first: proved ones first, then measured ones."""
     keys: list[tuple[str, str, str]] = []
-    floor = proof.claim("loss-floor")
+    floor = proof.claim("optimality-gap", "loss-floor")
     near = proof.claim("interpolation", "relu-interpolation", "descent")
     bound = proof.smallest("loss_upper")
     if floor:
         shown = {name: typeset(text) for name, _, text in shown_numbers(floor)}
         keys += [
-            ("Global minimum L*", shown.get("floor", "–"), "proved floor, not zero"),
+            ("Global minimum L*", *_minimum(floor, shown)),
             ("Gap to it", "≤ " + shown.get("gap", "–"), "proved"),
         ]
     if bound is not None:
@@ -121,6 +121,14 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
     )
     keys.append(("Held-out R²", _score(target.scores.get("held_out_r2")), "zero training loss is not generalization"))
     return [{"label": label, "value": value, "note": note} for label, value, note in keys]
+
+
+def _minimum(claim: ProvedClaim, shown: dict[str, str]) -> tuple[str, str]:
+    """Value and note of the least loss."""
+    if claim.kind == "loss-floor":
+        return shown.get("floor", "–"), "proved floor, not zero"
+    penalized = "of the penalized loss, " if "decay" in shown else ""
+    return "≥ " + shown.get("penalized_floor", shown.get("floor", "–")), f"{penalized}proved for every width"
 
 
 def _reasons(proof: Proof) -> list[tuple[str, str]]:

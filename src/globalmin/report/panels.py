@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin.report import figures
+from globalmin.report.panel import Panel, as_texts, make_panel, make_table
+from globalmin.report.panels_landscape import landscape_panels
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
-from globalmin.report.svg import inline_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,45 +21,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MAX_ROWS = 500
 MAX_POINTS = 1500
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns by name and rows of text; `note` says what was left out."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One figure of the page."""
-
-    title: str
-    svg: str
-    caption: str
-    table: Table
+SOLVED = ("least_squares", "convex", "local")  # methods without steps of their own to draw
 
 
 def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
     """The panels of a target; `prefix` makes the ids of its drawings unique on the page."""
-    made = [_loss_panel(target, proof, prefix)]
-    if target.spectrum is not None:
+    made = landscape_panels(target, proof, prefix=prefix)
+    if target.training["method"] not in SOLVED or not made:
+        made.insert(0, _loss_panel(target, proof, prefix))
+    if target.spectrum is not None and proof.claim("optimality-gap") is None:
         made.append(_spectrum_panel(target.spectrum, proof, prefix))
     if target.margins is not None:
         made.append(_margins_panel(target.margins, proof, prefix))
     made.append(_predictions_panel(target, prefix))
     return made
-
-
-def _panel(title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str) -> Panel:
-    from markupsafe import Markup
-
-    # inline_svg escapes its label and matplotlib its texts, so this markup is safe
-    return Panel(title, Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")), caption, table)  # noqa: S704
 
 
 def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
@@ -79,12 +55,12 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
         caption += "Green: the bound the checker proved for the stored weights."
     else:
         caption += "No bound is proved."
-    table = _table(("step", "loss"), [[str(int(s)) for s in steps], _texts(losses, 4)])
+    table = make_table(("step", "loss"), [[str(int(s)) for s in steps], as_texts(losses, 4)])
 
     def draw() -> Figure:
         return figures.loss_curve(steps, losses, loss_upper=bound, floor=level, rate=rate)
 
-    return _panel("Training loss", draw, caption, table, f"{prefix}-loss")
+    return make_panel("Training loss", draw, caption, table, f"{prefix}-loss")
 
 
 def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> Panel:
@@ -102,12 +78,12 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
         caption += "No lower bound is proved."
         if values[-1] <= len(values) * np.finfo(float).eps * values[0]:
             caption += " Eigenvalues at rounding level belong to outputs that cannot be moved independently."
-    table = _table(("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], _texts(values, 6)])
+    table = make_table(("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], as_texts(values, 6)])
 
     def draw() -> Figure:
         return figures.spectrum(values, certified=bound, symbol=symbol)
 
-    return _panel("Spectrum of the Gram matrix", draw, caption, table, f"{prefix}-spectrum")
+    return make_panel("Spectrum of the Gram matrix", draw, caption, table, f"{prefix}-spectrum")
 
 
 def _margins_panel(histogram: Histogram, proof: Proof, prefix: str) -> Panel:
@@ -122,12 +98,12 @@ def _margins_panel(histogram: Histogram, proof: Proof, prefix: str) -> Panel:
             "less than every margin" if needed < histogram.smallest else "and the proof keeps neurons with smaller margins fixed"
         )
         caption += f"Green: inside the proved radius no w·x moves by more than {_upper(needed)}, {rest}."
-    table = _table(("from", "to", "pairs"), [_texts(edges[:-1], 4), _texts(edges[1:], 4), [str(int(c)) for c in counts]])
+    table = make_table(("from", "to", "pairs"), [as_texts(edges[:-1], 4), as_texts(edges[1:], 4), [str(int(c)) for c in counts]])
 
     def draw() -> Figure:
         return figures.margins(edges, counts, needed=needed)
 
-    return _panel("Margins at the kinks", draw, caption, table, f"{prefix}-margins")
+    return make_panel("Margins at the kinks", draw, caption, table, f"{prefix}-margins")
 
 
 def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
@@ -143,21 +119,12 @@ def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
     parts = [("training", train)] + ([("held out", held)] if held is not None else [])
     columns = [
         [label for label, pair in parts for _ in pair[0]],
-        *(_texts(np.concatenate([pair[i] for _, pair in parts]), 6) for i in (0, 1)),
+        *(as_texts(np.concatenate([pair[i] for _, pair in parts]), 6) for i in (0, 1)),
     ]
-    table = _table(("rows", "target", "output"), columns)
-    return _panel(
+    table = make_table(("rows", "target", "output"), columns)
+    return make_panel(
         "Outputs against targets", lambda: figures.predictions(*shown, name=target.name), caption, table, f"{prefix}-predictions"
     )
-
-
-def _table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Table:
-    """All rows, or every j-th beyond `MAX_ROWS`, the last always."""
-    n = len(content[0])
-    stride = -(-n // MAX_ROWS)
-    kept = sorted({*range(0, n, stride), n - 1}) if n else []
-    note = "" if stride <= 1 else f"Every {stride}th of {n} rows; all are in fit.json."
-    return Table(columns, tuple(tuple(column[i] for column in content) for i in kept), note)
 
 
 def _fits(pair: tuple[Array, Array]) -> bool:
@@ -187,10 +154,6 @@ def _text(value: float) -> str:
 
 def _upper(value: float, digits: int = 3) -> str:
     return typeset(upper_text(value, digits))
-
-
-def _texts(values: Array, digits: int) -> list[str]:
-    return [typeset(nearest_text(float(v), digits)) for v in values]
 
 
 def _count(number: int, noun: str) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from globalmin.report.record import TargetRecord
 
 NOT_PROVED = "NOT PROVED"
+ZERO_LOSS = ("interpolation", "relu-interpolation", "descent", "relu-descent", "deep-descent")  # weights of loss zero are near
 WIDEST_GAP = 1e-6  # of the loss: a stored network with a wider gap to the floor is not said to be at the minimum
 
 
@@ -51,10 +52,12 @@ class Proof:
     def reaches_minimum(self) -> bool:
         """Whether the accepted claims say that the stored network is at the global minimum.
 
-        A loss floor far below the loss of the stored weights is a true statement too, but not this one.
+        A loss floor or a lower bound far below the loss of the stored weights is a true statement too, but not this one; nor are
+        the claims about saddles, stationary points, and what the data determine.
         """
-        floor = self.claim("loss-floor")
-        return self.is_accepted and (floor is None or len(self.claims) > 1 or _is_narrow(floor))
+        bounded = (self.claim("loss-floor"), self.claim("optimality-gap"))
+        near_zero = any(c.kind in ZERO_LOSS for c in self.claims)
+        return self.is_accepted and (near_zero or any(c is not None and _is_narrow(c) for c in bounded))
 
     @property
     def color(self) -> str:
@@ -75,8 +78,9 @@ class Proof:
         return min(known) if known else None
 
 
-def _is_narrow(floor: ProvedClaim) -> bool:
-    gap, loss = floor.number("gap"), floor.number("loss_upper")
+def _is_narrow(claim: ProvedClaim) -> bool:
+    gap, loss = claim.number("gap"), claim.number("objective")
+    loss = claim.number("loss_upper") if loss is None else loss
     return gap is not None and loss is not None and gap <= WIDEST_GAP * loss
 
 

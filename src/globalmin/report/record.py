@@ -39,6 +39,7 @@ class TargetRecord:
 
     `certificate` is None when none could be made; then `not_proved` says why, and `reasons` says it claim by claim.
     `loss_floor` is the exact floor of the training data as a rational string, "0" if zero loss is not excluded.
+    `quadratic` holds the facts about a quadratic network, see `measures.estimate_quadratic`; older records have none.
     """
 
     name: str
@@ -55,6 +56,7 @@ class TargetRecord:
     not_proved: str = ""
     reasons: dict[str, str] = field(default_factory=dict)
     loss_floor: str = "0"
+    quadratic: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def record_from(content: Mapping[str, Any]) -> FitRecord:
 
 
 def _target_from(content: Mapping[str, Any]) -> TargetRecord:
-    values = {f.name: content[f.name] for f in fields(TargetRecord)}
+    values = {f.name: content[f.name] for f in fields(TargetRecord) if f.name in content or f.name != "quadratic"}
     for name in ("model", "certificate"):
         if values[name] is not None and Path(str(values[name])).name != values[name]:
             raise ValueError(f"{name} is not a plain file name: {values[name]!r}")

@@ -15,7 +15,18 @@ SHOWN = {
     "R": ("distance to zero-loss weights R ≤", "up"),
     "R_lo": ("no zero-loss weights closer than", "down"),
     "floor": ("no network has a loss below", "down"),
+    "penalized_floor": ("no network has a penalized loss below", "down"),
     "gap": ("gap to the global minimum ≤", "up"),
+    "objective": ("penalized loss of the stored weights ≤", "up"),
+    "decay": ("weight decay w", "nearest"),
+    "gamma": ("curvature downwards, at least", "down"),
+    "radius": ("no local minimum within", "down"),
+    "eps": ("norm of the gradient ≤", "up"),
+    "delta": ("no curvature below minus", "up"),
+    "E0": ("loss above the least one ≤", "up"),
+    "barrier": ("rank-deficient weights are above it by ≥", "down"),
+    "difference": ("mean squared difference of the two functions ≥", "down"),
+    "rank": ("dimension that the samples span", "nearest"),
     "path": ("length of the path to zero loss ≤", "up"),
     "rate": ("residual per step multiplied by ≤", "up"),
     "eta": ("step size η", "nearest"),
@@ -26,6 +37,10 @@ SHOWN = {
     "e": ("length of the Newton step e ≤", "up"),
     "h": ("h, which must be below 1/2, ≤", "up"),
 }
+
+
+LONG = ("loss_upper", "floor", "penalized_floor", "objective")
+HEADS = {"nonnegative": " with a head v ≥ 0", "nonpositive": " with a head v ≤ 0"}
 
 
 def bound_text(name: str, value: Number, digits: int = 3) -> str:
@@ -39,18 +54,24 @@ def bound_text(name: str, value: Number, digits: int = 3) -> str:
 def shown_numbers(claim: ProvedClaim) -> list[tuple[str, str, str]]:
     """(name, meaning, rounded value) of the verified numbers of a claim that the reader should see."""
     # a floor and the loss just above it agree in many digits
-    digits = {"loss_upper": 6, "floor": 6} if claim.kind == "loss-floor" else {}
+    long = LONG if claim.kind in ("loss-floor", "optimality-gap") else ()
+    numbers = dict(claim.numbers)
+    if numbers.get("decay") == "0":
+        del numbers["decay"], numbers["objective"]  # the loss itself
+    elif "decay" in numbers and "floor" in numbers:
+        numbers["penalized_floor"] = numbers.pop("floor")
     return [
-        (name, SHOWN[name][0], bound_text(name, claim.numbers[name], digits.get(name, 3)))
-        for name in SHOWN
-        if name in claim.numbers
+        (name, SHOWN[name][0], bound_text(name, numbers[name], 6 if name in long else 3)) for name in SHOWN if name in numbers
     ]
 
 
 def plain_statement(claim: ProvedClaim) -> str:
     """What an accepted claim says, in plain words with its verified numbers; empty for a kind without words of ours."""
     value = {name: typeset(text) for name, _, text in shown_numbers(claim)}
-    value["heads"] = " with a head v ≥ 0" if claim.numbers.get("heads") == "nonnegative" else ""
+    value["floor"] = value.get("penalized_floor", value.get("floor", "?"))
+    value["heads"] = HEADS.get(str(claim.numbers.get("heads")), "")
+    value["penalized"] = f"L + (w/2)‖W‖² with w = {value['decay']}" if "decay" in value else "training loss"
+    value["ball"] = f" No weights closer than {value['radius']} are a local minimum either." if "radius" in value else ""
     return _SENTENCES[claim.kind].format_map(_Missing(value)) if claim.kind in _SENTENCES else claim.statement
 
 
@@ -69,13 +90,31 @@ _SENTENCES = {
     "loss-floor": "Zero loss is impossible on these data: no network of this kind{heads}, of any width and with any weights, "
     "has a training loss below {floor}. The stored weights have a loss of at most {loss_upper}, so they are within {gap} of the "
     "global minimum.",
+    "optimality-gap": "No quadratic network{heads}, of any width, has a {penalized} more than {gap} below that of the stored "
+    "one: it is at the global minimum up to this gap. The least value lies above {floor}; the stored weights have a training "
+    "loss of at most {loss_upper}.",
+    "identifies": "Two quadratic networks of any width with equal outputs on these rows are the same function everywhere: the "
+    "rows span all {rank} dimensions of quadratic functions, so at most one fits the labels. The weights are not determined.",
+    "ambiguous": "Another network of the same shape and head has exactly the same outputs on all rows, but is another function: "
+    "over standard normal inputs their mean squared difference is at least {difference}. The rows do not determine it.",
+    "below-barrier": "The stored weights are at most {E0} above the least loss of all quadratic networks, and rank-deficient "
+    "weights are at least {barrier} above it. So gradient descent with step {eta}, in exact arithmetic, never meets them and "
+    "converges to the global minimum; every step multiplies the excess by at most {rate}.",
+    "strict-saddle": "The stored weights are not a local minimum: the gradient is at most {eps}, and along the stored direction "
+    "the loss curves downwards, with a second derivative of −{gamma} or less.{ball} Their loss is at most {loss_upper}.",
+    "second-order-stationary": "The gradient is at most {eps} and no direction has a second derivative below −{delta}. Whether "
+    "this is a minimum, local or global, is not said. The loss is at most {loss_upper}.",
 }
 
 
 def headline(proof: Proof) -> str:
     """One sentence for the top of the page and the last line of the table."""
     if proof.is_accepted and not proof.reaches_minimum:
-        return "No network of this kind reaches zero loss. That this one is at the global minimum is not proved, the gap is wide."
+        return _not_minimum(proof)
+    bounded = proof.claim("optimality-gap")
+    if bounded and not proof.claim("interpolation", "descent"):
+        what = "" if bounded.numbers.get("decay", "0") == "0" else " of the penalized loss"
+        return f"The stored network is at the global minimum{what} over quadratic networks of any width, up to the proved gap."
     if proof.claim("loss-floor"):
         return "The stored network is at the global minimum, up to the proved gap. It is not zero: rows contradict each other."
     if proof.is_accepted:
@@ -85,6 +124,21 @@ def headline(proof: Proof) -> str:
     if proof.verdict in ("REJECTED", "MALFORMED"):
         return f"The checker refused the file: {proof.reason}. Nothing is proved about this network."
     return f"Nothing is proved about this network: {proof.reason}."
+
+
+def _not_minimum(proof: Proof) -> str:
+    """What an accepted file says whose claims leave open whether the network is at the global minimum."""
+    if proof.claim("strict-saddle"):
+        return "The stored weights are a strict saddle: not a local minimum, and the direction down is in the file."
+    if proof.claim("below-barrier"):
+        return "Gradient descent from the stored weights provably converges to the global minimum; they are not there yet."
+    if proof.claim("second-order-stationary"):
+        return "The stored weights are second-order stationary. Whether they are a global minimum is not proved."
+    if proof.claim("optimality-gap"):
+        return "A lower bound for every network of this kind is proved. That this one attains it is not, the gap is wide."
+    if proof.claim("loss-floor"):
+        return "No network of this kind reaches zero loss. That this one is at the global minimum is not proved, the gap is wide."
+    return "What is proved is about the data and the class of networks. Nothing is proved about the loss of this one."
 
 
 def limits(proof: Proof) -> list[str]:
@@ -97,7 +151,9 @@ def limits(proof: Proof) -> list[str]:
     ]
     if proof.claim("interpolation", "relu-interpolation"):
         items.append("The exact zero-loss weights are proved to exist; they are not the stored ones, and in general not doubles.")
-    if proof.claim("descent"):
+    if proof.claim("optimality-gap"):
+        items.append("The minimum is that over quadratic networks. Another activation may fit these rows better.")
+    if proof.claim("descent", "below-barrier"):
         items.append(
             "The rate is that of gradient descent in exact arithmetic from the stored weights, not of the run that found them."
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.theory.quadratic_risk import square_root_of
@@ -195,3 +196,58 @@ def release_weights(a: Array, W: Array) -> Array:
     if a.shape != (W.shape[0],) or not (a > 0).all():
         raise HypothesisError("the head must have one positive weight per neuron", hypothesis="a > 0", value=a.tolist())
     return W / np.sqrt(a)[:, None]
+
+
+@dataclass(frozen=True)
+class SampleCount:
+    """What n samples of d features say about quadratic networks, by exact arithmetic on the doubles given.
+
+    `needed` is d(d+1)/2; the rank of the matrices $x_ix_i^T$ is at least `rank` and at most `rank_upper` (equal unless d is large
+    and the rank is deficient).
+    """
+
+    n: int
+    d: int
+    needed: int
+    rank: int
+    rank_upper: int
+
+    @property
+    def determines(self) -> bool | None:
+        """Whether equal outputs on the samples make two quadratic networks the same function; None if not settled."""
+        if self.rank == self.needed:
+            return True
+        return False if self.rank_upper < self.needed else None
+
+    @property
+    def missing(self) -> int:
+        """How many further samples in general position are needed, at most."""
+        return self.needed - self.rank
+
+
+@states("GKZ-SPAN", "GKZ-T2.8", "GKZ-T2.6a")
+def samples_determine(X: object, *, max_exact: int = 120) -> SampleCount:
+    r"""The critical sample number as an exact test on your own inputs: do these samples determine a quadratic network?
+
+    Parameters
+    ----------
+    X : n x d samples, the ones that will be used (bias column included).
+    max_exact : largest d(d+1)/2 for which a deficient rank is settled exactly.
+
+    Theory
+    ------
+    GKZ-T2.6a, GKZ-SPAN: yes iff the $x_ix_i^T$ span the symmetric matrices. GKZ-T2.8: n < d(d+1)/2 samples never do, almost
+    every d(d+1)/2 do.
+
+    Examples
+    --------
+    >>> samples_determine([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).determines
+    True
+    >>> few = samples_determine([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+    >>> few.determines, few.rank, few.needed, few.missing
+    (False, 2, 3, 1)
+    """
+    samples = as_matrix(X)
+    n, d = samples.shape
+    lower, upper = exact_span_rank(samples, max_exact=max_exact)
+    return SampleCount(n, d, critical_samples(d), lower, upper)

@@ -2,6 +2,7 @@
 
 from globalmin.training.auto import train as train
 from globalmin.training.auto import train_auto as train_auto
+from globalmin.training.deep import train_deep as train_deep
 from globalmin.training.memory import estimate_memory as estimate_memory
 from globalmin.training.methods import METHODS as METHODS
 from globalmin.training.trajectory import Run as Run

@@ -1,6 +1,4 @@
-r"""Solver of the convex problem of `quadratic_matrix`: L-BFGS on a factor W to come near, Newton on the active rank for the last
-digits.
-"""
+"""Solver of the convex problem of `quadratic_matrix`: L-BFGS on a factor W to come near, then Newton on the active rank."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-BURSTS = ((1e-3, 50), (1e-5, 100))
+BURSTS = ((1e-2, 50), (1e-5, 100))
 """Stages of L-BFGS, each ended by a gap relative to F(0) or a number of iterations, and followed by Newton."""
 
 
@@ -60,8 +58,9 @@ def solve_matrix(problem: MatrixProblem, *, tol: float, max_iter: int, start: Ar
 
 
 def first_guess(problem: MatrixProblem) -> tuple[Array, Array]:
-    r"""Spectrum of $(Z(y) - \mathrm{tr}\,Z(y)/(d+2)\,I)/a$, the least-squares matrix if $A^*A = a(I + uu^T/2)$ as for Gaussian
-    samples.
+    r"""Spectrum of a guess of the least-squares matrix.
+
+    It is $(Z(y) - \mathrm{tr}\,Z(y)/(d+2)\,I)/a$, exact if $A^*A = a(I + uu^T/2)$, as for many Gaussian samples.
     """
     X = problem.X
     d = X.shape[1]
@@ -127,10 +126,10 @@ class Factor:
 
 
 def change_of_variables(problem: MatrixProblem) -> tuple[Array, Array]:
-    r"""T (symmetric) and its inverse: $W = \tilde WT$ evens out the curvatures $4nm\,s_j + 2c$ of W along the eigenvectors of
-    $X^TX/n$.
+    r"""T (symmetric) and its inverse: $W = \tilde WT$ evens out the curvatures of W.
 
-    $s_j$ are its eigenvalues and m the size of the outputs to be fitted, the root mean square of the labels.
+    Along the eigenvectors of $X^TX/n$ they are about $4nm\,s_j + 2c$, with its eigenvalues $s_j$ and m the size of the outputs
+    to be fitted, the root mean square of the labels.
     """
     X, n = problem.X, problem.X.shape[0]
     variances, vectors = np.linalg.eigh(X.T @ X / n)

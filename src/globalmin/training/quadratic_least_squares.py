@@ -1,5 +1,4 @@
-r"""Least squares over all symmetric matrices: the global minimum of quadratic networks whose head has both signs, without weight
-decay.
+r"""Least squares over all symmetric matrices: the minimum of quadratic networks with heads of both signs, no weight decay.
 
 SJL-T2.1: $\min_M \tfrac12\|A(M) - y\|^2$. Conjugate gradients in white coordinates ($X^TX = nI$), where Gaussian-like samples are
 well conditioned; the n x n Gram matrix $(XX^T)\circ(XX^T)$ for fewer samples than N = d(d+1)/2; a dense factorization where
@@ -38,8 +37,9 @@ class LeastSquares:
 
 @states("SJL-T2.1", "SJL-L6.1")
 def least_squares(X: Array, y: Array, *, tol: float = 1e-10) -> LeastSquares:
-    r"""A minimizer of $\tfrac12\|A(M) - y\|^2$ over symmetric M, refined until the excess loss is below `tol` of the loss or 1e-3
-    `tol` of that of 0.
+    r"""A minimizer of $\tfrac12\|A(M) - y\|^2$ over symmetric M.
+
+    Refined until the excess loss is below `tol` of the loss, or below 1e-3 `tol` of the loss of M = 0.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
-r"""The convex problem behind a quadratic network, over its matrix $M = W^T\mathrm{diag}(v)W$, and a point of it with its duality
-gap.
+r"""The convex problem behind a quadratic network, and a point of it with its duality gap.
+
+Over the matrix $M = W^T\mathrm{diag}(v)W$ of the network it is
 
 $$\min_M\; F(M) = \tfrac12\|A(M) - y\|^2 + c\|M\|_*, \qquad A(M)_i = x_i^TMx_i,$$
 
-over M >= 0 (one-sided: heads >= 0) or over all symmetric M (two-sided: heads of both signs). c = 0 is the problem without
-weight decay.
+for M >= 0 (one-sided: heads >= 0) or for all symmetric M (two-sided: heads of both signs). c = 0 is the problem without weight
+decay.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-r"""Newton's method on the matrices of fixed rank and signature, with the rank adapted: the last digits of the convex problem,
-cheaply.
+r"""Newton's method on the matrices of fixed rank and signature, with the rank adapted: the last digits of the convex problem.
 
 Near the solution $M = Q_1\Lambda Q_1^T$ (rank p) the nonsmooth problem is smooth along the matrices of the same signature. In
 the basis $[Q_1, Q_2]$ they are charted by D (p x p, symmetric) and E (p x (d-p)):
 
 $$M(D,E) = \begin{pmatrix}\Lambda + D & E\\ E^T & E^T\Lambda^{-1}E\end{pmatrix},$$
 
-and F has there the gradient $(Z_{11} + cS, Z_{12})$, S the signs, and the Hessian $P A^*A P$ plus a diagonal: $2c/(\lambda_i
-+ |\lambda_j|)$ on pairs of opposite sign, $(c + s_iz_j)/|\lambda_i|$ on E, z the eigenvalues of $Z_{22}$. One product costs
-4ndp, so a low rank makes it cheap.
+and F has there the gradient $(Z_{11} + cS, Z_{12})$, S the signs, and the Hessian $P A^*A P$ plus a diagonal part:
+$2c/(|\lambda_i| + |\lambda_j|)$ on pairs (i, j) of D with opposite signs, $(c + s_iz_j)/|\lambda_i|$ on E, z the eigenvalues of
+$Z_{22}$. One product costs 4ndp, so a low rank makes it cheap.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 NEGLIGIBLE = 1e-14  # eigenvalues below this times the largest are zero
-DENSE_AT_ONCE = 150  # tangent spaces up to this dimension are solved densely
+DENSE_AT_ONCE = 1.5e7  # multiplications of a dense solve that are cheaper than some products of conjugate gradients
 DENSE_AFTER, DENSE_LIMIT = 40, 1_200  # products of conjugate gradients before a dense solve, and its largest order
+RIDGE = 1e-12  # of the largest curvature, so that a dense solve is defined where fewer samples than dimensions leave F flat
 ROUNDING = 1e-13  # differences of F relative to F(0) that are rounding only
 
 
@@ -59,11 +60,15 @@ class Chart:
         p, d = self.gradient.shape
         return np.where(np.arange(d) < p, 1.0, 2.0)
 
+    @cached_property
+    def weighted_basis(self) -> Array:
+        """Q in that metric."""
+        return self.Q * self.weights
+
     def hessian_times(self, T: Array) -> Array:
-        """Product with [D, E] (p x d), as a p x d array in the metric of the chart."""
-        p, X = self.rank, self.problem.X
-        lifted = self.Q @ np.vstack([T[:, :p], 2.0 * T[:, p:].T])
-        u = np.einsum("ij,ij->i", self.active_inputs, X @ lifted)
+        """Product with [D, E] (p x d, D symmetric), as a p x d array in the metric of the chart."""
+        X = self.problem.X
+        u = np.einsum("ij,ij->i", self.active_inputs, X @ (self.weighted_basis @ T.T))
         return ((self.active_inputs * u[:, None]).T @ X) @ self.Q + self.diagonal * T
 
 
@@ -92,7 +97,7 @@ def newton_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Array,
     """The Newton step [D, E] and the number of products: conjugate gradients, or a dense solve where these are slow."""
     p, d = chart.gradient.shape
     size = p * d - p * (p - 1) // 2
-    if size <= DENSE_AT_ONCE and chart.problem.X.shape[0] <= 20 * size:
+    if chart.problem.X.shape[0] * size**2 + size**3 / 3 <= DENSE_AT_ONCE:
         return dense_direction(chart), 1
     limit = min(max_iter, DENSE_AFTER) if size <= DENSE_LIMIT else max_iter
     T, products, is_accurate = conjugate_direction(chart, tol=tol, max_iter=limit)
@@ -113,6 +118,7 @@ def dense_direction(chart: Chart) -> Array:
         H += features.T @ features
     gradient = chart.gradient[rows, columns] * unit
     H[np.diag_indices_from(H)] += chart.diagonal[rows, columns]
+    H[np.diag_indices_from(H)] += RIDGE * float(H.diagonal().max())
     try:
         factor = cho_factor(H, check_finite=False)
         solution = cho_solve(factor, -gradient, check_finite=False)
@@ -129,19 +135,19 @@ def conjugate_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Arr
     weights = chart.weights
     T, R = np.zeros_like(chart.gradient), -chart.gradient
     Y = R / chart.preconditioner
-    P, square = Y, float(np.sum(weights * R * Y))
+    P, square = Y, float(np.vdot(weights * R, Y))
     goal = tol**2 * square
     for count in range(max_iter):
         if not square > max(goal, np.finfo(np.float64).tiny):
             return T, count, True
         image = chart.hessian_times(P)
-        curvature = float(np.sum(weights * P * image))
+        curvature = float(np.vdot(weights * P, image))
         if not curvature > 0:  # rounding: the operator is positive semidefinite
             return T, count + 1, False
         T = T + (square / curvature) * P
         R = R - (square / curvature) * image
         Y = R / chart.preconditioner
-        previous, square = square, float(np.sum(weights * R * Y))
+        previous, square = square, float(np.vdot(weights * R, Y))
         P = Y + (square / previous) * P
     return T, max_iter, bool(square <= goal)
 
@@ -164,8 +170,9 @@ def moved(chart: Chart, T: Array, step: float) -> MatrixPoint:
 
 
 def active_eigenvalues(point: MatrixPoint) -> Mask:
-    r"""Which eigenvalues stay nonzero after a proximal gradient step of the size of the local curvature: $|\lambda_i - z_i/a_i| >
-    c/a_i$.
+    r"""Which eigenvalues stay nonzero after a proximal gradient step of the size of the local curvature.
+
+    Those with $s_i(\lambda_i - z_i/a_i) > c/a_i$, $s_i$ the sign of $\lambda_i$, $z_i$ and $a_i$ slope and curvature there.
     """
     problem, lam = point.problem, point.eigenvalues
     slope = np.einsum("ij,ij->j", point.vectors, point.Z @ point.vectors)
@@ -176,9 +183,7 @@ def active_eigenvalues(point: MatrixPoint) -> Mask:
 
 
 def newton_step(point: MatrixPoint, *, tol: float, max_products: int = 200) -> tuple[MatrixPoint | None, int]:
-    """One damped Newton step on the active matrices, and the products used; None if no eigenvalue is active or no decrease was
-    found.
-    """
+    """One damped Newton step on the active matrices (None if no decrease was found), and the products used."""
     active = active_eigenvalues(point)
     if not active.any():
         empty = point.problem.at_spectrum(np.zeros_like(point.eigenvalues), point.vectors)
@@ -194,8 +199,9 @@ def newton_step(point: MatrixPoint, *, tol: float, max_products: int = 200) -> t
 
 
 def widened(point: MatrixPoint) -> MatrixPoint | None:
-    r"""Add the null directions that violate $-c \le Z_{22}$ (two-sided: also $Z_{22} \le c$), with the best common step; None if
-    there are none.
+    r"""Add the null directions in which $Z_{22} \ge -c$ fails (two-sided: also $Z_{22} \le c$), with the best common step.
+
+    None if there are none.
     """
     problem = point.problem
     null = np.abs(point.eigenvalues) <= NEGLIGIBLE * np.abs(point.eigenvalues).max(initial=0.0)
@@ -254,6 +260,6 @@ def _violates(point: MatrixPoint) -> bool:
     if not null.size:
         return False
     z = np.linalg.eigvalsh(null.T @ point.Z @ null)
-    size = float(np.linalg.norm(point.Z, 2))
+    size = float(np.linalg.norm(point.Z))
     reach = max(-float(z[0]), float(z[-1]) if point.problem.two_sided else 0.0) - c
     return reach > 1e-9 * max(size, c)

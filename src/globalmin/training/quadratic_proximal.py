@@ -1,8 +1,7 @@
-r"""Proximal point method with semismooth Newton steps for the convex problem of `quadratic_matrix`: slower than L-BFGS, never
-stuck.
+r"""Proximal points with semismooth Newton steps for the problem of `quadratic_matrix`: slower than L-BFGS, never stuck.
 
-$M_{k+1} = \arg\min_M F(M) + \|M - M_k\|_F^2/(2\sigma)$ is solved through its dual, a smooth strongly convex function of $u \in
-R^n$,
+$M_{k+1} = \arg\min_M F(M) + \|M - M_k\|_F^2/(2\sigma)$ is solved through its dual, a smooth strongly convex function of
+$u \in R^n$,
 
 $$\varphi(u) = \tfrac12\|u\|^2 + u \cdot y + \tfrac1{2\sigma}\|S(G(u))\|_F^2, \qquad G(u) = M_k - \sigma Z(u),$$
 

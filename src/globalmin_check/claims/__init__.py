@@ -3,11 +3,14 @@
 from globalmin_check.claims import (
     ambiguous,
     below_barrier,
+    deep_descent,
     descent,
+    gram_positive,
     identifies,
     interpolation,
     loss_floor,
     optimality_gap,
+    relu_descent,
     relu_interpolation,
     second_order,
     strict_saddle,
@@ -24,4 +27,7 @@ KINDS = {
     "below-barrier": below_barrier,
     "strict-saddle": strict_saddle,
     "second-order-stationary": second_order,
+    "relu-descent": relu_descent,
+    "gram-positive": gram_positive,
+    "deep-descent": deep_descent,
 }

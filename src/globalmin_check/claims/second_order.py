@@ -19,7 +19,6 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import Malformed
 
 THEOREM = "second-order/1"
-DENSE = 400  # largest number of parameters for which the whole Hessian is formed
 MEANING = (
     "Theorem (second-order point). |grad L| <= eps and hess L >= -delta I, verified at the stored weights: on the whole Hessian, "
     "or block by block, since hess L = J^T J + blockdiag_l(v_l sum_i r_i phi''(z_il) x_i x_i^T) and J^T J >= 0."
@@ -43,8 +42,8 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> SecondOrder:
     both = fields.choice("trained", ("W", "vW")) == "vW"
     dense = fields.choice("method", ("dense", "blocks")) == "dense"
     p = sizes.k * sizes.d + (sizes.k if both else 0)
-    if dense and p > DENSE:
-        raise Malformed(f"{fields.where}: the dense method is for at most {DENSE} parameters, not {p}")
+    if dense and p > limits.DENSE_PARAMETERS:
+        raise Malformed(f"{fields.where}: the dense method is for at most {limits.DENSE_PARAMETERS} parameters, not {p}")
     if both and not dense:
         raise Malformed(f"{fields.where}: blocks are for trained = W only")
     return SecondOrder(

@@ -38,11 +38,7 @@ class Curvature:
 def read_curvature(fields: Fields, tensors: Tensors, sizes: Sizes) -> Curvature:
     """Take the shared fields and tensors."""
     both = fields.choice("trained", ("W", "vW")) == "vW"
-    quartic = Fields(fields.take("quartic"), f"{fields.where}.quartic")
-    svec = quartic.choice("method", ("rows", "svec")) == "svec"
-    kappa, t = quartic.rational("kappa"), quartic.rational("t") if svec else None
-    quartic.end()
-    size = sizes.d * (sizes.d + 1) // 2 if svec else sizes.d
+    kappa, t, size = read_quartic(fields, sizes.d)
     return Curvature(
         both=both,
         loss_upper=fields.rational("loss_upper"),
@@ -55,6 +51,15 @@ def read_curvature(fields: Fields, tensors: Tensors, sizes: Sizes) -> Curvature:
         C_kappa=tensors.take("C_kappa", "F64", size, size),
         C_beta=tensors.take("C_beta", "F64", sizes.d, sizes.d) if both else None,
     )
+
+
+def read_quartic(outer: Fields, d: int) -> tuple[Fraction, Fraction | None, int]:
+    """Kappa, t (None for the method "rows") and the order of the factor C_kappa, from the object `quartic`."""
+    fields = Fields(outer.take("quartic"), f"{outer.where}.quartic")
+    svec = fields.choice("method", ("rows", "svec")) == "svec"
+    kappa, t = fields.rational("kappa"), fields.rational("t") if svec else None
+    fields.end()
+    return kappa, t, d * (d + 1) // 2 if svec else d
 
 
 def curvature_work(claim: Curvature, sizes: Sizes) -> tuple[int, int]:

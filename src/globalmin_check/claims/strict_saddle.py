@@ -13,6 +13,7 @@ from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, r
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks
 from globalmin_check.claims.hessian import Curve
+from globalmin_check.claims.smooth import read_quartic
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.positive import require_positive_definite
@@ -73,12 +74,8 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> StrictSaddle:
 def _read_radius(fields: Fields, tensors: Tensors, d: int) -> Neighborhood:
     outer = Fields(fields.take("radius"), f"{fields.where}.radius")
     R, lam = outer.rational("R"), outer.rational("lam")
-    quartic = Fields(outer.take("quartic"), f"{outer.where}.quartic")
-    svec = quartic.choice("method", ("rows", "svec")) == "svec"
-    kappa, t = quartic.rational("kappa"), quartic.rational("t") if svec else None
-    quartic.end()
+    kappa, t, size = read_quartic(outer, d)
     outer.end()
-    size = d * (d + 1) // 2 if svec else d
     return Neighborhood(R, lam, kappa, t, tensors.take("C_lam", "F64", d, d), tensors.take("C_kappa", "F64", size, size))
 
 

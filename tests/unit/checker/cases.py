@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from tests.certificates.small_producer import inverse_factor
+from tests.certificates.small_producer import svec_rows as svec_matrix
 from tests.oracles import gmc_builder as gmc
-
-SQRT2 = np.sqrt(2.0)
 
 
 def erf(z: np.ndarray) -> np.ndarray:
@@ -100,18 +100,6 @@ def trained_network(
     for _ in range(12):
         network = network.gauss_newton_step()
     return network
-
-
-def inverse_factor(A: np.ndarray) -> np.ndarray:
-    """The witness of P1."""
-    return np.linalg.inv(np.linalg.cholesky(A))
-
-
-def svec_matrix(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows svec(x x^T) and the vector u = svec(I)."""
-    pairs = [(a, b) for a in range(X.shape[1]) for b in range(a, X.shape[1])]
-    S = np.stack([X[:, a] * X[:, b] * (1.0 if a == b else SQRT2) for a, b in pairs], axis=1)
-    return S, np.array([1.0 if a == b else 0.0 for a, b in pairs])
 
 
 def local_suprema(net: Smooth, order: int, rho: float) -> np.ndarray:
@@ -243,7 +231,8 @@ def relu_claim(net: Relu, *, dropped: Sequence[tuple[int, int]] = (), **changes:
 
 def build_relu(net: Relu, claims: list[tuple[dict, dict]], **options: Any) -> bytes:
     """A certificate file for a ReLU network."""
-    return gmc.build(net.X, net.y, net.W, net.v, claims, **({"activation": "relu"} | options))
+    chosen: dict[str, Any] = {"activation": "relu"} | options
+    return gmc.build(net.X, net.y, net.W, net.v, claims, **chosen)
 
 
 def floor_claim(

@@ -9,22 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 from tests.oracles import gmc_builder as gmc
+from tests.oracles.gmc_builder import claim
 from tests.unit.checker.cases import inverse_factor, svec_matrix
 
-THEOREMS = {
-    "optimality-gap": "quadratic-gap/1",
-    "identifies": "quadratic-span/1",
-    "ambiguous": "quadratic-kernel/1",
-    "below-barrier": "quadratic-barrier/1",
-    "strict-saddle": "negative-curvature/1",
-    "second-order-stationary": "second-order/1",
-}
 Pair = tuple[dict[str, Any], dict[str, Any]]
-
-
-def claim(kind: str, **fields: Any) -> dict[str, Any]:
-    """A claim object of one of the kinds of this module."""
-    return gmc.claim(kind, theorem=THEOREMS[kind], **fields)
 
 
 @dataclass(frozen=True)
@@ -128,21 +116,21 @@ def gap_decay(net: Quadratic, decay: float, *, heads: str, v_max: float = 1.0, r
     return claim("optimality-gap", **(fields | changes)), tensors
 
 
-def identifies_claim(net: Quadratic, *, stable: bool = False, **changes: Any) -> Pair:
+def identifies_claim(net: Quadratic, *, stable: bool = False, slack: float = 1.01, **changes: Any) -> Pair:
     """The rank claim, with the least eigenvalue if `stable`."""
     if not stable:
         return claim("identifies", loss_upper=loss_bound(net), **changes), {}
     A = svec_matrix(net.X)[0]
     G = A.T @ A
-    mu = float(np.linalg.eigvalsh(G)[0]) / 1.01
+    mu = float(np.linalg.eigvalsh(G)[0]) / slack
     fields = {"mu": mu, "loss_upper": loss_bound(net)} | changes
     return claim("identifies", **fields), {"C": inverse_factor(G - mu * np.eye(len(G)))}
 
 
-def ambiguous_claim(net: Quadratic, kernel: np.ndarray | None = None, **changes: Any) -> Pair:
+def ambiguous_claim(net: Quadratic, kernel: np.ndarray | None = None, *, slack: float = 1.01, **changes: Any) -> Pair:
     """The second network exists; `kernel` is the integer matrix that vanishes at all samples."""
     d = net.X.shape[1]
-    sigma2 = float(np.linalg.eigvalsh(net.M)[0]) / 1.01
+    sigma2 = float(np.linalg.eigvalsh(net.M)[0]) / slack
     fields = {"sigma2": sigma2, "difference": Fraction(2 * (d + 2), d + 1) * Fraction(sigma2) ** 2, "loss_upper": loss_bound(net)}
     tensors: dict[str, Any] = {"C": inverse_factor(net.M - sigma2 * np.eye(d))}
     if kernel is not None:
@@ -194,7 +182,8 @@ def barrier_claim(net: Quadratic, *, norm: str = "rows", slack: float = 1.001, *
 
 def build(net: Quadratic, claims: list[Pair], **options: Any) -> bytes:
     """A certificate file for a quadratic network."""
-    return gmc.build(net.X, net.y, net.W, net.v, claims, **({"activation": "quadratic"} | options))
+    chosen: dict[str, Any] = {"activation": "quadratic"} | options
+    return gmc.build(net.X, net.y, net.W, net.v, claims, **chosen)
 
 
 def one_neuron(w: float, y: float, v: float = 1.0) -> Quadratic:

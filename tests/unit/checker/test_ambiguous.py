@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.oracles.quadratic_checker import check_bytes as slow_check
+from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.unit.checker.quadratic_cases import Pair, Quadratic, ambiguous_claim, build, claim, random_network
 
 from globalmin_check.engine import check_bytes

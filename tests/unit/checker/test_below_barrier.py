@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.oracles.quadratic_checker import check_bytes as slow_check
+from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.unit.checker.cases import svec_matrix
 from tests.unit.checker.quadratic_cases import Pair, Quadratic, barrier_claim, barrier_network, build, claim, one_neuron
 
 from globalmin_check.claims import quadratic
 from globalmin_check.engine import check_bytes
+from globalmin_check.explain import explained
+from globalmin_check.verdict import DESCENT_NOTE
 
 
 def verdicts(net: Quadratic, pair: Pair, **options: Any) -> tuple[str, str]:
@@ -95,10 +97,17 @@ def test_the_barrier_is_attained_by_the_rank_deficient_point() -> None:
         ({"loss_upper": Fraction(0)}, "B4"),
     ],
 )
-def test_every_number_that_claims_too_much_is_refused(changes: dict[str, Fraction], number: str) -> None:
+def test_every_number_that_claims_too_much_is_refused(changes: dict[str, Any], number: str) -> None:
     net, pair = golden(0.8, **changes)
     verdict, reason = verdicts(net, pair)
     assert (verdict, f"check {number}" in reason) == ("REJECTED", True)
+
+
+def test_the_result_says_that_descent_is_meant_in_exact_arithmetic() -> None:
+    net, pair = golden(0.8)
+    result = check_bytes(build(net, [pair]))
+    assert DESCENT_NOTE in result.notes
+    assert "not a floating-point run" in explained(result)
 
 
 def test_labels_that_no_positive_network_fits_are_refused() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracles import gmc_builder as gmc
-from tests.oracles.quadratic_checker import check_bytes as slow_check
+from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.unit.checker.cases import floor_claim, inverse_factor
 from tests.unit.checker.quadratic_cases import (
     Pair,
@@ -183,7 +183,10 @@ def changed(method: str, **changes: Any) -> tuple[Quadratic, Pair]:
     net = random_network(10, 3, 4, heads=heads).trained(0.4 if method == "decay" else 0.0)
     if method == "positive":
         return net, gap_positive(net, **changes)
-    return net, gap_span(net, **changes) if method == "span" else gap_decay(net, 0.4, heads=heads, **changes)
+    if method == "decay":
+        return net, gap_decay(net, 0.4, heads=heads, **changes)
+    off = replace(net, W=1.01 * net.W)  # at the minimum itself the gap would be a rounding error
+    return off, gap_span(off, **changes)
 
 
 @pytest.mark.parametrize("method", ["positive", "span", "decay"])

@@ -160,6 +160,12 @@ def test_useless_witnesses_are_certain_failures(C: np.ndarray) -> None:
         require_positive_definite(Checks(), "7", "A", lambda: lower(np.eye(2)), tensor(C))
 
 
+@pytest.mark.parametrize("A", [[[-1.0]], [[0.0]], [[1.0, 0.0], [100.0, 1.0]]])
+def test_a_matrix_that_cannot_be_positive_definite_is_refused_in_plain_words(A: list[list[float]]) -> None:
+    with pytest.raises(Rejected, match=r"check 7 \(P1: Z is positive definite\) fails: it is not: a diagonal entry"):
+        require_positive_definite(Checks(), "7", "Z", lambda: [list(map(arb, row)) for row in A], tensor(np.eye(len(A))))
+
+
 def test_a_proved_check_is_not_computed_again() -> None:
     checks = Checks()
     require_positive_definite(checks, "1", "A", lambda: lower(np.eye(2)), tensor(np.eye(2)))

@@ -4,11 +4,13 @@ proved before is not computed again."""
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.unit.checker import quadratic_cases as q
 from tests.unit.checker import second_order_cases as s
+from tests.unit.checker.cases import build
 
 from globalmin_check import limits, positive
 from globalmin_check.engine import check_bytes
@@ -42,7 +44,7 @@ def certificates(loss_shift: Fraction) -> dict[str, bytes]:
     for name, (net, (fields, tensors)) in pairs.items():
         loss = exact_loss(net.X, net.y, net.W, net.v) + loss_shift
         pair = fields | {"loss_upper": str(loss)}, tensors
-        files[name] = s.build(net, [pair]) if isinstance(net, s.Smooth) else q.build(net, [pair])
+        files[name] = build(net, [pair]) if isinstance(net, s.Smooth) else q.build(net, [pair])
     return files
 
 
@@ -54,7 +56,7 @@ def test_a_tie_is_decided_at_a_higher_precision_and_nothing_is_proved_twice(name
     monkeypatch.setattr(limits, "EXACT_TERMS", 0)
     residual_norm, calls = positive.residual_norm, Counter()
 
-    def counted(A: list, C: object, bits: int) -> object:
+    def counted(A: list, C: Any, bits: int) -> object:
         calls[bits] += 1
         return residual_norm(A, C, bits)
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracles import gmc_builder as gmc
-from tests.oracles.quadratic_checker import check_bytes as slow_check
-from tests.unit.checker.cases import Smooth
+from tests.oracles.fraction_checker import check_bytes as slow_check
+from tests.unit.checker.cases import Smooth, build
 from tests.unit.checker.quadratic_cases import Pair, claim
-from tests.unit.checker.second_order_cases import build, random_smooth, second_order_claim
+from tests.unit.checker.second_order_cases import random_smooth, second_order_claim
 
+from globalmin_check import limits
 from globalmin_check.engine import check_bytes
 
 ACTIVATIONS = ["softplus", "sigmoid", "tanh", "erf", "quadratic"]
@@ -112,6 +113,7 @@ def test_the_order_of_the_parameters_is_fixed() -> None:
 
 
 def test_more_than_400_parameters_need_blocks() -> None:
+    assert limits.DENSE_PARAMETERS == 400
     net = random_smooth(3, 20, 20, activation="quadratic")
     fields, tensors = second_order_claim(net)
     assert check_bytes(build(net, [(fields, tensors)])).verdict.value == "ACCEPTED"

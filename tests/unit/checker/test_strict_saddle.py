@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracles import gmc_builder as gmc
-from tests.oracles.quadratic_checker import check_bytes as slow_check
-from tests.unit.checker.cases import Smooth
+from tests.oracles.fraction_checker import check_bytes as slow_check
+from tests.unit.checker.cases import Smooth, build
 from tests.unit.checker.quadratic_cases import Pair, claim
-from tests.unit.checker.second_order_cases import build, hessian, random_smooth, saddle_claim
+from tests.unit.checker.second_order_cases import hessian, random_smooth, saddle_claim
 
 from globalmin_check.engine import check_bytes
 

@@ -3,21 +3,12 @@ spec's table."""
 
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 from flint import arb, fmpq
 from tests.oracles.fraction_activations import SMOOTH, derivatives, exact_value, suprema, value
 
 BITS = 160
-
-
-@pytest.fixture(autouse=True)
-def three_hundred_bits():
-    previous = flint.ctx.prec
-    flint.ctx.prec = 300
-    yield
-    flint.ctx.prec = previous
 
 
 def ball(x: Fraction) -> arb:

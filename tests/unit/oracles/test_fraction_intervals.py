@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 from flint import arb, fmpq
@@ -10,14 +9,6 @@ from tests.oracles.fraction_elementary import decay, erf, exp_minus_one, log_one
 from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, larger, largest, less, smaller, total
 
 BITS = 160
-
-
-@pytest.fixture(autouse=True)
-def three_hundred_bits():
-    previous = flint.ctx.prec
-    flint.ctx.prec = 300
-    yield
-    flint.ctx.prec = previous
 
 
 def ball(value: Fraction) -> arb:

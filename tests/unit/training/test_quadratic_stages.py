@@ -84,6 +84,17 @@ def test_dense_step_survives_a_singular_hessian():
     assert np.isfinite(newton.dense_direction(chart)).all()
 
 
+def test_dense_step_with_fewer_samples_than_dimensions_solves_the_newton_equations():
+    """Ten samples in a tangent space of dimension 21, no curvature besides theirs: the step still fits the gradient."""
+    p = problem(n=10, share=0.0)
+    near, _ = descend(p, None, near=1e-1, max_iter=50)
+    whole = p.at(near.M + 1e-2 * np.trace(near.M) * np.eye(6))
+    chart = newton.chart_at(whole, np.ones(6, dtype=bool))
+    T = newton.dense_direction(chart)
+    np.testing.assert_allclose(chart.hessian_times(T), -chart.gradient, atol=1e-8 * np.abs(chart.gradient).max())
+    assert np.abs(T).max() < 1e3 * np.abs(whole.M).max()
+
+
 def test_widening_adds_the_violating_directions_and_lowers_the_objective():
     p = problem(share=0.2)
     zero = p.at(np.zeros((6, 6)))

@@ -1,0 +1,162 @@
+r"""Closed forms of E[phi(u) phi(v)] and E[phi'(u) phi'(v)] for (u, v) ~ N(0, [[a, c], [c, b]]) (DU-DA1).
+
+Every form is written in a = s^2, b = t^2, c, the determinant $\Delta = ab - c^2$ and the angle $\psi = \arcsin\rho$,
+$\rho = c/(st)$, so that nothing cancels when u and v are almost parallel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.activations.dual_arcsine import arcsine
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from globalmin.activations.activation import Activation
+    from globalmin.activations.functions import Array
+
+KINKED = ("relu", "leaky_relu", "abs", "linear")
+STEEP_COSINE = 0.999  # above, the sine is computed from the determinant without rounding
+SNAP = 2.0**-49  # cosines this close to 1 are 1: a covariance in doubles cannot tell them apart
+_SPLITTER = 134217729.0  # 2^27 + 1
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Covariances of many pairs: standard deviations s, t > 0, covariance c, cosine rho and sine sigma of the angle."""
+
+    s: Array
+    t: Array
+    c: Array
+    rho: Array
+    sigma: Array
+
+    @property
+    def determinant(self) -> Array:
+        """The determinant ab - c^2."""
+        return np.square(self.s * self.t * self.sigma)
+
+    def take(self, places: NDArray[np.intp]) -> Pairs:
+        """The pairs at the given places of flat arrays."""
+        return Pairs(*(x[places] for x in (self.s, self.t, self.c, self.rho, self.sigma)))
+
+
+def cosine_and_sine(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """Cosine c/sqrt(ab) and sine of the angle for a, b > 0; the sine keeps its digits near 0."""
+    return refined_sine(np.clip(c / (np.sqrt(a) * np.sqrt(b)), -1.0, 1.0), a, b, c)
+
+
+def refined_sine(rho: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+    """The given cosines, set to +-1 where rounding hides the difference, and the sines; a, b, c broadcast to the shape of rho."""
+    sigma = np.sqrt((1.0 - rho) * (1.0 + rho))
+    near = np.abs(rho) > STEEP_COSINE
+    if near.any():
+        a, b, c = (np.broadcast_to(x, rho.shape)[near] for x in (a, b, c))
+        (ma, ea), (mb, eb) = np.frexp(a), np.frexp(b)  # scaled by powers of two: splitting neither overflows nor underflows
+        odd = (ea + eb) % 2
+        ma, mc = np.ldexp(ma, -odd), np.ldexp(c, -((ea + eb + odd) // 2))
+        defect = np.maximum(_difference_of_products(ma, mb, mc), 0.0) / (ma * mb)
+        defect[defect <= 2.0 * SNAP] = 0.0
+        sigma[near] = np.sqrt(defect)
+        rho[near] = np.where(defect == 0.0, np.sign(rho[near]), rho[near])
+    return rho, sigma
+
+
+def _difference_of_products(a: Array, b: Array, c: Array) -> Array:
+    """The difference ab - c^2, correct to the last place or so: both products are split into a double and its rounding error."""
+    (p, p_error), (q, q_error) = _two_product(a, b), _two_product(c, c)
+    return (p - q) + (p_error - q_error)
+
+
+def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    (a1, a0), (b1, b0) = _split(a), _split(b)
+    product = a * b
+    return product, ((a1 * b1 - product) + a1 * b0 + a0 * b1) + a0 * b0
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    big = _SPLITTER * a
+    high = big - (big - a)
+    return high, a - high
+
+
+ClosedForm = Callable[[Pairs], tuple["Array", "Array"]]
+
+
+@states("DU-DA1")
+def closed_form(phi: Activation) -> ClosedForm | None:
+    """The function pairs -> (E[phi phi], E[phi' phi']) where a closed form is known, None elsewhere."""
+    if phi.name in KINKED:
+        even, odd = even_and_odd(phi)
+        return lambda pairs: piecewise_linear(pairs, even=even, odd=odd)
+    if phi.name == "quadratic":
+        return lambda p: (np.square(p.s * p.t) + 2.0 * np.square(p.c), 4.0 * p.c)
+    return {"erf": _erf, "gelu": _gelu}.get(phi.name)
+
+
+def piecewise_linear(p: Pairs, *, even: float, odd: float) -> tuple[Array, Array]:
+    r"""phi(z) = even |z| + odd z: mixed terms vanish, $E|uv| = \frac{2st}{\pi}(\sigma + \rho\psi)$, $E\,sgn\,sgn = 2\psi/\pi$."""
+    if even == 0.0:
+        return odd**2 * p.c, np.full(p.c.shape, odd**2)
+    signs = np.arctan2(p.rho, p.sigma) * (2.0 / math.pi)
+    return even**2 * _mean_sizes(p, signs) + odd**2 * p.c, even**2 * signs + odd**2
+
+
+def _mean_sizes(p: Pairs, signs: Array) -> Array:
+    """E|uv|."""
+    return (p.s * p.t) * ((2.0 / math.pi) * p.sigma + p.rho * signs)
+
+
+def even_and_odd(phi: Activation) -> tuple[float, float]:
+    """The numbers of phi(z) = even |z| + odd z for a piecewise linear phi."""
+    right, left = float(phi(1.0)), float(phi(-1.0))
+    return (right + left) / 2, (right - left) / 2
+
+
+def piecewise_linear_block(p: Pairs, *, even: float, odd: float, orders: Sequence[int]) -> list[Array]:
+    """The same for a block, faster; entries of almost parallel pairs are for the caller to replace."""
+    signs = arcsine(p.rho) * (2.0 / math.pi)
+    results = []
+    for order in orders:
+        result = even**2 * (signs if order else _mean_sizes(p, signs))
+        result += odd**2 if order else odd**2 * p.c
+        results.append(result)
+    return results
+
+
+def _erf(p: Pairs) -> tuple[Array, Array]:
+    root = np.sqrt(1.0 + 2.0 * (np.square(p.s) + np.square(p.t)) + 4.0 * p.determinant)
+    return (2.0 / math.pi) * np.arctan2(2.0 * p.c, root), (4.0 / math.pi) / root
+
+
+def _gelu(p: Pairs) -> tuple[Array, Array]:
+    r"""By Stein's identity twice, $D = (1+a)(1+b) - c^2$, $G = E[\Phi\Phi]$: $F = cG + N/(2\pi\sqrt D)$, and dF/dc is the other.
+
+    $N = ab - c^2 + c^2/(1+a) + c^2/(1+b)$.
+    """
+    a, b = np.square(p.s), np.square(p.t)
+    tilt = 1.0 / (1.0 + a) + 1.0 / (1.0 + b)
+    D = 1.0 + a + b + p.determinant
+    root, G = 2.0 * math.pi * np.sqrt(D), 0.25 + np.arctan2(p.c, np.sqrt(D)) / (2.0 * math.pi)
+    N = p.determinant + np.square(p.c) * tilt
+    return p.c * G + N / root, G + p.c * (2.0 * tilt - 1.0 + N / D) / root
+
+
+def polynomial_table(coefficients: tuple[float, ...], order: int) -> list[list[float]]:
+    r"""Row k holds the coefficients of $q_k(a) = \alpha_k(a)/a^{k/2}$, so that E = sum_k q_k(a) q_k(b) c^k; for phi^(order)."""
+    from numpy.polynomial.polynomial import polyder
+
+    derived = [float(x) for x in np.atleast_1d(polyder(np.array(coefficients, dtype=np.float64), order))]
+    rows = []
+    for k in range(len(derived)):
+        terms = range(0, (len(derived) - 1 - k) // 2 + 1)
+        scale = [math.factorial(k + 2 * m) / (2.0**m * math.factorial(m) * math.sqrt(math.factorial(k))) for m in terms]
+        rows.append([derived[k + 2 * m] * scale[m] for m in terms])
+    return rows

@@ -1,0 +1,122 @@
+"""The work of `globalmin classify`: the kind in floats, the claim that fits it, and what is printed."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from globalmin.cli import exits
+from globalmin.cli.console import Row, print_json, print_rows
+from globalmin.cli.preparation import counts_repeats, repeated_rows, without_rows
+from globalmin.cli.proving import Attempt, prove, prove_into
+from globalmin.cli.summary import check_rows, proof_json, verdict_rows
+from globalmin.landscape import PointClass, PointKind, classify_point
+from globalmin.report.rounding import nearest_text
+
+if TYPE_CHECKING:
+    from globalmin.data import Dataset
+    from globalmin.networks import ShallowNetwork
+
+CLAIMS: dict[PointKind, tuple[str, ...] | None] = {
+    PointKind.GLOBAL_MINIMUM: None,  # the strongest that hold
+    PointKind.STRICT_SADDLE: ("strict-saddle",),
+    PointKind.SPURIOUS_MINIMUM: ("second-order-stationary",),
+    PointKind.SECOND_ORDER: ("second-order-stationary",),
+}
+STYLES = {PointKind.GLOBAL_MINIMUM: "bold green", PointKind.STRICT_SADDLE: "bold yellow"}
+DECAY_HINT = "weights trained with weight decay are no stationary point of the loss alone; see globalmin certify --weight-decay"
+
+
+@dataclass(frozen=True)
+class Classified:
+    """The kind of a point with its numbers in floats, and the attempt to prove it; None where no claim exists for the kind."""
+
+    point: PointClass
+    attempt: Attempt | None
+    is_quadratic: bool
+    wanted_file: bool
+
+    @property
+    def exit_code(self) -> int:
+        """That of the proof; a point that is not stationary has none, which is an error only if a file was asked for."""
+        if self.attempt is None:
+            return exits.NOT_CERTIFIED if self.wanted_file else exits.ACCEPTED
+        if self.attempt.proof.is_accepted:
+            return exits.ACCEPTED
+        return self.attempt.exit_code
+
+
+def classify_and_prove(
+    network: ShallowNetwork, data: Dataset, *, trained: str, out: Path | None = None, quiet: bool = True
+) -> Classified:
+    """Classify in floats, then let the checker read a certificate of the claim that fits; it is kept if `out` is given."""
+    point = classify_point(network, data, trained=trained)
+    quadratic = network.activation.name == "quadratic"
+    if point.kind not in CLAIMS:
+        return Classified(point, None, quadratic, out is not None)
+    claims = CLAIMS[point.kind]
+    if point.kind is PointKind.GLOBAL_MINIMUM and not counts_repeats(network.activation, data):
+        data = without_rows(data, repeated_rows(data))
+    if out is not None:
+        attempt = prove_into(network, data, out, trained=trained, claims=claims, quiet=quiet)
+    else:
+        with tempfile.TemporaryDirectory(prefix="globalmin-") as folder:
+            attempt = prove(network, data, Path(folder) / "point.gmc", trained=trained, claims=claims, quiet=quiet)
+    return Classified(point, attempt, quadratic, out is not None)
+
+
+def print_point(found: Classified, *, out: Path | None, picture: Path | None, as_json: bool) -> None:
+    """Print on stdout, as a table or as one JSON object."""
+    kept = out if out is not None and found.attempt is not None and found.attempt.has_file else None
+    if as_json:
+        print_json(_json(found, kept, picture))
+        return
+    rows: list[Row] = [("point", str(found.point.kind), STYLES.get(found.point.kind, "bold")), *_number_rows(found.point)]
+    if found.attempt is not None:
+        rows += verdict_rows(found.attempt.proof)
+    elif found.is_quadratic:
+        rows.append(("hint", DECAY_HINT, ""))
+    pictures: list[Row] = [] if picture is None else [("picture", str(picture), "copy")]
+    print_rows([*rows, *check_rows(kept), *pictures])
+
+
+def _number_rows(point: PointClass) -> list[Row]:
+    gradient = f"{nearest_text(point.gradient_norm)}, relative to ‖J‖‖r‖ {nearest_text(point.relative_gradient)}"
+    rows: list[Row] = [("why", point.reason, ""), ("loss", nearest_text(point.loss, 6), ""), ("gradient", gradient, "")]
+    if point.gap is not None:
+        rows.append(("gap", f"{nearest_text(point.gap)} to the least loss of the class (floating point)", ""))
+    if point.least_eigenvalue is not None:
+        counted = f"{point.negative_eigenvalues} negative" if point.negative_eigenvalues else "none negative"
+        rows.append(("Hessian", f"least eigenvalue {nearest_text(point.least_eigenvalue)}, {counted}", ""))
+    if point.escape is not None:
+        curvature = nearest_text(point.escape.curvature)
+        rows.append(("escape", f"curvature {curvature} along the direction by {point.escape.method}", ""))
+    return rows
+
+
+def _json(found: Classified, certificate: Path | None, picture: Path | None) -> dict[str, Any]:
+    point = found.point
+    escape = point.escape
+    names = ("loss", "gradient_norm", "relative_gradient", "gap", "negative_eigenvalues", "least_eigenvalue")
+    direction = None
+    if escape is not None:
+        u = None if escape.u is None else escape.u.tolist()
+        direction = {"U": escape.U.tolist(), "u": u, "curvature": escape.curvature, "method": escape.method}
+    return {
+        "command": "classify",
+        "exit_code": found.exit_code,
+        "kind": str(point.kind),
+        "reason": point.reason,
+        **{name: _finite(getattr(point, name)) for name in names},
+        "escape": direction,
+        "certificate": None if certificate is None else str(certificate),
+        "picture": None if picture is None else str(picture),
+        "proof": None if found.attempt is None else proof_json(found.attempt.proof),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value

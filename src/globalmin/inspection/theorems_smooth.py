@@ -1,0 +1,223 @@
+"""The theorems of OS for smooth activations on one instance: printed ones, and ours without unknown constants."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, enough_width, number, unknown
+from globalmin.references import states
+from globalmin.theory import probability, rates, sgd_rate, widths
+from globalmin.theory.overparameterization import moderate_ratio
+
+if TYPE_CHECKING:
+    from globalmin.inspection.measurements import Measurements
+    from globalmin.inspection.start import Start
+
+CONVERGES = "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in every step"
+
+
+def reports(m: Measurements, start: Start, *, delta: float, theta: float) -> list[TheoremReport]:
+    """One report per theorem, in the order of the paper, ours last."""
+    return [
+        meta_theorem(m, start, delta=delta),
+        khatri_rao_theorem(m, start, delta=delta),
+        sphere_corollary(m, start),
+        stochastic_theorem(m, start),
+        explicit_theorem(m, start, delta=delta, theta=theta),
+        descent_at_start(m, start),
+        existence_at_start(m, start),
+        stochastic_at_start(m, start),
+    ]
+
+
+def unit_rows(m: Measurements) -> Hypothesis:
+    """All rows of norm 1."""
+    low, high = m.row_norms
+    remedy = "" if m.has_unit_rows else '; use scaling="rows" or scale them'
+    return check("all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}")
+
+
+def scale_rows(m: Measurements) -> str:
+    """What to do where rows of other norms are all that stands in the way of a printed theorem's numbers."""
+    ours = "OS-C3" if m.is_relu else "OS-C6"
+    return (
+        ""
+        if m.has_unit_rows
+        else f'stated for rows of norm 1: inspect with scaling="rows" for its numbers; {ours} takes any rows'
+    )
+
+
+def smooth(m: Measurements) -> Hypothesis:
+    """Bounded first and second derivative."""
+    return check(
+        "φ' and φ'' are bounded",
+        math.isfinite(m.B) and math.isfinite(m.M),
+        f"{m.activation}: sup |φ'| = {number(m.B)}, sup |φ''| = {number(m.M)}",
+        is_scope=True,
+    )
+
+
+def positive_lambda(m: Measurements) -> Hypothesis:
+    """The limiting Gram matrix is positive definite."""
+    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}")
+
+
+def why_singular(m: Measurements) -> str:
+    """Which rows make the limiting Gram matrix singular; empty if it is not."""
+    if m.lam > 0.0:
+        return ""
+    if m.facts.zero_rows:
+        return f": row {m.facts.zero_rows[0]} is zero"
+    from globalmin.theory.overparameterization import tied_groups
+
+    groups = tied_groups(m.facts, m.activation)
+    if groups:
+        word = "are multiples of each other"
+        if groups[0] in m.facts.equal_rows:
+            word = "are equal"
+        elif groups[0] in m.facts.opposite_rows:
+            word = "are equal up to sign"
+        return f": rows {groups[0][0]} and {groups[0][1]} {word}"
+    return ": below what floats resolve" if not m.slope.is_resolved else ""
+
+
+def labels(m: Measurements) -> Hypothesis:
+    """The head has the size of the labels, so they must not all be zero."""
+    return check("y ≠ 0 (the head has its size)", m.y_norm > 0.0, f"‖y‖ = {number(m.y_norm)}")
+
+
+@states("OS-T6.2")
+def meta_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
+    """OS-T6.2 with the constants of its proof; one bound for both derivatives, as printed."""
+    return _printed(m, start, "OS-T6.2", m.lam, positive_lambda(m), delta=delta)
+
+
+@states("OS-T2.1")
+def khatri_rao_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
+    r"""OS-T2.1: the same with $\mu_\phi^2\sigma_{\min}(X*X)^2$ in place of lambda."""
+    lam = (m.mu * m.sigma) ** 2
+    reason = f"n = {m.n} exceeds d(d+1)/2 = {m.d * (m.d + 1) // 2}" if m.n > m.d * (m.d + 1) // 2 else "parallel or zero rows"
+    shown = f"σ_min(X*X) = {number(m.sigma)}, μ_φ = {number(m.mu)}{'' if m.sigma > 0 else ': ' + reason}"
+    return _printed(m, start, "OS-T2.1", lam, check("μ_φ σ_min(X*X) > 0", lam > 0.0, shown), delta=delta)
+
+
+def _printed(m: Measurements, start: Start, item: str, lam: float, gap: Hypothesis, *, delta: float) -> TheoremReport:
+    B, k = max(m.B, m.M), start.network.width
+    common = (smooth(m), unit_rows(m), labels(m), gap)
+    if not (math.isfinite(B) and lam > 0.0 and m.y_norm > 0.0 and m.has_unit_rows):
+        return TheoremReport(item, CONVERGES, common, width=math.inf if lam <= 0.0 else None, instead=scale_rows(m))
+    needed = widths.smooth_width(m.n, lam, X_norm=m.X_norm, B=B, M=B, delta=delta)
+    found = rates.smooth_guarantee(m.n, lam, X_norm=m.X_norm, y_norm=m.y_norm, residual_norm=start.residual_norm, B=B)
+    failure = min(1.0, 1.0 / m.n + probability.misfit_failure(m.n, m.X_norm, delta))
+    return TheoremReport(
+        item, CONVERGES, (*common, enough_width(k, needed)), needed, found.step_size, found.rate, failure,
+        instead="OS-C6 asks for far less, and OS-C1 can be tested at any weights",
+    )  # fmt: skip
+
+
+@states("OS-C2.2")
+def sphere_corollary(m: Measurements, start: Start) -> TheoremReport:
+    """OS-C2.2: rows uniform on the sphere; constants exist only."""
+    k = start.network.width
+    return TheoremReport(
+        "OS-C2.2",
+        "for softplus and rows drawn from the unit sphere, about n²/d neurons suffice",
+        (
+            check("softplus", m.activation.name == "softplus", f"{m.activation}", is_scope=True),
+            unit_rows(m),
+            check("d ≤ n", m.d <= m.n, f"d = {m.d}, n = {m.n}"),
+            unknown("n ≤ c d²", f"n/d² = {number(m.n / m.d**2)}"),
+            unknown("√(kd) ≥ C n", f"√(kd)/n = {number(moderate_ratio(m.n, m.d, k))}"),
+            unknown("rows drawn uniformly from the sphere", "a law, not visible in one data set"),
+        ),
+        instead="measure ‖X‖ and σ_min(X*X) and read OS-T2.1, or OS-C6",
+    )
+
+
+@states("OS-T2.6")
+def stochastic_theorem(m: Measurements, start: Start, *, nu: float = 3.0) -> TheoremReport:
+    """OS-T2.6, SGD."""
+    says = "stochastic gradient descent converges in mean on an event of stated probability"
+    lam = (m.mu * m.sigma) ** 2
+    common = (smooth(m), unit_rows(m), labels(m), check("μ_φ σ_min(X*X) > 0", lam > 0.0, f"{number(math.sqrt(lam))}"))
+    if not (lam > 0.0 and m.y_norm > 0.0 and math.isfinite(max(m.B, m.M)) and m.has_unit_rows):
+        return TheoremReport("OS-T2.6", says, common, instead=scale_rows(m))
+    found = sgd_rate.printed_stochastic_guarantee(
+        m.n, m.mu, m.sigma, B=max(m.B, m.M), X_norm=m.X_norm, y_norm=m.y_norm, n_weights=start.network.W.size, nu=nu
+    )
+    width = unknown("width as in OS-T2.1, radius c ν √n", "c is in the cited paper only")
+    meaningful = check("P(E) > 0", found.failure < 1.0, f"1 − P(E) ≤ {number(found.failure)} at ν = {number(nu)}")
+    return TheoremReport(
+        "OS-T2.6", says, (*common, width, meaningful), None, found.step_size, math.sqrt(max(found.rate, 0.0)), found.failure,
+        instead="OS-C4: explicit step, radius and probability from any weights",
+    )  # fmt: skip
+
+
+@states("OS-C6")
+def explicit_theorem(m: Measurements, start: Start, *, delta: float, theta: float) -> TheoremReport:
+    """OS-C6 (ours): fully explicit, any row norms."""
+    says = "ours: with this width the descent theorem OS-C1 applies at the random start itself"
+    hypotheses = (smooth(m), labels(m), positive_lambda(m))
+    if not (math.isfinite(m.B) and math.isfinite(m.M) and m.lam > 0.0 and m.y_norm > 0.0):
+        return TheoremReport("OS-C6", says, hypotheses, width=math.inf if m.lam <= 0.0 else None)
+    needed = explicit_width(m, delta=delta, theta=theta)
+    k = start.network.width
+    failure = widths.explicit_width_failure(m.n, max(k, needed), m.lam, B=m.B, X_norm=m.X_norm, theta=theta, delta=delta)
+    found = start.descent
+    eta, rate = (found.eta, found.rate) if found else (None, None)
+    instead = "below this width: train, then OS-C1 or OS-C2 at the trained weights (gm.certify)"
+    return TheoremReport("OS-C6", says, (*hypotheses, enough_width(k, needed)), needed, eta, rate, failure, instead)
+
+
+def explicit_width(m: Measurements, *, delta: float, theta: float) -> float:
+    """The width of OS-C6 on these data; infinite where it does not apply."""
+    if not (math.isfinite(m.B) and math.isfinite(m.M)):
+        return math.inf
+    options = {"B": m.B, "M": m.M, "variance": m.variance, "theta": theta, "delta": delta}
+    return widths.explicit_width(m.n, m.lam, kappa4=m.kappa4, **options)
+
+
+@states("OS-C1")
+def descent_at_start(m: Measurements, start: Start) -> TheoremReport:
+    """OS-C1 (ours) at the drawn start."""
+    found = start.descent
+    measured = f"2 Lip ‖r‖/a² = {number(start.descent_ratio)} (a = {number(start.a)}, Lip = {number(start.Lip)})"
+    return TheoremReport(
+        "OS-C1",
+        "ours: gradient descent from exactly these weights reaches zero loss",
+        (smooth(m), check("2 Lip ‖r‖ < a² at the drawn start", found is not None, measured)),
+        None, found.eta if found else None, found.rate if found else None,
+        instead="it fires after some training at widths near kd ≥ 1.2 n: gm.train, then gm.certify",
+    )  # fmt: skip
+
+
+@states("OS-C2")
+def existence_at_start(m: Measurements, start: Start) -> TheoremReport:
+    """OS-C2 (ours) at the drawn start."""
+    return TheoremReport(
+        "OS-C2",
+        "ours: a network with zero loss exists near exactly these weights",
+        (
+            smooth(m),
+            check("2 Lip e ≤ a at the drawn start", start.newton_ratio <= 1.0, f"2 Lip e/a = {number(start.newton_ratio)}"),
+        ),
+        instead="it fires earlier in training than OS-C1",
+    )
+
+
+@states("OS-C4")
+def stochastic_at_start(m: Measurements, start: Start) -> TheoremReport:
+    """OS-C4 (ours) at the drawn start."""
+    says = "ours: stochastic gradient descent from exactly these weights, with an explicit probability"
+    if not (math.isfinite(start.Lip) and start.a > 0.0 and start.Lip > 0.0):
+        return TheoremReport(
+            "OS-C4", says, (smooth(m), check("a > 0 at the drawn start", start.a > 0.0, f"a = {number(start.a)}"))
+        )
+    row = m.B * float((start.network.v @ start.network.v) ** 0.5) * m.row_norms[1]
+    found = sgd_rate.stochastic_guarantee(start.a, start.b, start.Lip, start.residual_norm, n=m.n, row_norm=row)
+    meaningful = check("probability of leaving the ball below 1", found.failure < 1.0, f"at most {number(found.failure)}")
+    return TheoremReport(
+        "OS-C4", says, (smooth(m), meaningful), None, found.step_size, math.sqrt(found.rate), found.failure,
+        instead="apply it after some training, when ‖r‖ is small",
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""The rate promised by DU-T3.1 (fully connected), T3.2 (residual) and T3.3 (convolutional residual), against a real run.
+
+The orders of the required widths are in `widths`; their constants are unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from globalmin.errors import DataError
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class History(Protocol):
+    """What the theorems speak of: the losses of gradient descent with one step size, at recorded steps."""
+
+    @property
+    def iteration(self) -> NDArray[np.int64]:
+        """Numbers of the recorded steps, 0 first."""
+        ...
+
+    @property
+    def loss(self) -> Array:
+        """(1/2) sum of squares at these steps."""
+        ...
+
+    @property
+    def step_size(self) -> float:
+        """The step size eta."""
+        ...
+
+
+class RateCheck(NamedTuple):
+    """The promised and the measured rate.
+
+    Attributes
+    ----------
+    holds : whether L_k <= (1 - eta lambda_0/2)^k L_0 at every recorded step.
+    worst : largest L_k/((1 - eta lambda_0/2)^k L_0), at most 1 if the promise holds.
+    at : the step where that is.
+    promised : eta lambda_0/2, the promised decrease of log L per step.
+    measured : mean decrease of log L per step over the run (until the loss is at the rounding level 1e-24 L_0).
+    """
+
+    holds: bool
+    worst: float
+    at: int
+    promised: float
+    measured: float
+
+
+@states("DU-T3.1", "DU-T3.2", "DU-T3.3")
+def rate_check(history: History, lambda0: float) -> RateCheck:
+    """Compare a run of gradient descent with the promise of the theorems.
+
+    Parameters
+    ----------
+    history : a trajectory of `training.deep.train_deep` with method "gradient_descent", or anything with the same three names.
+    lambda0 : lambda_min(K^(H)), see `deep_gram`; lambda_min of the full kernel gives a promise that is not the theorems'.
+    """
+    k, loss, eta = np.asarray(history.iteration), np.asarray(history.loss, dtype=np.float64), float(history.step_size)
+    if not (eta > 0 and lambda0 >= 0 and 0.5 * eta * lambda0 < 1):
+        raise DataError(f"step_size={eta!r} and lambda0={lambda0!r} must satisfy 0 <= step_size * lambda0 < 2, step_size > 0")
+    promised = -math.log1p(-0.5 * eta * lambda0)
+    if len(loss) == 0 or loss[0] <= 0:
+        return RateCheck(True, 0.0, 0, promised, math.inf)
+    seen = loss > 1e-24 * loss[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratios = np.where(seen, np.exp(np.log(np.maximum(loss, 1e-300) / loss[0]) + promised * k), 0.0)
+    worst = int(np.argmax(ratios))
+    last = int(np.flatnonzero(seen)[-1])
+    measured = math.log(loss[0] / loss[last]) / float(k[last]) if k[last] > 0 else 0.0
+    return RateCheck(bool(ratios[worst] <= 1.0 + 1e-9), float(ratios[worst]), int(k[worst]), promised, measured)

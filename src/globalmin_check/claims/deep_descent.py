@@ -1,0 +1,141 @@
+"""The claim `deep-descent`: gradient descent on all layers of a deep network (`spec/claims/deep-descent.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from globalmin_check import limits
+from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.deep_network import Layers
+from globalmin_check.claims.deep_passes import Passes
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.network import require_loss
+from globalmin_check.positive import require_positive_definite
+from globalmin_check.primitives import Rows, lower_product, row_sums, shifted
+from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import Malformed
+
+THEOREM = "deep-path/1"
+DEEP = True
+BOUNDED = ("softplus", "sigmoid", "tanh", "erf")  # smooth activations with a bounded slope
+MEANING = (
+    "Theorem (deep path). Let G = J J^T >= a^2 I, |J| <= b and |r| at the stored weights of all layers, and let J be Lipschitz "
+    "with the constant Lam on the ball of radius t around them. If Lam t < a, |r| <= a t - Lam t^2/2 and 0 < eta <= 1/(b + Lam "
+    "t)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most t, multiplies the norm of the "
+    "residual by at most 1 - eta (a - Lam t)^2 in every step, and converges to weights with zero loss. Lam follows layer by "
+    "layer from bounds of the norms of the weight matrices and of the slope and the curvature of phi."
+)
+
+
+@dataclass(frozen=True)
+class DeepDescent:
+    """Fields and tensors of section 5.13."""
+
+    layers: Layers
+    loss_upper: Fraction
+    a2: Fraction
+    b2: Fraction
+    t: Fraction
+    eta: Fraction
+    rate: Fraction
+    omega: list[Fraction]
+    C_a: Tensor
+    C_b: Tensor | None
+    C_omega: list[Tensor]
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DeepDescent:
+    """Take the fields and tensors of the claim; form only."""
+    layers, n = sizes.deep, sizes.n
+    if layers is None:
+        raise Malformed(f"{fields.where} is about a deep network")
+    factor = fields.choice("norm", ("rows", "factor")) == "factor"
+    orders = [min(W.shape) for W in layers.weights]
+    return DeepDescent(
+        layers=layers,
+        **{name: fields.rational(name) for name in ("loss_upper", "a2", "b2", "t", "eta", "rate")},
+        omega=list(map(Fraction, tensors.take("omega", "F64", len(orders)).values)),
+        C_a=tensors.take("C_a", "F64", n, n),
+        C_b=tensors.take("C_b", "F64", n, n) if factor else None,
+        C_omega=[tensors.take(f"C_omega_{h}", "F64", m, m) for h, m in enumerate(orders, start=1)],
+    )
+
+
+def work(claim: DeepDescent, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    n, rows = sizes.n, sizes.n * claim.layers.pixels
+    products, balls = (4 if claim.C_b else 2) * n**3, 4 * n * n
+    for W in claim.layers.weights:
+        m, columns = W.shape
+        products += rows * rows * (m + columns + 2) + 3 * rows * m * columns + rows * m * limits.WORK_PER_VALUE
+        products += 2 * min(W.shape) ** 3 + m * columns * min(W.shape)
+        balls += rows * (7 * m + 2 * columns) + 3 * min(W.shape) ** 2
+    return products, balls + 3 * rows * rows
+
+
+def check(claim: DeepDescent, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify every hypothesis of theorem DS at the present precision."""
+    name = problem.activation
+    checks.require_fact("N1", "the activation is smooth with a bounded slope", name in BOUNDED, f"the activation is {name}")
+    for number, word in zip("abcd", ("a2", "b2", "t", "eta"), strict=True):
+        checks.require_sign(f"N2{number}", f"{word} > 0", getattr(claim, word))
+    checks.require_sign("N2e", "rate >= 0", claim.rate)
+    checks.require("N2f", "rate < 1", claim.rate, "<", Fraction(1))
+    checks.require_fact("N2g", "every omega_h is positive", min(claim.omega) > 0, "as stored")
+    passes = Passes(problem, claim.layers)
+    r = passes.residual()
+    loss = require_loss(checks, "N3", problem, claim.loss_upper, r)
+    a, b, t, g = ball(claim.a2).sqrt(), ball(claim.b2).sqrt(), ball(claim.t), root(sum_of_squares(r))
+    Lam = passes.lipschitz(claim.omega, claim.t)
+    checks.require("N4", "Lam t < a", Lam * t, "<", a)
+    checks.require("N5", "|r| <= a t - Lam t^2/2", g, "<=", a * t - Lam * t * t / 2)
+    eta = ball(claim.eta)
+    checks.require("N6", "eta (b + Lam t)^2 <= 1", eta * (b + Lam * t) ** 2, "<=", 1)
+    checks.require("N7", "1 - eta (a - Lam t)^2 <= rate", 1 - eta * (a - Lam * t) ** 2, "<=", claim.rate)
+    for h, (W, omega, C) in enumerate(zip(claim.layers.weights, claim.omega, claim.C_omega, strict=True), start=1):
+        require_positive_definite(checks, f"N8.{h}", f"omega_{h}^2 I - W_{h} W_{h}^T", lambda W=W, o=omega: _above(W, o), C)
+    if claim.C_b is None:
+        if not checks.is_proved("N9"):
+            checks.require("N9", "largest row sum of |G| <= b2", largest(row_sums(passes.gram())), "<=", claim.b2)
+    else:
+        require_positive_definite(checks, "N9", "b2 I - G", lambda: shifted(passes.gram(), -1, claim.b2), claim.C_b)
+    require_positive_definite(checks, "N10", "G - a2 I", lambda: shifted(passes.gram(), 1, -claim.a2), claim.C_a)
+    return _numbers(claim, loss, (a, b, Lam, g))
+
+
+def _above(W: Tensor, omega: Fraction) -> Rows:
+    """omega^2 I - W W^T, or with W^T W if that is smaller."""
+    rows = W.rows() if W.shape[0] <= W.shape[1] else list(map(list, zip(*W.rows(), strict=True)))
+    return shifted(lower_product(rows, rows), -1, omega**2)
+
+
+def _numbers(claim: DeepDescent, loss: arb, parts: tuple[arb, arb, arb, arb]) -> dict[str, str | float]:
+    a, b, Lam, g = parts
+    return {
+        "loss_upper": upper_float(claim.loss_upper),
+        "loss": upper_float(loss),
+        "eta": str(claim.eta),
+        "rate": upper_float(claim.rate),
+        "path": upper_float(claim.t),
+        "a": lower_float(a),
+        "b": upper_float(b),
+        "Lam": upper_float(Lam),
+        "g": upper_float(g),
+        "h": upper_float(Lam * g / (a * a)),
+    }
+
+
+def statement(claim: DeepDescent, problem: Problem) -> str:
+    """The conclusion in a few sentences."""
+    return (
+        f"Gradient descent on all {len(claim.layers.weights)} hidden layers and the head (one common step) of the deep network "
+        f"with the claimed step eta (about {decimal_down(claim.eta)}) from the stored weights, in exact arithmetic, converges "
+        f"to weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step "
+        f"multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most "
+        f"{decimal_up(claim.t)} long. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+    )

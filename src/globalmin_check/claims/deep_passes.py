@@ -1,0 +1,145 @@
+"""Forward and backward passes of a deep network in balls, the tangent Gram matrix, and the Lipschitz constant of the Jacobian.
+
+A layer's numbers are a list of n p rows, row i p + l for sample i and pixel l, one ball per channel. The constants are those of
+`spec/claims/deep-descent.md`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import arb, arb_mat
+
+from globalmin_check.activations import jet, supremum
+from globalmin_check.balls import ball, largest, root, sum_of_squares, total
+from globalmin_check.claims.deep_network import Layers
+from globalmin_check.primitives import Rows, add_lower, hadamard, lower_product
+from globalmin_check.problem import Problem
+
+
+class Passes:
+    """x_h, z_h and p_h of every sample at the stored weights."""
+
+    def __init__(self, problem: Problem, layers: Layers) -> None:
+        self.problem, self.layers = problem, layers
+        p = layers.pixels
+        self.head = [problem.v.values[pixel::p].tolist() for pixel in range(p)]
+        self.features: list[Rows] = [[list(map(arb, x[pixel::p])) for x in problem.X.rows() for pixel in range(p)]]
+        self.patches: list[Rows] = []
+        self.slopes: list[Rows] = []
+        for scale, residual, W in zip(layers.scales, layers.residual, layers.weights, strict=True):
+            self._forward(ball(scale), residual, W.rows())
+        self.pulled = self._backward()
+
+    def _forward(self, scale: arb, residual: bool, W: list[list[float]]) -> None:
+        below, patches = self.features[-1], self._windows(self.features[-1])
+        Z = (arb_mat(patches) * arb_mat(W).transpose()).tolist()
+        jets = [[jet(self.problem.activation, self.problem.parameter, z) for z in row] for row in Z]
+        values = [[scale * entry[0] for entry in row] for row in jets]
+        self.patches.append(patches)
+        self.slopes.append([[entry[1] for entry in row] for row in jets])
+        self.features.append(_sum(below, values) if residual else values)
+
+    def _windows(self, rows: Rows) -> Rows:
+        """The windows of every pixel, one after the other; zero outside."""
+        if self.layers.patches == ((0,),):
+            return rows
+        p, nothing = self.layers.pixels, [arb(0)] * len(rows[0])
+        starts = range(0, len(rows), p)
+        return [
+            [entry for pixel in window for entry in (rows[start + pixel] if pixel >= 0 else nothing)]
+            for start in starts
+            for window in self.layers.patches
+        ]
+
+    def _fold(self, rows: Rows, channels: int) -> Rows:
+        """The transpose of `_windows`."""
+        if self.layers.patches == ((0,),):
+            return rows
+        p = self.layers.pixels
+        result = [[arb(0)] * channels for _ in rows]
+        for a, row in enumerate(rows):
+            for o, pixel in enumerate(self.layers.patches[a % p]):
+                if pixel >= 0:
+                    place = a - a % p + pixel
+                    result[place] = list(map(arb.__add__, result[place], row[o * channels : (o + 1) * channels]))
+        return result
+
+    def _backward(self) -> list[tuple[Rows, Rows]]:
+        """(p_h, q_h = phi'(z_h) o p_h) for h = H..1, reversed to h = 1..H."""
+        layers, n = self.layers, self.problem.sizes.n
+        above: Rows = [list(map(arb, row)) for row in self.head] * n
+        pairs: list[tuple[Rows, Rows]] = []
+        for h in reversed(range(len(layers.weights))):
+            q = [list(map(arb.__mul__, *rows)) for rows in zip(self.slopes[h], above, strict=True)]
+            pairs.append((above, q))
+            scale, W = ball(layers.scales[h]), layers.weights[h].rows()
+            pulled = self._fold((arb_mat(q) * arb_mat(W) * scale).tolist(), len(self.features[h][0]))
+            above = _sum(above, pulled) if layers.residual[h] else pulled
+        return pairs[::-1]
+
+    def residual(self) -> list[arb]:
+        """r_i = f(x_i) - y_i."""
+        p, last, y = self.layers.pixels, self.features[-1], self.problem.y.values
+        outputs = [total(x * v for x, v in zip(row, self.head[a % p], strict=True)) for a, row in enumerate(last)]
+        return [total(outputs[i * p : (i + 1) * p]) - y[i] for i in range(len(y))]
+
+    def gram(self) -> Rows:
+        """Lower triangle of J J^T, all layers and the head."""
+        p, n = self.layers.pixels, self.problem.sizes.n
+        last = [[x for row in self.features[-1][i * p : (i + 1) * p] for x in row] for i in range(n)]
+        G = lower_product(last, last)
+        for h, (_, q) in enumerate(self.pulled):
+            product = hadamard(lower_product(q, q), lower_product(self.patches[h], self.patches[h]))
+            scale = ball(self.layers.scales[h] ** 2)
+            G = add_lower(G, [[scale * entry for entry in row] for row in _blocks(product, p)])
+        return G
+
+    def lipschitz(self, omega: list[Fraction], t: Fraction) -> arb:
+        """A Lipschitz constant of J on the ball of radius t, for omega_h >= the norm of W_h."""
+        radius, om = ball(t), [ball(value + t) for value in omega]
+        return root(total(self._spread(i, om, radius) for i in range(self.problem.sizes.n)))
+
+    def _norm(self, rows: Rows, i: int) -> arb:
+        p = self.layers.pixels
+        return root(total(sum_of_squares(row) for row in rows[i * p : (i + 1) * p]))
+
+    def _largest(self, rows: Rows, i: int) -> arb:
+        p = self.layers.pixels
+        return largest(abs(entry) for row in rows[i * p : (i + 1) * p] for entry in row)
+
+    def _spread(self, i: int, om: list[arb], t: arb) -> arb:
+        """dx_H^2 + sum_h T_h^2 of one sample."""
+        layers, b = self.layers, self.problem.parameter
+        L, beta = (ball(supremum(self.problem.activation, b, order) or 0) for order in (1, 2))
+        width, scales = arb(layers.overlap).sqrt(), [ball(scale) for scale in layers.scales]
+        xi, dx, dz = [self._norm(self.features[0], i)], [arb(0)], []
+        for h, (kap, residual) in enumerate(zip(scales, layers.residual, strict=True)):
+            dz.append(width * (om[h] * dx[h] + xi[h]))
+            dx.append(kap * L * dz[h] + (dx[h] if residual else 0))
+            xi.append(self._norm(self.features[h + 1], i) + t * dx[h + 1])
+        result, dp = dx[-1] * dx[-1], arb(1)
+        for h in reversed(range(len(scales))):
+            above, q_rows = self.pulled[h]
+            dq = beta * dz[h] * (self._largest(above, i) + t * dp) + L * dp
+            q = self._norm(q_rows, i) + t * dq
+            T = scales[h] * width * (dq * xi[h] + q * dx[h])
+            result += T * T
+            dp = scales[h] * width * (om[h] * dq + q) + (dp if layers.residual[h] else 0)
+        return result
+
+
+def _sum(A: Rows, B: Rows) -> Rows:
+    return [list(map(arb.__add__, *rows)) for rows in zip(A, B, strict=True)]
+
+
+def _blocks(M: Rows, p: int) -> Rows:
+    """Sums over the p x p blocks of a symmetric matrix given by its lower triangle, again a lower triangle."""
+    if p == 1:
+        return M
+    sums = [[arb(0)] * (i + 1) for i in range(len(M) // p)]
+    for a, row in enumerate(M):
+        for c in range(a + 1):
+            twice = a // p == c // p and a != c
+            sums[a // p][c // p] += 2 * row[c] if twice else row[c]
+    return sums

@@ -1,0 +1,141 @@
+"""The claim `gram-positive`: the least eigenvalue of a limiting Gram matrix of the data (`spec/claims/gram-positive.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from globalmin_check import limits
+from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.gaussian import ANALYTIC, Trapezoid
+from globalmin_check.claims.limit_gram import Series, relu_gram
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.network import require_loss, residual
+from globalmin_check.positive import require_positive_definite
+from globalmin_check.primitives import Rows, shifted
+from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import Malformed
+
+THEOREM = "limit-gram/1"
+ORDER = 4096  # largest Hermite order
+MEANING = (
+    "Theorem (limiting Gram matrix). For w ~ N(0, I), the matrix K_ij E[phi'(w . x_i) phi'(w . x_j)] of a ReLU network is K_ij "
+    "(pi - theta_ij)/(2 pi); for a smooth phi with bounded slope it is at least, in the order of symmetric matrices, the sum "
+    "over any finite set of r >= 0 of (c_r c_r^T) o rho^r o K with c_r(i) = E[phi'(|x_i| g) h_r(g)], h_r the orthonormal "
+    "Hermite polynomials, because each omitted term is positive semidefinite; the same with phi and without K for E[phi phi]. "
+    "Residual network of depth H: lambda_min of the last Gram matrix is at least (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) "
+    "g)^2] if the partial sum over r >= 1 for E[phi phi], times c_sigma, is at least kappa I."
+)
+KERNELS = {
+    "weights": "the matrix H_ij = (x_i . x_j) E[phi'(w . x_i) phi'(w . x_j)], w ~ N(0, I), the limit of the Gram matrix of the "
+    "hidden weights of an infinitely wide network with head entries +-1/sqrt(width)",
+    "features": "the matrix E[phi(w . x_i) phi(w . x_j)], w ~ N(0, I), the limit of the Gram matrix of the features of an "
+    "infinitely wide network",
+    "resnet": "the last-layer Gram matrix of the infinitely wide residual network of the claimed depth and constants",
+}
+
+
+@dataclass(frozen=True)
+class GramPositive:
+    """Fields and tensors of section 5.12; `orders` is empty for the closed forms, `depth` 0 unless the kernel is resnet."""
+
+    loss_upper: Fraction
+    kernel: str
+    lam: Fraction
+    kappa: Fraction
+    depth: int
+    c_res: Fraction
+    c_sigma: Fraction
+    orders: tuple[int, ...]
+    step: Fraction
+    nodes: int
+    C: Tensor
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> GramPositive:
+    """Take the fields and tensors of the claim; form only."""
+    kernel = fields.choice("kernel", tuple(KERNELS))
+    resnet = kernel == "resnet"
+    series = fields.choice("method", ("series",) if resnet else ("closed", "series")) == "series"
+    orders = tuple(tensors.take("Q", "I64", None).values) if series else ()
+    increasing = all(a < b for a, b in pairwise(orders))
+    if series and not (orders and orders[0] >= (1 if resnet else 0) and orders[-1] <= ORDER and increasing):
+        raise Malformed(f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and {ORDER}")
+    lam = fields.rational("lam")
+    return GramPositive(
+        loss_upper=fields.rational("loss_upper"),
+        kernel=kernel,
+        lam=lam,
+        kappa=fields.rational("kappa") if resnet else lam,
+        depth=fields.integer("depth", 2) if resnet else 0,
+        c_res=fields.rational("c_res") if resnet else Fraction(1),
+        c_sigma=fields.rational("c_sigma") if resnet else Fraction(1),
+        orders=orders,
+        step=fields.rational("step") if series else Fraction(1),
+        nodes=fields.integer("nodes", 1) if series else 0,
+        C=tensors.take("C", "F64", sizes.n, sizes.n),
+    )
+
+
+def work(claim: GramPositive, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    n, top, points = sizes.n, max(claim.orders, default=0), 2 * claim.nodes + 1
+    per_value = limits.WORK_PER_VALUE
+    closed = n * n * (per_value + 30 * sizes.d)  # an angle, and at worst its exact determinant
+    values = n * (points * (2 + 3 * claim.depth) + len(claim.orders)) * per_value if claim.orders else closed
+    series = points * (40 * top + n * len(claim.orders)) + 3 * n * n * len(claim.orders)
+    stored = n * sizes.k * (sizes.d + per_value)
+    return values + series + stored + n * n * sizes.d + 2 * n**3, 4 * n * n + points * (n + top + 4) + n * sizes.k
+
+
+def check(claim: GramPositive, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify the bound at the present precision."""
+    name, covered = problem.activation, ANALYTIC if claim.orders else ("relu",)
+    checks.require_fact("G1", f"the activation is {' or '.join(covered)}", name in covered, f"the activation is {name}")
+    for number, word in zip("abcde", ("lam", "kappa", "c_res", "c_sigma", "step"), strict=True):
+        checks.require_sign(f"G2{number}", f"{word} > 0", getattr(claim, word))
+    zero = next((i for i in range(problem.sizes.n) if not any(problem.X.row(i))), None)
+    checks.require_fact("G3", "no row is zero", zero is None, "as stored" if zero is None else f"row {zero} is zero")
+    loss = require_loss(checks, "G4", problem, claim.loss_upper, residual(problem))
+    features, factor = claim.kernel != "weights", ball(claim.c_sigma)
+    if not claim.orders:
+        require_positive_definite(
+            checks, "G7", "H - lam I", lambda: shifted(relu_gram(problem, features), 1, -claim.lam), claim.C
+        )
+    else:
+        checks.require("G5", "nodes * step >= 2", Fraction(2), "<=", claim.nodes * claim.step)
+        series = Series(problem, Trapezoid(name, problem.parameter, claim.step, claim.nodes))
+        if claim.kernel == "resnet" and not checks.is_proved("G6"):
+            bound = ball((claim.c_res / claim.depth) ** 2 * claim.kappa) * series.least_last_slope(
+                claim.depth, claim.c_res, claim.c_sigma
+            )
+            checks.require("G6", "lam <= (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2]", claim.lam, "<=", bound)
+
+        def partial() -> Rows:
+            rows = series.partial_sum(claim.orders, features)
+            return shifted([[factor * entry for entry in row] for row in rows], 1, -claim.kappa)
+
+        require_positive_definite(checks, "G7", "partial sum - kappa I", partial, claim.C)
+    return {
+        "loss_upper": upper_float(claim.loss_upper),
+        "loss": upper_float(loss),
+        "lambda": lower_float(claim.lam),
+        "kappa": lower_float(claim.kappa),
+        "orders": float(len(claim.orders)),
+        "kernel": claim.kernel,
+    }
+
+
+def statement(claim: GramPositive, problem: Problem) -> str:
+    """The conclusion in a few sentences."""
+    text = (
+        f"The least eigenvalue of {KERNELS[claim.kernel]}, phi = {problem.phi}, is at least {decimal_down(claim.lam)} for the "
+        f"stored {problem.sizes.n} samples. This is about the infinite-width matrix only and proves nothing about a finite "
+        f"network. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+    )
+    if claim.kernel != "resnet":
+        return text
+    return f"{text} Depth {claim.depth}, c_res = {claim.c_res}, c_sigma = {claim.c_sigma}."

@@ -1,0 +1,115 @@
+"""The claim `relu-descent`: gradient descent on a ReLU network reaches zero loss at a rate (`spec/claims/relu-descent.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from globalmin_check import limits
+from globalmin_check.balls import decimal_down, decimal_up, largest, lower_float, sum_of_squares, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.relu_bracket import Bracket
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.network import require_loss
+from globalmin_check.positive import require_positive_definite
+from globalmin_check.primitives import row_sums, shifted
+from globalmin_check.problem import Problem, Sizes
+
+THEOREM = "relu-path/1"
+MEANING = (
+    "Theorem (ReLU path). Let tau > 0, and let s_li bound how far the pre-activation z_li = w_l . x_i can move while the "
+    "residual, summed over the steps, stays below tau. Let H_mid be the middle and E the half width of the Gram matrices x_i . "
+    "x_j sum_l v_l^2 theta_li theta'_lj over all slopes that are 1 where z_li > s_li, 0 where z_li < -s_li and anything in [0, "
+    "1] elsewhere. If lam I <= H_mid <= Lam I, |E| <= eps < lam and |r| <= (lam - eps) tau, then gradient descent with 0 < eta "
+    "<= 2/(lam + Lam) multiplies the norm of the residual by at most 1 - eta (lam - eps) in every step, moves each z_li by at "
+    "most s_li, travels at most sqrt(Lam + eps) tau and converges to weights with zero loss, whatever derivative is taken at "
+    "the kink."
+)
+
+
+@dataclass(frozen=True)
+class ReluDescent:
+    """Fields and tensors of section 5.11."""
+
+    loss_upper: Fraction
+    tau: Fraction
+    lam: Fraction
+    Lam: Fraction
+    eps: Fraction
+    eta: Fraction
+    rate: Fraction
+    path: Fraction
+    e: Tensor
+    C: Tensor
+    C_Lam: Tensor | None
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> ReluDescent:
+    """Take the fields and tensors of the claim; form only."""
+    factor = fields.choice("norm", ("rows", "factor")) == "factor"
+    names = ("loss_upper", "tau", "lam", "Lam", "eps", "eta", "rate", "path")
+    return ReluDescent(
+        **{name: fields.rational(name) for name in names},
+        e=tensors.take("e", "F64", sizes.n),
+        C=tensors.take("C", "F64", sizes.n, sizes.n),
+        C_Lam=tensors.take("C_Lam", "F64", sizes.n, sizes.n) if factor else None,
+    )
+
+
+def work(claim: ReluDescent, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    n, d, k = sizes.n, sizes.d, sizes.k
+    factors = 4 if claim.C_Lam else 2
+    return factors * n**3 + n * n * (3 * k + d + 8) + n * k * (d + limits.WORK_PER_VALUE), 8 * n * n + 8 * n * k + n * d
+
+
+def check(claim: ReluDescent, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify every hypothesis of theorem RD at the present precision; whatever is rational is compared exactly."""
+    checks.require_fact("V1", "the activation is relu", problem.activation == "relu", f"the activation is {problem.activation}")
+    for number, name in zip("abcde", ("tau", "lam", "Lam", "eta", "path"), strict=True):
+        checks.require_sign(f"V2{number}", f"{name} > 0", getattr(claim, name))
+    checks.require_sign("V2f", "eps >= 0", claim.eps)
+    checks.require_sign("V2g", "rate >= 0", claim.rate)
+    checks.require("V2h", "rate < 1", claim.rate, "<", Fraction(1))
+    checks.require_fact("V2i", "every entry of e is positive", min(claim.e.values) > 0, "as stored")
+    checks.require("V3", "eps < lam", claim.eps, "<", claim.lam)
+    margin = claim.lam - claim.eps
+    checks.require("V4", "eta (lam + Lam) <= 2", claim.eta * (claim.lam + claim.Lam), "<=", Fraction(2))
+    checks.require("V5", "1 - eta (lam - eps) <= rate", 1 - claim.eta * margin, "<=", claim.rate)
+    checks.require("V6", "(Lam + eps) tau^2 <= path^2", (claim.Lam + claim.eps) * claim.tau**2, "<=", claim.path**2)
+    bracket = Bracket(problem, claim.tau)
+    loss = require_loss(checks, "V7", problem, claim.loss_upper, bracket.r)
+    checks.require("V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(bracket.r), "<=", (margin * claim.tau) ** 2)
+    if not checks.is_proved("V9"):
+        checks.require("V9", "largest (E e)_i/e_i <= eps", largest(bracket.spread_ratios(claim.e.values)), "<=", claim.eps)
+    if claim.C_Lam is None:
+        if not checks.is_proved("V10"):
+            checks.require("V10", "largest row sum of |H_mid| <= Lam", largest(row_sums(bracket.middle)), "<=", claim.Lam)
+    else:
+        require_positive_definite(checks, "V10", "Lam I - H_mid", lambda: shifted(bracket.middle, -1, claim.Lam), claim.C_Lam)
+    require_positive_definite(checks, "V11", "H_mid - lam I", lambda: shifted(bracket.middle, 1, -claim.lam), claim.C)
+    return {
+        "loss_upper": upper_float(claim.loss_upper),
+        "loss": upper_float(loss),
+        "tau": upper_float(claim.tau),
+        "lambda": lower_float(margin),
+        "eps": upper_float(claim.eps),
+        "Lam": upper_float(claim.Lam),
+        "eta": str(claim.eta),
+        "rate": upper_float(claim.rate),
+        "path": upper_float(claim.path),
+        "unstable_pairs": float(bracket.unstable),
+    }
+
+
+def statement(claim: ReluDescent, problem: Problem) -> str:
+    """The conclusion in a few sentences."""
+    return (
+        f"Gradient descent on W (head v fixed) of the ReLU network with the claimed step eta (about {decimal_down(claim.eta)}) "
+        "from the stored weights, in exact arithmetic and with any derivative in [0, 1] at the kink, converges to weights that "
+        f"fit all {problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step multiplies the norm of "
+        f"the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most {decimal_up(claim.path)} "
+        f"long. The gradient flow decays at least like exp(-{decimal_down(claim.lam - claim.eps)} t). The stored weights have "
+        f"loss at most {decimal_up(claim.loss_upper)}."
+    )
