@@ -23,18 +23,23 @@ _HOMES = {
     "Dataset": "globalmin.data",
     "ShallowNetwork": "globalmin.networks",
     "DeepNetwork": "globalmin.networks.deep",
+    "OneFilterNetwork": "globalmin.networks.one_filter",
+    "FilterTeacher": "globalmin.theory.one_filter",
     "load_network": "globalmin.networks.storage",
     "load_deep_network": "globalmin.networks.deep_storage",
     "save_deep_network": "globalmin.networks.deep_storage",
     "save_network": "globalmin.networks.storage",
+    "recover_teacher": "globalmin.training.recovery",
     "train": "globalmin.training",
     "train_auto": "globalmin.training",
     "train_deep": "globalmin.training",
     "certify": "globalmin.certificates",
+    "certify_filter": "globalmin.certificates",
     "certify_gram": "globalmin.certificates",
     "check": "globalmin.certificates",
     "classify_point": "globalmin.landscape",
     "inspect": "globalmin.inspection",
+    "ConvolutionalFilterRegressor": "globalmin.estimators",
     "QuadraticNetworkRegressor": "globalmin.estimators",
     "QuadraticNetworkRegressorCV": "globalmin.estimators",
     "ShallowNetworkRegressor": "globalmin.estimators",
@@ -75,10 +80,12 @@ if TYPE_CHECKING:
     from globalmin.activations import get_activation as get_activation
     from globalmin.activations import register_activation as register_activation
     from globalmin.certificates import certify as certify
+    from globalmin.certificates import certify_filter as certify_filter
     from globalmin.certificates import certify_gram as certify_gram
     from globalmin.certificates import check as check
     from globalmin.data import Dataset as Dataset
     from globalmin.data import generators as generators
+    from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
     from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
     from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
     from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
@@ -89,8 +96,11 @@ if TYPE_CHECKING:
     from globalmin.networks.deep import DeepNetwork as DeepNetwork
     from globalmin.networks.deep_storage import load_deep_network as load_deep_network
     from globalmin.networks.deep_storage import save_deep_network as save_deep_network
+    from globalmin.networks.one_filter import OneFilterNetwork as OneFilterNetwork
     from globalmin.networks.storage import load_network as load_network
     from globalmin.networks.storage import save_network as save_network
+    from globalmin.theory.one_filter import FilterTeacher as FilterTeacher
     from globalmin.training import train as train
     from globalmin.training import train_auto as train_auto
     from globalmin.training import train_deep as train_deep
+    from globalmin.training.recovery import recover_teacher as recover_teacher

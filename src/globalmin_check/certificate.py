@@ -12,6 +12,7 @@ from globalmin_check import limits
 from globalmin_check.canonical import Fields, parse
 from globalmin_check.claims import KINDS
 from globalmin_check.claims.deep_network import read_layers, take_weights
+from globalmin_check.claims.filter_network import read_filter
 from globalmin_check.container import FORMAT, Tensor, Tensors, check_seal, data_digest, read
 from globalmin_check.problem import ACTIVATIONS, Problem, Sizes
 from globalmin_check.verdict import Malformed, Rejected, Undecided
@@ -46,21 +47,22 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
     fields = Fields(parse(metadata["certificate"].encode("utf-8", "surrogatepass"), "the certificate"), "certificate")
     if len(fields.string("producer")) > limits.PRODUCER_CHARACTERS:
         raise Malformed(f"certificate.producer is longer than {limits.PRODUCER_CHARACTERS} characters")
-    fields.choice("loss", ("half-sum-of-squares",))
     network = Fields(fields.take("network"), "network")
-    form = read_layers(network) if network.choice("kind", ("shallow", "deep")) == "deep" else None
+    kind, tensors = network.choice("kind", ("shallow", "deep", "filter")), Tensors(stored)
+    claim_values = fields.array("claims")
+    if kind == "filter":
+        problem = read_filter(network, fields, tensors)
+        return problem, _claims(claim_values, fields, tensors, problem.sizes, kind)
+    fields.choice("loss", ("half-sum-of-squares",))
+    form = read_layers(network) if kind == "deep" else None
     activation, parameter = _activation(network)
     data = _data(Fields(fields.take("data"), "data"))
-    claim_values = fields.array("claims")
-    fields.end()
-    tensors = Tensors(stored)
     deep = None if form is None else take_weights(form, tensors, data.d)
     W = tensors.take("W", "F64", None, data.d) if deep is None else deep.weights[0]
     sizes = Sizes(data.n, data.d, W.shape[0], deep)
     v = tensors.take("v", "F64", sizes.k if deep is None else deep.head)
     inside = (tensors.take("X", "F64", data.n, data.d), tensors.take("y", "F64", data.n)) if data.stored else None
-    claims = tuple(_claim(Fields(value, f"claims.{i}"), i, tensors, sizes) for i, value in enumerate(_counted(claim_values)))
-    tensors.end()
+    claims = _claims(claim_values, fields, tensors, sizes, kind)
     X, y = _samples(data, inside, data_blob)
     return Problem(activation, parameter, data.bias, sizes, X, y, W, v), claims
 
@@ -86,20 +88,23 @@ def _data(fields: Fields) -> DataFields:
     return data
 
 
-def _counted(values: list[object]) -> list[object]:
+def _claims(values: list[object], fields: Fields, tensors: Tensors, sizes: Sizes, network: str) -> tuple[Claim, ...]:
+    fields.end()
     if not 1 <= len(values) <= limits.CLAIMS:
         raise Malformed(f"the number of claims is {len(values)}, not between 1 and {limits.CLAIMS}")
-    return values
+    claims = tuple(_claim(Fields(value, f"claims.{i}"), i, tensors, sizes, network) for i, value in enumerate(values))
+    tensors.end()
+    return claims
 
 
-def _claim(fields: Fields, index: int, tensors: Tensors, sizes: Sizes) -> Claim:
+def _claim(fields: Fields, index: int, tensors: Tensors, sizes: Sizes, network: str) -> Claim:
     kind = fields.choice("kind", tuple(KINDS))
     module = KINDS[kind]
     if fields.integer("version", 0) != 1:
         raise Malformed(f"claims.{index}.version is not 1")
     fields.choice("theorem", (module.THEOREM,))
-    if (sizes.deep is not None) != getattr(module, "DEEP", False):
-        raise Malformed(f"claims.{index} is a claim about the other kind of network")
+    if getattr(module, "NETWORK", "shallow") != network:
+        raise Malformed(f"claims.{index} is a claim about another kind of network")
     content = module.read(fields, tensors.of_claim(index), sizes)
     fields.end()
     return Claim(kind, module, content)

@@ -10,13 +10,7 @@ from globalmin_check.checks import Budget, Checks, at_rising_precision
 from globalmin_check.problem import Problem
 from globalmin_check.verdict import BIAS_NOTE, DESCENT_NOTE, NOTES, ClaimResult, Malformed, Rejected, Result, Undecided, Verdict
 
-ZERO_LOSS = (
-    "interpolation",
-    "descent",
-    "relu-interpolation",
-    "relu-descent",
-    "deep-descent",
-)  # kinds that prove weights with zero loss
+ZERO_LOSS = ("interpolation", "descent", "relu-interpolation", "relu-descent", "deep-descent")  # these prove zero-loss weights
 
 
 def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
@@ -64,7 +58,7 @@ def _require_consistency(claims: tuple[Claim, ...], results: tuple[ClaimResult, 
 
 def _combined(problem: Problem, claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]) -> Result:
     notes = NOTES
-    if any(claim.kind.endswith(("descent", "below-barrier")) for claim in claims):
+    if any(claim.kind.endswith(("descent", "barrier", "basin", "spurious-minimum")) for claim in claims):
         notes += (DESCENT_NOTE,)
     if problem.bias:
         notes += (BIAS_NOTE,)

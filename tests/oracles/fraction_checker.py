@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.oracles import fraction_deep_claims, fraction_gram_claims, fraction_relu_descent
+from tests.oracles import fraction_deep_claims, fraction_filter_claims, fraction_gram_claims, fraction_relu_descent
 from tests.oracles.claim_grammar import CLAIMS, MalformedError, NoDataError, OtherDataError
 from tests.oracles.fraction_claims import Check, Truth, Witnessed, descent_checks, guarded, interpolation_checks
 from tests.oracles.fraction_exact_claims import floor_checks, read_cell, read_groups, relu_checks
@@ -91,6 +91,8 @@ def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
     """Does the witness in this file prove its claims?"""
     if fraction_deep_claims.is_deep(raw):
         return Outcome(*fraction_deep_claims.check_bytes(raw, data))
+    if fraction_filter_claims.is_filter(raw):
+        return Outcome(*fraction_filter_claims.check_bytes(raw))
     try:
         certificate = _read(raw, data)
     except MalformedError as error:
@@ -108,6 +110,8 @@ def oracle_truth(raw: bytes, data: bytes | None = None) -> bool | None:
     claim nothing."""
     if fraction_deep_claims.is_deep(raw):
         return fraction_deep_claims.oracle_truth(raw, data)
+    if fraction_filter_claims.is_filter(raw):
+        return fraction_filter_claims.oracle_truth(raw)
     try:
         certificate = _read(raw, data)
     except (MalformedError, NoDataError):

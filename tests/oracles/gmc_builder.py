@@ -30,6 +30,8 @@ THEOREMS = {
     "relu-descent": "relu-path/1",
     "gram-positive": "limit-gram/1",
     "deep-descent": "deep-path/1",
+    "spurious-minimum": "filter-trap/1",
+    "global-basin": "filter-basin/1",
 }
 BLANK_SEAL = "0" * 64
 

@@ -7,16 +7,20 @@ the provability of zero loss near the point. Everything in floats: the certifica
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from globalmin.errors import DataError
 from globalmin.landscape.escape import Escape, hessian_escape, quadratic_escape
+from globalmin.landscape.filter_point import classify_filter_point
 from globalmin.landscape.hessian import check_landscape_inputs, estimate_least_eigenvalue_below, gradient_norm, hessian
 from globalmin.landscape.inertia import inertia, least_eigenvalue, rounding_shift
+from globalmin.landscape.point import PointClass, PointKind
+from globalmin.networks.one_filter import OneFilterNetwork
 from globalmin.networks.shallow import preactivations, residual
 from globalmin.references import states
+from globalmin.theory.one_filter import FilterTeacher
 from globalmin.theory.provability import estimate_provability
 from globalmin.theory.quadratic_duality import estimate_span_gap, positive_dual
 from globalmin.theory.symmetric import head_counts
@@ -46,58 +50,21 @@ class HasData(Protocol):
         ...
 
 
-class PointKind(StrEnum):
-    """The verdicts of `classify_point`."""
-
-    GLOBAL_MINIMUM = "global minimum"
-    STRICT_SADDLE = "strict saddle"
-    SPURIOUS_MINIMUM = "spurious minimum"
-    SECOND_ORDER = "second-order stationary"
-    NOT_STATIONARY = "not stationary"
-
-
-@dataclass(frozen=True)
-class PointClass:
-    """The verdict with its numbers, all in floats.
-
-    Attributes
-    ----------
-    kind : the verdict.
-    reason : in words, with the theorem where one was used.
-    loss, gradient_norm : at the point; `relative_gradient` is the norm divided by ||J||_F ||r||.
-    gap : bound of loss minus the least loss of the class (quadratic networks), None where no theorem gives one.
-    negative_eigenvalues : number of eigenvalues of the Hessian below minus rounding, by inertia; None if the Hessian was not
-        formed.
-    least_eigenvalue : of the Hessian; None if it was not formed.
-    escape : a direction of negative curvature, if one was found.
-    """
-
-    kind: PointKind
-    reason: str
-    loss: float
-    gradient_norm: float
-    relative_gradient: float
-    gap: float | None
-    negative_eigenvalues: int | None
-    least_eigenvalue: float | None
-    escape: Escape | None
-
-
 @states("SJL-T2.1", "SJL-T2.2k", "GKZ-T2.3emp")
 def classify_point(
-    network: ShallowNetwork,
-    data: HasData,
+    network: ShallowNetwork | OneFilterNetwork,
+    data: HasData | FilterTeacher,
     *,
     trained: str = "W",
     tolerance: float = 1e-6,
     gap_tolerance: float = 1e-9,
     achieved: float | None = None,
 ) -> PointClass:
-    r"""Classify the weights of a smooth network on a data set.
+    r"""Classify the weights of a smooth network on a data set, or of a one-filter network for its teacher's population loss.
 
     Parameters
     ----------
-    network, data : weights, and X, y.
+    network, data : weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
     trained : "W" (head frozen) or "vW".
     tolerance : the gradient counts as zero when $\|J^Tr\| \le$ tolerance $\|J\|_F\|r\|$.
     gap_tolerance : the loss counts as least when the gap is at most this times $(1/2)\|y\|^2$.
@@ -109,6 +76,8 @@ def classify_point(
     GKZ-T2.3emp (a stationary point with rank W = d is global). Other networks: definition of the kinds, and OS-C2 for "zero loss
     is near".
     """
+    if isinstance(network, OneFilterNetwork) or isinstance(data, FilterTeacher):
+        return _filter_point(network, data, tolerance, gap_tolerance)
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_landscape_inputs(network, X, y, trained)
     measured = _measure(network, X, y, trained)
@@ -119,6 +88,13 @@ def classify_point(
     if measured.relative_gradient > tolerance:
         return _verdict(PointKind.NOT_STATIONARY, f"relative gradient {measured.relative_gradient:.3g}", measured, gap)
     return _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
+
+
+def _filter_point(network: object, teacher: object, tolerance: float, gap_tolerance: float) -> PointClass:
+    if not (isinstance(network, OneFilterNetwork) and isinstance(teacher, FilterTeacher)):
+        found = f"{type(network).__name__} and {type(teacher).__name__}"
+        raise DataError(f"a OneFilterNetwork is classified with its FilterTeacher, but got {found}")
+    return classify_filter_point(network, teacher, tolerance=tolerance, gap_tolerance=gap_tolerance)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,10 @@ _HOMES = {
     "parallel_pairs": "globalmin.theory.separation_of_rows",
     "deep_gram": "globalmin.theory.deep_gram",
     "deep_ntk": "globalmin.theory.deep_gram",
+    "global_basin_probability": "globalmin.theory.one_filter_basin",
+    "basin_estimate": "globalmin.theory.one_filter_basin",
+    "filter_landscape": "globalmin.theory.one_filter_landscape",
+    "trap_test": "globalmin.theory.one_filter_landscape",
     "samples_determine": "globalmin.theory.quadratic_identifiability",
     "disagreeing_networks": "globalmin.theory.quadratic_disagreement",
 }
@@ -69,6 +73,10 @@ if TYPE_CHECKING:
     from globalmin.theory.khatri_rao_products import khatri_rao as khatri_rao
     from globalmin.theory.khatri_rao_products import khatri_rao_gram as khatri_rao_gram
     from globalmin.theory.khatri_rao_products import khatri_rao_sigma_min as khatri_rao_sigma_min
+    from globalmin.theory.one_filter_basin import basin_estimate as basin_estimate
+    from globalmin.theory.one_filter_basin import global_basin_probability as global_basin_probability
+    from globalmin.theory.one_filter_landscape import filter_landscape as filter_landscape
+    from globalmin.theory.one_filter_landscape import trap_test as trap_test
     from globalmin.theory.quadratic_disagreement import disagreeing_networks as disagreeing_networks
     from globalmin.theory.quadratic_identifiability import samples_determine as samples_determine
     from globalmin.theory.separation_of_rows import parallel_pairs as parallel_pairs

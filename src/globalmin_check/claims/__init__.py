@@ -5,6 +5,7 @@ from globalmin_check.claims import (
     below_barrier,
     deep_descent,
     descent,
+    global_basin,
     gram_positive,
     identifies,
     interpolation,
@@ -13,6 +14,7 @@ from globalmin_check.claims import (
     relu_descent,
     relu_interpolation,
     second_order,
+    spurious_minimum,
     strict_saddle,
 )
 
@@ -30,4 +32,6 @@ KINDS = {
     "relu-descent": relu_descent,
     "gram-positive": gram_positive,
     "deep-descent": deep_descent,
+    "spurious-minimum": spurious_minimum,
+    "global-basin": global_basin,
 }

@@ -21,7 +21,7 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import Malformed
 
 THEOREM = "deep-path/1"
-DEEP = True
+NETWORK = "deep"
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")  # smooth activations with a bounded slope
 MEANING = (
     "Theorem (deep path). Let G = J J^T >= a^2 I, |J| <= b and |r| at the stored weights of all layers, and let J be Lipschitz "

@@ -1,0 +1,143 @@
+r"""The two-layer convolutional network with one filter: population loss and gradients in closed form.
+
+$f(Z, v, a) = \sum_{i=1}^k a_i\,\sigma(Z_i^T v)/\lVert v\rVert$ on k patches of size p with independent standard Gaussian
+entries, $\sigma$ the ReLU, labels from a teacher $(w^*, a^*)$ (DU-M5). Every population quantity depends on v through the angle
+$\varphi = \angle(v, w^*)$ alone, by $g(\varphi) = (\pi-\varphi)\cos\varphi + \sin\varphi$. The printed loss is wrong; this is
+the corrected one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from globalmin.errors import DataError
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+TERMS = 12  # of the series of sin x - x cos x; enough for |x| <= 1 in double precision
+
+
+@dataclass(frozen=True)
+class FilterTeacher:
+    r"""The true filter w* (p numbers) and the true output weights a* (k numbers); neither is zero.
+
+    Attributes
+    ----------
+    W : $\lVert w^*\rVert$. s : $1^T a^*$. size : $\lVert a^*\rVert^2$. ratio : $r = s^2/\lVert a^*\rVert^2$, between 0 and k.
+    """
+
+    w: Array
+    a: Array
+
+    def __post_init__(self) -> None:
+        for name in ("w", "a"):
+            value = np.asarray(getattr(self, name), dtype=np.float64)
+            if value.ndim != 1 or value.size == 0 or not np.all(np.isfinite(value)) or not np.any(value):
+                raise DataError(f"{name}: the teacher needs a vector of finite numbers that is not zero, got shape {value.shape}")
+            object.__setattr__(self, name, value)
+
+    @property
+    def k(self) -> int:
+        """Number of patches."""
+        return self.a.size
+
+    @property
+    def p(self) -> int:
+        """Size of a patch."""
+        return self.w.size
+
+    @property
+    def W(self) -> float:
+        """Norm of the filter."""
+        return float(np.linalg.norm(self.w))
+
+    @property
+    def s(self) -> float:
+        """Sum of the output weights."""
+        return float(np.sum(self.a))
+
+    @property
+    def size(self) -> float:
+        """Squared norm of the output weights."""
+        return float(self.a @ self.a)
+
+    @property
+    def ratio(self) -> float:
+        """The number r on which the landscape depends."""
+        return self.s**2 / self.size
+
+
+def angle(u: ArrayLike, v: ArrayLike) -> float:
+    r"""$\angle(u, v) \in [0, \pi]$ without cancellation (never arccos); u and v are not zero."""
+    u, v = np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64)
+    lengths = float(np.linalg.norm(u)), float(np.linalg.norm(v))
+    if min(lengths) == 0.0 or not all(map(math.isfinite, lengths)):
+        raise DataError("the angle of a zero vector is not defined; give two finite vectors that are not zero")
+    u, v = u / lengths[0], v / lengths[1]
+    return 2.0 * math.atan2(float(np.linalg.norm(u - v)), float(np.linalg.norm(u + v)))
+
+
+def sine_excess(x: ArrayLike) -> Array:
+    r"""$\sin x - x\cos x$ to full relative accuracy: its series $\sum_m (-1)^{m+1}\frac{2m}{(2m+1)!}x^{2m+1}$ for small x."""
+    x = np.asarray(x, dtype=np.float64)
+    small = np.where(np.abs(x) < 1.0, x, 0.0)
+    total = np.zeros_like(small)
+    for m in range(TERMS, 0, -1):
+        total = 2 * m / math.factorial(2 * m + 1) - small**2 * total
+    return np.where(np.abs(x) < 1.0, small**3 * total, np.sin(x) - x * np.cos(x))
+
+
+def g(phi: ArrayLike) -> Array:
+    r"""$g(\varphi) = (\pi-\varphi)\cos\varphi + \sin\varphi$, decreasing from $\pi$ at 0 to 0 at $\pi$."""
+    return sine_excess(math.pi - np.asarray(phi, dtype=np.float64))
+
+
+def pi_minus_g(phi: ArrayLike) -> Array:
+    r"""$\pi - g(\varphi)$ without cancellation near $\varphi = 0$."""
+    phi = np.asarray(phi, dtype=np.float64)
+    return 2.0 * math.pi * np.sin(phi / 2.0) ** 2 - sine_excess(phi)
+
+
+@states("DU-M5", "DU-T5.1")
+def population_loss(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float:
+    r"""$\ell(v,a) = \tfrac12 E(f(Z,v,a)-f(Z,w^*,a^*))^2$.
+
+    With $M = (11^T + (\pi-1)I)/(2\pi)$: $\ell = \tfrac12(a-Wa^*)^T M (a-Wa^*) + \frac{\pi-g(\varphi)}{2\pi}\,W\,a^Ta^*$,
+    which does not cancel near the optimum. Cost O(k + p).
+    """
+    a = _head(a, teacher)
+    miss = a - teacher.W * teacher.a
+    turned = float(pi_minus_g(angle(v, teacher.w))) * teacher.W * float(a @ teacher.a)
+    return ((math.pi - 1.0) * float(miss @ miss) + float(miss.sum()) ** 2) / (4.0 * math.pi) + turned / (2.0 * math.pi)
+
+
+@states("DU-T5.2")
+def population_gradient(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> tuple[Array, Array]:
+    r"""$(\partial\ell/\partial v, \partial\ell/\partial a)$; the first is orthogonal to v, so descent never shortens v."""
+    v, a = np.asarray(v, dtype=np.float64), _head(a, teacher)
+    phi, length = angle(v, teacher.w), float(np.linalg.norm(v))
+    unit = v / length
+    along = teacher.w - unit * float(unit @ teacher.w)
+    dv = -(float(a @ teacher.a) * (math.pi - phi) / (2.0 * math.pi * length)) * along
+    da = _times_M(a) - teacher.W / (2.0 * math.pi) * (teacher.s + (float(g(phi)) - 1.0) * teacher.a)
+    return dv, da
+
+
+def _times_M(a: Array) -> Array:
+    return (a.sum() + (math.pi - 1.0) * a) / (2.0 * math.pi)
+
+
+def _head(a: ArrayLike, teacher: FilterTeacher) -> Array:
+    a = np.asarray(a, dtype=np.float64)
+    if a.shape != teacher.a.shape:
+        raise DataError(f"a has shape {a.shape}, but the teacher has {teacher.k} output weights")
+    return a

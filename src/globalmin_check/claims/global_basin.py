@@ -1,0 +1,44 @@
+"""The claim `global-basin`: descent from the stored weights ends at the teacher (`spec/claims/global-basin.md`)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from globalmin_check.balls import decimal_up
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks
+from globalmin_check.claims.trap import MEANING as MEANING
+from globalmin_check.claims.trap import Trap, descent_words, quantities, read_trap, require_trap, trap_work
+from globalmin_check.container import Tensors
+from globalmin_check.problem import Problem, Sizes
+
+THEOREM = "filter-basin/1"
+NETWORK = "filter"
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> Trap:
+    """Take the fields of the claim; form only."""
+    return read_trap(fields)
+
+
+def work(claim: Trap, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    return trap_work(sizes)
+
+
+def check(claim: Trap, problem: Problem, checks: Checks) -> dict[str, str | float]:
+    """Verify every hypothesis of theorem TB, side G."""
+    at = quantities(problem)
+    checks.require("T2", "0 < a . a*", Fraction(0), "<", at.b)
+    checks.require_fact("T8", "v is not a negative multiple of w*", not at.antiparallel, "the filters are opposite")
+    return require_trap(checks, claim, at)
+
+
+def statement(claim: Trap, problem: Problem) -> str:
+    """The conclusion in a few sentences."""
+    return (
+        f"{descent_words(claim)} on the population loss of this one-filter network ({problem.sizes.k} Gaussian patches of size "
+        f"{problem.sizes.d}, the stored teacher) from the stored weights converges to the teacher's function: zero loss, the "
+        f"global minimum. The stored weights have loss at most {decimal_up(claim.loss_upper)}. Nothing is said about an "
+        f"empirical loss."
+    )
