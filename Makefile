@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 export OPENBLAS_NUM_THREADS ?= 2
 
-.PHONY: help setup demo test lint types campaign bench docs lock clean
+.PHONY: help setup torch demo test lint types campaign bench docs lock clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -10,10 +10,13 @@ help:  ## this list
 setup:  ## environment in .venv, from hashed constraints
 	@scripts/setup.sh
 
+torch:  ## torch's CPU build, which only tests, benchmarks and examples use
+	@scripts/torch.sh
+
 demo: setup  ## train, prove, check and report on the diabetes table (softplus and ReLU)
 	@scripts/demo.sh
 
-test: setup lint  ## lint, types, import contracts, then all tests
+test: setup torch lint  ## lint, types, import contracts, then all tests
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 --dist loadgroup
 
 lint: setup  ## ruff, pyright, import-linter
@@ -22,10 +25,10 @@ lint: setup  ## ruff, pyright, import-linter
 	.venv/bin/lint-imports --no-cache
 	.venv/bin/pyright
 
-campaign: setup  ## the long seeded campaigns (hours)
+campaign: setup torch  ## the long seeded campaigns (hours)
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m campaign -s
 
-bench: setup  ## us and the peers side by side, with ratios
+bench: setup torch  ## us and the peers side by side, with ratios
 	$(PY) -m bench
 
 docs: setup  ## the site in site/
