@@ -141,14 +141,17 @@ def spread_table() -> None:
         print(f"| {labels} | {n:,} | {found.sd:.2g} | {found.mean_error:.2g} | {found.success} |", flush=True)
 
 
-def large(n: int = 1_000_000, d: int = 100, K: int = 5) -> None:
-    """The large case with CPU seconds and peak memory."""
+def large(n: int = 1_000_000, d: int = 100, K: int = 5) -> tuple[float, float]:
+    """The large case with CPU seconds and peak memory; returns the error after descent and the peak in GiB."""
     problem, clock = Problem(d, 1.5, "regression", K), time.process_time()
-    found, W = problem.recover(n, 0, max_iter=60)
+    found, W = problem.recover(n, 0)
     seconds, peak = time.process_time() - clock, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     start, end = match_neurons(found.initialization, W).relative_error, found.error_against(W)
-    print(f"{problem}, n={n:,}: start {start:.3g}, after descent {end:.3g} ({len(found.descent.losses) - 1} steps)")
+    newton = found.descent.newton_steps
+    steps = f"{len(found.descent.losses) - 1 - (newton > 0)} steps and {newton} of Newton's method"
+    print(f"{problem}, n={n:,}: start {start:.3g}, after descent {end:.3g} ({steps}, gradient {found.descent.gradient_norm:.2g})")
     print(f"{seconds:.0f} CPU s in all, peak {peak:.2f} GiB; warnings: {found.warnings or 'none'}")
+    return end, peak
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -4,7 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
 stamp=$venv/.installed
-if [ -f "$stamp" ] && [ "$stamp" -nt constraints.txt ] && [ "$stamp" -nt pyproject.toml ] && [ "$stamp" -nt packaging/globalmin-check/pyproject.toml ]; then
+sources=(constraints.txt pyproject.toml packaging/globalmin-check/pyproject.toml src/globalmin_check)  # the checker is installed as a copy
+if [ -f "$stamp" ] && [ -z "$(find "${sources[@]}" -name '*.py' -newer "$stamp" -o -name '*.t*' -newer "$stamp" | head -1)" ]; then
   exit 0
 fi
 scripts/debian.sh

@@ -29,7 +29,8 @@ _HOMES = {
     "load_deep_network": "globalmin.networks.deep_storage",
     "save_deep_network": "globalmin.networks.deep_storage",
     "save_network": "globalmin.networks.storage",
-    "recover_teacher": "globalmin.training.recovery",
+    "recover_teacher": "globalmin.estimators.recovery",
+    "plot_recovery": "globalmin.report.recovery_figures",
     "train": "globalmin.training",
     "train_auto": "globalmin.training",
     "train_deep": "globalmin.training",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
     from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
     from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
+    from globalmin.estimators.recovery import recover_teacher as recover_teacher
     from globalmin.inspection import inspect as inspect
     from globalmin.landscape import classify_point as classify_point
     from globalmin.networks import ShallowNetwork as ShallowNetwork
@@ -99,8 +101,8 @@ if TYPE_CHECKING:
     from globalmin.networks.one_filter import OneFilterNetwork as OneFilterNetwork
     from globalmin.networks.storage import load_network as load_network
     from globalmin.networks.storage import save_network as save_network
+    from globalmin.report.recovery_figures import plot_recovery as plot_recovery
     from globalmin.theory.one_filter import FilterTeacher as FilterTeacher
     from globalmin.training import train as train
     from globalmin.training import train_auto as train_auto
     from globalmin.training import train_deep as train_deep
-    from globalmin.training.recovery import recover_teacher as recover_teacher

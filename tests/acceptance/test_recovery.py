@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from bench.recovery import Problem, end_errors, start_errors
+from bench.recovery import Problem, end_errors, large, start_errors
+
+from globalmin.theory.local_information import asymptotic_error, estimate_label_information
 
 
 @pytest.mark.parametrize("d", [10, 20])
@@ -35,6 +37,41 @@ def test_tuning_matters():
     print(f"literal {literal.round(3)}, tuned {tuned.round(3)}")
     assert np.all(tuned < [0.3, 0.12])
     assert np.all(literal > 4 * tuned)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("d", [10, 20])
+def test_regression_from_three_thousand_samples_over_a_hundred_draws(d):
+    """The same promise with little left to luck: 95 of 100 other draws, and no failure without a warning."""
+    found = [Problem(d, 1.5).recover(3_000, seed) for seed in range(100, 200)]
+    errors = np.array([one.error_against(W) for one, W in found])
+    print(f"d={d}: {np.sum(errors < 1e-3)} of 100 below 1e-3, worst {errors.max():.2g}")
+    assert np.sum(errors < 1e-3) >= 95
+    assert all(one.warnings for (one, _), error in zip(found, errors, strict=True) if error >= 1e-3)
+
+
+@pytest.mark.campaign
+def test_classification_errors_are_those_of_the_theory_over_twenty_draws():
+    """n = 100,000: root mean squares of both estimators within four standard errors of the asymptotic ones (FCL-T2 with numbers).
+
+    Their medians are .0511 and .0488 in the limit, and the median of 20 draws scatters by .003.
+    """
+    problem, n = Problem(10, 3.0, "classification"), 100_000
+    W = problem.draw(10, 0)[2]
+    info = estimate_label_information(W, "sigmoid")
+    for name, C in (("squares", info.squares_covariance), ("likelihood", info.likelihood_covariance)):
+        squares = np.square(end_errors(problem, [n], 20, estimator=name)[0])
+        expected = (asymptotic_error(C, n) / np.linalg.norm(W)) ** 2
+        print(f"{name}: {np.sqrt(squares.mean()):.4f}, in the limit {np.sqrt(expected):.4f}")
+        assert abs(squares.mean() - expected) < 4 * squares.std() / np.sqrt(20)
+
+
+@pytest.mark.campaign
+def test_a_million_samples_of_a_hundred_features_fit_into_eight_gibibytes():
+    """d = 100, K = 5, n = 1,000,000: about 45 CPU seconds; the error falls to rounding, the moments are streamed."""
+    error, peak = large()
+    assert error < 1e-8
+    assert peak < 8
 
 
 @pytest.mark.campaign

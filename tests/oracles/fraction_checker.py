@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.oracles import fraction_deep_claims, fraction_filter_claims, fraction_gram_claims, fraction_relu_descent
+from tests.oracles import (
+    fraction_deep_claims,
+    fraction_filter_claims,
+    fraction_gram_claims,
+    fraction_relu_descent,
+    fraction_unique_minimum,
+)
 from tests.oracles.claim_grammar import CLAIMS, MalformedError, NoDataError, OtherDataError
 from tests.oracles.fraction_claims import Check, Truth, Witnessed, descent_checks, guarded, interpolation_checks
 from tests.oracles.fraction_exact_claims import floor_checks, read_cell, read_groups, relu_checks
@@ -33,6 +39,7 @@ CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
     "second-order-stationary": second_order_checks,
     "relu-descent": fraction_relu_descent.relu_descent_checks,
     "gram-positive": fraction_gram_claims.gram_checks,
+    "unique-minimum": fraction_unique_minimum.unique_checks,
 }
 # form that is visible only with the numbers of the file: index sets
 FORM: dict[str, Callable[[Certificate, Claim], object]] = {
@@ -41,7 +48,13 @@ FORM: dict[str, Callable[[Certificate, Claim], object]] = {
     "optimality-gap": read_rows,
     "gram-positive": fraction_gram_claims.read_orders,
 }
-CLAIMS.update({"relu-descent": fraction_relu_descent.GRAMMAR, "gram-positive": fraction_gram_claims.GRAMMAR})
+CLAIMS.update(
+    {
+        "relu-descent": fraction_relu_descent.GRAMMAR,
+        "gram-positive": fraction_gram_claims.GRAMMAR,
+        "unique-minimum": fraction_unique_minimum.GRAMMAR,
+    }
+)
 
 
 @dataclass(frozen=True)

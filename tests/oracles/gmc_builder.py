@@ -27,6 +27,7 @@ THEOREMS = {
     "below-barrier": "quadratic-barrier/1",
     "strict-saddle": "negative-curvature/1",
     "second-order-stationary": "second-order/1",
+    "unique-minimum": "local-convexity/1",
     "relu-descent": "relu-path/1",
     "gram-positive": "limit-gram/1",
     "deep-descent": "deep-path/1",

@@ -28,6 +28,7 @@ THEOREMS = {
     "deep-descent": "deep-path/1",
     "spurious-minimum": "filter-trap/1",
     "global-basin": "filter-basin/1",
+    "unique-minimum": "local-convexity/1",
 }
 
 

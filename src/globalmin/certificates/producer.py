@@ -19,6 +19,7 @@ from globalmin.certificates import (
     relu_interpolation,
     second_order,
     strict_saddle,
+    unique_minimum,
 )
 from globalmin.certificates.certificate import Certificate
 from globalmin.certificates.claim import THEOREMS, Claim
@@ -49,9 +50,9 @@ def certify(
     ----------
     network, data : trained network and the data set it was trained on.
     claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation", "relu-descent", "loss-floor"; for
-        smooth networks "strict-saddle", "second-order-stationary"; for quadratic ones "optimality-gap", "identifies",
-        "ambiguous", "below-barrier"; about the data alone "gram-positive", see also `certify_gram`; for deep networks
-        "deep-descent", the only one); by default the strongest that hold: a positive loss floor if the data have one,
+        smooth networks "strict-saddle", "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
+        "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also `certify_gram`; for deep
+        networks "deep-descent", the only one); by default the strongest that hold: a positive loss floor if the data have one,
         otherwise descent and interpolation (smooth activations) or relu-interpolation; for quadratic networks the optimality
         gap where interpolation does not hold.
     trained : "W" or "vW", the parameters that descent or interpolation may move.
@@ -136,6 +137,7 @@ def _builders(
         "second-order-stationary": lambda: second_order.build(network, data, trained),
         "gram-positive": lambda: gram_positive.build(network, data),
         "deep-descent": lambda: _refuse_shallow(network),
+        "unique-minimum": lambda: unique_minimum.build(network, data),
     }
 
 

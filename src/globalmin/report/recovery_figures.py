@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -56,6 +57,37 @@ def neurons_figure(recovered: Array, true_weights: Array, *, initialization: Arr
         axes.scatter(true_weights.ravel(), initialization.ravel(), s=10, color=ORANGE, linewidths=0, label="start", zorder=2)
     axes.scatter(true_weights.ravel(), recovered.ravel(), s=10, color=BLUE, linewidths=0, label="after descent", zorder=3)
     axes.legend(loc="upper left")
+    return figure
+
+
+class Recovered(Protocol):
+    """What is drawn of a recovery: see `globalmin.estimators.recovery.ProvedRecovery`."""
+
+    weights: Array
+    initialization: Array
+
+    @property
+    def radius(self) -> float | None:
+        """The certified radius."""
+        ...
+
+    def match(self, true_weights: Array) -> Any:
+        """The assignment to known true weights."""
+        ...
+
+
+def plot_recovery(found: Recovered, true_weights: Array, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Recovered against true neurons, rows matched, with the error and the certified radius; saved if a path is given."""
+    from globalmin.report.figures import style
+
+    truth = np.asarray(true_weights, dtype=np.float64)
+    matching = found.match(truth)
+    with style():
+        figure = neurons_figure(found.weights[matching.order], truth, initialization=found.initialization[matching.order])
+        proved = "nothing proved" if found.radius is None else f"one critical point within {found.radius:.3g}, proved"
+        figure.axes[0].set_title(f"relative error {matching.relative_error:.2g}; {proved}", fontsize=8)
+        if path is not None:
+            figure.savefig(os.fspath(path))
     return figure
 
 

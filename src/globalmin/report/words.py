@@ -104,6 +104,9 @@ _SENTENCES = {
     "the loss curves downwards, with a second derivative of −{gamma} or less.{ball} Their loss is at most {loss_upper}.",
     "second-order-stationary": "The gradient is at most {eps} and no direction has a second derivative below −{delta}. Whether "
     "this is a minimum, local or global, is not said. The loss is at most {loss_upper}.",
+    "unique-minimum": "Within {r} of the stored W the training loss has exactly one critical point, a strict local minimum, at "
+    "most {r_minus} away, and is strongly convex. Gradient descent with step {eta} from every start within {starts} converges to "
+    "it, and every step multiplies the distance by at most {rate}. That the minimum is global is not said.",
 }
 
 
@@ -132,6 +135,8 @@ def _not_minimum(proof: Proof) -> str:
         return "The stored weights are a strict saddle: not a local minimum, and the direction down is in the file."
     if proof.claim("below-barrier"):
         return "Gradient descent from the stored weights provably converges to the global minimum; they are not there yet."
+    if proof.claim("unique-minimum"):
+        return "Exactly one critical point lies near the stored weights, a strict minimum. Whether it is global is not proved."
     if proof.claim("second-order-stationary"):
         return "The stored weights are second-order stationary. Whether they are a global minimum is not proved."
     if proof.claim("optimality-gap"):

@@ -15,7 +15,9 @@ import numpy as np
 from globalmin.activations import get_activation
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError, HypothesisError
+from globalmin.networks.shallow import ShallowNetwork
 from globalmin.references import states
+from globalmin.theory.local_lipschitz import third_derivative
 from globalmin.theory.symmetric import row_blocks
 
 if TYPE_CHECKING:
@@ -103,6 +105,21 @@ def empirical_hessian(W: Array, X: Array, y: Array, activation: str | Activation
     return hessian_parts(W, X, y, activation).total
 
 
+@states("FCL-D2")
+def hessian_times(W: Array, A: Array, X: Array, y: Array, activation: str | Activation) -> Array:
+    r"""$\nabla^2f_n(W)$ applied to A of the shape of W, K x d, without the matrix: cost 6ndK, memory one block."""
+    phi = local_activation(activation)
+    check_local_inputs(W, X, y)
+    out, K = np.zeros(W.shape), W.shape[0]
+    for rows in row_blocks(*X.shape):
+        part = X[rows]
+        Z, S = part @ W.T, part @ A.T
+        slopes, e = phi.derivative(Z), phi(Z).mean(axis=1) - y[rows]
+        along = (slopes * S).mean(axis=1)
+        out += (slopes * along[:, None] + phi.derivative(Z, order=2) * S * e[:, None]).T @ part
+    return out / (X.shape[0] * K)
+
+
 @states("FCL-D3")
 def third_tensor(W: Array, X: Array, y: Array, activation: str | Activation) -> Array:
     r"""$D^3f_n(W)$ as a symmetric (Kd)^3 array; only blocks with two equal neurons differ from zero.
@@ -114,29 +131,10 @@ def third_tensor(W: Array, X: Array, y: Array, activation: str | Activation) -> 
     check_local_inputs(W, X, y)
     (n, d), K = X.shape, W.shape[0]
     require_memory(8 * (K * d) ** 3, f"the third derivative of {K * d} weights")
-    blocks = np.zeros((K, K, d, d * d))
+    network, total = ShallowNetwork(W, np.full(K, 1.0 / K), phi), np.zeros((K * d,) * 3)
     for rows in row_blocks(n, d * d):
-        part = X[rows]
-        Z, squares = part @ W.T, (part[:, :, None] * part[:, None, :]).reshape(len(part), d * d)
-        e = phi(Z).mean(axis=1) - y[rows]
-        first, second, third = (phi.derivative(Z, order=p) for p in (1, 2, 3))
-        for j in range(K):
-            for k in range(K):
-                c = first[:, j] * second[:, k] / K**2
-                c = 3.0 * c + e * third[:, j] / K if j == k else c
-                blocks[j, k] += (part * c[:, None]).T @ squares
-    return _assemble(blocks.reshape(K, K, d, d, d) / n)
-
-
-def _assemble(blocks: Array) -> Array:
-    K, d = blocks.shape[0], blocks.shape[2]
-    T = np.zeros((K, d, K, d, K, d))
-    for j in range(K):
-        for k in range(K):
-            T[j, :, k, :, k, :] = blocks[j, k]  # the inner tensors are symmetric, so no transposition is needed
-            T[k, :, j, :, k, :] = blocks[j, k]
-            T[k, :, k, :, j, :] = blocks[j, k]
-    return T.reshape(K * d, K * d, K * d)
+        total += third_derivative(network, X[rows], y[rows])
+    return total / n
 
 
 @states("FCL-D3")

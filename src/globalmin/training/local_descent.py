@@ -16,6 +16,7 @@ from globalmin.theory.local_geometry import (
     hessian_parts,
     local_activation,
 )
+from globalmin.training.local_newton import Point, newton_end
 from globalmin.training.matching import match_neurons, spread
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 CHUNK = 50  # steps of descent between two trials of Newton's method
-NEAR = 0.1
-HESSIAN_COST = 2e10  # n (Kd)^2 above which no Hessian is formed
 SPREAD_WARNING = (
     "a small SD_n only says that all starts end at the same point; that point can be far from the teacher: read the error too"
 )
@@ -86,7 +85,8 @@ def local_descent(
     step : $\eta$, or "safe" for $K/b_1^2$, or "curvature" for one over the largest curvature at W0 (longer for long neurons).
     tol : stop when the gradient norm is below it.
     newton : every 50 steps try to finish by Newton's method, kept only where every Hessian is positive definite and no step
-        long: the critical point of the same basin, to rounding, in a fraction of the time. Left out when n (Kd)^2 is too large.
+        long: the critical point of the same basin, to rounding, in a fraction of the time. With many samples
+        by conjugate gradients, no Hessian formed. Left out above 4,000 weights.
 
     Theory
     ------
@@ -94,13 +94,12 @@ def local_descent(
     """
     phi, W = local_activation(activation), np.array(W0, dtype=np.float64)
     check_local_inputs(W, X, y)
-    point = _Point(W, *empirical_loss_and_gradient(W, X, y, phi), _step_size(step, W, X, y, phi))
+    point = Point(W, *empirical_loss_and_gradient(W, X, y, phi), _step_size(step, W, X, y, phi))
     losses, taken = [point.loss], 0
-    affordable = newton and X.shape[0] * W.size**2 <= HESSIAN_COST
     for start in range(0, max_iter, CHUNK):
         point = _descend(point, X, y, phi, steps=min(CHUNK, max_iter - start), tol=tol, losses=losses)
-        if affordable and point.size > tol:
-            end, taken = _newton(point, X, y, phi, tol)
+        if newton and point.size > tol:
+            end, taken = newton_end(point, X, y, phi, tol)
             if taken:
                 point, losses = end, [*losses, end.loss]
         if point.size <= tol or point.eta < 1e-12:
@@ -108,29 +107,17 @@ def local_descent(
     return Descent(point.W, np.array(losses), point.size, point.eta, taken)
 
 
-@dataclass(frozen=True)
-class _Point:
-    W: Array
-    loss: float
-    G: Array
-    eta: float
-
-    @property
-    def size(self) -> float:
-        return float(np.linalg.norm(self.G))
-
-
-def _descend(point: _Point, X: Array, y: Array, phi: Activation, *, steps: int, tol: float, losses: list[float]) -> _Point:
+def _descend(point: Point, X: Array, y: Array, phi: Activation, *, steps: int, tol: float, losses: list[float]) -> Point:
     for _ in range(steps):
         if point.size <= tol or point.eta < 1e-12:
             break
         trial = point.W - point.eta * point.G
         loss, G = empirical_loss_and_gradient(trial, X, y, phi)
         if loss <= point.loss * (1 + 1e-12):
-            point = _Point(trial, loss, G, point.eta)
+            point = Point(trial, loss, G, point.eta)
             losses.append(loss)
         else:
-            point = _Point(point.W, point.loss, point.G, point.eta / 2.0)
+            point = Point(point.W, point.loss, point.G, point.eta / 2.0)
     return point
 
 
@@ -142,29 +129,6 @@ def _step_size(step: float | str, W: Array, X: Array, y: Array, phi: Activation)
     if isinstance(step, str) or not (math.isfinite(step) and step > 0):
         raise DataError(f"step={step!r} must be a positive number, 'safe' or 'curvature'")
     return float(step)
-
-
-def _newton(point: _Point, X: Array, y: Array, phi: Activation, tol: float, *, most: int = 12) -> tuple[_Point, int]:
-    """Newton's method from a point near a minimum; the point itself and 0 unless it ends below `tol` without leaving the basin.
-
-    Every Hessian must be positive definite, no step may raise loss or gradient, none may be longer than the part `NEAR` of W.
-    """
-    current = point
-    for count in range(most):
-        if current.size <= tol:
-            return current, count
-        try:
-            factor = np.linalg.cholesky(hessian_parts(current.W, X, y, phi).total)
-        except np.linalg.LinAlgError:
-            return point, 0
-        move = np.linalg.solve(factor.T, np.linalg.solve(factor, current.G.reshape(-1))).reshape(current.W.shape)
-        if float(np.linalg.norm(move)) > NEAR * float(np.linalg.norm(current.W)):
-            return point, 0
-        trial = _Point(current.W - move, *empirical_loss_and_gradient(current.W - move, X, y, phi), point.eta)
-        if not (trial.size < current.size and trial.loss <= current.loss * (1 + 1e-12)):
-            return point, 0
-        current = trial
-    return (current, most) if current.size <= tol else (point, 0)
 
 
 @dataclass(frozen=True)

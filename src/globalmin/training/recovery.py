@@ -106,18 +106,6 @@ def recover_teacher(
     ------
     HypothesisError
         K > d, an activation with kinks or vanishing moments, or one that gives no probabilities for classification.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import globalmin as gm
-    >>> rng = np.random.default_rng(0)
-    >>> W = 1.5 * np.linalg.qr(rng.standard_normal((10, 3)))[0].T
-    >>> X = rng.standard_normal((3000, 10))
-    >>> y = gm.get_activation("sigmoid")(X @ W.T).mean(axis=1)
-    >>> found = recover_teacher(gm.Dataset(X, y, bias=False, scaling="none"), neurons=3)
-    >>> found.error_against(W) < 1e-6
-    True
     """
     phi = local_activation(activation)
     options = _options(variant)

@@ -16,6 +16,7 @@ from globalmin_check.claims import (
     second_order,
     spurious_minimum,
     strict_saddle,
+    unique_minimum,
 )
 
 KINDS = {
@@ -34,4 +35,5 @@ KINDS = {
     "deep-descent": deep_descent,
     "spurious-minimum": spurious_minimum,
     "global-basin": global_basin,
+    "unique-minimum": unique_minimum,
 }

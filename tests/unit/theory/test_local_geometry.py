@@ -14,6 +14,7 @@ from globalmin.theory.local_geometry import (
     empirical_loss,
     empirical_loss_and_gradient,
     hessian_parts,
+    hessian_times,
     third_tensor,
 )
 
@@ -49,6 +50,16 @@ def test_directional_derivatives_are_contractions_of_the_tensors():
     a = A.reshape(-1)
     assert second == pytest.approx(a @ empirical_hessian(W, X, y, "sigmoid") @ a, rel=1e-12)
     assert third == pytest.approx(np.einsum("ijk,i,j,k", third_tensor(W, X, y, "sigmoid"), a, a, a), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", PHI)
+def test_products_with_the_hessian_need_no_hessian(name):
+    """FCL-D2 applied to a direction: the matrix by automatic differentiation, and the one formed here."""
+    W, X, y, rng = instance(3, K=3)
+    A = rng.standard_normal(W.shape)
+    with jax.enable_x64(True):
+        H = np.asarray(jax.hessian(loss_in_jax(name, jnp.asarray(X), jnp.asarray(y)))(jnp.asarray(W).reshape(-1)))
+    np.testing.assert_allclose(hessian_times(W, A, X, y, name).reshape(-1), H @ A.reshape(-1), atol=1e-14)
 
 
 def test_the_parts_of_the_hessian_are_what_they_say():

@@ -10,6 +10,7 @@ from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
 from globalmin.networks.shallow import loss
 from globalmin.theory.local_geometry import empirical_hessian, empirical_loss_and_gradient
+from globalmin.training import local_newton
 from globalmin.training.local_descent import curvature_step, local_descent, local_spread, safe_step
 from globalmin.training.matching import match_neurons, spread
 from globalmin.training.recovery import recover_teacher
@@ -96,6 +97,38 @@ def test_newton_ends_where_long_descent_ends(binary):
     assert len(fast.losses) < len(slow.losses)
     np.testing.assert_allclose(fast.weights, slow.weights, atol=1e-6)
     assert np.linalg.eigvalsh(empirical_hessian(fast.weights, X, y, "sigmoid"))[0] > 0
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_newton_without_a_hessian_ends_where_newton_with_it_does(binary, monkeypatch):
+    """FCL-ALG1's end by conjugate gradients, preconditioned by every tenth sample: the same point to rounding."""
+    W = orthogonal(2, 4, 2.0)
+    X, y = draw(W, 20_000, binary=binary)
+    options = {"step": "curvature", "max_iter": 400, "tol": 1e-13, "newton": True}
+    whole = local_descent(X, y, W + 0.05, **options)
+    monkeypatch.setattr(local_newton, "HESSIAN_COST", 2_000 * W.size**2)
+    assert local_newton.hessian_stride(len(X), W.size) == 10
+    part = local_descent(X, y, W + 0.05, **options)
+    assert part.newton_steps >= whole.newton_steps > 0
+    assert len(part.losses) == len(whole.losses)
+    assert part.gradient_norm <= 1e-13
+    np.testing.assert_allclose(part.weights, whole.weights, atol=1e-9)
+
+
+def test_the_part_of_the_samples_grows_with_the_number_of_weights():
+    assert local_newton.hessian_stride(20_000, 30) == 1
+    assert local_newton.hessian_stride(10**6, 500) == 12  # 80,000 samples by cost
+    assert local_newton.hessian_stride(10**6, 2_000) == 25  # 20 samples a weight
+    assert local_newton.hessian_stride(10**6, 5_000) is None
+
+
+def test_newton_is_left_out_where_the_hessian_is_indefinite_or_too_large(monkeypatch):
+    W = orthogonal(2, 4, 2.0)
+    X, y = draw(W, 2_000)
+    far = np.full(W.shape, 3.0)
+    assert local_descent(X, y, far, max_iter=1, newton=True).newton_steps == 0
+    monkeypatch.setattr(local_newton, "WEIGHTS", 7)
+    assert local_descent(X, y, W + 0.05, max_iter=60, newton=True).newton_steps == 0
 
 
 def test_a_small_spread_does_not_mean_a_small_error():
