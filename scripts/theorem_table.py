@@ -1,4 +1,4 @@
-"""Write docs/theorems.md: for every catalogue item its functions and its tests, read from the sources without importing them.
+"""Write docs/theorems.md: for every catalogue item its functions, tests and figures, read from the sources, nothing imported.
 
 A function states an item by the decorator `@states("OS-C2")`. A test shows an item by naming its ID in its own docstring or in
 that of its module.
@@ -64,7 +64,7 @@ def page(root: Path = ROOT) -> str:
     catalogue = tomllib.loads((root / "src" / "globalmin" / "catalogue.toml").read_text(encoding="utf-8"))
     functions, tests = stating_functions(root), showing_tests(root)
     lines = [
-        "# Theorem, function, test",
+        "# Theorem, function, test, figure",
         "",
         "Made by `scripts/theorem_table.py` from the sources; a test fails when this page and the sources differ.",
         "",
@@ -73,8 +73,11 @@ def page(root: Path = ROOT) -> str:
         have = [item for item in work["items"] if functions.get(item)]
         lines += [f"## {key}: {work['title']}", "", f"{len(have)} of {len(work['items'])} items have code.", ""]
         if have:
-            lines += ["| item | functions | tests |", "|---|---|---|"]
-            lines += [f"| {item} | {_cell(functions[item])} | {_cell(tests.get(item, []))} |" for item in have]
+            lines += ["| item | functions | tests | figure |", "|---|---|---|---|"]
+            lines += [
+                f"| {item} | {_cell(functions[item])} | {_cell(tests.get(item, []))} | {_figure(item, functions)} |"
+                for item in have
+            ]
             lines.append("")
         missing = [item for item in work["items"] if item not in have]
         lines += ["Still without code: " + (", ".join(missing) or "none") + ".", ""]
@@ -83,6 +86,15 @@ def page(root: Path = ROOT) -> str:
 
 def _cell(names: list[str]) -> str:
     return "<br>".join(f"`{name}`" for name in dict.fromkeys(names)) or "**none**"
+
+
+def _figure(item: str, functions: dict[str, list[str]]) -> str:
+    """A link into the gallery for what is reproduced there, else the functions that draw."""
+    names = functions[item]
+    if any(name.startswith("globalmin.reproductions.") for name in names):
+        return f"[gallery](gallery.md#{item.lower().replace('.', '')})"
+    drawn = [name.rsplit(".", 1)[-1] for name in names if name.startswith("globalmin.report.")]
+    return "<br>".join(f"`{name}`" for name in dict.fromkeys(drawn))
 
 
 def main() -> int:

@@ -34,6 +34,18 @@ class MemoryRefused(GlobalMinError, MemoryError):
     """The work needs more memory than allowed; raised before anything large is allocated."""
 
 
+class PlanError(DataError):
+    """A sweep cannot be run as asked; the message names the key or argument, the value and the remedy."""
+
+
+class StoreError(GlobalMinError, RuntimeError):
+    """A sweep's folder cannot be read or written; the message names the file and the remedy."""
+
+
+class StoreFull(StoreError):
+    """There is no room left to record results; what was acknowledged before is safe."""
+
+
 class DegenerateDataWarning(UserWarning):
     """The data make zero loss impossible or theorems inapplicable; the message names the rows."""
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from globalmin_check import limits
 from globalmin_check.canonical import Fields, parse
-from globalmin_check.claims import KINDS
+from globalmin_check.claims import KINDS, NETWORKS
 from globalmin_check.claims.deep_network import read_layers, take_weights
-from globalmin_check.claims.filter_network import read_filter
 from globalmin_check.container import FORMAT, Tensor, Tensors, check_seal, data_digest, read
 from globalmin_check.problem import ACTIVATIONS, Problem, Sizes
 from globalmin_check.verdict import Malformed, Rejected, Undecided
@@ -48,10 +47,10 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
     if len(fields.string("producer")) > limits.PRODUCER_CHARACTERS:
         raise Malformed(f"certificate.producer is longer than {limits.PRODUCER_CHARACTERS} characters")
     network = Fields(fields.take("network"), "network")
-    kind, tensors = network.choice("kind", ("shallow", "deep", "filter")), Tensors(stored)
+    kind, tensors = network.choice("kind", ("shallow", "deep", *NETWORKS)), Tensors(stored)
     claim_values = fields.array("claims")
-    if kind == "filter":
-        problem = read_filter(network, fields, tensors)
+    if kind in NETWORKS:
+        problem = NETWORKS[kind](network, fields, tensors)
         return problem, _claims(claim_values, fields, tensors, problem.sizes, kind)
     fields.choice("loss", ("half-sum-of-squares",))
     form = read_layers(network) if kind == "deep" else None

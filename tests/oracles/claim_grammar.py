@@ -184,26 +184,47 @@ def _saddle_roles(fields: Fields, sizes: Sizes) -> list[Role]:
     _, d, k = sizes
     both = fields["trained"] == "vW"
     roles = [Role("U", "F64", (k, d)), *([Role("u", "F64", (k,))] if both else [])]
+    return [*roles, *_radius_roles(fields, d)]
+
+
+def _radius_roles(fields: Fields, d: int) -> list[Role]:
+    """The factors of the Lipschitz constant of the Hessian; both layers have none."""
     if "radius" not in fields:
-        return roles
-    require(not both, "radius is for W only")
-    return [*roles, *squares("C_lam", d), *quartic_factor(fields["radius"]["quartic"], d)]
+        return []
+    both = fields["trained"] == "vW"
+    demand(fields["radius"], {"Lip"} if both else {"lam", "quartic"}, {"Lip", "lam", "quartic"})
+    return [] if both else [*squares("C_lam", d), *quartic_factor(fields["radius"]["quartic"], d)]
+
+
+def _object(value: Any, required: dict[str, Reader], optional: dict[str, Reader]) -> Fields:
+    require(isinstance(value, dict) and set(required) <= set(value) <= set(required) | set(optional), "object has wrong fields")
+    return {name: (required | optional)[name](entry) for name, entry in value.items()}
+
+
+_CONSTANTS: dict[str, Reader] = rationals("lam", "Lip") | {"quartic": quartic}
 
 
 def _radius(value: Any) -> Fields:
-    require(isinstance(value, dict) and set(value) == {"R", "lam", "quartic"}, "radius has wrong fields")
-    return {"R": rational(value["R"]), "lam": rational(value["lam"]), "quartic": quartic(value["quartic"])}
+    return _object(value, rationals("R"), _CONSTANTS)
+
+
+def _surroundings(value: Any) -> Fields:
+    return _object(value, rationals("R", "epsilon"), _CONSTANTS | {"minimum": lambda entry: _object(entry, _MINIMUM, {})})
+
+
+_MINIMUM: dict[str, Reader] = rationals("mu", "distance")
 
 
 def _second_roles(fields: Fields, sizes: Sizes) -> list[Role]:
     _, d, k = sizes
     both = fields["trained"] == "vW"
     p = k * d + (k if both else 0)
+    nearby, minimum = _radius_roles(fields, d), "minimum" in fields.get("radius", {})
     if fields["method"] == "dense":
         require(p <= MAX_DENSE, f"more than {MAX_DENSE} parameters")
-        return squares("C", p)
-    require(not both, "blocks are for W only")
-    return [Role("C", "F64", (k * d, d))]
+        return [*squares("C C_mu" if minimum else "C", p), *nearby]
+    require(not both and not minimum, "blocks are for W only, and a minimum needs the dense method")
+    return [Role("C", "F64", (k * d, d)), *nearby]
 
 
 _TRAINED: dict[str, Reader] = {"trained": one_of("W", "vW")}
@@ -233,7 +254,10 @@ CLAIMS = {
     ),
     "strict-saddle": Grammar("negative-curvature/1", _TRAINED | rationals("gamma", "eps"), {"radius": _radius}, _saddle_roles),
     "second-order-stationary": Grammar(
-        "second-order/1", _TRAINED | {"method": one_of("dense", "blocks")} | rationals("eps", "delta"), {}, _second_roles
+        "second-order/1",
+        _TRAINED | {"method": one_of("dense", "blocks")} | rationals("eps", "delta"),
+        {"radius": _surroundings},
+        _second_roles,
     ),
 }
 

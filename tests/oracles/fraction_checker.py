@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tests.oracles import (
     fraction_deep_claims,
+    fraction_factorization_claims,
     fraction_filter_claims,
     fraction_gram_claims,
     fraction_relu_descent,
@@ -23,7 +24,7 @@ from tests.oracles.fraction_exact_claims import floor_checks, read_cell, read_gr
 from tests.oracles.fraction_network import Network
 from tests.oracles.fraction_quadratic_claims import ambiguous_checks, barrier_checks, gap_checks, identifies_checks, read_rows
 from tests.oracles.fraction_second_order_claims import saddle_checks, second_order_checks
-from tests.oracles.strict_container import Certificate, Claim, read
+from tests.oracles.strict_container import Certificate, Claim, network_kind, read
 
 PRECISIONS = (160, 512, 1536)
 CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
@@ -55,6 +56,11 @@ CLAIMS.update(
         "unique-minimum": fraction_unique_minimum.GRAMMAR,
     }
 )
+OTHER_NETWORKS = {
+    "deep": fraction_deep_claims,
+    "filter": fraction_filter_claims,
+    "factorization": fraction_factorization_claims,
+}
 
 
 @dataclass(frozen=True)
@@ -102,10 +108,9 @@ def _read(raw: bytes, data: bytes | None) -> Certificate:
 
 def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
     """Does the witness in this file prove its claims?"""
-    if fraction_deep_claims.is_deep(raw):
-        return Outcome(*fraction_deep_claims.check_bytes(raw, data))
-    if fraction_filter_claims.is_filter(raw):
-        return Outcome(*fraction_filter_claims.check_bytes(raw))
+    other = OTHER_NETWORKS.get(network_kind(raw) or "")
+    if other is not None:
+        return Outcome(*other.check_bytes(raw, data))
     try:
         certificate = _read(raw, data)
     except MalformedError as error:
@@ -121,10 +126,9 @@ def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
 def oracle_truth(raw: bytes, data: bytes | None = None) -> bool | None:
     """Do the claims' inequalities hold for the exact quantities, whatever the witness? None if undecided; malformed files
     claim nothing."""
-    if fraction_deep_claims.is_deep(raw):
-        return fraction_deep_claims.oracle_truth(raw, data)
-    if fraction_filter_claims.is_filter(raw):
-        return fraction_filter_claims.oracle_truth(raw)
+    other = OTHER_NETWORKS.get(network_kind(raw) or "")
+    if other is not None:
+        return other.oracle_truth(raw, data)
     try:
         certificate = _read(raw, data)
     except (MalformedError, NoDataError):

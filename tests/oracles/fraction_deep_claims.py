@@ -20,18 +20,15 @@ from tests.oracles.fraction_claims import Check, Truth, Witnessed, guarded, inne
 from tests.oracles.fraction_intervals import Interval, at_most, larger, largest, less, smaller, total
 from tests.oracles.fraction_network import row_sum_bound
 from tests.oracles.strict_container import (
-    FORMAT,
     MAX_CLAIMS,
     Claim,
     Tensor,
-    _check_seal,
     _claim_tensors,
     _data_entry,
     _data_tensors,
     _expect,
     _network,
-    parse_json,
-    read_container,
+    read_sealed,
 )
 
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")
@@ -112,26 +109,9 @@ def _deep_claims(entries: Any, n: int, weights: list[Tensor], tensors: dict[str,
     return result
 
 
-def is_deep(raw: bytes) -> bool:
-    """Whether a readable file declares a deep network."""
-    try:
-        header, _ = read_container(raw)
-        network = parse_json(header["__metadata__"]["certificate"])["network"]
-        return isinstance(network, dict) and network.get("kind") == "deep"
-    except (MalformedError, KeyError, TypeError):
-        return False
-
-
 def read_deep(raw: bytes, data: bytes | None = None) -> DeepCertificate:
     """Parse a certificate with a deep network."""
-    header, tensors = read_container(raw)
-    metadata: Any = header.get("__metadata__")
-    require(isinstance(metadata, dict) and set(metadata) == {"certificate", "format", "seal"}, "metadata has wrong fields")
-    require(metadata["format"] == FORMAT, "unknown format")
-    _check_seal(raw, metadata)
-    top = parse_json(metadata["certificate"])
-    require(set(top) == {"producer", "loss", "network", "data", "claims"}, "certificate has wrong fields")
-    require(isinstance(top["producer"], str) and len(top["producer"]) <= 100, "producer is not a short string")
+    top, tensors = read_sealed(raw)
     require(top["loss"] == "half-sum-of-squares" and isinstance(top["network"], dict), "unknown loss or network")
     network = dict(top["network"])
     require(network.get("kind") == "deep" and "layers" in network, "not a deep network")

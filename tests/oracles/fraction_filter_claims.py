@@ -15,7 +15,7 @@ from tests.oracles.claim_grammar import Fields, MalformedError, rationals, requi
 from tests.oracles.fraction_claims import Check, guarded
 from tests.oracles.fraction_elementary import pi
 from tests.oracles.fraction_intervals import Interval, at_most, larger, less, total
-from tests.oracles.strict_container import FORMAT, MAX_CLAIMS, Tensor, _check_seal, _expect, parse_json, read_container
+from tests.oracles.strict_container import MAX_CLAIMS, Tensor, _expect, read_sealed
 
 PRECISIONS = (192, 512, 1536)
 THEOREMS = {"spurious-minimum": "filter-trap/1", "global-basin": "filter-basin/1"}
@@ -32,16 +32,6 @@ class FilterFile:
     w: Vector
     true: Vector
     claims: list[tuple[str, Fields]]
-
-
-def is_filter(raw: bytes) -> bool:
-    """Whether a readable file declares a one-filter network."""
-    try:
-        header, _ = read_container(raw)
-        network = parse_json(header["__metadata__"]["certificate"])["network"]
-        return isinstance(network, dict) and network.get("kind") == "filter"
-    except (MalformedError, KeyError, TypeError):
-        return False
 
 
 def _claim(entry: Any) -> tuple[str, Fields]:
@@ -64,14 +54,7 @@ def _vector(tensors: dict[str, Tensor], name: str, length: int | None = None) ->
 
 def read_filter(raw: bytes) -> FilterFile:
     """Parse a filter file."""
-    header, tensors = read_container(raw)
-    metadata: Any = header.get("__metadata__")
-    require(isinstance(metadata, dict) and set(metadata) == {"certificate", "format", "seal"}, "metadata has wrong fields")
-    require(metadata["format"] == FORMAT, "unknown format")
-    _check_seal(raw, metadata)
-    top = parse_json(metadata["certificate"])
-    require(set(top) == {"producer", "loss", "network", "data", "claims"}, "certificate has wrong fields")
-    require(isinstance(top["producer"], str) and len(top["producer"]) <= 100, "producer is not a short string")
+    top, tensors = read_sealed(raw)
     require(top["loss"] == "population-half-square", "unknown loss")
     require(top["network"] == {"kind": "filter"} and top["data"] == {"law": "gaussian-patches"}, "unknown network or law")
     entries = top["claims"]
@@ -198,7 +181,7 @@ def _judged(file: FilterFile) -> tuple[bool | None, str]:
     return None, undecided
 
 
-def check_bytes(raw: bytes) -> tuple[str, str]:
+def check_bytes(raw: bytes, _data: bytes | None = None) -> tuple[str, str]:
     """(verdict, reason) of a filter file."""
     try:
         file = read_filter(raw)
@@ -208,7 +191,7 @@ def check_bytes(raw: bytes) -> tuple[str, str]:
     return {True: "ACCEPTED", False: "REJECTED", None: "UNDECIDED"}[accepted], reason
 
 
-def oracle_truth(raw: bytes) -> bool | None:
+def oracle_truth(raw: bytes, _data: bytes | None = None) -> bool | None:
     """Do the claims' inequalities hold for the exact quantities? None if undecided or malformed."""
     try:
         return _judged(read_filter(raw))[0]

@@ -134,13 +134,51 @@ def saddle_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Chec
     yield "gamma", at_most(curvature, Interval.of(-f["gamma"] * dot(direction, direction), bits))
     if "radius" not in f:
         return
-    part = f["radius"]
-    R, lam, kappa = part["R"], part["lam"], part["quartic"]["kappa"]
-    yield "signs of the radius", R > 0 and lam > 0 and kappa > 0
-    yield "Lam R <= gamma", lam * kappa * R * R <= f["gamma"] ** 2
+    square = lipschitz_square(f["radius"])
+    yield "Lam R <= gamma", square * f["radius"]["R"] ** 2 <= f["gamma"] ** 2
+    yield from constant_checks(net, claim, judge)
+
+
+def lipschitz_square(part: dict) -> Fraction:
+    """Lam^2 of the object `radius`."""
+    return part["Lip"] ** 2 if "Lip" in part else part["lam"] * part["quartic"]["kappa"]
+
+
+def constant_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
+    """The Lipschitz constant of the Hessian on the ball of radius R: the lemma for W, or the one for both layers."""
+    part, R = claim.fields["radius"], claim.fields["radius"]["R"]
+    if "Lip" in part:
+        yield "signs of the radius", R > 0 and part["Lip"] > 0
+        yield "Lip", at_most(lipschitz_of_both(net, R), Interval.of(part["Lip"], net.bits))
+        return
+    lam = part["lam"]
+    yield "signs of the radius", R > 0 and lam > 0 and part["quartic"]["kappa"] > 0
     weights = lipschitz_weights(net, R)
-    yield "lam", judge.definite(shifted(weighted_gram(c.X, weights), lam, sign=-1), claim.tensors["C_lam"].rows())
+    yield "lam", judge.definite(shifted(weighted_gram(net.certificate.X, weights), lam, sign=-1), claim.tensors["C_lam"].rows())
     yield "kappa", judge.quartic(net, weights, Claim(claim.kind, part, claim.tensors))
+
+
+def lipschitz_of_both(net: Network, R: Fraction) -> Interval:
+    """sum_i of the largest values of the three monomials of the third derivative of r_i^2/2 along (u, A), |u|^2 + |A|^2 = 1."""
+    c, bits = net.certificate, net.bits
+    first, second, third = net.local_suprema(1, R), net.local_suprema(2, R), _third_suprema(net, R)
+    heads = [Interval.of(abs(v) + R, bits) for v in c.v]
+    whole = {number: Interval.of(number, bits) for number in (3, 6)}
+    value = Interval.of(0, bits)
+    for i, x in enumerate(c.X):
+        norm = Interval.of(dot(x, x), bits).sqrt()
+        reach = Interval.of(R, bits) * norm
+        outputs = [abs(e[0]) + s * reach for e, s in zip(net.derivatives[i], first[i], strict=True)]
+        slopes, bends, thirds = ([h * s for h, s in zip(heads, row[i], strict=True)] for row in (first, second, third))
+        n0, n1 = (total((entry.square() for entry in row), bits).sqrt() for row in (outputs, slopes))
+        moved = abs(net.residual[i]) + Interval.of(R, bits) * (n0.square() + (n1 * norm).square()).sqrt()
+        twice_u = whole[6] * n0 * largest(first[i]) * norm
+        once_u = (
+            whole[3] * n0 * largest(bends) + whole[6] * n1 * largest(first[i]) + whole[3] * moved * largest(second[i])
+        ) * norm.square()
+        without_u = (whole[3] * n1 * largest(bends) + moved * largest(thirds)) * norm.square() * norm
+        value = value + Interval.of(Fraction(385, 1000), bits) * (twice_u + once_u) + without_u
+    return value
 
 
 def second_order_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
@@ -152,6 +190,8 @@ def second_order_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterato
     yield "eps >= 0, delta > 0", f["eps"] >= 0 and f["delta"] > 0
     g = gradient(net, both)
     yield "eps", at_most(inner(g, g), Interval.of(f["eps"] ** 2, bits))
+    if "radius" in f:
+        yield from surroundings_checks(net, claim, judge)
     C = claim.tensors["C"].rows()
     if f["method"] == "dense":
         yield "delta", judge.definite(shifted(hessian(net, both), f["delta"]), C)
@@ -162,3 +202,19 @@ def second_order_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterato
             yield f"block {neuron}", not any(map(any, factor))
         else:
             yield f"block {neuron}", judge.definite(shifted(neuron_block(net, neuron), f["delta"]), factor)
+
+
+def surroundings_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
+    """Theorem SO (a) with rho = Lam, and (c) at the radius and at the distance."""
+    f, part = claim.fields, claim.fields["radius"]
+    square, eps = lipschitz_square(part), f["eps"]
+    yield "epsilon", eps <= part["epsilon"] and f["delta"] ** 4 <= square * part["epsilon"] ** 2
+    yield from constant_checks(net, claim, judge)
+    if "minimum" not in part:
+        return
+    mu, D, R = part["minimum"]["mu"], part["minimum"]["distance"], part["R"]
+    yield "order of the radii", 0 < D <= R
+    yield "convex on the ball", mu > 0 and square * R * R < mu * mu
+    room = mu * D - eps
+    yield "outward slope at the distance", room > 0 and square * D**4 < (2 * room) ** 2
+    yield "mu", judge.definite(shifted(hessian(net, f["trained"] == "vW"), -mu), claim.tensors["C_mu"].rows())

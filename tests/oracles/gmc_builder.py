@@ -33,6 +33,7 @@ THEOREMS = {
     "deep-descent": "deep-path/1",
     "spurious-minimum": "filter-trap/1",
     "global-basin": "filter-basin/1",
+    "factorization-gap": "best-rank/1",
 }
 BLANK_SEAL = "0" * 64
 

@@ -233,8 +233,8 @@ def _claim_tensors(index: int, roles: list[Role], tensors: dict[str, Tensor]) ->
     return found
 
 
-def read(raw: bytes, data: bytes | None = None) -> Certificate:
-    """Parse a certificate, with the data file where the data are not stored inside."""
+def read_sealed(raw: bytes) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The certificate object of any kind of network, its seal verified, and the tensors."""
     header, tensors = read_container(raw)
     metadata: Any = header.get("__metadata__")
     require(isinstance(metadata, dict) and set(metadata) == {"certificate", "format", "seal"}, "metadata has wrong fields")
@@ -244,6 +244,22 @@ def read(raw: bytes, data: bytes | None = None) -> Certificate:
     top = parse_json(metadata["certificate"])
     require(set(top) == {"producer", "loss", "network", "data", "claims"}, "certificate has wrong fields")
     require(isinstance(top["producer"], str) and len(top["producer"]) <= 100, "producer is not a short string")
+    return top, tensors
+
+
+def network_kind(raw: bytes) -> str | None:
+    """The kind of network a readable file declares."""
+    try:
+        header, _ = read_container(raw)
+        network = parse_json(header["__metadata__"]["certificate"])["network"]
+        return network["kind"] if isinstance(network, dict) and isinstance(network.get("kind"), str) else None
+    except (MalformedError, KeyError, TypeError):
+        return None
+
+
+def read(raw: bytes, data: bytes | None = None) -> Certificate:
+    """Parse a certificate, with the data file where the data are not stored inside."""
+    top, tensors = read_sealed(raw)
     require(top["loss"] == "half-sum-of-squares", "unknown loss")
     activation, parameter = _network(top["network"])
     n, d, stored = _data_entry(top["data"])

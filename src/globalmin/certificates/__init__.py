@@ -3,6 +3,8 @@
 from globalmin.certificates.certificate import Certificate as Certificate
 from globalmin.certificates.checking import check as check
 from globalmin.certificates.claim import Claim as Claim
+from globalmin.certificates.factorization_gap import FactorizationCertificate as FactorizationCertificate
+from globalmin.certificates.factorization_gap import certify_factorization as certify_factorization
 from globalmin.certificates.filter_trap import FilterCertificate as FilterCertificate
 from globalmin.certificates.filter_trap import certify_filter as certify_filter
 from globalmin.certificates.gram_positive import InfiniteResidual as InfiniteResidual

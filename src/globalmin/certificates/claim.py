@@ -29,6 +29,7 @@ THEOREMS = {
     "spurious-minimum": "filter-trap/1",
     "global-basin": "filter-basin/1",
     "unique-minimum": "local-convexity/1",
+    "factorization-gap": "best-rank/1",
 }
 
 

@@ -13,9 +13,11 @@ from globalmin.certificates.linearized_point import loss_above
 from globalmin.certificates.positive_definite import EPS
 from globalmin.certificates.quadratic_point import strict_witness
 from globalmin.certificates.resources import CHECKER_WORK
+from globalmin.certificates.surroundings import Around, surroundings
 from globalmin.errors import CannotCertify, DataError
 from globalmin.landscape.hessian import curvature_blocks, hessian
 from globalmin.networks.shallow import preactivations, residual
+from globalmin.references import states
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +32,11 @@ METHODS = ("dense", "blocks")
 MARGINS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
 
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, method: str | None = None) -> Claim:
-    """The claim with the least tolerances that can be proved.
+@states("DU-CERT7", "DU-D7.5")
+def build(
+    network: ShallowNetwork, data: Dataset, trained: str = "W", *, method: str | None = None, radius: float | None = None
+) -> Claim:
+    r"""The claim with the least tolerances that can be proved, and what theorem SO adds about a ball around the weights.
 
     Parameters
     ----------
@@ -39,6 +44,13 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, method:
     trained : "W" or "vW".
     method : "dense" (whole Hessian, at most 400 parameters) or "blocks" (trained "W", a weaker bound of the curvature from the
         second derivatives of the outputs alone); by default "dense" where it fits.
+    radius : of the ball on which the Lipschitz constant rho of the Hessian is proved, for $\epsilon$ with
+        $\sqrt{\rho\epsilon}$; 0 for none. Default: if a strict minimum nearby can be proved (dense), the largest ball in which
+        it is the only critical point; else one per cent of the norm of the weights.
+
+    Theory
+    ------
+    DU-CERT7 and DU-D7.5 through theorem SO: $\epsilon$-second-order stationary with an explicit rho, a minimum nearby.
     """
     X, y = smooth_arrays(network, data, trained)
     method = _checked_method(method, network, X.shape[0], trained)
@@ -54,7 +66,18 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, method:
         "eps": rational(eps),
         "delta": rational(delta),
     }
-    return Claim("second-order-stationary", fields, {"C": C}, {"loss_upper": loss, "eps": eps, "delta": delta})
+    summary = {"loss_upper": loss, "eps": eps, "delta": delta}
+    where = Around(network, X, y, trained, eps, delta)
+    found = surroundings(where, parts[0] if method == "dense" else None, scale, radius=_checked_radius(radius))
+    if found is None:
+        return Claim("second-order-stationary", fields, {"C": C}, summary)
+    return Claim("second-order-stationary", {**fields, "radius": found[0]}, {"C": C} | found[1], summary | found[2])
+
+
+def _checked_radius(radius: float | None) -> float | None:
+    if radius is not None and not 0.0 <= radius < np.inf:
+        raise DataError(f"radius={radius!r} must be a number >= 0, 0 for no statement about a ball")
+    return radius
 
 
 def _checked_method(method: str | None, network: ShallowNetwork, n: int, trained: str) -> str:

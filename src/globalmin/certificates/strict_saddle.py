@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin.certificates.claim import Claim, Json, Tensor, rational
-from globalmin.certificates.curvature import gradient_above, hessian_lipschitz_weights, output_rounding, smooth_arrays
+from globalmin.certificates.curvature import gradient_above, output_rounding, smooth_arrays
+from globalmin.certificates.hessian_ball import HessianBall, estimate_hessian_lipschitz, hessian_ball, largest_below
 from globalmin.certificates.high_precision import precise_residual
 from globalmin.certificates.linearized_point import loss_above
-from globalmin.certificates.positive_definite import EPS, NotPositiveDefiniteError, upper_witness
+from globalmin.certificates.positive_definite import EPS
 from globalmin.errors import CannotCertify
 from globalmin.landscape.escape import Escape, hessian_escape, quadratic_escape
 from globalmin.landscape.hessian import curvature_along
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _DENSE = 1_500  # parameters up to which the least eigenvector of the whole Hessian is computed
-_HALVINGS = 40
-_LARGEST_RADIUS = 2.0**60
 
 
 @states("SJL-T2.1", "SJL-T2.2")
@@ -40,7 +38,7 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     Parameters
     ----------
     network, data : smooth network and its data set.
-    trained : "W" or "vW", the parameters whose Hessian is meant. For "W" a radius without local minimum is proved as well.
+    trained : "W" or "vW", the parameters whose Hessian is meant. A radius without local minimum is proved as well.
 
     Theory
     ------
@@ -63,11 +61,10 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     if escape.u is not None:
         tensors["u"] = escape.u
     summary = {"loss_upper": loss, "gamma": gamma, "eps": eps}
-    found = _radius(network, X, y, gamma) if trained == "W" else None
+    found = _radius(network, X, y, gamma, trained)
     if found is None:
         return Claim("strict-saddle", fields, tensors, summary)
-    R, radius, witnesses = found
-    return Claim("strict-saddle", {**fields, "radius": radius}, tensors | witnesses, summary | {"radius": R})
+    return Claim("strict-saddle", {**fields, "radius": found.fields}, tensors | found.tensors, summary | {"radius": found.R})
 
 
 def _best_direction(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Escape | None:
@@ -102,39 +99,17 @@ def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float
     return gamma
 
 
-def _radius(network: ShallowNetwork, X: Array, y: Array, gamma: float) -> tuple[float, Json, dict[str, Tensor]] | None:
-    """The largest R found with Lam(R) R <= gamma, Lam^2 = lam kappa, for the weights c_i(R) of `hessian_lipschitz_weights`.
-
-    None if the numbers leave the range of doubles: the claim then speaks of the stored weights alone.
+def _radius(network: ShallowNetwork, X: Array, y: Array, gamma: float, trained: str) -> HessianBall | None:
+    """The largest ball found with Lam(R) R <= gamma; None if the numbers leave the range of doubles: the claim then speaks of the
+    stored weights alone.
     """
-    norms = np.linalg.norm(X, axis=1)
-
-    def matrices(R: float) -> tuple[Array, Array]:
-        c = hessian_lipschitz_weights(network, X, y, R)
-        return (X.T * c) @ X, (X.T * (c * norms**2)) @ X
 
     def product(R: float) -> float:
-        return R * math.sqrt(math.prod(max(float(np.linalg.eigvalsh(A)[-1]), 0.0) for A in matrices(R)))
+        return R * estimate_hessian_lipschitz(network, X, y, R, trained)
 
     try:
-        low = _largest_below(product, gamma * (1.0 - 1e-5))
-        (lam, C_lam), (kappa, C_kappa) = (upper_witness(A) for A in matrices(low))
-    except (NotPositiveDefiniteError, np.linalg.LinAlgError):
+        low = largest_below(product, gamma * (1.0 - 1e-5))
+    except np.linalg.LinAlgError:
         return None
-    if not (low > 0 and Fraction(lam) * Fraction(kappa) * Fraction(low) ** 2 <= Fraction(gamma) ** 2):
-        return None
-    quartic: Json = {"kappa": rational(kappa), "method": "rows"}
-    return low, {"R": rational(low), "lam": rational(lam), "quartic": quartic}, {"C_lam": C_lam, "C_kappa": C_kappa}
-
-
-def _largest_below(increasing: Callable[[float], float], bound: float) -> float:
-    """R with increasing(R) <= bound, the largest up to 1e-12 (at most 2^60; 0 if there is none above 2^-60)."""
-    low, high = 0.0, 1.0
-    while increasing(high) <= bound and high < _LARGEST_RADIUS:
-        low, high = high, 2.0 * high
-    while low == 0.0 and high > 1.0 / _LARGEST_RADIUS:
-        low, high = (high / 2.0, high) if increasing(high / 2.0) <= bound else (0.0, high / 2.0)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if increasing(middle) <= bound else (low, middle)
-    return low
+    found = hessian_ball(network, X, y, low, trained) if low > 0 else None
+    return found if found is not None and found.lip_square * Fraction(low) ** 2 <= Fraction(gamma) ** 2 else None

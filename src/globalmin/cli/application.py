@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from globalmin.cli import certify, cite, classify, doctor, exits, fit, inspect, report
+from globalmin.cli import certify, cite, classify, doctor, exits, fit, inspect, report, reproduce, sweep
 from globalmin.cli.console import warnings_to_stderr
 
 TRACEBACK = "GLOBALMIN_TRACEBACK"
@@ -55,8 +55,20 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return wrapped
 
 
-for _command in (fit.fit, certify.certify, classify.classify, inspect.inspect, report.report, cite.cite, doctor.doctor):
+for _command in (
+    fit.fit,
+    certify.certify,
+    classify.classify,
+    inspect.inspect,
+    reproduce.reproduce,
+    report.report,
+    cite.cite,
+    doctor.doctor,
+):
     app.command()(_interruptible(_command))
+for _command in sweep.COMMANDS:
+    sweep.app.command()(_interruptible(_command))
+app.add_typer(sweep.app)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -100,7 +112,7 @@ def _message(error: BaseException, code: int) -> str:
     if hasattr(error, "format_message"):
         return error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
     if code == exits.INTERRUPTED:
-        return "interrupted; nothing was written"
+        return str(error) or "interrupted; nothing was written"
     if code == exits.INTERNAL:
         hint = "" if os.environ.get(TRACEBACK) else f" (set {TRACEBACK}=1 to see where)"
         return f"internal error, {type(error).__name__}: {error}{hint}"

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from globalmin.errors import CannotCertify, DataError, GlobalMinError, HypothesisError, MemoryRefused, NotConverged
+from globalmin.errors import (
+    CannotCertify,
+    DataError,
+    GlobalMinError,
+    HypothesisError,
+    MemoryRefused,
+    NotConverged,
+    StoreError,
+    StoreFull,
+)
 
 if TYPE_CHECKING:
     from globalmin.report.proof import Proof
@@ -27,6 +36,8 @@ _BY_ERROR: tuple[tuple[type[BaseException], int], ...] = (
     (MemoryRefused, UNDECIDED),
     (MemoryError, UNDECIDED),
     (DataError, MALFORMED_INPUT),
+    (StoreFull, UNDECIDED),
+    (StoreError, MALFORMED_INPUT),
     (CannotCertify, NOT_CERTIFIED),
     (NotConverged, NOT_CERTIFIED),
     (HypothesisError, NOT_CERTIFIED),

@@ -17,7 +17,10 @@ class Method(StrEnum):
     homotopy = "homotopy"
     gradient_descent = "gradient_descent"
     sgd = "sgd"
+    gradient_flow = "gradient_flow"
     lbfgs = "lbfgs"
+    perturbed_gradient_descent = "perturbed_gradient_descent"
+    trust_region = "trust_region"
 
 
 class Scaling(StrEnum):

@@ -28,7 +28,8 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
     ----------
     width : number of hidden neurons, or "auto": from k(d + 1) >= 1.2 n on, wider if that fails.
     activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see `globalmin.get_activation`.
-    method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd" or "lbfgs"; see `globalmin.train`.
+    method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow", "lbfgs",
+        "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
     trained : "W" (the head v keeps its random signs) or "vW" (both layers).
     bias : append a constant feature.
     scaling : "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by `predict`.

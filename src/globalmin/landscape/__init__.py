@@ -1,5 +1,5 @@
 """The landscape around a network: gradient, Hessian, its inertia, escape directions, the census of stationary points, descents
-from many starts, and what a point is.
+from many starts, what a point is, and functions built to be hard (the octopus).
 """
 
 from globalmin.landscape.census import StationaryPoint as StationaryPoint
@@ -18,6 +18,14 @@ from globalmin.landscape.hessian import hessian as hessian
 from globalmin.landscape.hessian import hessian_times as hessian_times
 from globalmin.landscape.inertia import Inertia as Inertia
 from globalmin.landscape.inertia import inertia as inertia
+from globalmin.landscape.octopus import Octopus as Octopus
+from globalmin.landscape.octopus_constants import OctopusSmoothness as OctopusSmoothness
+from globalmin.landscape.octopus_constants import octopus_smoothness_upper as octopus_smoothness_upper
+from globalmin.landscape.octopus_escape import octopus_escape_times as octopus_escape_times
+from globalmin.landscape.octopus_law import escape_ratio as escape_ratio
+from globalmin.landscape.octopus_law import escape_times_lower as escape_times_lower
+from globalmin.landscape.octopus_law import estimate_escape_times as estimate_escape_times
+from globalmin.landscape.octopus_scaling import MovedOctopus as MovedOctopus
 from globalmin.landscape.point import PointClass as PointClass
 from globalmin.landscape.point import PointKind as PointKind
 from globalmin.landscape.random_starts import Descents as Descents

@@ -27,10 +27,11 @@ def inline_svg(draw: Callable[[], Figure], *, name: str, label: str) -> str:
     with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin"}):
         stream = io.StringIO()
         draw().savefig(stream, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return _as_inline(stream.getvalue(), name, label)
+    return as_inline(stream.getvalue(), name, label)
 
 
-def _as_inline(document: str, name: str, label: str) -> str:
+def as_inline(document: str, name: str, label: str) -> str:
+    """The `<svg>` element of a stored drawing, ready to stand in a page; `name` and `label` as in `inline_svg`."""
     from markupsafe import escape
 
     svg = document[document.index("<svg") :]

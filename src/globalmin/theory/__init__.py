@@ -30,7 +30,9 @@ _HOMES = {
     "basin_estimate": "globalmin.theory.one_filter_basin",
     "filter_landscape": "globalmin.theory.one_filter_landscape",
     "trap_test": "globalmin.theory.one_filter_landscape",
+    "rank_one_run": "globalmin.theory.factorization_rank_one",
     "samples_determine": "globalmin.theory.quadratic_identifiability",
+    "schedule_report": "globalmin.theory.factorization_schedule",
     "disagreeing_networks": "globalmin.theory.quadratic_disagreement",
 }
 
@@ -62,6 +64,8 @@ sys.modules[__name__].__class__ = _Room
 if TYPE_CHECKING:
     from globalmin.theory.deep_gram import deep_gram as deep_gram
     from globalmin.theory.deep_gram import deep_ntk as deep_ntk
+    from globalmin.theory.factorization_rank_one import rank_one_run as rank_one_run
+    from globalmin.theory.factorization_schedule import schedule_report as schedule_report
     from globalmin.theory.finite_gram_matrices import finite_gram as finite_gram
     from globalmin.theory.finite_gram_matrices import measure_deviation as measure_deviation
     from globalmin.theory.finite_gram_matrices import normalized_finite_gram as normalized_finite_gram

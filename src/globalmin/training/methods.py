@@ -10,6 +10,8 @@ from globalmin.training.gradient_descent import gradient_descent
 from globalmin.training.homotopy import homotopy, left_slope
 from globalmin.training.lbfgs import lbfgs
 from globalmin.training.levenberg_marquardt import levenberg_marquardt
+from globalmin.training.network_flow import gradient_flow
+from globalmin.training.network_saddles import perturbed_gradient_descent, trust_region
 from globalmin.training.sgd import sgd
 from globalmin.training.trajectory import Run
 
@@ -21,9 +23,12 @@ METHODS: dict[str, Callable[..., Run]] = {
     "homotopy": homotopy,
     "gradient_descent": gradient_descent,
     "sgd": sgd,
+    "gradient_flow": gradient_flow,
     "lbfgs": lbfgs,
+    "perturbed_gradient_descent": perturbed_gradient_descent,
+    "trust_region": trust_region,
 }
-STEPPED = ("gradient_descent", "sgd")  # the methods with a step size
+STEPPED = ("gradient_descent", "sgd", "perturbed_gradient_descent")  # the methods with a step size
 RESTARTED = ("levenberg_marquardt", "homotopy")  # the methods that "auto" chooses and starts again when they stall
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -23,10 +23,21 @@ EXACT_SPECTRUM = 128  # up to this n all eigenvalues are computed, which costs a
 SPECTRUM_LIMIT = 2_000  # up to this n the smallest one is estimated from a Cholesky factor, which costs a few training steps
 
 
-class Status(StrEnum):
-    """How a training run ended; `message` says it in words."""
+class SpokenStatus(StrEnum):
+    """How a run ended: a string that carries its message in words."""
 
     message: str
+
+    def __new__(cls, value: str, message: str) -> Self:
+        """The value with its message."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.message = message
+        return member
+
+
+class Status(SpokenStatus):
+    """How a training run ended; `message` says it in words."""
 
     CONVERGED = "converged", "the relative residual reached the tolerance or the rounding floor"
     PROVABLE = "provable", "the claim asked for can be expected to be provable at these weights"
@@ -34,13 +45,6 @@ class Status(StrEnum):
     STALLED = "stalled", "no further decrease was found although the tolerance is not reached"
     DIVERGED = "diverged", "the loss overflowed; the best network seen is kept"
     INTERRUPTED = "interrupted", "interrupted by the user; the best network seen is kept"
-
-    def __new__(cls, value: str, message: str) -> Status:
-        """A string that carries its message."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.message = message
-        return member
 
     @property
     def is_success(self) -> bool:

@@ -5,6 +5,7 @@ from globalmin_check.claims import (
     below_barrier,
     deep_descent,
     descent,
+    factorization_gap,
     global_basin,
     gram_positive,
     identifies,
@@ -18,6 +19,8 @@ from globalmin_check.claims import (
     strict_saddle,
     unique_minimum,
 )
+from globalmin_check.claims.factorization_network import read_factorization
+from globalmin_check.claims.filter_network import read_filter
 
 KINDS = {
     "interpolation": interpolation,
@@ -36,4 +39,6 @@ KINDS = {
     "spurious-minimum": spurious_minimum,
     "global-basin": global_basin,
     "unique-minimum": unique_minimum,
+    "factorization-gap": factorization_gap,
 }
+NETWORKS = {"filter": read_filter, "factorization": read_factorization}  # kinds of files without samples X, y

@@ -12,6 +12,8 @@ from globalmin_check.network import Tangent, preactivations
 from globalmin_check.primitives import Rows, lower_product, weighted_gram
 from globalmin_check.problem import Problem
 
+MIXED = Fraction(385, 1000)  # at least 2/(3 sqrt 3), the largest value of a^2 b on a^2 + b^2 = 1
+
 
 class Curve:
     """Gradient and Hessian of L at the stored weights, from the tangent quantities Q, P, D, B and the residual r."""
@@ -71,17 +73,36 @@ class Curve:
         """c_i = 3 n1_i max_l |v_l| s_2 + (|r_i| + R |x_i| n1_i) max_l |v_l| s_3 on the ball of radius R around W."""
         tangent, radius = self.tangent, ball(R)
         heads = [abs(v) for v in tangent.v]
-        thirds = third_derivatives(tangent)
-        name, b = tangent.problem.activation, tangent.problem.parameter
-        cap, slope = ball(supremum(name, b, 3) or 0), ball(supremum(name, b, 4) or 0)
+        thirds = third_suprema(tangent, radius)
         weights: list[arb] = []
         for i, norm in enumerate(tangent.norms):
             n1 = root(sum_of_squares(list(map(arb.__mul__, heads, tangent.local_supremum(1, i, radius)))))
             top2 = largest(map(arb.__mul__, heads, tangent.local_supremum(2, i, radius)))
-            s3 = [(abs(entry) + slope * radius * norm).min(cap) for entry in thirds[i]]
-            top3 = largest(map(arb.__mul__, heads, s3))
+            top3 = largest(map(arb.__mul__, heads, thirds[i]))
             weights.append(3 * n1 * top2 + (abs(self.r[i]) + radius * norm * n1) * top3)
         return weights
+
+    def lipschitz_of_both(self, R: Fraction) -> arb:
+        """A Lipschitz constant of the Hessian in (v, W) on the ball of radius R, sample by sample (lemma of strict-saddle)."""
+        tangent, radius, constant = self.tangent, ball(R), arb(0)
+        heads, thirds = [abs(v) + radius for v in tangent.v], third_suprema(tangent, radius)
+        for i, norm in enumerate(tangent.norms):
+            s1, s2 = tangent.local_supremum(1, i, radius), tangent.local_supremum(2, i, radius)
+            n0 = root(sum_of_squares([abs(q) + s * radius * norm for q, s in zip(tangent.Q[i], s1, strict=True)]))
+            n1 = root(sum_of_squares(list(map(arb.__mul__, heads, s1))))
+            top2, top3 = largest(map(arb.__mul__, heads, s2)), largest(map(arb.__mul__, heads, thirds[i]))
+            e = abs(self.r[i]) + radius * root(n0 * n0 + n1 * n1 * norm * norm)
+            mixed = 6 * n0 * largest(s1) + (3 * n0 * top2 + 6 * n1 * largest(s1) + 3 * e * largest(s2)) * norm
+            constant += ball(MIXED) * mixed * norm + (3 * n1 * top2 + e * top3) * norm**3
+        return constant
+
+
+def third_suprema(tangent: Tangent, radius: arb) -> Rows:
+    """s_{3,il} = min(b_3, |phi'''(z_il)| + b_4 radius |x_i|)."""
+    name, b = tangent.problem.activation, tangent.problem.parameter
+    cap, slope = ball(supremum(name, b, 3) or 0), ball(supremum(name, b, 4) or 0)
+    rows = zip(third_derivatives(tangent), tangent.norms, strict=True)
+    return [[(abs(entry) + slope * radius * norm).min(cap) for entry in row] for row, norm in rows]
 
 
 def third_derivatives(tangent: Tangent) -> Rows:

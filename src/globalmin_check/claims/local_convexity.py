@@ -10,7 +10,8 @@ from flint import arb, arb_mat
 from globalmin_check.activations import supremum
 from globalmin_check.balls import ball, largest, root, sum_of_squares
 from globalmin_check.canonical import Fields
-from globalmin_check.claims.hessian import Curve, third_derivatives
+from globalmin_check.claims import smooth
+from globalmin_check.claims.hessian import Curve, third_derivatives, third_suprema
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.primitives import Rows, lower_product
 
@@ -26,11 +27,7 @@ class Quartic:
 
 def read_quartic(fields: Fields, name: str, tensors: Tensors, role: str, d: int) -> Quartic:
     """An object {"kappa", "method"[, "t"]} and the tensor that proves it."""
-    quartic = Fields(fields.take(name), f"{fields.where}.{name}")
-    svec = quartic.choice("method", ("rows", "svec")) == "svec"
-    kappa, t = quartic.rational("kappa"), quartic.rational("t") if svec else None
-    quartic.end()
-    size = d * (d + 1) // 2 if svec else d
+    kappa, t, size = smooth.read_quartic(fields, d, name)
     return Quartic(kappa, t, tensors.take(role, "F64", size, size))
 
 
@@ -50,15 +47,13 @@ def local_sizes(curve: Curve, r: Fraction) -> Local:
     tangent, radius = curve.tangent, ball(r)
     heads = [abs(v) for v in tangent.v]
     name, b = tangent.problem.activation, tangent.problem.parameter
-    cap, slope = ball(supremum(name, b, 3) or 0), ball(supremum(name, b, 4) or 0)
     n1, top2, top3, e = [], [], [], []
-    for i, (norm, thirds) in enumerate(zip(tangent.norms, third_derivatives(tangent), strict=True)):
+    for i, (norm, thirds) in enumerate(zip(tangent.norms, third_suprema(tangent, radius), strict=True)):
         n1.append(root(sum_of_squares(list(map(arb.__mul__, heads, tangent.local_supremum(1, i, radius))))))
         top2.append(largest(map(arb.__mul__, heads, tangent.local_supremum(2, i, radius))))
-        s3 = [(abs(entry) + slope * radius * norm).min(cap) for entry in thirds]
-        top3.append(largest(map(arb.__mul__, heads, s3)))
+        top3.append(largest(map(arb.__mul__, heads, thirds)))
         e.append(abs(curve.r[i]) + radius * norm * n1[i])
-    return Local(n1, top2, top3, largest(heads) * slope, e)
+    return Local(n1, top2, top3, largest(heads) * ball(supremum(name, b, 4) or 0), e)
 
 
 def cubic_weights(local: Local, share: int) -> list[arb]:

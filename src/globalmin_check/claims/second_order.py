@@ -11,6 +11,7 @@ from globalmin_check.balls import decimal_up, root, upper_float
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks
 from globalmin_check.claims.hessian import Curve
+from globalmin_check.claims.surroundings import Surroundings, read_surroundings, require_surroundings, sentences
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.positive import require_positive_definite
@@ -21,7 +22,10 @@ from globalmin_check.verdict import Malformed
 THEOREM = "second-order/1"
 MEANING = (
     "Theorem (second-order point). |grad L| <= eps and hess L >= -delta I, verified at the stored weights: on the whole Hessian, "
-    "or block by block, since hess L = J^T J + blockdiag_l(v_l sum_i r_i phi''(z_il) x_i x_i^T) and J^T J >= 0."
+    "or block by block, since hess L = J^T J + blockdiag_l(v_l sum_i r_i phi''(z_il) x_i x_i^T) and J^T J >= 0. If the Hessian "
+    "is rho-Lipschitz on the ball of radius R, eps <= epsilon and delta^2 <= rho epsilon, they are an epsilon-second-order "
+    "point. If also hess L >= mu I there, rho R < mu, 0 < D <= R and mu D - rho D^2/2 > eps, the ball holds exactly one "
+    "critical point, a strict minimum, at most D away."
 )
 
 
@@ -35,6 +39,7 @@ class SecondOrder:
     delta: Fraction
     dense: bool
     C: Tensor
+    radius: Surroundings | None
 
 
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> SecondOrder:
@@ -53,16 +58,17 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> SecondOrder:
         delta=fields.rational("delta"),
         dense=dense,
         C=tensors.take("C", "F64", p, p if dense else sizes.d),
+        radius=read_surroundings(fields, tensors, sizes.d, both, p if dense else 0) if fields.has("radius") else None,
     )
 
 
 def work(claim: SecondOrder, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
-    p = claim.C.shape[0]
-    first = 4 * n * k * d + limits.WORK_PER_VALUE * n * k + n * k * d * d
-    whole = n * p * p + 2 * p**3 if claim.dense else 2 * k * d**3
-    return first + whole, 8 * n * k + 2 * n * d + (n * p + 3 * p * p if claim.dense else 4 * d * d)
+    p, size = claim.C.shape[0], claim.radius.near.size if claim.radius else 0
+    first = 4 * n * k * d + 2 * limits.WORK_PER_VALUE * n * k + n * k * d * d + 2 * d**3 + n * size**2 + 2 * size**3
+    whole = n * p * p + (4 if claim.radius and claim.radius.minimum else 2) * p**3 if claim.dense else 2 * k * d**3
+    return first + whole, 8 * n * k + 2 * n * d + n * size + 3 * size**2 + (n * p + 3 * p * p if claim.dense else 4 * d * d)
 
 
 def check(claim: SecondOrder, problem: Problem, checks: Checks) -> dict[str, str | float]:
@@ -79,7 +85,7 @@ def check(claim: SecondOrder, problem: Problem, checks: Checks) -> dict[str, str
         require_positive_definite(checks, "T5", "H + delta I", lambda: shifted(curve.matrix(), 1, claim.delta), claim.C)
     else:
         _require_blocks(checks, claim, problem, curve)
-    return {
+    numbers: dict[str, str | float] = {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
         "eps": upper_float(claim.eps),
@@ -88,6 +94,9 @@ def check(claim: SecondOrder, problem: Problem, checks: Checks) -> dict[str, str
         "trained": "vW" if claim.both else "W",
         "method": "dense" if claim.dense else "blocks",
     }
+    if claim.radius is None:
+        return numbers
+    return numbers | require_surroundings(checks, claim.radius, claim.eps, claim.delta, curve)
 
 
 def _require_blocks(checks: Checks, claim: SecondOrder, problem: Problem, curve: Curve) -> None:
@@ -109,9 +118,11 @@ def _require_blocks(checks: Checks, claim: SecondOrder, problem: Problem, curve:
 def statement(claim: SecondOrder, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     what = "both layers (v, W)" if claim.both else "W (head v fixed)"
+    around = sentences(claim.radius, claim.eps) if claim.radius else ""
+    known = "that minimum is global" if claim.radius and claim.radius.minimum else "they are a minimum, local or global"
     return (
         f"The stored weights are a second-order stationary point of the training loss as a function of {what}, up to tolerances: "
         f"the gradient has norm at most {decimal_up(claim.eps)}, and no direction has a second derivative below "
-        f"-{decimal_up(claim.delta)}. This does not say that they are a minimum, local or global. The stored weights have loss "
-        f"at most {decimal_up(claim.loss_upper)}."
+        f"-{decimal_up(claim.delta)}. {around}This does not say that {known}. The stored weights have loss at most "
+        f"{decimal_up(claim.loss_upper)}."
     )

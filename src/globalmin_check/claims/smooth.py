@@ -53,9 +53,9 @@ def read_curvature(fields: Fields, tensors: Tensors, sizes: Sizes) -> Curvature:
     )
 
 
-def read_quartic(outer: Fields, d: int) -> tuple[Fraction, Fraction | None, int]:
+def read_quartic(outer: Fields, d: int, name: str = "quartic") -> tuple[Fraction, Fraction | None, int]:
     """Kappa, t (None for the method "rows") and the order of the factor C_kappa, from the object `quartic`."""
-    fields = Fields(outer.take("quartic"), f"{outer.where}.quartic")
+    fields = Fields(outer.take(name), f"{outer.where}.{name}")
     svec = fields.choice("method", ("rows", "svec")) == "svec"
     kappa, t = fields.rational("kappa"), fields.rational("t") if svec else None
     fields.end()

@@ -13,33 +13,18 @@ from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, r
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks
 from globalmin_check.claims.hessian import Curve
-from globalmin_check.claims.smooth import read_quartic
+from globalmin_check.claims.neighborhood import Neighborhood, read_neighborhood, require_constants, require_signs
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
-from globalmin_check.positive import require_positive_definite
-from globalmin_check.primitives import Rows, quartic_matrix, shifted, weighted_gram
 from globalmin_check.problem import Problem, Sizes
-from globalmin_check.verdict import Malformed
 
 THEOREM = "negative-curvature/1"
 MEANING = (
     "Theorem (negative curvature). Let U be a direction with U^T (hess L) U <= -gamma |U|^2, gamma > 0, at the stored weights. "
     "Then these are not a local minimum, and not a second-order stationary point with any tolerance below gamma. If the Hessian "
-    "in W is Lipschitz with the constant Lam on the ball of radius R and Lam R <= gamma, no point of the open ball is a local "
-    "minimum."
+    "is Lipschitz with the constant Lam on the ball of radius R and Lam R <= gamma, no point of the open ball is a local "
+    "minimum, and one of the two points at the distance R along U has a loss lower by at least gamma R^2/3."
 )
-
-
-@dataclass(frozen=True)
-class Neighborhood:
-    """The optional object `radius` with its tensors: Lam^2 = lam kappa on the ball of radius R."""
-
-    R: Fraction
-    lam: Fraction
-    kappa: Fraction
-    t: Fraction | None
-    C_lam: Tensor
-    C_kappa: Tensor
 
 
 @dataclass(frozen=True)
@@ -58,8 +43,6 @@ class StrictSaddle:
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> StrictSaddle:
     """Take the fields and tensors of the claim; form only."""
     both = fields.choice("trained", ("W", "vW")) == "vW"
-    if both and fields.has("radius"):
-        raise Malformed(f"{fields.where}.radius is for trained = W only")
     return StrictSaddle(
         loss_upper=fields.rational("loss_upper"),
         both=both,
@@ -67,22 +50,21 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> StrictSaddle:
         eps=fields.rational("eps"),
         U=tensors.take("U", "F64", sizes.k, sizes.d),
         u=tensors.take("u", "F64", sizes.k) if both else None,
-        radius=_read_radius(fields, tensors, sizes.d) if fields.has("radius") else None,
+        radius=_read_radius(fields, tensors, sizes.d, both) if fields.has("radius") else None,
     )
 
 
-def _read_radius(fields: Fields, tensors: Tensors, d: int) -> Neighborhood:
+def _read_radius(fields: Fields, tensors: Tensors, d: int, both: bool) -> Neighborhood:
     outer = Fields(fields.take("radius"), f"{fields.where}.radius")
-    R, lam = outer.rational("R"), outer.rational("lam")
-    kappa, t, size = read_quartic(outer, d)
+    radius = read_neighborhood(outer, tensors, d, both)
     outer.end()
-    return Neighborhood(R, lam, kappa, t, tensors.take("C_lam", "F64", d, d), tensors.take("C_kappa", "F64", size, size))
+    return radius
 
 
 def work(claim: StrictSaddle, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
-    size = claim.radius.C_kappa.shape[0] if claim.radius else 0
+    size = claim.radius.size if claim.radius else 0
     products = 4 * n * k * d + 2 * limits.WORK_PER_VALUE * n * k + n * d * d + 2 * d**3 + n * size**2 + 2 * size**3
     return products, 8 * n * k + 2 * n * d + n * size + 3 * size**2
 
@@ -113,27 +95,16 @@ def check(claim: StrictSaddle, problem: Problem, checks: Checks) -> dict[str, st
         "curvature": upper_float(curvature / size),
         "trained": "vW" if claim.both else "W",
     }
-    return numbers if claim.radius is None else numbers | {"radius": lower_float(claim.radius.R)}
+    if claim.radius is None:
+        return numbers
+    return numbers | {"radius": lower_float(claim.radius.R), "drop": lower_float(claim.gamma * claim.radius.R**2 / 3)}
 
 
 def _require_radius(checks: Checks, claim: Neighborhood, gamma: Fraction, curve: Curve) -> None:
-    """Checks 7 to 9: Lam R <= gamma, with the two factors of Lam^2 = lam kappa proved on the ball of radius R."""
-    checks.require_sign("S7a", "R > 0", claim.R)
-    checks.require_sign("S7b", "lam > 0", claim.lam)
-    checks.require_sign("S7c", "kappa > 0", claim.kappa)
-    checks.require("S7d", "lam kappa R^2 <= gamma^2", claim.lam * claim.kappa * claim.R**2, "<=", gamma**2)
-    if checks.is_proved("S8") and checks.is_proved("S9"):
-        return
-    c = curve.lipschitz_weights(claim.R)
-
-    def second() -> Rows:
-        return shifted(weighted_gram(curve.columns, c), -1, claim.lam)
-
-    def quartic() -> Rows:
-        return quartic_matrix(curve.tangent.X, c, claim.kappa, claim.t)
-
-    require_positive_definite(checks, "S8", "lam I - sum_i c_i x_i x_i^T", second, claim.C_lam)
-    require_positive_definite(checks, "S9", "kappa I - quartic form", quartic, claim.C_kappa)
+    """Checks 7 to 9: Lam R <= gamma, with the constant proved on the ball of radius R."""
+    require_signs(checks, "S", claim)
+    checks.require("S7d", "Lam^2 R^2 <= gamma^2", claim.lip_square * claim.R**2, "<=", gamma**2)
+    require_constants(checks, "S", claim, curve)
 
 
 def statement(claim: StrictSaddle, problem: Problem) -> str:
@@ -147,4 +118,10 @@ def statement(claim: StrictSaddle, problem: Problem) -> str:
     )
     if claim.radius is None:
         return text
-    return f"{text} No weights W closer than {decimal_down(claim.radius.R)} to the stored ones are a local minimum."
+    weights = "weights (v, W)" if claim.both else "weights W"
+    R = decimal_down(claim.radius.R)  # the drop holds for every distance up to R, so for the printed one
+    drop = decimal_down(claim.gamma * Fraction(R) ** 2 / 3)
+    return (
+        f"{text} No {weights} closer than {R} to the stored ones are a local minimum, and one of the "
+        f"two points at this distance along the direction has a loss lower by at least {drop}."
+    )

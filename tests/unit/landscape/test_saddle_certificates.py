@@ -60,7 +60,14 @@ def test_radius_shrinks_with_the_curvature_and_is_left_out_where_doubles_end():
     assert weak.summary["radius"] == pytest.approx(1e-6 * strong.summary["radius"], rel=1e-3)
 
 
-def test_both_layers_have_no_radius():
+def test_both_layers_have_a_radius_and_no_sampled_point_in_it_is_a_minimum():
+    """The ball around a saddle of both layers: the stored direction still curves down everywhere in it."""
     network, X, y = instance("tanh")
     claim = strict_saddle.build(network, Dataset.from_preprocessed(X, y), trained="vW")
-    assert "radius" not in claim.fields
+    R, rng = claim.summary["radius"], np.random.default_rng(9)
+    assert R > 0
+    for _ in range(20):
+        dv, dW = rng.standard_normal(network.v.shape), rng.standard_normal(network.W.shape)
+        size = R / np.sqrt(np.sum(dv**2) + np.sum(dW**2))
+        moved = network.with_weights(W=network.W + size * dW, v=network.v + size * dv)
+        assert np.linalg.eigvalsh(hessian(moved, X, y, trained="vW"))[0] < 0

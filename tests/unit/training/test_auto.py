@@ -28,7 +28,8 @@ def few_features(n=30, d=1, seed=1):
 def test_method_by_activation():
     assert method_for(get_activation("softplus")) == "levenberg_marquardt"
     assert [method_for(get_activation(a)) for a in ("relu", "leaky_relu", "abs")] == ["homotopy"] * 3
-    assert set(METHODS) == {"levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "lbfgs"}
+    first_order = {"gradient_descent", "sgd", "gradient_flow", "lbfgs", "perturbed_gradient_descent"}
+    assert set(METHODS) == {"levenberg_marquardt", "homotopy", "trust_region"} | first_order
 
 
 def test_first_width_is_the_smallest_even_one_with_a_fifth_more_weights_than_samples():

@@ -1,0 +1,105 @@
+"""Pictures of what gradient flow conserves: arrays in, a matplotlib Figure out; save with `report.filter_figures.save`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.references import states
+from globalmin.report.figures import BLUE, GREEN, MUTED, ORANGE, RED, decade_ticks, new_axes, padded_decades
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+COLORS = (BLUE, ORANGE, GREEN, RED, MUTED)
+FLOOR = 1e-17  # a drift of exactly zero is drawn here
+
+
+@states("DU-T4.1", "DU-T4.2", "DU-T4.3")
+def conservation(runs: Mapping[str, tuple[Array, Array]], *, tolerance: float = 1e-8) -> Figure:
+    """Largest |D(t) - D(0)| over all conserved quantities along gradient flow, one curve per network.
+
+    Parameters
+    ----------
+    runs : for each name the times and the values of the conserved quantities, one row per time.
+    tolerance : drawn as a line.
+    """
+    figure, axes = new_axes("time t", "largest |D(t) − D(0)|")
+    for color, (name, (time, values)) in zip(COLORS, runs.items(), strict=False):
+        drift = np.abs(values - values[0]).max(axis=1)
+        axes.plot(time[1:], np.maximum(drift[1:], FLOOR), color=color, label=name)
+    axes.axhline(tolerance, color=MUTED, linestyle=(0, (4, 2)), linewidth=1.0)
+    axes.set_yscale("log")
+    axes.set_ylim(FLOOR / 2, 30 * tolerance)
+    decade_ticks(axes, "y")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.1)
+    return figure
+
+
+@states("DU-T4.1", "DU-T4.3")
+def invariants(flow: tuple[Array, Array], descents: Mapping[str, tuple[Array, Array]]) -> Figure:
+    """Every conserved quantity by time: flat along the flow (gray), drifting along descent (one color per run).
+
+    Parameters
+    ----------
+    flow, descents : times and values, one row per time and one column per quantity; times of descent are steps times step size.
+    """
+    figure, axes = new_axes("time t  (steps × step size)", "‖incoming‖² − ‖outgoing‖²")
+    _bundle(axes, *flow, color=MUTED, name="gradient flow", width=2.4)
+    for color, (name, (time, values)) in zip(COLORS, descents.items(), strict=False):
+        _bundle(axes, time, values, color=color, name=name, width=1.1)
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.1)
+    return figure
+
+
+def drift_by_step(time: Array, slope: Array, descents: Mapping[str, tuple[Array, Array, float]]) -> Figure:
+    """Drift divided by the step size, for several step sizes, against the integral of D(g) along the flow.
+
+    Parameters
+    ----------
+    time, slope : of the flow, one column per quantity; the limit of the drift divided by the step.
+    descents : for each run its times, its drift and its step size.
+    """
+    figure, axes = new_axes("time t  (steps × step size)", "drift ÷ step size")
+    for color, (name, (at, drift, step)) in zip(COLORS, descents.items(), strict=False):
+        _bundle(axes, at, drift / step, color=color, name=name, width=1.1)
+    _bundle(axes, time, slope, color=MUTED, name="limit, from the flow", width=0.9, dashed=True)
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.1)
+    return figure
+
+
+def proportionality(steps: Array, drifts: Mapping[str, Array]) -> Figure:
+    """Largest drift by step size, both logarithmic, one curve per network or method, with a line of slope one.
+
+    Parameters
+    ----------
+    steps : step sizes; every run covers the same time.
+    drifts : the largest drift for each step size.
+    """
+    figure, axes = new_axes("step size η", "largest drift of a run")
+    for color, (name, values) in zip(COLORS, drifts.items(), strict=False):
+        axes.plot(steps, values, color=color, marker="o", markersize=3, label=name)
+    everything = np.concatenate([np.asarray(values) for values in drifts.values()])
+    top = 1.6 * float(everything.max())
+    axes.plot(steps, top * steps / steps.max(), color=MUTED, linestyle=(0, (4, 2)), linewidth=0.9, label="slope 1")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(*padded_decades(float(steps.min()), float(steps.max()), below=0.05))
+    axes.set_ylim(*padded_decades(float(everything.min()), top))
+    decade_ticks(axes, "x")
+    decade_ticks(axes, "y")
+    axes.legend(loc="lower right")
+    return figure
+
+
+def _bundle(axes: Axes, time: Array, values: Array, *, color: str, name: str, width: float, dashed: bool = False) -> None:
+    """One line per column in one color, with one entry in the legend."""
+    style = (0, (4, 2)) if dashed else "-"
+    for column, line in enumerate(np.atleast_2d(values.T)):
+        axes.plot(time, line, color=color, linewidth=width, linestyle=style, label=name if column == 0 else None)

@@ -1,0 +1,206 @@
+"""The driver: enrolls the plan's trials, keeps the executor busy and records what comes back; killing it loses nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from globalmin.errors import PlanError
+from globalmin.sweep.canonical import canonical_json, trial_id
+from globalmin.sweep.executors import Executor, make_executor
+from globalmin.sweep.interrupts import Interrupted, Interrupts
+from globalmin.sweep.ledger import Outcome, Trial
+from globalmin.sweep.plan import Plan
+from globalmin.sweep.progress import Progress, make_progress
+from globalmin.sweep.recipe import check_parameters, code_version, find_recipe
+from globalmin.sweep.schedule import Schedule
+from globalmin.sweep.store import Store
+from globalmin.sweep.task import Report, Task
+
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended; `computed` counts the trials of this run, the others were there before."""
+
+    folder: Path
+    total: int
+    done: int
+    failed: int
+    computed: int
+    seconds: float
+
+
+def run(
+    plan: Plan,
+    folder: str | os.PathLike[str],
+    executor: str | Executor = "local",
+    workers: int | None = None,
+    *,
+    address: str | None = None,
+    progress: bool | None = None,
+) -> Summary:
+    """Compute every trial of the plan that the folder does not have yet.
+
+    Parameters
+    ----------
+    plan : what to compute.
+    folder : made if it is not there; a sweep that was interrupted there goes on.
+    executor : "local", "dask", "ray", or an object that keeps the protocol `executors.Executor`.
+    workers : number of processes; all cores if left out.
+    address : of a Dask scheduler or Ray cluster; a local cluster is started if left out.
+    progress : a bar on stderr; None shows it on a terminal only.
+    """
+    code = _checked_code(plan)
+    with Store(folder, create=True) as store:
+        _enroll(store, plan, code)
+        return _Drive(store, plan, code).run(executor, workers, address, progress)
+
+
+def resume(
+    folder: str | os.PathLike[str],
+    executor: str | Executor = "local",
+    workers: int | None = None,
+    *,
+    address: str | None = None,
+    progress: bool | None = None,
+    retry_failed: bool = False,
+) -> Summary:
+    """Go on with the plan that is stored in the folder; `retry_failed` gives failed trials another chance."""
+    with Store(folder) as store:
+        plan = Plan.from_json(store.ledger.get("plan") or _missing_plan(store.folder))
+        code = _checked_code(plan)
+        stored = store.ledger.get("code")
+        if code != stored:
+            raise PlanError(
+                f"{store.folder}: the recipe {plan.recipe} changed since this sweep began ({stored}; now {code}); "
+                "run the plan on this folder to compute its trials with the new code, or restore the old code"
+            )
+        if retry_failed:
+            with store.ledger.transaction():
+                store.ledger.retry_failed()
+        return _Drive(store, plan, code).run(executor, workers, address, progress)
+
+
+def _missing_plan(folder: Path) -> str:
+    raise PlanError(f"{folder}: the ledger has no plan, its first run was ended too early; run the plan again on this folder")
+
+
+def _checked_code(plan: Plan) -> str:
+    """Everything that can be wrong with a plan is found before the first trial."""
+    recipe = find_recipe(plan.recipe, plan.paths)
+    for names in {(*plan.grid, *trial, *plan.fixed) for trial in plan.trials}:
+        check_parameters(plan.recipe, recipe, names)
+    return code_version(plan.recipe, recipe)
+
+
+def _enroll(store: Store, plan: Plan, code: str) -> None:
+    text = plan.to_json()
+    if store.ledger.get("plan") == text and store.ledger.get("code") == code:
+        return
+    with store.ledger.transaction():
+        store.ledger.enroll(trials_of(plan, code), code)
+        store.ledger.put("plan", text)
+        store.ledger.put("code", code)
+
+
+def trials_of(plan: Plan, code: str) -> Iterator[Trial]:
+    """The trials of a plan in the order of its table; seeds run fastest."""
+    for parameters in plan.parameter_sets():
+        text = canonical_json(parameters)
+        for seed in plan.seeds:
+            yield Trial(trial_id(plan.recipe, parameters, seed, code), text, seed)
+
+
+class _Drive:
+    """One run of the loop."""
+
+    def __init__(self, store: Store, plan: Plan, code: str) -> None:
+        self.store, self.plan, self.code = store, plan, code
+        self.computed = 0
+
+    def run(self, executor: str | Executor, workers: int | None, address: str | None, progress: bool | None) -> Summary:
+        start = time.monotonic()
+        counts = self._counts()
+        if counts["waiting"]:
+            with self.store.ledger.transaction():
+                self.store.ledger.put("started", repr(time.time()))
+            ours = isinstance(executor, str)
+            runner = make_executor(executor, workers, address) if isinstance(executor, str) else executor
+            try:
+                with make_progress(progress, self.plan.name, counts) as bar, Interrupts() as interrupts:
+                    self._loop(runner, bar, interrupts)
+            finally:
+                if ours:
+                    runner.close()
+            self.store.rest()
+        counts = self._counts()
+        if counts["waiting"]:
+            raise Interrupted(f"interrupted; {counts['done'] + counts['failed']} of {sum(counts.values())} trials are recorded")
+        return Summary(
+            self.store.folder, sum(counts.values()), counts["done"], counts["failed"], self.computed, time.monotonic() - start
+        )
+
+    def _counts(self) -> dict[str, int]:
+        rows = self.store.ledger.query("SELECT state, count(*) FROM trial WHERE position IS NOT NULL GROUP BY state")
+        return {"waiting": 0, "done": 0, "failed": 0, **dict(rows)}
+
+    def _loop(self, executor: Executor, bar: Progress, interrupts: Interrupts) -> None:
+        schedule = self._schedule(executor)
+        self._settle(schedule, executor, [], bar, stop=False)
+        while schedule.running:
+            reports = executor.wait(POLL_SECONDS)
+            self.store.heartbeat()
+            if reports or not interrupts.requested:
+                self._settle(schedule, executor, reports, bar, stop=interrupts.requested)
+
+    def _schedule(self, executor: Executor) -> Schedule:
+        recipe = find_recipe(self.plan.recipe, self.plan.paths)
+        template = Task(
+            0, self.plan.recipe, self.code, (), batch=hasattr(recipe, "batch"), timeout=self.plan.timeout, paths=self.plan.paths
+        )
+        waiting = self._counts()["waiting"]
+        return Schedule(self.store.ledger.waiting, template, executor.slots, waiting, self.plan.batch_size)
+
+    def _settle(self, schedule: Schedule, executor: Executor, reports: Any, bar: Progress, *, stop: bool) -> None:
+        """Record the reports and lease the next tasks in one transaction, then send them."""
+        outcomes: list[Outcome] = []
+        blobs: dict[str, bytes] = {}
+        released: list[str] = []
+        suspected: list[str] = []
+        for report in reports:
+            self._sort(report, schedule, (outcomes, released, suspected))
+            blobs.update(report.blobs)
+        tasks = [] if stop else list(_fill(schedule, executor.slots))
+        if outcomes or released or suspected or tasks:
+            leased = [trial.id for task in tasks for trial in task.trials]
+            self.computed += self.store.settle(outcomes, blobs, leased=leased, released=released, suspected=suspected)
+            bar.advance(sum(o.result is not None for o in outcomes), sum(o.result is None for o in outcomes))
+        for task in tasks:
+            executor.submit(task)
+
+    @staticmethod
+    def _sort(report: Report, schedule: Schedule, into: tuple[list[Outcome], list[str], list[str]]) -> None:
+        outcomes, released, suspected = into
+        outcomes.extend(report.outcomes)
+        schedule.note(report)
+        if report.lost:
+            innocent, suspect, given_up = schedule.lost(report)
+            released.extend(innocent)
+            suspected.extend(suspect)
+            outcomes.extend(given_up)
+        elif report.ended:
+            released.extend(schedule.ended(report))
+
+
+def _fill(schedule: Schedule, slots: int) -> Iterator[Task]:
+    while len(schedule.running) < slots:
+        task = schedule.next_task()
+        if task is None:
+            return
+        yield task
