@@ -100,6 +100,8 @@ def register_activation(
     replace : allow a name registered before.
     facts : `is_smooth` (default True), `is_odd`, `is_nonnegative`, `vanishes_at_zero` (default False), `homogeneity` (None).
 
+    Notes
+    -----
     Everything stated is tested on a grid of [-10, 10] (derivatives against differences) and refused with the point where it
     fails. The registration lasts as long as the process: a saved network with this activation needs it again before loading.
 

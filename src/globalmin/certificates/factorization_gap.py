@@ -17,7 +17,7 @@ from globalmin.certificates.container import save_atomically, sealed_bytes
 from globalmin.certificates.factorization_numbers import GapNumbers, gap_numbers
 from globalmin.certificates.positive_definite import inverse_factor
 from globalmin.certificates.resources import CHECKER_WORK
-from globalmin.errors import CannotCertify
+from globalmin.errors import CannotCertify, DataError
 from globalmin.networks.factorization import Factors, checked_matrix
 from globalmin.references import states
 
@@ -97,7 +97,7 @@ def certify_factorization(
     M = checked_matrix(M)
     factors.require_fit(M)
     if norm not in ("auto", "zero", "frobenius", "factor"):
-        raise ValueError(f"norm={norm!r} is not 'auto', 'zero', 'frobenius' or 'factor'")
+        raise DataError(f"norm={norm!r} is not 'auto', 'zero', 'frobenius' or 'factor'")
     _refuse_if_too_large(M.shape, factors.rank, norm)
     side = "right" if M.shape[1] <= M.shape[0] else "left"
     A, S, P = (M, factors.V, factors.U) if side == "right" else (M.T, factors.U, factors.V)

@@ -23,7 +23,9 @@ def reproduce(
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of every draw.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
 ) -> int:
-    """Make figures and tables of the five papers again: figure, data, and a table *published | ours | difference | note*.
+    """Make figures and tables of the five papers, and our certified phase diagram.
+
+    Each comes with its figure, its data and a table *published | ours | difference | note*.
 
     Run the same command again after Ctrl-C: finished trials are not computed a second time.
     Exits with 1 if a number is out of its tolerance.

@@ -88,9 +88,7 @@ def export_files(
 
     files: dict[str, Path] = {}
     figure, page = wanted["figure"], wanted["page"]
-    if wanted["table"] is not None or (figure is None and page is None):
-        files["table"] = sweep.export(folder, wanted["table"] or folder / TABLE, timing=timing)
-    column, x, y = shown
+    column, x, y = shown  # the picture first: it may refuse a column, and then nothing is to be written
     if figure is not None:
         from globalmin.report.sweep_page import save_figure
 
@@ -99,6 +97,8 @@ def export_files(
         from globalmin.report.sweep_page import save_page
 
         files["page"] = save_page(folder, page, column=column, x=x, y=y)
+    if wanted["table"] is not None or (figure is None and page is None):
+        files["table"] = sweep.export(folder, wanted["table"] or folder / TABLE, timing=timing)
     return files
 
 

@@ -70,8 +70,10 @@ class Octopus:
     def __post_init__(self) -> None:
         if int(self.dimension) != self.dimension or self.dimension < 1:
             raise DataError(f"dimension={self.dimension} must be a whole number, at least 1")
+        if not all(isinstance(value, int | float | np.number) for value in (self.L, self.gamma, self.tau)):
+            raise DataError(f"L={self.L!r}, gamma={self.gamma!r} and tau={self.tau!r} must be numbers")
         if not (math.isfinite(self.L) and 0.0 < self.gamma <= self.L):
-            raise DataError(f"L={self.L} and gamma={self.gamma} must satisfy L >= gamma > 0 (exchange them?)")
+            raise DataError(f"L={self.L} and gamma={self.gamma} must satisfy L >= gamma > 0")
         if not (math.isfinite(self.tau) and self.tau >= math.e):
             raise DataError(f"tau={self.tau} must be at least e = {math.e}: with less the descent can leave the domain")
 

@@ -64,7 +64,10 @@ def octopus_escape_times(
     >>> octopus_escape_times(5, 2.0, start=[0.5] * 5)
     array([  11,   50,  211,  875, 3598])
     """
-    octopus, rng = Octopus(dimension, L, gamma, tau), np.random.default_rng(seed)
+    octopus = Octopus(dimension, L, gamma, tau)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise DataError(f"seed={seed!r} must be a whole number, at least 0")
+    rng = np.random.default_rng(seed)
     x = checked_start(octopus, start, rng)
     if method == "gradient_descent":
         times = descent_escape_times(octopus, x, step_size)

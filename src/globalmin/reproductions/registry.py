@@ -62,9 +62,11 @@ def entries() -> dict[str, Entry]:
 def entry(item: str) -> Entry:
     """The reproduction of `item`; an unknown ID raises `DataError` with its close matches."""
     known = entries()
-    if item in known:
-        return known[item]
+    if not isinstance(item, str):
+        raise DataError(f"item={item!r} is no ID; give one text such as 'OS-E.fig2a' (`globalmin reproduce list` names all)")
     by_folded = {name.casefold(): name for name in known}
+    if item.casefold() in by_folded:
+        return known[by_folded[item.casefold()]]
     close = get_close_matches(item.casefold(), by_folded, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(by_folded[name] for name in close)}?" if close else ""
     raise DataError(f"no reproduction is called {item!r}; {hint or 'nothing is close'} (`globalmin reproduce list` names all)")

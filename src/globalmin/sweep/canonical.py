@@ -41,7 +41,7 @@ def plain(value: object, name: str) -> Any:
         if not all(isinstance(key, str) for key in value):
             raise PlanError(f"{name} has a key that is no string; JSON knows only strings")
         return {key: plain(item, f"{name}.{key}") for key, item in value.items()}
-    raise PlanError(f"{name} is a {type(value).__name__}; give numbers, strings, booleans, lists or tables of them")
+    raise PlanError(f"{name} is of type {type(value).__name__}; give numbers, strings, booleans, lists or tables of them")
 
 
 def encode_result(result: object, parameters: Iterable[str]) -> tuple[str, dict[str, bytes]]:
@@ -79,7 +79,8 @@ def _encode(name: str, value: object, blobs: dict[str, bytes]) -> Any:
         blobs[digest] = content
         return {ARRAY: digest}
     raise TypeError(
-        f"the recipe's result {name!r} is a {type(value).__name__}; return scalars (bool, int, float, str, None) or numpy arrays"
+        f"the recipe's result {name!r} is of type {type(value).__name__}; "
+        "return scalars (bool, int, float, str, None) or numpy arrays"
     )
 
 

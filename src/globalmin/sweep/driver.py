@@ -11,7 +11,7 @@ from typing import Any
 
 from globalmin.errors import PlanError
 from globalmin.sweep.canonical import canonical_json, trial_id
-from globalmin.sweep.executors import Executor, make_executor
+from globalmin.sweep.executors import Executor, check_executor, make_executor
 from globalmin.sweep.interrupts import Interrupted, Interrupts
 from globalmin.sweep.ledger import Outcome, Trial
 from globalmin.sweep.plan import Plan
@@ -56,6 +56,8 @@ def run(
     address : of a Dask scheduler or Ray cluster; a local cluster is started if left out.
     progress : a bar on stderr; None shows it on a terminal only.
     """
+    if isinstance(executor, str):
+        check_executor(executor, workers, address)
     code = _checked_code(plan)
     with Store(folder, create=True) as store:
         _enroll(store, plan, code)

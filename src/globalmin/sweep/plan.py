@@ -136,13 +136,13 @@ def _checked_keys(content: Mapping[str, Any]) -> dict[str, Any]:
     if "recipe" not in content:
         raise PlanError("the key 'recipe' is missing; add recipe = \"package.module:function\"")
     if not isinstance(content["recipe"], str):
-        raise PlanError(f'recipe is a {type(content["recipe"]).__name__}; write "package.module:function"')
+        raise PlanError(f'recipe is of type {type(content["recipe"]).__name__}; write "package.module:function"')
     return dict(content)
 
 
 def _table(value: object, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise PlanError(f"{name} is a {type(value).__name__}; it must be a table of parameters")
+        raise PlanError(f"{name} is of type {type(value).__name__}; it must be a table of parameters")
     return value
 
 
@@ -161,7 +161,7 @@ def _checked_grid(grid: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
 
 def _checked_trials(trials: Sequence[Mapping[str, Any]]) -> list[Parameters]:
     if isinstance(trials, str | Mapping) or not hasattr(trials, "__iter__"):
-        raise PlanError(f"trials is a {type(trials).__name__}; give a list of tables, in TOML [[trials]]")
+        raise PlanError(f"trials is of type {type(trials).__name__}; give a list of tables, in TOML [[trials]]")
     checked = [_checked_names(plain(_table(trial, "a trial"), "trials"), "trials") for trial in trials]
     if not checked:
         raise PlanError("trials is empty; give at least one")
@@ -204,7 +204,7 @@ def _checked_seeds(seeds: int | Sequence[int]) -> list[int]:
 
 def _checked_text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise PlanError(f"{name} is a {type(value).__name__}; write a text")
+        raise PlanError(f"{name} is of type {type(value).__name__}; write a text")
     return value
 
 

@@ -47,7 +47,8 @@ def find_recipe(name: str, paths: Sequence[str] = ()) -> Recipe:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
             raise PlanError(f"recipe = {name!r}: importing it failed, {error}; install what it needs") from error
         raise PlanError(
-            f"recipe = {name!r}: there is no module {error.name}; put {error.name}.py beside the plan or install it"
+            f"recipe = {name!r}: there is no module {error.name}; put {error.name}.py beside the plan "
+            "(in Python: paths=[its folder]) or install it"
         ) from error
     except Exception as error:
         raise PlanError(f"recipe = {name!r}: importing {module_name} failed, {type(error).__name__}: {error}") from error
@@ -57,7 +58,7 @@ def find_recipe(name: str, paths: Sequence[str] = ()) -> Recipe:
             raise PlanError(f"recipe = {name!r}: {module_name} has no {part}" + (f"; did you mean {near[0]}?" if near else ""))
         found = getattr(found, part)
     if not callable(found):
-        raise PlanError(f"recipe = {name!r} is a {type(found).__name__}, not a function")
+        raise PlanError(f"recipe = {name!r} is of type {type(found).__name__}, not a function")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.training.drawing import draws
-from globalmin.training.methods import METHODS, RESTARTED, check_method, method_for
+from globalmin.training.methods import METHODS, RESTARTED, check_method, check_options, method_for
 from globalmin.training.restarts import MAX_STARTS, best_of_starts, redrawn, thrown_if
 from globalmin.training.trajectory import Run
 from globalmin.training.widths import can_interpolate, widths
@@ -54,7 +54,7 @@ def train(
     tol : relative residual ||f - y||/||y|| to reach.
     until : "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to be provable; "descent" to
         stop as soon as the convergence of gradient descent from here can be.
-    step_size : for gradient_descent and sgd: a number, or "theory".
+    step_size : for gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
     seed : for restarts and for sgd.
     verbose : show a progress line if stderr is a terminal.
     throw : raise NotConverged instead of returning a run that did not reach its target.
@@ -67,6 +67,7 @@ def train(
     A `Run`; its `status` says how it ended, and `network` is the best network seen.
     """
     check_method(method, step_size)
+    check_options(method_for(network.activation) if method == "auto" else method, method_options)
     options = {
         "trained": trained,
         "max_iter": max_iter,
@@ -123,6 +124,7 @@ def train_auto(
     check_method(method, options.get("step_size"))
     phi = get_activation(activation)
     name = method_for(phi) if method == "auto" else method
+    check_options(name, options)
     options |= {"trained": trained, "seed": seed}
     tried, best = 0, None
     for number, k in enumerate(widths(data, width, phi, trained)):

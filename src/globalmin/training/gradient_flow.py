@@ -68,6 +68,8 @@ def gradient_flow(
     measure : called with the parameters in the caller's form at every recorded step; returns a vector to record.
     options : of `integrate_flow`.
     """
+    if measure is not None and not callable(measure):
+        raise DataError(f"measure={measure!r} must be a function of the parameters that returns a vector")
     objective = as_objective(loss, start, gradient=gradient)
     seen = None if measure is None else lambda theta: measure(objective.restore(theta))
     return integrate_flow(

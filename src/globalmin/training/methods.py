@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from inspect import signature
 from typing import TYPE_CHECKING
 
 from globalmin.errors import DataError
@@ -14,6 +15,7 @@ from globalmin.training.network_flow import gradient_flow
 from globalmin.training.network_saddles import perturbed_gradient_descent, trust_region
 from globalmin.training.sgd import sgd
 from globalmin.training.trajectory import Run
+from globalmin.training.watch import Options
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
@@ -45,3 +47,12 @@ def check_method(method: str, step_size: float | str | None = None) -> None:
         raise DataError(
             f"step_size={step_size!r} has no meaning for method={method!r}; drop it, or use one of {', '.join(STEPPED)}"
         )
+
+
+def check_options(method: str, names: Iterable[str]) -> None:
+    """Refuse options that the method does not have: a misspelled one would change nothing, silently."""
+    own = set(signature(METHODS[method]).parameters) - {"network", "data", "options"}
+    unknown = [name for name in names if name not in own | set(Options.__annotations__) | {"step_size"}]  # see check_method
+    if unknown:
+        taken = ", ".join(sorted(own)) or "none of its own"
+        raise DataError(f"{unknown[0]} is no option of method={method!r}; its own options: {taken}")

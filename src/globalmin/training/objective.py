@@ -225,6 +225,9 @@ def _checked_start(start: Any) -> Array:
         point = np.array(start, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"start={start!r} is not an array of numbers") from error
-    if point.size == 0 or not np.isfinite(point).all():
-        raise DataError(f"start has {point.size} entries; give at least one, all finite")
+    if point.size == 0:
+        raise DataError("start is empty; give at least one number")
+    if not np.isfinite(point).all():
+        place = int(np.argmin(np.isfinite(point.reshape(-1))))
+        raise DataError(f"start has {point.reshape(-1)[place]} as entry {place}; every entry must be finite")
     return point

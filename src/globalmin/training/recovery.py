@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
 from globalmin.networks.shallow import ShallowNetwork
 from globalmin.references import states
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from globalmin.activations import Activation
-    from globalmin.data import Dataset
 
     Array = NDArray[np.float64]
 
@@ -134,6 +134,8 @@ def _options(variant: str | TensorOptions) -> TensorOptions:
 
 
 def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
+    if not isinstance(data, Dataset):
+        raise DataError(f"data is of type {type(data).__name__}; give gm.Dataset(X, y, bias=False, scaling='none')")
     if data.bias or data.scaling != "none":
         raise DataError('the teacher has no bias and no scaling; build the data with Dataset(X, y, bias=False, scaling="none")')
     if labels not in LABELS:

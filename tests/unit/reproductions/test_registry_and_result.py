@@ -75,8 +75,12 @@ def test_unknown_id_names_close_matches():
         entry("DU-F5.2b")
     with pytest.raises(DataError, match="nothing is close"):
         entry("zzzzzzzzzzzzzzzzzzzz")
-    with pytest.raises(DataError, match=re.escape("did you mean DU-TAB5.1")):
-        entry("du-tab5.1")
+    with pytest.raises(DataError, match="is no ID"):
+        entry(None)  # pyright: ignore[reportArgumentType]
+
+
+def test_an_id_is_found_in_any_case():
+    assert entry("du-tab5.1") is entry("DU-TAB5.1")
 
 
 def test_one_id_has_one_function():

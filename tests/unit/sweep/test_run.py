@@ -424,3 +424,11 @@ def test_an_executor_of_ones_own_is_used_and_left_open(tmp_path):
         assert len(executor.pids) == 1
     finally:
         executor.close()
+
+
+@pytest.mark.parametrize("wrong", [{"executor": "spark"}, {"workers": 0}, {"workers": "a"}, {"address": "here"}])
+def test_a_wrong_executor_leaves_nothing_behind(tmp_path, wrong):
+    plan = sweep.Plan(marked, grid={"a": [1]}, fixed={"folder": str(tmp_path)})
+    with pytest.raises(PlanError):
+        sweep.run(plan, tmp_path / "out", **wrong)
+    assert not (tmp_path / "out").exists()

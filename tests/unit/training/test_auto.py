@@ -203,3 +203,13 @@ def test_repeated_rows_with_equal_labels_do_not_end_the_search_before_a_provable
     data = Dataset(np.vstack([base.X, base.X[:3]]), np.append(base.y, base.y[:3]), bias=False, scaling="none")
     run = train_auto(data, activation="relu", seed=0)
     assert certify(run.network, data).claims[0].kind == "relu-interpolation"
+
+
+@pytest.mark.parametrize("method", ["auto", *METHODS])
+def test_a_misspelled_option_is_refused(method):
+    data = sphere(8, 4)
+    net = ShallowNetwork.initialize(data, width=4, activation="softplus", seed=0)
+    with pytest.raises(DataError, match="max_itr is no option"):
+        train(net, data, method=method, max_itr=3)
+    with pytest.raises(DataError, match="max_itr is no option"):
+        train_auto(data, 4, method=method, max_itr=3)

@@ -33,15 +33,20 @@ class Executor(Protocol):
         ...
 
 
-def make_executor(name: str, workers: int | None = None, address: str | None = None) -> Executor:
-    """The executor of that name; `workers` processes here, or the scheduler at `address`."""
+def check_executor(name: str, workers: int | None = None, address: str | None = None) -> None:
+    """Refuse an unknown executor, a number of workers below one, and an address for local processes."""
     if name not in NAMES:
         raise PlanError(f"executor {name!r} is not one of {', '.join(NAMES)}")
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise PlanError(f"workers = {workers!r}: give a whole number, at least 1")
+    if name == "local" and address is not None:
+        raise PlanError(f"address {address!r} is for the executors dask and ray; leave it out")
+
+
+def make_executor(name: str, workers: int | None = None, address: str | None = None) -> Executor:
+    """The executor of that name; `workers` processes here, or the scheduler at `address`."""
+    check_executor(name, workers, address)
     if name == "local":
-        if address is not None:
-            raise PlanError(f"address {address!r} is for the executors dask and ray; leave it out")
         return LocalExecutor(workers or available_cores())
     if name == "dask":
         from globalmin.sweep.executors.dask import DaskExecutor
