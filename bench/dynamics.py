@@ -66,7 +66,7 @@ def octopus(d: int, seed: int) -> Problem:
         start,
         lambda x: float(function.value(x)),
         function.gradient,
-        lambda x: np.nan_to_num(function.hessian(x)),  # scipy looks at the Hessian of refused points outside of the domain too
+        function.hessian,
         lambda x, noise: function.gradient(x) + epsilon / math.sqrt(d) * noise.standard_normal(d),
         eta,
         epsilon,

@@ -31,6 +31,7 @@ from globalmin.errors import CannotCertify
 from globalmin.networks.shallow import preactivations
 from globalmin.references import states
 from globalmin.theory.lipschitz import rounding_of_preactivations
+from globalmin.theory.relu_flow_bounds import slopes_of_radius
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,15 +113,13 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, step_si
 
 def bracket(point: ReluPoint, tau: float) -> BracketTrial:
     """PA and S of theorem RD at the radius tau, with H_mid and E."""
-    v, K, Z = np.abs(point.network.v), point.K, point.Z
-    near = -(np.linalg.norm(K, axis=1)[:, None] * v * tau) <= Z
-    s = np.sqrt((K * K) @ near) * v * tau
-    possible, sure = near & (-s <= Z), s < Z
-    band = np.abs(np.abs(Z) - s) <= 1e-9 * s + point.rounding
-    is_clear = not np.any(band & (point.network.v != 0.0))
-    A, B = possible * point.network.v, sure * point.network.v
+    v, K = point.network.v, point.K
+    slopes = slopes_of_radius(K, point.Z, v, tau)
+    band = np.abs(np.abs(point.Z) - slopes.moves) <= 1e-9 * slopes.moves + point.rounding
+    is_clear = not np.any(band & (v != 0.0))
+    A, B = slopes.possible * v, slopes.sure * v
     most, least = A @ A.T, B @ B.T
-    unstable = int(np.count_nonzero(possible & ~sure))
+    unstable = int(np.count_nonzero(slopes.unstable))
     return BracketTrial(tau, A, B, K * (most + least) / 2.0, np.abs(K) * (most - least) / 2.0, unstable, is_clear)
 
 

@@ -82,8 +82,8 @@ def _secular_root(slopes: Array, gaps: Array, low: float, sigma: float) -> float
 
 
 def cubic_steps(objective: Objective, x: Array, *, dense: bool, sigma: float = 1.0) -> Iterator[tuple[Array, float, Array]]:
-    """Adaptive cubic regularization: the iterates x, f(x), gradient; a refused step repeats its point. Ends when sigma
-    overflows.
+    """Adaptive cubic regularization: the iterates x, f(x), gradient; a refused step repeats its point; points where
+    anything is not finite are refused. Ends when sigma overflows.
     """
     value, slope = objective.value_and_gradient(x)
     basis, H = _model(objective, x, slope, dense)
@@ -93,10 +93,12 @@ def cubic_steps(objective: Objective, x: Array, *, dense: bool, sigma: float = 1
         if small.decrease == 0.0:
             return
         new, bent = objective.value_and_gradient(x + s)
-        ratio = (value - new) / small.decrease if np.isfinite(new) else -math.inf
-        if ratio >= FAIR:
-            x, value, slope = x + s, new, bent
-            basis, H = _model(objective, x, slope, dense)
+        ratio = (value - new) / small.decrease if np.isfinite(new) and np.isfinite(bent).all() else -math.inf
+        model = _model(objective, x + s, bent, dense) if ratio >= FAIR else None
+        if model is not None and np.isfinite(model[1]).all():
+            x, value, slope, (basis, H) = x + s, new, bent, model
+        else:
+            ratio = -math.inf
         sigma = max(sigma / 2.0, LEAST_SIGMA) if ratio >= GOOD else (sigma if ratio >= FAIR else 4.0 * sigma)
         yield x, value, slope
 

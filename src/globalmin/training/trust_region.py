@@ -53,7 +53,8 @@ def minimize(
 
     Parameters
     ----------
-    loss, start, gradient, hessian, derivatives : as in `perturbed_gradient_descent`.
+    loss, start, gradient, hessian, derivatives : as in `perturbed_gradient_descent`. Points at which one of them is not finite
+        (outside of the domain) are never stepped to; beyond 500 parameters products with the Hessian are not tested.
     method : "trust-exact" (dense Hessian), "trust-krylov" or "trust-ncg" (products only) of scipy; "cubic" for cubic
         regularization; "auto": trust-exact up to 10 parameters, trust-krylov beyond.
     gradient_tolerance, curvature_tolerance : stop where the gradient is at most the first and the least eigenvalue of the
@@ -141,7 +142,7 @@ def descend(
     `see` is called with every iterate, refused steps included, and ends the round by returning something else than None. Where
     scipy's methods cannot move any more (trust-krylov near singular Hessians), cubic regularization goes on.
     """
-    round_ = _Round(objective, x, see, gradient_tolerance)
+    round_ = _Round(objective, x, see, gradient_tolerance, dense=method == "trust-exact" or objective.size <= DENSE)
     if method != "cubic":
         _by_scipy(round_, objective, x, method, gradient_tolerance)
     if not round_.is_over:
@@ -155,7 +156,7 @@ def descend(
 def _by_scipy(round_: _Round, objective: Objective, x: Array, method: str, gradient_tolerance: float) -> None:
     from scipy.optimize import minimize as scipy_minimize
 
-    curvature = {"hess": objective.hessian} if method == "trust-exact" else {"hessp": round_.times}
+    curvature = {"hess": round_.hessian} if method == "trust-exact" else {"hessp": round_.times}
 
     def callback(intermediate_result: Any) -> None:
         if round_.take(*round_.recall(intermediate_result.x)):
@@ -176,26 +177,42 @@ class _Round:
     """The iterates of one local round, and when it is over."""
 
     def __init__(
-        self, objective: Objective, x: Array, see: Callable[[Array, float, Array], Any], gradient_tolerance: float
+        self, objective: Objective, x: Array, see: Callable[[Array, float, Array], Any], gradient_tolerance: float, *, dense: bool
     ) -> None:
         self._objective, self._see, self._tolerance = objective, see, gradient_tolerance
         self._recent: list[tuple[Array, float, Array]] = []
         self._last, self._idle, self._ended = (x, *objective.value_and_gradient(x)), 0, None
-        self._bent: tuple[Array, Array] | None = None
+        self._dense = dense
+        self._bent: list[tuple[Array, Array]] = []
 
     def evaluate(self, x: Array) -> tuple[float, Array]:
-        """Value and gradient, kept for the next iterate; an overflow is a refused step."""
+        """Value and gradient, kept for the next iterate; infinite, hence a refused step, where anything is not finite."""
         value, slope = self._objective.value_and_gradient(x)
         self._recent = [*self._recent[-1:], (x.copy(), value, slope)]
-        return (value if np.isfinite(value) else np.inf), slope
+        return (value if self._is_inside(x, value, slope) else np.inf), slope
+
+    def _is_inside(self, x: Array, value: float, slope: Array) -> bool:
+        """Whether all that is known at x is finite; a Hessian is formed only where the loss fell, there it is needed next."""
+        if not (np.isfinite(value) and np.isfinite(slope).all()):
+            return False
+        return not (self._dense and value < self._last[1]) or bool(np.isfinite(self._bend(x)).all())
+
+    def hessian(self, x: Array) -> Array:
+        """Hessian at x. scipy asks for it before the value and takes finite ones only: zeros stand in, `evaluate` refuses x."""
+        H = self._bend(x)
+        return H if np.isfinite(H).all() else np.zeros_like(H)
 
     def times(self, x: Array, u: Array) -> Array:
         """Hessian at x times u; of small problems the Hessian is formed once, which is cheaper than many products."""
-        if x.size > DENSE:
-            return self._objective.hessian_times(x, u)
-        if self._bent is None or not np.array_equal(self._bent[0], x):
-            self._bent = (x.copy(), self._objective.hessian(x))
-        return self._bent[1] @ u
+        return self._bend(x) @ u if self._dense else self._objective.hessian_times(x, u)
+
+    def _bend(self, x: Array) -> Array:
+        """The dense Hessian at x, computed again only if it is neither of the last two: an iterate and a step from it."""
+        for known, H in self._bent:
+            if np.array_equal(known, x):
+                return H
+        self._bent = [*self._bent[-1:], (x.copy(), self._objective.hessian(x))]
+        return self._bent[-1][1]
 
     def recall(self, x: Array) -> tuple[Array, float, Array]:
         """The evaluation at x, computed again only if it is neither of the last two."""

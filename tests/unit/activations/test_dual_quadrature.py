@@ -9,6 +9,7 @@ from tests.unit.activations.dual_oracle import dual
 from globalmin.activations import dual_quadrature as rules
 from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel
+from globalmin.errors import DataError
 
 
 def pair(rho):
@@ -71,3 +72,47 @@ def test_scales_far_apart_in_one_matrix_agree_with_the_sectors():
             rho = K[i, j] / math.sqrt(K[i, i] * K[j, j])
             value = rules._sectors(np.tanh, float(np.sqrt(K[i, i])), float(np.sqrt(K[j, j])), pair(rho))
             assert F[i, j] == pytest.approx(value, abs=1e-13 * math.sqrt(F[i, i] * F[j, j]))
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes"), [("softplus", 40), ("sigmoid", 40), ("swish", 40), ("gelu", 40), ("erf", 80), ("tanh", 160)]
+)
+def test_gauss_hermite_agrees_with_closed_forms_and_series_for_smooth_functions(name, nodes):
+    """DU-DA3: to 1e-10 at variances up to about 2."""
+    phi = get_activation(name)
+    for s, t, rho in ((1.0, 1.0, 0.5), (1.0, 1.0, 0.99), (0.5, 1.5, -0.8), (1.0, 1.0, -1.0)):
+        for order in (0, 1):
+            value = rules.estimate_by_gauss_hermite(phi, s, t, pair(rho), order=order, nodes=nodes)
+            assert value == pytest.approx(float(dual_kernel(name, s * s, t * t, rho * s * t, order)), abs=1e-10)
+
+
+def test_gauss_hermite_is_exact_for_polynomials_and_not_below_their_degree():
+    """DU-DA3: E[u^3 v^3] has degree 6 in one variable: three nodes miss it, four do not."""
+    cube = get_activation("polynomial(0,0,0,1)")
+    exact = float(dual_kernel(cube, 1.44, 0.25, 0.42))
+    value = [rules.estimate_by_gauss_hermite(cube, 1.2, 0.5, pair(0.7), nodes=N) for N in (3, 4, rules.MOST_NODES)]
+    assert abs(value[0] - exact) > 1e-2
+    assert value[1:] == pytest.approx([exact, exact], rel=1e-12)
+
+
+def test_gauss_hermite_fails_at_kinks_and_at_large_variance():
+    """DU-DA3: for ReLU the error falls like 1/nodes, for its step even slower; the sectors have 13 digits."""
+    phi = get_activation("relu")
+    for order, least in ((0, 1e-4), (1, 1e-3)):
+        exact = float(dual_kernel("relu", 1.0, 1.0, 0.5, order))
+        errors = [
+            abs(rules.estimate_by_gauss_hermite(phi, 1.0, 1.0, pair(0.5), order=order, nodes=N) - exact)
+            for N in (20, 40, 80, 160)
+        ]
+        assert min(errors) > least
+        assert errors[0] / errors[-1] < 20.0
+        assert rules.pair_integral(phi, 1.0, 1.0, pair(0.5), order=order) == pytest.approx(exact, abs=1e-13)
+    tanh = get_activation("tanh")
+    wide = rules.estimate_by_gauss_hermite(tanh, 5.0, 5.0, pair(0.99), nodes=80)
+    assert abs(wide - float(dual_kernel("tanh", 25.0, 25.0, 24.75))) > 1e-3
+
+
+def test_gauss_hermite_names_a_wrong_number_of_nodes():
+    for nodes in (0, 321, 2.5):
+        with pytest.raises(DataError, match="nodes"):
+            rules.estimate_by_gauss_hermite(get_activation("tanh"), 1.0, 1.0, (1.0, 0.0), nodes=nodes)

@@ -72,6 +72,65 @@ def test_the_step_along_negative_curvature_falls_as_the_theorem_says():
     assert negative_curvature_step(objective, np.ones(1) * 2, np.ones(1), 1.0) is None
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_points_outside_of_the_domain_are_refused(method):
+    """50 x - log x: the first trust-region step from 1 ends at 0, where value and Hessian are infinite; beyond, both are NaN."""
+    asked = []
+
+    def bend(x):
+        asked.append(x.copy())
+        return np.array([[x[0] ** -2.0 if x[0] > 0 else np.inf if x[0] == 0 else np.nan]])
+
+    run = minimize(
+        lambda x: 50.0 * x[0] - np.log(x[0]) if x[0] > 0 else np.inf,
+        np.ones(1),
+        method=method,
+        gradient=lambda x: 50.0 - 1.0 / x if x[0] != 0 else np.array([-np.inf]),
+        hessian=bend,
+    )
+    assert run.status is Ending.SECOND_ORDER
+    np.testing.assert_allclose(run.point, 0.02, rtol=1e-6)
+    assert np.isfinite(run.losses).all()
+    if method == "trust-exact":
+        assert any(x[0] <= 0 for x in asked)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_points_with_a_finite_loss_but_no_hessian_are_refused(method):
+    """f = |x|^2/2 whose Hessian is NaN on a band on the way, where the first step ends: no iterate lies in it."""
+    seen, tried = [], []
+
+    def bend(x):
+        is_bad = 1.4 < x[0] < 2.4
+        tried.append(is_bad)
+        return np.eye(2) * (np.nan if is_bad else 1.0)
+
+    def watch(x):
+        seen.append(x[0])
+        return False
+
+    run = minimize(
+        lambda x: 0.5 * float(x @ x), np.array([3.0, 0.5]), method=method, gradient=lambda x: x, hessian=bend, stop=watch
+    )
+    assert any(tried)
+    assert not [x for x in seen if 1.4 < x < 2.4]
+    assert run.loss < 4.0
+    assert run.status is Ending.STALLED if run.vector[0] >= 2.4 else run.status is Ending.SECOND_ORDER
+
+
+def test_a_start_without_a_hessian_is_left():
+    """|x|^1.5 in one of two variables: infinite curvature at the start, whose gradient is not zero."""
+    run = minimize(
+        lambda x: 0.5 * float((x - 1.0) @ (x - 1.0)) + abs(x[0]) ** 1.5,
+        np.zeros(2),
+        method="trust-exact",
+        gradient=lambda x: x - 1.0 + np.array([1.5 * np.sign(x[0]) * abs(x[0]) ** 0.5, 0.0]),
+        hessian=lambda x: np.diag([1.0 + (0.75 / abs(x[0]) ** 0.5 if x[0] else np.inf), 1.0]),
+    )
+    assert run.status is Ending.SECOND_ORDER
+    np.testing.assert_allclose(run.point, [0.25, 1.0], atol=1e-6)
+
+
 def test_the_limit_the_stop_function_and_throw():
     assert minimize(double_well, np.ones(2) * 5, max_iter=2, **GIVEN).status is Ending.MAX_ITER
     with pytest.raises(NotConverged, match="limit"):
