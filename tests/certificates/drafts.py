@@ -182,7 +182,7 @@ def unseal(raw: bytes, data: bytes | None = None) -> Draft:
     )
 
 
-WORDS = {"kind", "theorem", "trained", "method", "norm", "heads"}
+WORDS = {"kind", "theorem", "trained", "method", "norm", "heads", "kernel", "form"}
 
 
 def _numbers(fields: dict[str, Any]) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def mode(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     fields, tensors = claim.fields, claim.tensors
     if fields.get("norm") == "factor":
         fields["norm"] = "rows"
-        tensors.pop("C_b" if "C_b" in tensors else "C_Phi")
+        tensors.pop(next(role for role in ("C_b", "C_Phi", "C_Lam") if role in tensors))
     elif fields.get("trained") == "vW":
         fields["trained"] = "W"
         fields.pop("beta2", None)
