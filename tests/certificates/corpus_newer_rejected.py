@@ -110,7 +110,7 @@ DEEP: Table = {
 FILTER: Table = {
     "trap_filter_zero": ("trap_two_patches", array("filter", zero), "T1a"),
     "trap_true_filter_zero": ("trap_two_patches", array("true_filter", zero), "T1b"),
-    "trap_true_head_zero": ("trap_two_patches", array("true_head", zero), "T2"),
+    "trap_true_head_zero": ("trap_two_patches", array("true_head", zero), "T1c"),
     "trap_head_on_the_other_side": ("trap_two_patches", array("head", lambda head: -head), "T2"),
     "trap_above_the_barrier": ("trap_two_patches", hidden(array("filter", lambda v: v * [1.0, -1.0])), "T3"),
     "trap_loss_upper_too_small": ("trap_two_patches", times("loss_upper", LESS), "T4"),

@@ -35,6 +35,19 @@ def _deep_beyond_the_singular_value() -> bytes:
     return deep.build(net, [deep.claim(net, t=t)])
 
 
+class _Steep(deep.Deep):
+    """Quadratic layers have no bounded slope; a made-up constant stands for the Lipschitz constant that does not exist."""
+
+    def lipschitz(self, omega: list[float], t: float) -> float:
+        return 1e3
+
+
+def _deep_with_an_unbounded_slope() -> bytes:
+    """Everything that is computed from the stored numbers holds; only the theorem does not cover the activation."""
+    net = deep.random_deep(1, kind="dense", n=2, m=3, activation="quadratic")
+    return deep.build(net := _Steep(**vars(deep.gauss_newton(net, 12))), [deep.claim(net)])
+
+
 def _deep_with_negative_norms() -> bytes:
     file = opened(a.deep_file("dense"))
     file.tensors["claims.0.omega"] *= -1
@@ -85,6 +98,7 @@ def newer_sole_faults() -> Faults:
     return _filters() | {
         "gram_lam_zero_with_a_witness": (_gram_without_a_bound(), "G2a"),
         "deep_beyond_the_singular_value": (_deep_beyond_the_singular_value(), "N4"),
+        "deep_quadratic_layers": (_deep_with_an_unbounded_slope(), "N1"),
         "deep_norms_negative": (_deep_with_negative_norms(), "N2g"),
         "factorization_a_zero_with_a_witness": (_factorization_without_a_bound(), "F3a"),
         "second_order_radius_beyond_convexity": (_ball_beyond_convexity(), "T11d"),

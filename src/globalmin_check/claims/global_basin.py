@@ -8,7 +8,7 @@ from globalmin_check.balls import decimal_up
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks
 from globalmin_check.claims.trap import MEANING as MEANING
-from globalmin_check.claims.trap import Trap, descent_words, quantities, read_trap, require_trap, trap_work
+from globalmin_check.claims.trap import Trap, descent_words, quantities, read_trap, require_nonzero, require_trap, trap_work
 from globalmin_check.container import Tensors
 from globalmin_check.problem import Problem, Sizes
 
@@ -29,6 +29,7 @@ def work(claim: Trap, sizes: Sizes) -> tuple[int, int]:
 def check(claim: Trap, problem: Problem, checks: Checks) -> dict[str, str | float]:
     """Verify every hypothesis of theorem TB, side G."""
     at = quantities(problem)
+    require_nonzero(checks, at)
     checks.require("T2", "0 < a . a*", Fraction(0), "<", at.b)
     checks.require_fact("T8", "v is not a negative multiple of w*", not at.antiparallel, "the filters are opposite")
     return require_trap(checks, claim, at)

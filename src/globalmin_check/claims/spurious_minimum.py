@@ -9,7 +9,16 @@ from globalmin_check.balls import decimal_down, decimal_up, lower_float
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks
 from globalmin_check.claims.trap import MEANING as MEANING
-from globalmin_check.claims.trap import Trap, descent_words, quantities, read_trap, require_trap, spurious_loss, trap_work
+from globalmin_check.claims.trap import (
+    Trap,
+    descent_words,
+    quantities,
+    read_trap,
+    require_nonzero,
+    require_trap,
+    spurious_loss,
+    trap_work,
+)
 from globalmin_check.container import Tensors
 from globalmin_check.problem import Problem, Sizes
 
@@ -38,6 +47,7 @@ def work(claim: SpuriousMinimum, sizes: Sizes) -> tuple[int, int]:
 def check(claim: SpuriousMinimum, problem: Problem, checks: Checks) -> dict[str, str | float]:
     """Verify every hypothesis of theorem TB, side S."""
     at = quantities(problem)
+    require_nonzero(checks, at)
     checks.require("T2", "a . a* < 0", at.b, "<", Fraction(0))
     checks.require_sign("T6", "floor > 0", claim.floor)
     numbers = require_trap(checks, claim.trap, at)

@@ -88,10 +88,14 @@ def _dot(left: list[Fraction], right: list[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
 
 
-def require_trap(checks: Checks, claim: Trap, at: Exact) -> dict[str, str | float]:
-    """Everything but the sign of b: non-zero vectors, loss below the barrier, step below 2/beta."""
+def require_nonzero(checks: Checks, at: Exact) -> None:
+    """T1: no vector that the angles and the barrier divide by is zero."""
     for number, name, value in (("T1a", "|v|^2", at.v2), ("T1b", "|w*|^2", at.w2), ("T1c", "|a*|^2", at.A)):
         checks.require_sign(number, f"{name} > 0", value)
+
+
+def require_trap(checks: Checks, claim: Trap, at: Exact) -> dict[str, str | float]:
+    """T3 to T5: loss below the barrier, step below 2/beta."""
     loss, wall = _loss(at), _barrier(at)
     checks.require("T3", "loss < barrier", loss, "<", wall)
     checks.require("T4", "loss <= loss_upper", loss, "<=", claim.loss_upper)

@@ -116,7 +116,7 @@ def changed_starts(kind: str) -> dict[str, tuple[Start, str]]:
     return {
         "v zero": (replace(good, v=np.zeros(3)), "T1a"),
         "w* zero": (replace(good, w=np.zeros(3)), "T1b"),
-        "a* zero, so b = 0": (replace(good, true=np.zeros(25)), "T2"),
+        "a* zero, so b = 0": (replace(good, true=np.zeros(25)), "T1c"),
         "b of the wrong sign": (replace(good, a=-good.a), "T2"),
         "a zero": (replace(good, a=np.zeros(25)), "T2"),
         "a across a*": (exact, "T2"),
