@@ -2,6 +2,6 @@
 
 import sys
 
-from globalmin_check.cli import main
+from globalmin_check.command.cli import main
 
 sys.exit(main())

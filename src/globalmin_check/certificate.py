@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from types import ModuleType
 from typing import Any
 
 from globalmin_check import limits
 from globalmin_check.canonical import Fields, parse
 from globalmin_check.claims import KINDS, NETWORKS
 from globalmin_check.claims.deep_network import read_layers, take_weights
-from globalmin_check.container import FORMAT, Tensor, Tensors, check_seal, data_digest, read
-from globalmin_check.problem import ACTIVATIONS, Problem, Sizes
+from globalmin_check.claims.kind import ClaimKind
+from globalmin_check.container import FORMAT, Tensor, Tensors, check_seal, data_digest, digest_of, read
+from globalmin_check.problem import ACTIVATIONS, Problem, Sizes, digits
 from globalmin_check.verdict import Malformed, Rejected, Undecided
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: its kind, the module that checks it, and what that module parsed (fields and tensors)."""
+    """One claim: its kind, and what that kind parsed (fields and tensors)."""
 
-    kind: str
-    module: ModuleType
+    kind: ClaimKind
     content: Any
 
 
@@ -63,7 +62,10 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
     inside = (tensors.take("X", "F64", data.n, data.d), tensors.take("y", "F64", data.n)) if data.stored else None
     claims = _claims(claim_values, fields, tensors, sizes, kind)
     X, y = _samples(data, inside, data_blob)
-    return Problem(activation, parameter, data.bias, sizes, X, y, W, v), claims
+    weights, shape = ((W,), f"{sizes.k} {sizes.d}") if deep is None else (deep.weights, deep.description)
+    network_digest = digest_of(f"globalmin-network/1 {kind} {activation} {parameter} {shape}", *weights, v)
+    about = digits(network_digest, data.sha256)
+    return Problem(activation, parameter, data.bias, sizes, X, y, W, v, about), claims
 
 
 def _activation(fields: Fields) -> tuple[str, Fraction]:
@@ -83,6 +85,8 @@ def _data(fields: Fields) -> DataFields:
     )
     if re.fullmatch("[0-9a-f]{64}", data.sha256) is None:
         raise Malformed("data.sha256 is not 64 lower-case hexadecimal digits")
+    if 8 * data.n * (data.d + 1) > limits.FILE_BYTES:  # before anything of length n or d is built
+        raise Malformed(f"data.n and data.d are more than a file of {limits.FILE_BYTES} bytes can hold")
     fields.end()
     return data
 
@@ -97,16 +101,15 @@ def _claims(values: list[object], fields: Fields, tensors: Tensors, sizes: Sizes
 
 
 def _claim(fields: Fields, index: int, tensors: Tensors, sizes: Sizes, network: str) -> Claim:
-    kind = fields.choice("kind", tuple(KINDS))
-    module = KINDS[kind]
+    kind = KINDS[fields.choice("kind", tuple(KINDS))]
     if fields.integer("version", 0) != 1:
         raise Malformed(f"claims.{index}.version is not 1")
-    fields.choice("theorem", (module.THEOREM,))
-    if getattr(module, "NETWORK", "shallow") != network:
+    fields.choice("theorem", (kind.theorem,))
+    if kind.network != network:
         raise Malformed(f"claims.{index} is a claim about another kind of network")
-    content = module.read(fields, tensors.of_claim(index), sizes)
+    content = kind.read(fields, tensors.of_claim(index), sizes)
     fields.end()
-    return Claim(kind, module, content)
+    return Claim(kind, content)
 
 
 def _samples(data: DataFields, inside: tuple[Tensor, Tensor] | None, data_blob: bytes | None) -> tuple[Tensor, Tensor]:

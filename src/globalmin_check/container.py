@@ -72,9 +72,10 @@ class Tensors:
 def read_regular_file(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a regular file, at most one more than the limit (the container then refuses the length)."""
     with open(path, "rb", opener=_open_without_blocking) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{os.fspath(path)} is not a regular file")
-        return file.read(limits.FILE_BYTES + 1)
+        return file.read(min(found.st_size, limits.FILE_BYTES) + 1)  # so much memory is taken at once
 
 
 def _open_without_blocking(path: str, flags: int) -> int:
@@ -164,9 +165,14 @@ def check_seal(blob: bytes, seal: str) -> None:
         raise Malformed("the seal does not match the bytes of the file")
 
 
+def digest_of(line: str, *tensors: Tensor) -> str:
+    """SHA-256 of a line of text and the bytes of the tensors."""
+    digest = hashlib.sha256(f"{line}\n".encode("ascii"))
+    for tensor in tensors:
+        digest.update(tensor.raw)
+    return digest.hexdigest()
+
+
 def data_digest(X: Tensor, y: Tensor) -> str:
     """SHA-256 of the line `globalmin-data/1 n d`, the bytes of X and the bytes of y."""
-    digest = hashlib.sha256(f"globalmin-data/1 {X.shape[0]} {X.shape[1]}\n".encode("ascii"))
-    digest.update(X.raw)
-    digest.update(y.raw)
-    return digest.hexdigest()
+    return digest_of(f"globalmin-data/1 {X.shape[0]} {X.shape[1]}", X, y)

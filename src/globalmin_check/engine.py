@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from flint import arb
 
+from globalmin_check import limits
 from globalmin_check.balls import precision
 from globalmin_check.certificate import Claim, read_certificate
-from globalmin_check.checks import Budget, Checks, at_rising_precision
+from globalmin_check.checks import Budget, Checks, ExactChecks
+from globalmin_check.claims.kind import Numbers
 from globalmin_check.problem import Problem
-from globalmin_check.verdict import BIAS_NOTE, DESCENT_NOTE, NOTES, ClaimResult, Malformed, Rejected, Result, Undecided, Verdict
-
-ZERO_LOSS = ("interpolation", "descent", "relu-interpolation", "relu-descent", "deep-descent")  # these prove zero-loss weights
+from globalmin_check.verdict import (
+    BIAS_NOTE,
+    NOTES,
+    ClaimResult,
+    Malformed,
+    Rejected,
+    Result,
+    TooCoarse,
+    Undecided,
+    Verdict,
+)
 
 
 def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
@@ -24,47 +36,81 @@ def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
     except Undecided as error:
         return Result(Verdict.UNDECIDED, str(error))
     budget = Budget()
-    facts: dict[tuple, arb] = {}
-    return _combined(problem, claims, tuple(_check_claim(problem, claim, budget, facts) for claim in claims))
+    shared: dict[tuple, arb] = {}
+    return _combined(problem, claims, tuple(_check_claim(problem, claim, budget, shared) for claim in claims))
 
 
-def _check_claim(problem: Problem, claim: Claim, budget: Budget, facts: dict[tuple, arb]) -> ClaimResult:
-    checks = Checks(facts)
+class _Proof:
+    """The checks of one claim: the exact ones once, then one pass after the other at rising precision."""
 
-    def step(bits: int) -> dict[str, str | float]:
-        work, balls = claim.module.work(claim.content, problem.sizes)
-        budget.charge(work, balls, bits)
+    def __init__(self, problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]) -> None:
+        self.problem, self.claim, self.budget, self.shared = problem, claim, budget, shared
+        self.exact = ExactChecks(budget)
+        self.checks = Checks(budget, shared, limits.PRECISIONS[0])
+
+    def run(self) -> Numbers:
+        """The verified numbers; raises Rejected or Undecided."""
+        kind, content = self.claim.kind, self.claim.content
+        first, last = limits.PRECISIONS[0], limits.PRECISIONS[-1]
+        work, balls = kind.work(content, self.problem.sizes)
+        self.budget.charge(work, balls, first)
+        with precision(first):
+            objects = kind.exact(content, self.problem, self.exact)
+        for bits, finer in pairwise(limits.PRECISIONS):
+            try:
+                return self._pass(objects, bits)
+            except TooCoarse:
+                self.budget.charge(work, balls, finer)
+        numbers = self._pass(objects, last)
+        if self.checks.undecided():
+            raise Undecided(f"{self.checks.undecided()} (at {last} bits)")
+        return numbers
+
+    def _pass(self, objects: object, bits: int) -> Numbers:
+        self.checks = Checks(self.budget, self.shared, bits)
         with precision(bits):
-            return claim.module.check(claim.content, problem, checks)
+            return self.claim.kind.check(self.claim.content, self.problem, objects, self.checks)
 
+
+def _check_claim(problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]) -> ClaimResult:
+    kind, content, proof = claim.kind, claim.content, _Proof(problem, claim, budget, shared)
     try:
-        numbers = at_rising_precision(step, checks)
-    except Rejected as error:
-        return ClaimResult(claim.kind, Verdict.REJECTED, str(error), checks=checks.lines)
-    except Undecided as error:
-        return ClaimResult(claim.kind, Verdict.UNDECIDED, str(error), checks=checks.lines)
-    statement = claim.module.statement(claim.content, problem)
-    return ClaimResult(claim.kind, Verdict.ACCEPTED, "every check holds", statement, numbers, checks.lines)
+        numbers = proof.run()
+    except (Rejected, Undecided) as error:
+        verdict = Verdict.REJECTED if isinstance(error, Rejected) else Verdict.UNDECIDED
+        return ClaimResult(kind.name, verdict, str(error), checks=(*proof.exact.lines, *proof.checks.lines))
+    return ClaimResult(
+        kind.name,
+        Verdict.ACCEPTED,
+        "every check holds",
+        f"{kind.statement(content, problem)} ({problem.about}.)",
+        numbers,
+        (*proof.exact.lines, *proof.checks.lines),
+        kind.notes,
+        kind.vacuous(content, problem, numbers),
+        proof.checks.bits,
+    )
 
 
 def _require_consistency(claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]) -> None:
     """A positive floor for every head and zero-loss weights exclude each other; if both are proved, the checker has a defect."""
     proved = [claim for claim, result in zip(claims, results, strict=True) if result.verdict is Verdict.ACCEPTED]
-    floors = [claim.content for claim in proved if claim.kind == "loss-floor"]
+    floors = [claim.content for claim in proved if claim.kind.name == "loss-floor"]
     positive = any(content.floor > 0 and not content.nonnegative for content in floors)
-    if positive and any(claim.kind in ZERO_LOSS for claim in proved):
+    if positive and any(claim.kind.zero_loss for claim in proved):
         raise RuntimeError("a positive loss floor and zero-loss weights were both proved")
 
 
 def _combined(problem: Problem, claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]) -> Result:
-    notes = NOTES
-    if any(claim.kind.endswith(("descent", "barrier", "basin", "spurious-minimum")) for claim in claims):
-        notes += (DESCENT_NOTE,)
-    if problem.bias:
-        notes += (BIAS_NOTE,)
+    notes = (*NOTES, *(note for claim in claims for note in claim.kind.notes), *((BIAS_NOTE,) if problem.bias else ()))
+    notes = tuple(dict.fromkeys(notes))
     _require_consistency(claims, results)
     for verdict in (Verdict.REJECTED, Verdict.UNDECIDED):
         for index, result in enumerate(results):
             if result.verdict is verdict:
                 return Result(verdict, f"claim {index} ({result.kind}): {result.reason}", results, notes)
-    return Result(Verdict.ACCEPTED, f"every check of {len(results)} claim{'s' * (len(results) > 1)} holds", results, notes)
+    reason = f"every check of {len(results)} claim{'s' * (len(results) > 1)} holds"
+    empty = [f"claim {index}" for index, result in enumerate(results) if result.vacuous]
+    if empty:
+        reason += f", but {', '.join(empty)} says next to nothing: see the note"
+    return Result(Verdict.ACCEPTED, reason, results, notes)

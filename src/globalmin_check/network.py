@@ -10,6 +10,7 @@ from globalmin_check import limits
 from globalmin_check.activations import RATIONAL, exact_value, jet, supremum, value
 from globalmin_check.balls import Number, ball, column, decide, largest, root, sum_of_squares, total
 from globalmin_check.checks import Checks
+from globalmin_check.exact import inner_product
 from globalmin_check.primitives import Rows, add_lower, hadamard, lower_product
 from globalmin_check.problem import Problem
 
@@ -19,6 +20,7 @@ def require_loss(checks: Checks, number: str, problem: Problem, loss_upper: Frac
     loss: Number = sum_of_squares(r) / 2
     n, d, k = problem.sizes.n, problem.sizes.d, problem.sizes.k
     if decide(loss, "<=", loss_upper) is None and problem.activation in RATIONAL and n * d * k <= limits.EXACT_TERMS:
+        checks.budget.charge_exact(n * k * (d + 8))
         loss = exact_loss(problem)
     checks.require(number, "L(stored weights) <= loss_upper", loss, "<=", loss_upper)
     return ball(loss)
@@ -42,12 +44,10 @@ def preactivations(problem: Problem) -> Rows:
 
 def exact_loss(problem: Problem) -> Fraction:
     """L in exact rationals, for piecewise polynomial activations."""
-    W = [list(map(Fraction, row)) for row in problem.W.rows()]
-    v = list(map(Fraction, problem.v.values))
-    loss = Fraction(0)
+    v, loss = list(map(Fraction, problem.v.values)), Fraction(0)
     for i, y in enumerate(problem.y.values):
-        x = list(map(Fraction, problem.X.row(i)))
-        z = [sum(map(Fraction.__mul__, w, x), Fraction(0)) for w in W]
+        x = problem.X.row(i)
+        z = [inner_product(problem.W.row(neuron), x) for neuron in range(len(v))]
         f = sum((v[j] * exact_value(problem.activation, problem.parameter, z[j]) for j in range(len(v))), Fraction(0))
         loss += (f - Fraction(y)) ** 2 / 2
     return loss
@@ -77,6 +77,11 @@ class Tangent:
         """Lower triangle of K = (B B^T) o (X X^T), plus Q Q^T if both layers are trained."""
         K = hadamard(lower_product(self.B, self.B), lower_product(self.X, self.X))
         return add_lower(K, lower_product(self.Q, self.Q)) if self.both else K
+
+    def trace(self) -> arb:
+        """The trace of J J^T."""
+        slopes = total(square * norm * norm for square, norm in zip(map(sum_of_squares, self.B), self.norms, strict=True))
+        return slopes + total(map(sum_of_squares, self.Q)) if self.both else slopes
 
     def apply(self, z: list[float]) -> tuple[list[arb], arb]:
         """K z and z^T K z through J^T z, which costs n k d instead of n^2."""

@@ -20,29 +20,32 @@ from globalmin_check.container import Tensor
 from globalmin_check.primitives import Rows, strips
 
 
-def require_positive_definite(
-    checks: Checks, number: str, name: str, A: Callable[[], Rows], C: Tensor, *, fact: tuple | None = None
-) -> None:
-    """Check that A (given by its lower triangle, formed only if the check is still open) is positive definite.
+def require_positive_definite(checks: Checks, number: str, name: str, A: Rows, C: Tensor) -> None:
+    """Check that A, given by its lower triangle, is positive definite."""
+    _require_residual(checks, number, name, _residual(A, C))
 
-    `fact`, if given, says everything A is made of besides the stored network and data; another claim with an equal `fact` and an
-    equal C then has the same residual, which is computed once.
+
+def require_shared(checks: Checks, number: str, name: str, A: Callable[[], Rows], C: Tensor, *, of: tuple) -> None:
+    """The same for a matrix that several claims of a file may ask about: equal `of` and C give the same residual, computed once.
+
+    `of` says everything A is made of besides the stored network and data. A residual is shared at its own precision only.
     """
-    if checks.is_proved(number):
-        return
-    key = None if fact is None else (*fact, C.values.tobytes())
-    residual = checks.facts[key] if key in checks.facts else _residual(A(), C)
-    if key is not None and residual < 1:
-        checks.facts[key] = residual
+    key = (*of, ctx.prec, C.values.tobytes())
+    if key not in checks.shared:
+        checks.shared[key] = _residual(A(), C)
+    _require_residual(checks, number, name, checks.shared[key])
+
+
+def _require_residual(checks: Checks, number: str, name: str, residual: arb) -> None:
     if residual > 1 and not residual.is_finite():
         found = "it is not: a diagonal entry is not positive, or a 2 x 2 minor is negative"
-        checks.require_fact(number, f"P1: {name} is positive definite", False, found)
+        checks.require_outcome(number, f"P1: {name} is positive definite", False, found)
     checks.require(number, f"P1: |C ({name}) C^T - I|_F < 1", residual, "<", 1)
 
 
 def _residual(A: Rows, C: Tensor) -> arb:
-    """|C A C^T - I|_F, first with a coarse C, then with the whole precision."""
-    residual = residual_norm(A, C, limits.FIRST_BITS) if ctx.prec <= limits.PRECISIONS[0] else arb("nan")
+    """|C A C^T - I|_F, first with coarse integers, which is cheap and mostly enough, then with the whole precision."""
+    residual = residual_norm(A, C, limits.FIRST_BITS)
     return residual if residual < 1 else residual_norm(A, C, ctx.prec)
 
 

@@ -31,6 +31,12 @@ def lower_product(U: Sequence[Sequence], V: Sequence[Sequence]) -> Rows:
     return rows
 
 
+def symmetric_product(U: Sequence[Sequence]) -> Rows:
+    """All entries of U U^T."""
+    lower = lower_product(U, U)
+    return [row[: i + 1] + [lower[j][i] for j in range(i + 1, len(lower))] for i, row in enumerate(lower)]
+
+
 def hadamard(A: Rows, B: Rows) -> Rows:
     """The entrywise product of two lower triangles."""
     return [[A[i][j] * B[i][j] for j in range(i + 1)] for i in range(len(A))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -24,6 +25,11 @@ class Sizes:
     deep: Layers | None = None
 
 
+def digits(network: str, data: str) -> str:
+    """The words by which a statement names its network and its data."""
+    return f"Network {network[:12]}, data {data[:12]}"
+
+
 @dataclass(frozen=True)
 class Problem:
     """The stored numbers that every claim speaks of."""
@@ -36,9 +42,17 @@ class Problem:
     y: Tensor
     W: Tensor
     v: Tensor
+    about: str = ""  # which network and data, by the first digits of their digests
 
     @property
     def phi(self) -> str:
         """The activation with its parameter, for statements."""
         has_parameter = self.activation == "leaky_relu" or self.parameter != 1
         return f"{self.activation}({self.parameter})" if has_parameter else self.activation
+
+    def follows_from_zero(self, gap: float, objective: float) -> bool:
+        """Whether a gap says no more than that losses are not negative, at a loss that is far from zero.
+
+        Far is a thousandth of the loss of the zero function; only a note depends on it.
+        """
+        return gap >= objective and gap > math.fsum(y * y for y in self.y.values) / 2000

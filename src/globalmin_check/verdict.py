@@ -7,10 +7,9 @@ import math
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-NOTES = (
-    "preprocessing is not proved: the statement is about the stored numbers",
-    "zero training loss is not generalization",
-)
+NOTES = ("preprocessing is not proved: the statement is about the stored numbers",)  # of every file
+GENERALIZATION_NOTE = "zero training loss is not generalization"
+TRIVIAL = "the gap is no smaller than the objective itself, so it follows from losses not being negative"
 DESCENT_NOTE = "gradient descent in exact arithmetic, not a floating-point run"
 BIAS_NOTE = "the bias is an appended feature: the last column of X is constant 1, and the weights on it are part of W"
 
@@ -41,6 +40,10 @@ class Undecided(Exception):
     """A check cannot be decided, or the work exceeds the budget."""
 
 
+class TooCoarse(Exception):
+    """A check is open at this precision, and there is a higher one."""
+
+
 @dataclass(frozen=True)
 class CheckLine:
     """One inequality of a claim page: its number there, the inequality in words, both sides as numbers, and the outcome."""
@@ -57,6 +60,8 @@ class ClaimResult:
     """Verdict on one claim. `statement` is empty unless the claim is accepted; `numbers` holds what was verified.
 
     Floats in `numbers` are rounded to the safe side (upper bounds up, lower bounds down); exact rationals are strings.
+    `notes` say what the statement leaves out, `vacuous` why it says next to nothing (empty if it does not), `bits` is the one
+    precision at which every enclosed check was made.
     """
 
     kind: str
@@ -65,6 +70,9 @@ class ClaimResult:
     statement: str = ""
     numbers: dict[str, str | float] | None = None
     checks: tuple[CheckLine, ...] = ()
+    notes: tuple[str, ...] = ()
+    vacuous: str = ""
+    bits: int = 0
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from tests.certificates.corpus_malformed import malformed
 from tests.certificates.corpus_newer_accepted import newer_accepted
 from tests.certificates.corpus_newer_malformed import newer_malformed
 from tests.certificates.corpus_newer_rejected import newer_rejected
+from tests.certificates.corpus_previous_bugs import previous_bugs_malformed, previous_bugs_rejected
 from tests.certificates.corpus_rejected import rejected
 from tests.certificates.drafts import data_file, seal
 
@@ -48,11 +49,11 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 
 
 def _newer() -> tuple[dict[str, File], dict[str, Any]]:
-    """The files of the newer claims: all hold their data, and every one of rejected/ is refused."""
-    faults = newer_rejected()
+    """The files of the newer claims and of former defects: every one of rejected/ is refused."""
+    faults = newer_rejected() | previous_bugs_rejected()
     files: dict[str, File] = {f"accepted/{name}.gmc": (raw, None) for name, raw in newer_accepted().items()}
     files |= {f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in faults.items()}
-    files |= {f"malformed/{name}.gmc": (raw, None) for name, raw in newer_malformed().items()}
+    files |= {f"malformed/{name}.gmc": (raw, None) for name, raw in (newer_malformed() | previous_bugs_malformed()).items()}
     return files, {f"rejected/{name}.gmc": {"reason": reason} for name, (_, reason) in faults.items() if reason}
 
 

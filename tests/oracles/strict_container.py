@@ -188,6 +188,7 @@ def _data_entry(entry: Any) -> tuple[int, int, bool]:
     require(isinstance(entry, dict) and set(entry) == {"bias", "n", "d", "sha256", "stored"}, "data has wrong fields")
     n, d = entry["n"], entry["d"]
     require(type(n) is int and type(d) is int and n >= 1 and d >= 1, "n and d must be at least 1")
+    require(8 * n * (d + 1) <= MAX_FILE, "n and d are more than a file can hold")
     require(type(entry["bias"]) is bool and type(entry["stored"]) is bool, "bias and stored are booleans")
     require(
         isinstance(entry["sha256"], str) and re.fullmatch("[0-9a-f]{64}", entry["sha256"]) is not None, "sha256 is not a digest"

@@ -1,4 +1,4 @@
-"""One module per claim kind; each has THEOREM, `read` (form), `work`, `check` and `statement`."""
+"""One module per claim kind; each ends with the record `CLAIM` that the engine works with."""
 
 from globalmin_check.claims import (
     ambiguous,
@@ -21,24 +21,26 @@ from globalmin_check.claims import (
 )
 from globalmin_check.claims.factorization_network import read_factorization
 from globalmin_check.claims.filter_network import read_filter
+from globalmin_check.claims.kind import ClaimKind
 
-KINDS = {
-    "interpolation": interpolation,
-    "descent": descent,
-    "relu-interpolation": relu_interpolation,
-    "loss-floor": loss_floor,
-    "optimality-gap": optimality_gap,
-    "identifies": identifies,
-    "ambiguous": ambiguous,
-    "below-barrier": below_barrier,
-    "strict-saddle": strict_saddle,
-    "second-order-stationary": second_order,
-    "relu-descent": relu_descent,
-    "gram-positive": gram_positive,
-    "deep-descent": deep_descent,
-    "spurious-minimum": spurious_minimum,
-    "global-basin": global_basin,
-    "unique-minimum": unique_minimum,
-    "factorization-gap": factorization_gap,
-}
+MODULES = (
+    interpolation,
+    descent,
+    relu_interpolation,
+    loss_floor,
+    optimality_gap,
+    identifies,
+    ambiguous,
+    below_barrier,
+    strict_saddle,
+    second_order,
+    relu_descent,
+    gram_positive,
+    deep_descent,
+    spurious_minimum,
+    global_basin,
+    unique_minimum,
+    factorization_gap,
+)
+KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {"filter": read_filter, "factorization": read_factorization}  # kinds of files without samples X, y

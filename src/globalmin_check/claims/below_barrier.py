@@ -9,15 +9,16 @@ from flint import arb
 
 from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import quadratic
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import Rows, row_sums, shifted
 from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import DESCENT_NOTE
 
-THEOREM = "quadratic-barrier/1"
 MEANING = (
     "Theorem (quadratic barrier). Let v > 0, F = S^T S with rows svec(x_i x_i^T), phi I <= F <= Phi I, and A the least-squares "
     "matrix with eigenvalues in [a_lo, a_hi]; E = L - min L over all symmetric matrices, E <= E0 at the stored weights, tau = "
@@ -74,9 +75,23 @@ def work(claim: BelowBarrier, sizes: Sizes) -> tuple[int, int]:
     return products, 4 * N * N + 4 * quadratic.STRIP_ENTRIES + 4 * n
 
 
-def check(claim: BelowBarrier, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of the theorem at the present precision."""
-    _require_domain(checks, claim, problem)
+def exact(claim: BelowBarrier, problem: Problem, checks: ExactChecks) -> None:
+    """B1 to B3."""
+    name, head, rows = problem.activation, min(problem.v.values), claim.A_hat.rows()
+    checks.require_fact("B1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
+    checks.require_fact("B2", "every head v_l > 0", head > 0, f"the smallest v_l is {head:.6g}")
+    checks.require_sign("B3a", "phi > 0", claim.phi)
+    checks.require_sign("B3b", "Phi > 0", claim.Phi)
+    checks.require_sign("B3c", "E0 >= 0", claim.E0)
+    checks.require_sign("B3d", "eta > 0", claim.eta)
+    checks.require_sign("B3e", "rate >= 0", claim.rate)
+    checks.require("B3f", "rate < 1", claim.rate, "<", Fraction(1))
+    symmetric = all(rows[a][b] == rows[b][a] for a, b in quadratic.pairs(problem.sizes.d))
+    checks.require_fact("B3g", "A_hat is symmetric", symmetric, "as stored")
+
+
+def check(claim: BelowBarrier, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """B4 to B12 at the present precision."""
     r = quadratic.residual(problem)
     loss = require_loss(checks, "B4", problem, claim.loss_upper, r)
     rows = claim.A_hat.rows()
@@ -99,20 +114,6 @@ def check(claim: BelowBarrier, problem: Problem, checks: Checks) -> dict[str, st
     return _numbers(claim, loss, G / phi, s2)
 
 
-def _require_domain(checks: Checks, claim: BelowBarrier, problem: Problem) -> None:
-    name, head, rows = problem.activation, min(problem.v.values), claim.A_hat.rows()
-    checks.require_fact("B1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
-    checks.require_fact("B2", "every head v_l > 0", head > 0, f"the smallest v_l is {head:.6g}")
-    checks.require_sign("B3a", "phi > 0", claim.phi)
-    checks.require_sign("B3b", "Phi > 0", claim.Phi)
-    checks.require_sign("B3c", "E0 >= 0", claim.E0)
-    checks.require_sign("B3d", "eta > 0", claim.eta)
-    checks.require_sign("B3e", "rate >= 0", claim.rate)
-    checks.require("B3f", "rate < 1", claim.rate, "<", Fraction(1))
-    symmetric = all(rows[a][b] == rows[b][a] for a, b in quadratic.pairs(problem.sizes.d))
-    checks.require_fact("B3g", "A_hat is symmetric", symmetric, "as stored")
-
-
 def _require_minimizer(checks: Checks, claim: BelowBarrier, error: arb) -> None:
     """Checks 9 and 10: the eigenvalues of A through those of A_hat, |A - A_hat|_F <= G/phi = error."""
 
@@ -123,23 +124,21 @@ def _require_minimizer(checks: Checks, claim: BelowBarrier, error: arb) -> None:
         return rows
 
     low, high = ball(claim.a_lo) + error, ball(claim.a_hi) - error
-    require_positive_definite(checks, "B9", "A_hat - (a_lo + G/phi) I", lambda: moved(1, -low), claim.C_lo)
-    require_positive_definite(checks, "B10", "(a_hi - G/phi) I - A_hat", lambda: moved(-1, high), claim.C_hi)
+    require_positive_definite(checks, "B9", "A_hat - (a_lo + G/phi) I", moved(1, -low), claim.C_lo)
+    require_positive_definite(checks, "B10", "(a_hi - G/phi) I - A_hat", moved(-1, high), claim.C_hi)
 
 
 def _require_spectrum(checks: Checks, claim: BelowBarrier, problem: Problem) -> None:
     """Checks 11 and 12: phi I < F and F <= Phi I."""
-    if checks.is_proved("B11") and checks.is_proved("B12"):
-        return
     F = quadratic.design_gram(problem.X)
     if claim.C_Phi is not None:
-        require_positive_definite(checks, "B11", "Phi I - F", lambda: shifted(F, -1, claim.Phi), claim.C_Phi)
+        require_positive_definite(checks, "B11", "Phi I - F", shifted(F, -1, claim.Phi), claim.C_Phi)
     else:
         checks.require("B11", "largest row sum of |F| <= Phi", largest(row_sums(F)), "<=", claim.Phi)
-    require_positive_definite(checks, "B12", "F - phi I", lambda: shifted(F, 1, -claim.phi), claim.C_phi)
+    require_positive_definite(checks, "B12", "F - phi I", shifted(F, 1, -claim.phi), claim.C_phi)
 
 
-def _numbers(claim: BelowBarrier, loss: arb, error: arb, s2: arb) -> dict[str, str | float]:
+def _numbers(claim: BelowBarrier, loss: arb, error: arb, s2: arb) -> Numbers:
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
@@ -162,3 +161,6 @@ def statement(claim: BelowBarrier, problem: Problem) -> str:
         f"1 - {decimal_down(1 - claim.rate)} in every step and converges to a global minimum. The stored weights have loss at "
         f"most {decimal_up(claim.loss_upper)}."
     )
+
+
+CLAIM = ClaimKind("below-barrier", "quadratic-barrier/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,))

@@ -31,8 +31,6 @@ class UniqueMinimum:
 def require_bounds(checks: Checks, claim: UniqueMinimum, curve: Curve) -> None:
     """The positive definite matrices: the Hessian at W between m0 and M0, and the constants of its change."""
     x, X = claim.x, curve.tangent.X
-    if all(map(checks.is_proved, ("U10", "U11", "U12", *{"split": ("U13", "U14"), "mixed": ()}.get(claim.form, ("U13",))))):
-        return
     sizes = local.local_sizes(curve, x["r"])
     tau, third = x.get("tau", Fraction(0)), None
     if claim.form in ("plain", "split"):
@@ -43,31 +41,19 @@ def require_bounds(checks: Checks, claim: UniqueMinimum, curve: Curve) -> None:
         q = local.quartic_weights(sizes, squares, 4 if claim.form == "tensor" else 2)
     tilts = local.tilt(third, claim.extra) if claim.form == "mixed" and third and claim.extra else []
     H, blocks = curve.matrix(), [curve.block(neuron) for neuron in range(len(curve.tangent.v))] if tau else []
-
-    def lower() -> Rows:
-        return shifted(_moved(H, blocks, tilts, -tau, -x["r"]), 1, -x["m0"])
-
-    def upper() -> Rows:
-        return shifted(_moved(H, blocks, tilts, tau, x["r"]), -1, x["M0"])
-
-    def constant() -> Rows:
-        if claim.form == "tensor" and third:
-            return shifted(local.flattened_gram(third), -1, x["flat2"])
-        return shifted(weighted_gram(curve.columns, q), -1, x["lam"])
-
+    lower = shifted(_moved(H, blocks, tilts, -tau, -x["r"]), 1, -x["m0"])
     require_positive_definite(checks, "U10", "lower bound of the Hessian - m0 I", lower, claim.C_m)
+    upper = shifted(_moved(H, blocks, tilts, tau, x["r"]), -1, x["M0"])
     require_positive_definite(checks, "U11", "M0 I - upper bound of the Hessian", upper, claim.C_M)
-    quartic = claim.quartic
-    require_positive_definite(
-        checks, "U12", "kappa I - quartic form", lambda: quartic_matrix(X, q, quartic.kappa, quartic.t), quartic.C
-    )
+    quartic = quartic_matrix(X, q, claim.quartic.kappa, claim.quartic.t)
+    require_positive_definite(checks, "U12", "kappa I - quartic form", quartic, claim.quartic.C)
     if claim.form != "mixed" and claim.extra:
+        linear = local.flattened_gram(third) if third else weighted_gram(curve.columns, q)
+        constant = shifted(linear, -1, x["flat2" if third else "lam"])
         require_positive_definite(checks, "U13", "linear coefficient", constant, claim.extra)
     if claim.square:
-        squares2, c = claim.square, [top * top for top in sizes.top2]
-        require_positive_definite(
-            checks, "U14", "square I - quartic form", lambda: quartic_matrix(X, c, squares2.kappa, squares2.t), squares2.C
-        )
+        bends = quartic_matrix(X, [top * top for top in sizes.top2], claim.square.kappa, claim.square.t)
+        require_positive_definite(checks, "U14", "square I - quartic form", bends, claim.square.C)
 
 
 def _moved(H: Rows, blocks: list[Rows], tilts: list[Rows], tau: Fraction, r: Fraction) -> Rows:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from flint import arb
 
 from globalmin_check import limits
 from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.deep_network import Layers
 from globalmin_check.claims.deep_passes import Passes
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import Rows, lower_product, row_sums, shifted
 from globalmin_check.problem import Problem, Sizes
-from globalmin_check.verdict import Malformed
+from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
-THEOREM = "deep-path/1"
-NETWORK = "deep"
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")  # smooth activations with a bounded slope
 MEANING = (
     "Theorem (deep path). Let G = J J^T >= a^2 I, |J| <= b and |r| at the stored weights of all layers, and let J be Lipschitz "
@@ -51,9 +51,7 @@ class DeepDescent:
 
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DeepDescent:
     """Take the fields and tensors of the claim; form only."""
-    layers, n = sizes.deep, sizes.n
-    if layers is None:
-        raise Malformed(f"{fields.where} is about a deep network")
+    layers, n = cast(Layers, sizes.deep), sizes.n  # only files with a deep network hold this claim
     factor = fields.choice("norm", ("rows", "factor")) == "factor"
     orders = [min(W.shape) for W in layers.weights]
     return DeepDescent(
@@ -78,8 +76,8 @@ def work(claim: DeepDescent, sizes: Sizes) -> tuple[int, int]:
     return products, balls + 3 * rows * rows
 
 
-def check(claim: DeepDescent, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of theorem DS at the present precision."""
+def exact(claim: DeepDescent, problem: Problem, checks: ExactChecks) -> None:
+    """N1 and N2."""
     name = problem.activation
     checks.require_fact("N1", "the activation is smooth with a bounded slope", name in BOUNDED, f"the activation is {name}")
     for number, word in zip("abcd", ("a2", "b2", "t", "eta"), strict=True):
@@ -87,6 +85,10 @@ def check(claim: DeepDescent, problem: Problem, checks: Checks) -> dict[str, str
     checks.require_sign("N2e", "rate >= 0", claim.rate)
     checks.require("N2f", "rate < 1", claim.rate, "<", Fraction(1))
     checks.require_fact("N2g", "every omega_h is positive", min(claim.omega) > 0, "as stored")
+
+
+def check(claim: DeepDescent, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """N3 to N10 at the present precision."""
     passes = Passes(problem, claim.layers)
     r = passes.residual()
     loss = require_loss(checks, "N3", problem, claim.loss_upper, r)
@@ -98,13 +100,13 @@ def check(claim: DeepDescent, problem: Problem, checks: Checks) -> dict[str, str
     checks.require("N6", "eta (b + Lam t)^2 <= 1", eta * (b + Lam * t) ** 2, "<=", 1)
     checks.require("N7", "1 - eta (a - Lam t)^2 <= rate", 1 - eta * (a - Lam * t) ** 2, "<=", claim.rate)
     for h, (W, omega, C) in enumerate(zip(claim.layers.weights, claim.omega, claim.C_omega, strict=True), start=1):
-        require_positive_definite(checks, f"N8.{h}", f"omega_{h}^2 I - W_{h} W_{h}^T", lambda W=W, o=omega: _above(W, o), C)
+        require_positive_definite(checks, f"N8.{h}", f"omega_{h}^2 I - W_{h} W_{h}^T", _above(W, omega), C)
+    G = passes.gram()
     if claim.C_b is None:
-        if not checks.is_proved("N9"):
-            checks.require("N9", "largest row sum of |G| <= b2", largest(row_sums(passes.gram())), "<=", claim.b2)
+        checks.require("N9", "largest row sum of |G| <= b2", largest(row_sums(G)), "<=", claim.b2)
     else:
-        require_positive_definite(checks, "N9", "b2 I - G", lambda: shifted(passes.gram(), -1, claim.b2), claim.C_b)
-    require_positive_definite(checks, "N10", "G - a2 I", lambda: shifted(passes.gram(), 1, -claim.a2), claim.C_a)
+        require_positive_definite(checks, "N9", "b2 I - G", shifted(G, -1, claim.b2), claim.C_b)
+    require_positive_definite(checks, "N10", "G - a2 I", shifted(G, 1, -claim.a2), claim.C_a)
     return _numbers(claim, loss, (a, b, Lam, g))
 
 
@@ -114,7 +116,7 @@ def _above(W: Tensor, omega: Fraction) -> Rows:
     return shifted(lower_product(rows, rows), -1, omega**2)
 
 
-def _numbers(claim: DeepDescent, loss: arb, parts: tuple[arb, arb, arb, arb]) -> dict[str, str | float]:
+def _numbers(claim: DeepDescent, loss: arb, parts: tuple[arb, arb, arb, arb]) -> Numbers:
     a, b, Lam, g = parts
     return {
         "loss_upper": upper_float(claim.loss_upper),
@@ -139,3 +141,18 @@ def statement(claim: DeepDescent, problem: Problem) -> str:
         f"multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most "
         f"{decimal_up(claim.t)} long. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
     )
+
+
+CLAIM = ClaimKind(
+    "deep-descent",
+    "deep-path/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE, GENERALIZATION_NOTE),
+    network="deep",
+    zero_loss=True,
+)

@@ -27,6 +27,13 @@ class Layers:
         return self.weights[-1].shape[0] * self.pixels
 
     @property
+    def description(self) -> str:
+        """Scales, kinds, shapes and windows of the layers, for the digest of the network."""
+        layers = zip(self.scales, self.residual, self.weights, strict=True)
+        parts = [f"{scale}{'+' if residual else ''} {W.shape[0]} {W.shape[1]}" for scale, residual, W in layers]
+        return f"{'; '.join(parts)}; {self.pixels} {self.patches}"
+
+    @property
     def overlap(self) -> int:
         """The largest number of places that one pixel has in all windows: the squared norm of the patch map."""
         return max(Counter(pixel for window in self.patches for pixel in window if pixel >= 0).values(), default=1)

@@ -9,15 +9,22 @@ from flint import arb
 
 from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.smooth import Curvature, curvature_work, lipschitz, read_curvature, require_domain, require_witnesses
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import Tangent, require_loss
 from globalmin_check.positive import require_positive_definite
-from globalmin_check.primitives import Rows, row_sums, shifted
+from globalmin_check.primitives import row_sums, shifted
 from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
-THEOREM = "descent-path/1"
+MEANING = (
+    "Theorem (descent path). Let K = J J^T >= a^2 I, |J| <= b and |r| <= g at the stored weights, and let J be Lipschitz with "
+    "the constant Lip on the ball of radius rho around them. If 2 Lip g < a^2, alpha = sqrt(a^2 - 2 Lip g), S = 2g/(a + alpha) "
+    "<= rho and 0 < eta <= 1/(b + Lip S)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most S, "
+    "multiplies the norm of the residual by at most 1 - eta alpha^2 in every step, and converges to weights with zero loss."
+)
 
 
 @dataclass(frozen=True)
@@ -51,14 +58,18 @@ def work(claim: Descent, sizes: Sizes) -> tuple[int, int]:
     return products + (2 * sizes.n**3 if claim.C_b else sizes.n**2), balls
 
 
-def check(claim: Descent, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of the theorem at the present precision."""
-    common = claim.curvature
-    require_domain(checks, "D", common, problem)
+def exact(claim: Descent, problem: Problem, checks: ExactChecks) -> None:
+    """D1 to D3."""
+    require_domain(checks, "D", claim.curvature, problem)
     checks.require_sign("D3a", "eta > 0", claim.eta)
     checks.require_sign("D3b", "rate >= 0", claim.rate)
     checks.require("D3c", "rate < 1", claim.rate, "<", Fraction(1))
     checks.require_sign("D3d", "b2 > 0", claim.b2)
+
+
+def check(claim: Descent, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """Verify the inequalities of the theorem at the present precision."""
+    common = claim.curvature
     tangent = Tangent(problem, common.both)
     r = tangent.residual()
     loss = require_loss(checks, "D4", problem, common.loss_upper, r)
@@ -80,17 +91,12 @@ def check(claim: Descent, problem: Problem, checks: Checks) -> dict[str, str | f
 def _require_norm(checks: Checks, claim: Descent, tangent: Tangent) -> None:
     """b2 >= lambda_max(K), by absolute row sums or by P1 on b2 I - K."""
     if claim.C_b is None:
-        if not checks.is_proved("D10"):
-            checks.require("D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2)
-        return
-
-    def above() -> Rows:
-        return shifted(tangent.gram(), -1, claim.b2)
-
-    require_positive_definite(checks, "D10", "b2 I - K", above, claim.C_b)
+        checks.require("D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2)
+    else:
+        require_positive_definite(checks, "D10", "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b)
 
 
-def _numbers(claim: Descent, loss: arb, parts: tuple[arb, arb, arb, arb, arb]) -> dict[str, str | float]:
+def _numbers(claim: Descent, loss: arb, parts: tuple[arb, arb, arb, arb, arb]) -> Numbers:
     a, b, Lip, g, S = parts
     return {
         "loss_upper": upper_float(claim.curvature.loss_upper),
@@ -119,3 +125,17 @@ def statement(claim: Descent, problem: Problem) -> str:
         f"path is at most {decimal_up(claim.path)} long. The stored weights have loss at most "
         f"{decimal_up(claim.curvature.loss_upper)}."
     )
+
+
+CLAIM = ClaimKind(
+    "descent",
+    "descent-path/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE, GENERALIZATION_NOTE),
+    zero_loss=True,
+)

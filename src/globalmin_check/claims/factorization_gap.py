@@ -9,17 +9,16 @@ from flint import arb
 
 from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import quadratic
 from globalmin_check.claims.factorization_network import STRIP_ENTRIES, Compression, compression, transposed
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import Rows, lower_product, shifted
 from globalmin_check.problem import Problem, Sizes
-from globalmin_check.verdict import Malformed
+from globalmin_check.verdict import TRIVIAL, Malformed
 
-THEOREM = "best-rank/1"
-NETWORK = "factorization"
 MEANING = (
     "Theorem EY. Let Q be the projector on the span of the columns of V (n x r), |M x|^2 >= a |x|^2 on that span, |M x|^2 <= b "
     "|x|^2 on its complement, and tau > b. Then every matrix X of rank at most r has |X - M|^2 >= |M (I - Q)|^2 - |(I - Q) M^T M "
@@ -83,10 +82,17 @@ def work(claim: FactorizationGap, sizes: Sizes) -> tuple[int, int]:
     return products + size**2 * (m * n // size + 2 * r) + 2 * size**3, balls + 4 * size**2
 
 
-def check(claim: FactorizationGap, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of theorem EY at the present precision."""
+def exact(claim: FactorizationGap, problem: Problem, checks: ExactChecks) -> None:
+    """F1 and F3."""
     checks.require_sign("F1a", "gap >= 0", claim.gap)
     checks.require_sign("F1b", "floor >= 0", claim.floor)
+    if claim.subspace is not None:
+        checks.require_sign("F3a", "a > 0", claim.subspace.a)
+        checks.require("F3b", "b < tau", claim.subspace.b, "<", claim.subspace.tau)
+
+
+def check(claim: FactorizationGap, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """F2 and F4 to F8 at the present precision."""
     left = claim.subspace is not None and claim.subspace.side == "left"
     M = transposed(problem.X) if left else problem.X
     at = compression(M, *((problem.W, problem.v) if left else (problem.v, problem.W)))
@@ -98,7 +104,7 @@ def check(claim: FactorizationGap, problem: Problem, checks: Checks) -> dict[str
         best = (loss - excess).max(arb(0))
     checks.require("F7", "loss - best loss of this rank <= gap", excess, "<=", claim.gap)
     checks.require("F8", "floor <= best loss of this rank", claim.floor, "<=", best)
-    numbers: dict[str, str | float] = {"method": _method(claim), "rank": str(problem.sizes.k), "loss": upper_float(loss)}
+    numbers: Numbers = {"method": _method(claim), "rank": str(problem.sizes.k), "loss": upper_float(loss)}
     numbers |= {"loss_upper": upper_float(claim.loss_upper), "gap": upper_float(claim.gap), "floor": lower_float(claim.floor)}
     return numbers | {"matrix_square": lower_float(at.square)}
 
@@ -110,14 +116,12 @@ def _method(claim: FactorizationGap) -> str:
 def _excess(witness: Subspace, M: Tensor, checks: Checks, at: Compression) -> arb:
     """Theorem EY: a bound of loss - best loss, after its three hypotheses."""
     a, b, tau = witness.a, witness.b, witness.tau
-    checks.require_sign("F3a", "a > 0", a)
-    checks.require("F3b", "b < tau", b, "<", tau)
-    require_positive_definite(checks, "F4", "Y^T Y - a V^T V", lambda: (at.energy - at.G * ball(a)).tolist(), witness.C_a)
+    require_positive_definite(checks, "F4", "Y^T Y - a V^T V", (at.energy - at.G * ball(a)).tolist(), witness.C_a)
     if witness.C_b is None:
         checks.require("F5", "|M (I - Q)|_F^2 <= b", at.outside(), "<=", b)
     else:
         name = "b I - (I - Q) M^T M (I - Q)"
-        require_positive_definite(checks, "F6", name, lambda: shifted(_outer_gram(M, at), -1, b), witness.C_b)
+        require_positive_definite(checks, "F6", name, shifted(_outer_gram(M, at), -1, b), witness.C_b)
     ties = at.G.nrows() * max(tau - a, Fraction(0))
     return (at.inside() + at.projected(at.leak) / ball(tau - b) + ball(ties)) / 2
 
@@ -130,6 +134,11 @@ def _outer_gram(M: Tensor, at: Compression) -> Rows:
     return [[whole[i][j] - inner[i][j] for j in range(i + 1)] for i in range(len(inner))]
 
 
+def vacuous(claim: FactorizationGap, problem: Problem, numbers: Numbers) -> str:
+    """A gap that is no smaller than the loss itself."""
+    return TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["loss"])) else ""
+
+
 def statement(claim: FactorizationGap, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     m, n, r = problem.sizes.n, problem.sizes.d, problem.sizes.k
@@ -139,3 +148,8 @@ def statement(claim: FactorizationGap, problem: Problem) -> str:
         f"of this width, has a loss lower by more than {decimal_up(claim.gap)}: the factors are within this gap of the global "
         f"minimum, which is at least {decimal_down(claim.floor)}."
     )
+
+
+CLAIM = ClaimKind(
+    "factorization-gap", "best-rank/1", MEANING, read, work, exact, check, statement, vacuous=vacuous, network="factorization"
+)

@@ -12,8 +12,8 @@ from flint import arb, arb_mat
 
 from globalmin_check.balls import sum_of_squares
 from globalmin_check.canonical import Fields
-from globalmin_check.container import Tensor, Tensors
-from globalmin_check.problem import Problem, Sizes
+from globalmin_check.container import Tensor, Tensors, digest_of
+from globalmin_check.problem import Problem, Sizes, digits
 
 STRIP_ENTRIES = 2**19  # entries of M that are balls at the same time
 
@@ -27,7 +27,10 @@ def read_factorization(network: Fields, fields: Fields, tensors: Tensors) -> Pro
     data.end()
     M, U = tensors.take("M", "F64", m, n), tensors.take("U", "F64", m, None)
     V = tensors.take("V", "F64", n, U.shape[1])
-    return Problem("linear", Fraction(1), False, Sizes(m, n, U.shape[1]), M, M, U, V)
+    r = U.shape[1]
+    factors, matrix = f"globalmin-network/1 factorization {m} {n} {r}", f"globalmin-matrix/1 {m} {n}"
+    about = digits(digest_of(factors, U, V), digest_of(matrix, M))
+    return Problem("linear", Fraction(1), False, Sizes(m, n, r), M, M, U, V, about)
 
 
 def transposed(M: Tensor) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from globalmin_check.canonical import Fields
-from globalmin_check.container import Tensor, Tensors
-from globalmin_check.problem import Problem, Sizes
+from globalmin_check.container import Tensors, digest_of
+from globalmin_check.problem import Problem, Sizes, digits
 
 
 def read_filter(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
@@ -19,9 +19,8 @@ def read_filter(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
     true_filter, true_head = tensors.take("true_filter", "F64", None), tensors.take("true_head", "F64", None)
     p, k = true_filter.shape[0], true_head.shape[0]
     filter_, head = tensors.take("filter", "F64", p), tensors.take("head", "F64", k)
-    return Problem("relu", Fraction(1), False, Sizes(1, p, k), true_filter, true_head, filter_, head)
-
-
-def exact(tensor: Tensor) -> list[Fraction]:
-    """The entries as the rationals they are."""
-    return [Fraction(value) for value in tensor.values]
+    about = digits(
+        digest_of(f"globalmin-network/1 filter {p} {k}", filter_, head),
+        digest_of(f"globalmin-teacher/1 {p} {k}", true_filter, true_head),
+    )
+    return Problem("relu", Fraction(1), False, Sizes(1, p, k), true_filter, true_head, filter_, head, about)

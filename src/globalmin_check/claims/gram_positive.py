@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -9,17 +10,17 @@ from itertools import pairwise
 from globalmin_check import limits
 from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.gaussian import ANALYTIC, Trapezoid
-from globalmin_check.claims.limit_gram import Series, relu_gram
+from globalmin_check.claims.kind import ClaimKind, Numbers
+from globalmin_check.claims.limit_gram import Near, Norms, Series, near_pairs, norms, relu_gram
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss, residual
 from globalmin_check.positive import require_positive_definite
-from globalmin_check.primitives import Rows, shifted
+from globalmin_check.primitives import shifted
 from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import Malformed
 
-THEOREM = "limit-gram/1"
 ORDER = 4096  # largest Hermite order
 MEANING = (
     "Theorem (limiting Gram matrix). For w ~ N(0, I), the matrix K_ij E[phi'(w . x_i) phi'(w . x_j)] of a ReLU network is K_ij "
@@ -34,7 +35,10 @@ KERNELS = {
     "hidden weights of an infinitely wide network with head entries +-1/sqrt(width)",
     "features": "the matrix E[phi(w . x_i) phi(w . x_j)], w ~ N(0, I), the limit of the Gram matrix of the features of an "
     "infinitely wide network",
-    "resnet": "the last-layer Gram matrix of the infinitely wide residual network of the claimed depth and constants",
+    "resnet": "the matrix t^2 K_ij E[phi'(u_i) phi'(u_j)], u ~ N(0, K), t = c_res/H, K = K^(H-1) of the recursion K^(1) = "
+    "c_sigma E[phi(u) phi(u)^T] with u ~ N(0, X X^T), b^(1) = sqrt(c_sigma) mu, K^(h) = K^(h-1) + t (b mu^T + mu b^T) + t^2 "
+    "E[phi(u) phi(u)^T], b^(h) = b^(h-1) + t mu with u ~ N(0, K^(h-1)) and mu = E[phi(u)], the Gram matrix of the last layer of "
+    "an infinitely wide residual network of depth H",
 }
 
 
@@ -55,12 +59,20 @@ class GramPositive:
     C: Tensor
 
 
+@dataclass(frozen=True)
+class GramRows:
+    """The exact row norms (series), or the exact determinants of nearly parallel pairs (closed form)."""
+
+    norms: Norms | None
+    near: dict[tuple[int, int], Near]
+
+
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> GramPositive:
     """Take the fields and tensors of the claim; form only."""
     kernel = fields.choice("kernel", tuple(KERNELS))
     resnet = kernel == "resnet"
     series = fields.choice("method", ("series",) if resnet else ("closed", "series")) == "series"
-    orders = tuple(tensors.take("Q", "I64", None).values) if series else ()
+    orders = tensors.take("Q", "I64", None).values if series else array("q")
     increasing = all(a < b for a, b in pairwise(orders))
     if series and not (orders and orders[0] >= (1 if resnet else 0) and orders[-1] <= ORDER and increasing):
         raise Malformed(f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and {ORDER}")
@@ -73,7 +85,7 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> GramPositive:
         depth=fields.integer("depth", 2) if resnet else 0,
         c_res=fields.rational("c_res") if resnet else Fraction(1),
         c_sigma=fields.rational("c_sigma") if resnet else Fraction(1),
-        orders=orders,
+        orders=tuple(orders),
         step=fields.rational("step") if series else Fraction(1),
         nodes=fields.integer("nodes", 1) if series else 0,
         C=tensors.take("C", "F64", sizes.n, sizes.n),
@@ -84,41 +96,38 @@ def work(claim: GramPositive, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, top, points = sizes.n, max(claim.orders, default=0), 2 * claim.nodes + 1
     per_value = limits.WORK_PER_VALUE
-    closed = n * n * (per_value + 30 * sizes.d)  # an angle, and at worst its exact determinant
-    values = n * (points * (2 + 3 * claim.depth) + len(claim.orders)) * per_value if claim.orders else closed
+    closed = n * n * (per_value + sizes.d)
+    layers = (points + 10) * (2 + 3 * claim.depth)  # the means of a layer cost as much as ten values besides those at the nodes
+    values = n * (layers + len(claim.orders)) * per_value if claim.orders else closed
     series = points * (40 * top + n * len(claim.orders)) + 3 * n * n * len(claim.orders)
     stored = n * sizes.k * (sizes.d + per_value)
     return values + series + stored + n * n * sizes.d + 2 * n**3, 4 * n * n + points * (n + top + 4) + n * sizes.k
 
 
-def check(claim: GramPositive, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify the bound at the present precision."""
+def exact(claim: GramPositive, problem: Problem, checks: ExactChecks) -> GramRows:
+    """G1 to G3 and G5, and what the matrix needs to know of the rows."""
     name, covered = problem.activation, ANALYTIC if claim.orders else ("relu",)
     checks.require_fact("G1", f"the activation is {' or '.join(covered)}", name in covered, f"the activation is {name}")
     for number, word in zip("abcde", ("lam", "kappa", "c_res", "c_sigma", "step"), strict=True):
         checks.require_sign(f"G2{number}", f"{word} > 0", getattr(claim, word))
     zero = next((i for i in range(problem.sizes.n) if not any(problem.X.row(i))), None)
     checks.require_fact("G3", "no row is zero", zero is None, "as stored" if zero is None else f"row {zero} is zero")
-    loss = require_loss(checks, "G4", problem, claim.loss_upper, residual(problem))
-    features, factor = claim.kernel != "weights", ball(claim.c_sigma)
     if not claim.orders:
-        require_positive_definite(
-            checks, "G7", "H - lam I", lambda: shifted(relu_gram(problem, features), 1, -claim.lam), claim.C
-        )
+        return GramRows(None, near_pairs(problem, checks))
+    checks.require("G5", "nodes * step >= 2", Fraction(2), "<=", claim.nodes * claim.step)
+    return GramRows(norms(problem, checks), {})
+
+
+def check(claim: GramPositive, problem: Problem, rows: GramRows, checks: Checks) -> Numbers:
+    """G4, G6 and G7 at the present precision."""
+    loss = require_loss(checks, "G4", problem, claim.loss_upper, residual(problem))
+    features = claim.kernel != "weights"
+    if rows.norms is None:
+        H = shifted(relu_gram(problem, features, rows.near), 1, -claim.lam)
+        require_positive_definite(checks, "G7", "H - lam I", H, claim.C)
     else:
-        checks.require("G5", "nodes * step >= 2", Fraction(2), "<=", claim.nodes * claim.step)
-        series = Series(problem, Trapezoid(name, problem.parameter, claim.step, claim.nodes))
-        if claim.kernel == "resnet" and not checks.is_proved("G6"):
-            bound = ball((claim.c_res / claim.depth) ** 2 * claim.kappa) * series.least_last_slope(
-                claim.depth, claim.c_res, claim.c_sigma
-            )
-            checks.require("G6", "lam <= (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2]", claim.lam, "<=", bound)
-
-        def partial() -> Rows:
-            rows = series.partial_sum(claim.orders, features)
-            return shifted([[factor * entry for entry in row] for row in rows], 1, -claim.kappa)
-
-        require_positive_definite(checks, "G7", "partial sum - kappa I", partial, claim.C)
+        rule = Trapezoid(problem.activation, problem.parameter, claim.step, claim.nodes)
+        _require_series(checks, claim, Series(problem, rows.norms, rule), features)
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
@@ -127,6 +136,16 @@ def check(claim: GramPositive, problem: Problem, checks: Checks) -> dict[str, st
         "orders": float(len(claim.orders)),
         "kernel": claim.kernel,
     }
+
+
+def _require_series(checks: Checks, claim: GramPositive, series: Series, features: bool) -> None:
+    if claim.kernel == "resnet":
+        slope = series.least_last_slope(claim.depth, claim.c_res, claim.c_sigma)
+        bound = ball((claim.c_res / claim.depth) ** 2 * claim.kappa) * slope
+        checks.require("G6", "lam <= (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2]", claim.lam, "<=", bound)
+    factor, rows = ball(claim.c_sigma), series.partial_sum(claim.orders, features)
+    partial = shifted([[factor * entry for entry in row] for row in rows], 1, -claim.kappa)
+    require_positive_definite(checks, "G7", "partial sum - kappa I", partial, claim.C)
 
 
 def statement(claim: GramPositive, problem: Problem) -> str:
@@ -138,4 +157,7 @@ def statement(claim: GramPositive, problem: Problem) -> str:
     )
     if claim.kernel != "resnet":
         return text
-    return f"{text} Depth {claim.depth}, c_res = {claim.c_res}, c_sigma = {claim.c_sigma}."
+    return f"{text} Here H = {claim.depth}, c_res = {claim.c_res}, c_sigma = {claim.c_sigma}."
+
+
+CLAIM = ClaimKind("gram-positive", "limit-gram/1", MEANING, read, work, exact, check, statement)

@@ -32,6 +32,11 @@ class Curve:
             square += sum_of_squares((arb_mat(tangent.Q).transpose() * column(self.r)).entries())
         return square
 
+    def gradient_scale(self) -> arb:
+        """|J|_F (|r| + |y|), a size that gradients at these weights and labels do not exceed unless the outputs are far off."""
+        labels = list(map(arb, self.tangent.problem.y.values))
+        return root(self.tangent.trace()) * (root(sum_of_squares(self.r)) + root(sum_of_squares(labels)))
+
     def along(self, U: list[list[float]], u: list[float]) -> arb:
         """The second derivative of L in the direction (u, U): |r'|^2 + r . r''."""
         tangent = self.tangent

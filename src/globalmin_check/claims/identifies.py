@@ -7,16 +7,16 @@ from fractions import Fraction
 
 from globalmin_check.balls import decimal_down, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import quadratic
 from globalmin_check.claims.exact_rank import squares_span
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import shifted
 from globalmin_check.problem import Problem, Sizes
 
-THEOREM = "quadratic-span/1"
 MEANING = (
     "Theorem (quadratic span). If the matrices x_i x_i^T span all symmetric d x d matrices, two quadratic networks with equal "
     "outputs on all samples are the same function: the difference of their matrices is orthogonal to a spanning set. If A^T A >= "
@@ -52,25 +52,29 @@ def work(claim: Identifies, sizes: Sizes) -> tuple[int, int]:
     return elimination + stable + (n + k) * d * d, 3 * N * N + 4 * quadratic.STRIP_ENTRIES + 4 * n
 
 
-def check(claim: Identifies, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify the rank exactly and, if claimed, the least eigenvalue."""
+def exact(claim: Identifies, problem: Problem, checks: ExactChecks) -> None:
+    """U1 to U3 and the rank, U5."""
     name, n, d = problem.activation, problem.sizes.n, problem.sizes.d
     N = d * (d + 1) // 2
     checks.require_fact("U1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
     checks.require_fact("U2", "n >= d(d+1)/2", n >= N, f"n = {n}, d(d+1)/2 = {N}")
     if claim.mu is not None:
         checks.require_sign("U3", "mu > 0", claim.mu)
+    full, rank = squares_span(problem.X)
+    checks.require_fact("U5", "the x_i x_i^T have rank d(d+1)/2 modulo a prime of the list", full, f"rank {rank} of {N}")
+
+
+def check(claim: Identifies, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """U4 and, if claimed, the least eigenvalue, U6, at the present precision."""
+    d = problem.sizes.d
     loss = require_loss(checks, "U4", problem, claim.loss_upper, quadratic.residual(problem))
-    if not checks.is_proved("U5"):
-        full, rank = squares_span(problem.X)
-        checks.require_fact("U5", "the x_i x_i^T have rank d(d+1)/2 modulo a prime of the list", full, f"rank {rank} of {N}")
     if claim.mu is not None and claim.C is not None:
-        gram, mu = quadratic.design_gram, claim.mu
-        require_positive_definite(checks, "U6", "A^T A - mu I", lambda: shifted(gram(problem.X), 1, -mu), claim.C)
-    numbers: dict[str, str | float] = {
+        matrix = shifted(quadratic.design_gram(problem.X), 1, -claim.mu)
+        require_positive_definite(checks, "U6", "A^T A - mu I", matrix, claim.C)
+    numbers: Numbers = {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
-        "rank": float(N),
+        "rank": float(d * (d + 1) // 2),
     }
     return numbers if claim.mu is None else numbers | {"mu": lower_float(claim.mu)}
 
@@ -88,3 +92,6 @@ def statement(claim: Identifies, problem: Problem) -> str:
         f"{text} If the outputs of two networks differ by e in Euclidean norm, their matrices sum_l v_l w_l w_l^T differ by at "
         f"most e/sqrt(mu) in Frobenius norm, with mu = {decimal_down(claim.mu)}."
     )
+
+
+CLAIM = ClaimKind("identifies", "quadratic-span/1", MEANING, read, work, exact, check, statement)

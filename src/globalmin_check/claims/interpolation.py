@@ -9,7 +9,8 @@ from flint import arb
 
 from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, root, sum_of_squares, total, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.smooth import (
     Curvature,
     curvature_work,
@@ -21,8 +22,13 @@ from globalmin_check.claims.smooth import (
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import Tangent, require_loss
 from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import GENERALIZATION_NOTE
 
-THEOREM = "newton-kantorovich/1"
+MEANING = (
+    "Theorem (Newton-Kantorovich). Let r be the residual and J its Jacobian at the stored weights, K = J J^T >= a^2 I, e >= "
+    "sqrt(r^T K^-1 r), and let J be Lipschitz with the constant Lip on the ball of radius rho around the stored weights. If "
+    "2 Lip e < a and 2e/(1 + sqrt(1 - 2 Lip e/a)) <= R <= rho, then weights with zero loss exist within the distance R."
+)
 
 
 @dataclass(frozen=True)
@@ -50,11 +56,18 @@ def work(claim: Interpolation, sizes: Sizes) -> tuple[int, int]:
     return curvature_work(claim.curvature, sizes)
 
 
-def check(claim: Interpolation, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of the theorem at the present precision."""
+def exact(claim: Interpolation, problem: Problem, checks: ExactChecks) -> None:
+    """I1 to I3, and the signs of the optional R_lo."""
+    require_domain(checks, "I", claim.curvature, problem)
+    checks.require("I3", "R <= rho", claim.R, "<=", claim.curvature.rho)
+    if claim.R_lo is not None:
+        checks.require_sign("I7a", "R_lo > 0", claim.R_lo)
+        checks.require("I7b", "R_lo <= rho", claim.R_lo, "<=", claim.curvature.rho)
+
+
+def check(claim: Interpolation, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """Verify the inequalities of the theorem at the present precision."""
     common = claim.curvature
-    require_domain(checks, "I", common, problem)
-    checks.require("I3", "R <= rho", claim.R, "<=", common.rho)
     tangent = Tangent(problem, common.both)
     r = tangent.residual()
     loss = require_loss(checks, "I4", problem, common.loss_upper, r)
@@ -65,7 +78,10 @@ def check(claim: Interpolation, problem: Problem, checks: Checks) -> dict[str, s
     radius = 2 * e / (1 + (1 - 2 * Lip * e / a).sqrt())
     checks.require("I6", "2e/(1 + sqrt(1 - 2 Lip e/a)) <= R", radius, "<=", claim.R)
     if claim.R_lo is not None:
-        _require_lower(checks, claim, claim.R_lo, (Lip / a, _dot(r, claim.z), root(energy)))
+        # No zero closer than R_lo. The strict form without division refuses z = 0, which would prove nothing.
+        radius, product = ball(claim.R_lo), _dot(r, claim.z)
+        bound = (radius + Lip / a * radius * radius / 2) * root(energy)
+        checks.require("I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product)
     require_witnesses(checks, ("I8", "I9", "I10"), common, tangent)
     return _numbers(claim, loss, a, Lip, e)
 
@@ -74,19 +90,9 @@ def _dot(r: list[arb], z: Tensor) -> arb:
     return abs(total(entry * factor for entry, factor in zip(r, z.values, strict=True)))
 
 
-def _require_lower(checks: Checks, claim: Interpolation, R_lo: Fraction, parts: tuple[arb, arb, arb]) -> None:
-    """No zero closer than R_lo. The strict form without division refuses z = 0, which would prove nothing."""
-    ratio, product, size = parts
-    checks.require_sign("I7a", "R_lo > 0", R_lo)
-    checks.require("I7b", "R_lo <= rho", R_lo, "<=", claim.curvature.rho)
-    radius = ball(R_lo)
-    bound = (radius + ratio * radius * radius / 2) * size
-    checks.require("I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product)
-
-
-def _numbers(claim: Interpolation, loss: arb, a: arb, Lip: arb, e: arb) -> dict[str, str | float]:
+def _numbers(claim: Interpolation, loss: arb, a: arb, Lip: arb, e: arb) -> Numbers:
     common = claim.curvature
-    numbers: dict[str, str | float] = {
+    numbers: Numbers = {
         "loss_upper": upper_float(common.loss_upper),
         "loss": upper_float(loss),
         "R": upper_float(claim.R),
@@ -110,4 +116,21 @@ def statement(claim: Interpolation, problem: Problem) -> str:
         f"{problem.sizes.n} samples exactly: zero training loss, the global minimum. The stored weights have loss at most "
         f"{decimal_up(claim.curvature.loss_upper)}."
     )
-    return text if claim.R_lo is None else f"{text} No zero-loss weights are closer than {decimal_down(claim.R_lo)}."
+    if claim.R_lo is None:
+        return text
+    moved = "values of (v, W) have" if claim.curvature.both else "values of W, with this head, have"
+    return f"{text} No {moved} zero loss closer than {decimal_down(claim.R_lo)} to the stored ones."
+
+
+CLAIM = ClaimKind(
+    "interpolation",
+    "newton-kantorovich/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(GENERALIZATION_NOTE,),
+    zero_loss=True,
+)

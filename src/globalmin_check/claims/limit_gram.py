@@ -3,102 +3,117 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
 
+from globalmin_check import limits
 from globalmin_check.balls import ball, root
+from globalmin_check.checks import ExactChecks
 from globalmin_check.claims.gaussian import Trapezoid
+from globalmin_check.exact import inner_product
 from globalmin_check.primitives import Rows, lower_product
 from globalmin_check.problem import Problem
 
 
-class ExactRow:
-    """A row of doubles as integers over a power of two, for exact inner products that cost no more than they must."""
-
-    def __init__(self, x: list[float]) -> None:
-        pairs = [value.as_integer_ratio() for value in x]
-        self.unit = max(q for _, q in pairs)
-        self.entries = [p * (self.unit // q) for p, q in pairs]
-
-    def inner(self, other: ExactRow) -> Fraction:
-        """The inner product with another row."""
-        return Fraction(sum(map(int.__mul__, self.entries, other.entries)), self.unit * other.unit)
-
-
+@dataclass(frozen=True)
 class Norms:
-    """The row norms: `sizes` are the distinct ones as balls, `place[i]` says which one row i has (by exact squares)."""
+    """The distinct squares of the row norms, and `place[i]`, which one row i has."""
 
-    def __init__(self, X: list[list[float]]) -> None:
-        squares = [row.inner(row) for row in map(ExactRow, X)]
-        order = {square: index for index, square in enumerate(dict.fromkeys(squares))}
-        self.sizes = [ball(square).sqrt() for square in order]
-        self.place = [order[square] for square in squares]
+    squares: tuple[Fraction, ...]
+    place: tuple[int, ...]
 
 
-def relu_gram(problem: Problem, features: bool) -> Rows:
+def norms(problem: Problem, checks: ExactChecks) -> Norms:
+    """The row norms, told apart exactly."""
+    checks.charge(problem.sizes.n * problem.sizes.d)
+    squares = [inner_product(row, row) for row in problem.X.rows()]
+    order = {square: index for index, square in enumerate(dict.fromkeys(squares))}
+    return Norms(tuple(order), tuple(order[square] for square in squares))
+
+
+@dataclass(frozen=True)
+class Near:
+    """A pair of rows that balls of the first precision do not tell from parallel ones: D_ij exactly, and whether K_ij > 0."""
+
+    determinant: Fraction
+    same_side: bool
+
+
+def near_pairs(problem: Problem, checks: ExactChecks) -> dict[tuple[int, int], Near]:
+    """The pairs i > j whose D_ij = K_ii K_jj - K_ij^2 is not certainly positive in balls, with their exact numbers."""
+    X = problem.X.rows()
+    K, found = lower_product(X, X), {}
+    for i, row in enumerate(K):
+        near = [j for j in range(i) if not row[i] * K[j][j] - row[j] * row[j] > 0]
+        checks.charge(3 * len(near) * problem.sizes.d)
+        for j in near:
+            inner = inner_product(X[i], X[j])
+            found[i, j] = Near(inner_product(X[i], X[i]) * inner_product(X[j], X[j]) - inner * inner, inner > 0)
+        checks.charge_memory(limits.BALLS_PER_EXACT * len(found))
+    return found
+
+
+def relu_gram(problem: Problem, features: bool, near: dict[tuple[int, int], Near]) -> Rows:
     """Lower triangle of K_ij (pi - theta_ij)/(2 pi), or with `features` of (sqrt(D_ij) + (pi - theta_ij) K_ij)/(2 pi).
 
-    The angle is atan2(sqrt(D), K), never an arc cosine; where balls do not decide D > 0 it is decided exactly.
+    The angle is atan2(sqrt(D), K), never an arc cosine.
     """
     X, pi = problem.X.rows(), arb.pi()
-    K, exact = lower_product(X, X), list(map(ExactRow, X))
+    K = lower_product(X, X)
     rows: Rows = []
     for i, row in enumerate(K):
         rows.append([])
         for j in range(i):
-            sine, angle = _angle(K[i][i] * K[j][j] - row[j] * row[j], row[j], exact[i], exact[j])
+            sine, angle = _angle(row[i] * K[j][j] - row[j] * row[j], row[j], near.get((i, j)))
             entry = (pi - angle) * row[j]
             rows[i].append((entry + sine if features else entry) / (2 * pi))
         rows[i].append(row[i] / 2)
     return rows
 
 
-def _angle(D: arb, K: arb, x: ExactRow, u: ExactRow) -> tuple[arb, arb]:
+def _angle(D: arb, K: arb, near: Near | None) -> tuple[arb, arb]:
     """sqrt(D_ij) and theta_ij."""
-    if not D > 0:
-        inner = x.inner(u)
-        exact = x.inner(x) * u.inner(u) - inner * inner
-        if exact == 0:
-            return arb(0), arb(0) if inner > 0 else arb.pi()
-        D = ball(exact)
-    return D.sqrt(), arb.atan2(D.sqrt(), K)
+    if near is not None and near.determinant == 0:
+        return arb(0), arb(0) if near.same_side else arb.pi()
+    sine = (D if near is None else ball(near.determinant)).sqrt()
+    return sine, arb.atan2(sine, K)
 
 
 class Series:
     """The Hermite coefficients of the network's activation at every distinct row norm."""
 
-    def __init__(self, problem: Problem, rule: Trapezoid) -> None:
+    def __init__(self, problem: Problem, norms: Norms, rule: Trapezoid) -> None:
         self.X = problem.X.rows()
-        self.norms = Norms(self.X)
+        self.sizes = [ball(square).sqrt() for square in norms.squares]
+        self.place = norms.place
         self.rule = rule
 
     def _coefficients(self, orders: Sequence[int], features: bool) -> Rows:
         """E[phi'(s g) h_r] or E[phi(s g) h_r], the latter from (s/sqrt r) E[phi'(s g) h_(r-1)] for r >= 1."""
         if not features:
-            return self.rule.coefficients(self.norms.sizes, list(orders))
+            return self.rule.coefficients(self.sizes, list(orders))
         positive = [r for r in orders if r]
-        shifted = (
-            self.rule.coefficients(self.norms.sizes, [r - 1 for r in positive]) if positive else [[]] * len(self.norms.sizes)
-        )
+        shifted = self.rule.coefficients(self.sizes, [r - 1 for r in positive]) if positive else [[]] * len(self.sizes)
         rows = [
             [s * c / arb(r).sqrt() for c, r in zip(row, positive, strict=True)]
-            for s, row in zip(self.norms.sizes, shifted, strict=True)
+            for s, row in zip(self.sizes, shifted, strict=True)
         ]
         if len(positive) == len(orders):
             return rows
-        return [[self.rule.mean(s, "phi"), *row] for s, row in zip(self.norms.sizes, rows, strict=True)]
+        return [[self.rule.mean(s, "phi"), *row] for s, row in zip(self.sizes, rows, strict=True)]
 
     def partial_sum(self, orders: Sequence[int], features: bool) -> Rows:
         """Lower triangle of the sum over the orders r of (c_r c_r^T) o rho^r, times K entry by entry unless `features`."""
-        distinct, place = self._coefficients(orders, features), self.norms.place
+        distinct, place = self._coefficients(orders, features), self.place
         gaps = [r - q for r, q in zip(orders, [0, *orders], strict=False)]
         rows: Rows = []
         for i, row in enumerate(lower_product(self.X, self.X)):
-            size = self.norms.sizes[place[i]]
+            size = self.sizes[place[i]]
             entries = []
             for j in range(i + 1):
-                rho = row[j] / (size * self.norms.sizes[place[j]]) if j < i else arb(1)
+                rho = row[j] / (size * self.sizes[place[j]]) if j < i else arb(1)
                 value = _power_sum(distinct[place[i]], distinct[place[j]], rho, gaps)
                 entries.append(value if features else value * row[j])
             rows.append(entries)
@@ -108,7 +123,7 @@ class Series:
         """The least E[phi'(sqrt(K_ii) g)^2] at the last layer of the infinitely wide residual network (scalar recursions)."""
         t, c = ball(c_res / depth), ball(c_sigma)
         least = arb("inf")
-        for s in self.norms.sizes:
+        for s in self.sizes:
             K, bias = c * self.rule.mean(s, "phi^2"), c.sqrt() * self.rule.mean(s, "phi")
             for _ in range(2, depth):
                 size = root(K)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,14 +11,14 @@ from globalmin_check import limits
 from globalmin_check.activations import NONNEGATIVE
 from globalmin_check.balls import decimal_down, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.container import Tensors
 from globalmin_check.exact import row_ratio
 from globalmin_check.network import require_loss, residual
 from globalmin_check.problem import ACTIVATIONS, Problem, Sizes
-from globalmin_check.verdict import Malformed, Rejected
+from globalmin_check.verdict import TRIVIAL, Malformed, Rejected
 
-THEOREM = "group-floor/1"
 NAMES = ("equal", "zero", "ray", "line", "odd", "negative label")
 # The activations for which each kind of group forces f(x_i) = g_i t.
 COVERED = {
@@ -29,50 +31,72 @@ COVERED = {
 }
 
 
+MEANING = (
+    "Theorem (group floor). Let groups of samples be disjoint, and let every network of the class give f(x_i) = g_i t on a "
+    "group, with known g_i and one unknown number t. Then its loss is at least the sum over the groups of (1/2)(|y|^2 - (g "
+    ". y)^2/|g|^2), or (1/2)|y|^2 where g = 0; where t >= 0 for the whole class, g . y is replaced by max(0, g . y)."
+)
+
+
 @dataclass(frozen=True)
 class LossFloor:
-    """Fields of section 5.4 and the groups: a kind's name and the samples, the first one being the reference row."""
+    """Fields of section 5.4; a group is a code and a length, its samples are the next ones of `members`, reference row first."""
 
     loss_upper: Fraction
     nonnegative: bool
     floor: Fraction
     gap: Fraction
-    groups: tuple[tuple[str, tuple[int, ...]], ...]
+    members: array[int]
+    lengths: array[int]
+    codes: array[int]
+
+    def groups(self) -> Iterator[tuple[str, array[int]]]:
+        """The name of its kind and the samples of every group."""
+        start = 0
+        for code, length in zip(self.codes, self.lengths, strict=True):
+            yield NAMES[code], self.members[start : start + length]
+            start += length
 
 
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> LossFloor:
     """Take the fields and tensors of the claim; form only."""
-    members = tensors.take("members", "I64", None).values.tolist()
-    lengths = tensors.take("sizes", "I64", None).values.tolist()
-    codes = tensors.take("kinds", "I64", len(lengths)).values.tolist()
+    members = tensors.take("members", "I64", None).values
+    lengths = tensors.take("sizes", "I64", None).values
+    codes = tensors.take("kinds", "I64", len(lengths)).values
     if not lengths or min(lengths) < 1 or sum(lengths) != len(members):
         raise Malformed(f"{fields.where}: sizes do not cut members into non-empty groups")
-    if len(set(members)) != len(members) or min(members) < 0 or max(members) >= sizes.n:
+    if not _distinct(members, sizes.n):
         raise Malformed(f"{fields.where}: members are not distinct samples")
-    if not set(codes) <= set(range(len(NAMES))):
+    if min(codes) < 0 or max(codes) >= len(NAMES):
         raise Malformed(f"{fields.where}: a group code is not in 0..{len(NAMES) - 1}")
-    groups, start = [], 0
-    for code, length in zip(codes, lengths, strict=True):
-        groups.append((NAMES[code], tuple(members[start : start + length])))
-        start += length
     return LossFloor(
         loss_upper=fields.rational("loss_upper"),
         nonnegative=fields.choice("heads", ("any", "nonnegative")) == "nonnegative",
         floor=fields.rational("floor"),
         gap=fields.rational("gap"),
-        groups=tuple(groups),
+        members=members,
+        lengths=lengths,
+        codes=codes,
     )
 
 
+def _distinct(members: array[int], n: int) -> bool:
+    if len(members) > n or min(members) < 0 or max(members) >= n:
+        return False
+    seen = bytearray(n)
+    for member in members:
+        seen[member] = 1
+    return sum(seen) == len(members)
+
+
 def work(claim: LossFloor, sizes: Sizes) -> tuple[int, int]:
-    """Ball multiplications and balls held at once; an exact rational operation counts as a thousand."""
-    exact = sum(len(group) for _, group in claim.groups) * (sizes.d + 4)
+    """Ball multiplications and balls held at once."""
     values = sizes.n * sizes.k
-    return values * sizes.d + limits.WORK_PER_VALUE * (values + exact), 4 * values
+    return values * (sizes.d + limits.WORK_PER_VALUE), 4 * values
 
 
-def check(claim: LossFloor, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify class, groups and floor exactly, and the loss of the stored weights in balls."""
+def exact(claim: LossFloor, problem: Problem, checks: ExactChecks) -> None:
+    """F1 to F6: class, groups and floor."""
     if claim.nonnegative:
         head = min(problem.v.values)
         checks.require_fact("F1", "every head v_l >= 0", head >= 0, f"the smallest v_l is {head:.6g}")
@@ -81,22 +105,28 @@ def check(claim: LossFloor, problem: Problem, checks: Checks) -> dict[str, str |
     checks.require_sign("F3a", "floor >= 0", claim.floor)
     checks.require_sign("F3b", "gap >= 0", claim.gap)
     checks.require("F4", "loss_upper - floor <= gap", claim.loss_upper - claim.floor, "<=", claim.gap)
-    if not checks.is_proved("F6"):
-        proved = sum((_group_floor(claim, problem, *group) for group in claim.groups), Fraction(0))
-        checks.require_fact("F5", "every group is of its kind", True, f"{len(claim.groups)} groups")
-        checks.require("F6", "floor <= exact sum over the groups", claim.floor, "<=", proved)
+    proved = Fraction(0)
+    for kind, group in claim.groups():
+        checks.charge(len(group) * (problem.sizes.d + 8))
+        proved += _group_floor(claim, problem, kind, group)
+    checks.require_fact("F5", "every group is of its kind", True, f"{len(claim.lengths)} groups")
+    checks.require("F6", "floor <= exact sum over the groups", claim.floor, "<=", proved)
+
+
+def check(claim: LossFloor, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """F7, the loss of the stored weights, at the present precision."""
     loss = require_loss(checks, "F7", problem, claim.loss_upper, residual(problem))
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
         "floor": lower_float(claim.floor),
         "gap": upper_float(claim.gap),
-        "groups": float(len(claim.groups)),
+        "groups": float(len(claim.lengths)),
         "heads": "nonnegative" if claim.nonnegative else "any",
     }
 
 
-def _group_floor(claim: LossFloor, problem: Problem, kind: str, group: tuple[int, ...]) -> Fraction:
+def _group_floor(claim: LossFloor, problem: Problem, kind: str, group: array[int]) -> Fraction:
     """The exact floor of one group; raises Rejected if the rows or the network are not of its kind."""
     where = f"check F5 (every group is of its kind) fails: the group of sample {group[0]} ({kind})"
     if problem.activation not in COVERED[kind]:
@@ -133,6 +163,11 @@ def _factor(problem: Problem, kind: str, i: int, reference: int) -> Fraction | N
     return abs(c) if kind == "line" else c
 
 
+def vacuous(claim: LossFloor, problem: Problem, numbers: Numbers) -> str:
+    """A gap that is no smaller than the loss itself."""
+    return TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["loss"])) else ""
+
+
 def statement(claim: LossFloor, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     heads = "with a head v >= 0" if claim.nonnegative else "with any head"
@@ -141,3 +176,6 @@ def statement(claim: LossFloor, problem: Problem) -> str:
         f"of at least {decimal_down(claim.floor)} on these {problem.sizes.n} samples. The stored network has loss at most "
         f"{decimal_up(claim.loss_upper)}, so it is within {decimal_up(claim.gap)} of the global minimum over that class."
     )
+
+
+CLAIM = ClaimKind("loss-floor", "group-floor/1", MEANING, read, work, exact, check, statement, vacuous=vacuous)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.hessian import Curve
 from globalmin_check.claims.smooth import read_quartic
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.positive import require_positive_definite
-from globalmin_check.primitives import Rows, quartic_matrix, shifted, weighted_gram
+from globalmin_check.primitives import quartic_matrix, shifted, weighted_gram
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def read_neighborhood(outer: Fields, tensors: Tensors, d: int, both: bool) -> Ne
     return Neighborhood(R, lam, kappa, t, tensors.take("C_lam", "F64", d, d), tensors.take("C_kappa", "F64", size, size))
 
 
-def require_signs(checks: Checks, letter: str, claim: Neighborhood) -> None:
+def require_signs(checks: ExactChecks, letter: str, claim: Neighborhood) -> None:
     """Checks 7a to 7c."""
     checks.require_sign(f"{letter}7a", "R > 0", claim.R)
     if claim.C_lam is None:
@@ -63,15 +63,8 @@ def require_constants(checks: Checks, letter: str, claim: Neighborhood, curve: C
         constant = curve.lipschitz_of_both(claim.R)
         checks.require(f"{letter}8", "Lipschitz constant of the Hessian on the ball <= Lip", constant, "<=", claim.lam)
         return
-    if checks.is_proved(f"{letter}8") and checks.is_proved(f"{letter}9"):
-        return
     c = curve.lipschitz_weights(claim.R)
-
-    def second() -> Rows:
-        return shifted(weighted_gram(curve.columns, c), -1, claim.lam)
-
-    def quartic() -> Rows:
-        return quartic_matrix(curve.tangent.X, c, claim.kappa, claim.t)
-
+    second = shifted(weighted_gram(curve.columns, c), -1, claim.lam)
     require_positive_definite(checks, f"{letter}8", "lam I - sum_i c_i x_i x_i^T", second, claim.C_lam)
+    quartic = quartic_matrix(curve.tangent.X, c, claim.kappa, claim.t)
     require_positive_definite(checks, f"{letter}9", "kappa I - quartic form", quartic, claim.C_kappa)

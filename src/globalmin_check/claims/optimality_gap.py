@@ -10,17 +10,17 @@ from flint import arb, arb_mat
 
 from globalmin_check.balls import ball, decimal_up, lower_float, root, sum_of_squares, total, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import quadratic
 from globalmin_check.claims.exact_rank import rows_span_all
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import Rows, shifted
 from globalmin_check.problem import Problem, Sizes
-from globalmin_check.verdict import Malformed
+from globalmin_check.verdict import TRIVIAL, Malformed
 
-THEOREM = "quadratic-gap/1"
 SIGNS = {"nonnegative": (1,), "nonpositive": (-1,), "any": (1, -1)}
 MEANING = (
     "Theorem (quadratic gap). With Z = sum_i u_i x_i x_i^T, every quadratic network has (1/2)|r|^2 >= sum_l v_l w_l^T Z w_l - "
@@ -82,8 +82,8 @@ def work(claim: OptimalityGap, sizes: Sizes) -> tuple[int, int]:
     return products + kernel, 3 * max(d, m) ** 2 + 4 * quadratic.STRIP_ENTRIES + 4 * n
 
 
-def check(claim: OptimalityGap, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of theorem P, S or D at the present precision."""
+def exact(claim: OptimalityGap, problem: Problem, checks: ExactChecks) -> None:
+    """O1 to O3 and the span of the chosen rows, O6."""
     name, head = problem.activation, list(map(Fraction, problem.v.values))
     checks.require_fact("O1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
     checks.require_sign("O2a", "gap >= 0", claim.gap)
@@ -95,6 +95,13 @@ def check(claim: OptimalityGap, problem: Problem, checks: Checks) -> dict[str, s
         checks.require("O2e", "max_l |v_l| <= v_max", max(map(abs, head)), "<=", claim.v_max)
     inside = claim.heads == "any" or all(v * SIGNS[claim.heads][0] >= 0 for v in head)
     checks.require_fact("O3", f"every head is {claim.heads}", inside, f"v from {float(min(head)):.6g} to {float(max(head)):.6g}")
+    if claim.rows:
+        whole = rows_span_all(problem.X, claim.rows)
+        checks.require_fact("O6", "every row of X is a combination of `rows`", whole, f"{len(claim.rows)} rows")
+
+
+def check(claim: OptimalityGap, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """The inequalities of theorem P, S or D at the present precision."""
     r = quadratic.residual(problem)
     loss = require_loss(checks, "O4", problem, claim.loss_upper, r)
     if claim.method == "span":
@@ -115,19 +122,10 @@ def _dual_value(claim: OptimalityGap, problem: Problem) -> arb:
 def _require_signs(checks: Checks, claim: OptimalityGap, problem: Problem) -> None:
     """P1 on c I + Z and c I - Z, as the heads ask, c = decay/(2 v_max); on the span of the chosen rows if X is deficient."""
     c = claim.decay / (2 * claim.v_max)
-    if claim.rows and not checks.is_proved("O6"):
-        whole = rows_span_all(problem.X, claim.rows)
-        checks.require_fact("O6", "every row of X is a combination of `rows`", whole, f"{len(claim.rows)} rows")
-    cache: list[Rows] = []
-
-    def matrix(sign: int) -> Rows:
-        if not cache:
-            cache.append(_dual_matrix(claim, problem))
-        return shifted(cache[0], sign, c)
-
+    Z = _dual_matrix(claim, problem)
     for sign, C in zip(SIGNS[claim.heads], claim.factors, strict=True):
         number, text = ("O7", "c I + Z") if sign > 0 else ("O8", "c I - Z")
-        require_positive_definite(checks, number, text, lambda sign=sign: matrix(sign), C)
+        require_positive_definite(checks, number, text, shifted(Z, sign, c), C)
 
 
 def _dual_matrix(claim: OptimalityGap, problem: Problem) -> Rows:
@@ -138,19 +136,19 @@ def _dual_matrix(claim: OptimalityGap, problem: Problem) -> Rows:
     return (basis * arb_mat(Z) * basis.transpose()).tolist()
 
 
-def _check_span(claim: OptimalityGap, problem: Problem, checks: Checks, r: list[arb]) -> dict[str, str | float]:
+def _check_span(claim: OptimalityGap, problem: Problem, checks: Checks, r: list[arb]) -> Numbers:
     """Theorem S with P2: A z are the forms of the matrix of z, and A^T applied to residuals is a sum of x_i x_i^T."""
     X, C = problem.X, claim.factors[0]
     fit = quadratic.forms(X, quadratic.symmetric_matrix(claim.dual.values, problem.sizes.d))
     rest = quadratic.weighted_sum(X, list(map(arb.__sub__, r, fit)))
     size = root(sum_of_squares(fit)) + quadratic.frobenius(rest) / ball(claim.mu).sqrt()
     checks.require("O9", "(|A z| + |A^T r - A^T A z|/sqrt(mu))^2/2 <= gap", size * size / 2, "<=", claim.gap)
-    require_positive_definite(checks, "O10", "A^T A - mu I", lambda: shifted(quadratic.design_gram(X), 1, -claim.mu), C)
+    require_positive_definite(checks, "O10", "A^T A - mu I", shifted(quadratic.design_gram(X), 1, -claim.mu), C)
     loss = sum_of_squares(r) / 2
     return _numbers(claim, loss, loss, loss - size * size / 2)
 
 
-def _numbers(claim: OptimalityGap, loss: arb, objective: arb, floor: arb) -> dict[str, str | float]:
+def _numbers(claim: OptimalityGap, loss: arb, objective: arb, floor: arb) -> Numbers:
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
@@ -161,6 +159,11 @@ def _numbers(claim: OptimalityGap, loss: arb, objective: arb, floor: arb) -> dic
         "heads": claim.heads,
         "decay": str(claim.decay),
     }
+
+
+def vacuous(claim: OptimalityGap, problem: Problem, numbers: Numbers) -> str:
+    """A gap that is no smaller than the objective itself."""
+    return TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["objective"])) else ""
 
 
 def statement(claim: OptimalityGap, problem: Problem) -> str:
@@ -175,3 +178,6 @@ def statement(claim: OptimalityGap, problem: Problem) -> str:
         f"samples that is lower than that of the stored network by more than {decimal_up(claim.gap)}: it is within this gap of "
         f"the global minimum over that class. The stored weights have training loss at most {decimal_up(claim.loss_upper)}."
     )
+
+
+CLAIM = ClaimKind("optimality-gap", "quadratic-gap/1", MEANING, read, work, exact, check, statement, vacuous=vacuous)

@@ -8,15 +8,17 @@ from fractions import Fraction
 from globalmin_check import limits
 from globalmin_check.balls import decimal_down, decimal_up, largest, lower_float, sum_of_squares, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
-from globalmin_check.claims.relu_bracket import Bracket
+from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.kind import ClaimKind, Numbers
+from globalmin_check.claims.relu_bracket import BracketMatrices
+from globalmin_check.claims.relu_signs import Bracket, bracket
 from globalmin_check.container import Tensor, Tensors
-from globalmin_check.network import require_loss
+from globalmin_check.network import require_loss, residual
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import row_sums, shifted
 from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
-THEOREM = "relu-path/1"
 MEANING = (
     "Theorem (ReLU path). Let tau > 0, and let s_li bound how far the pre-activation z_li = w_l . x_i can move while the "
     "residual, summed over the steps, stays below tau. Let H_mid be the middle and E the half width of the Gram matrices x_i . "
@@ -61,11 +63,11 @@ def work(claim: ReluDescent, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     factors = 4 if claim.C_Lam else 2
-    return factors * n**3 + n * n * (3 * k + d + 8) + n * k * (d + limits.WORK_PER_VALUE), 8 * n * n + 8 * n * k + n * d
+    return factors * n**3 + n * n * (4 * k + 2 * d + 9) + n * k * (2 * d + limits.WORK_PER_VALUE), 8 * n * n + 8 * n * k + n * d
 
 
-def check(claim: ReluDescent, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of theorem RD at the present precision; whatever is rational is compared exactly."""
+def exact(claim: ReluDescent, problem: Problem, checks: ExactChecks) -> Bracket:
+    """V1 to V6, and the sets PA and S of theorem RD."""
     checks.require_fact("V1", "the activation is relu", problem.activation == "relu", f"the activation is {problem.activation}")
     for number, name in zip("abcde", ("tau", "lam", "Lam", "eta", "path"), strict=True):
         checks.require_sign(f"V2{number}", f"{name} > 0", getattr(claim, name))
@@ -74,21 +76,25 @@ def check(claim: ReluDescent, problem: Problem, checks: Checks) -> dict[str, str
     checks.require("V2h", "rate < 1", claim.rate, "<", Fraction(1))
     checks.require_fact("V2i", "every entry of e is positive", min(claim.e.values) > 0, "as stored")
     checks.require("V3", "eps < lam", claim.eps, "<", claim.lam)
-    margin = claim.lam - claim.eps
     checks.require("V4", "eta (lam + Lam) <= 2", claim.eta * (claim.lam + claim.Lam), "<=", Fraction(2))
-    checks.require("V5", "1 - eta (lam - eps) <= rate", 1 - claim.eta * margin, "<=", claim.rate)
+    checks.require("V5", "1 - eta (lam - eps) <= rate", 1 - claim.eta * (claim.lam - claim.eps), "<=", claim.rate)
     checks.require("V6", "(Lam + eps) tau^2 <= path^2", (claim.Lam + claim.eps) * claim.tau**2, "<=", claim.path**2)
-    bracket = Bracket(problem, claim.tau)
-    loss = require_loss(checks, "V7", problem, claim.loss_upper, bracket.r)
-    checks.require("V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(bracket.r), "<=", (margin * claim.tau) ** 2)
-    if not checks.is_proved("V9"):
-        checks.require("V9", "largest (E e)_i/e_i <= eps", largest(bracket.spread_ratios(claim.e.values)), "<=", claim.eps)
+    return bracket(problem, claim.tau, checks)
+
+
+def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -> Numbers:
+    """V7 to V11 at the present precision, all for the same sets."""
+    r = residual(problem)
+    loss = require_loss(checks, "V7", problem, claim.loss_upper, r)
+    margin = claim.lam - claim.eps
+    checks.require("V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(r), "<=", (margin * claim.tau) ** 2)
+    matrices = BracketMatrices(problem, sets)
+    checks.require("V9", "largest (E e)_i/e_i <= eps", largest(matrices.spread_ratios(claim.e.values)), "<=", claim.eps)
     if claim.C_Lam is None:
-        if not checks.is_proved("V10"):
-            checks.require("V10", "largest row sum of |H_mid| <= Lam", largest(row_sums(bracket.middle)), "<=", claim.Lam)
+        checks.require("V10", "largest row sum of |H_mid| <= Lam", largest(row_sums(matrices.middle)), "<=", claim.Lam)
     else:
-        require_positive_definite(checks, "V10", "Lam I - H_mid", lambda: shifted(bracket.middle, -1, claim.Lam), claim.C_Lam)
-    require_positive_definite(checks, "V11", "H_mid - lam I", lambda: shifted(bracket.middle, 1, -claim.lam), claim.C)
+        require_positive_definite(checks, "V10", "Lam I - H_mid", shifted(matrices.middle, -1, claim.Lam), claim.C_Lam)
+    require_positive_definite(checks, "V11", "H_mid - lam I", shifted(matrices.middle, 1, -claim.lam), claim.C)
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
@@ -99,7 +105,7 @@ def check(claim: ReluDescent, problem: Problem, checks: Checks) -> dict[str, str
         "eta": str(claim.eta),
         "rate": upper_float(claim.rate),
         "path": upper_float(claim.path),
-        "unstable_pairs": float(bracket.unstable),
+        "unstable_pairs": float(sets.unstable),
     }
 
 
@@ -110,6 +116,21 @@ def statement(claim: ReluDescent, problem: Problem) -> str:
         "from the stored weights, in exact arithmetic and with any derivative in [0, 1] at the kink, converges to weights that "
         f"fit all {problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step multiplies the norm of "
         f"the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most {decimal_up(claim.path)} "
-        f"long. The gradient flow decays at least like exp(-{decimal_down(claim.lam - claim.eps)} t). The stored weights have "
-        f"loss at most {decimal_up(claim.loss_upper)}."
+        f"long. Along every gradient flow on W from the stored weights the norm of the residual is at time t at most "
+        f"exp(-{decimal_down(claim.lam - claim.eps)} t) times its value at the stored weights. The stored weights have loss at "
+        f"most {decimal_up(claim.loss_upper)}."
     )
+
+
+CLAIM = ClaimKind(
+    "relu-descent",
+    "relu-path/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE, GENERALIZATION_NOTE),
+    zero_loss=True,
+)

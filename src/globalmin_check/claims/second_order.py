@@ -7,19 +7,26 @@ from fractions import Fraction
 
 from globalmin_check import limits
 from globalmin_check.activations import SMOOTH
-from globalmin_check.balls import decimal_up, root, upper_float
+from globalmin_check.balls import decimal_up, lower_float, root, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.hessian import Curve
-from globalmin_check.claims.surroundings import Surroundings, read_surroundings, require_surroundings, sentences
+from globalmin_check.claims.kind import ClaimKind, Numbers
+from globalmin_check.claims.surroundings import (
+    Surroundings,
+    read_surroundings,
+    require_exact_surroundings,
+    require_surroundings,
+    sentences,
+    surroundings_numbers,
+)
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.positive import require_positive_definite
-from globalmin_check.primitives import Rows, shifted
+from globalmin_check.primitives import shifted
 from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import Malformed
 
-THEOREM = "second-order/1"
 MEANING = (
     "Theorem (second-order point). |grad L| <= eps and hess L >= -delta I, verified at the stored weights: on the whole Hessian, "
     "or block by block, since hess L = J^T J + blockdiag_l(v_l sum_i r_i phi''(z_il) x_i x_i^T) and J^T J >= 0. If the Hessian "
@@ -71,48 +78,65 @@ def work(claim: SecondOrder, sizes: Sizes) -> tuple[int, int]:
     return first + whole, 8 * n * k + 2 * n * d + n * size + 3 * size**2 + (n * p + 3 * p * p if claim.dense else 4 * d * d)
 
 
-def check(claim: SecondOrder, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify gradient and Hessian at the present precision."""
-    name = problem.activation
+def exact(claim: SecondOrder, problem: Problem, checks: ExactChecks) -> None:
+    """T1, T2, the zero blocks of T6, and the exact part of the checks about a ball."""
+    name, d = problem.activation, problem.sizes.d
     checks.require_fact("T1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
     checks.require_sign("T2a", "eps >= 0", claim.eps)
     checks.require_sign("T2b", "delta > 0", claim.delta)
+    if not claim.dense:
+        for neuron in (neuron for neuron, head in enumerate(problem.v.values) if head == 0):
+            clean = not any(claim.C.values[neuron * d * d : (neuron + 1) * d * d])
+            checks.require_fact(f"T6.{neuron}", "C is zero where v_l = 0", clean, "as stored")
+    if claim.radius is not None:
+        require_exact_surroundings(checks, claim.radius, claim.eps, claim.delta)
+
+
+def check(claim: SecondOrder, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """Verify gradient and Hessian at the present precision."""
     curve = Curve(problem, claim.both)
     loss = require_loss(checks, "T3", problem, claim.loss_upper, curve.r)
     gradient = curve.gradient_square()
     checks.require("T4", "|grad L|^2 <= eps^2", gradient, "<=", claim.eps**2)
     if claim.dense:
-        require_positive_definite(checks, "T5", "H + delta I", lambda: shifted(curve.matrix(), 1, claim.delta), claim.C)
+        require_positive_definite(checks, "T5", "H + delta I", shifted(curve.matrix(), 1, claim.delta), claim.C)
     else:
         _require_blocks(checks, claim, problem, curve)
-    numbers: dict[str, str | float] = {
+    numbers: Numbers = {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
         "eps": upper_float(claim.eps),
         "delta": upper_float(claim.delta),
         "gradient": upper_float(root(gradient)),
+        "gradient_scale": lower_float(curve.gradient_scale()),
+        "curvature_scale": lower_float(curve.tangent.trace()),
         "trained": "vW" if claim.both else "W",
         "method": "dense" if claim.dense else "blocks",
     }
-    if claim.radius is None:
-        return numbers
-    return numbers | require_surroundings(checks, claim.radius, claim.eps, claim.delta, curve)
+    if claim.radius is not None:
+        require_surroundings(checks, claim.radius, curve)
+        numbers |= surroundings_numbers(claim.radius)
+    return numbers
 
 
 def _require_blocks(checks: Checks, claim: SecondOrder, problem: Problem, curve: Curve) -> None:
     """Check 6: P1 on the block of every neuron with v_l != 0."""
     d = problem.sizes.d
     for neuron, head in enumerate(problem.v.values):
-        values = claim.C.values[neuron * d * d : (neuron + 1) * d * d]
-        if head == 0:
-            checks.require_fact(f"T6.{neuron}", "C is zero where v_l = 0", not any(values), "as stored")
-            continue
-        factor = Tensor("F64", (d, d), values, claim.C.raw)
+        if head:
+            factor = Tensor("F64", (d, d), claim.C.values[neuron * d * d : (neuron + 1) * d * d], claim.C.raw)
+            block = shifted(curve.block(neuron), 1, claim.delta)
+            require_positive_definite(checks, f"T6.{neuron}", f"delta I + block of neuron {neuron}", block, factor)
 
-        def block(neuron: int = neuron) -> Rows:
-            return shifted(curve.block(neuron), 1, claim.delta)
 
-        require_positive_definite(checks, f"T6.{neuron}", f"delta I + block of neuron {neuron}", block, factor)
+def vacuous(claim: SecondOrder, problem: Problem, numbers: Numbers) -> str:
+    """Tolerances beyond the scale of gradient and curvature at these weights."""
+    parts = []
+    if float(numbers["eps"]) >= float(numbers["gradient_scale"]):
+        parts.append("eps is not below |J|_F (|r| + |y|)")
+    if float(numbers["delta"]) >= float(numbers["curvature_scale"]):
+        parts.append("delta is not below the trace of J^T J")
+    return f"{' and '.join(parts)}: tolerances of that size exclude next to nothing" if parts else ""
 
 
 def statement(claim: SecondOrder, problem: Problem) -> str:
@@ -126,3 +150,6 @@ def statement(claim: SecondOrder, problem: Problem) -> str:
         f"-{decimal_up(claim.delta)}. {around}This does not say that {known}. The stored weights have loss at most "
         f"{decimal_up(claim.loss_upper)}."
     )
+
+
+CLAIM = ClaimKind("second-order-stationary", "second-order/1", MEANING, read, work, exact, check, statement, vacuous=vacuous)

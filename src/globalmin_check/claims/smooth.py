@@ -11,10 +11,10 @@ from globalmin_check import limits
 from globalmin_check.activations import SMOOTH
 from globalmin_check.balls import ball
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import Tangent
-from globalmin_check.positive import require_positive_definite
+from globalmin_check.positive import require_positive_definite, require_shared
 from globalmin_check.primitives import quartic_matrix, shifted, weighted_gram
 from globalmin_check.problem import Problem, Sizes
 
@@ -70,7 +70,7 @@ def curvature_work(claim: Curvature, sizes: Sizes) -> tuple[int, int]:
     return work, max(3 * n * n, 3 * size**2 + n * size) + 8 * n * k + n * d
 
 
-def require_domain(checks: Checks, letter: str, claim: Curvature, problem: Problem) -> None:
+def require_domain(checks: ExactChecks, letter: str, claim: Curvature, problem: Problem) -> None:
     """Checks 1 and 2: a smooth activation, and the signs of the claimed numbers."""
     name = problem.activation
     checks.require_fact(f"{letter}1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
@@ -88,16 +88,17 @@ def lipschitz(claim: Curvature) -> arb:
 
 def require_witnesses(checks: Checks, numbers: tuple[str, str, str], claim: Curvature, tangent: Tangent) -> None:
     """The positive definite matrices: kappa (P3), beta2 (P1) and K > a2 I (P1), the cheap ones first."""
-
-    def quartic() -> list[list[arb]]:
-        return quartic_matrix(tangent.X, tangent.curvature_weights(claim.rho), claim.kappa, claim.t)
-
-    def slopes() -> list[list[arb]]:
-        columns = [list(map(arb, column)) for column in zip(*tangent.X, strict=True)]
-        return shifted(weighted_gram(columns, tangent.slope_weights(claim.rho)), -1, claim.beta2)
-
+    quartic = quartic_matrix(tangent.X, tangent.curvature_weights(claim.rho), claim.kappa, claim.t)
     require_positive_definite(checks, numbers[0], "kappa I - quartic form", quartic, claim.C_kappa)
     if claim.C_beta is not None:
+        columns = [list(map(arb, column)) for column in zip(*tangent.X, strict=True)]
+        slopes = shifted(weighted_gram(columns, tangent.slope_weights(claim.rho)), -1, claim.beta2)
         require_positive_definite(checks, numbers[1], "beta2 I - X^T diag(s_1)^2 X", slopes, claim.C_beta)
-    fact = ("K - a2 I", claim.both, claim.a2)
-    require_positive_definite(checks, numbers[2], "K - a2 I", lambda: shifted(tangent.gram(), 1, -claim.a2), claim.C_a, fact=fact)
+    require_shared(
+        checks,
+        numbers[2],
+        "K - a2 I",
+        lambda: shifted(tangent.gram(), 1, -claim.a2),
+        claim.C_a,
+        of=("K - a2 I", claim.both, claim.a2),
+    )

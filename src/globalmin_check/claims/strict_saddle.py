@@ -11,14 +11,14 @@ from globalmin_check import limits
 from globalmin_check.activations import SMOOTH
 from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, root, sum_of_squares, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.hessian import Curve
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.neighborhood import Neighborhood, read_neighborhood, require_constants, require_signs
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.problem import Problem, Sizes
 
-THEOREM = "negative-curvature/1"
 MEANING = (
     "Theorem (negative curvature). Let U be a direction with U^T (hess L) U <= -gamma |U|^2, gamma > 0, at the stored weights. "
     "Then these are not a local minimum, and not a second-order stationary point with any tolerance below gamma. If the Hessian "
@@ -69,14 +69,23 @@ def work(claim: StrictSaddle, sizes: Sizes) -> tuple[int, int]:
     return products, 8 * n * k + 2 * n * d + n * size + 3 * size**2
 
 
-def check(claim: StrictSaddle, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of the theorem at the present precision."""
+def exact(claim: StrictSaddle, problem: Problem, checks: ExactChecks) -> None:
+    """S1 to S3 and S7."""
     name = problem.activation
     checks.require_fact("S1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
     checks.require_sign("S2a", "gamma > 0", claim.gamma)
     checks.require_sign("S2b", "eps >= 0", claim.eps)
+    moves = any(claim.U.values) or (claim.u is not None and any(claim.u.values))
+    checks.require_fact("S3", "the direction is not zero", moves, "as stored")
+    if claim.radius is not None:
+        require_signs(checks, "S", claim.radius)
+        square = claim.radius.lip_square * claim.radius.R**2
+        checks.require("S7d", "Lam^2 R^2 <= gamma^2", square, "<=", claim.gamma**2)
+
+
+def check(claim: StrictSaddle, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """S4 to S6, S8 and S9 at the present precision."""
     head = claim.u.values.tolist() if claim.u else [0.0] * problem.sizes.k
-    checks.require_fact("S3", "the direction is not zero", any(claim.U.values) or any(head), "as stored")
     curve = Curve(problem, claim.both)
     loss = require_loss(checks, "S4", problem, claim.loss_upper, curve.r)
     gradient = curve.gradient_square()
@@ -85,8 +94,8 @@ def check(claim: StrictSaddle, problem: Problem, checks: Checks) -> dict[str, st
     curvature = curve.along(claim.U.rows(), head)
     checks.require("S6", "|r'|^2 + r . r'' <= -gamma |U|^2", curvature, "<=", -ball(claim.gamma) * size)
     if claim.radius is not None:
-        _require_radius(checks, claim.radius, claim.gamma, curve)
-    numbers: dict[str, str | float] = {
+        require_constants(checks, "S", claim.radius, curve)
+    numbers: Numbers = {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
         "gamma": lower_float(claim.gamma),
@@ -100,20 +109,14 @@ def check(claim: StrictSaddle, problem: Problem, checks: Checks) -> dict[str, st
     return numbers | {"radius": lower_float(claim.radius.R), "drop": lower_float(claim.gamma * claim.radius.R**2 / 3)}
 
 
-def _require_radius(checks: Checks, claim: Neighborhood, gamma: Fraction, curve: Curve) -> None:
-    """Checks 7 to 9: Lam R <= gamma, with the constant proved on the ball of radius R."""
-    require_signs(checks, "S", claim)
-    checks.require("S7d", "Lam^2 R^2 <= gamma^2", claim.lip_square * claim.R**2, "<=", gamma**2)
-    require_constants(checks, "S", claim, curve)
-
-
 def statement(claim: StrictSaddle, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     what = "both layers (v, W)" if claim.both else "W (head v fixed)"
     text = (
-        f"As a function of {what}, the training loss has at the stored weights a gradient of norm at most "
-        f"{decimal_up(claim.eps)} and a unit direction in which its second derivative is at most -{decimal_down(claim.gamma)}: "
-        f"they are not a local minimum, and the loss can be lowered along this direction. The stored weights have loss at most "
+        f"As a function of {what}, the training loss has at the stored weights a unit direction in which its second derivative "
+        f"is at most -{decimal_down(claim.gamma)}: they are not a local minimum, and the loss can be lowered along it. "
+        f"The gradient there has norm at most {decimal_up(claim.eps)}; it need not be zero, so this excludes a minimum but does "
+        f"not say that the stored weights are a critical point. The stored weights have loss at most "
         f"{decimal_up(claim.loss_upper)}."
     )
     if claim.radius is None:
@@ -125,3 +128,6 @@ def statement(claim: StrictSaddle, problem: Problem) -> str:
         f"{text} No {weights} closer than {R} to the stored ones are a local minimum, and one of the "
         f"two points at this distance along the direction has a loss lower by at least {drop}."
     )
+
+
+CLAIM = ClaimKind("strict-saddle", "negative-curvature/1", MEANING, read, work, exact, check, statement)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from globalmin_check.balls import decimal_down, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.hessian import Curve
 from globalmin_check.claims.neighborhood import Neighborhood, read_neighborhood, require_constants, require_signs
 from globalmin_check.container import Tensor, Tensors
@@ -55,29 +55,37 @@ def read_surroundings(fields: Fields, tensors: Tensors, d: int, both: bool, p: i
     return Surroundings(near, epsilon, minimum)
 
 
-def require_surroundings(checks: Checks, claim: Surroundings, eps: Fraction, delta: Fraction, curve: Curve) -> dict[str, float]:
-    """Checks 7 to 12. Lam^2 = lam kappa is rational, so all but the witnesses are decided exactly."""
-    square = claim.near.lip_square
+def require_exact_surroundings(checks: ExactChecks, claim: Surroundings, eps: Fraction, delta: Fraction) -> None:
+    """Checks 7, 10 and 11. Lam^2 = lam kappa is rational, so all but the witnesses are decided exactly."""
+    square, R = claim.near.lip_square, claim.near.R
     require_signs(checks, "T", claim.near)
     checks.require("T10a", "eps <= epsilon", eps, "<=", claim.epsilon)
     checks.require("T10b", "delta^4 <= Lam^2 epsilon^2", delta**4, "<=", square * claim.epsilon**2)
-    numbers = {"radius": lower_float(claim.near.R), "rho": upper_float(claim.rho), "epsilon": upper_float(claim.epsilon)}
-    if claim.minimum is not None:
-        _require_minimum(checks, claim.minimum, claim.near, eps, curve)
-        numbers |= {"mu": lower_float(claim.minimum.mu), "distance": upper_float(claim.minimum.distance)}
-    require_constants(checks, "T", claim.near, curve)
-    return numbers
-
-
-def _require_minimum(checks: Checks, claim: Minimum, near: Neighborhood, eps: Fraction, curve: Curve) -> None:
-    mu, D, square = claim.mu, claim.distance, near.lip_square
+    if claim.minimum is None:
+        return
+    mu, D = claim.minimum.mu, claim.minimum.distance
     checks.require_sign("T11a", "mu > 0", mu)
     checks.require_sign("T11b", "distance > 0", D)
-    checks.require("T11c", "distance <= R", D, "<=", near.R)
-    checks.require("T11d", "Lam^2 R^2 < mu^2", square * near.R**2, "<", mu**2)
+    checks.require("T11c", "distance <= R", D, "<=", R)
+    checks.require("T11d", "Lam^2 R^2 < mu^2", square * R**2, "<", mu**2)
     checks.require("T11e", "eps < mu distance", eps, "<", mu * D)
     checks.require("T11f", "Lam^2 distance^4 < 4 (mu distance - eps)^2", square * D**4, "<", 4 * (mu * D - eps) ** 2)
-    require_positive_definite(checks, "T12", "H - mu I", lambda: shifted(curve.matrix(), 1, -mu), claim.C_mu)
+
+
+def require_surroundings(checks: Checks, claim: Surroundings, curve: Curve) -> None:
+    """Checks 8, 9 and 12: the witnesses."""
+    if claim.minimum is not None:
+        matrix = shifted(curve.matrix(), 1, -claim.minimum.mu)
+        require_positive_definite(checks, "T12", "H - mu I", matrix, claim.minimum.C_mu)
+    require_constants(checks, "T", claim.near, curve)
+
+
+def surroundings_numbers(claim: Surroundings) -> dict[str, float]:
+    """What was verified about the ball."""
+    numbers = {"radius": lower_float(claim.near.R), "rho": upper_float(claim.rho), "epsilon": upper_float(claim.epsilon)}
+    if claim.minimum is not None:
+        numbers |= {"mu": lower_float(claim.minimum.mu), "distance": upper_float(claim.minimum.distance)}
+    return numbers
 
 
 def sentences(claim: Surroundings, eps: Fraction) -> str:

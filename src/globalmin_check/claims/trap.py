@@ -10,10 +10,12 @@ from fractions import Fraction
 
 from flint import arb
 
+from globalmin_check import limits
 from globalmin_check.balls import ball, decimal_down, lower_float, root, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
-from globalmin_check.claims.filter_network import exact
+from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.kind import Numbers
+from globalmin_check.exact import inner_product
 from globalmin_check.problem import Problem, Sizes
 
 MEANING = (
@@ -58,6 +60,12 @@ class Exact:
         return self.determinant == 0 and self.vw < 0
 
 
+def require_step(checks: ExactChecks, claim: Trap) -> None:
+    """T5a: the sign of the step, if there is one."""
+    if claim.eta is not None:
+        checks.require_sign("T5a", "eta > 0", claim.eta)
+
+
 def read_trap(fields: Fields) -> Trap:
     """The common fields; form only."""
     return Trap(fields.rational("loss_upper"), fields.rational("eta") if fields.has("eta") else None)
@@ -65,44 +73,38 @@ def read_trap(fields: Fields) -> Trap:
 
 def trap_work(sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
-    return 1000 + sizes.d + sizes.k, 100
+    return 100 * limits.WORK_PER_VALUE, 100
 
 
-def quantities(problem: Problem) -> Exact:
-    """The exact quantities."""
-    v, w, a, true = exact(problem.W), exact(problem.X), exact(problem.v), exact(problem.y)
-    return Exact(
-        _dot(v, v),
-        _dot(w, w),
-        _dot(v, w),
-        _dot(a, a),
-        _dot(true, true),
-        _dot(a, true),
-        sum(a, Fraction(0)),
-        sum(true, Fraction(0)),
+def quantities(problem: Problem, checks: ExactChecks) -> Exact:
+    """The exact quantities, with T1: no vector that the angles and the barrier divide by is zero."""
+    checks.charge(3 * problem.sizes.d + 5 * problem.sizes.k)
+    v, w, a, true = (tensor.values for tensor in (problem.W, problem.X, problem.v, problem.y))
+    ones = [1.0] * len(a)
+    at = Exact(
+        inner_product(v, v),
+        inner_product(w, w),
+        inner_product(v, w),
+        inner_product(a, a),
+        inner_product(true, true),
+        inner_product(a, true),
+        inner_product(a, ones),
+        inner_product(true, ones),
         len(a),
     )
-
-
-def _dot(left: list[Fraction], right: list[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), Fraction(0))
-
-
-def require_nonzero(checks: Checks, at: Exact) -> None:
-    """T1: no vector that the angles and the barrier divide by is zero."""
     for number, name, value in (("T1a", "|v|^2", at.v2), ("T1b", "|w*|^2", at.w2), ("T1c", "|a*|^2", at.A)):
         checks.require_sign(number, f"{name} > 0", value)
+    return at
 
 
-def require_trap(checks: Checks, claim: Trap, at: Exact) -> dict[str, str | float]:
+def require_trap(checks: Checks, claim: Trap, at: Exact) -> Numbers:
     """T3 to T5: loss below the barrier, step below 2/beta."""
     loss, wall = _loss(at), _barrier(at)
     checks.require("T3", "loss < barrier", loss, "<", wall)
     checks.require("T4", "loss <= loss_upper", loss, "<=", claim.loss_upper)
-    numbers: dict[str, str | float] = {"loss_upper": upper_float(claim.loss_upper), "barrier": lower_float(wall)}
+    numbers: Numbers = {"loss_upper": upper_float(claim.loss_upper), "barrier": lower_float(wall)}
     if claim.eta is not None:
         beta = _smoothness(at, loss)
-        checks.require_sign("T5a", "eta > 0", claim.eta)
         checks.require("T5b", "eta beta < 2", ball(claim.eta) * beta, "<", 2)
         numbers |= {"eta": str(claim.eta), "beta": upper_float(beta)}
     return numbers

@@ -10,16 +10,16 @@ from globalmin_check import limits
 from globalmin_check.activations import SMOOTH
 from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, root, upper_float
 from globalmin_check.canonical import Fields
-from globalmin_check.checks import Checks
+from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.convexity_witness import UniqueMinimum, require_bounds
 from globalmin_check.claims.hessian import Curve
+from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.local_convexity import read_quartic
 from globalmin_check.container import Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.problem import Problem, Sizes
-from globalmin_check.verdict import Malformed
+from globalmin_check.verdict import DESCENT_NOTE, Malformed
 
-THEOREM = "local-convexity/1"
 PARAMETERS = 400  # largest number of parameters for which the whole Hessian is formed
 NUMBERS = ("loss_upper", "r", "r_minus", "mu", "M", "eta", "rate", "m0", "M0")
 MEANING = (
@@ -64,11 +64,19 @@ def work(claim: UniqueMinimum, sizes: Sizes) -> tuple[int, int]:
     return products, balls
 
 
-def check(claim: UniqueMinimum, problem: Problem, checks: Checks) -> dict[str, str | float]:
-    """Verify every hypothesis of the theorem at the present precision."""
+def exact(claim: UniqueMinimum, problem: Problem, checks: ExactChecks) -> None:
+    """U1, U2 and U7 to U9."""
     x, name = claim.x, problem.activation
     checks.require_fact("U1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
     _require_signs(checks, claim)
+    checks.require("U7", "2 r_minus <= r", 2 * x["r_minus"], "<=", x["r"])
+    checks.require("U8", "eta (mu + M) <= 2", x["eta"] * (x["mu"] + x["M"]), "<=", Fraction(2))
+    checks.require("U9", "1 - eta mu <= rate", 1 - x["eta"] * x["mu"], "<=", x["rate"])
+
+
+def check(claim: UniqueMinimum, problem: Problem, _: None, checks: Checks) -> Numbers:
+    """U3 to U6 and the witnesses at the present precision."""
+    x = claim.x
     curve = Curve(problem, both=False)
     loss = require_loss(checks, "U3", problem, x["loss_upper"], curve.r)
     a, b, above = _coefficients(claim)
@@ -77,14 +85,11 @@ def check(claim: UniqueMinimum, problem: Problem, checks: Checks) -> dict[str, s
     checks.require("U5", "M0 + a r + b' r^2 <= M", ball(x["M0"]) + a * r + above * r * r, "<=", x["M"])
     gradient = root(curve.gradient_square())
     checks.require("U6", "|grad L| <= m0 s - a s^2/2 - b s^3/3", gradient, "<=", s * (m0 - s * (a / 2 + s * b / 3)))
-    checks.require("U7", "2 r_minus <= r", 2 * x["r_minus"], "<=", x["r"])
-    checks.require("U8", "eta (mu + M) <= 2", x["eta"] * (x["mu"] + x["M"]), "<=", Fraction(2))
-    checks.require("U9", "1 - eta mu <= rate", 1 - x["eta"] * x["mu"], "<=", x["rate"])
     require_bounds(checks, claim, curve)
     return _numbers(claim, loss, gradient)
 
 
-def _require_signs(checks: Checks, claim: UniqueMinimum) -> None:
+def _require_signs(checks: ExactChecks, claim: UniqueMinimum) -> None:
     positive = [key for key in ("r", "mu", "eta", "m0", "M0", "lam", "flat2", "tau") if key in claim.x]
     for key in positive:
         checks.require_sign(f"U2.{key}", f"{key} > 0", claim.x[key])
@@ -110,7 +115,7 @@ def _coefficients(claim: UniqueMinimum) -> tuple[arb, arb, arb]:
     return a, ball(b), ball(b * (1 + x["tau"]) / (1 - x["tau"]))
 
 
-def _numbers(claim: UniqueMinimum, loss: arb, gradient: arb) -> dict[str, str | float]:
+def _numbers(claim: UniqueMinimum, loss: arb, gradient: arb) -> Numbers:
     x = claim.x
     lower = {key: lower_float(x[key]) for key in ("r", "mu", "m0")}
     upper = {key: upper_float(x[key]) for key in ("loss_upper", "r_minus", "M", "rate")}
@@ -130,3 +135,6 @@ def statement(claim: UniqueMinimum, problem: Problem) -> str:
         f"converges to it, and every step multiplies the distance by at most 1 - {decimal_down(1 - x['rate'])}. This does not "
         f"say that the minimum is global. The stored weights have loss at most {decimal_up(x['loss_upper'])}."
     )
+
+
+CLAIM = ClaimKind("unique-minimum", "local-convexity/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,))

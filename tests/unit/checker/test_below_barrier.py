@@ -11,8 +11,8 @@ from tests.unit.checker.cases import svec_matrix
 from tests.unit.checker.quadratic_cases import Pair, Quadratic, barrier_claim, barrier_network, build, claim, one_neuron
 
 from globalmin_check.claims import quadratic
+from globalmin_check.command.explain import explained
 from globalmin_check.engine import check_bytes
-from globalmin_check.explain import explained
 from globalmin_check.verdict import DESCENT_NOTE
 
 

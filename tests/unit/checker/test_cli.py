@@ -23,11 +23,10 @@ from tests.unit.checker.cases import (
     trained_network,
 )
 
-from globalmin_check import cli
-from globalmin_check.explain import MEANINGS
+from globalmin_check.command import cli
 
 NET = trained_network(4, 2, 4)
-SRC = str(Path(cli.__file__).parents[1])
+SRC = str(Path(cli.__file__).parents[2])
 
 
 @pytest.fixture
@@ -49,8 +48,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+HERE = ["--time-limit", "0", "--memory-limit", "0"]  # in this process
+
+
 def run(folder: Path, *arguments: str) -> int:
-    return cli.main([str(folder / argument) if argument.endswith(".gmc") else argument for argument in arguments])
+    return cli.main([str(folder / argument) if argument.endswith(".gmc") else argument for argument in arguments] + HERE)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_the_verdict_is_the_first_word_and_the_exit_code(folder: Path, capsys: A
     out = capsys.readouterr().out
     assert out.split(":")[0] == {0: "ACCEPTED", 1: "REJECTED", 3: "MALFORMED", 4: "UNDECIDED"}[code]
     assert "preprocessing is not proved" in out
-    assert "zero training loss is not generalization" in out
+    assert ("zero training loss is not generalization" in out) == (code < 2)
 
 
 def test_a_second_file_gives_the_data(folder: Path, capsys: Any) -> None:
@@ -99,7 +101,7 @@ def test_explain_of_a_rejected_file_draws_no_conclusion(folder: Path, capsys: An
 def test_every_kind_has_an_explanation() -> None:
     from globalmin_check.claims import KINDS
 
-    assert all(MEANINGS.get(kind) or module.MEANING for kind, module in KINDS.items())
+    assert all(kind.meaning.startswith("Theorem") for kind in KINDS.values())
 
 
 def test_usage_errors_exit_with_two(folder: Path, capsys: Any) -> None:
@@ -142,8 +144,8 @@ def python(*arguments: str) -> subprocess.CompletedProcess:
 def test_no_foreign_module_is_imported(folder: Path) -> None:
     program = (
         "import sys\n"
-        "from globalmin_check.cli import main\n"
-        f"code = main([{str(folder / 'all.gmc')!r}, '--explain'])\n"
+        "from globalmin_check.command.cli import main\n"
+        f"code = main([{str(folder / 'all.gmc')!r}, '--explain', '--time-limit', '0', '--memory-limit', '0'])\n"
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
         "foreign = loaded & {'numpy', 'scipy', 'globalmin', 'jax', 'sklearn', 'safetensors'}\n"
         "print('FOREIGN', sorted(foreign), code)\n"
@@ -154,7 +156,7 @@ def test_no_foreign_module_is_imported(folder: Path) -> None:
 def test_help_is_light(folder: Path) -> None:
     program = (
         "import sys\n"
-        "from globalmin_check.cli import main\n"
+        "from globalmin_check.command.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    print('flint' in sys.modules)"
     )
     done = python("-c", program)
@@ -189,7 +191,7 @@ def test_many_random_mutants_get_a_verdict_without_a_traceback(folder: Path, cap
 
 
 def test_running_the_module_calls_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["globalmin-check", str(folder / "rejected.gmc")])
+    monkeypatch.setattr(sys, "argv", ["globalmin-check", str(folder / "rejected.gmc"), *HERE])
     with pytest.raises(SystemExit) as stop:
         runpy.run_module("globalmin_check", run_name="__main__")
     assert stop.value.code == 1

@@ -197,6 +197,15 @@ def test_windows_outside_the_pixels_are_malformed() -> None:
         assert check_bytes(gmc.pack(certificate, stored)).verdict is Verdict.MALFORMED
 
 
+def test_pixels_that_do_not_divide_the_inputs_are_malformed() -> None:
+    net = random_deep(2, kind="conv")
+    certificate, stored = gmc.unpack(build(net, [claim(net, t=1e-6)]))
+    certificate["network"]["pixels"] = 3
+    stored["patches"] = line_windows(3).astype(np.int64)
+    result = check_bytes(gmc.pack(certificate, stored))
+    assert (result.verdict, result.reason) == (Verdict.MALFORMED, "d is not a multiple of network.pixels")
+
+
 def test_claims_about_the_other_kind_of_network_are_malformed(fitted: Deep) -> None:
     from tests.unit.checker.cases import build as build_shallow
     from tests.unit.checker.cases import descent_claim, trained_network

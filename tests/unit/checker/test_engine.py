@@ -17,48 +17,44 @@ from tests.unit.checker.cases import (
     relu_network,
     trained_network,
 )
+from tests.unit.checker.records import exact_checks, first_pass, last_pass
 
 from globalmin_check import ClaimResult, Result, Verdict, limits, positive
-from globalmin_check.checks import Budget, Checks, at_rising_precision
+from globalmin_check.checks import Budget
 from globalmin_check.claims import KINDS
 from globalmin_check.engine import check_bytes
-from globalmin_check.verdict import Rejected, Undecided
+from globalmin_check.verdict import Rejected, TooCoarse, Undecided
 
 FOUR = ("interpolation", "descent", "relu-interpolation", "loss-floor")
 
 
-def test_precision_rises_until_every_check_is_decided() -> None:
-    checks, seen = Checks(), []
-
-    def step(bits: int) -> dict:
-        seen.append(bits)
-        checks.require("1", "x < y", arb(1, 1.0 if bits < 512 else 0.0), "<", 2)
-        return {"bits": bits}
-
-    assert at_rising_precision(step, checks) == {"bits": 512}
-    assert seen == [128, 256, 512]
-
-
-def test_what_stays_open_is_undecided_after_the_last_precision() -> None:
-    checks = Checks()
-
-    def step(bits: int) -> dict:
-        checks.require("7", "x < y", arb(1, 1), "<", 1)
-        checks.require("8", "x < z", arb("nan"), "<", 1)
-        return {}
-
-    with pytest.raises(Undecided, match=r"check 7 .*1024 bits"):
-        at_rising_precision(step, checks)
+def test_an_open_check_ends_the_pass_before_the_last_precision_only() -> None:
+    early = first_pass()
+    with pytest.raises(TooCoarse):
+        early.require("7", "x < y", arb(1, 1), "<", 1)
+    checks = last_pass()
+    checks.require("7", "x < y", arb(1, 1), "<", 1)
+    checks.require("8", "x < z", arb("nan"), "<", 1)
+    assert checks.undecided().startswith("check 7 (x < y) is undecided")
 
 
 def test_a_certain_failure_outweighs_an_open_check() -> None:
-    checks = Checks()
+    checks = last_pass()
     checks.require("1", "x < y", arb(1, 1), "<", 1)
     with pytest.raises(Rejected, match="check 2"):
         checks.require("2", "x <= y", arb(2), "<=", 1)
+    assert [line.outcome for line in checks.lines] == ["undecided", "fails"]
+
+
+def test_exact_checks_are_two_valued_and_strict_where_they_say_so() -> None:
+    checks = exact_checks()
+    checks.require_sign("1", "a >= 0", Fraction(0))
     with pytest.raises(Rejected, match=r"check 3 \(a > 0\) fails: a = 0"):
         checks.require_sign("3", "a > 0", Fraction(0))
-    assert [line.outcome for line in checks.lines] == ["undecided", "fails", "fails"]
+    checks.require("4", "a <= b", Fraction(1, 3), "<=", Fraction(1, 3))
+    with pytest.raises(Rejected, match=r"check 5 \(a < b\) fails: .* is not <"):
+        checks.require("5", "a < b", Fraction(1, 3), "<", Fraction(1, 3))
+    assert [line.outcome for line in checks.lines] == ["holds", "fails", "holds", "fails"]
 
 
 def test_the_budget_counts_before_the_work_is_done() -> None:
@@ -97,9 +93,9 @@ def test_the_work_of_the_specified_sizes_fits_the_budget() -> None:
     _, claims = read_certificate(build(net, [interpolation_claim(net)]), None)
     from globalmin_check.problem import Sizes
 
-    work, balls = claims[0].module.work(claims[0].content, Sizes(2000, 50, 50))
+    work, balls = claims[0].kind.work(claims[0].content, Sizes(2000, 50, 50))
     Budget().charge(work, balls, 128)
-    work, balls = claims[0].module.work(claims[0].content, Sizes(4000, 50, 50))
+    work, balls = claims[0].kind.work(claims[0].content, Sizes(4000, 50, 50))
     with pytest.raises(Undecided):
         Budget().charge(work, balls, 128)
 
@@ -160,7 +156,7 @@ def test_every_accepted_number_is_on_the_safe_side() -> None:
 
 def test_exit_codes_follow_the_specification() -> None:
     assert [verdict.exit_code for verdict in Verdict] == [0, 1, 3, 4]
-    assert {kind: KINDS[kind].THEOREM for kind in FOUR} == {kind: gmc.THEOREMS[kind] for kind in FOUR}
+    assert {kind: KINDS[kind].theorem for kind in FOUR} == {kind: gmc.THEOREMS[kind] for kind in FOUR}
 
 
 def _two_claims(**changes: Fraction) -> bytes:

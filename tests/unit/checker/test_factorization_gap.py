@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb, arb_mat
 from tests.oracles import fraction_checker, fraction_factorization_claims
 from tests.oracles import gmc_builder as gmc
 from tests.unit.checker.factorization_cases import Case, build, certificate, near_best, noisy, parts, saddle, tensors_of
 
 from globalmin_check import Result, Verdict
+from globalmin_check.balls import decide
 from globalmin_check.claims import quadratic
+from globalmin_check.claims.factorization_network import Compression
+from globalmin_check.command.explain import explained
 from globalmin_check.engine import check_bytes
-from globalmin_check.explain import explained
 
 METHODS = ["zero", "frobenius", "factor"]
 SIDES = ["right", "left"]
@@ -327,3 +330,12 @@ def test_the_theorem_is_explained_with_its_numbers() -> None:
     text = explained(checked(noisy(), "factor"))
     assert "Theorem EY" in text
     assert "[F6]" in text
+
+
+def test_a_gram_matrix_that_balls_cannot_invert_makes_every_bound_unknown() -> None:
+    """Columns of S that agree to 2^-1074: what is projected with them is NaN, so no check on it can hold."""
+    S = arb_mat([[1, 1], [0, arb(2) ** -1074]])
+    at = Compression(arb(1), S, S, S, S, S.transpose() * S)
+    assert all(entry.is_nan() for entry in at.inverse.entries())
+    assert decide(at.inside(), "<=", 10**300) is None
+    assert decide(at.outside(), "<=", 10**300) is None

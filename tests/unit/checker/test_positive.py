@@ -5,13 +5,13 @@ from array import array
 import numpy as np
 import pytest
 from flint import arb, ctx
+from tests.unit.checker.records import first_pass, last_pass
 
 from globalmin_check import limits
 from globalmin_check.balls import precision
-from globalmin_check.checks import Checks
 from globalmin_check.container import Tensor
-from globalmin_check.positive import require_positive_definite, residual_norm
-from globalmin_check.verdict import Rejected
+from globalmin_check.positive import require_positive_definite, require_shared, residual_norm
+from globalmin_check.verdict import Rejected, TooCoarse
 
 
 def tensor(C: np.ndarray) -> Tensor:
@@ -65,8 +65,8 @@ def test_radii_of_the_matrix_enter_the_residual() -> None:
 @pytest.mark.parametrize("condition", [1e3, 1e10, 1e14])
 def test_definite_matrices_are_accepted_up_to_large_condition_numbers(condition: float) -> None:
     A = random_definite(20, condition, 3)
-    checks = Checks()
-    require_positive_definite(checks, "1", "A", lambda: lower(A), tensor(factor(A)))
+    checks = last_pass()
+    require_positive_definite(checks, "1", "A", lower(A), tensor(factor(A)))
     assert checks.undecided() == ""
     assert checks.lines[0].outcome == "holds"
 
@@ -89,8 +89,8 @@ def test_the_exact_hilbert_matrix_of_order_12_is_accepted() -> None:
                 rest = inverse[i, j] - sum((L[i, k] * L[j, k] for k in range(j)), arb(0))
                 L[i, j] = rest.sqrt() if i == j else rest / L[j, j]
     C = np.array([[float(L[j, i]) if j >= i else 0.0 for j in range(m)] for i in range(m)])
-    checks = Checks()
-    require_positive_definite(checks, "1", "A", lambda: exact, tensor(C))
+    checks = last_pass()
+    require_positive_definite(checks, "1", "A", exact, tensor(C))
     assert checks.lines[0].outcome == "holds"
 
 
@@ -157,30 +157,36 @@ def test_astronomical_scales_are_undecided() -> None:
 def test_useless_witnesses_are_certain_failures(C: np.ndarray) -> None:
     assert residual_norm(lower(np.eye(2)), tensor(C), 128) >= 1
     with pytest.raises(Rejected, match="check 7"):
-        require_positive_definite(Checks(), "7", "A", lambda: lower(np.eye(2)), tensor(C))
+        require_positive_definite(last_pass(), "7", "A", lower(np.eye(2)), tensor(C))
 
 
 @pytest.mark.parametrize("A", [[[-1.0]], [[0.0]], [[1.0, 0.0], [100.0, 1.0]]])
 def test_a_matrix_that_cannot_be_positive_definite_is_refused_in_plain_words(A: list[list[float]]) -> None:
     with pytest.raises(Rejected, match=r"check 7 \(P1: Z is positive definite\) fails: it is not: a diagonal entry"):
-        require_positive_definite(Checks(), "7", "Z", lambda: [list(map(arb, row)) for row in A], tensor(np.eye(len(A))))
+        require_positive_definite(last_pass(), "7", "Z", [list(map(arb, row)) for row in A], tensor(np.eye(len(A))))
 
 
-def test_a_proved_check_is_not_computed_again() -> None:
-    checks = Checks()
-    require_positive_definite(checks, "1", "A", lambda: lower(np.eye(2)), tensor(np.eye(2)))
-
-    def never() -> list[list[arb]]:
-        raise AssertionError
-
-    require_positive_definite(checks, "1", "A", never, tensor(np.eye(2)))
-    assert ctx.prec == 128
+def test_an_open_check_ends_the_pass_and_is_made_anew_at_the_next_precision() -> None:
+    open_matrix = [[arb(1, 1.5)]]
+    with pytest.raises(TooCoarse):
+        require_positive_definite(first_pass(), "1", "A", open_matrix, tensor(np.eye(1)))
+    last = last_pass()
+    require_positive_definite(last, "1", "A", open_matrix, tensor(np.eye(1)))
+    assert "check 1" in last.undecided()
 
 
-def test_an_open_check_is_repeated_at_higher_precision() -> None:
-    checks = Checks()
-    require_positive_definite(checks, "1", "A", lambda: [[arb(1, 1.5)]], tensor(np.eye(1)))
-    assert "check 1" in checks.undecided()
-    with precision(256):
-        require_positive_definite(checks, "1", "A", lambda: [[arb(1)]], tensor(np.eye(1)))
-    assert checks.undecided() == ""
+def test_a_shared_residual_is_computed_once_per_precision_and_never_carried_to_another() -> None:
+    made: list[int] = []
+
+    def matrix() -> list[list[arb]]:
+        made.append(ctx.prec)
+        return [[arb(1)]]
+
+    checks = last_pass()
+    for bits in (128, 256):
+        with precision(bits):
+            require_shared(checks, "1", "A", matrix, tensor(np.eye(1)), of=("A",))
+            require_shared(checks, "2", "A", matrix, tensor(np.eye(1)), of=("A",))
+            require_shared(checks, "3", "A", matrix, tensor(np.eye(1) * 1.1), of=("A",))
+            require_shared(checks, "4", "A", matrix, tensor(np.eye(1)), of=("B",))
+    assert made == [128] * 3 + [256] * 3

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracles import gmc_builder as gmc
+from tests.unit.checker.records import exact_checks
 from tests.unit.checker.relu_descent_cases import ReluFit, build, claim, trained_relu
 
 from globalmin_check import Result, Verdict
-from globalmin_check.claims.relu_bracket import Bracket
+from globalmin_check.claims.relu_bracket import BracketMatrices
+from globalmin_check.claims.relu_signs import bracket
 from globalmin_check.engine import check_bytes
 
 
@@ -123,16 +125,16 @@ def test_the_bracket_agrees_with_a_brute_force_loop(early: ReluFit) -> None:
     fields, tensors = claim(fit, tau=0.3)
     problem = read_certificate(build(fit, [(fields, tensors)]), None)[0]
     with precision(128):
-        bracket = Bracket(problem, Fraction(0.3))
-        middle = [[float(entry) for entry in row] for row in bracket.middle]
+        sets = bracket(problem, Fraction(0.3), exact_checks())
+        middle = [[float(entry) for entry in row] for row in BracketMatrices(problem, sets).middle]
     K, Z = fit.X @ fit.X.T, fit.X @ fit.W.T
     for i in range(5):
         for neuron in range(30):
             u = abs(fit.v[neuron])
             near = [Z[j, neuron] >= -u * np.linalg.norm(K[j]) * 0.3 for j in range(5)]
             s = u * np.sqrt(sum(K[i, j] ** 2 for j in range(5) if near[j])) * 0.3
-            assert bracket.possible[i][neuron] == (near[i] and Z[i, neuron] >= -s)
-            assert bracket.sure[i][neuron] == (Z[i, neuron] > s)
+            assert sets.possible[i][neuron] == (near[i] and Z[i, neuron] >= -s)
+            assert sets.sure[i][neuron] == (Z[i, neuron] > s)
     H, _ = fit.matrices(0.3)
     assert all(abs(middle[i][j] - H[i, j]) < 1e-12 for i in range(5) for j in range(i + 1))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.oracles import gmc_builder as gmc
 from tests.unit.checker.cases import Relu, build_relu, relu_claim, relu_network
+from tests.unit.checker.records import exact_checks
 
 from globalmin_check import Result, Verdict
 from globalmin_check.engine import check_bytes
@@ -72,17 +73,16 @@ def test_the_second_inequality_rescues_a_large_row() -> None:
 def test_signs_are_decided_exactly_when_balls_do_not() -> None:
     """zhat = 1e300 * 1 + 1e-300 * 1 - 1e300: the cancellation is beyond 128 bits, the sign is positive."""
     X = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
-    for tiny, active in ((1e-300, True), (-1e-300, False), (0.0, False)):
+    for tiny, sign in ((1e-300, 1), (-1e-300, 0), (0.0, 0)):
         W_hat = np.array([[1e300, tiny, -1e300], [1.0, 1.0, 1.0]])
         net = Relu(X, np.zeros(2), W_hat, np.array([1e-300, 1.0]), W_hat, np.array([1]))
         from globalmin_check.certificate import read_certificate
-        from globalmin_check.claims.relu_cell import Cell
+        from globalmin_check.claims.relu_signs import active
 
         claim = gmc.claim("relu-interpolation", mu=Fraction(1, 2), R=Fraction(1), loss_upper=Fraction(1))
         tensors = {"W_hat": W_hat, "T": net.T, "dropped": np.zeros((0, 2), np.int64), "C": np.eye(2)}
         problem, claims = read_certificate(build_relu(net, [(claim, tensors)]), None)
-        content = claims[0].content
-        assert Cell(content.W_hat, content.neurons, content.kept, problem).D[0][0] is active
+        assert active(problem.X.rows(), claims[0].content.W_hat, exact_checks())[0][0] == sign
 
 
 def reduced_network() -> Relu:

@@ -1,0 +1,43 @@
+"""The record of a claim kind: what it is called, what its theorem says, and the functions that check it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.container import Tensors
+from globalmin_check.problem import Problem, Sizes
+
+Content = TypeVar("Content")
+Objects = TypeVar("Objects")
+Numbers = dict[str, str | float]
+
+
+def _not_vacuous(content: object, problem: Problem, numbers: Numbers) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class ClaimKind(Generic[Content, Objects]):
+    """Everything the engine knows of a claim kind.
+
+    `read` takes the fields and tensors out of the file (form only). `work` counts ball multiplications and balls of one pass.
+    `exact` makes the exact checks and builds, once, what the claim speaks of from the stored numbers: sets, patterns, rationals.
+    `check` encloses that at the present precision and makes the remaining checks. `statement` is the conclusion in words.
+    """
+
+    name: str
+    theorem: str
+    meaning: str
+    read: Callable[[Fields, Tensors, Sizes], Content]
+    work: Callable[[Content, Sizes], tuple[int, int]]
+    exact: Callable[[Content, Problem, ExactChecks], Objects]
+    check: Callable[[Content, Problem, Objects, Checks], Numbers]
+    statement: Callable[[Content, Problem], str]
+    vacuous: Callable[[Content, Problem, Numbers], str] = _not_vacuous
+    notes: tuple[str, ...] = ()
+    network: str = "shallow"
+    zero_loss: bool = False  # whether it proves that weights with zero loss exist

@@ -1,0 +1,1 @@
+"""The command `globalmin-check`: arguments, limits, printing. It decides nothing."""
