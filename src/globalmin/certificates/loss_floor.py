@@ -1,4 +1,6 @@
-"""Claim `loss-floor`: conflicting data give a loss that no network of this kind can beat, and the stored weights a gap to it."""
+"""Claim `loss-floor`: conflicting data give a loss that no network with this activation (and any head, or a head >= 0) can beat,
+and the stored weights a gap to it.
+"""
 
 from __future__ import annotations
 

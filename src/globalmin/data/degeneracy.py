@@ -121,8 +121,10 @@ class Degeneracy:
             return ""
         shown = "; ".join(_sentence(group) for group in groups[:_SHOWN])
         more = f"; and {len(groups) - _SHOWN} more groups" if len(groups) > _SHOWN else ""
-        least = f"zero loss is impossible on these data, the loss is at least {float(floor):.6g}"
-        return f"{least} (counting rows from 0): {shown}{more}"
+        limit = " and a head v >= 0" if heads == "nonnegative" else ""
+        covered = f"on these data for networks with activation {activation}{limit}"
+        least = f"the loss is at least {float(floor):.6g}"
+        return f"zero loss is impossible {covered}, {least} (counting rows from 0): {shown}{more}"
 
     def warn(self, activation: Activation | str, heads: str = "any") -> None:
         """Issue a DegenerateDataWarning when zero loss is impossible."""

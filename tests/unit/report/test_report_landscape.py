@@ -44,11 +44,11 @@ def test_every_kind_has_words_of_its_own_without_a_hole(kind):
 @pytest.mark.parametrize(
     ("kind", "color", "words"),
     [
-        ("optimality-gap", "green", "at the global minimum over quadratic networks of any width"),
+        ("optimality-gap", "green", "at the global minimum over quadratic networks with any head, of any width"),
         ("identifies", "amber", "Nothing is proved about the loss"),
         ("ambiguous", "amber", "Nothing is proved about the loss"),
         ("below-barrier", "amber", "they are not there yet"),
-        ("strict-saddle", "amber", "strict saddle: not a local minimum"),
+        ("strict-saddle", "amber", "not a local minimum: along the direction in the file the loss curves downwards"),
         ("second-order-stationary", "amber", "Whether they are a global minimum is not proved"),
     ],
 )
@@ -72,8 +72,8 @@ def test_weight_decay_is_named_wherever_its_loss_is_meant():
     page = page_of(proof, threshold=40.0, dual_eigenvalues=[-40.0, 1.0, 40.0])
     assert "The dual certificate" in page
     assert "weight decay w" in page
-    assert "no network has a penalized loss below" in page
-    assert "no network has a loss below" not in page
+    assert "no network of the class has a penalized loss below" in page
+    assert "no network of the class has a loss below" not in page
     assert "penalized" not in page_of(proof_of("optimality-gap"))
     assert any("Another activation" in item for item in limits(proof))
 
