@@ -46,22 +46,27 @@ def rounding_of_preactivations(network: ShallowNetwork, X: Array) -> Array:
     return (d + 2) * np.finfo(np.float64).eps * (np.abs(X) @ np.abs(network.W).T)
 
 
-def curvature_weights(network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W") -> Array:
-    r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both layers are trained."""
+def curvature_weights(network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", rounding: float = 1.0) -> Array:
+    r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both layers are trained.
+
+    The pre-activations in floats are off by their rounding, which is added to the reach; with `rounding` = -1 it is taken off
+    instead, and the true number lies between the two answers.
+    """
     Z = preactivations(network, X)
     head = np.abs(network.v) + (rho if trained == "vW" else 0.0)
-    s2 = local_suprema(network.activation, Z, _reach(network, X, rho), order=2)
-    return (s2 * head).max(axis=1)
+    s2 = local_suprema(network.activation, Z, _reach(network, X, rho, rounding), order=2)
+    return np.maximum(s2 * head, 0.0).max(axis=1)
 
 
-def slope_weights(network: ShallowNetwork, X: Array, rho: float) -> Array:
-    r"""$\max_l s_{1,il}(\rho)$, needed when both layers are trained."""
+def slope_weights(network: ShallowNetwork, X: Array, rho: float, *, rounding: float = 1.0) -> Array:
+    r"""$\max_l s_{1,il}(\rho)$, needed when both layers are trained; `rounding` as in `curvature_weights`."""
     Z = preactivations(network, X)
-    return local_suprema(network.activation, Z, _reach(network, X, rho), order=1).max(axis=1)
+    s1 = local_suprema(network.activation, Z, _reach(network, X, rho, rounding), order=1)
+    return np.maximum(s1, 0.0).max(axis=1)
 
 
-def _reach(network: ShallowNetwork, X: Array, rho: float) -> Array:
-    return rho * np.linalg.norm(X, axis=1)[:, None] + rounding_of_preactivations(network, X)
+def _reach(network: ShallowNetwork, X: Array, rho: float, rounding: float) -> Array:
+    return rho * np.linalg.norm(X, axis=1)[:, None] + rounding * rounding_of_preactivations(network, X)
 
 
 def slope_matrix(X: Array, slopes: Array) -> Array:
