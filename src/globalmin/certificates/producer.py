@@ -159,7 +159,10 @@ def _default_kinds(network: ShallowNetwork, data: Dataset, trained: str, weight_
         return ("relu-interpolation",)
     if network.activation.certificate_name in SMOOTH:
         return ("descent", "interpolation")
-    why = f"the data have no loss floor, and no claim of the certificate format proves zero loss for {network.activation}"
+    why = (
+        f"no loss floor of the certificate format is positive on these data, and no claim of it proves zero loss for "
+        f"{network.activation}"
+    )
     raise CannotCertify(f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why})
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from globalmin.data.exact_rank import rank_bounds
-from globalmin.data.loss_floor import Group, LossFloor, loss_floor
+from globalmin.data.loss_floor import LossFloor, loss_floor
 from globalmin.data.nearness import NearPair, estimate_closest_pair
 from globalmin.data.proportionality import Groups, equal_groups, line_groups, opposite_groups, pivots
+from globalmin.data.ties import Group
 from globalmin.data.validation import Array, as_targets
 from globalmin.errors import DataError, DegenerateDataWarning
 
@@ -31,6 +32,7 @@ _REASONS = {
     "line": "lie on one line through the origin, along which every such network scales, but their labels do not",
     "odd": "are equal up to sign, where every such network outputs opposite values, but their labels are not opposite",
     "negative label": "have negative labels, which networks with a nonnegative head cannot output",
+    "linear": "have labels that no linear function fits, and every such network is one",
 }
 
 
@@ -97,14 +99,20 @@ class Degeneracy:
         """The most nearly parallel rows that are not exactly parallel, and their angle, in floating point (cost n^2 d)."""
         return estimate_closest_pair(self.X, self.line_representatives)
 
-    def loss_floor(self, activation: Activation | str, y: object = None, heads: str = "any") -> LossFloor:
-        """The exact loss that no shallow network with this activation can beat on these data, and the groups of samples that
-        cause it.
+    def loss_floor(
+        self, activation: Activation | str, y: object = None, heads: str = "any", *, certifiable: bool = False
+    ) -> LossFloor:
+        """A loss that no shallow network with this activation can beat on these data, and the groups of samples that cause it.
+
+        A proved lower bound, exact as a number. It is the least loss itself for linear networks (that of least squares) and
+        where tied samples are all that stands in the way; see `globalmin.data.loss_floor.loss_floor`.
 
         Parameters
         ----------
+        activation : name or `Activation`.
         y : labels; the data set's own when not given.
         heads : "any", or "nonnegative" for networks with v >= 0 and phi >= 0.
+        certifiable : only what the claim `loss-floor` can state.
 
         Theory
         ------
@@ -112,7 +120,7 @@ class Degeneracy:
         """
         from globalmin.activations import get_activation
 
-        return loss_floor(self, get_activation(activation), self._labels(y), heads=heads)
+        return loss_floor(self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable)
 
     def message(self, activation: Activation | str, heads: str = "any") -> str:
         """Why zero loss is impossible, naming the first few rows; empty when nothing is known against it."""
