@@ -104,8 +104,8 @@ class Degeneracy:
     ) -> LossFloor:
         """A loss that no shallow network with this activation can beat on these data, and the groups of samples that cause it.
 
-        A proved lower bound, exact as a number. It is the least loss itself for linear networks (that of least squares) and
-        where tied samples are all that stands in the way; see `globalmin.data.loss_floor.loss_floor`.
+        A proved lower bound, exact as a number; where it is the least loss itself, and where not, is said in
+        `globalmin.data.loss_floor.loss_floor`.
 
         Parameters
         ----------

@@ -56,9 +56,10 @@ def loss_floor(
 ) -> LossFloor:
     """A proved lower bound of L = (1/2) sum of squared residuals over all shallow networks with this activation, exact as a number.
 
-    It is the least loss itself where tied samples are all that stands in the way (wide networks with softplus, sigmoid, tanh, erf,
-    abs and their like), and for linear networks, where it is that of least squares. Elsewhere, as for quadratic networks with
-    more samples than d(d+1)/2, the least loss may be larger.
+    It is the least loss itself for linear networks, where it is that of least squares, and for wide networks where tied samples
+    are all that stands in the way: tanh, erf, abs, and softplus, sigmoid, ReLU, leaky ReLU if no two rows point in opposite
+    directions (never with a bias). Elsewhere, as for quadratic networks with more samples than d(d+1)/2, the least loss may be
+    larger.
 
     Parameters
     ----------

@@ -279,3 +279,13 @@ def test_rounding_down_stays_below_and_close(bits):
         assert len(str(below)) < 700
     assert LossFloor(Fraction(3, 4), ()).rounded_down() == Fraction(3, 4)
     assert LossFloor(Fraction(0), ()).rounded_down() == 0
+
+
+def test_opposite_rows_cost_softplus_networks_more_than_the_floor_says():
+    """softplus(z) - softplus(-z) = z: half the difference of the labels of x and -x must be linear in x. The floor is a bound."""
+    half = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    X, y = np.vstack([half, -half]), np.array([0.0, 0.0, 1.0, 0.0, 0.0, -1.0])
+    assert facts(X, y).loss_floor("softplus").floor == 0
+    features = get_activation("softplus")(X @ np.random.default_rng(0).normal(size=(4000, 2)).T)
+    best = features @ np.linalg.lstsq(features, y, rcond=1e-13)[0]
+    assert 0.5 * float(np.sum((best - y) ** 2)) == pytest.approx(2.0 * Fraction(1, 6), rel=1e-6)
