@@ -10,7 +10,14 @@ import numpy as np
 
 from globalmin.certificates.claim import Claim, Json, rational
 from globalmin.certificates.high_precision import PreciseResidual, precise_cell_gram, precise_residual
-from globalmin.certificates.linearized_point import MARGIN, checked_arrays, loss_above, parameter_count, residual_size
+from globalmin.certificates.linearized_point import (
+    MARGIN,
+    checked_arrays,
+    loss_above,
+    parameter_count,
+    refuse_narrow_cell,
+    residual_size,
+)
 from globalmin.certificates.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
 from globalmin.certificates.resources import refuse_if_too_large
 from globalmin.certificates.sample_reduction import Reduction, reduce_samples
@@ -74,6 +81,7 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
         raise CannotCertify(f"theorem RI is about relu, not {network.activation}")
     reduction = reduce_samples(data)
     kept_X, kept_y = X[reduction.kept], y[reduction.kept]
+    refuse_narrow_cell(network, kept_y.size)
     refuse_if_too_large(kept_y.size, network)
     stored = _measure(network, kept_X, kept_y)
     point = _newton(stored, kept_X, kept_y)

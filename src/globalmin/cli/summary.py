@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0", "barrier", "difference", "rank",
-         "R", "path", "rate", "eta", "a", "mu", "Lip", "h")  # fmt: skip
+         "r", "r_minus", "R", "path", "rate", "eta", "a", "mu", "Lip", "h")  # fmt: skip
 
 
 def print_outcome(outcome: Outcome, *, as_json: bool) -> None:

@@ -1,8 +1,8 @@
 r"""A loss that no network of a class can beat on these data, as an exact fraction: the mathematics of the claim `loss-floor`.
 
 If every network of the class satisfies $f(x_i) = g_i t$ on a group of samples, with known $g_i$ and one unknown $t$, the group
-costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint groups add up (`globalmin.data.ties` has the groups). Networks
-with a linear activation are linear functions, whose least loss is that of least squares.
+costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint groups add up (`globalmin.data.ties` has the groups).
+Networks with a linear activation are linear functions, whose least loss is that of least squares.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LossFloor(NamedTuple):
 def loss_floor(
     facts: Degeneracy, activation: Activation, y: Array, *, heads: str = "any", certifiable: bool = False
 ) -> LossFloor:
-    """A proved lower bound of L = (1/2) sum of squared residuals over all shallow networks with this activation, exact as a number.
+    """A proved lower bound, exact as a number, of L = (1/2) sum of squared residuals over all networks with this activation.
 
     It is the least loss itself for linear networks, where it is that of least squares, and for wide networks where tied samples
     are all that stands in the way: tanh, erf, abs, and softplus, sigmoid, ReLU, leaky ReLU if no two rows point in opposite
@@ -73,12 +73,10 @@ def loss_floor(
     """
     nonnegative = _check_heads(heads, activation)
     labels = [Fraction(value) for value in y.tolist()]
-    degree = activation.homogeneity or 0
+    degree, odd = activation.homogeneity or 0, activation.is_odd
 
     def priced(groups: Iterable[Group]) -> list[tuple[Group, Fraction]]:
-        costs = (
-            (group, group_floor(facts.X, labels, group, degree, odd=activation.is_odd, nonnegative=nonnegative)) for group in groups
-        )
+        costs = ((group, group_floor(facts.X, labels, group, degree, odd=odd, nonnegative=nonnegative)) for group in groups)
         return [(group, cost) for group, cost in costs if cost]
 
     chosen = priced(tied_groups(facts, activation, certifiable=certifiable))

@@ -1,4 +1,4 @@
-r"""Samples whose outputs are tied together for every network with an activation: $f(x_i) = g_i t$ with known $g_i$ and one free t.
+r"""Samples whose outputs are tied together for every network with an activation: $f(x_i) = g_i t$, known $g_i$ and one free t.
 
 The one rule that training, the loss floor and the theory share. Uniting groups that share a relation can only raise the floor, so
 the coarsest relation that the activation allows is used: lines for homogeneous activations that are even or odd, rays for other

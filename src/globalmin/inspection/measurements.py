@@ -19,8 +19,8 @@ from globalmin.theory.gram import limit_gram
 from globalmin.theory.overparameterization import (
     free_outputs,
     function_space_dimension,
-    recommended_width,
     parallel_groups,
+    recommended_width,
 )
 from globalmin.theory.quartic import estimate_quartic_rows, estimate_quartic_svec
 from globalmin.theory.separation_of_rows import separation
