@@ -31,11 +31,12 @@ def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int)
     activation : gives the derivatives and their suprema b_j over the line (`math.inf` allowed).
     Z : n x k pre-activations.
     reach : how far a pre-activation may move, broadcast against Z; `rho * ||x_i||` on a ball of radius rho.
-    order : j, 1 or 2.
+    order : j, 1 to 3.
     """
     bound, slope = float(activation.supremum(order)), float(activation.supremum(order + 1))
     if math.isinf(slope):
-        return np.full(Z.shape, bound)
+        is_local = math.isinf(bound) and activation.is_smooth  # polynomials of higher degree: finite on intervals only
+        return activation.supremum_on(order, Z - reach, Z + reach) if is_local else np.full(Z.shape, bound)
     local = np.abs(activation.derivative(Z, order=order)) + slope * reach
     return np.minimum(bound, local)
 
@@ -44,6 +45,14 @@ def rounding_of_preactivations(network: ShallowNetwork, X: Array) -> Array:
     """Estimate of the rounding error of each entry of Z = X W^T computed in floats, n x k."""
     d = X.shape[1]
     return (d + 2) * np.finfo(np.float64).eps * (np.abs(X) @ np.abs(network.W).T)
+
+
+def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
+    """Estimated rounding error of the outputs (and so of the residual) in floats, sample by sample."""
+    Z, phi = preactivations(network, X), network.activation
+    moved = np.abs(phi.derivative(Z)) * (np.abs(X) @ np.abs(network.W).T)
+    eps = float(np.finfo(np.float64).eps)
+    return 4.0 * sum(network.W.shape) * eps * ((moved + np.abs(phi(Z))) @ np.abs(network.v) + np.abs(y))
 
 
 def curvature_weights(network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", rounding: float = 1.0) -> Array:
