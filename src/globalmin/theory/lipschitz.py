@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.errors import DataError
 from globalmin.networks.shallow import preactivations
 from globalmin.references import states
 from globalmin.theory.quartic import estimate_quartic_rows, estimate_quartic_svec, largest_eigenvalue
@@ -37,8 +38,11 @@ def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int)
     if math.isinf(slope):
         is_local = math.isinf(bound) and activation.is_smooth  # polynomials of higher degree: finite on intervals only
         return activation.supremum_on(order, Z - reach, Z + reach) if is_local else np.full(Z.shape, bound)
-    local = np.abs(activation.derivative(Z, order=order)) + slope * reach
-    return np.minimum(bound, local)
+    try:
+        size = np.abs(activation.derivative(Z, order=order))
+    except DataError:  # a user's activation, registered without this derivative
+        return np.full(Z.shape, bound)
+    return np.minimum(bound, size + slope * reach)
 
 
 def rounding_of_preactivations(network: ShallowNetwork, X: Array) -> Array:

@@ -74,6 +74,8 @@ def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: f
     form.
     """
     c = local_sizes(network, X, y, R).cubic_weights()
+    if not np.isfinite(c).all():
+        return math.inf
     norms = np.linalg.norm(X, axis=1)
     if level == "crude":
         return float(c @ norms**3)
