@@ -110,7 +110,9 @@ def prove_ends(outcome: Outcome, most: int | None = None) -> Outcome:
 
 
 def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
-    """Classify the saddles met: the iterate at each plateau, and the stationary point it leads to if that is a saddle."""
+    """Classify what was met: the iterate at each plateau, which is near a saddle and not at it, so that the claim of negative
+    curvature is what counts there, and the stationary point it leads to if that is a saddle.
+    """
     data, v = outcome.problem.data, outcome.problem.head
     for plateau in outcome.runs.plateaus[:most]:
         here = network_of(plateau.W, v)
@@ -121,9 +123,10 @@ def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
 
 def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tolerance: float = 1e-6) -> str:
     found = classify_point(network, data, tolerance=tolerance)
-    if found.kind is not PointKind.STRICT_SADDLE:
+    names = {PointKind.STRICT_SADDLE: "saddle", PointKind.NOT_DECIDED: "curves downwards"}
+    if found.kind not in names:
         return f"{place}: {found.kind}"
-    return f"{place}: saddle, {verdict(network, data, 'strict-saddle')[0]}"
+    return f"{place}: {names[found.kind]}, {verdict(network, data, 'strict-saddle')[0]}"
 
 
 def planted_saddles(problem: Problem, *, seed: int = 0) -> list[ShallowNetwork]:
@@ -218,7 +221,7 @@ def draw_picture(outcome: Outcome, path: Path) -> None:
         "o",
         color="tab:red",
         markersize=3,
-        label="plateaus: saddles, every one with an accepted direction",
+        label="plateaus, every one with an accepted direction downwards",
     )
     axes.set(xlabel="iteration", ylabel="relative excess over the proved minimum")
     axes.set_title(f"d = {outcome.problem.d}, k = {2 * outcome.problem.d}, n = {outcome.problem.n}, arbitrary labels: 40 starts")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.certificates.linearized_point import SMOOTH, checked_arrays
-from globalmin.certificates.positive_definite import EPS
 from globalmin.errors import CannotCertify, DataError
 from globalmin.landscape.hessian import gradient_norm
+from globalmin.landscape.rounding import gradient_rounding
 from globalmin.networks.shallow import TRAINED, preactivations
-from globalmin.theory.lipschitz import local_suprema, rounding_of_preactivations
+from globalmin.theory.lipschitz import local_suprema, output_rounding, rounding_of_preactivations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,22 +34,9 @@ def smooth_arrays(network: ShallowNetwork, data: Dataset, trained: str) -> tuple
     return X, y
 
 
-def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
-    """Estimated rounding error of the outputs (and so of the residual) in floats, sample by sample."""
-    Z, phi = preactivations(network, X), network.activation
-    moved = np.abs(phi.derivative(Z)) * (np.abs(X) @ np.abs(network.W).T)
-    return 4.0 * sum(network.W.shape) * EPS * ((moved + np.abs(phi(Z))) @ np.abs(network.v) + np.abs(y))
-
-
 def gradient_above(network: ShallowNetwork, X: Array, y: Array, *, trained: str) -> float:
     """Norm of the gradient from above: in floats, plus an estimate of the rounding of residual and products."""
-    Z, phi = preactivations(network, X), network.activation
-    r = np.abs(phi(Z) @ network.v - y)
-    rounding = output_rounding(network, X, y) + 16.0 * EPS * r
-    slopes = (np.abs(phi.derivative(Z)) + EPS * np.abs(phi.derivative(Z, order=2))) * np.abs(network.v)
-    noise = float(np.linalg.norm((slopes * rounding[:, None]).T @ np.abs(X)))
-    if trained == "vW":
-        noise += float(np.linalg.norm(np.abs(phi(Z)).T @ rounding))
+    noise = gradient_rounding(network, X, y, trained=trained)
     above = gradient_norm(network, X, y, trained=trained) * (1.0 + _ROOM) + noise
     if not np.isfinite(above):
         raise CannotCertify("the gradient of these weights overflows a double; train first")

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.certificates.claim import Json, Tensor, rational
-from globalmin.certificates.curvature import hessian_lipschitz_weights, output_rounding
+from globalmin.certificates.curvature import hessian_lipschitz_weights
 from globalmin.certificates.positive_definite import NotPositiveDefiniteError, upper_witness
-from globalmin.networks.shallow import preactivations, residual
-from globalmin.theory.lipschitz import local_suprema, rounding_of_preactivations
+from globalmin.theory.local_lipschitz import estimate_hessian_lipschitz_both_layers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MIXED = 0.385  # at least 2/(3 sqrt 3), the largest value of a^2 b on a^2 + b^2 = 1
 _ROOM = 1e-6
 _HALVINGS = 40
 _LARGEST_RADIUS = 2.0**60
@@ -44,7 +42,7 @@ class HessianBall:
 def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> float:
     """Lam on the ball of radius R in floats: the lemma for W (product of two eigenvalues) or the one for both layers."""
     if trained == "vW":
-        return _both_layers(network, X, y, R)
+        return estimate_hessian_lipschitz_both_layers(network, X, y, R)
     products = [max(float(np.linalg.eigvalsh(A)[-1]), 0.0) for A in _forms(network, X, y, R)]
     return math.sqrt(math.prod(products))
 
@@ -53,7 +51,7 @@ def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: f
 def hessian_ball(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> HessianBall | None:
     """The constant with its witnesses; None if the numbers leave the range of doubles."""
     if trained == "vW":
-        Lip = _both_layers(network, X, y, R) * (1.0 + _ROOM)
+        Lip = estimate_hessian_lipschitz_both_layers(network, X, y, R) * (1.0 + _ROOM)
         if not 0.0 < Lip < math.inf:
             return None
         return HessianBall(R, Fraction(Lip) ** 2, {"R": rational(R), "Lip": rational(Lip)}, {})
@@ -69,18 +67,6 @@ def hessian_ball(network: ShallowNetwork, X: Array, y: Array, R: float, trained:
 def _forms(network: ShallowNetwork, X: Array, y: Array, R: float) -> tuple[Array, Array]:
     c = hessian_lipschitz_weights(network, X, y, R)
     return (X.T * c) @ X, (X.T * (c * np.einsum("ij,ij->i", X, X))) @ X
-
-
-def _both_layers(network: ShallowNetwork, X: Array, y: Array, R: float) -> float:
-    """Sum over the samples of the largest values of the monomials of the third derivative along (u, A) of norm 1."""
-    Z, norms, heads = preactivations(network, X), np.linalg.norm(X, axis=1), np.abs(network.v) + R
-    reach = R * norms[:, None] + rounding_of_preactivations(network, X)
-    s1, s2, s3 = (local_suprema(network.activation, Z, reach, order=order) for order in (1, 2, 3))
-    n0 = np.linalg.norm(np.abs(network.activation(Z)) + s1 * reach, axis=1)
-    n1, m2, m3 = np.linalg.norm(heads * s1, axis=1), (heads * s2).max(axis=1), (heads * s3).max(axis=1)
-    e = np.abs(residual(network, X, y)) + output_rounding(network, X, y) + R * np.hypot(n0, n1 * norms)
-    mixed = 6.0 * n0 * s1.max(axis=1) + (3.0 * n0 * m2 + 6.0 * n1 * s1.max(axis=1) + 3.0 * e * s2.max(axis=1)) * norms
-    return float(np.sum(MIXED * mixed * norms + (3.0 * n1 * m2 + e * m3) * norms**3))
 
 
 def largest_below(increasing: Callable[[float], float], bound: float) -> float:

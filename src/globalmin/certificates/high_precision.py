@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 BITS = 192
+SMALLEST_RADIUS = 2.0**-230
 Ball = Any  # flint.arb; the library ships no type that pyright could use for arithmetic
 BallMatrix = Any  # flint.arb_mat
 
@@ -71,7 +72,9 @@ def precise_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResi
         Z = ball_matrix(X) * ball_matrix(network.W).transpose()
         r = _apply(Z, _value_function(network)) * ball_matrix(network.v) - ball_matrix(y)
         entries = r.entries()
-        return PreciseResidual(np.array([float(x) for x in entries]), np.array([float(x.rad()) for x in entries]))
+        # a radius whose square underflows would count as none
+        radius = [0.0 if x.is_exact() else max(float(x.rad()), SMALLEST_RADIUS) for x in entries]
+        return PreciseResidual(np.array([float(x) for x in entries]), np.array(radius))
 
 
 def precise_jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str) -> BallMatrix:

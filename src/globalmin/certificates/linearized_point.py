@@ -90,6 +90,7 @@ def measure(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Linea
         raise DataError(f"trained={trained!r} is not available; give one of {TRAINED}")
     if network.activation.certificate_name not in SMOOTH:
         raise CannotCertify(f"interpolation and descent are proved for {', '.join(SMOOTH)}, not for {network.activation}")
+    refuse_if_too_narrow(network, y.size, trained)
     refuse_if_too_large(y.size, network)
     residual = precise_residual(network, X, y)
     K = jacobian_gram(network, X, trained=trained)
@@ -125,6 +126,43 @@ def residual_size(g: float, y: Array) -> str:
     """For example `relative residual 1.2e-04`; absolute when the labels are zero."""
     size = float(np.linalg.norm(y))
     return f"relative residual {g / size:.1e}" if size > 0 else f"residual norm {g:.1e}"
+
+
+def is_too_narrow(network: ShallowNetwork, n: int, trained: str) -> bool:
+    """Whether counting proves J J^T (n x n) singular: its rank is at most the number of nonzero columns of J."""
+    return _columns(network, trained) < n
+
+
+def _columns(network: ShallowNetwork, trained: str) -> int:
+    """Columns of J that are not zero whatever the rows: d for each neuron with a nonzero head, and one for each trained head."""
+    return int(np.count_nonzero(network.v)) * network.n_features + (network.width if trained == "vW" else 0)
+
+
+def refuse_if_too_narrow(network: ShallowNetwork, n: int, trained: str) -> None:
+    """Raise CannotCertify where no zero-loss weights can be proved because J J^T has too small a rank, before it is formed."""
+    if not is_too_narrow(network, n, trained):
+        return
+    silent, count = int(np.count_nonzero(network.v == 0.0)), parameter_count(network, n, trained)
+    if silent:
+        count = f"{silent} of {network.width} head weights are zero, which leaves {_columns(network, trained)} weights < n = {n}"
+    per_neuron = network.n_features + (1 if trained == "vW" else 0)
+    quadratic = "optimality-gap, " if network.activation.certificate_name == "quadratic" else ""
+    raise CannotCertify(
+        f"J J^T is singular whatever the weights W, since {count}: widen to at least k = {math.ceil(n / per_neuron)} (with "
+        f"nonzero heads), or claim what can hold at this width ({quadratic}unique-minimum, second-order-stationary, or "
+        "loss-floor where rows conflict)"
+    )
+
+
+def refuse_narrow_cell(network: ShallowNetwork, n: int) -> None:
+    """The same for ReLU, whose theorems move W: the Gram matrix of an activation cell has rank at most kd."""
+    if is_too_narrow(network, n, "W"):
+        count = parameter_count(network, n, "W")
+        least = math.ceil(n / network.n_features)
+        raise CannotCertify(
+            f"the Gram matrix of the activation cell is singular ({count}, neurons with head 0 not counted): widen to at least "
+            f"k = {least}"
+        )
 
 
 def parameter_count(network: ShallowNetwork, n: int, trained: str) -> str:
@@ -194,13 +232,8 @@ def _precise_product(point: LinearizedPoint, z: Array) -> Array:
 
 
 def _why_singular(network: ShallowNetwork, data: Dataset, trained: str) -> str:
-    k, d = network.W.shape
-    n = data.n_samples
-    per_neuron = d if trained == "W" else d + 1
-    if k * per_neuron < n:
-        return f"{parameter_count(network, n, trained)}: widen to at least k = {math.ceil(n / per_neuron)}"
     parallel = [group[:2] for group in data.degeneracy.equal_rows[:1]]
     if parallel:
         return f"rows {parallel[0][0]} and {parallel[0][1]} of the data are equal, which makes it singular: keep one of them"
-    count = parameter_count(network, n, trained)
+    count = parameter_count(network, data.n_samples, trained)
     return f"{count}: look for dependent rows of the data, saturated neurons or zero head weights; widen or restart"

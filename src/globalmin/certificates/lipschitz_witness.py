@@ -55,14 +55,22 @@ class LipschitzWitness:
 
 def lipschitz_witness(network: ShallowNetwork, X: Array, rho: float, *, trained: str, method: str) -> LipschitzWitness:
     """Witness of LIP-W or LIP-VW at radius rho, `method` "rows" or "svec"; NotPositiveDefiniteError if the bound overflows."""
-    q = curvature_weights(network, X, rho, trained=trained) ** 2
+    q, least = (curvature_weights(network, X, rho, trained=trained, rounding=sign) ** 2 for sign in (1.0, -1.0))
     t = estimate_quartic_svec(X, q).t if method == "svec" else 0.0
-    matrix = svec_matrix(X, q, t) if method == "svec" else row_matrix(X, q)
-    kappa, C_kappa = upper_witness(matrix)
+    matrix, spread = (svec_matrix(X, w, s) if method == "svec" else row_matrix(X, w) for w, s in ((q, t), (q - least, 0.0)))
+    kappa, C_kappa = upper_witness(matrix, uncertain=_size(spread))
     if trained == "W":
         return LipschitzWitness(rho, math.sqrt(kappa), kappa, method, C_kappa, t)
-    beta2, C_beta = upper_witness(slope_matrix(X, slope_weights(network, X, rho)))
+    slopes, least = (slope_weights(network, X, rho, rounding=sign) for sign in (1.0, -1.0))
+    slope_form = slope_matrix(X, slopes)
+    beta2, C_beta = upper_witness(slope_form, uncertain=_size(slope_form - slope_matrix(X, least)))
     return LipschitzWitness(rho, combine_layers(math.sqrt(kappa), math.sqrt(beta2)), kappa, method, C_kappa, t, beta2, C_beta)
+
+
+def _size(spread: Array) -> float:
+    """Frobenius norm of how far the matrix in floats may be above the one the checker forms; 0 where it overflows."""
+    size = float(np.linalg.norm(spread))
+    return size if math.isfinite(size) else 0.0
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -1,4 +1,6 @@
-"""Claim `loss-floor`: conflicting data give a loss that no network of this kind can beat, and the stored weights a gap to it."""
+"""Claim `loss-floor`: conflicting data give a loss that no network with this activation (and any head, or a head >= 0) can beat,
+and the stored weights a gap to it.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,11 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
 
 
 def strongest_floor(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, LossFloor]:
-    """The class of heads and its exact floor; "nonnegative" only where it applies to the stored head and says more."""
-    found = data.degeneracy.loss_floor(network.activation)
+    """The class of heads and the floor the claim can state; "nonnegative" only where it applies to the stored head and says
+    more.
+    """
+    found = data.degeneracy.loss_floor(network.activation, certifiable=True)
     if trained != "W" or not network.activation.is_nonnegative or not (network.v >= 0).all():
         return "any", found
-    restricted = data.degeneracy.loss_floor(network.activation, heads="nonnegative")
+    restricted = data.degeneracy.loss_floor(network.activation, heads="nonnegative", certifiable=True)
     return ("nonnegative", restricted) if restricted.floor > found.floor else ("any", found)

@@ -92,15 +92,25 @@ def lower_witness(gram: Gram, *, largest_gap: float = _LARGEST_GAP, precise_gap:
     return _precise_lower_witness(gram, precise_gap)
 
 
-def upper_witness(A: Array, *, relative_gap: float = 1e-6, floor: float = 2.0**-200) -> tuple[float, Array]:
+def upper_witness(
+    A: Array, *, relative_gap: float = 1e-6, floor: float = 2.0**-200, uncertain: float = 0.0
+) -> tuple[float, Array]:
     """(bound, C): bound just above the largest eigenvalue of A, and C proving bound I - A > 0; floats suffice here.
 
     The gap covers the rounding of A and the rounding up of the checker's table of suprema (relative 1e-7).
+
+    Parameters
+    ----------
+    A : symmetric matrix, in no direction below the one the checker will form.
+    relative_gap : of the bound above the eigenvalue.
+    floor : least bound.
+    uncertain : Frobenius norm of what A may be above the checker's matrix. The residual of P1 then moves by at most this over
+        the gap, which is kept four times as large.
     """
     if not np.isfinite(A).all():
         raise NotPositiveDefiniteError("a bound of the Jacobian or of its Lipschitz constant overflows; scale the data")
     high = max(float(np.linalg.eigvalsh(A)[-1]), 0.0)
-    bound = max(high * (1.0 + relative_gap), floor)
+    bound = max(high + max(relative_gap * high, 4.0 * uncertain), floor)
     C = inverse_factor(bound * np.eye(A.shape[0]) - A)
     if C is None:
         raise NotPositiveDefiniteError(f"no witness for the upper bound {bound:.6g} of the largest eigenvalue {high:.6g}")
@@ -144,8 +154,10 @@ def _precise_lower_witness(gram: Gram, precise_gap: float) -> LowerWitness:
     unshifted = None if start is None else _refine(gram.precise, 0.0, start, limit=precise_gap / 10)
     if unshifted is None:
         raise NotPositiveDefiniteError(f"smallest eigenvalue {low:.3g} of largest {high:.3g}: singular or indefinite")
-    smallest = 1.0 / float(np.linalg.norm(unshifted, 2)) ** 2  # A^-1 = C^T C up to the residual
+    smallest = (1.0 / float(np.linalg.norm(unshifted, 2))) ** 2  # A^-1 = C^T C up to the residual
     bound = (1.0 - precise_gap) * smallest
+    if not bound > 0.0:
+        raise NotPositiveDefiniteError(f"smallest eigenvalue {smallest:.3g} of largest {high:.3g}: below the range of doubles")
     C = _refine(gram.precise, bound, unshifted, limit=RESIDUAL_LIMIT)
     if C is None:
         raise NotPositiveDefiniteError(f"smallest eigenvalue {smallest:.3g} of largest {high:.3g}: no witness at {bound:.3g}")

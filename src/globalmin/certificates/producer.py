@@ -23,7 +23,7 @@ from globalmin.certificates import (
 )
 from globalmin.certificates.certificate import Certificate
 from globalmin.certificates.claim import THEOREMS, Claim
-from globalmin.certificates.linearized_point import SMOOTH, LinearizedPoint, checked_arrays, measure
+from globalmin.certificates.linearized_point import SMOOTH, LinearizedPoint, checked_arrays, is_too_narrow, measure
 from globalmin.errors import CannotCertify, DataError
 from globalmin.networks.deep import DeepNetwork
 
@@ -54,7 +54,8 @@ def certify(
         "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also `certify_gram`; for deep
         networks "deep-descent", the only one); by default the strongest that hold: a positive loss floor if the data have one,
         otherwise descent and interpolation (smooth activations) or relu-interpolation; for quadratic networks the optimality
-        gap where interpolation does not hold.
+        gap where interpolation does not hold; for other smooth networks with fewer trained weights than samples, where no
+        zero loss can be proved, a unique minimum (trained "W", at most 400 weights, in its quick form).
     trained : "W" or "vW", the parameters that descent or interpolation may move.
     store_data : keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
     step_size : the step the claims descent, relu-descent, deep-descent and below-barrier should speak of; by default the
@@ -74,14 +75,23 @@ def certify(
     checked_arrays(network, data)
     _check_decay(network, weight_decay)
     kinds = _default_kinds(network, data, trained, weight_decay) if wanted is None else wanted
-    builders = _builders(network, data, trained, step_size=step_size, weight_decay=weight_decay)
+    form = "plain" if wanted is None else None  # of unique-minimum: the others have larger balls and take up to minutes
+    builders = _builders(network, data, trained, step_size=step_size, weight_decay=weight_decay, form=form)
     built, reasons = _attempt(builders, kinds)
-    if wanted is None and not built and network.activation.certificate_name == "quadratic" and "optimality-gap" not in kinds:
-        built, more = _attempt(builders, ("optimality-gap",))
+    if wanted is None and not built:
+        built, more = _attempt(builders, _fallback_kinds(network, data, trained, kinds))
         reasons |= more
     if not built or (wanted is not None and reasons):
-        raise CannotCertify("nothing certified: " + "; ".join(f"{kind}: {why}" for kind, why in reasons.items()), reasons=reasons)
+        raise CannotCertify(f"nothing certified: {_joined(reasons)}", reasons=reasons)
     return Certificate(tuple(built), network, data, store_data)
+
+
+def _joined(reasons: dict[str, str]) -> str:
+    """The reasons in one line, each once with all claims it stands in the way of."""
+    kinds: dict[str, list[str]] = {}
+    for kind, why in reasons.items():
+        kinds.setdefault(why, []).append(kind)
+    return "; ".join(f"{', '.join(names)}: {why}" for why, names in kinds.items())
 
 
 def _certify_deep(
@@ -113,7 +123,13 @@ def _attempt(builders: dict[str, Builder], kinds: tuple[str, ...]) -> tuple[list
 
 
 def _builders(
-    network: ShallowNetwork, data: Dataset, trained: str, *, step_size: float | None, weight_decay: float | None
+    network: ShallowNetwork,
+    data: Dataset,
+    trained: str,
+    *,
+    step_size: float | None,
+    weight_decay: float | None,
+    form: str | None,
 ) -> dict[str, Builder]:
     measured: list[LinearizedPoint] = []
 
@@ -137,7 +153,7 @@ def _builders(
         "second-order-stationary": lambda: second_order.build(network, data, trained),
         "gram-positive": lambda: gram_positive.build(network, data),
         "deep-descent": lambda: _refuse_shallow(network),
-        "unique-minimum": lambda: unique_minimum.build(network, data),
+        "unique-minimum": lambda: unique_minimum.build(network, data, form=form),
     }
 
 
@@ -159,8 +175,19 @@ def _default_kinds(network: ShallowNetwork, data: Dataset, trained: str, weight_
         return ("relu-interpolation",)
     if network.activation.certificate_name in SMOOTH:
         return ("descent", "interpolation")
-    why = f"the data have no loss floor, and no claim of the certificate format proves zero loss for {network.activation}"
+    why = (
+        f"these data have no loss floor that a claim can state, and no claim of the certificate format proves zero loss for "
+        f"{network.activation}"
+    )
     raise CannotCertify(f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why})
+
+
+def _fallback_kinds(network: ShallowNetwork, data: Dataset, trained: str, tried: tuple[str, ...]) -> tuple[str, ...]:
+    """What else may hold where the strongest claims do not: cheap to try, and true of a network that does not interpolate."""
+    if network.activation.certificate_name == "quadratic":
+        return ("optimality-gap",) if "optimality-gap" not in tried else ()
+    small = trained == "W" and network.W.size <= unique_minimum.PARAMETERS and "interpolation" in tried
+    return ("unique-minimum",) if small and is_too_narrow(network, data.n_samples, trained) else ()
 
 
 def _checked_kinds(claims: Iterable[str] | None) -> tuple[str, ...] | None:

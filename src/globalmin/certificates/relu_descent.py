@@ -17,7 +17,14 @@ from globalmin.certificates.high_precision import (
     precise_residual,
     working_precision,
 )
-from globalmin.certificates.linearized_point import MARGIN, checked_arrays, loss_above, parameter_count, residual_size
+from globalmin.certificates.linearized_point import (
+    MARGIN,
+    checked_arrays,
+    loss_above,
+    parameter_count,
+    refuse_narrow_cell,
+    residual_size,
+)
 from globalmin.certificates.positive_definite import (
     EPS,
     Gram,
@@ -100,6 +107,7 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, step_si
     X, y = checked_arrays(network, data)
     if network.activation.name != "relu":
         raise CannotCertify(f"theorem RD is about relu, not {network.activation}")
+    refuse_narrow_cell(network, y.size)
     refuse_if_too_large(y.size, network)
     residual = precise_residual(network, X, y)
     point = ReluPoint(network, X, residual, preactivations(network, X), rounding_of_preactivations(network, X), X @ X.T)

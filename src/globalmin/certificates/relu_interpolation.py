@@ -10,7 +10,14 @@ import numpy as np
 
 from globalmin.certificates.claim import Claim, Json, rational
 from globalmin.certificates.high_precision import PreciseResidual, precise_cell_gram, precise_residual
-from globalmin.certificates.linearized_point import MARGIN, checked_arrays, loss_above, parameter_count, residual_size
+from globalmin.certificates.linearized_point import (
+    MARGIN,
+    checked_arrays,
+    loss_above,
+    parameter_count,
+    refuse_narrow_cell,
+    residual_size,
+)
 from globalmin.certificates.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
 from globalmin.certificates.resources import refuse_if_too_large
 from globalmin.certificates.sample_reduction import Reduction, reduce_samples
@@ -74,10 +81,12 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
         raise CannotCertify(f"theorem RI is about relu, not {network.activation}")
     reduction = reduce_samples(data)
     kept_X, kept_y = X[reduction.kept], y[reduction.kept]
+    refuse_narrow_cell(network, kept_y.size)
     refuse_if_too_large(kept_y.size, network)
-    point = _newton(network, kept_X, kept_y)
+    stored = _measure(network, kept_X, kept_y)
+    point = _newton(stored, kept_X, kept_y)
     if not point.ratio * _ROOM <= 1.0 or point.cell is None:
-        raise CannotCertify(_reason(point, kept_y))
+        raise CannotCertify(_reason(stored, point, X, y))
     lower = _witness(point, point.cell, kept_X)
     smallest = float(point.margins[point.cell.neurons].min())
     if not point.g * (1.0 + MARGIN) <= smallest * math.sqrt(lower.bound):
@@ -85,9 +94,9 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     return _assemble(network, point, lower, reduction, loss_above(precise_residual(network, X, y)))
 
 
-def _newton(network: ShallowNetwork, X: Array, y: Array) -> CellPoint:
+def _newton(stored: CellPoint, X: Array, y: Array) -> CellPoint:
     """Newton steps within the cell until the margins are comfortable or the residual stops falling; the best point seen."""
-    best = point = _measure(network, X, y)
+    best = point = stored
     for _ in range(_STEPS):
         if point.cell is None or point.ratio <= _COMFORTABLE:
             break
@@ -145,11 +154,17 @@ def _assemble(network: ShallowNetwork, point: CellPoint, lower: LowerWitness, re
     return Claim("relu-interpolation", fields, tensors, summary)
 
 
-def _reason(point: CellPoint, y: Array) -> str:
-    count = parameter_count(point.network, y.size, "W")
-    if point.cell is None:
+def _reason(stored: CellPoint, best: CellPoint, X: Array, y: Array) -> str:
+    """What stands in the way at the stored weights; where Newton steps came closer, their network is named as another one."""
+    count = parameter_count(stored.network, stored.residual.r.size, "W")
+    if stored.cell is None:
         return f"the Gram matrix of the activation cell is singular ({count}, dead neurons not counted); widen or restart"
-    return (
-        f"||x|| ||r|| / (|z| sqrt mu) = {point.ratio:.3g} for the neuron with the smallest margin, must be < 1; "
-        f"train further ({residual_size(point.g, y)}) or widen ({count})"
+    size = residual_size(precise_residual(stored.network, X, y).norm_above(), y)
+    reason = (
+        f"||x|| ||r|| / (|z| sqrt mu) = {stored.ratio:.3g} at the stored weights for the neuron with the smallest margin, "
+        f"must be < 1; train further ({size}) or widen ({count})"
     )
+    if best is stored:
+        return reason
+    moved = residual_size(precise_residual(best.network, X, y).norm_above(), y)
+    return f"{reason}. Newton steps from there lead to another network, with ratio {best.ratio:.3g} and {moved}: not < 1 either"

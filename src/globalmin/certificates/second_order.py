@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.certificates.claim import Claim, Json, rational
-from globalmin.certificates.curvature import gradient_above, output_rounding, smooth_arrays
+from globalmin.certificates.curvature import gradient_above, smooth_arrays
 from globalmin.certificates.high_precision import precise_residual
 from globalmin.certificates.linearized_point import loss_above
 from globalmin.certificates.positive_definite import EPS
@@ -16,7 +16,8 @@ from globalmin.certificates.resources import CHECKER_WORK
 from globalmin.certificates.surroundings import Around, surroundings
 from globalmin.errors import CannotCertify, DataError
 from globalmin.landscape.hessian import curvature_blocks, hessian
-from globalmin.networks.shallow import preactivations, residual
+from globalmin.landscape.rounding import hessian_rounding
+from globalmin.networks.shallow import residual
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def build(
     X, y = smooth_arrays(network, data, trained)
     method = _checked_method(method, network, X.shape[0], trained)
     loss = loss_above(precise_residual(network, X, y))
-    r, scale = residual(network, X, y), _scale(network, X, y)
+    r, scale = residual(network, X, y), hessian_rounding(network, X, y)
     parts = hessian(network, X, y, trained=trained)[None] if method == "dense" else curvature_blocks(network, X, r)
     delta, C = _least_shift(parts, scale, np.ones(1) if method == "dense" else network.v)
     eps = gradient_above(network, X, y, trained=trained)
@@ -93,16 +94,6 @@ def _checked_method(method: str | None, network: ShallowNetwork, n: int, trained
     if n * k * d * d + 2 * k * d**3 > CHECKER_WORK:
         raise CannotCertify(f"n = {n}, k = {k}, d = {d}: the proof is beyond the checker's work budget")
     return chosen
-
-
-def _scale(network: ShallowNetwork, X: Array, y: Array) -> float:
-    """Estimated norm of the rounding error of the Hessian."""
-    Z, phi = preactivations(network, X), network.activation
-    norms = np.linalg.norm(X, axis=1)
-    slopes = np.linalg.norm(np.abs(phi.derivative(Z)) * np.abs(network.v), axis=1) * norms + np.linalg.norm(phi(Z), axis=1)
-    bends = np.max(np.abs(phi.derivative(Z, order=2)) * np.maximum(np.abs(network.v), 1.0), axis=1) * norms**2
-    rounding = output_rounding(network, X, y) + 4.0 * EPS * np.abs(phi(Z) @ network.v - y)
-    return 8.0 * EPS * float(slopes @ slopes) + float(rounding @ bends)
 
 
 def _least_shift(parts: Array, noise: float, heads: Array) -> tuple[float, Array]:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.certificates.claim import Claim, Json, Tensor, rational
-from globalmin.certificates.curvature import gradient_above, output_rounding, smooth_arrays
+from globalmin.certificates.curvature import gradient_above, smooth_arrays
 from globalmin.certificates.hessian_ball import HessianBall, estimate_hessian_lipschitz, hessian_ball, largest_below
 from globalmin.certificates.high_precision import precise_residual
 from globalmin.certificates.linearized_point import loss_above
-from globalmin.certificates.positive_definite import EPS
 from globalmin.errors import CannotCertify
 from globalmin.landscape.escape import Escape, hessian_escape, quadratic_escape
 from globalmin.landscape.hessian import curvature_along
-from globalmin.networks.shallow import preactivations
+from globalmin.landscape.rounding import curvature_rounding
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -85,12 +84,7 @@ def _with_head(escape: Escape, network: ShallowNetwork, trained: str) -> Escape:
 def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float:
     """Minus the curvature per squared length, from below: an estimate of the rounding is taken off."""
     U, u = escape.U, escape.u
-    Z, phi = preactivations(network, X), network.activation
-    r, moved = np.abs(phi(Z) @ network.v - y), np.abs(X) @ np.abs(U).T
-    first, second = np.abs(phi.derivative(Z)), np.abs(phi.derivative(Z, order=2))
-    along = (first * moved) @ np.abs(network.v) + (0.0 if u is None else np.abs(phi(Z)) @ np.abs(u))
-    bent = (second * moved**2) @ np.abs(network.v) + (0.0 if u is None else 2.0 * (first * moved) @ np.abs(u))
-    noise = 8.0 * sum(U.shape) * EPS * float(along @ along + r @ bent) + float(output_rounding(network, X, y) @ bent)
+    noise = curvature_rounding(network, X, y, U, u)
     size = float(np.sum(U * U)) + (0.0 if u is None else float(u @ u))
     curvature = curvature_along(network, X, y, U, u)
     gamma = (-curvature - noise) / size * (1.0 - 1e-12)

@@ -25,6 +25,7 @@ CLAIMS: dict[PointKind, tuple[str, ...] | None] = {
     PointKind.STRICT_SADDLE: ("strict-saddle",),
     PointKind.SPURIOUS_MINIMUM: ("second-order-stationary",),
     PointKind.SECOND_ORDER: ("second-order-stationary",),
+    PointKind.NOT_DECIDED: ("second-order-stationary",),  # true of both: how small gradient and curvature are
 }
 STYLES = {PointKind.GLOBAL_MINIMUM: "bold green", PointKind.STRICT_SADDLE: "bold yellow"}
 DECAY_HINT = "weights trained with weight decay are no stationary point of the loss alone; see globalmin certify --weight-decay"

@@ -51,10 +51,10 @@ def prepare(options: FitOptions) -> Prepared:
 
 
 def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetData:
-    """The data set of target j with its exact loss floor, and the warnings about contradicting and repeated rows."""
+    """The data set of target j with its exact loss floor, and the warnings about constant, contradicting and repeated rows."""
     training = prepared.training.for_target(j)
     floor = training.degeneracy.loss_floor(options.activation).floor
-    warnings = []
+    warnings = _constant_target(prepared, j)
     if floor:
         whole = prepared.table.for_target(j).degeneracy.message(options.activation)
         warnings.append(whole or training.degeneracy.message(options.activation) + " (rows of the training part)")
@@ -67,6 +67,17 @@ def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetDat
             "of training and proof, because the loss is zero with them if and only if it is zero without them"
         )
     return TargetData(training, certified, str(floor), tuple(warnings))
+
+
+def _constant_target(prepared: Prepared, j: int) -> list[str]:
+    """The warning about a target that never changes; none for a single row."""
+    labels = prepared.raw.y[:, j]
+    if labels.size < 2 or (labels != labels[0]).any():
+        return []
+    return [
+        f"the target {prepared.names[j]!r} is {labels[0]:.6g} in all {labels.size} training rows: every network that outputs "
+        "this number fits, and nothing is learned; check that --target names the right column"
+    ]
 
 
 def counts_repeats(activation: str | Activation, data: Dataset, weight_decay: float = 0.0) -> bool:

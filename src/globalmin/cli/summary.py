@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from globalmin.cli.console import COPY, Row, print_json, print_rows
 from globalmin.report.rounding import lower_text, nearest_text, upper_text
-from globalmin.report.words import LONG, NOT_GENERALIZATION, bound_text, headline
+from globalmin.report.words import LONG, NOT_GENERALIZATION, bound_text, headline, least_of_class, why_not_zero
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0", "barrier", "difference", "rank",
-         "R", "path", "rate", "eta", "a", "mu", "Lip", "h")  # fmt: skip
+         "r", "r_minus", "R", "path", "rate", "eta", "a", "mu", "Lip", "h")  # fmt: skip
 
 
 def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
@@ -65,8 +65,8 @@ def proof_lines(proof: Proof) -> list[tuple[str, str]]:
     first = headline(proof)
     if floor and proof.reaches_minimum:
         first = (
-            f"global minimum is L* = {lower_text(floor.numbers['floor'], 6)} (not zero: rows contradict each other), "
-            f"proved gap of the stored network ≤ {upper_text(floor.numbers['gap'])}"
+            f"{least_of_class(floor).removeprefix('the ')} is L* = {lower_text(floor.numbers['floor'], 6)}, proved gap of the "
+            f"stored network ≤ {upper_text(floor.numbers['gap'])}. {why_not_zero(floor)}"
         )
     lines = [("proved", first)]
     for claim in proof.claims:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from globalmin.data.exact_rank import rank_bounds
-from globalmin.data.loss_floor import Group, LossFloor, loss_floor
+from globalmin.data.loss_floor import LossFloor, loss_floor
 from globalmin.data.nearness import NearPair, estimate_closest_pair
 from globalmin.data.proportionality import Groups, equal_groups, line_groups, opposite_groups, pivots
+from globalmin.data.ties import Group
 from globalmin.data.validation import Array, as_targets
 from globalmin.errors import DataError, DegenerateDataWarning
 
@@ -31,6 +32,7 @@ _REASONS = {
     "line": "lie on one line through the origin, along which every such network scales, but their labels do not",
     "odd": "are equal up to sign, where every such network outputs opposite values, but their labels are not opposite",
     "negative label": "have negative labels, which networks with a nonnegative head cannot output",
+    "linear": "have labels that no linear function fits, and every such network is one",
 }
 
 
@@ -97,14 +99,20 @@ class Degeneracy:
         """The most nearly parallel rows that are not exactly parallel, and their angle, in floating point (cost n^2 d)."""
         return estimate_closest_pair(self.X, self.line_representatives)
 
-    def loss_floor(self, activation: Activation | str, y: object = None, heads: str = "any") -> LossFloor:
-        """The exact loss that no shallow network with this activation can beat on these data, and the groups of samples that
-        cause it.
+    def loss_floor(
+        self, activation: Activation | str, y: object = None, heads: str = "any", *, certifiable: bool = False
+    ) -> LossFloor:
+        """A loss that no shallow network with this activation can beat on these data, and the groups of samples that cause it.
+
+        A proved lower bound, exact as a number; where it is the least loss itself, and where not, is said in
+        `globalmin.data.loss_floor.loss_floor`.
 
         Parameters
         ----------
+        activation : name or `Activation`.
         y : labels; the data set's own when not given.
         heads : "any", or "nonnegative" for networks with v >= 0 and phi >= 0.
+        certifiable : only what the claim `loss-floor` can state.
 
         Theory
         ------
@@ -112,7 +120,7 @@ class Degeneracy:
         """
         from globalmin.activations import get_activation
 
-        return loss_floor(self, get_activation(activation), self._labels(y), heads=heads)
+        return loss_floor(self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable)
 
     def message(self, activation: Activation | str, heads: str = "any") -> str:
         """Why zero loss is impossible, naming the first few rows; empty when nothing is known against it."""
@@ -121,8 +129,10 @@ class Degeneracy:
             return ""
         shown = "; ".join(_sentence(group) for group in groups[:_SHOWN])
         more = f"; and {len(groups) - _SHOWN} more groups" if len(groups) > _SHOWN else ""
-        least = f"zero loss is impossible on these data, the loss is at least {float(floor):.6g}"
-        return f"{least} (counting rows from 0): {shown}{more}"
+        limit = " and a head v >= 0" if heads == "nonnegative" else ""
+        covered = f"on these data for networks with activation {activation}{limit}"
+        least = f"the loss is at least {float(floor):.6g}"
+        return f"zero loss is impossible {covered}, {least} (counting rows from 0): {shown}{more}"
 
     def warn(self, activation: Activation | str, heads: str = "any") -> None:
         """Issue a DegenerateDataWarning when zero loss is impossible."""

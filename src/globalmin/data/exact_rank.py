@@ -56,6 +56,11 @@ def modular_rank(X: Array) -> int:
     return _modular(X).rank()
 
 
+def independent_columns(X: Array) -> list[int]:
+    """Columns that are independent over the rationals, as many as there are modulo the prime 2^61 - 1: in practice a basis."""
+    return _pivot_columns(_modular(X)) if X.any() else []
+
+
 def _spread_rows(X: Array) -> Array:
     """Evenly spaced rows, enough to show full column rank in almost every case."""
     count = 2 * X.shape[1] + 8

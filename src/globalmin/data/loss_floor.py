@@ -1,9 +1,8 @@
-r"""The loss that no network of a class can beat on these data, as an exact fraction: the mathematics of the claim `loss-floor`.
+r"""A loss that no network of a class can beat on these data, as an exact fraction: the mathematics of the claim `loss-floor`.
 
 If every network of the class satisfies $f(x_i) = g_i t$ on a group of samples, with known $g_i$ and one unknown $t$, the group
-costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint groups add up. Uniting two groups that share a relation can
-only raise the sum, so the coarsest relation that the activation allows is used: lines for even homogeneous activations, rays for
-homogeneous ones, opposite pairs for odd ones, equal rows for all.
+costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint groups add up (`globalmin.data.ties` has the groups).
+Networks with a linear activation are linear functions, whose least loss is that of least squares.
 """
 
 from __future__ import annotations
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from globalmin.data.exact_least_squares import least_squares_floor
 from globalmin.data.proportionality import pivots
+from globalmin.data.ties import Group, is_linear, tied_groups
 from globalmin.data.validation import Array
 from globalmin.errors import DataError, HypothesisError
 
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 
 KINDS = ("equal", "zero", "ray", "line", "odd", "negative label")  # the index is the code in the certificate file
 HEADS = ("any", "nonnegative")
-_EVEN_HOMOGENEOUS = ("abs", "quadratic")
-
-
-class Group(NamedTuple):
-    """Samples whose outputs are tied together: the kind (one of `KINDS`) and the indices; the first is the reference row."""
-
-    kind: str
-    members: tuple[int, ...]
 
 
 class LossFloor(NamedTuple):
@@ -58,12 +51,21 @@ class LossFloor(NamedTuple):
         return np.array(members, dtype=np.int64), np.array(sizes, dtype=np.int64), np.array(kinds, dtype=np.int64)
 
 
-def loss_floor(facts: Degeneracy, activation: Activation, y: Array, *, heads: str = "any") -> LossFloor:
-    """The exact floor of L = (1/2) sum of squared residuals over all shallow networks with this activation.
+def loss_floor(
+    facts: Degeneracy, activation: Activation, y: Array, *, heads: str = "any", certifiable: bool = False
+) -> LossFloor:
+    """A proved lower bound, exact as a number, of L = (1/2) sum of squared residuals over all networks with this activation.
+
+    It is the least loss itself for linear networks, where it is that of least squares, and for wide networks where tied samples
+    are all that stands in the way: tanh, erf, abs, and softplus, sigmoid, ReLU, leaky ReLU if no two rows point in opposite
+    directions (never with a bias). Elsewhere, as for quadratic networks with more samples than d(d+1)/2, the least loss may be
+    larger.
 
     Parameters
     ----------
+    facts, activation, y : facts about the rows, phi, and the labels.
     heads : "any", or "nonnegative" for networks with v >= 0 (needs phi >= 0; then outputs are >= 0 and negative labels cost too).
+    certifiable : only what the claim can state: for linear networks the rays instead of least squares.
 
     Theory
     ------
@@ -71,35 +73,31 @@ def loss_floor(facts: Degeneracy, activation: Activation, y: Array, *, heads: st
     """
     nonnegative = _check_heads(heads, activation)
     labels = [Fraction(value) for value in y.tolist()]
-    degree = activation.homogeneity or 0
+    degree, odd = activation.homogeneity or 0, activation.is_odd
 
     def priced(groups: Iterable[Group]) -> list[tuple[Group, Fraction]]:
-        costs = ((group, group_floor(facts.X, labels, group, degree, nonnegative=nonnegative)) for group in groups)
+        costs = ((group, group_floor(facts.X, labels, group, degree, odd=odd, nonnegative=nonnegative)) for group in groups)
         return [(group, cost) for group, cost in costs if cost]
 
-    chosen = priced(tied_groups(facts, activation))
+    chosen = priced(tied_groups(facts, activation, certifiable=certifiable))
     if nonnegative:
         taken = {i for group, _ in chosen for i in group.members}
         chosen += priced(Group("negative label", (i,)) for i, label in enumerate(labels) if label < 0 and i not in taken)
-    return LossFloor(exact_sum(cost for _, cost in chosen), tuple(group for group, _ in chosen))
+    floor = LossFloor(exact_sum(cost for _, cost in chosen), tuple(group for group, _ in chosen))
+    return floor if certifiable or not is_linear(activation) else _least_squares(facts.X, y, floor)
 
 
-def tied_groups(facts: Degeneracy, activation: Activation) -> list[Group]:
-    """The disjoint groups of samples whose outputs are tied together for every network with this activation."""
-    zero = [Group("zero", facts.zero_rows)] if activation.vanishes_at_zero and facts.zero_rows else []
-    if activation.homogeneity is not None and activation.name in _EVEN_HOMOGENEOUS:
-        return zero + [_named(facts, "line", line) for line in facts.lines]
-    if activation.homogeneity is not None:
-        return zero + [_named(facts, "ray", ray) for ray in facts.rays]
-    if activation.is_odd:
-        return zero + [_named(facts, "odd", rows) for rows in facts.opposite_rows]
-    skipped = set(facts.zero_rows) if zero else set()
-    return zero + [Group("equal", rows) for rows in facts.equal_rows if rows[0] not in skipped]
+def _least_squares(X: Array, y: Array, tied: LossFloor) -> LossFloor:
+    """The least loss of linear functions; the floor of the ties where it says as much, or where integers would be too large."""
+    least = least_squares_floor(X, y)
+    return tied if least is None or least <= tied.floor else LossFloor(least, (Group("linear", tuple(range(len(y)))),))
 
 
-def group_floor(X: Array, labels: Sequence[Fraction], group: Group, degree: int, *, nonnegative: bool = False) -> Fraction:
+def group_floor(
+    X: Array, labels: Sequence[Fraction], group: Group, degree: int, *, odd: bool = False, nonnegative: bool = False
+) -> Fraction:
     """Cost of one group: (1/2)(|y|^2 - (g.y)^2/|g|^2), with g.y replaced by max(0, g.y) when t >= 0 is known."""
-    g = _factors(X, group, degree)
+    g = _factors(X, group, degree, odd=odd)
     y = [labels[i] for i in group.members]
     product = sum((a * b for a, b in zip(g, y, strict=True)), Fraction(0))
     square = sum((a * a for a in g), Fraction(0))
@@ -115,7 +113,7 @@ def exact_sum(values: Iterable[Fraction]) -> Fraction:
     return terms[0] if terms else Fraction(0)
 
 
-def _factors(X: Array, group: Group, degree: int) -> list[Fraction]:
+def _factors(X: Array, group: Group, degree: int, *, odd: bool) -> list[Fraction]:
     """The g_i up to one common factor, which does not matter: all members have their first nonzero entry in the same column."""
     if group.kind == "zero":
         return [Fraction(0)] * len(group.members)
@@ -124,13 +122,7 @@ def _factors(X: Array, group: Group, degree: int) -> list[Fraction]:
     lead = pivots(X[list(group.members)])[1].tolist()
     if group.kind == "odd":
         return [Fraction(1 if value > 0 else -1) for value in lead]
-    return [abs(Fraction(value)) ** degree for value in lead]
-
-
-def _named(facts: Degeneracy, kind: str, members: tuple[int, ...]) -> Group:
-    """Call a group "equal" when its rows are: that relation holds for every model."""
-    rows = facts.X[list(members)]
-    return Group("equal" if (rows == rows[0]).all() else kind, members)
+    return [Fraction(value) ** degree if odd else abs(Fraction(value)) ** degree for value in lead]
 
 
 def _check_heads(heads: str, activation: Activation) -> bool:

@@ -31,8 +31,9 @@ class Proof:
     ----------
     certificate : the bytes of the accepted file, None if nothing was accepted.
     verdict : the checker's word, None if there was no file to check.
-    loss_upper, loss_lower : proved bounds in stored units: the loss of the network is at most `loss_upper`, and no network of its
-        kind has a loss below `loss_lower`. Without a proof they are infinity and 0.
+    loss_upper, loss_lower : proved bounds in stored units: the loss of the network is at most `loss_upper`, and no network of the
+        class that the claim covers (this activation, any width, any head or heads >= 0) has a loss below `loss_lower`. Without
+        a proof they are infinity and 0.
     reason : why there is no accepted certificate; empty if there is one.
     """
 

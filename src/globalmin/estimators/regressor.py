@@ -50,8 +50,9 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
     verdict_ : the checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there was nothing to check, because
         no claim could be made or `certify=False`.
     loss_upper_ : proved upper bound of the loss (1/2) sum of squared residuals of the network; infinity without certificate.
-    loss_lower_ : proved lower bound of the loss of every such network of any width: positive for conflicting data (equal rows
-        with different labels, for example), otherwise 0.
+    loss_lower_ : proved lower bound of the loss of every network with this activation, of any width: positive for conflicting
+        data (equal rows with different labels, for example), otherwise 0. If the fitted head has no negative weight, the bound
+        may be that of the networks with a head >= 0 only; the certificate says which ("heads").
     trajectory_ : recorded steps of training (loss, gradient, movement, ...), see `globalmin.training.Trajectory`.
     loss_curve_ : loss at the recorded steps; an estimate in floating point.
     n_iter_ : iterations of the start that gave the network.

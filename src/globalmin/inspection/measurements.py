@@ -19,8 +19,8 @@ from globalmin.theory.gram import limit_gram
 from globalmin.theory.overparameterization import (
     free_outputs,
     function_space_dimension,
+    parallel_groups,
     recommended_width,
-    tied_groups,
 )
 from globalmin.theory.quartic import estimate_quartic_rows, estimate_quartic_svec
 from globalmin.theory.separation_of_rows import separation
@@ -147,12 +147,12 @@ def measure(data: Dataset, activation: Activation) -> Measurements:
 
 def _slope(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
     """Sigma is the Gram matrix of w -> phi'(w.x) x: singular for certain when a row is zero or two rows are tied."""
-    return extremes(limit_gram(X, activation), is_singular=bool(facts.zero_rows or tied_groups(facts, activation)))
+    return extremes(limit_gram(X, activation), is_singular=bool(facts.zero_rows or parallel_groups(facts, activation)))
 
 
 def _feature(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
     zero = bool(facts.zero_rows) and (activation.vanishes_at_zero or len(facts.zero_rows) > 1)
-    return extremes(limit_gram(X, activation, kind="feature"), is_singular=zero or bool(tied_groups(facts, activation)))
+    return extremes(limit_gram(X, activation, kind="feature"), is_singular=zero or bool(parallel_groups(facts, activation)))
 
 
 def _squares(K: Array, facts: Degeneracy) -> Extremes:

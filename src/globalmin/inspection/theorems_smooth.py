@@ -69,9 +69,9 @@ def why_singular(m: Measurements) -> str:
         return ""
     if m.facts.zero_rows:
         return f": row {m.facts.zero_rows[0]} is zero"
-    from globalmin.theory.overparameterization import tied_groups
+    from globalmin.theory.overparameterization import parallel_groups
 
-    groups = tied_groups(m.facts, m.activation)
+    groups = parallel_groups(m.facts, m.activation)
     if groups:
         word = "are multiples of each other"
         if groups[0] in m.facts.equal_rows:

@@ -1,7 +1,8 @@
-r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, or not stationary at all.
+r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, not stationary, or not decided.
 
-For quadratic networks by the theorems (duality gap, closed-form escape direction); for other smooth networks by the Hessian and
-the provability of zero loss near the point. Everything in floats: the certificates prove.
+Global minima are known by a bound of the excess loss (`globalmin.landscape.excess`), never by a small gradient. Saddles are known
+by a curvature below what the gradient left and rounding can make of zero (`globalmin.landscape.threshold`). Everything in floats:
+the certificates prove.
 """
 
 from __future__ import annotations
@@ -13,17 +14,25 @@ import numpy as np
 
 from globalmin.errors import DataError
 from globalmin.landscape.escape import Escape, hessian_escape, quadratic_escape
+from globalmin.landscape.excess import estimate_excess
 from globalmin.landscape.filter_point import classify_filter_point
-from globalmin.landscape.hessian import check_landscape_inputs, estimate_least_eigenvalue_below, gradient_norm, hessian
-from globalmin.landscape.inertia import inertia, least_eigenvalue, rounding_shift
+from globalmin.landscape.hessian import (
+    check_landscape_inputs,
+    curvature_along,
+    estimate_least_eigenvalue_below,
+    gradient_norm,
+    hessian,
+)
+from globalmin.landscape.inertia import inertia, least_eigenvalue
 from globalmin.landscape.point import PointClass, PointKind
+from globalmin.landscape.rounding import curvature_rounding, hessian_rounding
+from globalmin.landscape.stationary import nearest_stationary
+from globalmin.landscape.threshold import CurvatureThreshold, curvature_threshold, eigenvalue_rounding
 from globalmin.networks.one_filter import OneFilterNetwork
 from globalmin.networks.shallow import preactivations, residual
 from globalmin.references import states
 from globalmin.theory.one_filter import FilterTeacher
-from globalmin.theory.provability import estimate_provability
-from globalmin.theory.quadratic_duality import estimate_span_gap, positive_dual
-from globalmin.theory.symmetric import head_counts
+from globalmin.theory.quadratic_general import is_quadratic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +42,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DENSE_LIMIT = 1_500  # largest number of parameters whose Hessian is formed
-LARGEST_PROVABLE = 3_000  # largest n of the n x n provability test
+SETTLED_LIMIT = 400  # largest number of parameters for which a doubtful point is followed to the stationary point next to it
+SETTLING_STEPS = 30
+NEARBY = 1e-3  # of the norm of the weights: a stationary point further away is another one
 
 
 class HasData(Protocol):
@@ -70,21 +81,27 @@ def classify_point(
     gap_tolerance : the loss counts as least when the gap is at most this times $(1/2)\|y\|^2$.
     achieved : a loss that some network of the class is known to reach; a strict local minimum above it is spurious.
 
+    Returns
+    -------
+    PointClass
+        Its kind is "not decided" where a negative curvature may be due to the gradient that is left or to rounding; the reason
+        says how large it would have to be. With at most 400 parameters the stationary point nearby is looked at first.
+
     Theory
     ------
-    Quadratic networks: SJL-T2.1 and SJL-T2.2k (with at least d heads of each sign present, every second-order point is global),
-    GKZ-T2.3emp (a stationary point with rank W = d is global). Other networks: definition of the kinds, and OS-C2 for "zero loss
-    is near".
+    Quadratic networks, also $\alpha z^2 + \beta z + \gamma$ by completing the square (GKZ-C2.2): SJL-T2.1 and SJL-T2.2k (with at
+    least d heads of each sign present, every second-order point is global), GKZ-T2.3emp (a stationary point with rank W = d is
+    global). Other networks: definition of the kinds, and OS-C2 for "zero loss is near".
     """
     if isinstance(network, OneFilterNetwork) or isinstance(data, FilterTeacher):
         return _filter_point(network, data, tolerance, gap_tolerance)
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_landscape_inputs(network, X, y, trained)
     measured = _measure(network, X, y, trained)
-    gap, reason = _global_gap(network, X, y, trained)
-    floor = gap_tolerance * 0.5 * float(y @ y)
-    if gap is not None and gap <= floor:
-        return _verdict(PointKind.GLOBAL_MINIMUM, f"{reason}: gap {gap:.3g}", measured, gap)
+    gap, reason = estimate_excess(network, X, y, trained)
+    excess = measured.loss if gap is None else gap
+    if excess <= gap_tolerance * 0.5 * float(y @ y):
+        return _verdict(PointKind.GLOBAL_MINIMUM, f"{reason}: gap {excess:.3g}", measured, excess)
     if measured.relative_gradient > tolerance:
         return _verdict(PointKind.NOT_STATIONARY, f"relative gradient {measured.relative_gradient:.3g}", measured, gap)
     return _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
@@ -115,54 +132,126 @@ def _measure(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Meas
     return _Measured(0.5 * float(r @ r), norm, norm / scale if scale > 0 else 0.0)
 
 
-def _global_gap(network: ShallowNetwork, X: Array, y: Array, trained: str) -> tuple[float | None, str]:
-    """A bound of the excess loss over the class, and the theorem; None where there is none."""
-    r = residual(network, X, y)
-    if network.activation.name == "quadratic":
-        plus, minus = head_counts(network.v)
-        if trained == "W" and not (plus and minus):
-            sign = -1.0 if minus else 1.0
-            bound = positive_dual(X, sign * y, sign * r).value
-            return 0.5 * float(r @ r) - bound, "dual bound over all heads of this sign (theorem P)"
-        return estimate_span_gap(X, r), "least squares over all quadratic functions (theorem S)"
-    if X.shape[0] <= LARGEST_PROVABLE and estimate_provability(network, X, y, trained) < 1.0:
-        return 0.5 * float(r @ r), "zero loss can be proved near this point (OS-C2)"
-    return None, ""
-
-
 def _stationary(
     network: ShallowNetwork, X: Array, y: Array, measured: _Measured, *, trained: str, gap: float | None, achieved: float | None
 ) -> PointClass:
     """The verdict at a stationary point that is not known to be global."""
-    closed = quadratic_escape(network, X, y) if network.activation.name == "quadratic" else None
-    size = network.W.size + (network.width if trained == "vW" else 0)
-    if size > DENSE_LIMIT:
-        return _large_stationary(network, X, y, measured, gap=gap, escape=closed)
-    H = hessian(network, X, y, trained=trained)
-    shift = rounding_shift(H)
-    counted, least = inertia(H, shift=shift), least_eigenvalue(H)[0]
-    escape = closed or (hessian_escape(network, X, y, trained=trained, H=H) if counted.negative else None)
-    numbers = {"negative": counted.negative, "least": least}
-    if counted.negative and escape is not None and escape.curvature < 0:
-        reason = f"curvature {escape.curvature:.3g} along the escape direction ({escape.method})"
-        return _verdict(PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape, **numbers)
-    if least > shift and achieved is not None and achieved < measured.loss:
+    closed = quadratic_escape(network, X, y) if is_quadratic(network.activation) else None
+    if _size(network, trained) > DENSE_LIMIT:
+        return _large_stationary(network, X, y, measured, trained=trained, gap=gap, escape=closed)
+    seen = _curvature(network, X, y, trained)
+    numbers = {"negative": seen.negative, "least": seen.least}
+    kind, reason = seen.kind, seen.reason
+    if kind is PointKind.NOT_DECIDED:
+        kind, reason = _settled(network, X, y, trained) or (kind, reason)
+    if kind is PointKind.STRICT_SADDLE:
+        found = [closed, hessian_escape(network, X, y, trained=trained, H=seen.H)]
+        escape = min((e for e in found if e is not None), key=lambda e: e.curvature, default=None)
+        return _verdict(kind, reason, measured, gap, escape=escape, **numbers)
+    if kind is PointKind.SECOND_ORDER and achieved is not None and seen.is_minimum_above(achieved, measured.loss):
         reason = f"the Hessian is positive definite and a loss of {achieved:.6g} is reached elsewhere"
         return _verdict(PointKind.SPURIOUS_MINIMUM, reason, measured, gap, **numbers)
-    reason = f"no eigenvalue below {-shift:.3g}; no theorem makes such a point global here"
-    return _verdict(PointKind.SECOND_ORDER, reason, measured, gap, **numbers)
+    return _verdict(kind, reason, measured, gap, **numbers)
+
+
+def _size(network: ShallowNetwork, trained: str) -> int:
+    return network.W.size + (network.width if trained == "vW" else 0)
+
+
+@dataclass(frozen=True)
+class _Curvature:
+    """The dense Hessian, its least eigenvalue, the number of negative ones, and the most negative curvature that was found with
+    what it is to be compared with.
+    """
+
+    H: Array
+    negative: int
+    least: float
+    found: float
+    limit: CurvatureThreshold
+
+    @property
+    def kind(self) -> PointKind:
+        if self.found < -self.limit.largest:
+            return PointKind.STRICT_SADDLE
+        return PointKind.SECOND_ORDER if self.found >= -self.limit.rounding else PointKind.NOT_DECIDED
+
+    @property
+    def reason(self) -> str:
+        limit = self.limit
+        if self.kind is PointKind.STRICT_SADDLE:
+            return f"curvature {self.found:.3g}, below the {-limit.largest:.3g} that gradient and rounding can make of zero"
+        if self.kind is PointKind.SECOND_ORDER:
+            return f"no eigenvalue below rounding ({-limit.rounding:.3g}); no theorem makes such a point global here"
+        return _doubt(self.found, limit)
+
+    def is_minimum_above(self, achieved: float, loss: float) -> bool:
+        """Whether a strict minimum is next to these weights whose loss is certainly above one that was reached elsewhere."""
+        return self.least > self.limit.largest and achieved < loss - 2.0 * self.limit.gradient**2 / self.least
+
+
+def _doubt(curvature: float, limit: CurvatureThreshold) -> str:
+    return (
+        f"curvature {curvature:.3g} may be due to the gradient that is left, {limit.gradient:.3g}: it would show a saddle below "
+        f"{-limit.largest:.3g} (-sqrt(2 rho eps)), and none above {-limit.rounding:.3g} (rounding); train to a smaller gradient"
+    )
+
+
+def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Curvature:
+    H = hessian(network, X, y, trained=trained)
+    rounding = eigenvalue_rounding(network, X, y, H)
+    least, vector = least_eigenvalue(H)
+    head = network.width if trained == "vW" else 0
+    U, u = vector[head:].reshape(network.W.shape), vector[:head] if head else None
+    found, error = least, rounding
+    if -rounding <= least < 0.0:  # along its own direction the curvature has less rounding than an eigenvalue
+        along, own = curvature_along(network, X, y, U, u), curvature_rounding(network, X, y, U, u)
+        found, error = (along, own) if along < -own else (least, rounding)
+    limit = curvature_threshold(network, X, y, found, trained=trained, rounding=error, direction=(U, u))
+    return _Curvature(H, inertia(H, shift=rounding).negative, least, found, limit)
+
+
+def _settled(network: ShallowNetwork, X: Array, y: Array, trained: str) -> tuple[PointKind, str] | None:
+    """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby, or it is doubtful too."""
+    if _size(network, trained) > SETTLED_LIMIT:
+        return None
+    there = nearest_stationary(network, X, y, trained=trained, tol=0.0, max_iter=SETTLING_STEPS)
+    moved = float(np.hypot(np.linalg.norm(there.W - network.W), np.linalg.norm(there.v - network.v)))
+    if moved > NEARBY * float(np.hypot(np.linalg.norm(network.W), np.linalg.norm(network.v))):
+        return None
+    seen = _curvature(there, X, y, trained)
+    if seen.kind is PointKind.NOT_DECIDED:
+        return None
+    return seen.kind, f"at the stationary point {moved:.2g} away: {seen.reason}"
 
 
 def _large_stationary(
-    network: ShallowNetwork, X: Array, y: Array, measured: _Measured, *, gap: float | None, escape: Escape | None
+    network: ShallowNetwork, X: Array, y: Array, measured: _Measured, *, trained: str, gap: float | None, escape: Escape | None
 ) -> PointClass:
     """Without the dense Hessian: the closed-form direction, or the bound of the least eigenvalue by blocks."""
     if escape is not None:
-        reason = f"curvature {escape.curvature:.3g} along the escape direction ({escape.method})"
-        return _verdict(PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape)
-    below = estimate_least_eigenvalue_below(network, X, y)
-    reason = f"least eigenvalue of the Hessian in W at least {below:.3g}; too many parameters for the dense Hessian"
-    return _verdict(PointKind.SECOND_ORDER, reason, measured, gap)
+        limit = curvature_threshold(
+            network,
+            X,
+            y,
+            escape.curvature,
+            trained=trained,
+            rounding=curvature_rounding(network, X, y, escape.U),
+            direction=(escape.U, escape.u),
+        )
+        if escape.curvature < -limit.largest:
+            reason = f"curvature {escape.curvature:.3g} along the escape direction ({escape.method}), below {-limit.largest:.3g}"
+            return _verdict(PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape)
+        if escape.curvature < -limit.rounding:
+            return _verdict(PointKind.NOT_DECIDED, _doubt(escape.curvature, limit), measured, gap)
+    below, rounding = estimate_least_eigenvalue_below(network, X, y), hessian_rounding(network, X, y)
+    if trained == "W" and below >= -rounding:
+        reason = f"least eigenvalue of the Hessian in W at least {below:.3g}; no theorem makes such a point global here"
+        return _verdict(PointKind.SECOND_ORDER, reason, measured, gap)
+    reason = f"{_size(network, trained)} parameters are too many for the dense Hessian"
+    if trained == "W":
+        reason += f"; its least eigenvalue in W is at least {below:.3g}, which leaves a saddle possible"
+    return _verdict(PointKind.NOT_DECIDED, reason, measured, gap)
 
 
 def _verdict(

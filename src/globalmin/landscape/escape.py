@@ -13,6 +13,7 @@ from globalmin.landscape.hessian import curvature_along, hessian
 from globalmin.landscape.inertia import least_eigenvalue
 from globalmin.networks.shallow import residual
 from globalmin.references import states
+from globalmin.theory.quadratic_general import complete_square
 from globalmin.theory.quadratic_risk import gram_difference
 from globalmin.theory.symmetric import moment_matrix
 
@@ -41,31 +42,34 @@ def quadratic_escape(network: ShallowNetwork, X: Array, y: Array) -> Escape | No
 
     a is a unit vector on the neurons of one sign with $W^TD_va = 0$, b an eigenvector of $Z = \sum_ir_ix_ix_i^T$ of the opposite
     sign; then the curvature is $2(a^TD_va)(b^TZb) < 0$. With at least d heads of a sign such an a exists at every stationary
-    point with $Z \ne 0$ (SJL-T2.1, case II).
+    point with $Z \ne 0$ (SJL-T2.1, case II). For $\alpha z^2 + \beta z + \gamma$ the square is completed: W and v are those of
+    the squares on (x, 1), $\alpha v$ in place of v, and a is orthogonal to the head too.
     """
+    squares = complete_square(network)
+    W, v = squares.W[:-1], squares.v[:-1]
     Z = moment_matrix(X, residual(network, X, y))
     eigenvalues, vectors = np.linalg.eigh(Z)
     found = [
         _along(network, X, y, a, b)
         for sign, value, b in ((1.0, eigenvalues[0], vectors[:, 0]), (-1.0, -eigenvalues[-1], vectors[:, -1]))
-        if value < 0 and (a := _null_vector(network, sign)) is not None
+        if value < 0 and (a := _null_vector(W, v, sign)) is not None
     ]
     best = min(found, key=lambda escape: escape.curvature, default=None)
     return best if best is not None and best.curvature < 0 else None
 
 
-def _null_vector(network: ShallowNetwork, sign: float) -> Array | None:
+def _null_vector(W: Array, v: Array, sign: float) -> Array | None:
     r"""A unit vector a on the neurons of one sign with $W^TD_va = 0$ (or nearly) and $|a^TD_va|$ as large as it can be."""
-    members = np.flatnonzero(sign * network.v > 0)
+    members = np.flatnonzero(sign * v > 0)
     if not members.size:
         return None
-    scaled = network.v[members, None] * network.W[members]
+    scaled = v[members, None] * W[members]
     left, singular, _ = np.linalg.svd(scaled)
     largest = float(singular[0])
     count = int((singular > 1e-6 * largest).sum()) if largest > 0 else 0
     null = left[:, min(count, members.size - 1) :]
-    weights = null.T @ (np.abs(network.v[members])[:, None] * null)
-    a = np.zeros(network.width)
+    weights = null.T @ (np.abs(v[members])[:, None] * null)
+    a = np.zeros(v.size)
     a[members] = null @ np.linalg.eigh(weights)[1][:, -1]
     return a / np.linalg.norm(a)
 

@@ -17,7 +17,14 @@ from globalmin.theory.one_filter import FilterTeacher, angle, population_gradien
 from globalmin.theory.one_filter_landscape import filter_landscape
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from globalmin.networks.one_filter import OneFilterNetwork
+
+    Array = NDArray[np.float64]
+
+_STEP = 1e-5  # of the differences, relative: their error is then about 1e-10
+_DIFFERENCE_ERROR = 1e-7  # relative to the largest eigenvalue, far above that error
 
 
 @states("DU-L5.1", "DU-X5.b")
@@ -36,7 +43,12 @@ def classify_filter_point(
     norm = float(np.linalg.norm(gradient))
     relative = norm / _natural_size(network, teacher)
     kind, reason, escape = _kind(network, teacher, loss <= gap_tolerance * teacher.W**2 * teacher.size, relative <= tolerance)
-    return PointClass(kind, reason, loss, norm, relative, loss, None, None, escape)
+    if kind is not PointKind.STRICT_SADDLE:
+        return PointClass(kind, reason, loss, norm, relative, loss, None, None, escape)
+    spectrum, steepest = _spectrum(network, teacher)
+    negative = int((spectrum < -_DIFFERENCE_ERROR * np.abs(spectrum).max()).sum())
+    escape = steepest if escape is None or steepest.curvature < escape.curvature else escape
+    return PointClass(kind, reason, loss, norm, relative, loss, negative, float(spectrum[0]), escape)
 
 
 def _kind(
@@ -73,6 +85,25 @@ def saddle_escape(network: OneFilterNetwork, teacher: FilterTeacher) -> Escape:
     scale = math.sqrt(1.0 + float(move @ move))
     curvature = -(kappa**2) * float(teacher.a @ inverse) / scale**2
     return Escape(tangent / scale, move / scale, curvature, "towards the true filter (DU-X5.b)")
+
+
+def _spectrum(network: OneFilterNetwork, teacher: FilterTeacher) -> tuple[Array, Escape]:
+    """Eigenvalues of the Hessian of the population loss in (v, a), by differences of the exact gradient, and the direction of the
+    least one. Only where the loss is smooth: neither at the true nor at the opposite filter.
+    """
+    p, start = network.v.size, np.concatenate([network.v, network.a])
+    columns = []
+    for j in range(start.size):
+        step = np.zeros_like(start)
+        step[j] = _STEP * float(np.linalg.norm(network.v if j < p else start))
+        ahead, behind = (
+            np.concatenate(population_gradient(point[:p], point[p:], teacher)) for point in (start + step, start - step)
+        )
+        columns.append((ahead - behind) / (2.0 * step[j]))
+    H = np.stack(columns)
+    values, vectors = np.linalg.eigh((H + H.T) / 2.0)
+    U, u = vectors[:p, 0], vectors[p:, 0]
+    return values, Escape(U, u, float(values[0]), "eigenvector, by differences")
 
 
 def _natural_size(network: OneFilterNetwork, teacher: FilterTeacher) -> float:

@@ -46,7 +46,13 @@ def style() -> AbstractContextManager[None]:
 
 
 def loss_curve(
-    iterations: Array, losses: Array, *, loss_upper: float | None = None, floor: float = 0.0, rate: float | None = None
+    iterations: Array,
+    losses: Array,
+    *,
+    loss_upper: float | None = None,
+    floor: float = 0.0,
+    rate: float | None = None,
+    heads: str = "",
 ) -> Figure:
     """Training loss by iteration on a logarithmic axis, with the proved bounds drawn over it.
 
@@ -56,6 +62,7 @@ def loss_curve(
     loss_upper : proved bound on the loss of the stored weights, the last point of the curve.
     floor : proved lower bound for every network of the class; drawn if positive.
     rate : proved factor per step of gradient descent from the stored weights on (descent claim): L_t <= rate^(2t) loss_upper.
+    heads : the heads the floor is proved for, such as "v ≥ 0"; empty for all.
     """
     figure, axes = new_axes("training step", "loss  ½ Σ r²")
     seen = np.flatnonzero(losses > 0)
@@ -77,7 +84,8 @@ def loss_curve(
             offset=-14.0 if floor > 0 else 3.5,
         )
     if floor > 0:
-        level(axes, floor, f"proved: no network below {short(floor, up=False, digits=4)}", RED, offset=-3.5)
+        covered = f"no network with {heads}" if heads else "no network"
+        level(axes, floor, f"proved: {covered} below {short(floor, up=False, digits=4)}", RED, offset=-3.5)
     axes.set_xlim(left=min(0.0, float(iterations[0])) if len(iterations) else 0.0)
     decade_ticks(axes, "y")
     integer_ticks(axes)

@@ -10,7 +10,7 @@ from globalmin.report.panels import panels
 from globalmin.report.proof import Proof, ProvedClaim, check_target
 from globalmin.report.record import FitRecord, TargetRecord, read_record
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
-from globalmin.report.words import NOT_GENERALIZATION, SHOWN, headline, limits, plain_statement, shown_numbers
+from globalmin.report.words import NOT_GENERALIZATION, SHOWN, SIGNS, headline, limits, plain_statement, shown_numbers
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -106,7 +106,7 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
     if floor:
         shown = {name: typeset(text) for name, _, text in shown_numbers(floor)}
         keys += [
-            ("Global minimum L*", *_minimum(floor, shown)),
+            ("Least loss L*", *_minimum(floor, shown)),
             ("Gap to it", "≤ " + shown.get("gap", "–"), "proved"),
         ]
     if bound is not None:
@@ -125,10 +125,9 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
 
 def _minimum(claim: ProvedClaim, shown: dict[str, str]) -> tuple[str, str]:
     """Value and note of the least loss."""
-    if claim.kind == "loss-floor":
-        return shown.get("floor", "–"), "proved floor, not zero"
     penalized = "of the penalized loss, " if "decay" in shown else ""
-    return "≥ " + shown.get("penalized_floor", shown.get("floor", "–")), f"{penalized}proved for every width"
+    heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.get("heads")))) else ""
+    return "≥ " + shown.get("penalized_floor", shown.get("floor", "–")), f"{penalized}proved for every width{heads}"
 
 
 def _reasons(proof: Proof) -> list[tuple[str, str]]:

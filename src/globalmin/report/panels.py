@@ -11,6 +11,7 @@ from globalmin.report import figures
 from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.panels_landscape import landscape_panels
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
+from globalmin.report.words import SIGNS, covered_networks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,11 +45,15 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     # the envelope continues a curve of gradient descent; beside the steps of another method it would compare two kinds of steps
     rate = descent.number("rate") if descent and target.training["method"] == "gradient_descent" else None
     level = (floor.number("floor") or 0.0) if floor else 0.0
+    heads = SIGNS.get(str(floor.numbers.get("heads")), "") if floor else ""
     caption = (
         f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in {_count(int(steps[-1]), 'step')} (floating point). "
     )
     if floor:
-        caption += "Red: the proved floor, no network of this kind gets below it. Green: the proved loss of the stored weights."
+        caption += (
+            f"Red: the proved floor, no {covered_networks(floor)}, of any width, gets below it. "
+            "Green: the proved loss of the stored weights."
+        )
     elif rate is not None:
         caption += f"Dashed: proved, from the stored weights on every step multiplies the loss by at most {_upper(rate**2, 6)}."
     elif bound is not None:
@@ -58,7 +63,7 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     table = make_table(("step", "loss"), [[str(int(s)) for s in steps], as_texts(losses, 4)])
 
     def draw() -> Figure:
-        return figures.loss_curve(steps, losses, loss_upper=bound, floor=level, rate=rate)
+        return figures.loss_curve(steps, losses, loss_upper=bound, floor=level, rate=rate, heads=heads)
 
     return make_panel("Training loss", draw, caption, table, f"{prefix}-loss")
 

@@ -14,9 +14,12 @@ SHOWN = {
     "loss_upper": ("loss of the stored weights ≤", "up"),
     "R": ("distance to zero-loss weights R ≤", "up"),
     "R_lo": ("no zero-loss weights closer than", "down"),
-    "floor": ("no network has a loss below", "down"),
-    "penalized_floor": ("no network has a penalized loss below", "down"),
-    "gap": ("gap to the global minimum ≤", "up"),
+    "r": ("exactly one critical point within r =", "down"),
+    "r_minus": ("its distance ≤", "up"),
+    "starts": ("descent converges to it from within", "down"),
+    "floor": ("no network of the class has a loss below", "down"),
+    "penalized_floor": ("no network of the class has a penalized loss below", "down"),
+    "gap": ("gap to the least loss of the class ≤", "up"),
     "objective": ("penalized loss of the stored weights ≤", "up"),
     "decay": ("weight decay w", "nearest"),
     "gamma": ("curvature downwards, at least", "down"),
@@ -28,11 +31,11 @@ SHOWN = {
     "difference": ("mean squared difference of the two functions ≥", "down"),
     "rank": ("dimension that the samples span", "nearest"),
     "path": ("length of the path to zero loss ≤", "up"),
-    "rate": ("residual per step multiplied by ≤", "up"),
+    "rate": ("factor per step of descent ≤", "up"),
     "eta": ("step size η", "nearest"),
     "a": ("smallest singular value a of J ≥", "down"),
     "b": ("largest singular value b of J ≤", "up"),
-    "mu": ("smallest eigenvalue μ of the Gram matrix ≥", "down"),
+    "mu": ("smallest eigenvalue μ ≥", "down"),
     "Lip": ("Lipschitz constant of J ≤", "up"),
     "e": ("length of the Newton step e ≤", "up"),
     "h": ("h, which must be below 1/2, ≤", "up"),
@@ -40,7 +43,7 @@ SHOWN = {
 
 
 LONG = ("loss_upper", "floor", "penalized_floor", "objective")
-HEADS = {"nonnegative": " with a head v ≥ 0", "nonpositive": " with a head v ≤ 0"}
+SIGNS = {"nonnegative": "v ≥ 0", "nonpositive": "v ≤ 0"}  # of the heads a bound covers; others cover every head
 
 
 def bound_text(name: str, value: Number, digits: int = 3) -> str:
@@ -69,10 +72,24 @@ def plain_statement(claim: ProvedClaim) -> str:
     """What an accepted claim says, in plain words with its verified numbers; empty for a kind without words of ours."""
     value = {name: typeset(text) for name, _, text in shown_numbers(claim)}
     value["floor"] = value.get("penalized_floor", value.get("floor", "?"))
-    value["heads"] = HEADS.get(str(claim.numbers.get("heads")), "")
+    value["class"], value["uncovered"] = covered_networks(claim), uncovered_heads(claim)
     value["penalized"] = f"L + (w/2)‖W‖² with w = {value['decay']}" if "decay" in value else "training loss"
     value["ball"] = f" No weights closer than {value['radius']} are a local minimum either." if "radius" in value else ""
     return _SENTENCES[claim.kind].format_map(_Missing(value)) if claim.kind in _SENTENCES else claim.statement
+
+
+def covered_networks(claim: ProvedClaim) -> str:
+    """The networks that a loss floor or an optimality gap speaks of, such as "network with this activation and a head v ≥ 0"."""
+    sign = SIGNS.get(str(claim.numbers.get("heads")))
+    if claim.kind == "optimality-gap":
+        size = " and no head weight larger than the stored ones" if claim.numbers.get("decay", "0") != "0" else ""
+        return "quadratic network" + (f" with a head {sign}" if sign else " with any head") + size
+    return "network with this activation and " + (f"a head {sign}" if sign else "any head")
+
+
+def uncovered_heads(claim: ProvedClaim) -> str:
+    """A sentence on what the bound leaves open if it covers the heads of one sign only, otherwise empty."""
+    return " Networks with other heads are not covered and may fit better." if claim.numbers.get("heads") in SIGNS else ""
 
 
 class _Missing(dict[str, str]):
@@ -87,12 +104,12 @@ _SENTENCES = {
     "network as it is, kinks included. " + _ZERO,
     "descent": "Gradient descent with step {eta}, in exact arithmetic and started at the stored weights, converges to training "
     "loss exactly zero. Every step multiplies the residual by at most {rate}; the whole path is no longer than {path}. " + _ZERO,
-    "loss-floor": "Zero loss is impossible on these data: no network of this kind{heads}, of any width and with any weights, "
-    "has a training loss below {floor}. The stored weights have a loss of at most {loss_upper}, so they are within {gap} of the "
-    "global minimum.",
-    "optimality-gap": "No quadratic network{heads}, of any width, has a {penalized} more than {gap} below that of the stored "
-    "one: it is at the global minimum up to this gap. The least value lies above {floor}; the stored weights have a training "
-    "loss of at most {loss_upper}.",
+    "loss-floor": "No {class}, of any width and with any weights W, has a training loss below {floor} on these data, so none "
+    "reaches zero. The stored weights have a loss of at most {loss_upper}, so they are within {gap} of the least loss of these "
+    "networks.{uncovered}",
+    "optimality-gap": "No {class}, of any width, has a {penalized} more than {gap} below that of the stored "
+    "one: it is at the least value over these networks up to this gap. That value lies above {floor}; the stored weights have a "
+    "training loss of at most {loss_upper}.{uncovered}",
     "identifies": "Two quadratic networks of any width with equal outputs on these rows are the same function everywhere: the "
     "rows span all {rank} dimensions of quadratic functions, so at most one fits the labels. The weights are not determined.",
     "ambiguous": "Another network of the same shape and head has exactly the same outputs on all rows, but is another function: "
@@ -117,9 +134,11 @@ def headline(proof: Proof) -> str:
     bounded = proof.claim("optimality-gap")
     if bounded and not proof.claim("interpolation", "descent"):
         what = "" if bounded.numbers.get("decay", "0") == "0" else " of the penalized loss"
-        return f"The stored network is at the global minimum{what} over quadratic networks of any width, up to the proved gap."
-    if proof.claim("loss-floor"):
-        return "The stored network is at the global minimum, up to the proved gap. It is not zero: rows contradict each other."
+        over = covered_networks(bounded).replace("network", "networks", 1)
+        return f"The stored network is at the global minimum{what} over {over}, of any width, up to the proved gap."
+    floor = proof.claim("loss-floor")
+    if floor:
+        return f"The stored network is at {least_of_class(floor)}, up to the proved gap. {why_not_zero(floor)}"
     if proof.is_accepted:
         return "A network with training loss exactly zero, the global minimum, provably exists next to the stored one."
     if proof.verdict == "UNDECIDED":
@@ -129,21 +148,47 @@ def headline(proof: Proof) -> str:
     return f"Nothing is proved about this network: {proof.reason}."
 
 
+def least_of_class(floor: ProvedClaim) -> str:
+    """What a network with a narrow gap to a loss floor has reached: "the global minimum", or that over the heads of one sign."""
+    sign = SIGNS.get(str(floor.numbers.get("heads")))
+    return f"the minimum over networks with this activation and a head {sign}" if sign else "the global minimum"
+
+
+def why_not_zero(floor: ProvedClaim) -> str:
+    """A sentence on why the least loss of a loss floor is not zero."""
+    sign = SIGNS.get(str(floor.numbers.get("heads")))
+    if sign is None:
+        return "It is not zero: rows contradict each other or the activation."
+    return f"It is not zero: with a head {sign} some labels are out of reach." + uncovered_heads(floor)
+
+
 def _not_minimum(proof: Proof) -> str:
     """What an accepted file says whose claims leave open whether the network is at the global minimum."""
     if proof.claim("strict-saddle"):
-        return "The stored weights are a strict saddle: not a local minimum, and the direction down is in the file."
+        return "The stored weights are not a local minimum: along the direction in the file the loss curves downwards."
     if proof.claim("below-barrier"):
         return "Gradient descent from the stored weights provably converges to the global minimum; they are not there yet."
     if proof.claim("unique-minimum"):
         return "Exactly one critical point lies near the stored weights, a strict minimum. Whether it is global is not proved."
     if proof.claim("second-order-stationary"):
         return "The stored weights are second-order stationary. Whether they are a global minimum is not proved."
-    if proof.claim("optimality-gap"):
-        return "A lower bound for every network of this kind is proved. That this one attains it is not, the gap is wide."
-    if proof.claim("loss-floor"):
-        return "No network of this kind reaches zero loss. That this one is at the global minimum is not proved, the gap is wide."
+    bound = proof.claim("optimality-gap", "loss-floor")
+    if bound is not None:
+        return _wide_gap(bound)
     return "What is proved is about the data and the class of networks. Nothing is proved about the loss of this one."
+
+
+def _wide_gap(bound: ProvedClaim) -> str:
+    """An accepted lower bound that the stored network is not near: which networks it covers, and what it leaves open."""
+    covered = covered_networks(bound)
+    if bound.kind == "optimality-gap":
+        first = f"A lower bound for every {covered}, of any width, is proved. That this one attains it is not, the gap is wide."
+    else:
+        first = (
+            f"No {covered}, of any width, reaches zero loss on these data. That this one is at the minimum over them is not "
+            "proved, the gap is wide."
+        )
+    return first + uncovered_heads(bound)
 
 
 def limits(proof: Proof) -> list[str]:

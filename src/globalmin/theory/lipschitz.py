@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.errors import DataError
 from globalmin.networks.shallow import preactivations
 from globalmin.references import states
 from globalmin.theory.quartic import estimate_quartic_rows, estimate_quartic_svec, largest_eigenvalue
@@ -31,13 +32,17 @@ def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int)
     activation : gives the derivatives and their suprema b_j over the line (`math.inf` allowed).
     Z : n x k pre-activations.
     reach : how far a pre-activation may move, broadcast against Z; `rho * ||x_i||` on a ball of radius rho.
-    order : j, 1 or 2.
+    order : j, 1 to 3.
     """
     bound, slope = float(activation.supremum(order)), float(activation.supremum(order + 1))
     if math.isinf(slope):
+        is_local = math.isinf(bound) and activation.is_smooth  # polynomials of higher degree: finite on intervals only
+        return activation.supremum_on(order, Z - reach, Z + reach) if is_local else np.full(Z.shape, bound)
+    try:
+        size = np.abs(activation.derivative(Z, order=order))
+    except DataError:  # a user's activation, registered without this derivative
         return np.full(Z.shape, bound)
-    local = np.abs(activation.derivative(Z, order=order)) + slope * reach
-    return np.minimum(bound, local)
+    return np.minimum(bound, size + slope * reach)
 
 
 def rounding_of_preactivations(network: ShallowNetwork, X: Array) -> Array:
@@ -46,22 +51,35 @@ def rounding_of_preactivations(network: ShallowNetwork, X: Array) -> Array:
     return (d + 2) * np.finfo(np.float64).eps * (np.abs(X) @ np.abs(network.W).T)
 
 
-def curvature_weights(network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W") -> Array:
-    r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both layers are trained."""
+def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
+    """Estimated rounding error of the outputs (and so of the residual) in floats, sample by sample."""
+    Z, phi = preactivations(network, X), network.activation
+    moved = np.abs(phi.derivative(Z)) * (np.abs(X) @ np.abs(network.W).T)
+    eps = float(np.finfo(np.float64).eps)
+    return 4.0 * sum(network.W.shape) * eps * ((moved + np.abs(phi(Z))) @ np.abs(network.v) + np.abs(y))
+
+
+def curvature_weights(network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", rounding: float = 1.0) -> Array:
+    r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both layers are trained.
+
+    The pre-activations in floats are off by their rounding, which is added to the reach; with `rounding` = -1 it is taken off
+    instead, and the true number lies between the two answers.
+    """
     Z = preactivations(network, X)
     head = np.abs(network.v) + (rho if trained == "vW" else 0.0)
-    s2 = local_suprema(network.activation, Z, _reach(network, X, rho), order=2)
-    return (s2 * head).max(axis=1)
+    s2 = local_suprema(network.activation, Z, _reach(network, X, rho, rounding), order=2)
+    return np.maximum(s2 * head, 0.0).max(axis=1)
 
 
-def slope_weights(network: ShallowNetwork, X: Array, rho: float) -> Array:
-    r"""$\max_l s_{1,il}(\rho)$, needed when both layers are trained."""
+def slope_weights(network: ShallowNetwork, X: Array, rho: float, *, rounding: float = 1.0) -> Array:
+    r"""$\max_l s_{1,il}(\rho)$, needed when both layers are trained; `rounding` as in `curvature_weights`."""
     Z = preactivations(network, X)
-    return local_suprema(network.activation, Z, _reach(network, X, rho), order=1).max(axis=1)
+    s1 = local_suprema(network.activation, Z, _reach(network, X, rho, rounding), order=1)
+    return np.maximum(s1, 0.0).max(axis=1)
 
 
-def _reach(network: ShallowNetwork, X: Array, rho: float) -> Array:
-    return rho * np.linalg.norm(X, axis=1)[:, None] + rounding_of_preactivations(network, X)
+def _reach(network: ShallowNetwork, X: Array, rho: float, rounding: float) -> Array:
+    return rho * np.linalg.norm(X, axis=1)[:, None] + rounding * rounding_of_preactivations(network, X)
 
 
 def slope_matrix(X: Array, slopes: Array) -> Array:

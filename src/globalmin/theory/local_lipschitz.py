@@ -18,7 +18,7 @@ import numpy as np
 from globalmin.errors import DataError
 from globalmin.networks.shallow import preactivations, residual
 from globalmin.references import states
-from globalmin.theory.lipschitz import local_suprema, rounding_of_preactivations
+from globalmin.theory.lipschitz import local_suprema, output_rounding, rounding_of_preactivations
 from globalmin.theory.quartic import estimate_quartic_rows, estimate_quartic_svec, largest_eigenvalue
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEVELS = ("crude", "spectral", "quartic")
+MIXED = 0.385  # at least 2/(3 sqrt 3), the largest value of a^2 b on a^2 + b^2 = 1
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: f
     form.
     """
     c = local_sizes(network, X, y, R).cubic_weights()
+    if not np.isfinite(c).all():
+        return math.inf
     norms = np.linalg.norm(X, axis=1)
     if level == "crude":
         return float(c @ norms**3)
@@ -81,6 +84,20 @@ def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: f
     if level != "quartic":
         raise DataError(f"level={level!r} is unknown; choose one of {LEVELS}")
     return math.sqrt(largest_eigenvalue((X * c[:, None]).T @ X) * estimate_quartic(X, c))
+
+
+def estimate_hessian_lipschitz_both_layers(network: ShallowNetwork, X: Array, y: Array, R: float) -> float:
+    """The same constant for (v, W) together: the sum over the samples of the largest values of the monomials of the third
+    derivative along (u, A) of norm 1.
+    """
+    Z, norms, heads = preactivations(network, X), np.linalg.norm(X, axis=1), np.abs(network.v) + R
+    reach = R * norms[:, None] + rounding_of_preactivations(network, X)
+    s1, s2, s3 = (local_suprema(network.activation, Z, reach, order=order) for order in (1, 2, 3))
+    n0 = np.linalg.norm(np.abs(network.activation(Z)) + s1 * reach, axis=1)
+    n1, m2, m3 = np.linalg.norm(heads * s1, axis=1), (heads * s2).max(axis=1), (heads * s3).max(axis=1)
+    e = np.abs(residual(network, X, y)) + output_rounding(network, X, y) + R * np.hypot(n0, n1 * norms)
+    mixed = 6.0 * n0 * s1.max(axis=1) + (3.0 * n0 * m2 + 6.0 * n1 * s1.max(axis=1) + 3.0 * e * s2.max(axis=1)) * norms
+    return float(np.sum(MIXED * mixed * norms + (3.0 * n1 * m2 + e * m3) * norms**3))
 
 
 def estimate_quartic(X: Array, q: Array) -> float:

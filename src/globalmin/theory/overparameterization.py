@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.data.ties import tied_groups
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -75,16 +76,12 @@ def free_outputs(facts: Degeneracy, activation: Activation) -> int:
     """Outputs that can be chosen independently as far as ties go: equal rows, rays or lines of homogeneous functions, zero
     rows.
     """
-    tied = [group for group in tied_groups(facts, activation) if facts.X[group[0]].any() or not activation.vanishes_at_zero]
-    zero = len(facts.zero_rows) if activation.vanishes_at_zero else 0
-    return facts.X.shape[0] - zero - sum(len(group) - 1 for group in tied)
+    return facts.X.shape[0] - sum(len(group.members) - int(group.kind != "zero") for group in tied_groups(facts, activation))
 
 
-def tied_groups(facts: Degeneracy, activation: Activation) -> tuple[tuple[int, ...], ...]:
-    """Groups of rows on which every network with this activation is determined by its value on one of them, exact."""
-    if activation.homogeneity is not None:
-        return facts.lines if activation.is_odd or activation.name in ("abs", "quadratic") else facts.rays
-    return facts.opposite_rows if activation.is_odd else facts.equal_rows
+def parallel_groups(facts: Degeneracy, activation: Activation) -> tuple[tuple[int, ...], ...]:
+    """Groups of nonzero rows on which every network with this activation is determined by its value on one of them, exact."""
+    return tuple(group.members for group in tied_groups(facts, activation) if group.kind != "zero")
 
 
 def function_space_dimension(activation: Activation, rank: int) -> float:

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.networks.shallow import ShallowNetwork
 from globalmin.references import states
 from globalmin.theory.quadratic_risk import require_coefficients
+from globalmin.theory.symmetric import design_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from globalmin.activations import Activation
 
     Array = NDArray[np.float64]
 
@@ -39,6 +43,12 @@ def quadratic_coefficients(network: ShallowNetwork) -> tuple[float, float, float
     return require_coefficients((c[2], c[1], c[0]))
 
 
+def is_quadratic(activation: Activation) -> bool:
+    r"""Whether phi is $\alpha z^2 + \beta z + \gamma$ with $\alpha \ne 0$: "quadratic" or a polynomial of degree two."""
+    c = activation.coefficients or ()
+    return activation.name == "quadratic" or (activation.name == "polynomial" and len(c) >= 3 and c[2] != 0 and not any(c[3:]))
+
+
 @states("GKZ-C2.2")
 def complete_square(network: ShallowNetwork) -> ShallowNetwork:
     r"""The same function as a network with activation $z^2$ on $(x, 1)$: one more feature, the constant 1 last, and one more
@@ -53,6 +63,34 @@ def complete_square(network: ShallowNetwork) -> ShallowNetwork:
     W[:k, :d], W[:k, d], W[k, d] = network.W, beta / (2.0 * alpha), 1.0
     constant = (gamma - beta**2 / (4.0 * alpha)) * float(network.v.sum())
     return ShallowNetwork(W, np.append(alpha * network.v, constant), "quadratic")  # pyright: ignore[reportArgumentType]
+
+
+@states("GKZ-C2.2", "SJL-T2.1")
+def estimate_general_gap(network: ShallowNetwork, X: Array, r: Array, *, trained: str = "W") -> float:
+    r"""$L - \min L$ from above, over networks of any width with this quadratic activation: $(1/2)\|\Pi r\|^2$, in floats.
+
+    On (x, 1) the functions of the class differ by symmetric matrices (`complete_square`): their entries are free, but those of
+    x times 1 only if $\beta \ne 0$, and that of 1 times 1, the constant $\gamma\sum_lv_l$, only if the head is trained and
+    $\gamma \ne 0$. $\Pi$ projects on the free monomials. Tight where enough heads of both signs are there.
+
+    Parameters
+    ----------
+    network, X : weights and samples.
+    r : residual of the network.
+    trained : "W" (the class keeps the sum of the head) or "vW" (any head).
+    """
+    _, beta, gamma = quadratic_coefficients(network)
+    n, d = X.shape
+    rows, columns = np.triu_indices(d + 1)
+    free = columns < d
+    if beta != 0.0:
+        free |= (columns == d) & (rows < d)
+    if gamma != 0.0 and trained == "vW":
+        free |= rows == d
+    require_memory(matrix_bytes(n, free.size, copies=3), f"the {free.size} monomials of {n} samples")
+    features = design_matrix(np.hstack([X, np.ones((n, 1))]))[:, free]
+    projected = features @ np.linalg.lstsq(features, r, rcond=None)[0]
+    return 0.5 * float(projected @ projected)
 
 
 @states("GKZ-C2.2")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.data.ties import tied_groups
 from globalmin.training.problem import Problem, Tie, check_shapes
 
 if TYPE_CHECKING:
@@ -29,26 +30,30 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-EVEN_HOMOGENEOUS = ("abs", "quadratic")
-
 
 def pose(network: ShallowNetwork, data: HasData, trained: str) -> Point:
     """The training problem at the network's weights, with the best reachable labels in place of conflicting ones."""
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_shapes(network, X, y, trained)
-    ties = tuple(tied_samples(_facts(data, X), network.activation))
-    target = reachable_labels(y, ties)
+    facts = _facts(data, X)
+    ties = tuple(tied_samples(facts, network.activation))
+    floor = facts.loss_floor(network.activation, y)
     scale = float(np.linalg.norm(y))
     problem = Problem(
         X,
-        target,
+        _projected(X, y) if any(group.kind == "linear" for group in floor.groups) else reachable_labels(y, ties),
         network.activation,
         trained,
         scale=scale if scale > 0 else 1.0,
-        floor=0.5 * float(np.sum((y - target) ** 2)),
+        floor=float(floor.floor),
         ties=ties,
     )
     return problem.at(network.W, network.v)
+
+
+def _projected(X: Array, y: Array) -> Array:
+    """The best labels that a linear function can have."""
+    return X @ np.linalg.lstsq(X, y, rcond=None)[0]
 
 
 def count_free_outputs(data: HasData, activation: Activation) -> int:
@@ -74,24 +79,15 @@ def _facts(data: HasData, X: Array) -> Degeneracy:
 
 
 def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
-    """Disjoint groups of tied samples by the coarsest relation the activation has, and their ratios g.
+    """Disjoint groups of tied samples and their ratios g, from the rule of `globalmin.data.ties`.
 
     Theory
     ------
     The table of section 6 of the certificate theorems (claim loss-floor); the ratios are floats here, exact in the certificate.
     """
-    if activation.vanishes_at_zero and facts.zero_rows:
-        yield Tie(np.array(facts.zero_rows), np.zeros(len(facts.zero_rows)))
-    for members in _families(facts, activation):
+    for kind, members in tied_groups(facts, activation):
         index = np.array(members)
-        if facts.X[index[0]].any() or not activation.vanishes_at_zero:
-            yield Tie(index, _ratios(facts.X[index], activation))
-
-
-def _families(facts: Degeneracy, activation: Activation) -> tuple[tuple[int, ...], ...]:
-    if activation.homogeneity is not None:
-        return facts.lines if activation.is_odd or activation.name in EVEN_HOMOGENEOUS else facts.rays
-    return facts.opposite_rows if activation.is_odd else facts.equal_rows
+        yield Tie(index, np.zeros(len(index)) if kind == "zero" else _ratios(facts.X[index], activation))
 
 
 def _ratios(rows: Array, activation: Activation) -> Array:

@@ -43,7 +43,7 @@ def is_good(run: Run, data: HasData, trained: str = "W") -> bool:
     """Whether the run reached its target and, where a claim exists for it and n <= 2,000, a proof can be expected."""
     if not run.status.is_success:
         return False
-    if run.status is Status.PROVABLE or run.floor > 0 or run.loss == 0 or len(data.y) > PROVABILITY_LIMIT:
+    if run.status is Status.PROVABLE or run.floor > 0 or len(data.y) > PROVABILITY_LIMIT:
         return True
     if not _has_claim(run.network.activation):
         return True

@@ -144,3 +144,8 @@ def test_inverse_factor_is_the_inverse_of_the_cholesky_factor():
     A = np.array([[4.0, 2.0], [2.0, 5.0]])
     np.testing.assert_allclose(inverse_factor(A), np.linalg.inv(np.linalg.cholesky(A)), rtol=1e-15)
     assert inverse_factor(-A) is None
+
+
+def test_an_eigenvalue_near_the_end_of_the_range_of_doubles_does_not_overflow():
+    A = np.array([[1e-310]])
+    assert 0.9e-310 < lower_witness(Gram(A, 1e-300, lambda: ball_matrix(A))).bound < 1e-310

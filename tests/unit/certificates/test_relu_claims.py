@@ -125,6 +125,27 @@ def test_untrained_and_narrow_networks_are_refused_with_the_measured_reason():
         certify(narrow, data)
 
 
+def test_refusal_prints_the_residual_of_the_stored_network_and_calls_the_other_one_another():
+    """The Newton steps that look for a witness move to other weights; their residual is not the user's."""
+    others = 0
+    for seed in range(4):
+        network, data = start("relu", k=12, distance=5.0, seed=seed)
+        data = with_rows(data, [4.0 * data.X[4]], [4.0 * data.y[4]])  # left out of the proof, not of the user's residual
+        with pytest.raises(CannotCertify) as refusal:
+            certify(network, data)
+        reason = refusal.value.reasons["relu-interpolation"]
+        own = np.linalg.norm(network.predict(data.X) - data.y) / np.linalg.norm(data.y)
+        about_stored, _, about_other = reason.partition("Newton steps")
+        assert f"train further (relative residual {own:.1e})" in about_stored
+        assert "at the stored weights" in about_stored
+        assert about_stored.count("relative residual") == 1
+        if about_other:
+            others += 1
+            assert "another network" in about_other
+            assert f"relative residual {own:.1e}" not in about_other
+    assert others >= 2
+
+
 def test_other_activations_are_refused():
     network, data = start("leaky_relu(0.1)")
     with pytest.raises(CannotCertify, match="about relu, not leaky_relu"):

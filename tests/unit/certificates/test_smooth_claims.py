@@ -8,6 +8,7 @@ import pytest
 from tests.unit.certificates.trained_networks import SMOOTH, dense_jacobian, gauss_newton, interpolating, start
 
 from globalmin.certificates import certify, check, descent, interpolation, linearized_point, resources
+from globalmin.certificates.positive_definite import upper_witness
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError, MemoryRefused
 from globalmin.networks import ShallowNetwork
@@ -237,7 +238,7 @@ def test_equal_rows_with_equal_labels_are_named():
 
 def test_a_zero_head_makes_the_jacobian_singular_and_is_named():
     network, data = start("softplus")
-    with pytest.raises(CannotCertify, match="zero head weights"):
+    with pytest.raises(CannotCertify, match="8 of 8 head weights are zero, which leaves 0 weights < n = 20"):
         certify(network.with_weights(v=np.zeros(8)), data, ["interpolation"])
 
 
@@ -336,3 +337,36 @@ def test_bias_flag_is_written_only_for_a_last_column_of_ones(tmp_path):
     assert b'\\"bias\\":true' in certify(network, data).to_bytes()
     network, data = interpolating(bias=False)
     assert b'\\"bias\\":false' in certify(network, data).to_bytes()
+
+
+def saturated(activation, steepness):
+    """Six rows, and six neurons whose bends lie between them: phi'' vanishes up to rounding at every row."""
+    X = np.stack([np.array([-3.0, -2.0, -1.0, 1.5, 2.5, 3.5]), np.ones(6)], axis=1)
+    edges = np.array([-3.5, -2.5, -1.5, 0.25, 2.0, 3.0])
+    W = steepness * np.stack([np.ones(6), -edges], axis=1)
+    network = ShallowNetwork(W, np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]), activation)
+    return network, Dataset(X, network.predict(X), bias=False, scaling="none")
+
+
+@pytest.mark.parametrize("steepness", [40.0, 400.0, 1e4])
+@pytest.mark.parametrize("activation", ["softplus", "sigmoid", "tanh", "erf"])
+def test_saturated_neurons_are_accepted_although_rounding_exceeds_their_curvature(activation, steepness, tmp_path):
+    """Where phi'' = 1e-40 the Lipschitz constant in floats is all rounding; its witness must hold for the true, tiny one."""
+    network, data = saturated(activation, steepness)
+    for trained in ("W", "vW") if activation == "softplus" else ("vW",):
+        for kind in ("interpolation", "descent"):
+            found = verdict(certify(network, data, [kind], trained), tmp_path)
+            assert found[0] == "ACCEPTED", (kind, trained, found)
+
+
+def test_a_gap_for_what_is_uncertain_keeps_the_witness_true_of_smaller_matrices():
+    """P1 in floats: C made for A proves bound I - B > 0 for every B between A - E and A, E >= 0 of the stated size."""
+    rng = np.random.default_rng(1)
+    for size in (1, 3, 8):
+        root = rng.standard_normal((size, size))
+        A, E = root @ root.T, np.outer(root[0], root[0]) * 0.9
+        bound, C = upper_witness(A, uncertain=float(np.linalg.norm(E)))
+        for share in (0.0, 0.5, 1.0):
+            T = C @ (bound * np.eye(size) - A + share * E) @ C.T
+            assert np.linalg.norm(T - np.eye(size)) <= 0.25 * share + 1e-6
+        assert bound >= np.linalg.eigvalsh(A)[-1]

@@ -5,8 +5,10 @@ import pytest
 
 from globalmin.certificates import check
 from globalmin.data import Dataset
+from globalmin.landscape import nearest_stationary
 from globalmin.networks.shallow import ShallowNetwork
 from globalmin.networks.storage import save_networks
+from globalmin.training import train
 from globalmin_check import Verdict
 
 HEAD = np.r_[np.ones(6), -np.ones(6)]
@@ -83,6 +85,24 @@ def test_one_positive_neuron_at_its_own_minimum_is_second_order_stationary(run, 
     assert ended.code == 0, ended
     assert ended.json["kind"] in ("second-order stationary", "global minimum")
     assert check(out).verdict is Verdict.ACCEPTED
+
+
+def test_doubtful_weights_are_not_decided_and_the_checker_confirms_the_two_tolerances(run, stored, tmp_path, monkeypatch):
+    """Two equal positive heads can be rotated into each other; beside that valley its curvature is the gradient's doing."""
+    monkeypatch.setattr("globalmin.landscape.classify.SETTLED_LIMIT", 0)
+    path, store, data = stored
+    start = ShallowNetwork(np.random.default_rng(0).standard_normal((2, 5)), np.ones(2), "quadratic")
+    bottom = nearest_stationary(train(start, data, "trust_region").network, data.X, data.y)
+    kinds, out = set(), tmp_path / "doubt.gmc"
+    for seed in range(8):
+        push = np.random.default_rng(seed).standard_normal((2, 5))
+        ended = run("classify", store(bottom.W + 1e-8 * push, np.ones(2)), path, "-t", "price", "--out", out, "--json")
+        kinds.add(ended.json["kind"])
+        if ended.json["kind"] == "not decided":
+            assert ended.code == 0, ended
+            assert "train to a smaller gradient" in ended.json["reason"]
+            assert ended.json["proof"]["claims"][0]["kind"] == "second-order-stationary"
+    assert kinds == {"not decided", "second-order stationary"}
 
 
 def test_kinks_have_no_landscape_here_and_say_so(run, stored):

@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from tests.unit.cli.folders import everything_below
 
@@ -138,6 +139,43 @@ def test_a_constant_target_works(run, table, tmp_path):
     record = json.loads((tmp_path / "o" / "fit.json").read_text(encoding="utf-8"))
     assert all(abs(value - 3.5) < 1e-9 for value in record["targets"][0]["train"]["output"])
     assert ended.json["targets"][0]["scores"]["held_out_r2"] is None
+
+
+def _constant_table(folder, columns, n=6):
+    rng = np.random.default_rng(columns)
+    rows = [[*map(repr, rng.standard_normal(columns).tolist()), "5"] for _ in range(n)]
+    path = folder / "constant.csv"
+    path.write_text("\n".join(",".join(row) for row in [[*"abcde"[:columns], "y"], *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("activation", ["softplus", "sigmoid", "tanh", "relu"])
+@pytest.mark.parametrize("columns", [1, 3, 5])
+def test_a_constant_target_is_named_and_its_file_is_accepted(run, tmp_path, activation, columns):
+    """A softplus network of one column once got a file that its own checker refused (D11, I8: 1000000.000 is not < 1)."""
+    path = _constant_table(tmp_path, columns)
+    ended = run("fit", path, "-t", "y", "--activation", activation, "--test-size", 0, "--out", tmp_path / "o", "--json")
+    assert ended.code == 0, ended
+    assert ended.json["targets"][0]["verdict"] == "ACCEPTED"
+    assert float(ended.json["targets"][0]["claims"][0]["numbers"]["loss_upper"]) < 1e-20
+    assert "the target 'y' is 5 in all 6 training rows" in ended.err
+
+
+def test_a_constant_target_of_a_quadratic_network_is_the_minimum_or_refused_without_a_file(run, tmp_path):
+    """Zero weights fit exactly: with d(d+1)/2 <= n that is the proved minimum, otherwise nothing is written."""
+    path = _constant_table(tmp_path, 1)
+    ended = run("fit", path, "-t", "y", "--activation", "quadratic", "--test-size", 0, "--out", tmp_path / "o")
+    assert ended.code == 0, ended
+    assert "at the global minimum over quadratic networks" in " ".join(ended.out.split())
+    path = _constant_table(tmp_path, 5)
+    ended = run("fit", path, "-t", "y", "--activation", "quadratic", "--test-size", 0, "--out", tmp_path / "p", "--json")
+    assert ended.code == 1
+    assert ended.json["targets"][0]["verdict"] == "NOT PROVED"
+    assert not list((tmp_path / "p").glob("*.gmc"))
+
+
+def test_a_target_that_changes_is_not_called_constant(run, table, tmp_path):
+    assert "in all" not in run("fit", table(12), "-t", "price", "--test-size", 0, "--out", tmp_path / "o").err
 
 
 def test_a_table_too_large_for_memory_is_refused_before_anything_is_written(run, table, tmp_path, monkeypatch):

@@ -38,7 +38,11 @@ GOLDEN = {
     "line of the square": ([[1, 2], [-2, -4]], [1, 1], "quadratic", (2 - Fraction(25, 17)) / 2, [("line", (0, 1))]),
     "line of the modulus": ([[1, 2], [-2, -4]], [1, 1], "abs", Fraction(1, 10), [("line", (0, 1))]),
     "ray of leaky relu": ([[1, 2], [2, 4]], [1, 1], "leaky_relu(0.5)", Fraction(1, 10), [("ray", (0, 1))]),
-    "ray of a linear network": ([[1, 2], [2, 4]], [1, 1], "linear", Fraction(1, 10), [("ray", (0, 1))]),
+    "line of a linear network": ([[1, 2], [2, 4]], [1, 1], "linear", Fraction(1, 10), [("line", (0, 1))]),
+    "both ends of a linear line": ([[1, 2], [-1, -2], [0.5, 1]], [1, 1, 1], "linear", Fraction(13, 9), [("line", (0, 1, 2))]),
+    "three labels for two weights": ([[1, 0], [0, 1], [1, 1]], [0, 0, 1], "linear", Fraction(1, 6), [("linear", (0, 1, 2))]),
+    "linear as a polynomial": ([[1], [-2]], [1, 1], "polynomial(0,-3)", (2 - Fraction(1, 5)) / 2, [("line", (0, 1))]),
+    "square as a polynomial": ([[1, 2], [-2, -4]], [1, 1], "polynomial(0,0,3)", (2 - Fraction(25, 17)) / 2, [("line", (0, 1))]),
     "no ray for softplus": ([[1, 2], [2, 4]], [1, 1], "softplus", Fraction(0), []),
     "no ray for tanh": ([[1, 2], [2, 4]], [1, 1], "tanh", Fraction(0), []),
     "proportional labels cost nothing": ([[1, 2], [3, 6]], [2, 6], "relu", Fraction(0), []),
@@ -50,7 +54,8 @@ GOLDEN = {
     "opposite rows of tanh": ([[1, 2], [-1, -2]], [1, 1], "tanh", Fraction(1), [("odd", (0, 1))]),
     "opposite rows with opposite labels": ([[1, 2], [-1, -2]], [1, -1], "erf", Fraction(0), []),
     "equal rows on a ray": ([[1, 2], [1, 2]], [0, 1], "relu", Fraction(1, 4), [("equal", (0, 1))]),
-    "cubic ray": ([[1], [2]], [1, 1], "polynomial(0,0,0,1)", (2 - Fraction(81, 65)) / 2, [("ray", (0, 1))]),
+    "cubic ray": ([[1], [2]], [1, 1], "polynomial(0,0,0,1)", (2 - Fraction(81, 65)) / 2, [("line", (0, 1))]),
+    "cubic line": ([[1], [-2]], [1, 1], "polynomial(0,0,0,1)", (2 - Fraction(49, 65)) / 2, [("line", (0, 1))]),
 }
 
 
@@ -58,6 +63,41 @@ GOLDEN = {
 def test_golden_examples(case):
     X, y, activation, floor, groups = case
     assert facts(X, y).loss_floor(activation) == LossFloor(floor, tuple(Group(*group) for group in groups))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_floor_of_linear_networks_is_least_squares_and_a_network_of_one_neuron_attains_it(seed):
+    """Also where columns depend, and next to the floats of LAPACK."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((9, 4)), rng.standard_normal(9)
+    X[:, 2] = 2.0 * X[:, 0] if seed % 2 else X[:, 2]
+    found = facts(X, y).loss_floor("linear")
+    w = np.linalg.lstsq(X, y, rcond=None)[0]
+    assert float(found.floor) == pytest.approx(0.5 * np.sum((X @ w - y) ** 2), rel=1e-12)
+    assert found.floor == linear_floor([[Fraction(v) for v in row] for row in X.tolist()], [Fraction(v) for v in y.tolist()])
+    assert "no linear function fits" in facts(X, y).message("linear")
+
+
+@pytest.mark.parametrize("limit", [("MAX_WORK", 3), ("MAX_BITS", 0), ("MAX_PIVOTS", 1)])
+def test_linear_floor_that_is_too_large_for_integers_falls_back_to_the_lines(limit, monkeypatch):
+    rows, labels = [[1, 0], [0, 1], [1, 1], [2, 2]], [0, 0, 1, 1]
+    assert facts(rows, labels).loss_floor("linear").groups[0].kind == "linear"
+    monkeypatch.setattr(f"globalmin.data.exact_least_squares.{limit[0]}", limit[1])
+    assert facts(rows, labels).loss_floor("linear") == LossFloor(Fraction(1, 10), (Group("line", (2, 3)),))
+
+
+def test_linear_floor_is_exact_for_entries_of_very_different_size():
+    """w_2 = 1 in the first row and about 0 in the second."""
+    floor = facts([[1e-300, 1.0], [1.0, 1e300], [1.0, 0.0]], [1.0, 1.0, 1.0]).loss_floor("linear").floor
+    assert floor == linear_floor([[Fraction(1e-300), 1], [Fraction(1), Fraction(1e300)], [Fraction(1), 0]], [Fraction(1)] * 3)
+    assert Fraction(49, 100) < floor < Fraction(1, 2)
+
+
+def test_claims_state_the_rays_of_a_linear_network_since_the_format_knows_no_lines():
+    rows, labels = [[1, 2], [-1, -2], [0.5, 1]], [1, 1, 1]
+    stated = facts(rows, labels).loss_floor("linear", certifiable=True)
+    assert stated == LossFloor(Fraction(1, 10), (Group("ray", (0, 2)),))
+    assert facts(rows, labels).loss_floor("linear").floor == Fraction(13, 9) > stated.floor
 
 
 def test_three_samples_on_a_ray_by_hand():
@@ -83,14 +123,33 @@ def factor(u, x, activation):
     c = x[p] / u[p]
     if c == 0 or any(c * a != b for a, b in zip(u, x, strict=True)):
         return None
+    if activation.homogeneity and activation.is_odd:
+        return c**activation.homogeneity
     if activation.homogeneity and (c > 0 or activation.name in ("abs", "quadratic")):
         return abs(c) ** activation.homogeneity
     return c if activation.homogeneity is None and activation.is_odd and abs(c) == 1 else None
 
 
+def linear_floor(rows, labels):
+    """Least squares by Gram-Schmidt in fractions: the labels lose their part along every new direction of the columns."""
+    rest, basis = list(labels), []
+    for column in zip(*rows, strict=True):
+        new = list(column)
+        for b in basis:
+            share = sum(p * q for p, q in zip(new, b, strict=True)) / sum(p * p for p in b)
+            new = [p - share * q for p, q in zip(new, b, strict=True)]
+        if any(new):
+            basis.append(new)
+            share = sum(p * q for p, q in zip(rest, new, strict=True)) / sum(p * p for p in new)
+            rest = [p - share * q for p, q in zip(rest, new, strict=True)]
+    return sum(p * p for p in rest) / 2
+
+
 def brute_floor(X, y, activation, *, nonnegative=False):
     rows = [[Fraction(value) for value in row] for row in X.tolist()]
     labels = [Fraction(value) for value in y.tolist()]
+    if activation.name == "linear":
+        return linear_floor(rows, labels)
     total, done = Fraction(0), set()
     for i, u in enumerate(rows):
         if i in done:
@@ -220,3 +279,13 @@ def test_rounding_down_stays_below_and_close(bits):
         assert len(str(below)) < 700
     assert LossFloor(Fraction(3, 4), ()).rounded_down() == Fraction(3, 4)
     assert LossFloor(Fraction(0), ()).rounded_down() == 0
+
+
+def test_opposite_rows_cost_softplus_networks_more_than_the_floor_says():
+    """softplus(z) - softplus(-z) = z: half the difference of the labels of x and -x must be linear in x. The floor is a bound."""
+    half = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    X, y = np.vstack([half, -half]), np.array([0.0, 0.0, 1.0, 0.0, 0.0, -1.0])
+    assert facts(X, y).loss_floor("softplus").floor == 0
+    features = get_activation("softplus")(X @ np.random.default_rng(0).normal(size=(4000, 2)).T)
+    best = features @ np.linalg.lstsq(features, y, rcond=1e-13)[0]
+    assert 0.5 * float(np.sum((best - y) ** 2)) == pytest.approx(2.0 * Fraction(1, 6), rel=1e-6)

@@ -46,6 +46,25 @@ def test_saddles_have_a_direction_down_whose_curvature_is_that_of_the_loss():
     assert point.escape.curvature < 0
 
 
+def test_the_spectrum_at_a_saddle_is_that_of_second_differences_of_the_loss():
+    """The least eigenvalue and the direction of least curvature, by differences of the loss and not of its gradient."""
+    scene = filter_landscape(TRAPPING)
+    v = 1.7 * np.array([math.sin(scene.saddle_angle), math.cos(scene.saddle_angle), 0.0])
+    a = best_head(scene.saddle_g, TRAPPING)
+    point = gm.classify_point(gm.OneFilterNetwork(v, a), TRAPPING)
+
+    def loss(theta):
+        return population_loss(theta[:3], theta[3:], TRAPPING)
+
+    theta, h, E = np.concatenate([v, a]), 1e-3, np.eye(6)
+    H = np.array([[sum(s * t * loss(theta + h * (s * E[i] + t * E[j])) for s in (1, -1) for t in (1, -1)) for j in range(6)]
+                  for i in range(6)]) / (4 * h * h)  # fmt: skip
+    spectrum = np.linalg.eigvalsh(H)
+    assert point.least_eigenvalue == pytest.approx(spectrum[0], rel=1e-4)
+    assert point.escape.curvature == pytest.approx(point.least_eigenvalue, rel=1e-9)
+    assert point.negative_eigenvalues == (spectrum < -1e-3).sum() >= 1
+
+
 def test_a_filter_network_is_not_classified_on_a_table():
     network = gm.OneFilterNetwork(np.ones(3), np.ones(3))
     with pytest.raises(DataError, match="FilterTeacher"):

@@ -21,6 +21,7 @@ NUMBERS = {
     "below-barrier": {"loss_upper": 1.0, "E0": 0.1, "barrier": 3.0, "eta": "1/8", "rate": 0.5},
     "strict-saddle": {"loss_upper": 7.0, "gamma": 2.5, "eps": 1e-9, "radius": 0.125, "trained": "W"},
     "second-order-stationary": {"loss_upper": 7.0, "eps": 1e-9, "delta": 1e-6, "trained": "W"},
+    "unique-minimum": {"loss_upper": 7.0, "r": 0.125, "r_minus": 1e-9, "starts": 0.124, "mu": 2.5, "eta": "1/8", "rate": 0.5},
 }
 
 
@@ -44,12 +45,13 @@ def test_every_kind_has_words_of_its_own_without_a_hole(kind):
 @pytest.mark.parametrize(
     ("kind", "color", "words"),
     [
-        ("optimality-gap", "green", "at the global minimum over quadratic networks of any width"),
+        ("optimality-gap", "green", "at the global minimum over quadratic networks with any head, of any width"),
         ("identifies", "amber", "Nothing is proved about the loss"),
         ("ambiguous", "amber", "Nothing is proved about the loss"),
         ("below-barrier", "amber", "they are not there yet"),
-        ("strict-saddle", "amber", "strict saddle: not a local minimum"),
+        ("strict-saddle", "amber", "not a local minimum: along the direction in the file the loss curves downwards"),
         ("second-order-stationary", "amber", "Whether they are a global minimum is not proved"),
+        ("unique-minimum", "amber", "Whether it is global is not proved"),
     ],
 )
 def test_only_the_optimality_gap_says_that_this_is_the_minimum(kind, color, words):
@@ -72,8 +74,8 @@ def test_weight_decay_is_named_wherever_its_loss_is_meant():
     page = page_of(proof, threshold=40.0, dual_eigenvalues=[-40.0, 1.0, 40.0])
     assert "The dual certificate" in page
     assert "weight decay w" in page
-    assert "no network has a penalized loss below" in page
-    assert "no network has a loss below" not in page
+    assert "no network of the class has a penalized loss below" in page
+    assert "no network of the class has a loss below" not in page
     assert "penalized" not in page_of(proof_of("optimality-gap"))
     assert any("Another activation" in item for item in limits(proof))
 

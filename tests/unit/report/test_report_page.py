@@ -115,7 +115,7 @@ def test_relu_pages_show_margins_against_the_largest_possible_move():
 
 def test_a_loss_floor_page_says_that_the_minimum_is_not_zero():
     page = render(record(target(loss_floor="1/4")), [accepted("loss-floor", floor="1/4", gap=1e-15, loss_upper=0.25)])
-    assert "Global minimum L*" in page
+    assert "Least loss L*" in page
     assert "not zero" in page
     assert "0.25" in page
 

@@ -22,7 +22,7 @@ def conflicting(*, zero_rows=False, seed=0):
     return Dataset.from_preprocessed(X, y)
 
 
-ALL = ["softplus", "relu", "leaky_relu(0.25)", "abs", "tanh", "quadratic"]
+ALL = ["softplus", "relu", "leaky_relu(0.25)", "abs", "tanh", "quadratic", "linear", "polynomial(0,0,0,1)", "polynomial(0,0,2)"]
 
 
 @pytest.mark.parametrize("activation", ALL)
@@ -34,7 +34,7 @@ def test_the_floor_of_the_problem_is_the_exact_loss_floor(activation):
     assert exact > 0
 
 
-@pytest.mark.parametrize("activation", [*ALL, "linear"])
+@pytest.mark.parametrize("activation", ALL)
 def test_outputs_of_any_network_on_tied_samples_are_proportional_to_g(activation):
     data = conflicting(zero_rows=activation != "softplus")
     network = ShallowNetwork.initialize(data, 6, activation, seed=5)
@@ -78,7 +78,7 @@ def test_free_outputs_count_each_tied_group_once_and_zero_groups_not_at_all():
     assert count_free_outputs(data, get_activation("softplus")) == 24 - 1 - 2 - 1
 
 
-@pytest.mark.parametrize("activation", ["softplus", "relu", "abs", "tanh"])
+@pytest.mark.parametrize("activation", ["softplus", "relu", "abs", "tanh", "linear"])
 def test_training_on_conflicting_data_ends_at_the_exact_floor(activation):
     data = conflicting(zero_rows=activation != "softplus")
     run = train_auto(data, activation=activation, seed=0)
