@@ -83,7 +83,7 @@ def _floats(A: Matrix) -> np.ndarray:
 
 
 def _weights(rng: Rng, n: int) -> np.ndarray:
-    style = pick(rng, "ones", "any", "ratio", "ratio")
+    style = pick(rng, "ones", "any", "ratio", "ratio", "ratio")
     if style == "ratio":
         return np.ldexp(rng.uniform(0.5, 1, n), rng.permutation([-990, 990, 500][:n]))
     return np.ones(n) if style == "ones" else rng.uniform(0.5, 2, n)
@@ -93,7 +93,7 @@ def _width(rng: Rng, world: World, e: np.ndarray) -> Fraction:
     """eps of a world: its bound with room, or just below it, or next to nothing."""
     weights = [Fraction(float(x)) for x in e]
     bound = max(dot(row, weights) / x for row, x in zip(world.spread, weights, strict=True))
-    factor = pick(rng, Fraction(101, 100), 1 - Fraction(1, 2**126), 1 + Fraction(1, 2**140), Fraction(0))
+    factor = pick(rng, Fraction(0), Fraction(0), Fraction(101, 100), 1 - Fraction(1, 2**126), 1 + Fraction(1, 2**140))
     return bound * factor + pick(rng, Fraction(0), Fraction(1, 2**100), Fraction(1, 2**30))
 
 
@@ -117,6 +117,11 @@ def _claimed(rng: Rng, network: tuple[np.ndarray, ...], tau: Fraction, worlds: t
     X, W, v = network
     n, e = len(X), _weights(rng, len(X))
     lower, upper, width, proof = (worlds[int(rng.integers(2))] for _ in range(4))
+    draw = rng.random()
+    if draw < 0.6:  # one world for the matrix H_mid, any one for its width
+        upper = proof = lower
+    if draw < 0.2:  # the truth
+        lower = upper = width = proof = worlds[1]
     norm = pick(rng, "rows", "factor")
     spectrum = np.linalg.eigvalsh(_floats(upper.middle))
     lam = Fraction(float(np.linalg.eigvalsh(_floats(lower.middle))[0])) * pick(rng, *map(Fraction, ("1/2", "9/10", "999/1000")))

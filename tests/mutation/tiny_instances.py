@@ -24,7 +24,7 @@ from tests.certificates.honest_instances import (
     relu_draft,
 )
 from tests.certificates.small_producer import NotProvableError, Slack
-from tests.certificates.whole_files import Whole, opened
+from tests.certificates.whole_files import Whole, opened, times
 from tests.oracles import gmc_builder as gmc
 from tests.unit.checker import deep_cases as deep
 from tests.unit.checker import factorization_cases as factorization
@@ -41,7 +41,7 @@ from tests.unit.checker.test_gram_positive import resnet_claim
 from globalmin_check.engine import check_bytes
 
 Rng = np.random.Generator
-Recipe = Callable[[Rng], bytes]
+Recipe = Callable[[Rng, int], bytes]
 SIZES = ((1, 1, 1), (1, 1, 2), (2, 2, 2), (2, 1, 2), (1, 2, 1), (3, 2, 2))
 ROOMY = Slack(a2=0.05, kappa=0.05, radius=0.05, norm=0.05, step=0.05, loss=1e-3)
 SMOOTH = ("softplus", "sigmoid", "tanh", "erf", "quadratic")
@@ -53,35 +53,41 @@ def pick(rng: Rng, *options: Any) -> Any:
     return options[int(rng.integers(len(options)))]
 
 
+def turn(number: int, *options: Any) -> Any:
+    """The option whose turn it is: consecutive numbers meet all of them."""
+    return options[number % len(options)]
+
+
 def _seed(rng: Rng) -> int:
     return int(rng.integers(2**31))
 
 
-def _interpolation(rng: Rng) -> bytes:
+def _interpolation(rng: Rng, number: int) -> bytes:
     network = SMOOTH_NETWORKS[pick(rng, *SMOOTH_NETWORKS)]
-    options: dict[str, Any] = {"trained": pick(rng, "W", "vW"), "method": pick(rng, "rows", "svec")}
-    options |= {"noise": float(10 ** rng.uniform(-6, -2.5)), "lower": bool(rng.random() < 0.5)}
-    return seal(interpolation_draft(rng, network, pick(rng, *SIZES), slack=ROOMY, **options))
+    options: dict[str, Any] = {"trained": turn(number, "W", "vW"), "method": pick(rng, "rows", "svec")}
+    options |= {"noise": float(10 ** rng.uniform(-6, -2.5)), "lower": number % 4 < 2}
+    return seal(interpolation_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options))
 
 
-def _descent(rng: Rng) -> bytes:
+def _descent(rng: Rng, number: int) -> bytes:
     network = SMOOTH_NETWORKS[pick(rng, *SMOOTH_NETWORKS)]
-    options: dict[str, Any] = {"trained": pick(rng, "W", "vW"), "method": pick(rng, "rows", "svec")}
-    options |= {"noise": float(10 ** rng.uniform(-7, -3.5)), "norm": pick(rng, "rows", "factor")}
-    return seal(descent_draft(rng, network, pick(rng, *SIZES), slack=ROOMY, **options))
+    options: dict[str, Any] = {"trained": turn(number, "W", "vW"), "method": pick(rng, "rows", "svec")}
+    options |= {"noise": float(10 ** rng.uniform(-7, -3.5)), "norm": turn(number // 2, "rows", "factor")}
+    return seal(descent_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options))
 
 
-def _relu_interpolation(rng: Rng) -> bytes:
-    sizes = pick(rng, (1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 1, 3), (3, 2, 4))
-    draft = relu_draft(rng, sizes, noise=float(10 ** rng.uniform(-5, -1)), dropped=sizes[0] == 2 and rng.random() < 0.5, slack=ROOMY)
+def _relu_interpolation(rng: Rng, number: int) -> bytes:
+    sizes = turn(number, (1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 1, 3), (3, 2, 4))
+    dropped = sizes[0] == 2 and number % 2 == 0
+    draft = relu_draft(rng, sizes, noise=float(10 ** rng.uniform(-5, -1)), dropped=dropped, slack=ROOMY)
     draft.claims[0].tensors["W_hat"] += float(10 ** rng.uniform(-9, -5)) * rng.normal(size=draft.W.shape)
     draft.claims[0].fields["R"] *= Fraction(11, 10)
     draft.claims[0].fields["R"] += Fraction(1, 10**4)
     return seal(draft)
 
 
-def _loss_floor(rng: Rng) -> bytes:
-    name = pick(rng, "softplus", "sigmoid", "tanh", "erf", "relu", "abs", "quadratic", "leaky_relu")
+def _loss_floor(rng: Rng, number: int) -> bytes:
+    name = turn(number, "softplus", "sigmoid", "tanh", "erf", "relu", "abs", "quadratic", "leaky_relu")
     base, labels = rng.normal(size=2).round(3), rng.normal(size=3).round(3).tolist()
     heads = pick(rng, "any", "nonnegative") if name in ("softplus", "sigmoid", "relu", "abs", "quadratic") else "any"
     kind, factors = 0, (1.0, 1.0, 0.5)
@@ -103,39 +109,38 @@ def _loosened(draft: Draft, **factors: float) -> bytes:
     return seal(draft)
 
 
-def _optimality_gap(rng: Rng) -> bytes:
-    seed, heads = _seed(rng), pick(rng, *h.HEADS)
-    method = pick(rng, "positive", "rank", "span", "decay")
+def _optimality_gap(rng: Rng, number: int) -> bytes:
+    seed, d, one_sign = _seed(rng), int(rng.integers(1, 3)), pick(rng, *h.HEADS[:2])
+    method, heads = turn(number, "positive", "span", "decay", "decay", "rank"), turn(number, *h.HEADS)
     if method == "positive":
-        draft = h.gap_positive(seed, n=pick(rng, 1, 2, 3), d=1, heads=pick(rng, *h.HEADS[:2]), trained=False, slack=1e-2)
-        draft = draft if rng.random() < 0.5 else h.gap_positive(seed, n=3, d=2, heads=pick(rng, *h.HEADS[:2]), trained=False, slack=1e-2)
+        draft = h.gap_positive(seed, n=3 if d == 2 else pick(rng, 1, 2, 3), d=d, heads=one_sign, trained=False, slack=1e-2)
     elif method == "rank":
-        net = q.random_network(3, 1, 2, seed=seed, heads=pick(rng, *h.HEADS[:2]))
+        net = q.random_network(3, 1, 2, seed=seed, heads=one_sign)
         net = q.Quadratic(np.hstack([net.X, net.X]), net.y, np.hstack([net.W, net.W]), net.v)
         draft = h.opened(net, [q.gap_positive(net, room=1e-2, rows=np.array([0]))])
     elif method == "span":
-        draft = h.gap_span(seed, n=pick(rng, 1, 3), d=1, slack=0.1) if rng.random() < 0.5 else h.gap_span(seed, n=3, d=2, slack=0.1)
+        draft = h.gap_span(seed, n=3 if d == 2 else pick(rng, 1, 3), d=d, slack=0.1)
     else:
-        net = q.random_network(pick(rng, 1, 3), pick(rng, 1, 2), 2, seed=seed, heads=heads)
+        net = q.random_network(pick(rng, 1, 3), d, 2, seed=seed, heads=heads)
         draft = h.opened(net, [q.gap_decay(net, 0.5, heads=heads, v_max=pick(rng, 1.0, 1.5), room=0.1)])
     return _loosened(draft, gap=1.01, loss_upper=1.01)
 
 
-def _identifies(rng: Rng) -> bytes:
-    n, d = pick(rng, (1, 1), (2, 1), (3, 2))
-    return _loosened(h.identifies(_seed(rng), n=n, d=d, stable=bool(rng.random() < 0.85), slack=0.1), loss_upper=1.01)
+def _identifies(rng: Rng, number: int) -> bytes:
+    n, d = turn(number, (1, 1), (2, 1), (3, 2))
+    return _loosened(h.identifies(_seed(rng), n=n, d=d, stable=number % 8 < 7, slack=0.1), loss_upper=1.01)
 
 
-def _ambiguous(rng: Rng) -> bytes:
+def _ambiguous(rng: Rng, number: int) -> bytes:
     seed = _seed(rng)
-    draft = h.ambiguous(seed, d=2, slack=0.1) if rng.random() < 0.5 else h.ambiguous_kernel(seed, slack=0.1)
+    draft = h.ambiguous(seed, d=2, slack=0.1) if number % 2 else h.ambiguous_kernel(seed, slack=0.1)
     draft.claims[0].fields["difference"] *= Fraction(1, 2)
     return _loosened(draft, loss_upper=1.01)
 
 
-def _below_barrier(rng: Rng) -> bytes:
-    n, d = pick(rng, (1, 1), (2, 1), (3, 2))
-    draft = h.barrier(_seed(rng), n=n, d=d, norm=pick(rng, "rows", "factor"), slack=0.05)
+def _below_barrier(rng: Rng, number: int) -> bytes:
+    n, d = turn(number, (1, 1), (2, 1), (3, 2))
+    draft = h.barrier(_seed(rng), n=n, d=d, norm=turn(number, "rows", "factor"), slack=0.05)
     fields, tensors = draft.claims[0].fields, draft.claims[0].tensors
     for name, role, sign in (("a_lo", "C_lo", -1), ("a_hi", "C_hi", 1)):  # room of a twentieth instead of a millionth
         fields[name] += sign * abs(fields[name]) / 20
@@ -151,8 +156,8 @@ def _bent(rng: Rng, trained: str) -> Smooth:
     return s.random_smooth(n, d, k, activation=pick(rng, *SMOOTH), trained=trained, seed=_seed(rng))
 
 
-def _strict_saddle(rng: Rng) -> bytes:
-    trained, radius = pick(rng, "W", "vW"), pick(rng, "", "rows", "svec")
+def _strict_saddle(rng: Rng, number: int) -> bytes:
+    trained, radius = turn(number, ("W", "rows"), ("vW", "both"), ("W", "svec"), ("W", ""), ("W", "rows"), ("vW", ""))
     net = _bent(rng, trained)
     if np.linalg.eigvalsh(s.hessian(net))[0] > -1e-2:
         raise NotProvableError("no negative curvature")
@@ -167,22 +172,19 @@ def _strict_saddle(rng: Rng) -> bytes:
 
 
 def _scaled(file: Whole, **factors: float) -> bytes:
-    from tests.certificates.whole_files import times
-
     for name, factor in factors.items():
         times(name, factor)(file)
     return file.sealed()
 
 
-def _second_order(rng: Rng) -> bytes:
-    shape = pick(rng, "plain", "plain", "around", "minimum")
-    trained = pick(rng, "W", "vW")
+def _second_order(rng: Rng, number: int) -> bytes:
+    shape, trained = turn(number, "plain", "minimum", "around", "plain"), turn(number // 4, "W", "vW")
     if shape == "minimum":
         net = _near_minimum(rng, trained)
         pair = ball.surroundings_claim(net, 1e-3 * float(np.linalg.eigvalsh(s.hessian(net))[0]), minimum=True)
         return _scaled(opened(build(net, [pair])), epsilon=1.5, distance=1.5, loss_upper=1.01, eps=1.1)
     net = _bent(rng, trained)
-    method = pick(rng, "dense", "blocks") if trained == "W" else "dense"
+    method = "blocks" if trained == "W" and number % 4 in (0, 2) else "dense"
     if shape == "around":
         pair = ball.surroundings_claim(net, 0.05, method=method)
         return _scaled(opened(build(net, [pair])), epsilon=2, eps=1.01, loss_upper=1.01)
@@ -200,8 +202,8 @@ def _near_minimum(rng: Rng, trained: str) -> Smooth:
     return ball.moved(net, 1e-7 * rng.standard_normal(len(s.gradient(net))))
 
 
-def _unique_minimum(rng: Rng) -> bytes:
-    form, t = pick(rng, *unique.FORMS), pick(rng, None, None, 0.25)
+def _unique_minimum(rng: Rng, number: int) -> bytes:
+    form, t = turn(number, *unique.FORMS), pick(rng, None, None, 0.25)
     activation = pick(rng, *SMOOTH)
     net = replace(
         s.random_smooth(3, 2, 1, activation=activation, seed=_seed(rng)), W=np.array([[1.0, 0.3]]) + 0.1 * rng.standard_normal((1, 2))
@@ -222,14 +224,16 @@ def _unique_minimum(rng: Rng) -> bytes:
     return _scaled(opened(build(net, [pair])), mu=0.9, M=1.05, r_minus=1.1, eta=0.8, loss_upper=1.01)
 
 
-def _relu_descent(rng: Rng) -> bytes:
-    n, d, k = pick(rng, (1, 1, 1), (1, 1, 2), (2, 2, 1), (2, 2, 2))
+def _relu_descent(rng: Rng, number: int) -> bytes:
+    n, d, k = turn(number, (1, 1, 1), (1, 1, 2), (2, 2, 1), (2, 2, 2))
     X = rng.standard_normal((n, d)) if rng.random() < 0.6 else np.eye(n, d) * rng.uniform(0.5, 2, (n, 1))
     W, v = rng.standard_normal((k, d)) + np.sum(np.abs(X), axis=0), rng.uniform(0.5, 1.5, k) * pick(rng, 1, -1)
     W[0] = np.linalg.lstsq(X, rng.uniform(0.5, 2, n), rcond=None)[0]  # the first neuron is active everywhere
+    if k == 2:  # the second one is so near to the kink that it may change sign
+        W[1], v[1] = 1e-9 * W[1], 0.1 * v[1]
     fit = relu.ReluFit(X, np.zeros(n), W, v)
     fit = replace(fit, y=fit.residual() + float(10 ** rng.uniform(-4, -1)) * rng.standard_normal(n))
-    fields, tensors = relu.claim(fit, norm=pick(rng, "rows", "factor"))
+    fields, tensors = relu.claim(fit, norm=turn(number // 4, "rows", "factor"))
     _slower(fields)
     return _scaled(opened(relu.build(fit, [(fields, tensors)])), path=1.1, eta=0.95, loss_upper=1.1)
 
@@ -239,14 +243,14 @@ def _slower(fields: dict[str, Any], kept: Fraction = Fraction(9, 10)) -> None:
     fields["rate"] = str(1 - (1 - Fraction(fields["rate"])) * kept)
 
 
-def _gram_positive(rng: Rng) -> bytes:
-    kernel, n = pick(rng, "weights", "features"), pick(rng, 1, 2, 2)
+def _gram_positive(rng: Rng, number: int) -> bytes:
+    kernel, n, style = turn(number, "weights", "features"), pick(rng, 1, 2, 2), turn(number, *["relu"] * 5, "erf", "series", "resnet")
     X = rng.standard_normal((n, 2))
     X /= np.linalg.norm(X, axis=1, keepdims=True) * 2
-    if rng.random() < 0.7:
+    if style == "relu":
         name, pair = "relu", gram.claim("relu", X, kernel, slack=0.8)
-    elif rng.random() < 0.8:
-        name = pick(rng, "erf", "erf", "tanh", "sigmoid", "softplus")
+    elif style != "resnet":
+        name = "erf" if style == "erf" else pick(rng, "tanh", "sigmoid", "softplus")
         X = X[:1] if name != "erf" else X
         pair = gram.claim(name, X, kernel, top=1, slack=0.8, step=Fraction(1, 2), nodes=16)
     else:
@@ -263,8 +267,8 @@ def _gram_positive(rng: Rng) -> bytes:
     return gmc.build(X, y, W, v, [pair], activation=name)
 
 
-def _deep_descent(rng: Rng) -> bytes:
-    depth, n, style = pick(rng, 1, 2), pick(rng, 1, 2), pick(rng, "dense", "dense", "residual", "conv")
+def _deep_descent(rng: Rng, number: int) -> bytes:
+    depth, n, style = turn(number, 1, 2), turn(number // 2, 1, 2), turn(number // 2, "dense", "dense", "residual", "conv")
     pixels, window, channels = (2, 2, 1) if style == "conv" else (1, 1, 2)
     m = channels if style == "residual" else pick(rng, 1, 2)
     widths = [channels] + [m] * depth
@@ -276,30 +280,30 @@ def _deep_descent(rng: Rng) -> bytes:
         X, np.zeros(n), weights, rng.standard_normal(m * pixels), [0.5] * depth, skips, pick(rng, *SMOOTH[:4]), windows
     )
     net = replace(net, y=net.outputs() + float(10 ** rng.uniform(-6, -4)) * rng.standard_normal(n))
-    fields, tensors = deep.claim(net, norm=pick(rng, "rows", "factor"))
+    fields, tensors = deep.claim(net, norm=turn(number, "factor", "rows", "rows", "factor"))
     _slower(fields)
     return _scaled(opened(deep.build(net, [(fields, tensors)])), eta=0.95, loss_upper=1.1)
 
 
-def _filter(rng: Rng, kind: str) -> bytes:
-    k, p, seed = pick(rng, 1, 2, 3), pick(rng, 1, 2), _seed(rng)
+def _filter(rng: Rng, kind: str, number: int) -> bytes:
+    k, seed = pick(rng, 1, 2, 3), _seed(rng)
     start = trap.near_trap if kind == "spurious-minimum" else trap.near_teacher
-    at = start(k, float(rng.uniform(0.05, 0.6)), p=max(p, 2), seed=seed)
-    file = opened(trap.build(at, trap.claim(at, kind, step=pick(rng, 0.9, None))))
+    at = start(k, float(rng.uniform(0.05, 0.6)), p=2, seed=seed)
+    file = opened(trap.build(at, trap.claim(at, kind, step=turn(number, 0.9, None))))
     return _scaled(file, loss_upper=1.01, **({"floor": 0.99} if kind == "spurious-minimum" else {}))
 
 
-def _spurious_minimum(rng: Rng) -> bytes:
-    return _filter(rng, "spurious-minimum")
+def _spurious_minimum(rng: Rng, number: int) -> bytes:
+    return _filter(rng, "spurious-minimum", number)
 
 
-def _global_basin(rng: Rng) -> bytes:
-    return _filter(rng, "global-basin")
+def _global_basin(rng: Rng, number: int) -> bytes:
+    return _filter(rng, "global-basin", number)
 
 
-def _factorization_gap(rng: Rng) -> bytes:
-    m, n, r = pick(rng, (2, 2, 1), (3, 2, 1), (2, 3, 1), (3, 3, 2))
-    method, side = pick(rng, "frobenius", "factor", "factor", "zero"), pick(rng, "right", "left")
+def _factorization_gap(rng: Rng, number: int) -> bytes:
+    m, n, r = turn(number, (2, 2, 1), (3, 2, 1), (2, 3, 1), (3, 3, 2))
+    method, side = turn(number, "frobenius", "factor", "factor", "frobenius", "zero"), pick(rng, "right", "left")
     case = factorization.noisy(m, n, r, off=float(10 ** rng.uniform(-4, -2)), seed=_seed(rng))
     return _scaled(opened(factorization.build(case, method, side)), loss_upper=1.01, gap=1.5, floor=0.9)
 
@@ -332,7 +336,7 @@ def base(kind: str, number: int) -> Whole:
     for _ in range(TRIES):
         try:
             with np.errstate(all="ignore"):
-                raw = RECIPES[kind](rng)
+                raw = RECIPES[kind](rng, number)
         except (NotProvableError, np.linalg.LinAlgError, OverflowError, ValueError):
             continue
         if check_bytes(raw).verdict.value == "ACCEPTED":
