@@ -35,18 +35,21 @@ def relu_kink(rng: Rng) -> Whole:
     x, w = ([[Fraction(float(a)) for a in row] for row in array] for array in (X, W))
     z = [[dot(row, weights) for weights in w] for row in x]
     v = rng.choice([0.5, 1.0, 2.0], size=k)
-    active = np.array([[float(h) if entry > 0 or (entry == 0 and rng.random() < 0.5) else 0.0 for h, entry in zip(v, row, strict=True)] for row in z])
+    on = np.array([[entry > 0 or (entry == 0 and rng.random() < 0.5) for entry in row] for row in z])
+    active = np.where(on, v, 0.0)
     G = (active @ active.T) * np.array([[float(dot(a, b)) for b in x] for a in x])
     mu = float(np.linalg.eigvalsh(G)[0]) * 0.9
     mu = mu if mu > 1e-9 else pick(rng, 0.1, 1.0, 1e-6)
-    y = np.array([float(sum((Fraction(float(h)) * max(e, Fraction(0)) for h, e in zip(v, row, strict=True)), Fraction(0))) for row in z])
-    tensors = {"W_hat": W, "T": np.arange(k), "C": inverse_factor(G - mu * np.eye(len(G))), "dropped": np.zeros((0, 2), np.int64)}
+    heads = [Fraction(float(head)) for head in v]
+    y = np.array([float(dot(heads, [max(entry, Fraction(0)) for entry in row])) for row in z])
+    tensors = {"W_hat": W, "T": np.arange(k), "C": inverse_factor(G - mu * np.eye(len(G)))}
+    tensors["dropped"] = np.zeros((0, 2), np.int64)
     claim = gmc.claim("relu-interpolation", mu=mu, R=pick(rng, Fraction(0), Fraction(1)), loss_upper=Fraction(1))
     return opened(gmc.build(X, y, W, v, [(claim, tensors)], activation="relu"))
 
 
 def nearly_parallel(rng: Rng) -> Whole:
-    """gram-positive, closed form: the rows (1, t) and (1, -t), t from 2^-10 to 2^-600 or zero, and lam around the least eigenvalue.
+    """gram-positive, closed form: the rows (1, t) and (1, -t), t from 2^-10 to 2^-300 or zero, lam around the least eigenvalue.
 
     By symmetry the eigenvectors are (1, 1) and (1, -1) exactly; with theta = 2 atan t the least eigenvalue is about t/pi.
     """

@@ -1,7 +1,7 @@
 """Hostile witnesses: the arrays that a certificate offers as proof, scaled, permuted, exchanged, emptied or taken from elsewhere.
 
 A witness is anything the checker must not trust: factors of P1, weight vectors, directions, index sets, integer kernels, nodes.
-`strengthened` moves the numbers of the claim beyond what they were; together with `refitted` factors that is the best lie there is.
+`strengthened` moves the numbers of the claim beyond what they were; together with factors made for them that is the best lie.
 Every function returns a new file that is well-formed as far as its shapes go.
 """
 
@@ -53,7 +53,8 @@ def rational_paths(file: Whole) -> list[str]:
 
 def strengthened(rng: Rng, file: Whole, size: float | None = None) -> Whole:
     """One or two numbers of the claim moved in the direction in which it says more, by a relative 1e-12 up to a factor of 8."""
-    paths = [path for path in rational_paths(file) if path.split(".")[-1] not in UNTOUCHED or file.claim["kind"] == "deep-descent"]
+    untouched = set() if file.claim["kind"] == "deep-descent" else UNTOUCHED
+    paths = [path for path in rational_paths(file) if path.split(".")[-1] not in untouched]
     for path in rng.choice(paths, size=int(rng.integers(1, 3))):
         name = str(path).split(".")[-1]
         direction = ELSEWHERE.get((file.claim["kind"], name), DIRECTIONS[name])
@@ -67,8 +68,39 @@ def strengthened(rng: Rng, file: Whole, size: float | None = None) -> Whole:
         else:
             after = before * (1 + share) if direction > 0 else before / (1 + share)
             after = after if before else direction * share
-        file = with_field(file, str(path), short(after, 200) if after else after)
+        file = with_field(file, str(path), short(after, 200))
     return file
+
+
+def nudged(rng: Rng, file: Whole) -> Whole:
+    """One number of the claim scaled by a power of two or by a hair in either direction, emptied, negated, or another rule."""
+    if file.claim.get("method") == "series" and rng.random() < 0.5:
+        result = Whole(copy.deepcopy(file.top), dict(file.tensors))
+        result.claim.update({"nodes": int(rng.integers(1, 20)), "step": str(Fraction(int(rng.integers(1, 9)), 8))})
+        return result
+    path = str(rng.choice(rational_paths(file)))
+    *outer, name = path.split(".")
+    inside = file.claim
+    for part in outer:
+        inside = inside[part]
+    value = Fraction(inside[name])
+    factors = [Fraction(2) ** int(rng.integers(-60, 61)), 1 + Fraction(float(rng.normal() * 10.0 ** rng.uniform(-15, 0)))]
+    factors += [Fraction(0), Fraction(-1), 1 + Fraction(1, 2 ** int(rng.integers(50, 300)))]
+    return with_field(file, path, value * factors[int(rng.choice(5, p=[0.2, 0.45, 0.05, 0.05, 0.25]))])
+
+
+def side_by_side(rng: Rng, first: Whole, second: Whole) -> Whole:
+    """Two claims about the same stored numbers in one file, half of the time with two witness arrays exchanged between them."""
+    top = copy.deepcopy(first.top)
+    top["claims"] = [*top["claims"], copy.deepcopy(second.claim)]
+    other = {"claims.1." + name[len(PREFIX) :]: array for name, array in second.tensors.items() if name.startswith(PREFIX)}
+    tensors = dict(first.tensors) | other
+    mine = {name: PREFIX + name[len(PREFIX) :] for name in other}
+    twins = [name for name in other if mine[name] in tensors and tensors[mine[name]].shape == other[name].shape]
+    if twins and rng.random() < 0.5:
+        name = str(rng.choice(twins))
+        tensors[mine[name]], tensors[name] = tensors[name], tensors[mine[name]]
+    return Whole(top, tensors)
 
 
 def _scaled(rng: Rng, array: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -90,7 +90,7 @@ def recording() -> Iterator[list[Comparison]]:
 
         return prove
 
-    new = {f: wrap(f) for wrap, group in ((compared, (at_most, less)), (proved, (witnessed, witnessed_exactly))) for f in group}
+    new: dict[Any, Any] = {f: compared(f) for f in (at_most, less)} | {f: proved(f) for f in (witnessed, witnessed_exactly)}
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("tests.oracles.")]
     places = [(m, name, f) for m in modules for name, f in list(vars(m).items()) if callable(f) and any(f is g for g in new)]
     try:
@@ -119,7 +119,7 @@ def _checks(raw: bytes, bits: int) -> Iterator[Check]:
     return CHECKS[claim.kind](Network(certificate, bits), claim, Witnessed())
 
 
-def walk(raw: bytes, bits: int = BITS) -> Iterator[Step]:
+def walk(raw: bytes, bits: int = BITS) -> Generator[Step, None, None]:
     """Every check of the first claim with its comparison, as long as the formulas make sense."""
     with recording() as notes:
         try:
@@ -164,6 +164,8 @@ def with_field(file: Whole, path: str, value: Fraction) -> Whole:
 
 def short(value: Fraction, bits: int = BITS) -> Fraction:
     """The number rounded to this many bits, so that it fits the format."""
+    if value == 0:
+        return value
     shift = bits + value.denominator.bit_length() - value.numerator.bit_length()
     scale = Fraction(2) ** shift
     return Fraction(round(value * scale)) / scale

@@ -1,4 +1,4 @@
-"""Instances with a planted better minimum, a planted second function or a planted trap: what is claimed of them is false, exactly.
+"""Instances with a planted better minimum, a second function or a known trap: what is claimed of them is false, exactly.
 
 Quadratic networks, loss floors, factorizations, one filter. Each function writes a claim that a known object refutes; the
 docstring says which. The witness is as good as the lie allows, the attacks go on from there.
@@ -10,13 +10,15 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
+from tests.certificates.drafts import Draft, seal
 from tests.certificates.honest_instances import floor_draft
-from tests.certificates.small_producer import inverse_factor
 from tests.certificates.whole_files import Whole, opened
 from tests.mutation.exact_ties import exact
 from tests.mutation.oracle_margins import with_field
 from tests.mutation.tiny_instances import pick
 from tests.oracles import fraction_factorization_claims as f
+from tests.oracles.fraction_network import Network
+from tests.oracles.strict_container import read
 from tests.unit.checker import factorization_cases as factorization
 from tests.unit.checker import quadratic_cases as q
 from tests.unit.checker import trap_cases as trap
@@ -29,11 +31,9 @@ def hair(rng: Rng) -> Fraction:
     return Fraction(1, 2 ** int(rng.choice([1, 4, 20, 60, 100, 135, 200, 300])))
 
 
-def sealed_draft(draft: object) -> Whole:
+def sealed_draft(draft: Draft) -> Whole:
     """A draft as a whole file."""
-    from tests.certificates.drafts import seal
-
-    return opened(seal(draft))  # type: ignore[arg-type]
+    return opened(seal(draft))
 
 
 def _planted_quadratic(rng: Rng, d: int, n: int) -> tuple[q.Quadratic, q.Quadratic]:
@@ -77,6 +77,18 @@ def gap_below_a_better_network(rng: Rng) -> Whole | None:
     return with_field(opened(q.build(stored, [pair])), "gap", better * (1 - hair(rng)))
 
 
+def gap_on_a_part_of_the_space(rng: Rng) -> Whole:
+    """optimality-gap with `rank` on rows that do not span: sample 0 has a negative label, sample 1 a positive one on another
+    axis, which a network fits; the dual of the lie is negative there, where nobody looks."""
+    a, b = (float(x) for x in rng.uniform(0.5, 2, 2))
+    X, y = np.diag(rng.choice([0.5, 1.0, 2.0], size=2)), np.array([-a, b])
+    net = q.Quadratic(X, y, np.zeros((1, 2)), np.ones(1))  # the loss is (a^2 + b^2)/2, and a^2/2 can be reached
+    fields = {"method": "positive", "heads": "nonnegative", "rank": 1, "loss_upper": Fraction(9)}
+    fields["gap"] = Fraction(b) ** 2 / 2 * (1 - hair(rng))
+    tensors = {"lambda": -y, "rows": np.array([0]), "C": np.array([[(a * float(X[0, 0]) ** 4) ** -0.5]])}
+    return opened(q.build(net, [(q.claim("optimality-gap", **fields), tensors)]))
+
+
 def floor_above_a_known_network(rng: Rng) -> Whole | None:
     """loss-floor: the stored network itself has a loss below the claimed floor."""
     name = pick(rng, "relu", "abs", "quadratic", "leaky_relu")
@@ -86,9 +98,6 @@ def floor_above_a_known_network(rng: Rng) -> Whole | None:
     rows = [list(base), list(base * pick(rng, 1.0, 2.0, -1.0)), list(rng.integers(-8, 9, size=2) / 8)]
     members = [0, 1] if rng.random() < 0.6 else [0, 1, 2]
     file = sealed_draft(floor_draft(network, rows, labels, [(pick(rng, 0, 2, 3), members)], Fraction(0)))
-    from tests.oracles.fraction_network import Network
-    from tests.oracles.strict_container import read
-
     certificate = read(file.sealed())
     r = Network(certificate, 64).exact_residual(certificate.W) or []
     loss = sum((e * e for e in r), Fraction(0)) / 2
@@ -155,7 +164,8 @@ def gap_below_better_factors(rng: Rng) -> Whole | None:
 
 
 def _filter_file(start: trap.Start, kind: str, eta: Fraction | None, floor: Fraction) -> Whole:
-    fields = {"loss_upper": Fraction(1000), "floor": floor if kind == "spurious-minimum" else ..., "eta": ... if eta is None else eta}
+    fields = {"loss_upper": Fraction(1000), "eta": ... if eta is None else eta}
+    fields["floor"] = floor if kind == "spurious-minimum" else ...
     return opened(trap.build(start, trap.claim(start, kind, **fields)))
 
 
@@ -188,8 +198,3 @@ def opposite_filter_never_turns(rng: Rng) -> Whole:
     w, true = rng.standard_normal(2), rng.uniform(0.5, 1.5, int(rng.integers(1, 4)))
     start = trap.Start(-w * pick(rng, 1.0, 0.5, 2.0), float(np.linalg.norm(w)) * true, w, true)
     return _filter_file(start, "global-basin", pick(rng, None, Fraction(1, 100)), Fraction(0))
-
-
-def singular_factor(A: np.ndarray) -> np.ndarray:
-    """A lie for a singular matrix: as if its least eigenvalue were small but positive."""
-    return inverse_factor(A + 1e-12 * np.eye(len(A)))

@@ -17,10 +17,11 @@ from tests.certificates.honest_instances import SMOOTH_NETWORKS
 from tests.certificates.small_producer import Model, NotProvableError, interpolation, relu_interpolation
 from tests.certificates.whole_files import Whole, opened
 from tests.mutation import planted_minima as minima
+from tests.mutation.factor_attacks import refitted
 from tests.mutation.hostile_witnesses import PREFIX
 from tests.mutation.oracle_margins import rational, square_root, with_field
 from tests.mutation.planted_minima import hair, sealed_draft
-from tests.mutation.postponed_checks import changed, refitted
+from tests.mutation.postponed_checks import changed
 from tests.mutation.simulated_runs import refuted_by_its_run
 from tests.mutation.tiny_instances import base, pick
 from tests.oracles import gmc_builder as gmc
@@ -149,7 +150,8 @@ def _saddle_lie(rng: Rng) -> Whole:
 
 
 def _second_order_lie(rng: Rng) -> Whole:
-    """second-order-stationary, y = 1: too small a gradient, a negative curvature beyond delta, or two critical points in the ball."""
+    """second-order-stationary, y = 1: too small a gradient, curvature below -delta, two critical points in the ball, or a minimum
+    that is farther away than claimed."""
     style = pick(rng, "eps", "delta", "two critical points", "distance")
     w = float(rng.uniform(0.05, 0.5)) if style in ("eps", "delta") else 1 + float(2.0 ** -rng.integers(20, 40))
     exact = Fraction(w)
@@ -210,12 +212,22 @@ def _gram_lie(rng: Rng) -> Whole:
     return refitted(opened(gram.build(name, X, [(fields, tensors)])))
 
 
+def _coarse_rule(rng: Rng) -> Whole:
+    """gram-positive: tanh has a slope of at most 1, so no diagonal entry exceeds |x|^2; three nodes at the distance 2 give the
+    mean slope as 1.0138, and lam is between the two."""
+    x = float(2.0 ** -rng.integers(6, 30))
+    lam = Fraction(x) ** 2 * (1 + Fraction(float(rng.uniform(0.001, 0.025))))
+    fields, _ = gram.claim("tanh", np.array([[x]]), "weights", top=1, lam=lam, step=Fraction(2), nodes=1)
+    tensors = {"Q": np.array([0], np.int64), "C": np.array([[1 / (8 * x)]])}
+    return opened(gram.build("tanh", np.array([[x]]), [(fields, tensors)]))
+
+
 PLANTS: dict[str, tuple[Plant, ...]] = {
     "interpolation": (lambda rng: two_labels_for_one_row(rng, "interpolation"), beyond_the_nearest_zero),
     "descent": (lambda rng: two_labels_for_one_row(rng, "descent"), lambda rng: run_that_breaks_its_rate(rng, "descent")),
     "relu-interpolation": (lambda rng: two_labels_for_one_row(rng, "relu-interpolation"), relu_beyond_the_zero),
     "loss-floor": (minima.floor_above_a_known_network,),
-    "optimality-gap": (minima.gap_below_a_better_network,),
+    "optimality-gap": (minima.gap_below_a_better_network, minima.gap_on_a_part_of_the_space),
     "identifies": (minima.identified_although_on_a_conic,),
     "ambiguous": (minima.ambiguous_although_identified,),
     "below-barrier": (
@@ -229,7 +241,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         lambda rng: two_labels_for_one_row(rng, "relu-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "relu-descent"),
     ),
-    "gram-positive": (_gram_lie,),
+    "gram-positive": (*[_gram_lie] * 5, _coarse_rule),
     "deep-descent": (
         lambda rng: two_labels_for_one_row(rng, "deep-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "deep-descent"),

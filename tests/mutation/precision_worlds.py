@@ -1,8 +1,8 @@
 """relu-descent where the precision decides which pairs may change sign: one tie of tau, two worlds, numbers from either.
 
-At 128 bits the tied pair is undecided, so that an enclosure would put it among the pairs that may change (the coarse world); beyond,
-it is decided (the fine world). The theorem needs all its numbers from one world. The attacker takes each of lam, Lam, eps and the
-factors from a world of its own choice, and e from anywhere.
+At 128 bits the tied pair is undecided, so that an enclosure would put it among the pairs that may change (the coarse world);
+beyond, it is decided (the fine world). The theorem needs all its numbers from one world. The attacker takes each of lam, Lam, eps
+and the factors from a world of its own choice, and e from anywhere.
 """
 
 from __future__ import annotations
@@ -132,11 +132,12 @@ def _claimed(rng: Rng, network: tuple[np.ndarray, ...], tau: Fraction, worlds: t
     eta = 2 / (lam + Lam) * pick(rng, Fraction(1), Fraction(9, 10))
     r = rng.standard_normal(n)
     r *= float((lam - eps) * tau) * float(rng.uniform(0.1, 0.9)) / np.linalg.norm(r)
-    fields = {"tau": tau, "lam": lam, "Lam": Lam, "eps": eps, "eta": eta, "norm": norm}
-    fields |= {"rate": 1 - eta * (lam - eps), "path": Fraction(float(Lam + eps) ** 0.5 * float(tau) * 1.001), "loss_upper": Fraction(9)}
+    path = Fraction(float(Lam + eps) ** 0.5 * float(tau) * 1.001)
+    fields = {"tau": tau, "lam": lam, "Lam": Lam, "eps": eps, "eta": eta, "rate": 1 - eta * (lam - eps), "path": path}
     tensors = {"e": e, "C": inverse_factor(_floats(proof.middle) - float(lam) * np.eye(n))}
     if norm == "factor":
         tensors["C_Lam"] = inverse_factor(float(Lam) * np.eye(n) - _floats(upper.middle))
     y = np.maximum(X @ W.T, 0) @ v - r
-    claim = gmc.claim("relu-descent", **{name: short(x, 760) if isinstance(x, Fraction) and x else x for name, x in fields.items()})
+    numbers = {name: short(value, 760) for name, value in fields.items()}
+    claim = gmc.claim("relu-descent", norm=norm, loss_upper=Fraction(9), **numbers)
     return opened(gmc.build(X, y, W, v, [(claim, tensors)], activation="relu"))

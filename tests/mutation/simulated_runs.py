@@ -108,7 +108,9 @@ class Deep:
     def _patches(self, rows: arb_mat) -> arb_mat:
         below = rows.tolist()
         none = [arb(0)] * len(below[0])
-        return arb_mat([[entry for pixel in window for entry in (below[pixel] if pixel >= 0 else none)] for window in self.windows])
+        return arb_mat(
+            [[entry for pixel in window for entry in (below[pixel] if pixel >= 0 else none)] for window in self.windows]
+        )
 
     def _forward(self, x: list[float]) -> list[tuple[arb_mat, arb_mat, arb_mat]]:
         """(features below, patches, slopes) of every layer, then the last features."""

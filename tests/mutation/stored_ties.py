@@ -26,8 +26,8 @@ PLANTED_BASES = 3
 
 def _room(start: trap.Start, bits: int = BITS) -> Fraction:
     """Barrier minus loss."""
-    vectors = [[Fraction(float(x)) for x in vector] for vector in (start.v, start.a, start.w, start.true)]
-    moments = one_filter.Moments(one_filter.FilterFile(*vectors, []), bits)
+    v, a, w, true = ([Fraction(float(x)) for x in vector] for vector in (start.v, start.a, start.w, start.true))
+    moments = one_filter.Moments(one_filter.FilterFile(v, a, w, true, []), bits)
     gap = moments.barrier() - moments.loss()
     return (gap.lower + gap.upper) / 2
 
@@ -92,7 +92,9 @@ def _short_row(name: str) -> tuple[Whole, Fraction]:
     kappa = Fraction(A * 0.8)
     fields |= {"kappa": str(kappa), "lam": str(Fraction(fields["lam"]) * kappa / Fraction(fields["kappa"]))}
     tensors = {"Q": np.array([1], np.int64), "C": np.array([[(A * 0.2) ** -0.5]])}
-    file = opened(gmc.build(X, np.zeros(1), np.zeros((1, 2)), np.zeros(1), [(fields | {"loss_upper": "1"}, tensors)], activation=name))
+    file = opened(
+        gmc.build(X, np.zeros(1), np.zeros((1, 2)), np.zeros(1), [(fields | {"loss_upper": "1"}, tensors)], activation=name)
+    )
     found = tie(file, "last slope", "lam")
     if found is None:
         raise AssertionError("the last slope has no tie")

@@ -23,7 +23,7 @@ from tests.certificates.honest_instances import (
     interpolation_draft,
     relu_draft,
 )
-from tests.certificates.small_producer import NotProvableError, Slack
+from tests.certificates.small_producer import Model, NotProvableError, Slack, exact, lipschitz_part
 from tests.certificates.whole_files import Whole, opened, times
 from tests.oracles import gmc_builder as gmc
 from tests.unit.checker import deep_cases as deep
@@ -63,17 +63,29 @@ def _seed(rng: Rng) -> int:
 
 
 def _interpolation(rng: Rng, number: int) -> bytes:
-    network = SMOOTH_NETWORKS[pick(rng, *SMOOTH_NETWORKS)]
+    network = SMOOTH_NETWORKS["tanh" if number % 8 == 3 else pick(rng, *SMOOTH_NETWORKS)]
     options: dict[str, Any] = {"trained": turn(number, "W", "vW"), "method": pick(rng, "rows", "svec")}
     options |= {"noise": float(10 ** rng.uniform(-6, -2.5)), "lower": number % 4 < 2}
-    return seal(interpolation_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options))
+    draft = interpolation_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options)
+    return seal(_widened(draft, rng) if number % 8 in (3, 6) else draft)
+
+
+def _widened(draft: Draft, rng: Rng) -> Draft:
+    """The same with a radius at which the suprema of the derivatives, not their values at the weights, bound the constants."""
+    claim, rho = draft.claims[0], exact(float(10 ** rng.uniform(-1, 0.3)))
+    model = Model(draft.network, draft.X, draft.y, draft.W, draft.v)
+    part = lipschitz_part(model, claim.fields["trained"], rho, method=claim.fields["quartic"]["method"], slack=ROOMY)
+    claim.fields |= part.fields
+    claim.tensors |= part.tensors
+    return draft
 
 
 def _descent(rng: Rng, number: int) -> bytes:
-    network = SMOOTH_NETWORKS[pick(rng, *SMOOTH_NETWORKS)]
+    network = SMOOTH_NETWORKS["tanh" if number % 8 == 3 else pick(rng, *SMOOTH_NETWORKS)]
     options: dict[str, Any] = {"trained": turn(number, "W", "vW"), "method": pick(rng, "rows", "svec")}
     options |= {"noise": float(10 ** rng.uniform(-7, -3.5)), "norm": turn(number // 2, "rows", "factor")}
-    return seal(descent_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options))
+    draft = descent_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options)
+    return seal(_widened(draft, rng) if number % 8 in (3, 6) else draft)
 
 
 def _relu_interpolation(rng: Rng, number: int) -> bytes:
@@ -204,13 +216,12 @@ def _near_minimum(rng: Rng, trained: str) -> Smooth:
 
 def _unique_minimum(rng: Rng, number: int) -> bytes:
     form, t = turn(number, *unique.FORMS), pick(rng, None, None, 0.25)
-    activation = pick(rng, *SMOOTH)
-    net = replace(
-        s.random_smooth(3, 2, 1, activation=activation, seed=_seed(rng)), W=np.array([[1.0, 0.3]]) + 0.1 * rng.standard_normal((1, 2))
-    )
-    net = replace(net, y=net.residual() + net.y + 0.01 * rng.standard_normal(3))
+    n, k, activation = (5, 2, pick(rng, *SMOOTH[:4])) if number % 8 == 4 else (3, 1, pick(rng, *SMOOTH))
+    W = np.array([[1.0, 0.3], [-0.2, 0.9]])[:k] + 0.1 * rng.standard_normal((k, 2))
+    net = replace(s.random_smooth(n, 2, k, activation=activation, seed=_seed(rng)), W=W)
+    net = replace(net, y=net.residual() + net.y + 0.01 * rng.standard_normal(n))
     for _ in range(30):
-        net = replace(net, W=net.W - np.linalg.solve(s.hessian(net), s.gradient(net)).reshape(1, 2))
+        net = replace(net, W=net.W - np.linalg.solve(s.hessian(net), s.gradient(net)).reshape(k, 2))
     if not np.linalg.eigvalsh(s.hessian(net))[0] > 1e-2:
         raise NotProvableError("not a strict minimum")
     net = replace(net, W=net.W + 1e-7)
@@ -244,7 +255,8 @@ def _slower(fields: dict[str, Any], kept: Fraction = Fraction(9, 10)) -> None:
 
 
 def _gram_positive(rng: Rng, number: int) -> bytes:
-    kernel, n, style = turn(number, "weights", "features"), pick(rng, 1, 2, 2), turn(number, *["relu"] * 5, "erf", "series", "resnet")
+    kernel, n = turn(number, "weights", "features"), pick(rng, 1, 2, 2)
+    style = turn(number, *["relu"] * 5, "erf", "series", "resnet")
     X = rng.standard_normal((n, 2))
     X /= np.linalg.norm(X, axis=1, keepdims=True) * 2
     if style == "relu":
@@ -255,7 +267,7 @@ def _gram_positive(rng: Rng, number: int) -> bytes:
         pair = gram.claim(name, X, kernel, top=1, slack=0.8, step=Fraction(1, 2), nodes=16)
     else:
         name = pick(rng, "tanh", "sigmoid")
-        fields, tensors, _ = resnet_claim(name, X[:1], step=Fraction(1, 2), nodes=16, depth=2)
+        fields, _, _ = resnet_claim(name, X[:1], step=Fraction(1, 2), nodes=16, depth=2)
         X = X[:1]
         orders = [1]
         A = 1.5 * gram.partial_sum(name, X, orders, features=True)
