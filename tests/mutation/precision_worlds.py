@@ -40,7 +40,7 @@ def _rows(array: np.ndarray) -> Matrix:
 
 def _samples(rng: Rng) -> np.ndarray:
     """One sample; two orthogonal ones whose inner product is zero only after an exact cancellation; two of any direction."""
-    style = pick(rng, "one", "cancelling", "cancelling", "any")
+    style = pick(rng, "one", "cancelling", "cancelling", "cancelling", "any")
     if style == "one":
         return rng.uniform(0.5, 2, (1, 1))
     if style == "any":
@@ -82,10 +82,12 @@ def _floats(A: Matrix) -> np.ndarray:
     return np.array([[float(x) for x in row] for row in A])
 
 
-def _weights(rng: Rng, n: int) -> np.ndarray:
-    style = pick(rng, "ones", "any", "ratio", "ratio", "ratio")
+def _weights(rng: Rng, n: int, sample: int) -> np.ndarray:
+    """e: ordinary, or of an extreme ratio, mostly with its least entry at the tied sample, where it blows up every radius."""
+    style = pick(rng, "ones", "any", "ratio", "ratio", "ratio", "ratio")
     if style == "ratio":
-        return np.ldexp(rng.uniform(0.5, 1, n), rng.permutation([-990, 990, 500][:n]))
+        exponents = np.where(np.arange(n) == sample, -990, 990) * pick(rng, 1, 1, 1, -1)
+        return np.ldexp(rng.uniform(0.5, 1, n), exponents)
     return np.ones(n) if style == "ones" else rng.uniform(0.5, 2, n)
 
 
@@ -93,7 +95,7 @@ def _width(rng: Rng, world: World, e: np.ndarray) -> Fraction:
     """eps of a world: its bound with room, or just below it, or next to nothing."""
     weights = [Fraction(float(x)) for x in e]
     bound = max(dot(row, weights) / x for row, x in zip(world.spread, weights, strict=True))
-    factor = pick(rng, Fraction(0), Fraction(0), Fraction(101, 100), 1 - Fraction(1, 2**126), 1 + Fraction(1, 2**140))
+    factor = pick(rng, *[Fraction(0)] * 4, Fraction(101, 100), 1 - Fraction(1, 2**126), 1 + Fraction(1, 2**140))
     return bound * factor + pick(rng, Fraction(0), Fraction(1, 2**100), Fraction(1, 2**30))
 
 
@@ -110,17 +112,18 @@ def two_worlds(rng: Rng) -> Whole | None:
         return None
     tau = short(abs(z) / reach * (1 - pick(rng, 1, 1, -1) * Fraction(1, 2 ** int(rng.integers(140, 250)))))
     known = Certificate("relu", None, False, True, x, [Fraction(0)] * n, w, [Fraction(float(h)) for h in v], [])
-    return _claimed(rng, (X, W, v), tau, _worlds(known, tau, (neuron, sample)))
+    e = _weights(rng, n, sample)
+    return _claimed(rng, (X, W, v, e), tau, _worlds(known, tau, (neuron, sample)))
 
 
-def _claimed(rng: Rng, network: tuple[np.ndarray, ...], tau: Fraction, worlds: tuple[World, World]) -> Whole | None:
-    X, W, v = network
-    n, e = len(X), _weights(rng, len(X))
+def _claimed(rng: Rng, arrays: tuple[np.ndarray, ...], tau: Fraction, worlds: tuple[World, World]) -> Whole | None:
+    X, W, v, e = arrays
+    n = len(X)
     lower, upper, width, proof = (worlds[int(rng.integers(2))] for _ in range(4))
     draw = rng.random()
-    if draw < 0.6:  # one world for the matrix H_mid, any one for its width
-        upper = proof = lower
-    if draw < 0.2:  # the truth
+    if draw < 0.7:  # one world for the matrix H_mid, the coarse one or any, and another for its width
+        upper = proof = lower = worlds[0] if draw < 0.4 else lower
+    elif draw < 0.85:  # the truth
         lower = upper = width = proof = worlds[1]
     norm = pick(rng, "rows", "factor")
     spectrum = np.linalg.eigvalsh(_floats(upper.middle))
