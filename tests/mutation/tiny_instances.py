@@ -64,7 +64,7 @@ def _seed(rng: Rng) -> int:
 
 def _interpolation(rng: Rng, number: int) -> bytes:
     network = SMOOTH_NETWORKS["tanh" if number % 8 == 3 else pick(rng, *SMOOTH_NETWORKS)]
-    options: dict[str, Any] = {"trained": turn(number, "W", "vW"), "method": pick(rng, "rows", "svec")}
+    options: dict[str, Any] = {"trained": turn(number + number // 6, "W", "vW"), "method": pick(rng, "rows", "svec")}
     options |= {"noise": float(10 ** rng.uniform(-6, -2.5)), "lower": number % 4 < 2}
     draft = interpolation_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options)
     return seal(_widened(draft, rng) if number % 8 in (3, 6) else draft)
@@ -82,7 +82,7 @@ def _widened(draft: Draft, rng: Rng) -> Draft:
 
 def _descent(rng: Rng, number: int) -> bytes:
     network = SMOOTH_NETWORKS["tanh" if number % 8 == 3 else pick(rng, *SMOOTH_NETWORKS)]
-    options: dict[str, Any] = {"trained": turn(number, "W", "vW"), "method": pick(rng, "rows", "svec")}
+    options: dict[str, Any] = {"trained": turn(number + number // 6, "W", "vW"), "method": pick(rng, "rows", "svec")}
     options |= {"noise": float(10 ** rng.uniform(-7, -3.5)), "norm": turn(number // 2, "rows", "factor")}
     draft = descent_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options)
     return seal(_widened(draft, rng) if number % 8 in (3, 6) else draft)
@@ -163,8 +163,10 @@ def _below_barrier(rng: Rng, number: int) -> bytes:
     return _loosened(draft, E0=1.05, loss_upper=1.05)
 
 
-def _bent(rng: Rng, trained: str) -> Smooth:
-    n, d, k = pick(rng, (1, 1, 1), (2, 1, 1), (2, 2, 1), (3, 1, 2), (2, 2, 2))
+def _bent(rng: Rng, trained: str, least: int = 1) -> Smooth:
+    """Any weights, with at least this many neurons."""
+    sizes = ((1, 1, 1), (2, 1, 1), (2, 2, 1), (3, 1, 2), (2, 2, 2))
+    n, d, k = pick(rng, *[size for size in sizes if size[2] >= least])
     return s.random_smooth(n, d, k, activation=pick(rng, *SMOOTH), trained=trained, seed=_seed(rng))
 
 
@@ -195,8 +197,8 @@ def _second_order(rng: Rng, number: int) -> bytes:
         net = _near_minimum(rng, trained)
         pair = ball.surroundings_claim(net, 1e-3 * float(np.linalg.eigvalsh(s.hessian(net))[0]), minimum=True)
         return _scaled(opened(build(net, [pair])), epsilon=1.5, distance=1.5, loss_upper=1.01, eps=1.1)
-    net = _bent(rng, trained)
     method = "blocks" if trained == "W" and number % 4 in (0, 2) else "dense"
+    net = _bent(rng, trained, 2 if method == "blocks" else 1)
     if shape == "around":
         pair = ball.surroundings_claim(net, 0.05, method=method)
         return _scaled(opened(build(net, [pair])), epsilon=2, eps=1.01, loss_upper=1.01)
@@ -255,7 +257,7 @@ def _slower(fields: dict[str, Any], kept: Fraction = Fraction(9, 10)) -> None:
 
 
 def _gram_positive(rng: Rng, number: int) -> bytes:
-    kernel, n = turn(number, "weights", "features"), pick(rng, 1, 2, 2)
+    kernel, n = turn(number + number // 8, "weights", "features"), pick(rng, 1, 2, 2)
     style = turn(number, *["relu"] * 5, "erf", "series", "resnet")
     X = rng.standard_normal((n, 2))
     X /= np.linalg.norm(X, axis=1, keepdims=True) * 2
@@ -280,7 +282,8 @@ def _gram_positive(rng: Rng, number: int) -> bytes:
 
 
 def _deep_descent(rng: Rng, number: int) -> bytes:
-    depth, n, style = turn(number, 1, 2), turn(number // 2, 1, 2), turn(number // 2, "dense", "dense", "residual", "conv")
+    depth, n = turn(number, 1, 2), turn(number // 2 + number // 8, 1, 2)
+    style = turn(number // 2, "dense", "dense", "residual", "conv")
     pixels, window, channels = (2, 2, 1) if style == "conv" else (1, 1, 2)
     m = channels if style == "residual" else pick(rng, 1, 2)
     widths = [channels] + [m] * depth
