@@ -36,15 +36,11 @@ def factors(file: Whole, bits: int = REFIT_BITS) -> Iterator[tuple[str, int, Mat
 
 
 def refitted(file: Whole, shy: bool = False) -> Whole:
-    """The same claims with factors made for their own matrices; where a matrix is not positive definite, the nearest lie.
-
-    A shy factor of a 1 x 1 matrix is far too small: it proves every positive number, so that only the number itself matters.
-    """
+    """The same claims with factors made for their own matrices; where a matrix is not positive definite, the nearest lie."""
     result = Whole(file.top, dict(file.tensors))
     for name, start, A, _ in factors(file):
         try:
-            fresh = inverse_factor(np.array([[float(x) for x in row] for row in A]))
-            fresh = fresh / 64 if shy and len(A) == 1 else fresh
+            fresh = (_shy_factor if shy else inverse_factor)(np.array([[float(x) for x in row] for row in A]))
         except (OverflowError, np.linalg.LinAlgError):
             continue
         if np.all(np.isfinite(fresh)):
@@ -52,6 +48,17 @@ def refitted(file: Whole, shy: bool = False) -> Whole:
             array[start : start + len(A)] = fresh
             result.tensors[name] = array
     return result
+
+
+def _shy_factor(A: np.ndarray) -> np.ndarray:
+    """Eigenvectors over the roots of the eigenvalues, the least one eight times too small: only the sign of that one matters.
+
+    If the checker's matrix has a positive least eigenvalue where the true one has not, this factor proves it.
+    """
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
+    C = (vectors / np.sqrt(np.maximum(np.abs(values), 1e-300))).T
+    C[0] /= 8
+    return C
 
 
 def shrunk(A: Matrix, C: np.ndarray, row: int, side: int) -> np.ndarray | None:

@@ -36,6 +36,8 @@ ELSEWHERE = {
     ("strict-saddle", "R"): 1,
     ("second-order-stationary", "R"): 1,
 }
+PROVED_BY_P1 = {"a2", "kappa", "beta2", "b2", "mu", "decay", "sigma2", "phi", "Phi", "a_lo", "a_hi", "lam", "delta", "Lam"}
+PROVED_BY_P1 |= {"m0", "M0", "flat2", "a", "b"}
 UNTOUCHED = {"step", "t"}  # quadrature and svec: no direction in which they say more
 
 
@@ -51,18 +53,19 @@ def rational_paths(file: Whole) -> list[str]:
     return found
 
 
-def strengthened(rng: Rng, file: Whole, size: float | None = None) -> Whole:
+def strengthened(rng: Rng, file: Whole, only: set[str] | None = None) -> Whole:
     """One or two numbers of the claim moved in the direction in which it says more, by a relative 1e-12 up to a factor of 8."""
     untouched = set() if file.claim["kind"] == "deep-descent" else UNTOUCHED
     paths = [path for path in rational_paths(file) if path.split(".")[-1] not in untouched]
-    for path in rng.choice(paths, size=int(rng.integers(1, 3))):
+    some = [path for path in paths if only is None or path.split(".")[-1] in only] or paths
+    for path in rng.choice(some, size=int(rng.integers(1, 3))):
         name = str(path).split(".")[-1]
         direction = ELSEWHERE.get((file.claim["kind"], name), DIRECTIONS[name])
         inside = file.claim
         for part in str(path).split(".")[:-1]:
             inside = inside[part]
         before = Fraction(inside[name])
-        share = Fraction(float(10 ** rng.uniform(-12, 0.9)) if size is None else size)
+        share = Fraction(float(10 ** rng.uniform(-12 if only is None else -3, 0.9)))
         if name == "rate":
             after = 1 - min((1 - before) * (1 + share), Fraction(1))
         else:

@@ -16,7 +16,7 @@ import numpy as np
 from tests.certificates.whole_files import Whole
 from tests.mutation import exact_kinks, stored_ties
 from tests.mutation.factor_attacks import cached_factors, refitted, with_small_factor
-from tests.mutation.hostile_witnesses import nudged, reworded, side_by_side, spoiled, strengthened
+from tests.mutation.hostile_witnesses import PROVED_BY_P1, nudged, reworded, side_by_side, spoiled, strengthened
 from tests.mutation.planted_truths import planted
 from tests.mutation.postponed_checks import EXPONENTS, KNOTS, Tied, beside, cached_tie, open_checks
 from tests.mutation.precision_worlds import two_worlds
@@ -179,11 +179,14 @@ class Attacker:
         return spoiled(self.rng, file, self.honest())
 
     def strengthened(self) -> Attack:
-        """The claim says more than before; the factors are made for the lie, left as they were, or spoiled."""
-        file, draw = strengthened(self.rng, self.honest()), self.rng.random()
-        if draw < 0.6:
-            file = refitted(file, shy=draw < 0.35)
-        return Attack("strengthened", self.spoiled(file) if draw > 0.8 else file)
+        """The claim says more than before; the factors are made for the lie, too small to matter, as they were, or spoiled."""
+        draw = self.rng.random()
+        if draw < 0.4:
+            return Attack("strengthened", refitted(strengthened(self.rng, self.honest(), PROVED_BY_P1), shy=True))
+        file = strengthened(self.rng, self.honest())
+        if draw < 0.7:
+            return Attack("strengthened", refitted(file))
+        return Attack("strengthened", self.spoiled(file) if draw < 0.85 else file)
 
     def planted(self) -> Attack:
         """False by construction; some with a spoiled witness as well, where that does not touch what makes them false."""
