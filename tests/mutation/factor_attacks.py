@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from tests.certificates.small_producer import inverse_factor
@@ -92,7 +92,7 @@ class Shrinkable:
     A: Matrix
 
 
-@cache
+@lru_cache(maxsize=512)
 def cached_factors(kind: str, number: int) -> tuple[Shrinkable, ...]:
     """Every use of P1 in an honest file."""
     return tuple(Shrinkable(name, start, A) for name, start, A, _ in factors(base(kind, number), 400))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 
 from tests.certificates.whole_files import Whole
 from tests.mutation import exact_ties as exact
@@ -286,7 +286,7 @@ def found_tie(file: Whole, knot: Knot) -> Tied | None:
     return None if found is None else Tied(knot.number, ready, found, knot.refit)
 
 
-@cache
+@lru_cache(maxsize=512)
 def cached_tie(kind: str, number: int, knot: Knot) -> Tied | None:
     """The tie of a knot in an honest file."""
     return found_tie(base(kind, number), knot)

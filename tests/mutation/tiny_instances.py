@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -344,7 +344,7 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-@cache
+@lru_cache(maxsize=512)
 def base(kind: str, number: int) -> Whole:
     """The honest file of this number: the first draw of its recipe that the checker accepts."""
     rng = np.random.default_rng([zlib.crc32(kind.encode()), number])
