@@ -9,6 +9,7 @@ count the rounding of a constant.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from tests.oracles.fraction_elementary import decay, erf, log_one_plus, two_over_root_pi
 from tests.oracles.fraction_intervals import Interval
@@ -75,6 +76,7 @@ def exact_value(name: str, z: Fraction, parameter: Fraction | None) -> Fraction 
     return None
 
 
+@lru_cache(maxsize=2**15)  # campaigns attack the same stored network many times, and its series are most of their time
 def derivatives(name: str, z: Fraction, bits: int, parameter: Fraction | None) -> Derivatives:
     """Enclosures of phi(z), phi'(z), phi''(z) for a smooth activation."""
     b = Fraction(1) if parameter is None else parameter

@@ -7,7 +7,7 @@ geometric one and added as an interval, so truncation is inside the enclosure.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from tests.oracles.fraction_intervals import Interval
 
@@ -49,6 +49,7 @@ def exp_minus_one(t: Fraction, bits: int) -> Interval:
     return _rounded(result, bits)
 
 
+@lru_cache(maxsize=2**15)
 def decay(t: Fraction, bits: int) -> tuple[Interval, Interval]:
     """(e^{-t}, 1 - e^{-t}) for t >= 0, both with relative accuracy; beyond t = 8192 the first is only known to be nearly zero."""
     one = Interval.of(1, bits)
