@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from globalmin.networks.deep import DeepNetwork
-from globalmin.theory.deep_convergence import rate_check
-from globalmin.theory.deep_gram import deep_gram, deep_ntk
-from globalmin.training.deep import train_deep
+from globalmin.deep.convergence import rate_check
+from globalmin.deep.gram import deep_gram, deep_ntk
+from globalmin.deep.network import DeepNetwork
+from globalmin.deep.train import train_deep
 
 C_RES, ACTIVATION = 0.9, "softplus"
 

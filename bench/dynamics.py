@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
-from globalmin.landscape.octopus_descent import descent_escape_times, descent_points
-from globalmin.landscape.quadratic_runs import conditioned_teacher
-from globalmin.networks.factorization import Factors
-from globalmin.theory.factorization import factorization_gradient, factorization_loss, hessian_times
-from globalmin.theory.symmetric import moment_matrix
-from globalmin.training.minimization import Ending
-from globalmin.training.perturbed import perturbed_gradient_descent
-from globalmin.training.trust_region import minimize
+from globalmin.factorization.factors import Factors
+from globalmin.factorization.landscape import factorization_gradient, factorization_loss, hessian_times
+from globalmin.linalg.symmetric import moment_matrix
+from globalmin.octopus.descent import descent_escape_times, descent_points
+from globalmin.optimize.minimization import Ending
+from globalmin.optimize.perturbed import perturbed_gradient_descent
+from globalmin.optimize.trust_region import minimize
+from globalmin.quadratic.runs import conditioned_teacher
 
 METHODS = ("gradient descent", "perturbed gradient descent", "SGD", "trust region", "cubic regularization")
 WALLS = 1.5  # L of the octopus, gamma = 1

@@ -28,7 +28,7 @@ def instance(size: int, rank: int, noise: float) -> np.ndarray:
 
 def train(folder: Path, size: int, rank: int, noise: float) -> dict[str, object]:
     """Draw the matrix, factorize it from a small random start, store the factors."""
-    from globalmin.training.factorization import factorize
+    from globalmin.factorization.train import factorize
 
     M = instance(size, rank, noise)
     begun = time.process_time()
@@ -40,7 +40,7 @@ def train(folder: Path, size: int, rank: int, noise: float) -> dict[str, object]
 
 def certify(folder: Path, norm: str) -> dict[str, object]:
     """Make the certificate of the stored factors."""
-    from globalmin.certificates import certify_factorization
+    from globalmin.factorization.claims.gap import certify_factorization
 
     with np.load(folder / "factors.npz") as stored:
         M, U, V = stored["M"], stored["U"], stored["V"]

@@ -19,8 +19,8 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 
 import numpy as np
 
+from globalmin.fused.train import train_many
 from globalmin.reproductions.os import STEPS, realizations
-from globalmin.training.fused import train_many
 
 N, K, D, TRIALS = 100, 20, 20, 10
 CELLS = ((10, 10), (12, 12), (20, 20), (25, 5), (5, 25), (25, 25), (50, 20))

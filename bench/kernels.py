@@ -94,7 +94,7 @@ def compare(folder: Path, X: np.ndarray) -> None:
 
 def entries(X: np.ndarray) -> None:
     """Time an entry of E[phi' phi'] o XX^T, unit rows, and rows with variances spread up to 25 and beyond."""
-    from globalmin.theory.gram import limit_gram
+    from globalmin.kernels.limit_gram import limit_gram
 
     spread = X * np.random.default_rng(1).uniform(0.2, 5.0, size=(len(X), 1))
     large = X * np.random.default_rng(2).uniform(1.0, 10.0, size=(len(X), 1))
@@ -108,7 +108,7 @@ def large_instance() -> None:
     """Seconds and peak memory for n = 5,000."""
     import resource
 
-    from globalmin.theory.gram import limit_gram
+    from globalmin.kernels.limit_gram import limit_gram
 
     X = np.random.default_rng(3).standard_normal((5_000, D))
     for name in ("relu", "softplus"):

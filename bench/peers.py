@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 import globalmin as gm
-from globalmin.networks.shallow import jacobian_transpose_times, residual
+from globalmin.shallow.network import jacobian_transpose_times, residual
 
 SIZES = ((100, 20, 10), (200, 20, 22), (442, 10, 60))
 LIMIT = 3_000

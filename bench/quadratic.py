@@ -27,8 +27,8 @@ import numpy as np  # noqa: E402  (the number of threads is read at import)
 from bench.quadratic_peers import INSTALL, Limits, PeerOutcome, best_time, installed, run_peer  # noqa: E402
 
 import globalmin as gm  # noqa: E402
-from globalmin.theory.quadratic_duality import critical_decay, matrix_objective  # noqa: E402
-from globalmin.training.quadratic import QuadraticSolution, solve_quadratic  # noqa: E402
+from globalmin.quadratic.duality import critical_decay, matrix_objective  # noqa: E402
+from globalmin.quadratic.solve import QuadraticSolution, solve_quadratic  # noqa: E402
 
 SEED = 0
 DECAY = 0.1  # weight decay relative to the critical one

@@ -19,18 +19,19 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 import numpy as np  # noqa: E402  (the number of threads is read at import)
 
-from globalmin.certificates import certify, check  # noqa: E402
 from globalmin.data import Dataset  # noqa: E402
 from globalmin.errors import CannotCertify  # noqa: E402
-from globalmin.landscape.census import StationaryPoint, stationary_census, stationary_weights  # noqa: E402
 from globalmin.landscape.classify import PointKind, classify_point  # noqa: E402
-from globalmin.landscape.quadratic_runs import conditioned_teacher  # noqa: E402
-from globalmin.landscape.random_starts import Descents, QuadraticLoss, descend, random_starts  # noqa: E402
-from globalmin.landscape.stationary import nearest_stationary  # noqa: E402
-from globalmin.networks import ShallowNetwork  # noqa: E402
-from globalmin.theory.quadratic_design import RISK_FACTOR, population_samples  # noqa: E402
-from globalmin.theory.quadratic_identifiability import exact_span_rank, recover_gram  # noqa: E402
-from globalmin.theory.quadratic_risk import quadratic_outputs  # noqa: E402
+from globalmin.proving.checking import check  # noqa: E402
+from globalmin.proving.producer import certify  # noqa: E402
+from globalmin.quadratic.census import StationaryPoint, stationary_census, stationary_weights  # noqa: E402
+from globalmin.quadratic.design import RISK_FACTOR, population_samples  # noqa: E402
+from globalmin.quadratic.identifiability import exact_span_rank, recover_gram  # noqa: E402
+from globalmin.quadratic.many_starts import Descents, QuadraticLoss, descend, random_starts  # noqa: E402
+from globalmin.quadratic.risk import quadratic_outputs  # noqa: E402
+from globalmin.quadratic.runs import conditioned_teacher  # noqa: E402
+from globalmin.shallow.network import ShallowNetwork  # noqa: E402
+from globalmin.shallow.stationary import nearest_stationary  # noqa: E402
 
 D = 8
 SAMPLES = (20, 24, 60, 120)  # two below, two above d(d+1)/2 = 36

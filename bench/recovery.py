@@ -20,10 +20,10 @@ import numpy as np  # noqa: E402  (the number of threads is read at import)
 
 from globalmin.activations import get_activation  # noqa: E402
 from globalmin.data import Dataset  # noqa: E402
-from globalmin.training.local_descent import local_spread  # noqa: E402
-from globalmin.training.matching import match_neurons  # noqa: E402
-from globalmin.training.recovery import Recovery, recover_teacher  # noqa: E402
-from globalmin.training.tensor_initialization import VARIANTS, TensorOptions, tensor_start  # noqa: E402
+from globalmin.recovery.descent import local_spread  # noqa: E402
+from globalmin.recovery.matching import match_neurons  # noqa: E402
+from globalmin.recovery.recover import Recovery, recover_teacher  # noqa: E402
+from globalmin.recovery.tensor_initialization import VARIANTS, TensorOptions, tensor_start  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ def tables(draws: int, figures: Path | None) -> None:
 
 
 def _draw(folder: Path, problem: Problem, sizes: np.ndarray, starts: dict[str, np.ndarray], ends: np.ndarray) -> None:
+    from globalmin.recovery.moments import rho
     from globalmin.report.figures import style
     from globalmin.report.recovery_figures import error_figure, neurons_figure, rho_figure, variants_figure
-    from globalmin.theory.local_moments import rho
 
     folder.mkdir(parents=True, exist_ok=True)
     with style():

@@ -18,8 +18,9 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402  (the number of threads is read at import)
 
 import globalmin as gm  # noqa: E402
-from globalmin.landscape.hessian import gradient_norm, hessian  # noqa: E402
-from globalmin.training import Run, Step  # noqa: E402
+from globalmin.optimize.trajectory import Run  # noqa: E402
+from globalmin.optimize.watch import Step  # noqa: E402
+from globalmin.shallow.hessian import gradient_norm, hessian  # noqa: E402
 
 DIMENSIONS = (2, 4, 8, 12, 16)
 METHODS = {

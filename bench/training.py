@@ -13,8 +13,9 @@ import time
 import numpy as np
 
 from globalmin.data import Dataset, generators
-from globalmin.networks.shallow import ShallowNetwork
-from globalmin.training import Run, train, train_auto
+from globalmin.optimize.trajectory import Run
+from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.train import train, train_auto
 
 SMOOTH = [
     (100, 10, 11),
@@ -33,7 +34,7 @@ LARGE = (10_000, 100, 120)
 
 def provability(run: Run, data: Dataset) -> float:
     """The number below which a proof can be expected (an estimate)."""
-    from globalmin.theory.provability import estimate_provability
+    from globalmin.shallow.provability import estimate_provability
 
     return estimate_provability(run.network, data.X, data.y)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from globalmin.networks.homogeneous import Convolution, Dense, HomogeneousNetwork, Shared, fully_connected, sparse
+from globalmin.balancedness.network import Convolution, Dense, HomogeneousNetwork, Shared, fully_connected, sparse
+from globalmin.balancedness.runs import follow_descent, follow_flow, pose_balance, watch_torch
 from globalmin.report import balancedness_figures as figures
 from globalmin.report.filter_figures import save
-from globalmin.training.balancedness import follow_descent, follow_flow, pose_balance, watch_torch
 
 END = 10.0
 STEPS = np.array([0.05, 0.02, 0.01, 0.005, 0.0025])

@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
-from globalmin.data.patch_distributions import (
+from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
+from globalmin.one_filter.basin import ratio_teacher
+from globalmin.one_filter.landscape import Basin, filter_landscape
+from globalmin.one_filter.train import detect_phases, draw_network, population_run, sign_flips
+from globalmin.patches.distributions import (
     angular_inputs,
     close_patches,
     filter_at_distance,
     gabor_filter,
     random_filter,
 )
-from globalmin.data.patches import extract_patches
-from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
+from globalmin.patches.extraction import extract_patches
+from globalmin.patches.model import filter_outputs
+from globalmin.patches.train import fit_filter
 from globalmin.report import filter_figures
-from globalmin.theory.filter_model import filter_outputs
-from globalmin.theory.one_filter_basin import ratio_teacher
-from globalmin.theory.one_filter_landscape import Basin, filter_landscape
-from globalmin.training.convolutional_filter import fit_filter
-from globalmin.training.one_filter import detect_phases, draw_network, population_run, sign_flips
 
 STEP = 0.1
 

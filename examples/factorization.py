@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
-from globalmin.networks.homogeneous import fully_connected
+from globalmin.balancedness.network import fully_connected
+from globalmin.balancedness.runs import follow_descent, pose_balance
+from globalmin.factorization.landscape import PENALTY
+from globalmin.factorization.rank_one import RankOneState, draw_rank_one, first_stage_upper, rank_one_run
+from globalmin.factorization.schedule import footnote_schedule, printed_schedule, schedule_report
+from globalmin.factorization.train import descend_factors, estimate_norm
 from globalmin.report import factorization_figures as figures
 from globalmin.report.filter_figures import save
-from globalmin.theory.factorization import PENALTY
-from globalmin.theory.factorization_rank_one import RankOneState, draw_rank_one, first_stage_upper, rank_one_run
-from globalmin.theory.factorization_schedule import footnote_schedule, printed_schedule, schedule_report
-from globalmin.training.balancedness import follow_descent, pose_balance
-from globalmin.training.factorization import descend_factors, estimate_norm
 
 
 def proof(size: int = 300, rank: int = 10) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
-from globalmin.landscape.octopus_descent import descent_values
-from globalmin.landscape.octopus_perturbed import perturbed_descent
-from globalmin.landscape.saddle_warmups import band_exit_steps, descent_path, far_escape_steps, far_gradient, saddle_gradient
+from globalmin.octopus.descent import descent_values
+from globalmin.octopus.perturbed import perturbed_descent
+from globalmin.octopus.warmups import band_exit_steps, descent_path, far_escape_steps, far_gradient, saddle_gradient
 from globalmin.report import saddle_figures
 from globalmin.report.filter_figures import save
 

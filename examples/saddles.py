@@ -3,7 +3,7 @@
 import numpy as np
 
 import globalmin as gm
-from globalmin.training.trust_region import minimize
+from globalmin.optimize.trust_region import minimize
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 5))

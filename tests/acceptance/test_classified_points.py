@@ -14,10 +14,11 @@ import pytest
 from scipy.optimize import minimize
 
 import globalmin as gm
-from globalmin.landscape import PointKind, classify_point, nearest_stationary
-from globalmin.landscape.hessian import gradient
-from globalmin.networks import ShallowNetwork
-from globalmin.networks.shallow import loss, preactivations, residual
+from globalmin.landscape.classify import classify_point
+from globalmin.shallow.hessian import gradient
+from globalmin.shallow.network import ShallowNetwork, loss, preactivations, residual
+from globalmin.shallow.point import PointKind
+from globalmin.shallow.stationary import nearest_stationary
 
 SEEDS = range(30)
 ROUGH = 5e-7  # relative gradient of the rough points, half of what counts as stationary

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.networks.shallow import jacobian_transpose_times, residual
+from globalmin.shallow.network import jacobian_transpose_times, residual
 
 CONTINUED_STEPS = 10_000
 

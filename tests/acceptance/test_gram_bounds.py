@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.theory.gram import limit_gram
+from globalmin.kernels.limit_gram import limit_gram
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 

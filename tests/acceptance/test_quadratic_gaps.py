@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bench import quadratic, quadratic_peers
 
-from globalmin.training.trajectory import Status
+from globalmin.optimize.trajectory import Status
 
 BOTH = (["small", "large"], ["random", "planted"])
 SMALL = list(quadratic.instances([20], list(quadratic.CLASSES), *BOTH))

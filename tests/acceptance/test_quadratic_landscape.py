@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from bench import quadratic_landscape as campaign
 
-from globalmin.landscape import PointKind, classify_point
-from globalmin.networks import ShallowNetwork
-from globalmin.theory.quadratic_barrier import barrier, exact_barrier_point, tight_point
-from globalmin.theory.quadratic_design import RISK_FACTOR
-from globalmin.theory.quadratic_risk import population_risk
-from globalmin.training.quadratic import solve_quadratic
+from globalmin.landscape.classify import classify_point
+from globalmin.quadratic.barrier import barrier, exact_barrier_point, tight_point
+from globalmin.quadratic.design import RISK_FACTOR
+from globalmin.quadratic.risk import population_risk
+from globalmin.quadratic.solve import solve_quadratic
+from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.point import PointKind
 
 EXCESS = 1.1e-12  # of the loss of W = 0, proved
 

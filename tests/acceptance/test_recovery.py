@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from bench.recovery import Problem, end_errors, large, start_errors
 
-from globalmin.theory.local_information import asymptotic_error, estimate_label_information
+from globalmin.recovery.information import asymptotic_error, estimate_label_information
 
 
 @pytest.mark.parametrize("d", [10, 20])

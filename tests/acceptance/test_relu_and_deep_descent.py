@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.unit.checker.relu_descent_cases import ReluFit, trained_relu
+from tests.checker.relu_descent_cases import ReluFit, trained_relu
 
 import globalmin as gm
-from globalmin.networks.deep import DeepNetwork
+from globalmin.deep.network import DeepNetwork
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 

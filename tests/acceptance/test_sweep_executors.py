@@ -8,8 +8,8 @@ import time
 import types
 
 import pytest
-from tests.unit.sweep import recipes
-from tests.unit.sweep.marks import count_marks, is_alive, parent_of
+from tests.sweep import recipes
+from tests.sweep.marks import count_marks, is_alive, parent_of
 
 from globalmin import sweep
 from globalmin.errors import PlanError

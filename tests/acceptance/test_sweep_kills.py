@@ -9,8 +9,8 @@ import sqlite3
 import time
 
 import pytest
-from tests.unit.sweep.marked_recipe import marked
-from tests.unit.sweep.marks import children_of, count_marks, is_alive, start_driver
+from tests.sweep.marked_recipe import marked
+from tests.sweep.marks import children_of, count_marks, is_alive, start_driver
 
 from globalmin import sweep
 

@@ -8,10 +8,10 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from globalmin.data.patch_distributions import filter_at_distance, gabor_filter, random_filter
-from globalmin.data.patches import extract_patches
 from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
-from globalmin.theory.filter_model import filter_outputs
+from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
+from globalmin.patches.extraction import extract_patches
+from globalmin.patches.model import filter_outputs
 
 
 @pytest.fixture(autouse=True)

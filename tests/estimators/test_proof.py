@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from globalmin.certificates import check
 from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.estimators import ShallowNetworkClassifier, ShallowNetworkRegressor
 from globalmin.estimators._proof import prove, without_repetitions
+from globalmin.proving.checking import check
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((32, 6))

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from globalmin.errors import DataError
 from globalmin.estimators import QuadraticNetworkRegressor, QuadraticNetworkRegressorCV
-from globalmin.training.quadratic import solve_quadratic
+from globalmin.quadratic.solve import solve_quadratic
 from globalmin_check import check_file
 
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from globalmin.certificates import certify, check
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.estimators import QuadraticNetworkRegressor, QuadraticNetworkRegressorCV
-from globalmin.networks.shallow import ShallowNetwork
-from globalmin.training.quadratic import solve_quadratic
+from globalmin.proving.checking import check
+from globalmin.proving.producer import certify
+from globalmin.quadratic.solve import solve_quadratic
+from globalmin.shallow.network import ShallowNetwork
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates.small_producer import inverse_factor
-from tests.certificates.whole_files import Whole, opened
+from tests.checker import gram_cases as gram
+from tests.corpus.small_producer import inverse_factor
+from tests.corpus.whole_files import Whole, opened
 from tests.mutation.tiny_instances import pick
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_network import dot
-from tests.unit.checker import gram_cases as gram
 
 Rng = np.random.Generator
 FAR = 2.0**-90

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import Tie, rational, square_root
 from tests.oracles import fraction_factorization_claims as f
 from tests.oracles.fraction_network import Network, dot

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from tests.certificates.small_producer import inverse_factor
-from tests.certificates.whole_files import Whole
+from tests.corpus.small_producer import inverse_factor
+from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import Matrix, residual, walk
 from tests.mutation.tiny_instances import base
 

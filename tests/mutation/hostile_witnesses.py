@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import short, with_field
 
 Rng = np.random.Generator

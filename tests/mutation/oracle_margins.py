@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any
 
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter

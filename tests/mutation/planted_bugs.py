@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.drafts import Draft
-from tests.certificates.honest_instances import SMOOTH_NETWORKS, TIGHT, trained_model
-from tests.certificates.small_producer import (
+from tests.corpus.drafts import Draft
+from tests.corpus.honest_instances import SMOOTH_NETWORKS, TIGHT, trained_model
+from tests.corpus.small_producer import (
     Model,
     NotProvableError,
     descent,

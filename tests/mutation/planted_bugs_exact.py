@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.corpus_accepted import network
-from tests.certificates.drafts import Draft
-from tests.certificates.honest_instances import RELU, TIGHT, floor_draft, relu_draft
-from tests.certificates.small_producer import Model, relu_interpolation
+from tests.corpus.corpus_accepted import network
+from tests.corpus.drafts import Draft
+from tests.corpus.honest_instances import RELU, TIGHT, floor_draft, relu_draft
+from tests.corpus.small_producer import Model, relu_interpolation
 from tests.mutation.planted_bugs import Bug, Rng, scaled
 
 FloorFormula = Callable[[float, float, float, float], Fraction]

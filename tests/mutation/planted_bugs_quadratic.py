@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates import honest_quadratic as h
-from tests.certificates.drafts import Draft
-from tests.certificates.small_producer import NotProvableError, inverse_factor, svec_rows
+from tests.corpus import honest_quadratic as h
+from tests.corpus.drafts import Draft
+from tests.corpus.small_producer import NotProvableError, inverse_factor, svec_rows
 from tests.mutation.planted_bugs import Bug, Rng, scaled
 
 LARGE = Fraction(10**6)

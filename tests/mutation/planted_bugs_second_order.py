@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates import honest_quadratic as h
-from tests.certificates.drafts import Draft
-from tests.certificates.small_producer import NotProvableError, inverse_factor
+from tests.checker import second_order_cases as s
+from tests.checker.cases import Smooth
+from tests.corpus import honest_quadratic as h
+from tests.corpus.drafts import Draft
+from tests.corpus.small_producer import NotProvableError, inverse_factor
 from tests.mutation.planted_bugs import Bug, Rng, scaled
 from tests.mutation.planted_bugs_quadratic import LARGE, seed
-from tests.unit.checker import second_order_cases as s
-from tests.unit.checker.cases import Smooth
 
 
 def _activation(rng: Rng) -> str:

@@ -10,18 +10,18 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
-from tests.certificates.drafts import Draft, seal
-from tests.certificates.honest_instances import floor_draft
-from tests.certificates.whole_files import Whole, opened
+from tests.checker import factorization_cases as factorization
+from tests.checker import quadratic_cases as q
+from tests.checker import trap_cases as trap
+from tests.corpus.drafts import Draft, seal
+from tests.corpus.honest_instances import floor_draft
+from tests.corpus.whole_files import Whole, opened
 from tests.mutation.exact_ties import exact
 from tests.mutation.oracle_margins import with_field
 from tests.mutation.tiny_instances import pick
 from tests.oracles import fraction_factorization_claims as f
 from tests.oracles.fraction_network import Network
 from tests.oracles.strict_container import read
-from tests.unit.checker import factorization_cases as factorization
-from tests.unit.checker import quadratic_cases as q
-from tests.unit.checker import trap_cases as trap
 
 Rng = np.random.Generator
 

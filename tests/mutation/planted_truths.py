@@ -12,10 +12,14 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates import corpus_quadratic_goldens as golden
-from tests.certificates.honest_instances import SMOOTH_NETWORKS
-from tests.certificates.small_producer import Model, NotProvableError, interpolation, relu_interpolation
-from tests.certificates.whole_files import Whole, opened
+from tests.checker import gram_cases as gram
+from tests.checker import relu_descent_cases as relu
+from tests.checker import test_unique_minimum as unique
+from tests.checker.cases import build
+from tests.corpus import corpus_quadratic_goldens as golden
+from tests.corpus.honest_instances import SMOOTH_NETWORKS
+from tests.corpus.small_producer import Model, NotProvableError, interpolation, relu_interpolation
+from tests.corpus.whole_files import Whole, opened
 from tests.mutation import planted_minima as minima
 from tests.mutation.factor_attacks import refitted
 from tests.mutation.hostile_witnesses import PREFIX
@@ -27,10 +31,6 @@ from tests.mutation.tiny_instances import base, pick
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_quadratic_claims import least_squares_matrix, quadratic_form
 from tests.oracles.strict_container import read
-from tests.unit.checker import gram_cases as gram
-from tests.unit.checker import relu_descent_cases as relu
-from tests.unit.checker import test_unique_minimum as unique
-from tests.unit.checker.cases import build
 
 Rng = np.random.Generator
 Plant = Callable[[Rng], Whole | None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation import exact_ties as exact
 from tests.mutation.factor_attacks import refitted
 from tests.mutation.oracle_margins import Tie, has, rational, room, short, tie, with_field

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates.small_producer import inverse_factor
-from tests.certificates.whole_files import Whole, opened
+from tests.corpus.small_producer import inverse_factor
+from tests.corpus.whole_files import Whole, opened
 from tests.mutation.oracle_margins import short, square_root
 from tests.mutation.tiny_instances import pick
 from tests.oracles import gmc_builder as gmc

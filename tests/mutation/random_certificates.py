@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.corpus_accepted import network
-from tests.certificates.drafts import Draft
-from tests.certificates.honest_instances import SMOOTH_NETWORKS, descent_draft, floor_draft, interpolation_draft, relu_draft
-from tests.certificates.honest_quadratic import HEADS, SMOOTH, SOURCES
-from tests.certificates.small_producer import NotProvableError, Slack
+from tests.corpus.corpus_accepted import network
+from tests.corpus.drafts import Draft
+from tests.corpus.honest_instances import SMOOTH_NETWORKS, descent_draft, floor_draft, interpolation_draft, relu_draft
+from tests.corpus.honest_quadratic import HEADS, SMOOTH, SOURCES
+from tests.corpus.small_producer import NotProvableError, Slack
 
 Rng = np.random.Generator
 FLOOR_ACTIVATIONS = [

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.drafts import ClaimDraft, Draft
+from tests.corpus.drafts import ClaimDraft, Draft
 
 Rng = np.random.Generator
 Family = Callable[[Rng, Draft, list[Draft]], bool]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb, arb_mat, ctx, fmpq
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import rational
 
 BITS = 1500

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 import numpy as np
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation import exact_kinks, stored_ties
 from tests.mutation.factor_attacks import cached_factors, refitted, with_small_factor
 from tests.mutation.hostile_witnesses import PROVED_BY_P1, nudged, reworded, side_by_side, spoiled, strengthened

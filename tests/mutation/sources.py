@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from tests.certificates.drafts import Draft, unseal
+from tests.corpus.drafts import Draft, unseal
 from tests.oracles.strict_container import network_kind
 
-ACCEPTED = Path(__file__).resolve().parents[1] / "certificates" / "accepted"
+ACCEPTED = Path(__file__).resolve().parents[1] / "corpus" / "accepted"
 LARGEST = 6000
 SLOW = {"gram-positive"}  # the truth oracle integrates for seconds, and for ever where the step is extreme
 

@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from tests.certificates.whole_files import Whole, opened
+from tests.checker import gram_cases as gram
+from tests.checker import trap_cases as trap
+from tests.checker.test_gram_positive import resnet_claim
+from tests.corpus.whole_files import Whole, opened
 from tests.mutation.oracle_margins import tie, with_field
 from tests.oracles import fraction_filter_claims as one_filter
 from tests.oracles import gmc_builder as gmc
-from tests.unit.checker import gram_cases as gram
-from tests.unit.checker import trap_cases as trap
-from tests.unit.checker.test_gram_positive import resnet_claim
 
 BITS = 420
 PLANTED_BASES = 3

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.drafts import Draft, claim, seal
-from tests.certificates.honest_instances import RELU
-from tests.certificates.small_producer import Model
-from tests.certificates.two_checkers import Bench
+from tests.corpus.drafts import Draft, claim, seal
+from tests.corpus.honest_instances import RELU
+from tests.corpus.small_producer import Model
+from tests.corpus.two_checkers import Bench
 
 SEED = 20266
 STYLES = ("honest", "rows shrunk", "residual near 1", "spoiled")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.checker import second_order_cases as s
+from tests.checker.cases import Smooth, build, inverse_factor
+from tests.checker.quadratic_cases import Pair
+from tests.checker.surroundings_cases import constants, lipschitz_of_both, near_a_minimum, surroundings_claim
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
-from tests.unit.checker import second_order_cases as s
-from tests.unit.checker.cases import Smooth, build, inverse_factor
-from tests.unit.checker.quadratic_cases import Pair
-from tests.unit.checker.surroundings_cases import constants, lipschitz_of_both, near_a_minimum, surroundings_claim
 
 from globalmin_check.engine import check_bytes
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-from tests.certificates.drafts import canonical, container, resealed
-from tests.certificates.two_checkers import VERDICTS, Bench, contradict
+from tests.corpus.drafts import canonical, container, resealed
+from tests.corpus.two_checkers import VERDICTS, Bench, contradict
 from tests.mutation.sources import sealed
 
 SEED = 20265

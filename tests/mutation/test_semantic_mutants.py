@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.drafts import seal
-from tests.certificates.two_checkers import VERDICTS, Bench
+from tests.corpus.drafts import seal
+from tests.corpus.two_checkers import VERDICTS, Bench
 from tests.mutation.semantic_mutants import FAMILIES, MUST_REFUSE, semantic_mutant
 from tests.mutation.sources import drafts
 from tests.oracles.fraction_checker import oracle_truth

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.drafts import resealed, seal
-from tests.certificates.two_checkers import Bench, contradict
+from tests.corpus.drafts import resealed, seal
+from tests.corpus.two_checkers import Bench, contradict
 from tests.mutation.byte_mutants import byte_mutant
 from tests.mutation.random_certificates import ALL_KINDS, Kinds, random_certificate, random_quadratic
 from tests.mutation.semantic_mutants import semantic_mutant

@@ -14,29 +14,29 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from tests.certificates import honest_quadratic as h
-from tests.certificates.drafts import Draft, seal
-from tests.certificates.honest_instances import (
+from tests.checker import deep_cases as deep
+from tests.checker import factorization_cases as factorization
+from tests.checker import gram_cases as gram
+from tests.checker import quadratic_cases as q
+from tests.checker import relu_descent_cases as relu
+from tests.checker import second_order_cases as s
+from tests.checker import surroundings_cases as ball
+from tests.checker import test_unique_minimum as unique
+from tests.checker import trap_cases as trap
+from tests.checker.cases import Smooth, build
+from tests.checker.test_gram_positive import resnet_claim
+from tests.corpus import honest_quadratic as h
+from tests.corpus.drafts import Draft, seal
+from tests.corpus.honest_instances import (
     SMOOTH_NETWORKS,
     descent_draft,
     floor_draft,
     interpolation_draft,
     relu_draft,
 )
-from tests.certificates.small_producer import Model, NotProvableError, Slack, exact, lipschitz_part
-from tests.certificates.whole_files import Whole, opened, times
+from tests.corpus.small_producer import Model, NotProvableError, Slack, exact, lipschitz_part
+from tests.corpus.whole_files import Whole, opened, times
 from tests.oracles import gmc_builder as gmc
-from tests.unit.checker import deep_cases as deep
-from tests.unit.checker import factorization_cases as factorization
-from tests.unit.checker import gram_cases as gram
-from tests.unit.checker import quadratic_cases as q
-from tests.unit.checker import relu_descent_cases as relu
-from tests.unit.checker import second_order_cases as s
-from tests.unit.checker import surroundings_cases as ball
-from tests.unit.checker import test_unique_minimum as unique
-from tests.unit.checker import trap_cases as trap
-from tests.unit.checker.cases import Smooth, build
-from tests.unit.checker.test_gram_positive import resnet_claim
 
 from globalmin_check.engine import check_bytes
 

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.networks import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
 
 def certify(
@@ -65,7 +65,7 @@ def load_stored(model: Path, data: Path, target: str, test_size: float, seed: in
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
     from globalmin.errors import DataError
-    from globalmin.networks.storage import load_networks
+    from globalmin.shallow.storage import load_networks
 
     stored = load_networks(model)
     names = [p.target_name for p in stored.preprocessing or ()]

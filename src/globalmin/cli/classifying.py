@@ -13,12 +13,13 @@ from globalmin.cli.console import Row, print_json, print_rows
 from globalmin.cli.preparation import counts_repeats, repeated_rows, without_rows
 from globalmin.cli.proving import Attempt, prove, prove_into
 from globalmin.cli.summary import check_rows, proof_json, verdict_rows
-from globalmin.landscape import PointClass, PointKind, classify_point
+from globalmin.landscape.classify import classify_point
 from globalmin.report.rounding import nearest_text
+from globalmin.shallow.point import PointClass, PointKind
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.networks import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
 CLAIMS: dict[PointKind, tuple[str, ...] | None] = {
     PointKind.GLOBAL_MINIMUM: None,  # the strongest that hold

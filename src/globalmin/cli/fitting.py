@@ -21,7 +21,7 @@ from globalmin.report.record import FitRecord, TargetRecord
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.training import Run
+    from globalmin.optimize.trajectory import Run
 
 IDENTIFIED = 30  # features up to which a fit also asks whether the data determine the function: an exact rank of order d(d+1)/2
 
@@ -86,7 +86,7 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], Run]:
         from globalmin.cli.solving import solve
 
         return partial(solve, options=options)
-    from globalmin.training import train_auto
+    from globalmin.shallow.train import train_auto
 
     # gradient descent needs very many steps to a tiny residual, but few to the point from which its convergence can be proved
     until = "descent" if options.method == "gradient_descent" else "tolerance"
@@ -108,9 +108,9 @@ def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attem
 
 
 def _write(fitted: Sequence[Fitted], prepared: Prepared, options: FitOptions, staging: Path) -> Outcome:
-    from globalmin.networks.storage import save_networks
     from globalmin.report.page import FILENAME as PAGE
     from globalmin.report.page import render
+    from globalmin.shallow.storage import save_networks
 
     record = record_fit(prepared, [f.data for f in fitted], [f.record for f in fitted], options)
     save_networks(staging / MODEL, [f.run.network for f in fitted], [f.data.training.preprocessing for f in fitted])

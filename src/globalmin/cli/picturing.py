@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.cli.console import say
-from globalmin.networks.shallow import ShallowNetwork, residual
 from globalmin.report.figures import style
 from globalmin.report.figures_landscape import bracket, escape_curve
 from globalmin.report.measures import estimate_quadratic
+from globalmin.shallow.network import ShallowNetwork, residual
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from globalmin.cli.classifying import Classified
     from globalmin.data import Dataset
-    from globalmin.landscape.escape import Escape
+    from globalmin.shallow.escape import Escape
 
     Array = NDArray[np.float64]
 

@@ -17,10 +17,10 @@ from globalmin.errors import CannotCertify, HypothesisError, MemoryRefused
 from globalmin.report.proof import Proof, no_proof, proof_from
 
 if TYPE_CHECKING:
-    from globalmin.certificates.certificate import Certificate
-    from globalmin.certificates.claim import Claim
     from globalmin.data import Dataset
-    from globalmin.networks import ShallowNetwork
+    from globalmin.proving.certificate import Certificate
+    from globalmin.proving.claim import Claim
+    from globalmin.shallow.network import ShallowNetwork
 
 TINY_PENALTIES = (1e-8, 1e-7)  # of the loss
 
@@ -54,7 +54,7 @@ def prove(
 
     `claims` must hold all; those of `extras` that hold are added.
     """
-    from globalmin.certificates import check
+    from globalmin.proving.checking import check
 
     started = time.perf_counter()
     try:
@@ -78,8 +78,8 @@ def _certificate(
     """The certificate; where the squares of the inputs depend, so that no bound for all weights is provable, the gap of a
     quadratic network at a weight decay whose penalty is a tiny part of the loss: a bound for all weights that are not huge.
     """
-    from globalmin.certificates import certify
-    from globalmin.networks.shallow import loss
+    from globalmin.proving.producer import certify
+    from globalmin.shallow.network import loss
 
     try:
         return certify(network, data, claims, trained, weight_decay=weight_decay)
@@ -97,7 +97,7 @@ def _certificate(
 
 
 def _extra_claims(network: ShallowNetwork, data: Dataset, kinds: Sequence[str]) -> list[Claim]:
-    from globalmin.certificates import certify
+    from globalmin.proving.producer import certify
 
     found: list[Claim] = []
     for kind in kinds:

@@ -11,9 +11,9 @@ import numpy as np
 from globalmin.cli.environment import environment
 from globalmin.cli.folder import MODEL
 from globalmin.cli.reference import ridge_outputs
-from globalmin.networks.shallow import outputs
 from globalmin.report.measures import estimate_margins, estimate_quadratic, estimate_r2, estimate_spectrum
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
+from globalmin.shallow.network import outputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions
     from globalmin.cli.preparation import Prepared, TargetData
     from globalmin.cli.proving import Attempt
-    from globalmin.networks import ShallowNetwork
-    from globalmin.training import Run
+    from globalmin.optimize.trajectory import Run
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
 

@@ -18,10 +18,10 @@ def report(
 
     Exits like fit: 0 only if the checker accepts every certificate.
     """
-    from globalmin.certificates.container import save_atomically
     from globalmin.cli import exits
     from globalmin.cli.console import print_json
     from globalmin.cli.summary import proof_json
+    from globalmin.proving.container import save_atomically
     from globalmin.report.page import FILENAME, render_folder
 
     page, proofs = render_folder(directory)

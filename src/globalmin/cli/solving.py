@@ -8,10 +8,9 @@ import numpy as np
 
 from globalmin.cli.console import working
 from globalmin.estimators._quadratic import without_zero_neurons
-from globalmin.networks.shallow import residual
-from globalmin.training import Run, Status
-from globalmin.training.quadratic import MAX_ITER, QuadraticSolution, solve_quadratic
-from globalmin.training.trajectory import Trajectory
+from globalmin.optimize.trajectory import Run, Status, Trajectory
+from globalmin.quadratic.solve import MAX_ITER, QuadraticSolution, solve_quadratic
+from globalmin.shallow.network import residual
 
 if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions

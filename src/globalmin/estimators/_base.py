@@ -20,13 +20,15 @@ from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._proof import ACCEPTED, Proof, prove
-from globalmin.training import METHODS, Run, Status, estimate_memory, train, train_auto
-from globalmin.training.methods import method_for
+from globalmin.optimize.trajectory import Run, Status
+from globalmin.shallow.memory import estimate_memory
+from globalmin.shallow.methods.table import METHODS, method_for
+from globalmin.shallow.train import train, train_auto
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from globalmin.networks import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from globalmin.certificates import certify, check
 from globalmin.errors import CannotCertify, HypothesisError, MemoryRefused
 from globalmin.estimators._proof import ACCEPTED, prove
-from globalmin.theory.quadratic_small_decay import smallest_provable_decay
+from globalmin.proving.checking import check
+from globalmin.proving.producer import certify
+from globalmin.quadratic.small_decay import smallest_provable_decay
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.networks import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
 
 @dataclass(frozen=True)

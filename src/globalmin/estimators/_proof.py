@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.certificates import certify, check
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, MemoryRefused
+from globalmin.proving.checking import check
+from globalmin.proving.producer import certify
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
-    from globalmin.networks import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
     from globalmin_check import Result
 
 ACCEPTED = "ACCEPTED"

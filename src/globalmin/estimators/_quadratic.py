@@ -20,9 +20,9 @@ from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
 from globalmin.estimators._gap import GapProof, prove_gap
 from globalmin.estimators._proof import ACCEPTED
-from globalmin.networks import ShallowNetwork
-from globalmin.training import Status
-from globalmin.training.quadratic import SIGNS, QuadraticSolution, solve_quadratic
+from globalmin.optimize.trajectory import Status
+from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
+from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

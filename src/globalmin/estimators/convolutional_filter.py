@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from globalmin.data.patches import extract_patches, patch_grid_shape, patch_shape
 from globalmin.errors import DataError
-from globalmin.theory.filter_model import filter_outputs
-from globalmin.theory.filter_report import FilterReport, filter_report
-from globalmin.training.convolutional_filter import METHODS, FilterFit, FilterStatus, fit_filter, fit_random_start
+from globalmin.patches.extraction import extract_patches, patch_grid_shape, patch_shape
+from globalmin.patches.model import filter_outputs
+from globalmin.patches.report import FilterReport, filter_report
+from globalmin.patches.train import METHODS, FilterFit, FilterStatus, fit_filter, fit_random_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval
 
 from globalmin.errors import DataError
 from globalmin.estimators._quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
-from globalmin.theory.symmetric import quadratic_forms
-from globalmin.training.quadratic_decay import decay_path, default_decays
+from globalmin.linalg.symmetric import quadratic_forms
+from globalmin.quadratic.decay import decay_path, default_decays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from globalmin.inspection.hypothesis import TheoremReport
 from globalmin.inspection.measurements import Measurements, measure, require_room
 from globalmin.inspection.prediction import Prediction, predict
 from globalmin.inspection.start import Start, measure_start
-from globalmin.networks.shallow import jacobian_gram, residual
-from globalmin.theory.gram import limit_gram
+from globalmin.kernels.limit_gram import limit_gram
+from globalmin.shallow.network import jacobian_gram, residual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

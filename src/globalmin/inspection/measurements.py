@@ -15,15 +15,15 @@ import numpy as np
 from globalmin.activations.moments import hermite_coefficients, mean_square, variance
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.inspection.eigenvalues import Extremes, extremes
-from globalmin.theory.gram import limit_gram
-from globalmin.theory.overparameterization import (
+from globalmin.kernels.limit_gram import limit_gram
+from globalmin.kernels.separation import separation
+from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec
+from globalmin.shallow.overparameterization import (
     free_outputs,
     function_space_dimension,
     parallel_groups,
     recommended_width,
 )
-from globalmin.theory.quartic import estimate_quartic_rows, estimate_quartic_svec
-from globalmin.theory.separation_of_rows import separation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,19 +15,19 @@ import numpy as np
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.inspection.eigenvalues import ALL_LIMIT
-from globalmin.networks.shallow import jacobian_gram, jacobian_transpose_times, outputs, preactivations, residual
-from globalmin.theory.linearized import LinearizedRun, linearize_run
-from globalmin.theory.lipschitz import estimate_lipschitz
-from globalmin.theory.movement import movement_from_rate, neuron_movement
-from globalmin.theory.movement_patterns import changed_signs, flips_allowed, kink_descent
-from globalmin.theory.newton_kantorovich import Linearization, descent_quantities, linearize
-from globalmin.theory.rates import Guarantee
+from globalmin.kernels.linearized import LinearizedRun, linearize_run
+from globalmin.kernels.movement import movement_from_rate, neuron_movement
+from globalmin.kernels.movement_patterns import changed_signs, flips_allowed, kink_descent
+from globalmin.kernels.rates import Guarantee
+from globalmin.shallow.lipschitz import estimate_lipschitz
+from globalmin.shallow.network import jacobian_gram, jacobian_transpose_times, outputs, preactivations, residual
+from globalmin.shallow.newton_kantorovich import Linearization, descent_quantities, linearize
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from globalmin.data import Dataset
-    from globalmin.networks.shallow import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
     Counts = NDArray[np.int64]

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.inspection.eigenvalues import Extremes, extremes, spectral_norm
-from globalmin.networks.initialization import draw
-from globalmin.networks.shallow import jacobian_gram, preactivations, residual
-from globalmin.theory.lipschitz import estimate_lipschitz
-from globalmin.theory.movement_patterns import KinkDescent, kink_descent
-from globalmin.theory.newton_kantorovich import DescentQuantities, Linearization, descent_quantities, newton_ratio
+from globalmin.kernels.movement_patterns import KinkDescent, kink_descent
+from globalmin.shallow.initialization import draw
+from globalmin.shallow.lipschitz import estimate_lipschitz
+from globalmin.shallow.network import jacobian_gram, preactivations, residual
+from globalmin.shallow.newton_kantorovich import DescentQuantities, Linearization, descent_quantities, newton_ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from globalmin.data import Dataset
     from globalmin.inspection.measurements import Measurements
-    from globalmin.networks.shallow import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from globalmin.inspection.eigenvalues import extremes
 from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, enough_width, number, unknown
 from globalmin.inspection.theorems_relu import no_parallel_rows
 from globalmin.inspection.theorems_smooth import smooth, unit_rows
+from globalmin.kernels import random_features, widths
 from globalmin.references import states
-from globalmin.theory import random_features, widths
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements
@@ -66,7 +66,7 @@ def _deep(m: Measurements, architecture: str, depth: int) -> tuple[float, tuple[
     hypotheses = (_analytic(m), smooth(m), unit_rows(m), no_parallel_rows(m))
     if m.n > DEEP_LIMIT or not m.activation.is_smooth or m.activation.name in POLYNOMIALS:
         return math.nan, hypotheses
-    from globalmin.theory.deep_gram import deep_gram
+    from globalmin.deep.gram import deep_gram
 
     found = extremes(deep_gram(m.X, architecture, depth, m.activation), is_singular=m.slope.low == 0.0 and m.slope.is_resolved)
     gap = check(f"λ_min(K^(H)) > 0 at depth H = {depth}", found.low > 0.0, f"λ_min = {number(found.low)}")

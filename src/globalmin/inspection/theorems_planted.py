@@ -9,10 +9,10 @@ import numpy as np
 
 from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, number, unknown
 from globalmin.inspection.theorems_smooth import smooth
+from globalmin.kernels.overparameterization_jacobian import jacobian_spectrum_ratios
+from globalmin.kernels.rates import planted_local_exponent
 from globalmin.references import states
-from globalmin.theory.overparameterization import khatri_rao_ratios, sample_condition_ratio
-from globalmin.theory.overparameterization_jacobian import jacobian_spectrum_ratios
-from globalmin.theory.rates import planted_local_exponent
+from globalmin.shallow.overparameterization import khatri_rao_ratios, sample_condition_ratio
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from globalmin.inspection.hypothesis import Finding, Hypothesis, TheoremReport, check, number, unknown
+from globalmin.linalg.symmetric import head_counts
+from globalmin.quadratic.identifiability import critical_samples
+from globalmin.quadratic.initialization import sufficient_width
 from globalmin.references import states
-from globalmin.theory.overparameterization import quadratic_width
-from globalmin.theory.quadratic_identifiability import critical_samples
-from globalmin.theory.quadratic_initialization import sufficient_width
-from globalmin.theory.symmetric import head_counts
+from globalmin.shallow.overparameterization import quadratic_width
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements
@@ -108,7 +108,7 @@ def _spans(m: Measurements, N: int) -> Hypothesis:
         return check(statement, False, f"at most {m.n} of {N} dimensions")
     if N > FULL_RANK_LIMIT or m.activation.name != "quadratic":
         return Hypothesis(statement, Finding.UNKNOWN, f"{N} dimensions, not computed")
-    from globalmin.theory.quadratic_identifiability import span_condition
+    from globalmin.quadratic.identifiability import span_condition
 
     found = span_condition(m.X)
     return check(statement, found.holds, f"rank {found.rank} of {N}")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, enough_width, number, unknown
 from globalmin.inspection.theorems_smooth import CONVERGES, labels, positive_lambda, scale_rows, unit_rows
+from globalmin.kernels import movement, probability, rates, widths
 from globalmin.references import states
-from globalmin.theory import movement, probability, rates, widths
-from globalmin.theory.overparameterization import moderate_relu_ratio
+from globalmin.shallow.overparameterization import moderate_relu_ratio
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements

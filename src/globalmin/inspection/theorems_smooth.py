@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, enough_width, number, unknown
+from globalmin.kernels import probability, rates, sgd_rate, widths
 from globalmin.references import states
-from globalmin.theory import probability, rates, sgd_rate, widths
-from globalmin.theory.overparameterization import moderate_ratio
+from globalmin.shallow.overparameterization import moderate_ratio
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements
@@ -69,7 +69,7 @@ def why_singular(m: Measurements) -> str:
         return ""
     if m.facts.zero_rows:
         return f": row {m.facts.zero_rows[0]} is zero"
-    from globalmin.theory.overparameterization import parallel_groups
+    from globalmin.shallow.overparameterization import parallel_groups
 
     groups = parallel_groups(m.facts, m.activation)
     if groups:

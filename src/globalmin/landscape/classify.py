@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from globalmin.errors import DataError
-from globalmin.landscape.escape import Escape, hessian_escape, quadratic_escape
 from globalmin.landscape.excess import estimate_excess
-from globalmin.landscape.filter_point import classify_filter_point
-from globalmin.landscape.hessian import (
+from globalmin.landscape.threshold import CurvatureThreshold, curvature_threshold, eigenvalue_rounding
+from globalmin.linalg.inertia import inertia, least_eigenvalue
+from globalmin.one_filter.classify import classify_filter_point
+from globalmin.one_filter.network import OneFilterNetwork
+from globalmin.one_filter.teacher import FilterTeacher
+from globalmin.quadratic.general_activation import is_quadratic
+from globalmin.references import states
+from globalmin.shallow.escape import Escape, hessian_escape, quadratic_escape
+from globalmin.shallow.hessian import (
     check_landscape_inputs,
     curvature_along,
     estimate_least_eigenvalue_below,
     gradient_norm,
     hessian,
 )
-from globalmin.landscape.inertia import inertia, least_eigenvalue
-from globalmin.landscape.point import PointClass, PointKind
-from globalmin.landscape.rounding import curvature_rounding, hessian_rounding
-from globalmin.landscape.stationary import nearest_stationary
-from globalmin.landscape.threshold import CurvatureThreshold, curvature_threshold, eigenvalue_rounding
-from globalmin.networks.one_filter import OneFilterNetwork
-from globalmin.networks.shallow import preactivations, residual
-from globalmin.references import states
-from globalmin.theory.one_filter import FilterTeacher
-from globalmin.theory.quadratic_general import is_quadratic
+from globalmin.shallow.network import preactivations, residual
+from globalmin.shallow.point import PointClass, PointKind
+from globalmin.shallow.rounding import curvature_rounding, hessian_rounding
+from globalmin.shallow.stationary import nearest_stationary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from globalmin.networks.shallow import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
 

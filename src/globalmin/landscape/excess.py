@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin.data.degeneracy import Degeneracy
-from globalmin.networks.shallow import residual
+from globalmin.linalg.symmetric import head_counts
+from globalmin.quadratic.duality import estimate_span_gap, positive_dual
+from globalmin.quadratic.general_activation import estimate_general_gap, is_quadratic
 from globalmin.references import states
-from globalmin.theory.provability import estimate_provability
-from globalmin.theory.quadratic_duality import estimate_span_gap, positive_dual
-from globalmin.theory.quadratic_general import estimate_general_gap, is_quadratic
-from globalmin.theory.symmetric import head_counts
+from globalmin.shallow.network import residual
+from globalmin.shallow.provability import estimate_provability
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from globalmin.networks.shallow import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
 

@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.landscape.hessian import curvature_along, gradient_norm
-from globalmin.landscape.inertia import rounding_shift
-from globalmin.landscape.rounding import gradient_rounding, hessian_rounding
+from globalmin.linalg.inertia import rounding_shift
 from globalmin.references import states
-from globalmin.theory.local_lipschitz import estimate_hessian_lipschitz, estimate_hessian_lipschitz_both_layers
+from globalmin.shallow.hessian import curvature_along, gradient_norm
+from globalmin.shallow.hessian_lipschitz import estimate_hessian_lipschitz, estimate_hessian_lipschitz_both_layers
+from globalmin.shallow.rounding import gradient_rounding, hessian_rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from globalmin.networks.shallow import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
     Direction = tuple[Array, Array | None]

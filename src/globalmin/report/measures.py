@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.networks.shallow import jacobian_gram, preactivations, residual
-from globalmin.theory.quadratic_duality import decay_threshold
-from globalmin.theory.symmetric import moment_matrix
+from globalmin.linalg.symmetric import moment_matrix
+from globalmin.quadratic.duality import decay_threshold
+from globalmin.shallow.network import jacobian_gram, preactivations, residual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from globalmin.networks import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     Array = NDArray[np.float64]
 

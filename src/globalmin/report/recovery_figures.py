@@ -61,7 +61,7 @@ def neurons_figure(recovered: Array, true_weights: Array, *, initialization: Arr
 
 
 class Recovered(Protocol):
-    """What is drawn of a recovery: see `globalmin.estimators.recovery.ProvedRecovery`."""
+    """What is drawn of a recovery: see `globalmin.recovery.recover_teacher.ProvedRecovery`."""
 
     weights: Array
     initialization: Array

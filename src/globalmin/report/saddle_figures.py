@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.landscape.octopus import Octopus
-from globalmin.landscape.saddle_warmups import far_value, saddle_value
+from globalmin.octopus.function import Octopus
+from globalmin.octopus.warmups import far_value, saddle_value
 from globalmin.references import states
 from globalmin.report.figures import BLUE, GREEN, GRID, INK, MUTED, ORANGE, RED
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from globalmin.data import Dataset
-    from globalmin.networks.shallow import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
 FLAGS = ("gd_fitted", "gd_proved", "lm_fitted", "lm_proved")
 STAGES = 10  # gradient descent asks for a proof at the tolerance of the paper and at 9 smaller ones, each a quarter of the last
@@ -83,7 +83,7 @@ def certified_cell(*, n: int, k: int, d: int, trials: int, seed: int) -> dict[st
     """Counts over the realizations of one cell: fitted and proved by each method, and fitted by Levenberg-Marquardt only."""
     from globalmin.activations import get_activation
     from globalmin.data import Dataset
-    from globalmin.networks.shallow import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
     counts: dict[str, Any] = {name: 0 for name in (*FLAGS, "only_limit")}
     for X, y, W, v in zip(*realizations(n, k, d, trials, seed), strict=True):
@@ -98,8 +98,8 @@ def certified_cell(*, n: int, k: int, d: int, trials: int, seed: int) -> dict[st
 
 def by_gradient_descent(network: ShallowNetwork, data: Dataset) -> dict[str, bool]:
     """Whether gradient descent fits as in the paper, and whether an accepted certificate follows within the same limit."""
-    from globalmin.theory.provability import estimate_provability
-    from globalmin.training.fused import train_many
+    from globalmin.fused.train import train_many
+    from globalmin.shallow.provability import estimate_provability
 
     left, fitted = MAX_ITER, False
     for stage in range(STAGES):
@@ -117,7 +117,7 @@ def by_gradient_descent(network: ShallowNetwork, data: Dataset) -> dict[str, boo
 
 def by_levenberg_marquardt(network: ShallowNetwork, data: Dataset) -> dict[str, bool]:
     """Whether Levenberg-Marquardt reaches zero loss from this start, and whether the checker accepts it."""
-    from globalmin.training import train
+    from globalmin.shallow.train import train
 
     run = train(network, data, "levenberg_marquardt")
     fitted = run.relative_residual <= FITTED
@@ -129,8 +129,9 @@ def is_accepted(network: ShallowNetwork, data: Dataset) -> bool:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from globalmin.certificates import certify, check
     from globalmin.errors import CannotCertify
+    from globalmin.proving.checking import check
+    from globalmin.proving.producer import certify
 
     try:
         certificate = certify(network, data, claims=("interpolation",))

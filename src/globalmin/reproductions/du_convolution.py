@@ -35,9 +35,9 @@ REPLACED = (
 
 def smooth_trial(*, sigma: float, n: int, seed: int) -> dict[str, Any]:
     """One neuron in the plane, angles of the inputs with spread sigma: distance to the teacher by step."""
-    from globalmin.data.patch_distributions import angular_inputs
-    from globalmin.theory.filter_model import filter_outputs
-    from globalmin.training.convolutional_filter import fit_filter
+    from globalmin.patches.distributions import angular_inputs
+    from globalmin.patches.model import filter_outputs
+    from globalmin.patches.train import fit_filter
 
     w_star = np.array([1.0, 0.0])
     w0 = w_star + 0.8 * np.array([-0.6, 0.8])
@@ -48,9 +48,9 @@ def smooth_trial(*, sigma: float, n: int, seed: int) -> dict[str, Any]:
 
 def close_trial(*, spread: float, n: int, seed: int) -> dict[str, Any]:
     """Eight patches at angles of this spread around one direction (p = 5): distance to the teacher by step."""
-    from globalmin.data.patch_distributions import close_patches, filter_at_distance, random_filter
-    from globalmin.theory.filter_model import filter_outputs
-    from globalmin.training.convolutional_filter import fit_filter
+    from globalmin.patches.distributions import close_patches, filter_at_distance, random_filter
+    from globalmin.patches.model import filter_outputs
+    from globalmin.patches.train import fit_filter
 
     truth = random_filter(5, seed)
     Z = close_patches(n, 8, truth, spread, seed + 2)
@@ -148,10 +148,10 @@ def digits_trial(*, filter_name: str, distance: float, seed: int) -> dict[str, A
     """SGD on the digits from a start at this distance: relative loss by epoch, the teacher and the learned filter."""
     from sklearn.datasets import load_digits
 
-    from globalmin.data.patch_distributions import filter_at_distance, gabor_filter, random_filter
-    from globalmin.data.patches import extract_patches
-    from globalmin.theory.filter_model import filter_outputs
-    from globalmin.training.convolutional_filter import fit_filter
+    from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
+    from globalmin.patches.extraction import extract_patches
+    from globalmin.patches.model import filter_outputs
+    from globalmin.patches.train import fit_filter
 
     Z = extract_patches(np.asarray(load_digits(return_X_y=True)[0]) / 16.0, 5, image_shape=(8, 8))
     truth = random_filter(25, seed) if filter_name == "random" else gabor_filter(5)
@@ -228,10 +228,10 @@ def estimator_trial(*, filter_name: str, seed: int) -> dict[str, Any]:
     """The estimator on the same digits: its filter."""
     from sklearn.datasets import load_digits
 
-    from globalmin.data.patch_distributions import filter_at_distance, gabor_filter, random_filter
-    from globalmin.data.patches import extract_patches
     from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
-    from globalmin.theory.filter_model import filter_outputs
+    from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
+    from globalmin.patches.extraction import extract_patches
+    from globalmin.patches.model import filter_outputs
 
     X = np.asarray(load_digits(return_X_y=True)[0]) / 16.0
     truth = random_filter(25, seed) if filter_name == "random" else gabor_filter(5)

@@ -21,8 +21,8 @@ LAYERS = ("‖W₁‖²", "‖W₂‖²", "‖W₃‖²")
 
 def factor_trial(*, d: int, rank: int, penalty: float, steps: int, seed: int) -> dict[str, Any]:
     """Gradient descent on U Vᵀ = M from N(0, 0.01²) factors: objective and ‖U‖/‖V‖ by step; penalty 1/8 is (4.3)."""
-    from globalmin.networks.factorization import Factors
-    from globalmin.training.factorization import descend_factors
+    from globalmin.factorization.factors import Factors
+    from globalmin.factorization.train import descend_factors
 
     rng = np.random.default_rng(seed)
     left, right = (np.linalg.qr(rng.standard_normal((d, rank)))[0] for _ in range(2))
@@ -88,8 +88,8 @@ def fig41(setting: Setting) -> Reproduction:
 
 def layers_trial(*, start: str, n: int, width: int, steps: int, step_size: float, seed: int) -> dict[str, Any]:
     """Three layers of ReLU, n inputs of n numbers, 10 outputs: squared norms of the layers and the loss by recorded step."""
-    from globalmin.networks.homogeneous import fully_connected
-    from globalmin.training.balancedness import follow_descent, pose_balance
+    from globalmin.balancedness.network import fully_connected
+    from globalmin.balancedness.runs import follow_descent, pose_balance
 
     rng = np.random.default_rng(seed)
     X, Y = rng.standard_normal((n, n)), rng.standard_normal((n, 10))

@@ -38,9 +38,9 @@ CHOICES = (
 
 def flips_trial(*, max_iter: int, trapped_iter: int, seed: int) -> dict[str, Any]:
     """The four sign flips of a random start (k = 20, p = 25): the best run with its errors, and a trapped run."""
-    from globalmin.theory.one_filter_basin import ratio_teacher
-    from globalmin.theory.one_filter_landscape import Basin, filter_landscape
-    from globalmin.training.one_filter import detect_phases, draw_network, population_run, sign_flips
+    from globalmin.one_filter.basin import ratio_teacher
+    from globalmin.one_filter.landscape import Basin, filter_landscape
+    from globalmin.one_filter.train import detect_phases, draw_network, population_run, sign_flips
 
     rng = np.random.default_rng(seed)
     teacher = ratio_teacher(PATCHES, 1.0, P, rng)
@@ -165,7 +165,7 @@ def fig52(setting: Setting) -> Reproduction:
 
 def basin_trial(*, k: int, ratio: int, starts: int, seed: int) -> dict[str, Any]:
     """One cell of Table 5.1, every run decided by the trap test."""
-    from globalmin.theory.one_filter_basin import basin_estimate
+    from globalmin.one_filter.basin import basin_estimate
 
     found = basin_estimate(k, float(ratio), 6, starts, 10_000 * seed + 100 * k + ratio)  # cells are independent
     return {

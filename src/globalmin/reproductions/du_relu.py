@@ -26,9 +26,9 @@ SPEC = "the thesis prints no number; run of our spec page (float32, other seed)"
 def width_trial(*, m: int, seed: int) -> dict[str, Any]:
     """Gradient descent from the start of chapter 2: loss, share of patterns changed and largest movement by step."""
     from globalmin.data.generators import sphere_with_random_labels
-    from globalmin.networks.shallow import ShallowNetwork, jacobian_transpose_times, preactivations
-    from globalmin.theory.movement import neuron_movement
-    from globalmin.theory.movement_patterns import changed_signs
+    from globalmin.kernels.movement import neuron_movement
+    from globalmin.kernels.movement_patterns import changed_signs
+    from globalmin.shallow.network import ShallowNetwork, jacobian_transpose_times, preactivations
 
     data = sphere_with_random_labels(N, N, seed=seed)
     network = ShallowNetwork.initialize(data, width=m, activation="relu", scheme="du", seed=seed + 1)  # not the data's draws
@@ -47,7 +47,7 @@ def width_trial(*, m: int, seed: int) -> dict[str, Any]:
 def spectrum_trial(*, n: int, seed: int) -> dict[str, Any]:
     """Extreme eigenvalues of the limiting Gram matrix of the data."""
     from globalmin.data.generators import sphere_with_random_labels
-    from globalmin.theory.gram import limit_gram
+    from globalmin.kernels.limit_gram import limit_gram
 
     values = np.linalg.eigvalsh(limit_gram(sphere_with_random_labels(n, n, seed=seed).X, "relu"))
     return {"least": float(values[0]), "largest": float(values[-1])}

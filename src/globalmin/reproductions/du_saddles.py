@@ -30,7 +30,7 @@ CHOICES = (
 
 def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
     """Steps past each saddle of the octopus, gradient descent and Algorithm 2, from one random start."""
-    from globalmin.landscape.octopus_escape import octopus_escape_times
+    from globalmin.octopus.escape import octopus_escape_times
 
     methods = {"plain": "gradient_descent", "noisy": "perturbed_gradient_descent"}
     return {
@@ -41,9 +41,9 @@ def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
 
 def values_trial(*, d: int, L: float, steps: int, seed: int) -> dict[str, Any]:
     """The function by step along both descents from the same start."""
-    from globalmin.landscape.octopus import Octopus
-    from globalmin.landscape.octopus_descent import checked_start, descent_values
-    from globalmin.landscape.octopus_perturbed import perturbed_descent
+    from globalmin.octopus.descent import checked_start, descent_values
+    from globalmin.octopus.function import Octopus
+    from globalmin.octopus.perturbed import perturbed_descent
 
     octopus, rng = Octopus(d, L, 1.0), np.random.default_rng(seed)
     x = checked_start(octopus, None, rng)
@@ -52,7 +52,7 @@ def values_trial(*, d: int, L: float, steps: int, seed: int) -> dict[str, Any]:
 
 
 def _escape(setting: Setting, d: int, item: str) -> Reproduction:
-    from globalmin.landscape.octopus import Octopus
+    from globalmin.octopus.function import Octopus
     from globalmin.report.saddle_figures import objective_by_step
 
     draws = setting.pick(thumbnail=8, paper=100)
@@ -141,7 +141,7 @@ def fig74(setting: Setting) -> Reproduction:
 @reproduction("DU-F7.1", title="Figure 7.1: a thin band around a saddle, and a far start that leads into it")
 def fig71(setting: Setting) -> Reproduction:
     """Level lines of both warm-ups with paths of gradient descent at step 1/4, and how long they stay."""
-    from globalmin.landscape import saddle_warmups as warm
+    from globalmin.octopus import warmups as warm
     from globalmin.report.saddle_figures import warmups
 
     band = warm.descent_path(warm.saddle_gradient, [0.9, 1e-6], warm.STEP, 35)
@@ -181,8 +181,8 @@ def _path_columns(paths: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 @reproduction("DU-F7.2", title="Figure 7.2: tube and octopus in two dimensions with paths of gradient descent")
 def fig72(setting: Setting) -> Reproduction:
     """From the first saddle to the second and on to a minimum."""
-    from globalmin.landscape.octopus import Octopus
-    from globalmin.landscape.saddle_warmups import descent_path
+    from globalmin.octopus.function import Octopus
+    from globalmin.octopus.warmups import descent_path
     from globalmin.report.saddle_figures import tube_and_octopus
 
     tube, octopus = Octopus(2, math.e, 1.0, mirrored=False), Octopus(2, math.e, 1.0)
@@ -217,7 +217,7 @@ def fig72(setting: Setting) -> Reproduction:
 @reproduction("DU-F7.5", title="Figure 7.5: the domains of the tube and of the octopus in two dimensions")
 def fig75(setting: Setting) -> Reproduction:
     """Where which formula holds; the octopus is the tube mirrored in every axis."""
-    from globalmin.landscape.octopus import Octopus
+    from globalmin.octopus.function import Octopus
     from globalmin.report.saddle_figures import domains
 
     octopus = Octopus(2, math.e, 1.0)

@@ -39,8 +39,8 @@ K = 3
 @reproduction("FCL-F2", title="Figure 2: the curvature ρ(σ) by the norm of the neurons")
 def fig2(setting: Setting) -> Reproduction:
     """ρ of sigmoid (the published curve), tanh and softplus on a logarithmic grid of norms."""
+    from globalmin.recovery.moments import rho
     from globalmin.report.recovery_figures import rho_figure
-    from globalmin.theory.local_moments import rho
 
     sigma = np.geomspace(0.05, 50.0, setting.pick(thumbnail=61, paper=301))
     curves = {name: rho(sigma, name) for name in ("sigmoid", "tanh", "softplus")}
@@ -74,8 +74,8 @@ def local_trial(*, d: int, n: int, teacher: str, starts: int, max_iter: int, see
     The teacher has N(0,1) entries ("gaussian"), or orthogonal neurons of norm 3 ("orthogonal").
     """
     from globalmin.activations import get_activation
-    from globalmin.training.local_descent import local_descent
-    from globalmin.training.matching import match_neurons, spread
+    from globalmin.recovery.descent import local_descent
+    from globalmin.recovery.matching import match_neurons, spread
 
     rng = np.random.default_rng((seed, d, n))
     W, X = rng.standard_normal((K, d)), rng.standard_normal((n, d))

@@ -34,7 +34,7 @@ THRESHOLDS = {
 
 def barrier_trial(*, d: int, starts: int, seed: int) -> dict[str, Any]:
     """Least risks over rank d - 1 from random starts, in units of sigma^4."""
-    from globalmin.landscape.quadratic_runs import barrier_search
+    from globalmin.quadratic.runs import barrier_search
 
     found = barrier_search(d, starts=starts, seed=seed)
     return {"values": found.values, "exact": found.exact}
@@ -81,7 +81,7 @@ def barrier_histogram(setting: Setting) -> Reproduction:
 
 def rate_trial(*, d: int, constant: int, draws: int, seed: int) -> dict[str, Any]:
     """Descent from the identity start, m = C d^2: certified and measured factors."""
-    from globalmin.training.population_descent import compare_rates
+    from globalmin.quadratic.population_descent import compare_rates
 
     found = compare_rates(d, constant * d * d, scale="width", draws=draws, seed=seed)
     return {"below": found.below, "certified": found.certified, "measured": found.measured, "reached": found.reached}
@@ -89,8 +89,8 @@ def rate_trial(*, d: int, constant: int, draws: int, seed: int) -> dict[str, Any
 
 def plateau_trial(*, d: int, starts: int, seed: int) -> dict[str, Any]:
     """Descent from tiny random weights: risks of the saddles it rests at, and the losses of the first run."""
-    from globalmin.landscape.quadratic_runs import conditioned_teacher, plateau_heights
-    from globalmin.landscape.random_starts import QuadraticLoss, descend, random_starts
+    from globalmin.quadratic.many_starts import QuadraticLoss, descend, random_starts
+    from globalmin.quadratic.runs import conditioned_teacher, plateau_heights
 
     Wstar = conditioned_teacher(d, d + 1, seed=seed)
     found = plateau_heights(Wstar, starts=starts, seed=seed + 1)
@@ -174,7 +174,7 @@ def _descent_rows(rates: list[dict[str, Any]], saddles: dict[str, Any]) -> tuple
 
 def transition_trial(*, d: int, n: int, draws: int, max_iter: int, seed: int) -> dict[str, Any]:
     """Fits of planted labels with n samples: relative training loss and relative population risk of each draw."""
-    from globalmin.landscape.quadratic_runs import sample_transition
+    from globalmin.quadratic.runs import sample_transition
 
     (row,) = sample_transition(d, [n], draws=draws, seed=seed, max_iter=max_iter)
     return {"spans": row.is_critical, "training": row.training, "population": row.population}
@@ -182,9 +182,9 @@ def transition_trial(*, d: int, n: int, draws: int, max_iter: int, seed: int) ->
 
 def interpolant_trial(*, d: int, n: int, seed: int) -> dict[str, Any]:
     """The interpolant of GKZ-T2.6b with n samples: its training loss and its risk over sigma^4."""
-    from globalmin.landscape.quadratic_runs import conditioned_teacher
-    from globalmin.theory.quadratic_ambiguity import bad_interpolant
-    from globalmin.theory.quadratic_risk import population_risk, quadratic_outputs
+    from globalmin.quadratic.ambiguity import bad_interpolant
+    from globalmin.quadratic.risk import population_risk, quadratic_outputs
+    from globalmin.quadratic.runs import conditioned_teacher
 
     X, Wstar = np.random.default_rng(seed).standard_normal((n, d)), conditioned_teacher(d, d, seed=seed + 1)
     found = bad_interpolant(X, Wstar)
@@ -258,7 +258,7 @@ def _transition_rows(N: int, samples: tuple[int, ...], found: list[dict[str, Any
 
 def start_trial(*, d: int, scale: str, draws: int, seed: int) -> dict[str, Any]:
     """Share of teachers of C d^2 neurons for which the identity start is below the exact barrier, for each C."""
-    from globalmin.landscape.quadratic_runs import start_shares
+    from globalmin.quadratic.runs import start_shares
 
     return {"shares": np.array(list(start_shares(d, CONSTANTS, scale=scale, draws=draws, seed=seed).values()))}
 

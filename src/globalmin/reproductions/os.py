@@ -63,7 +63,7 @@ def phase_cell(*, n: int, k: int, d: int, activation: str, trials: int, max_iter
     Both activations get the same data and starts. Returns the share that fits, the runs that overflowed, all steps together, and
     the median of the last relative error.
     """
-    from globalmin.training.fused import train_many
+    from globalmin.fused.train import train_many
 
     X, y, W, v = realizations(n, k, d, trials, seed)
     runs = train_many(
@@ -82,7 +82,7 @@ def realizations(n: int, k: int, d: int, trials: int, seed: int) -> tuple[Any, A
     import numpy as np
 
     from globalmin.data.generators import unit_sphere
-    from globalmin.networks.initialization import os_head
+    from globalmin.shallow.initialization import os_head
 
     rng = np.random.default_rng([seed, n, k, d])
     X = np.stack([unit_sphere(n, d, rng) for _ in range(trials)])

@@ -152,7 +152,7 @@ def teacher_runs(*, k: int, d: int, activation: str, teacher: int, runs: int, st
     import numpy as np
 
     from globalmin.activations import get_activation
-    from globalmin.training.fused import train_many
+    from globalmin.fused.train import train_many
 
     rng = np.random.default_rng([seed, k, d, teacher])
     X = rng.standard_normal((N, d))
@@ -171,8 +171,8 @@ def is_global(X: Any, y: Any, W: Any, v: Any, activation: str) -> bool:
     """Whether Levenberg-Marquardt on both layers leads from these weights to zero loss."""
     from globalmin.activations import get_activation
     from globalmin.data import Dataset
-    from globalmin.networks.shallow import ShallowNetwork
-    from globalmin.training import train
+    from globalmin.shallow.network import ShallowNetwork
+    from globalmin.shallow.train import train
 
     data = Dataset(X, y, bias=False, scaling="none")
     network = ShallowNetwork(W, v, get_activation(activation))

@@ -45,7 +45,7 @@ def error_curve(*, k: int, d: int, activation: str, head: str, step: float, step
     """
     import numpy as np
 
-    from globalmin.training.fused import train_many
+    from globalmin.fused.train import train_many
 
     rng = np.random.default_rng([seed, d])
     X, y = rng.standard_normal((N, d)), rng.standard_normal(N)

@@ -1,0 +1,115 @@
+"""The least-squares problem of a deep network with all layers trained, and a point of it; each quantity is computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.data.degeneracy import Degeneracy
+from globalmin.deep import passes as deep_passes
+from globalmin.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from globalmin.deep.network import DeepNetwork
+    from globalmin.deep.passes import Forward
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DeepProblem:
+    """Fit y at the inputs by a network of one form.
+
+    Attributes
+    ----------
+    inputs : n x pixels x channels.
+    y : the best reachable labels: the user's, but equal inputs get the mean of theirs, and a zero input gets 0 if sigma(0) = 0.
+    scale : norm of the user's labels (1 if they are all zero).
+    floor : loss that no network of this kind can go below because of such inputs (a float, not a proof).
+    """
+
+    inputs: Array
+    y: Array
+    scale: float
+    floor: float
+
+    def at(self, network: DeepNetwork) -> DeepPoint:
+        """The point with this network's weights."""
+        return DeepPoint(self, network)
+
+
+def pose_deep(network: DeepNetwork, X: ArrayLike, y: ArrayLike) -> DeepProblem:
+    """Check that data and network belong together and find the labels that can be reached."""
+    inputs = network.geometry.arrange(X)
+    labels = np.asarray(y, dtype=np.float64)
+    if labels.shape != (len(inputs),) or not np.isfinite(labels).all():
+        raise DataError(f"y has shape {labels.shape}; give {len(inputs)} finite numbers, one label per input")
+    reachable = labels.copy()
+    facts = Degeneracy(inputs.reshape(len(inputs), -1))
+    for group in facts.equal_rows:
+        reachable[list(group)] = labels[list(group)].mean()
+    if network.activation.vanishes_at_zero:
+        reachable[list(facts.zero_rows)] = 0.0
+    scale = float(np.linalg.norm(labels))
+    return DeepProblem(inputs, reachable, scale if scale > 0 else 1.0, 0.5 * float(np.square(labels - reachable).sum()))
+
+
+class DeepPoint:
+    """A network with everything that follows from its weights on the data of a problem."""
+
+    def __init__(self, problem: DeepProblem, network: DeepNetwork) -> None:
+        self.problem, self.network = problem, network
+
+    @cached_property
+    def passed(self) -> Forward:
+        """The forward pass."""
+        return deep_passes.forward(self.network, self.problem.inputs)
+
+    @cached_property
+    def residual(self) -> Array:
+        """Residual r = f(X) - y."""
+        return deep_passes.outputs(self.network, self.passed) - self.problem.y
+
+    @cached_property
+    def norm(self) -> float:
+        """||r||."""
+        return float(np.linalg.norm(self.residual))
+
+    @property
+    def relative_residual(self) -> float:
+        """||r||/||y||."""
+        return self.norm / self.problem.scale
+
+    @property
+    def loss(self) -> float:
+        """The floor plus (1/2)||r||^2, the loss on the user's labels."""
+        return self.problem.floor + 0.5 * self.norm**2
+
+    @cached_property
+    def gradient(self) -> Array:
+        """J^T r, flat."""
+        return self.pull_back(self.residual)
+
+    @cached_property
+    def grams(self) -> tuple[Array, ...]:
+        """G^(1), ..., G^(H+1)."""
+        return deep_passes.layer_grams(self.network, self.passed)
+
+    @cached_property
+    def gram(self) -> Array:
+        """J J^T."""
+        return np.sum(self.grams, axis=0)
+
+    def pull_back(self, u: Array) -> Array:
+        """J^T u, flat."""
+        return deep_passes.pull_back(self.network, self.passed, u)
+
+    def moved(self, direction: Array, step: float) -> DeepPoint | None:
+        """The point at theta + step * direction; None if that is not finite."""
+        theta = self.network.parameters + step * direction
+        return DeepPoint(self.problem, self.network.with_parameters(theta)) if np.isfinite(theta).all() else None

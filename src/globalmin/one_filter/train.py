@@ -1,0 +1,240 @@
+r"""Algorithm 1 of chapter 5: gradient descent on filter and output weights together, on the population loss or on samples.
+
+The start is drawn by DU-T5.4: one of the four sign flips (±v, ±a) lies in the basin set of the global minimum. Where the size of
+the teacher is not known, the radius of the ball is guessed and halved after a failure (Remark 5.3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from globalmin.errors import DataError
+from globalmin.one_filter.landscape import Basin, trap_test
+from globalmin.one_filter.network import OneFilterNetwork, empirical_gradient, empirical_loss
+from globalmin.one_filter.phases import PHASE_TWO_HEAD, two_phases
+from globalmin.one_filter.teacher import FilterTeacher, angle, population_gradient, population_loss
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from globalmin.one_filter.teacher import Array
+
+    Gradient = Callable[[Array, Array], tuple[Array, Array]]
+
+OVERFLOW = 1e100  # a loss beyond it belongs to a diverging run
+
+
+@dataclass(frozen=True)
+class OneFilterRun:
+    """A run of Algorithm 1; every array has one entry per step, the start included.
+
+    Attributes
+    ----------
+    network : the last one. losses : population or empirical loss. converged : the loss reached the tolerance.
+    basin : what the trap test says of the last network; undecided for runs on samples, where the theorem says nothing.
+    phi, b, sum_error, head_error : angle to w*, a . a*, |sum a - W sum a*|, |a - W a*|; empty for runs on samples.
+    """
+
+    network: OneFilterNetwork
+    losses: Array
+    step_size: float
+    converged: bool
+    basin: Basin = Basin.UNDECIDED
+    phi: Array = field(default_factory=lambda: np.empty(0))
+    b: Array = field(default_factory=lambda: np.empty(0))
+    sum_error: Array = field(default_factory=lambda: np.empty(0))
+    head_error: Array = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def n_iter(self) -> int:
+        """Steps taken."""
+        return len(self.losses) - 1
+
+
+@dataclass(frozen=True)
+class Phases:
+    r"""The two phases seen in a run.
+
+    Attributes
+    ----------
+    first_steps : first t with $\cos\varphi \ge 1/2$ and $a^Ta^* \ge .213\,W\lVert a^*\rVert^2$; None if the run never gets there.
+    first_slope, second_slope : change per step of $\log\sin^2\varphi$ (least squares) before and after it; NaN if unknown.
+    first_bound, second_bound : what DU-T5.3x promises; NaN if a hypothesis fails. A measured slope is at most its bound.
+    """
+
+    first_steps: int | None
+    first_slope: float
+    second_slope: float
+    first_bound: float
+    second_bound: float
+    first_steps_bound: float
+
+
+@states("DU-A1")
+def population_run(
+    network: OneFilterNetwork, teacher: FilterTeacher, *, step_size: float = 0.1, max_iter: int = 1000, tol: float = 1e-14
+) -> OneFilterRun:
+    r"""Algorithm 1 on the population loss until it is at most `tol` $W^2\lVert a^*\rVert^2$ or `max_iter` steps are done."""
+    _check(step_size, max_iter)
+    rows: list[tuple[float, ...]] = []
+
+    def note(v: Array, a: Array) -> float:
+        miss = a - teacher.W * teacher.a
+        value = population_loss(v, a, teacher)
+        rows.append((value, angle(v, teacher.w), float(a @ teacher.a), abs(float(miss.sum())), float(np.linalg.norm(miss))))
+        return value
+
+    target = tol * teacher.W**2 * teacher.size
+    v, a = _descend(network, lambda v, a: population_gradient(v, a, teacher), note, (step_size, max_iter, target))
+    table = np.array(rows).T
+    done = bool(table[0, -1] <= target)
+    return OneFilterRun(OneFilterNetwork(v, a), table[0], step_size, done, trap_test(v, a, teacher), *table[1:])
+
+
+@states("DU-A1")
+def sample_run(
+    network: OneFilterNetwork, Z: ArrayLike, y: ArrayLike, *, step_size: float = 0.1, max_iter: int = 1000, tol: float = 1e-10
+) -> OneFilterRun:
+    """Algorithm 1 on the empirical loss of patches n x k x p, until it is at most `tol` times half the mean of y squared."""
+    _check(step_size, max_iter)
+    Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    losses: list[float] = []
+
+    def note(v: Array, a: Array) -> float:
+        losses.append(empirical_loss(Z, y, v, a))
+        return losses[-1]
+
+    target = tol * 0.5 * float(np.mean(y**2))
+    v, a = _descend(network, lambda v, a: empirical_gradient(Z, y, v, a), note, (step_size, max_iter, target))
+    return OneFilterRun(OneFilterNetwork(v, a), np.array(losses), step_size, losses[-1] <= target)
+
+
+def _descend(
+    network: OneFilterNetwork, gradient: Gradient, note: Callable[[Array, Array], float], limits: tuple[float, int, float]
+) -> tuple[Array, Array]:
+    step_size, max_iter, target = limits
+    v, a = network.v, network.a
+    for _ in range(max_iter):
+        value = note(v, a)
+        if value <= target:
+            return v, a
+        if not value < OVERFLOW:
+            raise DataError(f"step_size={step_size} is too large: the loss overflowed; give a smaller step")
+        dv, da = gradient(v, a)
+        v, a = v - step_size * dv, a - step_size * da
+    note(v, a)
+    return v, a
+
+
+@states("DU-T5.4")
+def sign_flips(network: OneFilterNetwork) -> tuple[OneFilterNetwork, ...]:
+    """(v, a), (v, -a), (-v, a), (-v, -a): one of them satisfies the start conditions of DU-T5.3."""
+    return tuple(OneFilterNetwork(i * network.v, j * network.a) for i in (1.0, -1.0) for j in (1.0, -1.0))
+
+
+@states("DU-T5.4")
+def draw_network(patch_size: int, n_patches: int, radius: float, rng: np.random.Generator) -> OneFilterNetwork:
+    """A filter uniform on the unit sphere, output weights uniform in the ball of this radius; zero weights for radius 0."""
+    v, direction = rng.standard_normal(patch_size), rng.standard_normal(n_patches)
+    length = radius * rng.random() ** (1.0 / n_patches)
+    return OneFilterNetwork(v / np.linalg.norm(v), length * direction / np.linalg.norm(direction))
+
+
+def _starts(shape: tuple[int, int], radius: float, restarts: int, seed: int) -> Iterator[OneFilterNetwork]:
+    rng = np.random.default_rng(seed)
+    for attempt in range(restarts + 1):
+        yield from sign_flips(draw_network(*shape, radius * 0.5**attempt, rng))
+
+
+@states("DU-T5.4")
+def population_fit(
+    teacher: FilterTeacher, *, seed: int = 0, restarts: int = 5, step_size: float = 0.1, max_iter: int = 2000, tol: float = 1e-14
+) -> OneFilterRun:
+    r"""Algorithm 1 from the sign flips of random starts until a run is in the basin of the global minimum.
+
+    The radius is $|s|W/\sqrt k$ (DU-T5.4), halved with every restart (Remark 5.3). Returns the first run that converged or that
+    the trap test sends to the global minimum, else the one of least loss.
+    """
+    radius = abs(teacher.s) * teacher.W / math.sqrt(teacher.k)
+    best: OneFilterRun | None = None
+    for start in _starts((teacher.p, teacher.k), radius, restarts, seed):
+        run = population_run(start, teacher, step_size=step_size, max_iter=max_iter, tol=tol)
+        if run.converged or run.basin is Basin.GLOBAL:
+            return run
+        best = run if best is None or run.losses[-1] < best.losses[-1] else best
+    if best is None:
+        raise DataError(f"restarts={restarts}: give an integer of at least 0")
+    return best
+
+
+@states("DU-T5.4")
+def sample_fit(
+    Z: ArrayLike,
+    y: ArrayLike,
+    *,
+    radius: float | None = None,
+    seed: int = 0,
+    restarts: int = 3,
+    step_size: float = 0.1,
+    max_iter: int = 1000,
+    tol: float = 1e-10,
+) -> OneFilterRun:
+    r"""Algorithm 1 on samples from the sign flips of random starts; the first run that reaches `tol`, else the one of least loss.
+
+    `radius` defaults to $\sqrt{2\pi}\,|\bar y|/\sqrt k$, because $E y = Ws/\sqrt{2\pi}$ for standard Gaussian patches; it is
+    halved with every restart. The theorems are about the population loss: that a run reaches the tolerance is seen, not promised.
+    """
+    Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if Z.ndim != 3 or 0 in Z.shape or y.shape != (len(Z),):
+        raise DataError(f"Z has shape {Z.shape} and y has shape {y.shape}; give patches (n, k, p) and n labels")
+    k, p = Z.shape[1:]
+    reach = math.sqrt(2.0 * math.pi / k) * abs(float(y.mean())) if radius is None else radius
+    best: OneFilterRun | None = None
+    for start in _starts((p, k), reach, restarts, seed):
+        run = sample_run(start, Z, y, step_size=step_size, max_iter=max_iter, tol=tol)
+        best = run if best is None or run.losses[-1] < best.losses[-1] else best
+        if run.converged:
+            return run
+    if best is None:
+        raise DataError(f"restarts={restarts}: give an integer of at least 0")
+    return best
+
+
+@states("DU-T5.3", "DU-T5.3x")
+def detect_phases(run: OneFilterRun, start: OneFilterNetwork, teacher: FilterTeacher) -> Phases:
+    """Where phase one of a population run ends, the two measured rates and the rates of the explicit theorem."""
+    if run.phi.size == 0:
+        raise DataError("phases are seen in population runs only: a run on samples has no angle to a teacher")
+    size = teacher.W * teacher.size
+    there = np.flatnonzero((np.cos(run.phi) >= 0.5) & (run.b >= PHASE_TWO_HEAD * size))
+    first = int(there[0]) if there.size else None
+    promised = two_phases(start.v, start.a, teacher, run.step_size)
+    end = len(run.phi) if first is None else first + 1
+    return Phases(
+        first_steps=first,
+        first_slope=_slope(run.phi[:end]),
+        second_slope=math.nan if first is None else _slope(run.phi[first:]),
+        first_bound=math.nan if promised is None else math.log(promised.first_rate),
+        second_bound=math.nan if promised is None else math.log(promised.second_rate),
+        first_steps_bound=math.nan if promised is None else promised.first_steps + promised.head_steps,
+    )
+
+
+def _slope(phi: Array) -> float:
+    """Least-squares slope of log sin^2 phi by step, where the angle is above the rounding floor."""
+    seen = np.flatnonzero((phi > 1e-7) & (phi < math.pi - 1e-7))
+    if seen.size < 2:
+        return math.nan
+    return float(np.polyfit(seen, 2.0 * np.log(np.sin(phi[seen])), 1)[0])
+
+
+def _check(step_size: float, max_iter: int) -> None:
+    if not 0.0 < step_size < math.inf or max_iter < 1:
+        raise DataError(f"step_size={step_size} and max_iter={max_iter}: give a positive step and at least one iteration")

@@ -1,0 +1,96 @@
+r"""Regions of a filter and a teacher, the second moments over them, and the gradient (DU-D6.0, DU-D6.2, DU-L6.1).
+
+A patch is in $(++)$ if $w^TZ_i \ge 0$ and $w^{*T}Z_i \ge 0$, in $(+-)$ if only the first holds, in $(-+)$ if only the second.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from globalmin.one_filter.gaussian import both_half_spaces_times
+from globalmin.patches.model import as_patches
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from globalmin.patches.model import Array
+
+
+@dataclass(frozen=True)
+class Regions:
+    r"""$Z_{ab} = \frac1k\sum_i Z_i 1\{i \in (ab)\}$ for every sample, each n x p."""
+
+    both: Array
+    own: Array
+    other: Array
+
+    def moment(self, first: Array, second: Array, weights: Array | None = None) -> Array:
+        r"""$E[Z_a Z_b^T]$ over the samples, which may carry weights that sum to n."""
+        left = first if weights is None else first * weights[:, None]
+        return left.T @ second / len(first)
+
+
+@states("DU-D6.0", "DU-D6.2")
+def regions(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Regions:
+    """The averages over the three regions. For k = 1 they are the regions of one neuron."""
+    Z, w = as_patches(Z, w)
+    Z, w_star = as_patches(Z, w_star)
+    on, wanted = Z @ w >= 0.0, Z @ w_star >= 0.0
+
+    def average(mask: np.ndarray) -> Array:
+        return np.einsum("nkp,nk->np", Z, mask / Z.shape[1], optimize=True)
+
+    return Regions(average(on & wanted), average(on & ~wanted), average(~on & wanted))
+
+
+@states("DU-D6.2")
+def gradient_by_regions(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Array:
+    r"""The gradient for labels of w*, from the moments (corrected):
+
+    $C_{++,++}(w-w^*) + C_{++,+-}w + C_{+-,++}(w-w^*) + C_{+-,+-}w - (C_{++,-+}+C_{+-,-+})w^*$.
+    """
+    w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
+    R = regions(Z, w, w_star)
+    gap = w - w_star
+    return (
+        R.moment(R.both, R.both) @ gap
+        + R.moment(R.both, R.own) @ w
+        + R.moment(R.own, R.both) @ gap
+        + R.moment(R.own, R.own) @ w
+        - (R.moment(R.both, R.other) + R.moment(R.own, R.other)) @ w_star
+    )
+
+
+@states("DU-L6.1")
+def neuron_descent_terms(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> tuple[float, float]:
+    r"""The two terms of $\langle\nabla\ell, w-w^*\rangle$ for one neuron (k = 1); neither is negative.
+
+    $(w-w^*)^TA_{w,w^*}(w-w^*)$ and $(w-w^*)^TA_{w,-w^*}w$; this holds for the samples given, not only for a population.
+    """
+    w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
+    R = regions(Z, w, w_star)
+    gap = w - w_star
+    return float(gap @ R.moment(R.both, R.both) @ gap), float(gap @ R.moment(R.own, R.own) @ w)
+
+
+@states("DU-D6.0")
+def gaussian_neuron_gradient(w: ArrayLike, w_star: ArrayLike) -> Array:
+    r"""Population gradient of one neuron, N(0, I): $w/2 - ((\pi-\varphi)w^* + \sin\varphi\,(W/\lVert w\rVert)w)/(2\pi)$."""
+    return 0.5 * np.asarray(w, dtype=np.float64) - both_half_spaces_times(w, w_star)
+
+
+@states("DU-D6.0")
+def gaussian_region_eigenvalues(phi: float, p: int) -> tuple[Array, Array]:
+    r"""Eigenvalues of $A_{w,w^*}$ and $A_{w,-w^*}$ for N(0, I_p) at angle $\varphi$, ascending; p >= 2.
+
+    $(\pi-\varphi\mp\sin\varphi)/2\pi$ and $(\pi-\varphi)/2\pi$ p-2 times; the second with $\varphi$ in place of $\pi-\varphi$.
+    """
+
+    def spectrum(x: float) -> Array:
+        return np.array([x - math.sin(x), *[x] * (p - 2), x + math.sin(x)]) / (2.0 * math.pi)
+
+    return spectrum(math.pi - phi), spectrum(phi)

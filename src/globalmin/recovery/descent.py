@@ -1,0 +1,181 @@
+r"""Gradient descent on $f_n$ with the same samples at every step (FCL-ALG1), for real and binary labels, streamed in blocks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.errors import DataError
+from globalmin.recovery.geometry import (
+    check_local_inputs,
+    empirical_loss_and_gradient,
+    hessian_parts,
+    local_activation,
+)
+from globalmin.recovery.matching import match_neurons, spread
+from globalmin.recovery.newton import Point, newton_end
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from globalmin.activations import Activation
+
+    Array = NDArray[np.float64]
+
+CHUNK = 50  # steps of descent between two trials of Newton's method
+SPREAD_WARNING = (
+    "a small SD_n only says that all starts end at the same point; that point can be far from the teacher: read the error too"
+)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """End point of gradient descent.
+
+    Attributes
+    ----------
+    weights : K x d.
+    losses : f_n at every step, the start included.
+    gradient_norm : at the end point.
+    step : the last step size.
+    newton_steps : Newton steps that finished the descent.
+    """
+
+    weights: Array
+    losses: Array
+    gradient_norm: float
+    step: float
+    newton_steps: int = 0
+
+
+def safe_step(K: int, activation: str | Activation) -> float:
+    r"""$K/b_1^2$, one over the bound FCL-HMAX of the population curvature at a teacher."""
+    return K / float(local_activation(activation).supremum(1)) ** 2
+
+
+def curvature_step(W: Array, X: Array, y: Array, activation: str | Activation, *, samples: int = 20_000) -> float:
+    r"""One over the largest eigenvalue of the Hessian at W (on the first samples only, when there are many)."""
+    parts = hessian_parts(W, X[:samples], y[:samples], activation)
+    top = float(np.linalg.eigvalsh(parts.gauss_newton)[-1]) + float(np.linalg.norm(parts.residual, 2))
+    return 1.0 / max(top, 1e-300)
+
+
+@states("FCL-ALG1")
+def local_descent(
+    X: Array,
+    y: Array,
+    W0: Array,
+    activation: str | Activation = "sigmoid",
+    *,
+    step: float | str = "safe",
+    max_iter: int = 1_000,
+    tol: float = 1e-12,
+    newton: bool = False,
+) -> Descent:
+    r"""$W_{t+1} = W_t - \eta\nabla f_n(W_t)$ from W0, halving the step whenever the loss would rise.
+
+    Parameters
+    ----------
+    X, y : n x d and (n,); blocks of rows are read, nothing of size n x d is made.
+    W0 : K x d.
+    step : $\eta$, or "safe" for $K/b_1^2$, or "curvature" for one over the largest curvature at W0 (longer for long neurons).
+    tol : stop when the gradient norm is below it.
+    newton : every 50 steps try to finish by Newton's method, kept only where every Hessian is positive definite and no step
+        long: the critical point of the same basin, to rounding, in a fraction of the time. With many samples
+        by conjugate gradients, no Hessian formed. Left out above 4,000 weights.
+
+    Theory
+    ------
+    FCL-ALG1, no resampling.
+    """
+    phi, W = local_activation(activation), np.array(W0, dtype=np.float64)
+    check_local_inputs(W, X, y)
+    point = Point(W, *empirical_loss_and_gradient(W, X, y, phi), _step_size(step, W, X, y, phi))
+    losses, taken = [point.loss], 0
+    for start in range(0, max_iter, CHUNK):
+        point = _descend(point, X, y, phi, steps=min(CHUNK, max_iter - start), tol=tol, losses=losses)
+        if newton and point.size > tol:
+            end, taken = newton_end(point, X, y, phi, tol)
+            if taken:
+                point, losses = end, [*losses, end.loss]
+        if point.size <= tol or point.eta < 1e-12:
+            break
+    return Descent(point.W, np.array(losses), point.size, point.eta, taken)
+
+
+def _descend(point: Point, X: Array, y: Array, phi: Activation, *, steps: int, tol: float, losses: list[float]) -> Point:
+    for _ in range(steps):
+        if point.size <= tol or point.eta < 1e-12:
+            break
+        trial = point.W - point.eta * point.G
+        loss, G = empirical_loss_and_gradient(trial, X, y, phi)
+        if loss <= point.loss * (1 + 1e-12):
+            point = Point(trial, loss, G, point.eta)
+            losses.append(loss)
+        else:
+            point = Point(point.W, point.loss, point.G, point.eta / 2.0)
+    return point
+
+
+def _step_size(step: float | str, W: Array, X: Array, y: Array, phi: Activation) -> float:
+    if step == "safe":
+        return safe_step(W.shape[0], phi)
+    if step == "curvature":
+        return curvature_step(W, X, y, phi)
+    if isinstance(step, str) or not (math.isfinite(step) and step > 0):
+        raise DataError(f"step={step!r} must be a positive number, 'safe' or 'curvature'")
+    return float(step)
+
+
+@dataclass(frozen=True)
+class LocalSpread:
+    """End points of descent from several starts near the teacher, on one data set.
+
+    Attributes
+    ----------
+    sd : SD_n, their spread.
+    mean_error : average of ||What - W*||_F over the starts.
+    success : SD_n <= 1e-2, the paper's criterion.
+    warning : what SD_n alone does not say.
+    """
+
+    sd: float
+    mean_error: float
+    success: bool
+    warning: str = SPREAD_WARNING
+
+
+@states("FCL-E1", "FCL-E2")
+def local_spread(
+    X: Array,
+    y: Array,
+    true_weights: Array,
+    activation: str | Activation = "sigmoid",
+    *,
+    starts: int = 20,
+    radius: float = 0.1,
+    max_iter: int = 2_000,
+    step: float | str = "safe",
+    seed: int = 0,
+) -> LocalSpread:
+    r"""SD_n and estimation error as in the paper: descent from random points at distance radius ||W*||_F of the teacher.
+
+    Theory
+    ------
+    FCL-E1 (Figure 3) and FCL-E2 (Figure 4). The paper does not state the step, the law of the starts or the teacher.
+    """
+    if starts < 1 or not radius >= 0:
+        raise DataError(f"starts={starts} and radius={radius} must satisfy starts >= 1 and radius >= 0")
+    rng, truth = np.random.default_rng(seed), np.asarray(true_weights, dtype=np.float64)
+    ends = []
+    for _ in range(starts):
+        D = rng.standard_normal(truth.shape)
+        W0 = truth + radius * float(np.linalg.norm(truth)) * D / float(np.linalg.norm(D))
+        ends.append(local_descent(X, y, W0, activation, step=step, max_iter=max_iter).weights)
+    errors = [match_neurons(W, truth).error for W in ends]
+    sd = spread(np.stack(ends))
+    return LocalSpread(sd, float(np.mean(errors)), sd <= 1e-2)

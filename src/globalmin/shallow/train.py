@@ -1,0 +1,151 @@
+"""One door to every method (`train`), and training without choices (`train_auto`): restarts and width escalation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from globalmin.optimize.trajectory import Run
+from globalmin.shallow.methods.table import METHODS, RESTARTED, check_method, check_options, method_for
+from globalmin.shallow.restarts import MAX_STARTS, best_of_starts, redrawn, thrown_if
+from globalmin.shallow.starts import draws
+from globalmin.shallow.widths import can_interpolate, widths
+
+if TYPE_CHECKING:
+    from globalmin.activations import Activation
+    from globalmin.data import Dataset
+    from globalmin.optimize.watch import Step
+    from globalmin.shallow.network import ShallowNetwork
+    from globalmin.shallow.problem import HasData
+
+GIVEN_WIDTH = ("published", "published", "published", "separating", "published", "published")
+WIDENING = (("published",), ("separating", "published"), ("separating",))
+
+
+def train(
+    network: ShallowNetwork,
+    data: HasData,
+    method: str = "auto",
+    *,
+    trained: str = "W",
+    max_iter: int | None = None,
+    tol: float = 1e-13,
+    until: str = "tolerance",
+    step_size: float | str | None = None,
+    seed: int | np.random.Generator | None = 0,
+    verbose: bool = False,
+    throw: bool = False,
+    monitor: Callable[[Step], object] | None = None,
+    **method_options: Any,
+) -> Run:
+    """Train a network on data.
+
+    Parameters
+    ----------
+    network : the start.
+    data : anything with X (n x d, bias included) and y (n), such as a `Dataset`.
+    method : a name in `METHODS`, or "auto": Levenberg-Marquardt for smooth activations, the homotopy for those with a kink,
+        and up to six starts; the first is `network`, the others keep its head and draw new hidden weights from N(0, 1).
+    trained : "W" (hidden layer only) or "vW" (both layers).
+    max_iter : iteration limit of one start; each method has its own default.
+    tol : relative residual ||f - y||/||y|| to reach.
+    until : "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to be provable; "descent" to
+        stop as soon as the convergence of gradient descent from here can be.
+    step_size : for gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
+    seed : for restarts and for sgd.
+    verbose : show a progress line if stderr is a terminal.
+    throw : raise NotConverged instead of returning a run that did not reach its target.
+    monitor : called with a `Step` at every recorded step. Ctrl-C, or KeyboardInterrupt raised in it, ends the run with the best
+        network.
+    method_options : options of one method, such as batch_size (sgd) or memory (lbfgs).
+
+    Returns
+    -------
+    A `Run`; its `status` says how it ended, and `network` is the best network seen.
+    """
+    check_method(method, step_size)
+    check_options(method_for(network.activation) if method == "auto" else method, method_options)
+    options = {
+        "trained": trained,
+        "max_iter": max_iter,
+        "tol": tol,
+        "until": until,
+        "seed": seed,
+        "verbose": verbose,
+        "monitor": monitor,
+    }
+    options |= method_options | ({} if step_size is None else {"step_size": step_size})
+    if method != "auto":
+        return METHODS[method](network, data, throw=throw, **options)
+    starts = MAX_STARTS if can_interpolate(network, data, trained) else 1
+    run, _ = best_of_starts(islice(redrawn(network, seed), starts), data, method_for(network.activation), options)
+    return thrown_if(throw, run)
+
+
+def train_auto(
+    data: Dataset,
+    width: int | str = "auto",
+    activation: str | Activation = "softplus",
+    *,
+    method: str = "auto",
+    scheme: str = "os",
+    trained: str = "W",
+    seed: int | np.random.Generator | None = 0,
+    max_starts: int | None = None,
+    throw: bool = False,
+    **options: Any,
+) -> Run:
+    """Draw networks for the data and train them until one fits: fresh starts, then wider networks if `width` is "auto".
+
+    Parameters
+    ----------
+    data : the data set.
+    width : number k of neurons, or "auto": the smallest even k with k d >= 1.2 n, then up to six times wider when a start failed.
+    activation : its name or an `Activation`.
+    method : as in `train`; "auto" chooses by the activation.
+    scheme : the initialization, see `ShallowNetwork.initialize`.
+    trained, throw : as in `train`.
+    seed : the first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as in `drawing.usable`.
+    max_starts : starts per width. Default: one for methods that "auto" does not choose; six at a given width; six
+        in all for "auto", two of them at the second width. Some starts are made for inputs with few features, see
+        `drawing.separating`.
+    options : the other options of `train`.
+
+    Returns
+    -------
+    The first run that reached its target, or the one with the smallest residual; `run.starts` counts all initializations tried.
+    A start that reached the tolerance where no proof can be expected (see `restarts.is_good`) does not end the search.
+    """
+    from globalmin.activations import get_activation
+
+    check_method(method, options.get("step_size"))
+    phi = get_activation(activation)
+    name = method_for(phi) if method == "auto" else method
+    check_options(name, options)
+    options |= {"trained": trained, "seed": seed}
+    tried, best = 0, None
+    for number, k in enumerate(widths(data, width, phi, trained)):
+        plan = _plan(number if width == "auto" else None, name, max_starts)
+        networks = draws(data, k, phi, plan, scheme=scheme, seed=seed)
+        first = next(networks)
+        others = networks if can_interpolate(first, data, trained) else ()
+        run, over = best_of_starts(chain([first], others), data, name, options)
+        tried += run.starts
+        best = run if best is None or over or run.relative_residual < best.relative_residual else best
+        if over:
+            break
+    if best is None:
+        raise ValueError("no width to try")
+    return thrown_if(throw, best.with_starts(tried))
+
+
+def _plan(widening: int | None, method: str, max_starts: int | None) -> tuple[str, ...]:
+    """Kinds of the starts: six at a given width, fewer where a wider network comes next, one for a method without restarts."""
+    if max_starts is not None:
+        return tuple(GIVEN_WIDTH[i % len(GIVEN_WIDTH)] for i in range(max_starts))
+    if method not in RESTARTED:
+        return GIVEN_WIDTH[:1]
+    return GIVEN_WIDTH if widening is None else WIDENING[min(widening, len(WIDENING) - 1)]
