@@ -6,7 +6,7 @@ import pytest
 import globalmin as gm
 from globalmin.kernels.claims.gram_positive import InfiniteResidual
 from globalmin.kernels.claims.gram_series import HermiteTable, precise_relu_gram, precise_series_gram, relu_gram, series_gram
-from globalmin.shallow.claims.high_precision import to_floats
+from globalmin.linalg.balls import to_floats
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 

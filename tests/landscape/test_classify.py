@@ -11,9 +11,11 @@ from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
 from globalmin.landscape import classify as classify_module
 from globalmin.landscape.classify import classify_point
-from globalmin.quadratic.general_activation import estimate_general_gap, is_quadratic
+from globalmin.quadratic.escape import population_escape
+from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.quadratic.solve import solve_quadratic
-from globalmin.shallow.escape import hessian_escape, population_escape, quadratic_escape
+from globalmin.shallow.complete_square import is_quadratic
+from globalmin.shallow.escape import hessian_escape, quadratic_escape
 from globalmin.shallow.hessian import gradient, hessian
 from globalmin.shallow.network import ShallowNetwork, loss
 from globalmin.shallow.point import PointKind

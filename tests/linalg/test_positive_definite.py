@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from globalmin.linalg import positive_definite
+from globalmin.linalg.balls import ball_matrix, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
     Gram,
@@ -14,7 +15,6 @@ from globalmin.linalg.positive_definite import (
     lower_witness,
     upper_witness,
 )
-from globalmin.shallow.claims.high_precision import ball_matrix, working_precision
 
 
 def fractions(A):

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from globalmin.activations.half_spaces import angle, both_half_spaces_times
 from globalmin.errors import DataError
 from globalmin.one_filter.basin import random_heads, random_states
 from globalmin.one_filter.gaussian import (
-    both_half_spaces_times,
     half_space_mean,
     half_space_second_moment_times,
     initial_cosine_quantile,
@@ -33,7 +33,7 @@ from globalmin.one_filter.phases import (
     unit_teacher,
 )
 from globalmin.one_filter.recursion import FilterState, heads_state, state_of, step, trajectory
-from globalmin.one_filter.teacher import FilterTeacher, angle, g, population_gradient, population_loss
+from globalmin.one_filter.teacher import FilterTeacher, g, population_gradient, population_loss
 
 
 def good_start(seed: int) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:

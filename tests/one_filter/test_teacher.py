@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.landscape import (
     Basin,
@@ -21,15 +22,7 @@ from globalmin.one_filter.landscape import (
     trap_test,
 )
 from globalmin.one_filter.recursion import heads_state, state_loss, state_of, step, trajectory
-from globalmin.one_filter.teacher import (
-    FilterTeacher,
-    angle,
-    g,
-    pi_minus_g,
-    population_gradient,
-    population_loss,
-    sine_excess,
-)
+from globalmin.one_filter.teacher import FilterTeacher, g, pi_minus_g, population_gradient, population_loss, sine_excess
 
 TEACHER = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
 TRAPPING = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, -0.5]))

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import globalmin as gm
+from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.claims.trap import certify_filter
 from globalmin.one_filter.landscape import Basin, barrier, best_head, smoothness, spurious_loss, trap_test
 from globalmin.one_filter.recursion import heads_state, state_of, trajectory
-from globalmin.one_filter.teacher import FilterTeacher, angle, population_loss
+from globalmin.one_filter.teacher import FilterTeacher, population_loss
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 

@@ -15,7 +15,8 @@ from globalmin.quadratic import barrier as barrier_theory
 from globalmin.quadratic import risk
 from globalmin.quadratic.ambiguity import bad_interpolant, exact_kernel_matrix, farthest_step, kernel_direction
 from globalmin.quadratic.census import classify_stationary, stationary_census, stationary_weights
-from globalmin.quadratic.general_activation import complete_square, general_network, quadratic_coefficients
+from globalmin.quadratic.escape import population_escape
+from globalmin.quadratic.general_activation import general_network
 from globalmin.quadratic.identifiability import (
     absorb_weights,
     critical_samples,
@@ -37,7 +38,7 @@ from globalmin.quadratic.initialization import (
     sufficient_width,
 )
 from globalmin.quadratic.population_descent import population_descent
-from globalmin.shallow.escape import population_escape
+from globalmin.shallow.complete_square import complete_square, quadratic_coefficients
 from globalmin.shallow.network import ShallowNetwork
 
 SIZES = [(1, 1), (1, 3), (2, 2), (3, 3), (3, 5), (5, 9)]  # (d, m)

@@ -17,12 +17,11 @@ from globalmin.balancedness.drift import DriftAudit, drift_audit, step_budget, s
 from globalmin.balancedness.kinks import smooth_slope
 from globalmin.balancedness.network import HomogeneousNetwork
 from globalmin.balancedness.watch import BalanceWatch as BalanceWatch
+from globalmin.balancedness.watch import LayeredNetwork, layered_boundaries
 from globalmin.balancedness.watch import balancedness_of as balancedness_of
-from globalmin.balancedness.watch import deep_boundaries
 from globalmin.balancedness.watch import watch_network as watch_network
 from globalmin.balancedness.watch import watch_pytree as watch_pytree
 from globalmin.balancedness.watch import watch_torch as watch_torch
-from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError
 from globalmin.optimize.gradient_flow import integrate_flow
 from globalmin.references import states
@@ -59,7 +58,7 @@ class BalanceProblem:
 
 @states("DU-M4")
 def pose_balance(
-    network: HomogeneousNetwork | DeepNetwork, X: ArrayLike, Y: ArrayLike, *, loss: Any = "squared", kink_width: float = 0.0
+    network: HomogeneousNetwork | LayeredNetwork, X: ArrayLike, Y: ArrayLike, *, loss: Any = "squared", kink_width: float = 0.0
 ) -> BalanceProblem:
     """The loss of a network on data: (1/m) sum of l(f(x_i), y_i) (DU (4.4)).
 
@@ -68,14 +67,14 @@ def pose_balance(
     network : a HomogeneousNetwork, or a fully connected DeepNetwork with a homogeneous activation.
     loss : as in `HomogeneousNetwork.loss_and_gradient`; a DeepNetwork has the squared loss.
     kink_width : 0 for the network as it is; a small number (1e-3) for gradient flow that slides along kinks, see
-        `networks.homogeneous_kinks`. What is conserved is the same.
+        `balancedness.kinks`. What is conserved is the same.
     """
     inputs, targets = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     if len(inputs) != len(targets) or not np.isfinite(inputs).all() or not np.isfinite(targets).all():
         raise DataError(f"X {inputs.shape} and Y {targets.shape} must be finite, with one row of Y for each row of X")
-    if isinstance(network, DeepNetwork):
-        smoothed = replace(network, activation=smooth_slope(network.activation, kink_width))
-        return _pose_deep(smoothed, inputs, targets, loss)
+    if isinstance(network, LayeredNetwork):
+        smoothed = network.with_activation(smooth_slope(network.activation, kink_width))
+        return _pose_layered(smoothed, inputs, targets, loss)
     network = replace(network, activations=tuple(smooth_slope(activation, kink_width) for activation in network.activations))
 
     def evaluate(theta: Array, rows: Rows | None) -> tuple[float, Array]:
@@ -85,20 +84,16 @@ def pose_balance(
     return BalanceProblem(boundaries_of(network), network.split, evaluate, len(inputs))
 
 
-def _pose_deep(network: DeepNetwork, X: Array, y: Array, loss: Any) -> BalanceProblem:
-    from globalmin.deep import passes as deep_passes
-
+def _pose_layered(network: LayeredNetwork, X: Array, y: Array, loss: Any) -> BalanceProblem:
     if loss != "squared":
         raise DataError(f"loss={loss!r}: a DeepNetwork is trained on the squared loss; build a HomogeneousNetwork for another")
-    inputs, labels = network.geometry.arrange(X), y.reshape(len(X))
+    labels = y.reshape(len(X))
 
     def evaluate(theta: Array, rows: Rows | None) -> tuple[float, Array]:
-        at, x = network.with_parameters(theta), inputs if rows is None else inputs[rows]
-        passed = deep_passes.forward(at, x)
-        r = deep_passes.outputs(at, passed) - (labels if rows is None else labels[rows])
-        return 0.5 * float(r @ r) / len(x), deep_passes.pull_back(at, passed, r / len(x))
+        at, chosen = network.with_parameters(theta), slice(None) if rows is None else rows
+        return at.loss_and_gradient(X[chosen], labels[chosen])
 
-    return BalanceProblem(deep_boundaries(network), network.split, evaluate, len(inputs))
+    return BalanceProblem(layered_boundaries(network), network.split, evaluate, len(X))
 
 
 @dataclass(frozen=True)

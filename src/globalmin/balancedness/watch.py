@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.chains import WeightShape, chain_boundary
 from globalmin.balancedness.conserved import Boundary, conserved, conserved_counts, imbalance
 from globalmin.balancedness.drift import step_change
-from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from globalmin.data.pixels import Geometry
 
     Array = NDArray[np.float64]
     Reader = Callable[[Any], Sequence[Array]]
@@ -129,7 +130,48 @@ def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
     return watch
 
 
-def watch_network(network: ShallowNetwork | DeepNetwork) -> BalanceWatch:
+@runtime_checkable
+class LayeredNetwork(Protocol):
+    """What this room needs of a deep network: `gm.DeepNetwork` has it, and so may yours."""
+
+    weights: tuple[Array, ...]
+    head: Array
+    activation: Activation
+    architecture: str
+
+    @property
+    def depth(self) -> int:
+        """Number of hidden weight matrices."""
+        ...
+
+    @property
+    def skips(self) -> tuple[bool, ...]:
+        """Whether a layer adds the one below."""
+        ...
+
+    @property
+    def geometry(self) -> Geometry:
+        """Pixels and windows of the inputs."""
+        ...
+
+    def split(self, theta: Array) -> tuple[Array, ...]:
+        """A vector of all parameters, cut into layers."""
+        ...
+
+    def with_parameters(self, theta: Array) -> LayeredNetwork:
+        """The same network with other weights."""
+        ...
+
+    def loss_and_gradient(self, X: Array, y: Array) -> tuple[float, Array]:
+        """Mean of half the squared residuals, and its gradient."""
+        ...
+
+    def with_activation(self, activation: Activation) -> LayeredNetwork:
+        """The same weights with another activation."""
+        ...
+
+
+def watch_network(network: ShallowNetwork | LayeredNetwork) -> BalanceWatch:
     """Watch one of our own networks, from the monitor of its training; a shallow one must be trained in both layers ("vW").
 
     `gm.train_deep(network, data, monitor=lambda _, point: watch.record(point.network))`, and
@@ -163,7 +205,7 @@ def balancedness_of(model: Any, *, layout: str = "", activation: str | Activatio
     model : a ShallowNetwork, a DeepNetwork, a torch module, or a pytree of arrays (then `layout` is needed, see `watch_pytree`).
     activation : of a pytree's network; the others know theirs.
     """
-    if isinstance(model, ShallowNetwork | DeepNetwork):
+    if isinstance(model, ShallowNetwork | LayeredNetwork):
         boundaries, pieces = _own_boundaries(model), _own_pieces(model)
     elif _is_torch(model):
         from globalmin.balancedness.torch_layers import read_module, torch_chain
@@ -176,17 +218,17 @@ def balancedness_of(model: Any, *, layout: str = "", activation: str | Activatio
     return {b.name: imbalance(b, pieces[b.gap], pieces[b.gap + 1]) for b in boundaries}
 
 
-def _own_boundaries(network: ShallowNetwork | DeepNetwork) -> tuple[Boundary, ...]:
-    if isinstance(network, DeepNetwork):
-        return deep_boundaries(network)
+def _own_boundaries(network: ShallowNetwork | LayeredNetwork) -> tuple[Boundary, ...]:
+    if isinstance(network, LayeredNetwork):
+        return layered_boundaries(network)
     return (_plain(network.W.shape, (1, network.width), 0, network.activation),)
 
 
-def _own_pieces(network: ShallowNetwork | DeepNetwork) -> tuple[Array, ...]:
-    return (*network.weights, network.head) if isinstance(network, DeepNetwork) else (network.W, network.v)
+def _own_pieces(network: ShallowNetwork | LayeredNetwork) -> tuple[Array, ...]:
+    return (*network.weights, network.head) if isinstance(network, LayeredNetwork) else (network.W, network.v)
 
 
-def deep_boundaries(network: DeepNetwork) -> tuple[Boundary, ...]:
+def layered_boundaries(network: LayeredNetwork) -> tuple[Boundary, ...]:
     """Boundaries of a DeepNetwork; the factors s_h are fixed and change nothing. Skip connections leave nothing conserved."""
     if any(network.skips):
         raise HypothesisError(

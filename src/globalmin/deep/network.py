@@ -120,6 +120,10 @@ class DeepNetwork:
         pieces = self.split(vector)
         return replace(self, weights=pieces[:-1], head=pieces[-1])
 
+    def with_activation(self, activation: Activation) -> DeepNetwork:
+        """The same weights with another activation."""
+        return replace(self, activation=activation)
+
     def split(self, theta: Array) -> tuple[Array, ...]:
         """A vector of all parameters cut into the shapes of W^(1), ..., W^(H), a."""
         shapes = [*(W.shape for W in self.weights), self.head.shape]
@@ -142,6 +146,12 @@ class DeepNetwork:
         n = len(passed.features[0])
         require_memory(matrix_bytes(n, self.n_parameters, copies=2), f"the {n} x {self.n_parameters} Jacobian")
         return np.concatenate(deep_passes.jacobian_blocks(self, passed), axis=1)
+
+    def loss_and_gradient(self, X: ArrayLike, y: Array) -> tuple[float, Array]:
+        r"""$\frac1{2n}\sum_i(f(x_i) - y_i)^2$ and its gradient by all parameters."""
+        passed = self.forward(X)
+        r = deep_passes.outputs(self, passed) - y
+        return 0.5 * float(r @ r) / len(r), deep_passes.pull_back(self, passed, r / len(r))
 
     def layer_grams(self, X: ArrayLike) -> tuple[Array, ...]:
         """G^(1), ..., G^(H+1) of DU-G3, n x n each; their sum is J J^T."""

@@ -20,6 +20,7 @@ from globalmin.quadratic.census import stationary_weights as stationary_weights
 from globalmin.quadratic.design import population_samples as population_samples
 from globalmin.quadratic.disagreement import Disagreement as Disagreement
 from globalmin.quadratic.disagreement import disagreeing_networks as disagreeing_networks
+from globalmin.quadratic.escape import population_escape as population_escape
 from globalmin.quadratic.identifiability import SampleCount as SampleCount
 from globalmin.quadratic.identifiability import samples_determine as samples_determine
 from globalmin.quadratic.many_starts import Descents as Descents
@@ -28,7 +29,6 @@ from globalmin.quadratic.many_starts import descend as descend
 from globalmin.quadratic.many_starts import random_starts as random_starts
 from globalmin.shallow.escape import Escape as Escape
 from globalmin.shallow.escape import hessian_escape as hessian_escape
-from globalmin.shallow.escape import population_escape as population_escape
 from globalmin.shallow.escape import quadratic_escape as quadratic_escape
 from globalmin.shallow.hessian import curvature_along as curvature_along
 from globalmin.shallow.hessian import gradient as gradient

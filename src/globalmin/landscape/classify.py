@@ -19,8 +19,8 @@ from globalmin.linalg.inertia import inertia, least_eigenvalue
 from globalmin.one_filter.classify import classify_filter_point
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.teacher import FilterTeacher
-from globalmin.quadratic.general_activation import is_quadratic
 from globalmin.references import states
+from globalmin.shallow.complete_square import is_quadratic
 from globalmin.shallow.escape import Escape, hessian_escape, quadratic_escape
 from globalmin.shallow.hessian import (
     check_landscape_inputs,

@@ -11,8 +11,9 @@ import numpy as np
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.linalg.symmetric import head_counts
 from globalmin.quadratic.duality import estimate_span_gap, positive_dual
-from globalmin.quadratic.general_activation import estimate_general_gap, is_quadratic
+from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.references import states
+from globalmin.shallow.complete_square import is_quadratic
 from globalmin.shallow.network import residual
 from globalmin.shallow.provability import estimate_provability
 

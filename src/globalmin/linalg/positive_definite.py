@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.shallow.claims.high_precision import BallMatrix, ball_matrix, to_floats, working_precision
+from globalmin.linalg.balls import BallMatrix, ball_matrix, to_floats, working_precision
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

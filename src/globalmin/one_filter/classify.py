@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.landscape import filter_landscape
-from globalmin.one_filter.teacher import FilterTeacher, angle, population_gradient, population_loss
+from globalmin.one_filter.teacher import FilterTeacher, population_gradient, population_loss
 from globalmin.references import states
 from globalmin.shallow.escape import Escape
 from globalmin.shallow.point import PointClass, PointKind

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
-from globalmin.one_filter.teacher import FilterTeacher, angle, g, pi_minus_g
+from globalmin.one_filter.teacher import FilterTeacher, g, pi_minus_g
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -30,15 +31,6 @@ def half_space_mean(w: ArrayLike) -> Array:
     if length == 0.0:
         raise DataError("w is zero: its half-space is the whole space; give another filter")
     return w / (math.sqrt(2.0 * math.pi) * length)
-
-
-@states("DU-L5.6", "DU-D6.0")
-def both_half_spaces_times(w: ArrayLike, w_star: ArrayLike) -> Array:
-    r"""$E[zz^T 1\{z^Tw \ge 0, z^Tw^* \ge 0\}]\,w^* = ((\pi-\varphi)w^* + \sin\varphi\,(W/\lVert w\rVert)\,w)/(2\pi)$."""
-    w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
-    phi = angle(w, w_star)
-    scale = float(np.linalg.norm(w_star)) / float(np.linalg.norm(w))
-    return ((math.pi - phi) * w_star + math.sin(phi) * scale * w) / (2.0 * math.pi)
 
 
 @states("DU-L5.6")

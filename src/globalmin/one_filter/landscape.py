@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from globalmin.one_filter.teacher import FilterTeacher, angle, g, population_loss
+from globalmin.activations.half_spaces import angle
+from globalmin.one_filter.teacher import FilterTeacher, g, population_loss
 from globalmin.references import states
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.recursion import FilterState
-from globalmin.one_filter.teacher import FilterTeacher, angle, g
+from globalmin.one_filter.teacher import FilterTeacher, g
 from globalmin.references import states
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from globalmin.one_filter.teacher import FilterTeacher, angle, g, pi_minus_g
+from globalmin.activations.half_spaces import angle
+from globalmin.one_filter.teacher import FilterTeacher, g, pi_minus_g
 from globalmin.references import states
 
 if TYPE_CHECKING:

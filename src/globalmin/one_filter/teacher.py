@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -74,16 +75,6 @@ class FilterTeacher:
     def ratio(self) -> float:
         """The number r on which the landscape depends."""
         return self.s**2 / self.size
-
-
-def angle(u: ArrayLike, v: ArrayLike) -> float:
-    r"""$\angle(u, v) \in [0, \pi]$ without cancellation (never arccos); u and v are not zero."""
-    u, v = np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64)
-    lengths = float(np.linalg.norm(u)), float(np.linalg.norm(v))
-    if min(lengths) == 0.0 or not all(map(math.isfinite, lengths)):
-        raise DataError("the angle of a zero vector is not defined; give two finite vectors that are not zero")
-    u, v = u / lengths[0], v / lengths[1]
-    return 2.0 * math.atan2(float(np.linalg.norm(u - v)), float(np.linalg.norm(u + v)))
 
 
 def sine_excess(x: ArrayLike) -> Array:

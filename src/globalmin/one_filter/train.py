@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.landscape import Basin, trap_test
 from globalmin.one_filter.network import OneFilterNetwork, empirical_gradient, empirical_loss
 from globalmin.one_filter.phases import PHASE_TWO_HEAD, two_phases
-from globalmin.one_filter.teacher import FilterTeacher, angle, population_gradient, population_loss
+from globalmin.one_filter.teacher import FilterTeacher, population_gradient, population_loss
 from globalmin.references import states
 
 if TYPE_CHECKING:

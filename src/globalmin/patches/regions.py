@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from globalmin.one_filter.gaussian import both_half_spaces_times
+from globalmin.activations.half_spaces import both_half_spaces_times
 from globalmin.patches.model import as_patches
 from globalmin.references import states
 

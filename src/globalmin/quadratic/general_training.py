@@ -10,9 +10,9 @@ from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.linalg.symmetric import design_matrix, unsvec
 from globalmin.optimize.trajectory import Status
 from globalmin.quadratic.general_activation import general_network
-from globalmin.quadratic.risk import require_coefficients
 from globalmin.quadratic.solve import TOL, QuadraticSolution, checked_data
 from globalmin.references import states
+from globalmin.shallow.complete_square import require_coefficients
 from globalmin.shallow.network import outputs
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ $(1/2)\sum_i r_i^2$, is n/2 times the empirical risk.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -167,11 +166,3 @@ def square_root_of(B: Array, rows: int) -> Array:
     W = np.zeros((rows, B.shape[0]))
     W[: B.shape[0]] = np.sqrt(np.where(eigenvalues > rounding, eigenvalues, 0.0))[:, None] * vectors.T
     return W
-
-
-def require_coefficients(coefficients: tuple[float, float, float]) -> tuple[float, float, float]:
-    r"""$(\alpha, \beta, \gamma)$ as finite floats with $\alpha \ne 0$."""
-    alpha, beta, gamma = (float(value) for value in coefficients)
-    if not all(map(math.isfinite, (alpha, beta, gamma))) or alpha == 0.0:
-        raise DataError(f"coefficients={coefficients!r} must be finite (alpha, beta, gamma) with alpha != 0")
-    return alpha, beta, gamma

@@ -11,9 +11,8 @@ import numpy as np
 
 from globalmin.linalg.inertia import least_eigenvalue
 from globalmin.linalg.symmetric import moment_matrix
-from globalmin.quadratic.general_activation import complete_square
-from globalmin.quadratic.risk import gram_difference
 from globalmin.references import states
+from globalmin.shallow.complete_square import complete_square
 from globalmin.shallow.hessian import curvature_along, hessian
 from globalmin.shallow.network import residual
 
@@ -89,22 +88,3 @@ def hessian_escape(network: ShallowNetwork, X: Array, y: Array, *, trained: str 
     head = network.width if trained == "vW" else 0
     U, u = vector[head:].reshape(network.W.shape), vector[:head] if head else None
     return Escape(U, u, curvature_along(network, X, y, U, u), "eigenvector")
-
-
-@states("GKZ-CENSUS")
-def population_escape(W: Array, Wstar: Array) -> Escape | None:
-    r"""At a rank-deficient W: $V = uq^T$ with u orthogonal to the range of W and q the least eigenvector of D; curvature
-    $8\lambda_{\min}(D) + 4\,\mathrm{tr}D$.
-
-    At the stationary points of the census this is the least eigenvalue of the Hessian of the population risk. None if W has full
-    row rank or the curvature is not negative.
-    """
-    left, singular, _ = np.linalg.svd(W)
-    tolerance = max(W.shape) * np.finfo(np.float64).eps * max(float(singular[0]), np.finfo(np.float64).tiny)
-    rank = int((singular > tolerance).sum())
-    if rank == W.shape[0]:
-        return None
-    D = gram_difference(W, Wstar)
-    eigenvalues, vectors = np.linalg.eigh(D)
-    curvature = 8.0 * float(eigenvalues[0]) + 4.0 * float(np.trace(D))
-    return Escape(np.outer(left[:, -1], vectors[:, 0]), None, curvature, "closed form") if curvature < 0 else None

@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 from tests.shallow.claims.trained_networks import SMOOTH, dense_jacobian, interpolating
 
-from globalmin.shallow.claims.high_precision import (
-    precise_cell_gram,
-    precise_jacobian_gram,
-    precise_residual,
-    to_floats,
-    working_precision,
-)
+from globalmin.linalg.balls import to_floats, working_precision
+from globalmin.shallow.claims.high_precision import precise_cell_gram, precise_jacobian_gram, precise_residual
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram
 
 

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.shallow.claims.high_precision import (
-    BallMatrix,
-    PreciseResidual,
-    ball_matrix,
-    slope_of,
-    value_of,
-    working_precision,
-)
+from globalmin.linalg.balls import BallMatrix, ball_matrix, working_precision
+from globalmin.shallow.claims.high_precision import PreciseResidual, slope_of, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.shallow.claims.high_precision import ball_matrix, working_precision
+from globalmin.linalg.balls import ball_matrix, working_precision
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

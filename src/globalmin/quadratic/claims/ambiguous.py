@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import CannotCertify
+from globalmin.linalg.balls import Ball, ball_matrix, working_precision
 from globalmin.linalg.positive_definite import EPS, Gram, NotPositiveDefiniteError, lower_witness
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.quadratic.ambiguity import exact_kernel_matrix
 from globalmin.quadratic.identifiability import critical_samples
 from globalmin.references import states
-from globalmin.shallow.claims.high_precision import Ball, ball_matrix, working_precision
 from globalmin.shallow.claims.measured_point import measure_quadratic
 
 if TYPE_CHECKING:

@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import CannotCertify, DataError
+from globalmin.linalg.balls import ball_matrix, to_floats, working_precision
 from globalmin.linalg.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
 from globalmin.proving.resources import refuse_if_too_large
-from globalmin.shallow.claims.high_precision import (
-    PreciseResidual,
-    ball_matrix,
-    precise_jacobian_gram,
-    precise_residual,
-    to_floats,
-    working_precision,
-)
+from globalmin.shallow.claims.high_precision import PreciseResidual, precise_jacobian_gram, precise_residual
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import TRAINED, jacobian_gram, preactivations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import CannotCertify
+from globalmin.linalg.balls import BallMatrix, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
     Gram,
@@ -21,13 +22,7 @@ from globalmin.linalg.positive_definite import (
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.resources import refuse_if_too_large
 from globalmin.references import states
-from globalmin.shallow.claims.high_precision import (
-    BallMatrix,
-    PreciseResidual,
-    precise_cell_gram,
-    precise_residual,
-    working_precision,
-)
+from globalmin.shallow.claims.high_precision import PreciseResidual, precise_cell_gram, precise_residual
 from globalmin.shallow.claims.linearized_point import (
     MARGIN,
     checked_arrays,
