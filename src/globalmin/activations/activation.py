@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.suprema import float_above
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from globalmin.activations.functions import Array, Derivatives
+    from globalmin.activations.functions import Derivatives
     from globalmin.activations.suprema import Suprema, Supremum
 
 

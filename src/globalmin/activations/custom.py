@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.activation import Activation
 from globalmin.activations.suprema import Supremum, given_suprema
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from globalmin.activations.functions import Array, Derivatives
+    from globalmin.activations.functions import Derivatives
 
     RealFunction = Callable[[Array], Array]
 

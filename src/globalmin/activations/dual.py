@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.dual_blocks import (
     EXCESS,
     POLYNOMIALS,
@@ -33,7 +33,6 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
 ROUNDING = 2.0**-46  # of sums and closed forms, relative to sqrt(E phi(u)^2 E phi(v)^2)
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from globalmin.activations.functions import Array
+from globalmin._types import Array
 
 DEGREE = 13
 FEW = 8  # when less than one entry in so many is beyond 1/2, those go through numpy

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.activations.dual_closed import (
     KINKED,
     STEEP_COSINE,
@@ -27,10 +28,7 @@ from globalmin.activations.moments import mean_curvature, mean_slope, mean_value
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
     Mask = NDArray[np.bool_]
     Places = NDArray[np.intp]

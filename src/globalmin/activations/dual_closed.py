@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.activations.dual_arcsine import arcsine
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
 KINKED = ("relu", "leaky_relu", "abs", "linear")
 STEEP_COSINE = 0.999  # above, the sine is computed from the determinant without rounding

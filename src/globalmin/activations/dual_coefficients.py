@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.activations.quadrature import hermite_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
 LADDER = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)  # lengths of series
 STEEP_TERMS = 256  # length where the rule of `quadrature` is taken

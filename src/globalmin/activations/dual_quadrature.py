@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.dual_coefficients import bandwidth, short_step
 from globalmin.activations.quadrature import nodes_and_weights
 from globalmin.errors import DataError
@@ -25,7 +26,6 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
     Function = Callable[[Array], Array]
 

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.activations.dual_coefficients import Coefficients
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from globalmin.activations.functions import Array
-
     Indices = NDArray[np.intp]
 
 TOLERANCE = 2.0**-48  # target of the truncation error, relative to sqrt(E phi(u)^2 E phi(v)^2)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from globalmin._types import Array
+
 Derivatives = tuple[Callable[[Array], Array], Callable[[Array], Array], Callable[[Array], Array], Callable[[Array], Array]]
 
 

@@ -11,8 +11,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.quadrature import expectation, hermite_integrals
 from globalmin.activations.registry import get_activation
 from globalmin.errors import DataError
@@ -20,7 +20,6 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
 PIECEWISE_LINEAR = ("relu", "leaky_relu", "abs", "linear")
 

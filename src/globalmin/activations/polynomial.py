@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.functions import horner
 from globalmin.activations.suprema import SLACK, Peak, Suprema, float_above, raise_to_peaks
 
 if TYPE_CHECKING:
     from flint import arb
 
-    from globalmin.activations.functions import Array
     from globalmin.activations.suprema import Supremum
 
 MAX_DEGREE = 32  # Horner's rule then errs by at most 2 * 32 units in the last place of sum |c_j z^j|, four times below SLACK

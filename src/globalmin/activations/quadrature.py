@@ -11,12 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from globalmin.activations.functions import Array
+from globalmin._types import Array
 
 CHUNK = 2**22  # entries of the largest temporary array
 

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from globalmin._types import Array
 from globalmin.activations.activation import Activation
 from globalmin.activations.catalog import CATALOG
 from globalmin.activations.custom import custom_activation
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from globalmin.activations.functions import Array
-
     RealFunction = Callable[[Array], Array]
 
 _REGISTERED: dict[str, Activation] = {}

@@ -33,10 +33,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
+
 Supremum = Fraction | float
 
 if TYPE_CHECKING:
-    from globalmin.activations.functions import Array, Derivatives
+    from globalmin.activations.functions import Derivatives
 
     LocalBound = Callable[[int, Array, Array], Array]
 

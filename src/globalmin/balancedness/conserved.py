@@ -23,15 +23,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.balancedness.network import HomogeneousNetwork
 
-    Array = NDArray[np.float64]
     Labels = NDArray[np.intp]
 
 

@@ -15,18 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.balancedness.conserved import Boundary, conserved
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("DU-T4.1", "DU-T4.2", "DU-T4.3")

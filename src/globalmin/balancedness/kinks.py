@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
-    from globalmin.activations.functions import Array
 
 
 def smooth_slope(activation: Activation, width: float) -> Activation:

@@ -21,14 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.data.pixels import Geometry, whole_number
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
     Labels = NDArray[np.intp]
 
 

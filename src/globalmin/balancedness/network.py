@@ -12,21 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.layers import Convolution, Dense, Layer, Shared, sparse
 from globalmin.balancedness.losses import Loss, get_loss
 from globalmin.data.pixels import whole_number
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ["Convolution", "Dense", "HomogeneousNetwork", "Shared", "fully_connected", "sparse"]
 

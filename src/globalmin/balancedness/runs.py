@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.balancedness.conserved import Boundary, boundaries_of, conserved, conserved_counts
 from globalmin.balancedness.drift import DriftAudit, drift_audit, step_budget, step_change
 from globalmin.balancedness.kinks import smooth_slope
@@ -28,9 +29,6 @@ from globalmin.references import states
 from globalmin.shallow.methods.gradient_descent import check_step
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
     Rows = NDArray[np.intp]
 
 

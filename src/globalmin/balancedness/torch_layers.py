@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.balancedness.chains import WeightShape, chain_boundary
 from globalmin.balancedness.conserved import Boundary, conserved
 from globalmin.balancedness.drift import step_change
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.balancedness.watch import BalanceWatch
 
-    Array = NDArray[np.float64]
 
 WEIGHTED = ("Linear", "Conv1d", "Conv2d", "Conv3d")
 MIXING = ("Identity", "Flatten")  # leave a linear gap linear; every channel is treated alike

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.chains import WeightShape, chain_boundary
 from globalmin.balancedness.conserved import Boundary, conserved, conserved_counts, imbalance
@@ -25,11 +26,8 @@ from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data.pixels import Geometry
 
-    Array = NDArray[np.float64]
     Reader = Callable[[Any], Sequence[Array]]
 
 LAYOUTS = ("out_in", "in_out")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.cli.console import say
 from globalmin.report.figures import style
 from globalmin.report.figures_landscape import bracket, escape_curve
@@ -15,13 +16,11 @@ from globalmin.shallow.network import ShallowNetwork, residual
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from globalmin.cli.classifying import Classified
     from globalmin.data import Dataset
     from globalmin.shallow.escape import Escape
 
-    Array = NDArray[np.float64]
 
 POINTS = 161
 DOTS_PER_INCH = 150

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.cli.environment import environment
 from globalmin.cli.folder import MODEL
 from globalmin.cli.reference import ridge_outputs
@@ -16,15 +17,11 @@ from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
 from globalmin.shallow.network import outputs
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.cli.options import FitOptions
     from globalmin.cli.preparation import Prepared, TargetData
     from globalmin.cli.proving import Attempt
     from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 
 def record_fit(prepared: Prepared, data: Sequence[TargetData], targets: Sequence[TargetRecord], options: FitOptions) -> FitRecord:

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, NDArray
 from globalmin.data.preprocessing import (
     Preprocessing,
     fit_preprocessing,
     refuse_unusable_labels,
     refuse_unusable_range,
 )
-from globalmin.data.validation import Array, as_matrix, as_targets, column_names, frozen
+from globalmin.data.validation import as_matrix, as_targets, column_names, frozen
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:

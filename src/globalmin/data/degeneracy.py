@@ -11,14 +11,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, NDArray
 from globalmin.data.exact_rank import rank_bounds
 from globalmin.data.loss_floor import LossFloor, loss_floor
 from globalmin.data.nearness import NearPair, estimate_closest_pair
 from globalmin.data.proportionality import Groups, equal_groups, line_groups, opposite_groups, pivots
 from globalmin.data.ties import Group
-from globalmin.data.validation import Array, as_targets
+from globalmin.data.validation import as_targets
 from globalmin.errors import DataError, DegenerateDataWarning
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.exact_rank import MAX_PIVOTS, independent_columns
-from globalmin.data.validation import Array
 
 if TYPE_CHECKING:
     from flint import fmpz_mat

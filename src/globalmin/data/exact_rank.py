@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.proportionality import PRIME, integer_row, line_groups, residues
-from globalmin.data.validation import Array
 
 if TYPE_CHECKING:
     from flint import fmpz_mat, nmod_mat

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.dataset import Dataset
-from globalmin.data.validation import Array, as_matrix
+from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
 from globalmin.references import states
 

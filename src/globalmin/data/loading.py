@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from globalmin.data.validation import Array
+from globalmin._types import Array
 from globalmin.errors import DataError
 
 MAX_BYTES = 2**30

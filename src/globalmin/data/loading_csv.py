@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.loading import Choice, Table, select_columns
-from globalmin.data.validation import LARGEST_EXACT_INTEGER, Array
+from globalmin.data.validation import LARGEST_EXACT_INTEGER
 from globalmin.errors import DataError
 
 DELIMITERS = (",", ";", "\t")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.loading import Choice, Table, select_columns
-from globalmin.data.validation import LARGEST_EXACT_INTEGER, Array
+from globalmin.data.validation import LARGEST_EXACT_INTEGER
 from globalmin.errors import DataError
 
 

@@ -12,12 +12,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, NDArray
 from globalmin.data.exact_least_squares import least_squares_floor
 from globalmin.data.proportionality import pivots
 from globalmin.data.ties import Group, is_linear, tied_groups
-from globalmin.data.validation import Array
 from globalmin.errors import DataError, HypothesisError
 
 if TYPE_CHECKING:

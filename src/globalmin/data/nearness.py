@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, NDArray
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.validation import Array
 
 _CANDIDATES = 32
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from globalmin.data.validation import Array, as_floats, as_matrix, as_names, frozen
+from globalmin._types import Array
+from globalmin.data.validation import as_floats, as_matrix, as_names, frozen
 from globalmin.errors import DataError
 
 SCALINGS = ("standardize", "rows", "none")

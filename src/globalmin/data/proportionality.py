@@ -17,9 +17,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from globalmin.data.validation import Array
+from globalmin._types import Array, NDArray
 
 PRIME = (1 << 61) - 1
 _P = np.uint64(PRIME)

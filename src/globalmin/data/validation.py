@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
-
-Array = NDArray[np.float64]
 
 LARGEST_EXACT_INTEGER = 2**53
 _REMEDY_OF_KIND = {

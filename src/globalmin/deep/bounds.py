@@ -5,10 +5,11 @@ The inequalities hold over the reals; what these functions return is computed in
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.dual import dual_matrix
 from globalmin.activations.moments import hermite_coefficients, normalizer
@@ -19,11 +20,6 @@ from globalmin.deep.initialization import check_depth, check_residual
 from globalmin.deep.moments import mean_at, mean_square_at, square_slope_at
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 NOT_ANALYTIC_OR_POLYNOMIAL = ("quadratic", "polynomial", "linear", "relu", "leaky_relu", "abs")
 

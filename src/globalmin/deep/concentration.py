@@ -14,11 +14,9 @@ from globalmin.deep.gram import last_formula, last_layer_gram
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from globalmin.deep.network import DeepNetwork
-
-    Array = NDArray[np.float64]
 
 
 @states("DU-T3.4", "DU-DA5")

@@ -14,10 +14,11 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.dual import dual_matrix
 from globalmin.activations.moments import normalizer
@@ -26,11 +27,6 @@ from globalmin.data.pixels import Geometry, geometry_of, real_array
 from globalmin.deep.initialization import check_depth, check_residual
 from globalmin.deep.moments import mean_at
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 class Rule(NamedTuple):

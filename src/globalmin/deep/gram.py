@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.dual import dual_matrices, dual_matrix
 from globalmin.deep.framework import Framework, Stage, framework
 from globalmin.deep.initialization import check_depth
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.activations import Activation
-
-    Array = NDArray[np.float64]
 
 
 class DeepKernel(NamedTuple):

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.deep import passes as deep_passes
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.deep.network import DeepNetwork
 
-    Array = NDArray[np.float64]
 
 ROUNDS = 60  # of the iteration t -> radius needed with Lam(t); it rises to its limit geometrically when it has one
 MARGIN = 1e-6  # the radius is inflated by this much, so that the inequalities hold with room for rounding

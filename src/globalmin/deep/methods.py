@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from globalmin._types import Array
 
+if TYPE_CHECKING:
     from globalmin.deep.problem import DeepPoint
 
-    Array = NDArray[np.float64]
 
 PATIENCE = 1_000  # gradient steps without a new smallest loss
 START_DAMPING = 0.1  # lambda at the start, relative to the mean of the diagonal of G

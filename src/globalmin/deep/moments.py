@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.moments import mean_square, mean_square_slope, mean_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
-
-    Array = NDArray[np.float64]
 
 
 def mean_at(activation: Activation, variances: Array) -> Array:

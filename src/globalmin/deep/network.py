@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.data.pixels import Geometry, geometry_of
 from globalmin.deep import passes as deep_passes
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.deep.passes import Forward
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.deep.network import DeepNetwork
-
-    Array = NDArray[np.float64]
 
 
 class Forward(NamedTuple):

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.deep import passes as deep_passes
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.deep.network import DeepNetwork
     from globalmin.deep.passes import Forward
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

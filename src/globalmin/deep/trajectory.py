@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from globalmin._types import Array, NDArray
 
+if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
     from globalmin.deep.problem import DeepPoint
     from globalmin.optimize.trajectory import Status
 
-    Array = NDArray[np.float64]
 
 EVERY_SPECTRUM = 128  # up to this n the eigenvalues are recorded at every recorded step, above at steps 0, 1, 2, 4, 8, ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from globalmin._types import Array
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
@@ -23,11 +24,6 @@ from globalmin.estimators._proof import ACCEPTED
 from globalmin.optimize.trajectory import Status
 from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _FIT_CALLER = 5  # _warn_gap, _fit_solutions, fit, scikit-learn's wrapper of fit, and then the line of the user
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.patches.extraction import extract_patches, patch_grid_shape, patch_shape
 from globalmin.patches.model import filter_outputs
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _FIT_CALLER = 4  # _warn, fit, scikit-learn's wrapper of fit, and then the line of the user
 

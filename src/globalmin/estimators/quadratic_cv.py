@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.estimators._quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
 from globalmin.linalg.symmetric import quadratic_forms
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
 
-    Array = NDArray[np.float64]
 
 BIAS_SCALES = (1.0, 4.0, 16.0, 64.0)  # powers of two: dividing the features by them is exact
 _PATH_TOL = 1e-5  # relative gap on the paths, far below the noise of held-out errors; the refit uses `tol`

@@ -3,19 +3,13 @@ r"""Factors of a matrix as values: $U$ (m x r) and $V$ (n x r) with the product 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
 
 LARGEST, SMALLEST = 1e100, 1e-100  # between these the squares and products of entries stay far from overflow and underflow
 

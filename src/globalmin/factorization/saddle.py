@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.factorization.factors import Factors, checked_matrix
 from globalmin.factorization.landscape import factorization_gradient, hessian_form, imbalance
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

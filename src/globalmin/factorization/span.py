@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.factorization.factors import Factors
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-12  # below this relative residual three rounds without halving it mean that rounding has been reached

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError, NotConverged
 from globalmin.factorization.factors import Factors, checked_matrix
 from globalmin.factorization.landscape import Monitors, lemma_monitors
@@ -26,7 +26,6 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
     Schedule = Callable[[int], float]
 
 STEP = 0.4  # times 1/sigma_1: the Hessian at a balanced minimum is at most 2 sigma_1

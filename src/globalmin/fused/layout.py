@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.fused.activations import TOGETHER
 from globalmin.fused.kernel import Arrays, Shape
 from globalmin.fused.lanes import BYTES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 def packed(X: Array, y: Array, W: Array, v: Array, kind: type[np.floating]) -> tuple[Arrays, Shape]:
@@ -46,7 +40,7 @@ def _padded(count: int, multiple: int) -> int:
     return -(-count // multiple) * multiple
 
 
-def _rows(matrix: Array, stride: int, kind: type[np.floating]) -> NDArray:
+def _rows(matrix: Array, stride: int, kind: type[np.floating]) -> np.ndarray:
     rows = np.zeros((len(matrix), stride), kind)
     rows[:, : matrix.shape[1]] = matrix
     return rows.ravel()

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
 from globalmin.references import states
 from globalmin.shallow.methods.gradient_descent import check_step
 from globalmin.shallow.problem import Problem
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 PRECISIONS = ("double", "single", "screened")
 UNCLEAR = 1.5  # a failure in float32 this close to the tolerance is decided by a second run in float64

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse.linalg import LinearOperator
 
-    Array = NDArray[np.float64]
 
 ALL_LIMIT = 1_500  # up to this order all eigenvalues are computed, which takes seconds
 RESOLUTION = 1e-12  # entries of the limiting matrices are accurate to about this, so smaller eigenvalues mean nothing

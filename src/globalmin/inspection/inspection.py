@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
 from globalmin.inspection import theorems_features, theorems_planted, theorems_quadratic, theorems_relu, theorems_smooth
@@ -20,12 +21,9 @@ from globalmin.kernels.limit_gram import limit_gram
 from globalmin.shallow.network import jacobian_gram, residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.data import Dataset
 
-    Array = NDArray[np.float64]
 
 FORMAT = "globalmin-inspection/1"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.moments import hermite_coefficients, mean_square, variance
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.inspection.eigenvalues import Extremes, extremes
@@ -26,13 +27,10 @@ from globalmin.shallow.overparameterization import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.data import Dataset
     from globalmin.data.degeneracy import Degeneracy
 
-    Array = NDArray[np.float64]
     Moment = Callable[[Activation, Array], Array]
 
 UNIT = 1e-9  # rows count as having norm 1 up to this

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.inspection.eigenvalues import ALL_LIMIT
@@ -24,12 +25,9 @@ from globalmin.shallow.network import jacobian_gram, jacobian_transpose_times, o
 from globalmin.shallow.newton_kantorovich import Linearization, descent_quantities, linearize
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.inspection.eigenvalues import Extremes, extremes, spectral_norm
 from globalmin.kernels.movement_patterns import KinkDescent, kink_descent
 from globalmin.shallow.initialization import draw
@@ -16,13 +17,10 @@ from globalmin.shallow.network import jacobian_gram, preactivations, residual
 from globalmin.shallow.newton_kantorovich import DescentQuantities, Linearization, descent_quantities, newton_ratio
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.inspection.measurements import Measurements
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 KINK_LIMIT = 20_000_000  # pre-activations up to which the scan of OS-C3 takes seconds
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
 from globalmin.activations.moments import hermite_coefficients, mean_square, mean_square_slope
 from globalmin.data.memory import gram_bytes, require_memory
@@ -22,11 +23,8 @@ from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 PRINTED, OURS = 1.0 / 100.0, 0.0186  # constants of OS-TI.1: printed, and kept from its proof
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 DIRECT = 2**22  # entries of a matrix of monomials small enough for a singular value decomposition
 

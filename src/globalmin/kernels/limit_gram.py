@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel, dual_matrix
 from globalmin.activations.dual_closed import KINKED, STEEP_COSINE, Pairs, closed_form
@@ -32,11 +33,8 @@ from globalmin.shallow.finite_gram import measure_deviation as measure_deviation
 from globalmin.shallow.finite_gram import normalized_finite_gram as normalized_finite_gram
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
     Kind = Literal["derivative", "feature"]
 
 STRIP = 2**15  # entries looked at together in the search for almost parallel rows

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.activations import Activation
     from globalmin.shallow.network import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

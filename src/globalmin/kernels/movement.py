@@ -3,17 +3,12 @@ r"""How far the weights move by the theorems of DU chapter 2 (two-layer ReLU, he
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.kernels.probability import stable_radius
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("DU-L2.3")

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.kernels.rates import Guarantee, kink_guarantee
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import HypothesisError
 from globalmin.kernels.probability import chernoff_exponent, chernoff_failure
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.references import states
 from globalmin.shallow.relu_flow import ReluState, Slopes, pair_counts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 TIMES = 2_000  # of the flow, spaced geometrically
 PIECES = 64  # of equal length into which the path is cut to find the largest move along it

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.data.nearness import estimate_closest_pair
 from globalmin.data.preprocessing import normalized_rows
 from globalmin.data.proportionality import line_groups
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 STRIP = 2**20
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.landscape.excess import estimate_excess
 from globalmin.landscape.threshold import CurvatureThreshold, curvature_threshold, eigenvalue_rounding
@@ -35,11 +36,8 @@ from globalmin.shallow.rounding import curvature_rounding, hessian_rounding
 from globalmin.shallow.stationary import nearest_stationary
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 DENSE_LIMIT = 1_500  # largest number of parameters whose Hessian is formed
 SETTLED_LIMIT = 400  # largest number of parameters for which a doubtful point is followed to the stationary point next to it

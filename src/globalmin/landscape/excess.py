@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
+from globalmin._types import Array
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.linalg.symmetric import head_counts
 from globalmin.quadratic.duality import estimate_span_gap, positive_dual
@@ -18,11 +17,8 @@ from globalmin.shallow.network import residual
 from globalmin.shallow.provability import estimate_provability
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 LARGEST_PROVABLE = 3_000  # largest n of the n x n provability test
 

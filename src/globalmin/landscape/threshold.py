@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.inertia import rounding_shift
 from globalmin.references import states
 from globalmin.shallow.hessian import curvature_along, gradient_norm
@@ -30,11 +31,8 @@ from globalmin.shallow.hessian_lipschitz import estimate_hessian_lipschitz, esti
 from globalmin.shallow.rounding import gradient_rounding, hessian_rounding
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
     Direction = tuple[Array, Array | None]
 
 

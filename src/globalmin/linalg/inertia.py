@@ -6,16 +6,12 @@ of the given one. Iterative eigenvalue methods may get the sign of the least eig
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 class Inertia(NamedTuple):

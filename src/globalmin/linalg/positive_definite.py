@@ -10,16 +10,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.balls import BallMatrix, ball_matrix, to_floats, working_precision
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 RESIDUAL_LIMIT = 0.1  # P1 needs < 1; the rest of the room is for what floats do not see

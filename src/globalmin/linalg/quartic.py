@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array
 from globalmin.references import states
-
-Array = NDArray[np.float64]
 
 
 def row_matrix(X: Array, q: Array) -> Array:

@@ -10,9 +10,7 @@ from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 
 def estimate_lambda_min(G: ArrayLike) -> float:

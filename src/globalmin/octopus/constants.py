@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.octopus.function import Octopus
 from globalmin.octopus.splines import Splines, derivative, horner
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     Entries = tuple[tuple[Array, int], ...]  # polynomials in u with the power of w they come with
 
 ROUNDED_UP = 1.0 + 1e-9  # far above the rounding of the few operations for each cell

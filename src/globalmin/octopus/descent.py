@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
 from globalmin.octopus.function import Octopus
 from globalmin.references import states
@@ -20,9 +21,6 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 DIGITS = 30  # beyond those of the number of steps
 

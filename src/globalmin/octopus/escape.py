@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
 from globalmin.octopus.descent import checked_start, descent_escape_times
 from globalmin.octopus.function import Octopus
 from globalmin.octopus.perturbed import perturbed_descent
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 EXACT = 2**53  # whole numbers up to here are float64 numbers
 METHODS = ("gradient_descent", "perturbed_gradient_descent")

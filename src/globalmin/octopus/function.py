@@ -10,18 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
 from globalmin.octopus.splines import Splines
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 class _Place(NamedTuple):

@@ -8,19 +8,14 @@ $\kappa = 1 + \ln\frac1{1-2\eta L}/\ln(1+2\eta\gamma) \ge (L+\gamma)/\gamma$ fro
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.octopus.descent import checked_start, checked_step_size
 from globalmin.octopus.function import Octopus
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 ROUNDED_DOWN = 1.0 - 1e-12  # the formulas below err by less than 1e-14 d relatively
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 STEP = 0.25  # of both examples: x1 halves and x2 grows by 1.5 a step near the saddle
 SHIFT = 25.0 / 6.0  # value of the far start at x1 = -2, so that it meets the saddle at x1 = -1

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.one_filter.landscape import angle_of_g, barrier
 from globalmin.one_filter.recursion import FilterState, heads_state, state_loss, step
 from globalmin.one_filter.teacher import FilterTeacher
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.one_filter.teacher import Array
 
 STARTS = ("gaussian", "sphere")
 LOOK_EVERY = 10  # steps between two trap tests

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.landscape import filter_landscape
 from globalmin.one_filter.teacher import FilterTeacher, population_gradient, population_loss
@@ -18,11 +19,8 @@ from globalmin.shallow.escape import Escape
 from globalmin.shallow.point import PointClass, PointKind
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.one_filter.network import OneFilterNetwork
 
-    Array = NDArray[np.float64]
 
 _STEP = 1e-5  # of the differences, relative: their error is then about 1e-10
 _DIFFERENCE_ERROR = 1e-7  # relative to the largest eigenvalue, far above that error

@@ -3,18 +3,14 @@ r"""Gaussian identities behind the one-filter formulas, and their form for other
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.teacher import FilterTeacher, g, pi_minus_g
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.one_filter.teacher import Array
 
 
 @states("DU-L5.6")

@@ -9,17 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.teacher import FilterTeacher, g, population_loss
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.one_filter.teacher import Array
 
 MAX_SLOPE = 1.81971  # >= max (pi - phi) sin phi = 1.8197057..., attained at phi = 1.11283
 

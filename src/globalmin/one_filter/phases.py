@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.recursion import FilterState
 from globalmin.one_filter.teacher import FilterTeacher, g
@@ -21,7 +21,6 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from globalmin.one_filter.teacher import Array
 
 PHASE_TWO_RATE = 0.0177
 PHASE_TWO_HEAD = 0.213

@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.teacher import FilterTeacher, g, pi_minus_g
 from globalmin.references import states
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from globalmin.one_filter.teacher import Array
 
 
 @dataclass(frozen=True)

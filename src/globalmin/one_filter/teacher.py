@@ -10,19 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 TERMS = 12  # of the series of sin x - x cos x; enough for |x| <= 1 in double precision
 

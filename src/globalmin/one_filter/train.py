@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.landscape import Basin, trap_test
@@ -24,8 +24,6 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from globalmin.one_filter.teacher import Array
 
     Gradient = Callable[[Array, Array], tuple[Array, Array]]
 

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.objective import Objective
 
-    Array = NDArray[np.float64]
 
 GOOD, FAIR = 0.9, 0.1  # ratio of actual to predicted decrease above which sigma is halved, below which the step is refused
 LEAST_SIGMA, LARGEST_SIGMA = 1e-10, 1e30

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.optimize.objective import as_objective
 from globalmin.optimize.trajectory import Status
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     Oracle = Callable[[Array], tuple[float, Array]]
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")

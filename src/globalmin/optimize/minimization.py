@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, NotConverged
 from globalmin.optimize.progress import INTERVAL, Progress
 from globalmin.optimize.second_order import SecondOrderEstimate, estimate_at
@@ -16,11 +17,7 @@ from globalmin.optimize.trajectory import SpokenStatus
 from globalmin.optimize.watch import iteration_limit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.objective import Objective
-
-    Array = NDArray[np.float64]
 
 
 class Ending(SpokenStatus):

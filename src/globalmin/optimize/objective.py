@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.objective_jax import Derivatives
 
-    Array = NDArray[np.float64]
 
 DERIVATIVES = ("auto", "jax", "central_differences")
 

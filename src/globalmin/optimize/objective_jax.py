@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.objective import Objective
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _REMEDY = (
     "write the loss with jax.numpy and without branches on values, or, for a function of an array, give gradient=... (and "

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.objective import Objective
 
 if TYPE_CHECKING:
     import torch
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.optimize.minimization import Ending, Minimization, Tolerances, Tracker
 from globalmin.optimize.objective import as_objective
@@ -20,11 +21,8 @@ from globalmin.optimize.second_order import check_positive
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.objective import Objective
 
-    Array = NDArray[np.float64]
 
 MAX_ITER = 100_000
 GRADIENT_TOLERANCE, RADIUS, WAIT = 1e-6, 1e-3, 100  # by hand: what is not given

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.inertia import least_eigenvalue
 from globalmin.optimize.objective import as_objective
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.objective import Objective
 
-    Array = NDArray[np.float64]
 
 DENSE = 500  # parameters up to which the whole Hessian is formed and factored
 METHODS = ("auto", "dense", "lanczos")

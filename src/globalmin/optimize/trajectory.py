@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.shallow.problem import length
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import Point
 
-    Array = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
 EXACT_SPECTRUM = 128  # up to this n all eigenvalues are computed, which costs a millisecond

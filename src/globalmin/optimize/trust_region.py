@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.cubic_regularization import cubic_steps
 from globalmin.optimize.minimization import Ending, Minimization, Tolerances, Tracker
@@ -19,11 +20,8 @@ from globalmin.optimize.objective import as_objective
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.objective import Objective
 
-    Array = NDArray[np.float64]
 
 METHODS = ("trust-exact", "trust-krylov", "trust-ncg", "cubic")
 MAX_ITER = 2_000

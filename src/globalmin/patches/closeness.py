@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.patches.model import as_patches
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.patches.model import Array
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,13 @@ r"""Input laws of the filter experiments, and the filters of the image experimen
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.data.generators import Seed
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("DU-M6")

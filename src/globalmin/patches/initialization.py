@@ -3,16 +3,12 @@ r"""How often a random filter starts close enough to the teacher: DU-T6.6 and DU
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.patches.model import Array
 
 
 @states("DU-T6.6")

@@ -5,18 +5,11 @@ k = 1 is a single neuron. Everything here is about the samples given; with label
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 def as_patches(Z: ArrayLike, w: ArrayLike) -> tuple[Array, Array]:

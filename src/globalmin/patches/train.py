@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.patches.model import active_patches, as_patches, filter_gradient, filter_loss, filter_outputs, is_dead
 from globalmin.patches.rates import angle_bound, max_step
@@ -22,7 +22,6 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.patches.constants import FilterConstants
-    from globalmin.patches.model import Array
 
     Step = Callable[[Array, float], float]
     Path = Iterator[tuple[Array, float]]

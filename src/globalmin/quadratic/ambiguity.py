@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_matrix, unsvec
 from globalmin.quadratic.barrier import require_full_rank
 from globalmin.quadratic.identifiability import critical_samples, integer_monomials, monomial_indices
 from globalmin.quadratic.risk import quadratic_outputs, risk_of_difference, square_root_of
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("GKZ-T2.6b")

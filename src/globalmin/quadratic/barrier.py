@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_gram, quadratic_forms, require_wide, svec, unsvec
 from globalmin.quadratic.risk import population_risk, smallest_singular_value, square_root_of
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 KINDS = ("paper", "exact")
 

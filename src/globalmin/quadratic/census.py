@@ -10,19 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.quadratic.barrier import require_full_rank
 from globalmin.quadratic.risk import numerical_rank, population_gradient, population_risk, square_root_of
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 LARGEST_COMPLETE = 14  # 2^d rows
 

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms
 from globalmin.quadratic.newton import polish
 from globalmin.quadratic.proximal import proximal_point
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.quadratic.matrix import MatrixPoint, MatrixProblem
 
-    Array = NDArray[np.float64]
 
 BURSTS = ((1e-2, 50), (1e-5, 100))
 """Stages of L-BFGS, each ended by a gap relative to F(0) or a number of iterations, and followed by Newton."""

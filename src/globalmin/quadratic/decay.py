@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.quadratic.duality import critical_decay
 from globalmin.quadratic.solve import TOL, QuadraticSolution, checked_data, solve_quadratic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 def decay_path(

@@ -8,17 +8,11 @@ speak of the population risk: its saddles, its barrier, its descent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 RISK_FACTOR = 0.25
 """The loss $(1/2)\\sum_i r_i^2$ on `population_samples` is this times the population risk of GKZ (which has no 1/2)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.validation import as_matrix, as_targets
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_matrix, factor_by_head, quadratic_forms, unsvec
@@ -16,11 +16,6 @@ from globalmin.quadratic.identifiability import critical_samples
 from globalmin.quadratic.risk import risk_of_difference
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

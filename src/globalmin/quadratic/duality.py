@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import design_gram, factored_forms, moment_matrix, quadratic_forms, svec
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 MARGIN = 2.0**-40  # relative room left for the proof of strict feasibility; costs about as much of the gap
 

@@ -8,21 +8,16 @@ supplies a prescribed one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import design_matrix
 from globalmin.references import states
 from globalmin.shallow.complete_square import quadratic_coefficients, require_coefficients
 from globalmin.shallow.network import ShallowNetwork
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 def activation_name(coefficients: tuple[float, float, float]) -> str:

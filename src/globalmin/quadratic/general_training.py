@@ -2,10 +2,9 @@ r"""Networks with a general quadratic activation $\alpha z^2 + \beta z + \gamma$
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.linalg.symmetric import design_matrix, unsvec
 from globalmin.optimize.trajectory import Status
@@ -14,11 +13,6 @@ from globalmin.quadratic.solve import TOL, QuadraticSolution, checked_data
 from globalmin.references import states
 from globalmin.shallow.complete_square import require_coefficients
 from globalmin.shallow.network import outputs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("GKZ-C2.2")

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_matrix, unsvec
 from globalmin.quadratic.risk import square_root_of
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("GKZ-T2.8", "GKZ-T2.9a")

@@ -5,19 +5,14 @@ the labels.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.quadratic.barrier import barrier
 from globalmin.quadratic.risk import population_risk
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 WIDTH_CONSTANT = 269  # m >= 269 d^2 suffices in GKZ-T2.5: 33/C + 8 C^(-3/2) + 16 C^(-2) < 1/8
 

@@ -8,17 +8,12 @@ conjugate gradients are slow and it fits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.symmetric import design_gram, moment_matrix, quadratic_forms, sample_gram, svec, unsvec
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 DIRECT_SAMPLES = 400  # up to here the n x n Gram matrix is used at once
 DENSE_ORDER = 3_000  # largest order of a dense Gram matrix, used when conjugate gradients are slow

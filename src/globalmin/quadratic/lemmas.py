@@ -2,17 +2,11 @@ r"""The two identities of Kronecker products behind the derivatives of SJL, sect
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("SJL-L5.1")

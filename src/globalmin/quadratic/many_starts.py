@@ -7,19 +7,14 @@ samples, and all starts are moved together.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import design_gram, moment_matrix, svec
 from globalmin.quadratic.risk import expected_design_gram
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 SHRINK = 0.7  # factor of the step when it would raise the loss
 ROUNDING = 1e-13  # the loss may rise by this much of that of the zero network: rounding

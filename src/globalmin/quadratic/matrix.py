@@ -12,17 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.symmetric import factored_forms, moment_matrix
 from globalmin.quadratic.duality import DualBound, decay_dual, positive_dual_white
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 PRECONDITIONER_ROWS = 1_000  # samples used to estimate diagonal curvatures; they only steer the search
 

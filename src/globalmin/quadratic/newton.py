@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.quadratic.matrix import MatrixPoint
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.quadratic.matrix import MatrixProblem
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 NEGLIGIBLE = 1e-14  # eigenvalues below this times the largest are zero

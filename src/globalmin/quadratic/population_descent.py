@@ -3,20 +3,15 @@ r"""Gradient descent on the population risk of a planted quadratic network, with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.quadratic.barrier import population_rate
 from globalmin.quadratic.initialization import identity_start
 from globalmin.quadratic.risk import population_gradient, population_risk
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms
 from globalmin.quadratic.newton import polish
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.quadratic.matrix import MatrixPoint, MatrixProblem
 
-    Array = NDArray[np.float64]
 
 MAX_OUTER, MAX_INNER, MAX_PRODUCTS = 40, 12, 100
 ACCURACY = 0.2  # residual of an inner problem relative to the distance moved, as the theory of inexact proximal points asks

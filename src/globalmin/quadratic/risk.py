@@ -7,18 +7,12 @@ $(1/2)\sum_i r_i^2$, is n/2 times the empirical risk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import factored_forms, moment_matrix
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @states("GKZ-M1")

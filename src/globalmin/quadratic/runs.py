@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.quadratic.barrier import barrier, barrier_constant
 from globalmin.quadratic.census import classify_stationary, stationary_census
@@ -24,10 +25,6 @@ from globalmin.shallow.stationary import nearest_stationary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 def conditioned_teacher(d: int, width: int, *, seed: int = 0, spread: float = 2.0) -> Array:

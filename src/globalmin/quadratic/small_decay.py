@@ -11,18 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import HypothesisError
 from globalmin.linalg.symmetric import factored_forms, moment_matrix
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 ROUNDING = 64.0  # room in units of the rounding error of Z, so that the checker can prove |Z| < c
 

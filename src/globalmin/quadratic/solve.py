@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.validation import as_matrix, as_targets
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import head_counts, place_on_head
@@ -24,11 +24,6 @@ from globalmin.quadratic.local import best_local_minimum
 from globalmin.quadratic.matrix import MatrixProblem
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 SIGNS = ("mixed", "positive")
 MAX_ITER = 50_000

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.recovery.geometry import local_activation
 from globalmin.recovery.moments import rho
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 LIPSCHITZ_FACTOR = 6.0 * math.sqrt(2.0 / math.pi)  # three block families, each with E|z|^3 = 2 sqrt(2/pi)
 

@@ -16,17 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError, HypothesisError
 from globalmin.recovery.bounds import population_radius
 from globalmin.recovery.geometry import check_local_inputs, local_activation
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 GAUSSIAN_PSI2 = math.sqrt(8.0 / 3.0)  # the psi_2 norm of N(0, 1)
 CUBE = 2.0 * math.sqrt(2.0 / math.pi) / 3.0  # E|g|^p <= (p!/2) CUBE^(p-2) for p >= 2, with equality at p = 3

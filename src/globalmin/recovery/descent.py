@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.recovery.geometry import (
     check_local_inputs,
@@ -20,11 +21,8 @@ from globalmin.recovery.newton import Point, newton_end
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 CHUNK = 50  # steps of descent between two trials of Newton's method
 SPREAD_WARNING = (

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.recovery.moments import saturation_norm
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.recovery.descent import Descent
     from globalmin.recovery.tensor_initialization import TensorStart
 
-    Array = NDArray[np.float64]
 
 SMALL_GAP = 0.1
 SMALL_CONTRACTION = 0.05

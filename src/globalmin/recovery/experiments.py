@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.data.generators import planted_logistic, planted_regression
 from globalmin.errors import DataError
 from globalmin.recovery.descent import SPREAD_WARNING, local_spread
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 TEACHERS = ("orthonormal", "gaussian")
 MODELS = {"regression": planted_regression, "classification": planted_logistic}

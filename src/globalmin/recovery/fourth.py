@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import HypothesisError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.recovery.geometry import check_local_inputs, local_activation
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.activations import Activation
-
-    Array = NDArray[np.float64]
 
 
 def fourth_derivative(z: ArrayLike, activation: str | Activation) -> Array:

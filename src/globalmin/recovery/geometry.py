@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError, HypothesisError
@@ -21,11 +22,7 @@ from globalmin.shallow.hessian_lipschitz import third_derivative
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
-
-    Array = NDArray[np.float64]
 
 
 def local_activation(activation: str | Activation) -> Activation:

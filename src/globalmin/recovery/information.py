@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.recovery.bounds import conditioning
@@ -21,11 +22,8 @@ from globalmin.recovery.geometry import local_activation
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 REACH = 7.5  # the density at 7.5 is below 1e-12
 GRID_NEURONS = 3  # up to which the trapezoid rule over the neurons' span is affordable

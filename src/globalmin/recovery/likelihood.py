@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.recovery.geometry import check_local_inputs, local_activation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 SMALLEST = 1e-9  # probabilities are kept this far from 0 and 1
 

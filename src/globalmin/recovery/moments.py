@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
 from globalmin.activations.quadrature import nodes_and_weights
 from globalmin.errors import DataError, HypothesisError
@@ -23,7 +23,6 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from globalmin.activations import Activation
 
-Array = NDArray[np.float64]
 
 ORDERS = (1, 2, 3, 4)
 PROBES = (0.25, 0.5, 1.0, 2.0, 4.0)  # scales at which a moment must vanish to count as zero

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.recovery.geometry import empirical_loss_and_gradient, hessian_parts, hessian_times
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 NEAR = 0.1  # no step may be longer than this part of the weights
 HESSIAN_COST = 2e10  # n (Kd)^2 above which the Hessian is not formed

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.moments import mean_curvature
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
@@ -21,11 +22,8 @@ from globalmin.shallow.network import jacobian_gram, residual
 from globalmin.shallow.newton_kantorovich import DescentQuantities, Linearization, descent_quantities, linearize
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 PROBES = (0.25, 0.5, 1.0, 2.0, 4.0)  # scales at which the mean curvature must vanish for class (b)
 ROUNDS = 60

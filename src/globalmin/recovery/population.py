@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.recovery.geometry import empirical_hessian, empirical_loss_and_gradient, local_activation
 from globalmin.recovery.moments import rho_terms, slope_moment
@@ -22,7 +22,6 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from globalmin.activations import Activation
 
-Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 
 REACH = 9.0  # the density at 9 is below 1e-18

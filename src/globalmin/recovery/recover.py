@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
 from globalmin.recovery.descent import Descent, local_descent
@@ -25,11 +26,8 @@ from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 LABELS = ("regression", "classification")
 ESTIMATORS = ("squares", "likelihood")

@@ -8,17 +8,12 @@ the columns of $B^{-1}$ are the components.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 PROJECTIONS = 100
 LONGEST_STEP = 0.5  # of a joint update, in Frobenius norm: beyond it the linearization means nothing

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
 from globalmin.recovery.moments import first_moment_inverse, hermite_moment, moment_orders, saturation_norm
@@ -28,12 +29,9 @@ from globalmin.recovery.tensor_subspace import Subspace, leading_subspace, shift
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.recovery.moments import MomentOrders
 
-    Array = NDArray[np.float64]
 
 DIRECTIONS = ("random", "best", "first_moment")
 CANDIDATES = 20

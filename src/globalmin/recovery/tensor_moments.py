@@ -7,18 +7,12 @@ $M_j = \frac1K\sum_im_j(\|w_i\|)\,\bar w_i^{\otimes j}$, for real and for binary
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 REMOVALS = ("nothing", "mean", "linear")
 

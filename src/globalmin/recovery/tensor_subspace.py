@@ -3,17 +3,13 @@ r"""The span of the neurons: the K eigenvectors of largest absolute eigenvalue o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 EXTRA = 4  # columns beyond K: they speed up the iteration and show the next eigenvalue
 

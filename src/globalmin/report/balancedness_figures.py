@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.references import states
 from globalmin.report.figures import BLUE, GREEN, MUTED, ORANGE, RED, decade_ticks, new_axes, padded_decades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 COLORS = (BLUE, ORANGE, GREEN, RED, MUTED)
 FLOOR = 1e-17  # a drift of exactly zero is drawn here

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.report.rounding import power_of_ten, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 INK, MUTED, GRID = "#1f2a37", "#66717f", "#e2e7ed"
 BLUE, ORANGE, GREEN, RED = "#2b5f9e", "#c4611a", "#18794e", "#b42318"

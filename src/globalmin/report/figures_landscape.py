@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.report.figures import (
     BLUE,
     GREEN,
@@ -23,9 +24,7 @@ from globalmin.report.figures import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 Rung = tuple[str, float, str, str]  # label, value, color, text beside the value
 

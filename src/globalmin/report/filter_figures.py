@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.references import states
 from globalmin.report.figures import BLUE, GREEN, MUTED, ORANGE, RED, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 COLORS = (BLUE, ORANGE, GREEN, RED, MUTED)
 

@@ -12,11 +12,9 @@ from globalmin.report.figures import BLUE, GREEN, INK, ORANGE, decade_ticks, new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from globalmin.inspection import Inspection, RunComparison
 
-    Array = NDArray[np.float64]
 
 OURS = ("OS-C6",)
 

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.symmetric import moment_matrix
 from globalmin.quadratic.duality import decay_threshold
 from globalmin.shallow.network import jacobian_gram, preactivations, residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 LARGEST_SPECTRUM = 4000  # eigenvalues cost n^3: about ten seconds here on two cores
 

@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from globalmin._types import Array
 from globalmin.report.rounding import nearest_text, typeset
 from globalmin.report.svg import inline_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 MAX_ROWS = 500
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.report import figures
 from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.panels_landscape import landscape_panels
@@ -15,12 +16,10 @@ from globalmin.report.words import SIGNS, covered_networks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from globalmin.report.proof import Proof
     from globalmin.report.record import Histogram, Series, TargetRecord
 
-    Array = NDArray[np.float64]
 
 MAX_POINTS = 1500
 SOLVED = ("least_squares", "convex", "local")  # methods without steps of their own to draw

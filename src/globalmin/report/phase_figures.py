@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.report.figures import BLUE, GREEN, INK, MUTED, ORANGE, RED, SIZE, decade_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 COLORS = (BLUE, ORANGE, GREEN, RED, MUTED, INK)
 DASHED = (0, (4, 2))

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.references import states
 from globalmin.report.figures import BLUE, GREEN, MUTED, ORANGE, RED, SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 COLORS = (BLUE, ORANGE, GREEN, RED)
 

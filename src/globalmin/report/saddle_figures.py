@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.octopus.function import Octopus
 from globalmin.octopus.warmups import far_value, saddle_value
 from globalmin.references import states
@@ -19,9 +20,7 @@ from globalmin.report.figures import BLUE, GREEN, GRID, INK, MUTED, ORANGE, RED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
     Curve = tuple[Array, Array]
 
 COLORS = (BLUE, ORANGE, GREEN, RED)

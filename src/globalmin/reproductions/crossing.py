@@ -8,16 +8,11 @@ The interval holds every crossing whose profile likelihood is within $\chi^2_1(0
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 DROP = 1.9207  # half of the 95 % quantile of chi-square with one degree of freedom
 CENTERS, SLOPES = 301, 81  # of the grid, which is laid twice: over everything, then over the interval found

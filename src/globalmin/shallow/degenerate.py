@@ -17,18 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.data.ties import tied_groups
 from globalmin.shallow.problem import Problem, Tie, check_shapes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.data.degeneracy import Degeneracy
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
-
-    Array = NDArray[np.float64]
 
 
 def pose(network: ShallowNetwork, data: HasData, trained: str) -> Point:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.inertia import least_eigenvalue
 from globalmin.linalg.symmetric import moment_matrix
 from globalmin.references import states
@@ -17,11 +18,7 @@ from globalmin.shallow.hessian import curvature_along, hessian
 from globalmin.shallow.network import residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.data.validation import as_matrix
@@ -14,11 +15,8 @@ from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 CHUNK = 2**22  # entries of the slopes held at once
 

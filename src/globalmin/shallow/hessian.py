@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.quartic import largest_eigenvalue
@@ -20,11 +21,7 @@ from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import TRAINED, head_gradient, jacobian_gram, jacobian_transpose_times, preactivations, residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 
 def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained: str) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec, largest_eigenvalue
 from globalmin.references import states
@@ -22,11 +23,8 @@ from globalmin.shallow.lipschitz import local_suprema, output_rounding, rounding
 from globalmin.shallow.network import preactivations, residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 LEVELS = ("crude", "spectral", "quartic")
 MIXED = 0.385  # at least 2/(3 sqrt 3), the largest value of a^2 b on a^2 + b^2 = 1

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
 
-    Array = NDArray[np.float64]
     Scheme = Callable[[Array, int, int, np.random.Generator], tuple[Array, Array]]
 
 

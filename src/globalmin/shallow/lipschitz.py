@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec, largest_eigenvalue
 from globalmin.references import states
 from globalmin.shallow.network import preactivations
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.shallow.network import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 
 def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int) -> Array:

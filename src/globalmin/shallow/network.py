@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from globalmin.data import Dataset
 
-    Array = NDArray[np.float64]
 
 TRAINED = ("W", "vW")
 

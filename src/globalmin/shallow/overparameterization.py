@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.ties import tied_groups
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.data.degeneracy import Degeneracy
 
-    Array = NDArray[np.float64]
 
 EXCESS = 1.2  # trained weights per sample from which fits are found in practice
 

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.shallow.lipschitz import estimate_lipschitz, rounding_of_preactivations
 from globalmin.shallow.network import jacobian_gram, preactivations, residual
 from globalmin.shallow.newton_kantorovich import descent_ratio, newton_ratio
 from globalmin.shallow.relu_cell import cell_slopes, choose_neurons, relative_margins
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _ROOM = 1.0 + 1e-4
 _EXACT_LIMIT = 500  # samples up to which a full eigenvalue problem costs next to nothing

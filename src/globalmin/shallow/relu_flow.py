@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 SECTIONS = 24  # of the golden section: the interval of gamma shrinks to 1e-5, and every gamma gives a bound

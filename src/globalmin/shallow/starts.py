@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, NDArray
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.problem import HasData
 
-    Array = NDArray[np.float64]
 
 REACH = 8.0  # oscillation of |v_l| phi that a head should have, in units of the head of OS
 FAR = 2.0**40

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import HypothesisError
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import Point
 
-    Array = NDArray[np.float64]
 
 UNIT = 1e-9  # rows and heads count as those of the theorem up to this relative error
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.suprema import float_above
 from globalmin.deep.claims.high_precision import PreciseDeep
 from globalmin.deep.passes import backward, layer_grams
@@ -27,12 +28,9 @@ from globalmin.shallow.claims.high_precision import PreciseResidual
 from globalmin.shallow.claims.linearized_point import MARGIN, loss_above, residual_size
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.deep.network import DeepNetwork
 
-    Array = NDArray[np.float64]
 
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")
 FACTOR_LIMIT = 300  # samples up to which a second n x n witness (a sharper step) is worth its checking time

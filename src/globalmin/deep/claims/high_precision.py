@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.balls import BallMatrix, ball_matrix, working_precision
 from globalmin.shallow.claims.high_precision import PreciseResidual, slope_of, value_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.deep.network import DeepNetwork
-
-    Array = NDArray[np.float64]
 
 
 def _patch_map(network: DeepNetwork, n: int, channels: int) -> list[list[int]]:

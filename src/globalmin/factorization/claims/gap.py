@@ -6,11 +6,10 @@ import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import CannotCertify, DataError
 from globalmin.factorization.claims.numbers import GapNumbers, gap_numbers
 from globalmin.factorization.factors import Factors, checked_matrix
@@ -20,11 +19,6 @@ from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.container import save_atomically, sealed_bytes
 from globalmin.proving.resources import CHECKER_WORK
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 _LOOSE = 1e-3  # relative distance of a to the r-th squared singular value when nothing depends on it

@@ -9,16 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from globalmin._types import Array
 from globalmin.linalg.balls import ball_matrix, working_precision
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 BITS = 192
 STRIP_ENTRIES = 2**19

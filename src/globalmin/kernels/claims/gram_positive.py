@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
@@ -30,11 +31,8 @@ from globalmin.shallow.claims.linearized_point import MARGIN, checked_arrays, lo
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 KERNELS = ("weights", "features", "resnet")
 ANALYTIC = ("softplus", "sigmoid", "tanh", "erf")

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.linalg.balls import BallMatrix, ball_matrix, working_precision
 from globalmin.shallow.claims.high_precision import slope_of, value_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
 
-    Array = NDArray[np.float64]
 
 NATS = (60.0, 150.0)  # the rule's error is about e^-60; e^-150 where the matrix is so ill-conditioned that it matters
 _STRIPS = {"tanh": math.pi / 4, "erf": 1.0}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import CannotCertify
 from globalmin.linalg.balls import Ball, ball_matrix, working_precision
 from globalmin.linalg.positive_definite import EPS, Gram, NotPositiveDefiniteError, lower_witness
@@ -17,12 +18,9 @@ from globalmin.references import states
 from globalmin.shallow.claims.measured_point import measure_quadratic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _LARGEST_ENTRY = 2**63 - 1
 

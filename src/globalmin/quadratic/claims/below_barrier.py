@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.dataset import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import EPS, LowerWitness, NotPositiveDefiniteError, lower_witness, upper_witness
@@ -22,11 +23,8 @@ from globalmin.references import states
 from globalmin.shallow.claims.measured_point import QuadraticPoint, measure_quadratic, strict_witness
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _ROOM = 1e-9  # relative room in every claimed number
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import EPS, NotPositiveDefiniteError, lower_witness
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms, svec
@@ -17,12 +18,9 @@ from globalmin.references import states
 from globalmin.shallow.claims.measured_point import QuadraticPoint, gap_above, heads_of, measure_quadratic, strict_witness
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 METHODS = ("positive", "span", "decay")
 MARGINS = tuple(2.0**-bits for bits in range(42, 9, -3))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.positive_definite import EPS, NotPositiveDefiniteError, upper_witness
 from globalmin.linalg.quartic import estimate_quartic_svec, largest_eigenvalue, row_matrix, svec_matrix
 from globalmin.proving.claim import Json, Tensor, rational
@@ -27,11 +28,8 @@ from globalmin.shallow.hessian_lipschitz import (
 from globalmin.shallow.network import residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
     Witness = dict[str, Tensor] | None
 
 _SVEC_FEATURES = 30  # features up to which the sharper quartic bound, of order d(d+1)/2, is used

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
 from globalmin.proving.claim import Claim, Json, Tensor, rational
@@ -21,12 +22,9 @@ from globalmin.shallow.hessian import gradient, gradient_norm, hessian
 from globalmin.shallow.network import loss
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 FORMS = tuple(BUILDERS)
 PARAMETERS = 400  # limit of the certificate format

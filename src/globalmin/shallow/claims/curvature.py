@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.shallow.claims.linearized_point import SMOOTH, checked_arrays
 from globalmin.shallow.hessian import gradient_norm
@@ -14,12 +15,9 @@ from globalmin.shallow.network import TRAINED, preactivations
 from globalmin.shallow.rounding import gradient_rounding
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _ROOM = 1e-9
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
 from globalmin.proving.claim import Claim, Json, Tensor, rational
@@ -19,12 +20,9 @@ from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.newton_kantorovich import descent_ratio
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 FACTOR_LIMIT = 300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
 _ROWS_GOOD_ENOUGH = 1.02

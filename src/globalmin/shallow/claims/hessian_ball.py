@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.shallow.claims.curvature import hessian_lipschitz_weights
 from globalmin.shallow.hessian_lipschitz import estimate_hessian_lipschitz_both_layers
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _ROOM = 1e-6
 _HALVINGS = 40

@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.balls import SMALLEST_RADIUS, Ball, BallMatrix, ball_matrix, working_precision
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.shallow.network import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

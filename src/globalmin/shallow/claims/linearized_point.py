@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.balls import ball_matrix, to_floats, working_precision
 from globalmin.linalg.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
@@ -18,12 +19,9 @@ from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import TRAINED, jacobian_gram, preactivations
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 SMOOTH = ("softplus", "sigmoid", "tanh", "erf", "quadratic")  # activations with a table of suprema in the theorems' page
 MARGIN = 1e-9  # relative room between a claimed number and the inequality it enters; ties are never accepted

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.positive_definite import upper_witness
 from globalmin.linalg.quartic import estimate_quartic_attained, estimate_quartic_svec, row_matrix, svec_matrix
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.shallow.lipschitz import combine_layers, curvature_weights, slope_matrix, slope_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 SVEC_LIMIT = 1300  # side N = d(d+1)/2 up to which the sharper bound is affordable for the checker
 _OVERSHOOT = 1e-3

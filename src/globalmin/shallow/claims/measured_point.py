@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify, MemoryRefused
 from globalmin.linalg.balls import Ball, ball_matrix, working_precision
 from globalmin.linalg.positive_definite import EPS, RESIDUAL_LIMIT, Gram, inverse_factor
@@ -19,12 +20,9 @@ from globalmin.shallow.claims.linearized_point import checked_arrays, loss_above
 from globalmin.shallow.network import residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _PRECISE_PRODUCTS = 2 * 10**7  # n k d up to which the residual is computed at high precision, some seconds
 _FEWEST_BITS = 2.0**-400  # a claimed bound is never zero, so that no check is a tie

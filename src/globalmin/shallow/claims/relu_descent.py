@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.balls import BallMatrix, working_precision
 from globalmin.linalg.positive_definite import (
@@ -36,12 +37,9 @@ from globalmin.shallow.network import preactivations
 from globalmin.shallow.relu_flow import slopes_of_radius
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 FACTOR_LIMIT = 300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
 _ROUNDS = 400

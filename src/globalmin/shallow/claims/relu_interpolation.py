@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
 from globalmin.proving.claim import Claim, Json, rational
@@ -28,12 +29,9 @@ from globalmin.shallow.network import preactivations
 from globalmin.shallow.relu_cell import Cell, cell_gram, cell_slopes, choose_neurons, relative_margins
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _ROOM = 1.0 + 1e-4  # safety factor on the margins, above what the bound mu loses to the true eigenvalue
 _COMFORTABLE = 0.5  # ratio from which on no further Newton step is worth moving the weights

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import EPS
 from globalmin.proving.claim import Claim, Json, rational
@@ -21,12 +22,9 @@ from globalmin.shallow.network import residual
 from globalmin.shallow.rounding import hessian_rounding
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 DENSE = 400  # parameters up to which the format takes the whole Hessian
 METHODS = ("dense", "blocks")

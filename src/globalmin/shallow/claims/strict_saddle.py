@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.references import states
@@ -20,12 +21,9 @@ from globalmin.shallow.hessian import curvature_along
 from globalmin.shallow.rounding import curvature_rounding
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
 
 _DENSE = 1_500  # parameters up to which the least eigenvector of the whole Hessian is computed
 

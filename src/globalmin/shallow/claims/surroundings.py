@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.linalg.positive_definite import EPS
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.shallow.claims.hessian_ball import HessianBall, estimate_hessian_lipschitz, hessian_ball, largest_below
 from globalmin.shallow.claims.measured_point import strict_witness
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
     Found = tuple[dict[str, Json], dict[str, Tensor], dict[str, float]]
 
 _SHARE = 0.01  # of the norm of the weights: the radius where no minimum is claimed

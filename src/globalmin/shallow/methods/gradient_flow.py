@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.gradient_flow import METHODS
 from globalmin.optimize.trust_region import DENSE
@@ -16,14 +17,11 @@ from globalmin.shallow.methods.lbfgs import unpack
 from globalmin.shallow.methods.saddle_escape import network_objective
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.objective import Objective
     from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
 
-    Array = NDArray[np.float64]
 
 MAX_ITER = 20_000
 IMPLICIT = ("Radau", "BDF")  # the solvers that are given the Hessian

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
-
+from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.watch import Iterate, Options, Watch, follow
 from globalmin.shallow.degenerate import pose, representatives
@@ -26,14 +25,11 @@ from globalmin.shallow.methods.levenberg_marquardt import GramSolver, damped_ste
 from globalmin.shallow.methods.levenberg_marquardt import steps as kinked_steps
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
 
-    Array = NDArray[np.float64]
 
 SHARPNESS = tuple(2.0**j for j in range(1, 11))
 STAGE_TOL = 1e-8

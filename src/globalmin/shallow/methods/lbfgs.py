@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.optimize.trajectory import Status
 from globalmin.optimize.watch import Iterate, Options, Watch
 from globalmin.shallow.degenerate import pose
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
 
-    Array = NDArray[np.float64]
 
 MAX_ITER = 20_000
 

@@ -15,19 +15,17 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.optimize.watch import Iterate, Options, Watch, follow
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose, representatives
 from globalmin.shallow.memory import check_memory
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
 
-    Array = NDArray[np.float64]
 
 MAX_ITER = 300
 START_DAMPING = 0.1  # lambda at the start, relative to the mean of the diagonal of K

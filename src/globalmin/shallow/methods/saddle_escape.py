@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.optimize.objective import Objective
 from globalmin.optimize.perturbed import Perturbation, uniform_in_ball
@@ -25,13 +26,10 @@ from globalmin.shallow.problem import length
 from globalmin.shallow.step_sizes import theory_step
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
 
-    Array = NDArray[np.float64]
 
 MAX_ITER, MAX_NEWTON = 100_000, 2_000
 RELATIVE_GRADIENT = 1e-3  # the gradient counts as small below this times ||J||_F ||r||, which a good fit never meets
