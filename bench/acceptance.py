@@ -45,10 +45,22 @@ class Outcome:
 
 SOFTPLUS = [
     Configuration(*sizes, "softplus", 1.0)
-    for sizes in ((100, 10, 11), (100, 10, 15), (100, 20, 6), (100, 20, 10), (200, 20, 11), (442, 10, 60))
+    for sizes in (
+        (100, 10, 11),
+        (100, 10, 15),
+        (100, 20, 6),
+        (100, 20, 10),
+        (200, 20, 11),
+        (442, 10, 60),
+    )
 ]
-EDGE = [Configuration(*sizes, "softplus", 0.95) for sizes in ((98, 10, 10), (190, 20, 10), (198, 20, 10))]
-RELU = [Configuration(*sizes, "relu", 1.0) for sizes in ((100, 20, 8), (100, 20, 10), (100, 10, 20))]
+EDGE = [
+    Configuration(*sizes, "softplus", 0.95)
+    for sizes in ((98, 10, 10), (190, 20, 10), (198, 20, 10))
+]
+RELU = [
+    Configuration(*sizes, "relu", 1.0) for sizes in ((100, 20, 8), (100, 20, 10), (100, 10, 20))
+]
 RELU_EDGE = [Configuration(100, 20, 6, "relu", 0.85)]
 ALL = SOFTPLUS + EDGE + RELU + RELU_EDGE
 
@@ -66,12 +78,24 @@ def outcome(configuration: Configuration, seed: int) -> Outcome:
             gm.certify(run.network, data).save(path)
         except gm.errors.CannotCertify as reason:
             return Outcome(
-                f"none: {reason}", run.n_iter, run.starts, relative, trained - began, time.process_time() - trained, 0.0
+                f"none: {reason}",
+                run.n_iter,
+                run.starts,
+                relative,
+                trained - began,
+                time.process_time() - trained,
+                0.0,
             )
         certified = time.process_time()
         verdict = gm.check(path).verdict.value
     return Outcome(
-        verdict, run.n_iter, run.starts, relative, trained - began, certified - trained, time.process_time() - certified
+        verdict,
+        run.n_iter,
+        run.starts,
+        relative,
+        trained - began,
+        certified - trained,
+        time.process_time() - certified,
     )
 
 
@@ -79,17 +103,25 @@ def row(configuration: Configuration, outcomes: list[Outcome]) -> str:
     """One line of the table."""
     accepted = sum(one.verdict == "ACCEPTED" for one in outcomes)
     steps = [one.n_iter for one in outcomes]
-    columns = zip(*((one.train_seconds, one.certify_seconds, one.check_seconds) for one in outcomes), strict=True)
+    columns = zip(
+        *((one.train_seconds, one.certify_seconds, one.check_seconds) for one in outcomes),
+        strict=True,
+    )
     seconds = " | ".join(f"{np.median(column):.2f}" for column in columns)
     starts = max(one.starts for one in outcomes)
     return f"| {configuration} | {accepted} of {len(outcomes)} | {min(steps)}-{max(steps)} | {starts} | {seconds} |"
 
 
 def main(n_seeds: int = 20) -> None:
-    print("| configuration | accepted | steps | most starts | train, CPU s | certify, CPU s | check, CPU s |")
+    print(
+        "| configuration | accepted | steps | most starts | train, CPU s | certify, CPU s | check, CPU s |"
+    )
     print("|---|---|---|---|---|---|---|")
     for configuration in ALL:
-        print(row(configuration, [outcome(configuration, seed) for seed in range(n_seeds)]), flush=True)
+        print(
+            row(configuration, [outcome(configuration, seed) for seed in range(n_seeds)]),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,11 @@ import numpy as np
 
 import globalmin as gm
 from globalmin.factorization.factors import Factors
-from globalmin.factorization.landscape import factorization_gradient, factorization_loss, hessian_times
+from globalmin.factorization.landscape import (
+    factorization_gradient,
+    factorization_loss,
+    hessian_times,
+)
 from globalmin.linalg.symmetric import moment_matrix
 from globalmin.octopus.descent import descent_escape_times, descent_points
 from globalmin.optimize.minimization import Ending
@@ -26,7 +30,13 @@ from globalmin.optimize.perturbed import perturbed_gradient_descent
 from globalmin.optimize.trust_region import minimize
 from globalmin.quadratic.runs import conditioned_teacher
 
-METHODS = ("gradient descent", "perturbed gradient descent", "SGD", "trust region", "cubic regularization")
+METHODS = (
+    "gradient descent",
+    "perturbed gradient descent",
+    "SGD",
+    "trust region",
+    "cubic regularization",
+)
 WALLS = 1.5  # L of the octopus, gamma = 1
 HELD = 2_500  # iterations after which a start with a dead neuron is given up: descent is at its saddle after about a thousand
 
@@ -59,7 +69,9 @@ def octopus(d: int, seed: int) -> Problem:
 
     def exact() -> float:
         last = int(descent_escape_times(function, start, eta)[-1])
-        slopes = np.linalg.norm(function.gradient(descent_points(function, start, eta, range(last, last + 100))), axis=1)
+        slopes = np.linalg.norm(
+            function.gradient(descent_points(function, start, eta, range(last, last + 100))), axis=1
+        )
         return float(last + int(np.argmax(slopes <= epsilon)))
 
     return Problem(
@@ -82,7 +94,11 @@ def quadratic_network(d: int, seed: int, *, dead: bool = False) -> Problem:
 
     `dead`: one neuron starts at exactly zero. Its gradient is then zero for ever, also that of every batch.
     """
-    rng, teacher, n = np.random.default_rng(seed), conditioned_teacher(d, d, seed=seed), 2 * d * (d + 1)
+    rng, teacher, n = (
+        np.random.default_rng(seed),
+        conditioned_teacher(d, d, seed=seed),
+        2 * d * (d + 1),
+    )
     X = rng.standard_normal((n, d))
     y = np.sum((X @ teacher.T) ** 2, axis=1)
 
@@ -128,7 +144,12 @@ def factorization(n: int, seed: int, *, dead: bool = False) -> Problem:
         return Factors(x[0], x[1])
 
     def hessian(x: np.ndarray) -> np.ndarray:
-        return np.array([np.ravel(hessian_times(factors(x), M, tuple(u))) for u in np.eye(2 * n * r).reshape(-1, 2, n, r)])
+        return np.array(
+            [
+                np.ravel(hessian_times(factors(x), M, tuple(u)))
+                for u in np.eye(2 * n * r).reshape(-1, 2, n, r)
+            ]
+        )
 
     def sampled(x: np.ndarray, noise: np.random.Generator) -> np.ndarray:
         R = (x[0] @ x[1].T - M) * (noise.random((n, n)) < 0.5) * 2.0
@@ -177,7 +198,12 @@ def iterations(problem: Problem, method: str, seed: int) -> float:
         "curvature_tolerance": problem.delta,
     }
     if method in ("trust region", "cubic regularization"):
-        run = minimize(problem.value, problem.start, method="auto" if method == "trust region" else "cubic", **options)
+        run = minimize(
+            problem.value,
+            problem.start,
+            method="auto" if method == "trust region" else "cubic",
+            **options,
+        )
     else:
         run = perturbed_gradient_descent(
             problem.value,
@@ -207,8 +233,21 @@ class Family:
 
 NEURONS, MATRIX = "input dimension d", "size n of the matrix"
 FAMILIES = (
-    Family("octopus", f"octopus, L = {WALLS:g}, γ = 1", octopus, (2, 4, 6, 8, 10, 15, 20), "dimension d", runs=5),
-    Family("quadratic", "quadratic networks, d neurons, d² weights", quadratic_network, (2, 4, 6, 8, 12), NEURONS),
+    Family(
+        "octopus",
+        f"octopus, L = {WALLS:g}, γ = 1",
+        octopus,
+        (2, 4, 6, 8, 10, 15, 20),
+        "dimension d",
+        runs=5,
+    ),
+    Family(
+        "quadratic",
+        "quadratic networks, d neurons, d² weights",
+        quadratic_network,
+        (2, 4, 6, 8, 12),
+        NEURONS,
+    ),
     Family(
         "quadratic-dead",
         "quadratic networks, one neuron dead at the start",
@@ -216,7 +255,9 @@ FAMILIES = (
         (2, 4, 8),
         NEURONS,
     ),
-    Family("factorization", "factorization, rank 3, 6n entries", factorization, (5, 10, 20, 40), MATRIX),
+    Family(
+        "factorization", "factorization, rank 3, 6n entries", factorization, (5, 10, 20, 40), MATRIX
+    ),
     Family(
         "factorization-dead",
         "factorization, one pair of columns zero at the start",
@@ -243,7 +284,10 @@ def measure(family: Family) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
 
 def table(family: Family, counts: dict[str, np.ndarray], seconds: dict[str, np.ndarray]) -> str:
     """Medians, CPU seconds in brackets, and how many runs arrived where not all did."""
-    lines = [f"| {family.x_label} | " + " | ".join(METHODS) + " |", "|---" * (len(METHODS) + 1) + "|"]
+    lines = [
+        f"| {family.x_label} | " + " | ".join(METHODS) + " |",
+        "|---" * (len(METHODS) + 1) + "|",
+    ]
     for row, dimension in enumerate(family.dimensions):
         cells = []
         for method in METHODS:
@@ -267,7 +311,9 @@ def main(arguments: list[str]) -> None:
             labels = {"x_label": family.x_label, "title": family.title}
             path = Path(arguments[0]) / f"dynamics-{family.name}"
             path.parent.mkdir(parents=True, exist_ok=True)
-            save(lambda: iterations_by_dimension(np.array(family.dimensions), counts, **labels), path)  # noqa: B023 - called at once
+            save(
+                lambda: iterations_by_dimension(np.array(family.dimensions), counts, **labels), path
+            )  # noqa: B023 - called at once
 
 
 if __name__ == "__main__":

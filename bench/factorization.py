@@ -16,7 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-CASES = ((0.0, "auto"), (0.1, "auto"), (1.0, "auto"))  # noise in each entry; the signal has entries of variance r
+CASES = (
+    (0.0, "auto"),
+    (0.1, "auto"),
+    (1.0, "auto"),
+)  # noise in each entry; the signal has entries of variance r
 
 
 def instance(size: int, rank: int, noise: float) -> np.ndarray:
@@ -35,7 +39,12 @@ def train(folder: Path, size: int, rank: int, noise: float) -> dict[str, object]
     run = factorize(M, rank, seed=1)
     seconds = time.process_time() - begun
     np.savez(folder / "factors.npz", M=M, U=run.factors.U, V=run.factors.V)
-    return {"train": seconds, "steps": run.n_iter, "sweeps": run.n_sweeps, "status": run.status.value}
+    return {
+        "train": seconds,
+        "steps": run.n_iter,
+        "sweeps": run.n_sweeps,
+        "status": run.status.value,
+    }
 
 
 def certify(folder: Path, norm: str) -> dict[str, object]:
@@ -67,13 +76,29 @@ def check(folder: Path) -> dict[str, object]:
 
 
 def _alone(*words: str) -> dict[str, object]:
-    done = subprocess.run([sys.executable, "-m", "bench.factorization", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.factorization", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 
 def _row(size: int, rank: int, noise: float, norm: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        trained = _alone("--part", "train", "--folder", folder, "--size", str(size), "--rank", str(rank), "--noise", str(noise))
+        trained = _alone(
+            "--part",
+            "train",
+            "--folder",
+            folder,
+            "--size",
+            str(size),
+            "--rank",
+            str(rank),
+            "--noise",
+            str(noise),
+        )
         proved = _alone("--part", "certify", "--folder", folder, "--norm", norm)
         judged = _alone("--part", "check", "--folder", folder)
     of_floor = "-" if proved["gap_of_floor"] is None else f"{proved['gap_of_floor']:.1e}"
@@ -104,9 +129,14 @@ def main() -> None:
                 print(_row(given.size, given.rank, noise, norm), flush=True)
         return
     parts = {"train": lambda: train(given.folder, given.size, given.rank, given.noise or 0.0)}
-    parts |= {"certify": lambda: certify(given.folder, given.norm), "check": lambda: check(given.folder)}
+    parts |= {
+        "certify": lambda: certify(given.folder, given.norm),
+        "check": lambda: check(given.folder),
+    }
     found = parts[given.part]()
-    print(json.dumps(found | {"memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}))
+    print(
+        json.dumps(found | {"memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20})
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,11 @@ import globalmin as gm
 from globalmin.errors import CannotCertify
 from globalmin.inspection import inspect
 
-INSTANCES = ((2, 8), (4, 12), (6, 20))  # (n, d) of the three small instances: softplus, theta = 1/2, delta = 1
+INSTANCES = (
+    (2, 8),
+    (4, 12),
+    (6, 20),
+)  # (n, d) of the three small instances: softplus, theta = 1/2, delta = 1
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,9 @@ def fire(n: int, d: int, starts: int, *, seed: int = 0, checked: int | None = No
     largest = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for start in range(starts):
-            network = gm.ShallowNetwork.initialize(data, width=width, activation="softplus", seed=start)
+            network = gm.ShallowNetwork.initialize(
+                data, width=width, activation="softplus", seed=start
+            )
             try:
                 certificate = gm.certify(network, data, claims=["descent"])
             except CannotCertify:
@@ -58,7 +64,9 @@ def fire(n: int, d: int, starts: int, *, seed: int = 0, checked: int | None = No
 
 def main(starts: int = 100) -> None:
     """Print both tables."""
-    print("| n, d | width by OS-C6 | claims made | accepted | largest h | CPU s |\n|---|---|---|---|---|---|")
+    print(
+        "| n, d | width by OS-C6 | claims made | accepted | largest h | CPU s |\n|---|---|---|---|---|---|"
+    )
     for n, d in INSTANCES:
         began = time.process_time()
         f = fire(n, d, starts)
@@ -68,11 +76,18 @@ def main(starts: int = 100) -> None:
             flush=True,
         )
     print("\n| n, d, width, activation | CPU s | peak memory |\n|---|---|---|")
-    for n, d, k, activation in ((500, 20, 60, "softplus"), (2000, 50, 100, "relu"), (5000, 50, 120, "softplus")):
+    for n, d, k, activation in (
+        (500, 20, 60, "softplus"),
+        (2000, 50, 100, "relu"),
+        (5000, 50, 120, "softplus"),
+    ):
         data = gm.generators.sphere_with_random_labels(n, d, seed=0)
         began = time.process_time()
         inspect(data, width=k, activation=activation)
-        seconds, peak = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        seconds, peak = (
+            time.process_time() - began,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        )
         print(f"| {n}, {d}, {k}, {activation} | {seconds:.1f} | {peak:.2f} GiB |", flush=True)
 
 

@@ -56,7 +56,11 @@ class Instance:
     @property
     def claim(self) -> str:
         """What is proved: the gap, or, with mixed signs and too few samples for theorem S, that the data are interpolated."""
-        return "interpolation" if self.kind == "mixed" and self.n < self.d * (self.d + 1) // 2 else "optimality-gap"
+        return (
+            "interpolation"
+            if self.kind == "mixed" and self.n < self.d * (self.d + 1) // 2
+            else "optimality-gap"
+        )
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
         """Samples and labels."""
@@ -82,13 +86,19 @@ class Proof:
         return f"{self.gap:.0e}{' of L(0)' if self.of_zero_network else ''}, {self.verdict}"
 
 
-def instances(dimensions: list[int], kinds: list[str], sizes: list[str], labels: list[str]) -> Iterator[Instance]:
+def instances(
+    dimensions: list[int], kinds: list[str], sizes: list[str], labels: list[str]
+) -> Iterator[Instance]:
     """The cells of the table; mixed signs only where theorem S fits the checker's budget."""
     for d in dimensions:
         for size in sizes:
             n = d * (d + 1) // 4 if size == "small" else 2 * d * d
             for one in labels:
-                yield from (Instance(d, n, one, kind) for kind in kinds if kind != "mixed" or d <= MIXED_LARGEST)
+                yield from (
+                    Instance(d, n, one, kind)
+                    for kind in kinds
+                    if kind != "mixed" or d <= MIXED_LARGEST
+                )
 
 
 def weight_decay(instance: Instance, X: np.ndarray, y: np.ndarray) -> float:
@@ -105,7 +115,9 @@ def prove(instance: Instance, X: np.ndarray, y: np.ndarray, found: QuadraticSolu
     """Certify the network, write the file, and let the checker judge it."""
     began = time.process_time()
     data = gm.Dataset(X, y, bias=False, scaling="none")
-    certificate = gm.certify(found.network, data, claims=[instance.claim], weight_decay=found.weight_decay or None)
+    certificate = gm.certify(
+        found.network, data, claims=[instance.claim], weight_decay=found.weight_decay or None
+    )
     certified = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quadratic.gmc"
@@ -113,20 +125,29 @@ def prove(instance: Instance, X: np.ndarray, y: np.ndarray, found: QuadraticSolu
         saved = time.process_time()
         result = gm.check(path)
     gap, is_of_zero = proved_gap(dict(result.claims[0].numbers or {}), float(y @ y) / 2.0)
-    return Proof(result.verdict.value, gap, is_of_zero, certified - began, time.process_time() - saved)
+    return Proof(
+        result.verdict.value, gap, is_of_zero, certified - began, time.process_time() - saved
+    )
 
 
 def proved_gap(numbers: dict[str, str | float], zero: float) -> tuple[float, bool]:
     """The relative gap by the checker's own numbers, and whether it is relative to the loss of the zero network."""
-    gap, floor = float(numbers.get("gap", numbers.get("loss_upper", np.inf))), float(numbers.get("floor", 0.0))
+    gap, floor = (
+        float(numbers.get("gap", numbers.get("loss_upper", np.inf))),
+        float(numbers.get("floor", 0.0)),
+    )
     return (gap / floor, False) if floor > 1e-6 * zero else (gap / zero, True)
 
 
-def peer_cell(X: np.ndarray, y: np.ndarray, found: QuadraticSolution, ours: float, peer: PeerOutcome) -> str:
+def peer_cell(
+    X: np.ndarray, y: np.ndarray, found: QuadraticSolution, ours: float, peer: PeerOutcome
+) -> str:
     """CPU seconds, ratio to ours, and the gap of the peer's point to our lower bound."""
     if peer.M is None:
         more = "> " if peer.reason == ">limit" else ""
-        return f"{more}{peer.seconds:.0f} s, {more}{peer.seconds / ours:.0f} x" + (f" ({peer.reason})" if not more else "")
+        return f"{more}{peer.seconds:.0f} s, {more}{peer.seconds / ours:.0f} x" + (
+            f" ({peer.reason})" if not more else ""
+        )
     value = matrix_objective(peer.M, X, y, c=found.weight_decay / 2.0)
     zero = float(y @ y) / 2.0
     is_of_zero = found.lower_estimate <= 1e-6 * zero
@@ -155,27 +176,44 @@ def row(instance: Instance, peers: list[str], limits: Limits) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dimensions", type=int, nargs="+", default=[20, 50])
     parser.add_argument("--classes", nargs="+", default=list(CLASSES), choices=CLASSES)
     parser.add_argument(
-        "--sizes", nargs="+", default=["small", "large"], choices=("small", "large"), help="n = d(d+1)/4, n = 2 d^2"
+        "--sizes",
+        nargs="+",
+        default=["small", "large"],
+        choices=("small", "large"),
+        help="n = d(d+1)/4, n = 2 d^2",
     )
-    parser.add_argument("--labels", nargs="+", default=["random", "planted"], choices=("random", "planted"))
-    parser.add_argument("--peers", nargs="*", default=["CLARABEL", "SCS"], choices=("CLARABEL", "SCS"))
+    parser.add_argument(
+        "--labels", nargs="+", default=["random", "planted"], choices=("random", "planted")
+    )
+    parser.add_argument(
+        "--peers", nargs="*", default=["CLARABEL", "SCS"], choices=("CLARABEL", "SCS")
+    )
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds given to a peer")
     parser.add_argument("--memory", type=float, default=10.0, help="GiB given to a peer")
     chosen = parser.parse_args(arguments)
     peers = installed(chosen.peers)
     if len(peers) < len(chosen.peers):
-        print(f"Not installed, so left out: {', '.join(set(chosen.peers) - set(peers))}. To install: {INSTALL}\n")
+        print(
+            f"Not installed, so left out: {', '.join(set(chosen.peers) - set(peers))}. To install: {INSTALL}\n"
+        )
     warm = Instance(5, 30, "random", "positive")  # imports and caches
     solve(warm, *warm.data())
-    print("| instance | solve, CPU s | rank | proved gap, verdict | certify | check | " + "".join(f"{peer} | " for peer in peers))
+    print(
+        "| instance | solve, CPU s | rank | proved gap, verdict | certify | check | "
+        + "".join(f"{peer} | " for peer in peers)
+    )
     print("|---" * (6 + len(peers)) + "|")
     for instance in instances(chosen.dimensions, chosen.classes, chosen.sizes, chosen.labels):
         print(row(instance, peers, Limits(chosen.limit, chosen.memory)), flush=True)
-    print(f"\npeak memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
+    print(
+        f"\npeak memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB"
+    )
 
 
 if __name__ == "__main__":

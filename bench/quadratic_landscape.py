@@ -49,7 +49,9 @@ class Problem:
     def data(self) -> Dataset:
         """Samples and labels."""
         rng = np.random.default_rng((self.n, self.d))
-        return Dataset.from_preprocessed(rng.standard_normal((self.n, self.d)), 3.0 * rng.standard_normal(self.n))
+        return Dataset.from_preprocessed(
+            rng.standard_normal((self.n, self.d)), 3.0 * rng.standard_normal(self.n)
+        )
 
     @property
     def head(self) -> np.ndarray:
@@ -74,7 +76,9 @@ class Outcome:
     saddles: Counter[str] = field(default_factory=Counter)
 
 
-def verdict(network: ShallowNetwork, data: Dataset, claim: str) -> tuple[str, dict[str, str | float]]:
+def verdict(
+    network: ShallowNetwork, data: Dataset, claim: str
+) -> tuple[str, dict[str, str | float]]:
     """The checker's verdict on one claim about the network, and its numbers; the reason if there is no certificate."""
     try:
         certificate = certify(network, data, claims=[claim])
@@ -118,7 +122,9 @@ def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
     for plateau in outcome.runs.plateaus[:most]:
         here = network_of(plateau.W, v)
         outcome.saddles[_judged(here, data, "plateau", tolerance=1.0)] += 1
-        outcome.saddles[_judged(nearest_stationary(here, data.X, data.y, max_iter=40), data, "nearby")] += 1
+        outcome.saddles[
+            _judged(nearest_stationary(here, data.X, data.y, max_iter=40), data, "nearby")
+        ] += 1
     return outcome
 
 
@@ -139,7 +145,12 @@ def planted_saddles(problem: Problem, *, seed: int = 0) -> list[ShallowNetwork]:
     found = [network_of(np.zeros((v.size, d)), v)]
     for chosen in ([0], [d], [0, d], [0, 1], [d, d + 1], [0, 1, d]):
         loss = QuadraticLoss.of_data(data.X, data.y, v[chosen])
-        runs = descend(loss, random_starts(2, len(chosen), d, scales=(0.3, 0.3), seed=seed), target=0.0, max_iter=1_000)
+        runs = descend(
+            loss,
+            random_starts(2, len(chosen), d, scales=(0.3, 0.3), seed=seed),
+            target=0.0,
+            max_iter=1_000,
+        )
         for W in runs.W:
             small = nearest_stationary(network_of(W, v[chosen]), data.X, data.y)
             padded = np.zeros((v.size, d))
@@ -225,7 +236,9 @@ def draw_picture(outcome: Outcome, path: Path) -> None:
         label="plateaus, every one with an accepted direction downwards",
     )
     axes.set(xlabel="iteration", ylabel="relative excess over the proved minimum")
-    axes.set_title(f"d = {outcome.problem.d}, k = {2 * outcome.problem.d}, n = {outcome.problem.n}, arbitrary labels: 40 starts")
+    axes.set_title(
+        f"d = {outcome.problem.d}, k = {2 * outcome.problem.d}, n = {outcome.problem.n}, arbitrary labels: 40 starts"
+    )
     axes.legend(loc="lower left", frameon=False)
     figure.savefig(path)
 
@@ -240,7 +253,10 @@ def report_descents(count: int, picture: Path | None) -> None:
             f"(median) to {runs.iterations.max()}, {outcome.seconds:.1f} CPU s; met: {dict(outcome.saddles)}",
             flush=True,
         )
-        planted = Counter(_judged(network, outcome.problem.data, "planted") for network in planted_saddles(outcome.problem))
+        planted = Counter(
+            _judged(network, outcome.problem.data, "planted")
+            for network in planted_saddles(outcome.problem)
+        )
         print(f"       {dict(planted)}", flush=True)
     if picture is not None:
         draw_picture(descend_all(Problem(60), 40, every=1), picture)
@@ -250,14 +266,19 @@ def report_descents(count: int, picture: Path | None) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, default=1_000)
-    parser.add_argument("--census", type=int, default=8, help="features of the teacher whose census is classified")
+    parser.add_argument(
+        "--census", type=int, default=8, help="features of the teacher whose census is classified"
+    )
     parser.add_argument("--dimensions", type=int, nargs="*", default=[2, 3, 5, 8, 12, 20, 30])
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--picture", type=Path)
     chosen = parser.parse_args()
     report_descents(chosen.starts, chosen.picture)
     rows = census_saddles(chosen.census)
-    ratios = [float(numbers["gamma"]) / (-RISK_FACTOR * point.least_curvature) for point, _, numbers in rows]
+    ratios = [
+        float(numbers["gamma"]) / (-RISK_FACTOR * point.least_curvature)
+        for point, _, numbers in rows
+    ]
     print(
         f"census d={chosen.census}: {len(rows)} saddles, {sum(found == ACCEPTED for _, found, _ in rows)} accepted; certified "
         f"curvature over the formula {min(ratios):.12f} to {max(ratios):.12f}"

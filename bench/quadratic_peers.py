@@ -21,7 +21,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 NAMES = {"CLARABEL": "clarabel", "SCS": "scs"}
-INSTALL = ".venv/bin/uv pip install --python .venv/bin/python --require-hashes -r bench/constraints.txt"
+INSTALL = (
+    ".venv/bin/uv pip install --python .venv/bin/python --require-hashes -r bench/constraints.txt"
+)
 Result = TypeVar("Result")
 
 
@@ -58,7 +60,9 @@ def best_time(work: Callable[[], Result]) -> tuple[float, Result]:
             return min(times), result
 
 
-def run_peer(solver: str, data: tuple[np.ndarray, np.ndarray], *, signs: str, c: float, limits: Limits) -> PeerOutcome:
+def run_peer(
+    solver: str, data: tuple[np.ndarray, np.ndarray], *, signs: str, c: float, limits: Limits
+) -> PeerOutcome:
     r"""One peer on $\min \tfrac12\|A(M) - y\|^2 + c\|M\|_*$, over M >= 0 for signs = "positive"."""
     return run_within(limits, lambda: _solve(solver, data, signs, c))
 
@@ -78,7 +82,9 @@ def run_within(limits: Limits, solve: Callable[[], PeerOutcome]) -> PeerOutcome:
     if outcome is not None:
         return outcome
     is_late = child.exitcode == -signal.SIGXCPU
-    return PeerOutcome(limits.seconds, None, ">limit" if is_late else f"ended by signal {-(child.exitcode or 0)}")
+    return PeerOutcome(
+        limits.seconds, None, ">limit" if is_late else f"ended by signal {-(child.exitcode or 0)}"
+    )
 
 
 def _work(sender: Any, limits: Limits, solve: Callable[[], PeerOutcome]) -> None:

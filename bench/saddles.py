@@ -42,7 +42,11 @@ def planted(d: int, seed: int = 0) -> tuple[gm.Dataset, np.ndarray]:
 
 def sharpness(data: gm.Dataset, teacher: np.ndarray) -> float:
     """The largest eigenvalue of the Hessian at the teacher."""
-    return float(np.linalg.eigvalsh(hessian(gm.ShallowNetwork(teacher, np.ones(len(teacher)), "quadratic"), data.X, data.y))[-1])
+    return float(
+        np.linalg.eigvalsh(
+            hessian(gm.ShallowNetwork(teacher, np.ones(len(teacher)), "quadratic"), data.X, data.y)
+        )[-1]
+    )
 
 
 def arrival(d: int, label: str) -> tuple[int | None, float, gm.ShallowNetwork]:
@@ -61,7 +65,11 @@ def arrival(d: int, label: str) -> tuple[int | None, float, gm.ShallowNetwork]:
             raise KeyboardInterrupt  # ends the run with its best network
 
     start = gm.ShallowNetwork(np.zeros((d, d)), np.ones(d), "quadratic")
-    step = {"step_size": 0.5 / sharp} if "descent" in label else ({"step_size": 0.05 / sharp} if label == "SGD" else {})
+    step = (
+        {"step_size": 0.5 / sharp}
+        if "descent" in label
+        else ({"step_size": 0.05 / sharp} if label == "SGD" else {})
+    )
     begin = time.process_time()
     run: Run = gm.train(start, data, method=method, monitor=look, seed=0, **step, **options)
     seconds = time.process_time() - begin
@@ -94,9 +102,7 @@ def arrivals() -> None:
 
 
 def minima() -> None:
-    columns = (
-        "activation, trained, parameters, iterations, mu, only critical point within, at most away, rho, proof and check (s)"
-    )
+    columns = "activation, trained, parameters, iterations, mu, only critical point within, at most away, rho, proof and check (s)"
     print()
     print("| " + " | ".join(columns.split(", ")) + " |")
     print("|---" * 9 + "|")
@@ -104,16 +110,28 @@ def minima() -> None:
         for trained, k in (("W", 4), ("vW", 1)):
             rng = np.random.default_rng(0)
             X = rng.standard_normal((200, 5))
-            teacher = gm.ShallowNetwork(rng.standard_normal((k, 5)), rng.choice([-1.0, 1.0], k), activation)
-            data = gm.Dataset.from_preprocessed(X, teacher.predict(X) + 0.05 * rng.standard_normal(200))
-            start = teacher.with_weights(W=teacher.W + 0.1 * rng.standard_normal(teacher.W.shape), v=teacher.v)
+            teacher = gm.ShallowNetwork(
+                rng.standard_normal((k, 5)), rng.choice([-1.0, 1.0], k), activation
+            )
+            data = gm.Dataset.from_preprocessed(
+                X, teacher.predict(X) + 0.05 * rng.standard_normal(200)
+            )
+            start = teacher.with_weights(
+                W=teacher.W + 0.1 * rng.standard_normal(teacher.W.shape), v=teacher.v
+            )
             run = gm.train(start, data, method="trust_region", trained=trained)
             begin = time.process_time()
             found = certified(run.network, data, "second-order-stationary", trained)
             seconds, size = time.process_time() - begin, 5 * k + (k if trained == "vW" else 0)
-            shown = [f"{found[name]:.2g}" if name in found else "-" for name in ("mu", "radius", "distance", "rho")]
+            shown = [
+                f"{found[name]:.2g}" if name in found else "-"
+                for name in ("mu", "radius", "distance", "rho")
+            ]
             print(
-                f"| {activation} | {trained} | {size} | {run.n_iter} | " + " | ".join(shown) + f" | {seconds:.2g} |", flush=True
+                f"| {activation} | {trained} | {size} | {run.n_iter} | "
+                + " | ".join(shown)
+                + f" | {seconds:.2g} |",
+                flush=True,
             )
 
 

@@ -13,7 +13,10 @@ import sys
 RUNS = 7
 COMMANDS = {
     "python -c pass": ([sys.executable, "-c", "pass"], None),
-    "globalmin --help": ([sys.executable, "-c", "from globalmin.cli import main; main(['--help'])"], 0.4),
+    "globalmin --help": (
+        [sys.executable, "-c", "from globalmin.cli import main; main(['--help'])"],
+        0.4,
+    ),
     "globalmin-check --help": ([sys.executable, "-m", "globalmin_check", "--help"], 0.15),
 }
 
@@ -21,7 +24,9 @@ COMMANDS = {
 def cpu_seconds(command: list[str]) -> float:
     """User and system time of one run of `command`."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, env=os.environ)
+    subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, env=os.environ
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

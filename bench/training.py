@@ -48,12 +48,23 @@ def figures(activation: str, cases: list[tuple[int, int, int]], seeds: int) -> N
             runs.append(train_auto(data, k, activation, seed=seed))
             ratios.append(provability(runs[-1], data))
         steps, starts = [run.n_iter for run in runs], [run.starts for run in runs]
-        fitted, provable = sum(run.status.is_success for run in runs), sum(ratio < 1 for ratio in ratios)
-        residual, each = max(run.relative_residual for run in runs), (time.perf_counter() - began) / seeds
-        print(f"{activation} n={n} d={d} k={k} (kd = {k * d / n:.2f} n): fitted {fitted}/{seeds}, provable {provable}/{seeds},")
+        fitted, provable = (
+            sum(run.status.is_success for run in runs),
+            sum(ratio < 1 for ratio in ratios),
+        )
+        residual, each = (
+            max(run.relative_residual for run in runs),
+            (time.perf_counter() - began) / seeds,
+        )
+        print(
+            f"{activation} n={n} d={d} k={k} (kd = {k * d / n:.2f} n): fitted {fitted}/{seeds}, provable {provable}/{seeds},"
+        )
         print(f"    steps {min(steps)}..{max(steps)}, median {np.median(steps):.0f};", end=" ")
         print(f"{starts.count(1)} at the first start, all within {max(starts)};")
-        print(f"    residual <= {residual:.1e}, ratio <= {max(ratios):.1e}, {each:.3f} s each", flush=True)
+        print(
+            f"    residual <= {residual:.1e}, ratio <= {max(ratios):.1e}, {each:.3f} s each",
+            flush=True,
+        )
 
 
 def diabetes(seeds: int) -> None:
@@ -66,7 +77,9 @@ def diabetes(seeds: int) -> None:
         steps = [run.n_iter for run in runs]
         fitted = sum(run.status.is_success for run in runs)
         most = max(run.starts for run in runs)
-        print(f"diabetes {activation} k=60: fitted {fitted}/{seeds}, steps {min(steps)}..{max(steps)}, within {most} start(s)")
+        print(
+            f"diabetes {activation} k=60: fitted {fitted}/{seeds}, steps {min(steps)}..{max(steps)}, within {most} start(s)"
+        )
 
 
 def step_costs() -> None:
@@ -93,10 +106,17 @@ def large() -> None:
     def show(step: object) -> None:
         print(f"  {time.perf_counter() - began:7.1f} s  {step}", flush=True)
 
-    run = train(network, data, "levenberg_marquardt", monitor=lambda s: show(f"step {s.iteration}: {s.relative_residual:.2e}"))
+    run = train(
+        network,
+        data,
+        "levenberg_marquardt",
+        monitor=lambda s: show(f"step {s.iteration}: {s.relative_residual:.2e}"),
+    )
     wall, used = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"n={n} d={d} k={k}: {run.message}; {wall:.0f} s ({used:.0f} s of CPU), peak {peak:.2f} GiB")
+    print(
+        f"n={n} d={d} k={k}: {run.message}; {wall:.0f} s ({used:.0f} s of CPU), peak {peak:.2f} GiB"
+    )
     print(f"estimate, not proved: 2 Lip e/a = {provability(run, data):.1e}")
 
 

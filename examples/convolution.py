@@ -40,12 +40,21 @@ def two_outcomes(folder: Path) -> dict[str, float]:
     failed = population_run(starts[bad], teacher, step_size=STEP, max_iter=25_000)
     plateau = filter_landscape(teacher).spurious_loss
     filter_figures.save(
-        lambda: filter_figures.success_and_failure(runs[good].losses, failed.losses, plateau), folder / "figure-5-1b"
+        lambda: filter_figures.success_and_failure(runs[good].losses, failed.losses, plateau),
+        folder / "figure-5-1b",
     )
     run, seen = runs[good], detect_phases(runs[good], starts[good], teacher)
-    curves = {"angle": run.phi, "|a - a*|": run.head_error, "|sum a - sum a*|": run.sum_error, "loss": run.losses}
+    curves = {
+        "angle": run.phi,
+        "|a - a*|": run.head_error,
+        "|sum a - sum a*|": run.sum_error,
+        "loss": run.losses,
+    }
     shown = {name: np.maximum(values[:700], 1e-14) for name, values in curves.items()}
-    filter_figures.save(lambda: filter_figures.phases(shown, first_phase_ends=seen.first_steps), folder / "figure-5-2")
+    filter_figures.save(
+        lambda: filter_figures.phases(shown, first_phase_ends=seen.first_steps),
+        folder / "figure-5-2",
+    )
     return {
         "plateau": failed.losses[-1],
         "spurious loss": plateau,
@@ -62,16 +71,24 @@ def input_laws(folder: Path) -> dict[str, float]:
     smooth, close, ends = {}, {}, {}
     for sigma in (0.2, 0.5, 1.0, 2.0):
         Z = angular_inputs(20_000, w_star, sigma, 1)
-        fit = fit_filter(Z, filter_outputs(Z, w_star), w0, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star)
+        fit = fit_filter(
+            Z, filter_outputs(Z, w_star), w0, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star
+        )
         smooth[f"σ = {sigma}"], ends[f"6.3a {sigma}"] = fit.distances, fit.distances[-1]
-    filter_figures.save(lambda: filter_figures.convergence(smooth, "step", "|w − w*|"), folder / "figure-6-3a")
+    filter_figures.save(
+        lambda: filter_figures.convergence(smooth, "step", "|w − w*|"), folder / "figure-6-3a"
+    )
     truth = random_filter(5, 0)
     for spread in (0.05, 0.2, 0.5, 1.0, 2.0):
         Z = close_patches(10_000, 8, truth, spread, 2)
         start = filter_at_distance(truth, 0.7, 3)
-        fit = fit_filter(Z, filter_outputs(Z, truth), start, step_size=1.0, max_iter=200, tol=0.0, w_star=truth)
+        fit = fit_filter(
+            Z, filter_outputs(Z, truth), start, step_size=1.0, max_iter=200, tol=0.0, w_star=truth
+        )
         close[f"σ₂ = {spread}"], ends[f"6.3b {spread}"] = fit.distances, fit.distances[-1]
-    filter_figures.save(lambda: filter_figures.convergence(close, "step", "|w − w*|"), folder / "figure-6-3b")
+    filter_figures.save(
+        lambda: filter_figures.convergence(close, "step", "|w − w*|"), folder / "figure-6-3b"
+    )
     return ends
 
 
@@ -80,15 +97,30 @@ def digits(folder: Path) -> dict[str, float]:
     X = load_digits().data / 16.0
     Z = extract_patches(X, 5, image_shape=(8, 8))
     pictures, ends = {}, {}
-    for name, letter, truth in (("random", "c", random_filter(25, 0)), ("Gabor", "d", gabor_filter(5))):
+    for name, letter, truth in (
+        ("random", "c", random_filter(25, 0)),
+        ("Gabor", "d", gabor_filter(5)),
+    ):
         y, curves, learned = filter_outputs(Z, truth), {}, truth
         for distance in (0.9, 0.6, 0.3):
-            fit = fit_filter(Z, y, filter_at_distance(truth, distance, 1), method="sgd", step_size=1.0, max_iter=60, w_star=truth)
+            fit = fit_filter(
+                Z,
+                y,
+                filter_at_distance(truth, distance, 1),
+                method="sgd",
+                step_size=1.0,
+                max_iter=60,
+                w_star=truth,
+            )
             curves[f"|w₀ − w*| = {distance}"], learned = 2.0 * fit.losses / y.mean() ** 2, fit.w
             ends[f"{name} {distance} relative loss"] = curves[f"|w₀ − w*| = {distance}"][-1]
         path = folder / f"figure-6-3{letter}"
-        filter_figures.save(lambda shown=curves: filter_figures.convergence(shown, "epoch", "relative loss"), path)
-        model = ConvolutionalFilterRegressor(5, image_shape=(8, 8), init=filter_at_distance(truth, 0.3, 1)).fit(X, y)
+        filter_figures.save(
+            lambda shown=curves: filter_figures.convergence(shown, "epoch", "relative loss"), path
+        )
+        model = ConvolutionalFilterRegressor(
+            5, image_shape=(8, 8), init=filter_at_distance(truth, 0.3, 1)
+        ).fit(X, y)
         ends[f"{name} estimator loss"] = model.loss_
         parts = {"true": truth, "SGD": learned, "estimator": model.coef_}
         pictures |= {f"{name}: {key}": values.reshape(5, 5) for key, values in parts.items()}

@@ -12,7 +12,13 @@ import numpy as np
 import globalmin as gm
 from globalmin.octopus.descent import descent_values
 from globalmin.octopus.perturbed import perturbed_descent
-from globalmin.octopus.warmups import band_exit_steps, descent_path, far_escape_steps, far_gradient, saddle_gradient
+from globalmin.octopus.warmups import (
+    band_exit_steps,
+    descent_path,
+    far_escape_steps,
+    far_gradient,
+    saddle_gradient,
+)
 from globalmin.report import saddle_figures
 from globalmin.report.filter_figures import save
 
@@ -25,7 +31,9 @@ def warm_ups(folder: Path) -> None:
     band = descent_path(saddle_gradient, [0.95, 0.004], 0.25, band_exit_steps(0.004))
     far = descent_path(far_gradient, [-9.5, 0.8], 0.25, far_escape_steps(9.5, 0.8))
     save(lambda: saddle_figures.warmups(band, far), folder / "figure-7-1")
-    print("thin band, x2 = 1e-3, 1e-6, 1e-9: steps", [band_exit_steps(x) for x in (1e-3, 1e-6, 1e-9)])
+    print(
+        "thin band, x2 = 1e-3, 1e-6, 1e-9: steps", [band_exit_steps(x) for x in (1e-3, 1e-6, 1e-9)]
+    )
     print("far start, R = 10, 20, 40: steps", [far_escape_steps(R) for R in (10, 20, 40)])
 
 
@@ -45,7 +53,9 @@ def objective(folder: Path, d: int, name: str) -> None:
     for L in WALLS:
         octopus, title, steps = gm.landscape.Octopus(d, L), f"L = {L:g}, γ = 1", np.arange(1001)
         start = np.random.default_rng(0).uniform(-1, 1, d)
-        noisy = perturbed_descent(octopus, start, 1 / (4 * L), np.random.default_rng(1), n_values=1000)
+        noisy = perturbed_descent(
+            octopus, start, 1 / (4 * L), np.random.default_rng(1), n_values=1000
+        )
         plain = descent_values(octopus, start, 1 / (4 * L), steps)
         short[title] = {GRADIENT: (steps, plain), PERTURBED: (steps, noisy.values)}
         last = gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), start=start)[-1]
@@ -54,7 +64,10 @@ def objective(folder: Path, d: int, name: str) -> None:
         whole[title] = {GRADIENT: (late, values), PERTURBED: (steps[1:], noisy.values[1:])}
         least[title] = octopus.least
     save(lambda: saddle_figures.objective_by_step(short, least=least), folder / name)
-    save(lambda: saddle_figures.objective_by_step(whole, least=least, logarithmic=True), folder / f"{name}-whole")
+    save(
+        lambda: saddle_figures.objective_by_step(whole, least=least, logarithmic=True),
+        folder / f"{name}-whole",
+    )
 
 
 def law(folder: Path) -> None:
@@ -74,29 +87,47 @@ def law(folder: Path) -> None:
             f"L = {L:g}: law {gm.landscape.escape_ratio(L, 1.0, eta):.4f}, last ratio {times[-1] / times[-2]:.4f}, "
             f"T_50 = {times[-1]:.3e}; perturbed T_d {noisy}"
         )
-    save(lambda: saddle_figures.escape_times(descent, laws, bounds, perturbed), folder / "octopus-escape-times")
+    save(
+        lambda: saddle_figures.escape_times(descent, laws, bounds, perturbed),
+        folder / "octopus-escape-times",
+    )
 
 
 def median_perturbed(d: int, L: float) -> float:
     """Median over 5 seeds of the last escape time with noise."""
     runs = [
-        gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), "perturbed_gradient_descent", seed=seed) for seed in range(5)
+        gm.landscape.octopus_escape_times(
+            d, L, 1.0, 1 / (4 * L), "perturbed_gradient_descent", seed=seed
+        )
+        for seed in range(5)
     ]
     return float(np.median([run[-1] for run in runs]))
 
 
 def table() -> None:
     """Medians over 8 starts, both methods."""
-    print("| d | L | gradient descent T_d | last ratio (law) | perturbed T_d | per saddle |\n|---|---|---|---|---|---|")
+    print(
+        "| d | L | gradient descent T_d | last ratio (law) | perturbed T_d | per saddle |\n|---|---|---|---|---|---|"
+    )
     for d in (5, 10):
         for L in (*WALLS, math.e):
             eta = 1 / (4 * L)
-            plain = np.median([gm.landscape.octopus_escape_times(d, L, 1.0, eta, seed=s) for s in range(8)], axis=0)
-            noisy = [gm.landscape.octopus_escape_times(d, L, 1.0, eta, "perturbed_gradient_descent", seed=s) for s in range(8)]
+            plain = np.median(
+                [gm.landscape.octopus_escape_times(d, L, 1.0, eta, seed=s) for s in range(8)],
+                axis=0,
+            )
+            noisy = [
+                gm.landscape.octopus_escape_times(
+                    d, L, 1.0, eta, "perturbed_gradient_descent", seed=s
+                )
+                for s in range(8)
+            ]
             middle = np.median(noisy, axis=0)
             ratio, expected = plain[-1] / plain[-2], gm.landscape.escape_ratio(L, 1.0, eta)
             pace = (middle[-1] - middle[0]) / (d - 1)
-            print(f"| {d} | {L:.4g} | {plain[-1]:.4g} | {ratio:.3f} ({expected:.3f}) | {middle[-1]:g} | {pace:.1f} |")
+            print(
+                f"| {d} | {L:.4g} | {plain[-1]:.4g} | {ratio:.3f} ({expected:.3f}) | {middle[-1]:g} | {pace:.1f} |"
+            )
 
 
 def main() -> None:

@@ -19,7 +19,9 @@ def main() -> int:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ROOT / "spec", target)
     zensical = Path(sys.executable).parent / "zensical"
-    return subprocess.run([str(zensical), "build", "--clean", "--strict"], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [str(zensical), "build", "--clean", "--strict"], cwd=ROOT, check=False
+    ).returncode
 
 
 if __name__ == "__main__":

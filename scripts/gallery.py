@@ -55,7 +55,12 @@ def section(record: dict[str, Any]) -> str:
     lines += [f"![{record['title']}](gallery/{file})" for file in record["files"]["figures"]]
     lines += ["", *table(record), ""]
     lines += [f"- {escaped(choice)}" for choice in record["choices"]]
-    files = [f"[{file}](gallery/{file})" for kind in ("data", "table") for file in record["files"][kind] if file.endswith(".csv")]
+    files = [
+        f"[{file}](gallery/{file})"
+        for kind in ("data", "table")
+        for file in record["files"][kind]
+        if file.endswith(".csv")
+    ]
     return "\n".join([*lines, "", f"Files: {', '.join(files)}", ""])
 
 
@@ -84,21 +89,38 @@ def copy_files(found: Sequence[dict[str, Any]]) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     for record in found:
-        for file in (name for names in record["files"].values() for name in names if name.endswith((".svg", ".csv"))):
+        for file in (
+            name
+            for names in record["files"].values()
+            for name in names
+            if name.endswith((".svg", ".csv"))
+        ):
             shutil.copyfile(MADE / file, FOLDER / file)
 
 
 def main() -> int:
     """Make what is missing or asked for, then write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("items", nargs="*", help="IDs to make again; without any, those that are missing")
+    parser.add_argument(
+        "items", nargs="*", help="IDs to make again; without any, those that are missing"
+    )
     chosen = parser.parse_args()
     MADE.mkdir(parents=True, exist_ok=True)
-    make(chosen.items or [item for item in entries() if not (MADE / f"{stem(item)}{RECORD}").exists()])
+    make(
+        chosen.items
+        or [item for item in entries() if not (MADE / f"{stem(item)}{RECORD}").exists()]
+    )
     found = records(MADE)
     copy_files(found)
     PAGE.write_text(page(found), encoding="utf-8")
-    print(json.dumps({"items": len(found), "disagree": [record["item"] for record in found if not record["agrees"]]}))
+    print(
+        json.dumps(
+            {
+                "items": len(found),
+                "disagree": [record["item"] for record in found if not record["agrees"]],
+            }
+        )
+    )
     return 0
 
 

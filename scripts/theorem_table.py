@@ -30,8 +30,16 @@ def _definitions(path: Path) -> Iterator[Definition]:
 
 def _stated_items(node: Definition) -> Iterator[str]:
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "states":
-            yield from (str(argument.value) for argument in decorator.args if isinstance(argument, ast.Constant))
+        if (
+            isinstance(decorator, ast.Call)
+            and isinstance(decorator.func, ast.Name)
+            and decorator.func.id == "states"
+        ):
+            yield from (
+                str(argument.value)
+                for argument in decorator.args
+                if isinstance(argument, ast.Constant)
+            )
 
 
 def stating_functions(root: Path = ROOT) -> dict[str, list[str]]:
@@ -61,7 +69,9 @@ def showing_tests(root: Path = ROOT) -> dict[str, list[str]]:
 
 def page(root: Path = ROOT) -> str:
     """The whole page as Markdown."""
-    catalogue = tomllib.loads((root / "src" / "globalmin" / "catalogue.toml").read_text(encoding="utf-8"))
+    catalogue = tomllib.loads(
+        (root / "src" / "globalmin" / "catalogue.toml").read_text(encoding="utf-8")
+    )
     functions, tests = stating_functions(root), showing_tests(root)
     lines = [
         "# Theorem, function, test, figure",
@@ -71,7 +81,12 @@ def page(root: Path = ROOT) -> str:
     ]
     for key, work in catalogue.items():
         have = [item for item in work["items"] if functions.get(item)]
-        lines += [f"## {key}: {work['title']}", "", f"{len(have)} of {len(work['items'])} items have code.", ""]
+        lines += [
+            f"## {key}: {work['title']}",
+            "",
+            f"{len(have)} of {len(work['items'])} items have code.",
+            "",
+        ]
         if have:
             lines += ["| item | functions | tests | figure |", "|---|---|---|---|"]
             lines += [

@@ -20,7 +20,9 @@ def exported(stub: Path) -> dict[str, tuple[str, str]]:
     }
 
 
-def lazy(file: str, namespace: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy(
+    file: str, namespace: dict[str, Any]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of the module with this file, whose globals are `namespace`."""
     homes = exported(Path(file).with_suffix(".pyi"))
     module = namespace["__name__"]

@@ -32,7 +32,9 @@ class Work:
 @cache
 def works() -> dict[str, Work]:
     """The five works by key."""
-    table = tomllib.loads(resources.files("globalmin").joinpath("catalogue.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(
+        resources.files("globalmin").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    )
     return {key: Work(key, entry["title"], tuple(entry["items"])) for key, entry in table.items()}
 
 

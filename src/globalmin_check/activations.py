@@ -18,7 +18,12 @@ _SUPREMA: dict[str, tuple[Fraction | None, ...]] = {
     "softplus": (Fraction(1), *_SIGMOID[:3]),
     "sigmoid": _SIGMOID,
     "tanh": (Fraction(1), Fraction(76980036, 10**8), Fraction(2), Fraction(408588551, 10**8)),
-    "erf": (Fraction(112837917, 10**8), Fraction(96788290, 10**8), Fraction(225675834, 10**8), Fraction(440470272, 10**8)),
+    "erf": (
+        Fraction(112837917, 10**8),
+        Fraction(96788290, 10**8),
+        Fraction(225675834, 10**8),
+        Fraction(440470272, 10**8),
+    ),
     "quadratic": (None, Fraction(2), Fraction(0), Fraction(0)),
 }
 

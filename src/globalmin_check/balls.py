@@ -115,5 +115,9 @@ def shown(value: Number) -> str:
     if isinstance(value, arb) and not value.is_finite():
         return "infinity" if value > 0 else "an unbounded ball"
     if isinstance(value, arb):
-        return value.str(10, radius=False) if value.rel_accuracy_bits() > 30 or value.is_exact() else value.str(10)
+        return (
+            value.str(10, radius=False)
+            if value.rel_accuracy_bits() > 30 or value.is_exact()
+            else value.str(10)
+        )
     return f"{float(value):.10g}" if abs(value) < 10**300 else "a number beyond 10^300"

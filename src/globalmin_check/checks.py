@@ -27,9 +27,13 @@ class Budget:
         memory = balls * limits.BYTES_PER_BALL * max(bits, 128) // 128
         self.spent += work * bits // limits.PRECISIONS[0]
         if self.spent > limits.WORK:
-            raise Undecided(f"the work of {self.spent:.3g} ball multiplications exceeds the budget of {limits.WORK:.3g}")
+            raise Undecided(
+                f"the work of {self.spent:.3g} ball multiplications exceeds the budget of {limits.WORK:.3g}"
+            )
         if memory > limits.BALL_BYTES:
-            raise Undecided(f"the balls need {memory:.3g} bytes, more than the budget of {limits.BALL_BYTES:.3g}")
+            raise Undecided(
+                f"the balls need {memory:.3g} bytes, more than the budget of {limits.BALL_BYTES:.3g}"
+            )
 
     def charge_exact(self, operations: int) -> None:
         """The same for operations on exact numbers, whose integers can have some 4,000 bits."""
@@ -43,13 +47,17 @@ class ExactChecks:
         self.lines: list[CheckLine] = []
         self._budget = budget
 
-    def require(self, number: str, inequality: str, left: Fraction, relation: str, right: Fraction) -> None:
+    def require(
+        self, number: str, inequality: str, left: Fraction, relation: str, right: Fraction
+    ) -> None:
         """Record `left relation right` of two rationals; a failure raises Rejected."""
         holds = left < right if relation == "<" else left <= right
         found = shown(left), shown(right)
         self.lines.append(CheckLine(number, inequality, *found, _WORDS[holds]))
         if not holds:
-            raise Rejected(f"check {number} ({inequality}) fails: {found[0]} is not {relation} {found[1]}")
+            raise Rejected(
+                f"check {number} ({inequality}) fails: {found[0]} is not {relation} {found[1]}"
+            )
 
     def require_fact(self, number: str, sentence: str, holds: bool, found: str) -> None:
         """Record an exact test that is not an inequality."""
@@ -60,7 +68,12 @@ class ExactChecks:
     def require_sign(self, number: str, sentence: str, value: Fraction) -> None:
         """Record the sign of an exact number; the sentence is "name > 0" or "name >= 0"."""
         name, relation, _ = sentence.split()
-        self.require_fact(number, sentence, value > 0 or (value == 0 and relation == ">="), f"{name} = {shown(value)}")
+        self.require_fact(
+            number,
+            sentence,
+            value > 0 or (value == 0 and relation == ">="),
+            f"{name} = {shown(value)}",
+        )
 
     def charge(self, operations: int) -> None:
         """Count operations on exact numbers before they are done."""
@@ -80,13 +93,22 @@ class Checks:
         self.shared = shared  # residuals of P1 that claims of the same file share, by precision
         self.bits = bits
 
-    def require(self, number: str, inequality: str, left: Number, relation: str, right: Number) -> None:
+    def require(
+        self, number: str, inequality: str, left: Number, relation: str, right: Number
+    ) -> None:
         """Record `left relation right` of two enclosed numbers: it holds only if certainly true."""
         found = f"{shown(left)} is not {relation} {shown(right)}"
-        self.require_outcome(number, inequality, decide(left, relation, right), found, (shown(left), shown(right)))
+        self.require_outcome(
+            number, inequality, decide(left, relation, right), found, (shown(left), shown(right))
+        )
 
     def require_outcome(
-        self, number: str, sentence: str, outcome: bool | None, found: str, sides: tuple[str, str] | None = None
+        self,
+        number: str,
+        sentence: str,
+        outcome: bool | None,
+        found: str,
+        sides: tuple[str, str] | None = None,
     ) -> None:
         """Record an outcome: False raises Rejected, None (open) ends the pass unless it is the last."""
         self.lines.append(CheckLine(number, sentence, *(sides or (found, "")), _WORDS[outcome]))
@@ -98,7 +120,11 @@ class Checks:
     def undecided(self) -> str:
         """The first open check, as a sentence; empty if there is none."""
         line = next((line for line in self.lines if line.outcome == _WORDS[None]), None)
-        return f"check {line.number} ({line.inequality}) is undecided: {line.left} against {line.right}" if line else ""
+        return (
+            f"check {line.number} ({line.inequality}) is undecided: {line.left} against {line.right}"
+            if line
+            else ""
+        )
 
 
 _WORDS = {True: "holds", False: "fails", None: "undecided"}

@@ -60,7 +60,9 @@ class Tensors:
         )
         if tensor.dtype != dtype or not fits:
             wanted = [length if length is not None else "any" for length in shape]
-            raise Malformed(f"the tensor {name} is {tensor.dtype} {list(tensor.shape)}, not {dtype} {wanted}")
+            raise Malformed(
+                f"the tensor {name} is {tensor.dtype} {list(tensor.shape)}, not {dtype} {wanted}"
+            )
         return tensor
 
     def end(self) -> None:
@@ -75,7 +77,9 @@ def read_regular_file(path: str | os.PathLike[str]) -> bytes:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{os.fspath(path)} is not a regular file")
-        return file.read(min(found.st_size, limits.FILE_BYTES) + 1)  # so much memory is taken at once
+        return file.read(
+            min(found.st_size, limits.FILE_BYTES) + 1
+        )  # so much memory is taken at once
 
 
 def _open_without_blocking(path: str, flags: int) -> int:
@@ -97,7 +101,9 @@ def read(blob: bytes) -> tuple[dict[str, str] | None, dict[str, Tensor]]:
     for name in sorted(header):
         tensors[name], position = _tensor(header[name], f"tensor {name[:60]!a}", body, position)
     if position != len(body):
-        raise Malformed(f"the tensors end at byte {position} of the data, the file at byte {len(body)}")
+        raise Malformed(
+            f"the tensors end at byte {position} of the data, the file at byte {len(body)}"
+        )
     return metadata, tensors
 
 
@@ -136,8 +142,15 @@ def _tensor(entry: object, where: str, body: memoryview, position: int) -> tuple
         raise Malformed(f"{where} has the shape {list(shape)[:4]}")
     if prod(shape) > limits.ELEMENTS:
         raise Malformed(f"{where} has more than {limits.ELEMENTS} elements")
-    if len(offsets) != 2 or offsets[0] != position or offsets[1] - offsets[0] != 8 * prod(shape) or offsets[1] > len(body):
-        raise Malformed(f"{where} does not lie at byte {position} of the data with {8 * prod(shape)} bytes inside the file")
+    if (
+        len(offsets) != 2
+        or offsets[0] != position
+        or offsets[1] - offsets[0] != 8 * prod(shape)
+        or offsets[1] > len(body)
+    ):
+        raise Malformed(
+            f"{where} does not lie at byte {position} of the data with {8 * prod(shape)} bytes inside the file"
+        )
     raw = body[offsets[0] : offsets[1]]
     values = array(_TYPECODES[dtype], raw.tobytes())
     if sys.byteorder == "big":  # pragma: no cover

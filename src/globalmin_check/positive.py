@@ -25,7 +25,9 @@ def require_positive_definite(checks: Checks, number: str, name: str, A: Rows, C
     _require_residual(checks, number, name, _residual(A, C))
 
 
-def require_shared(checks: Checks, number: str, name: str, A: Callable[[], Rows], C: Tensor, *, of: tuple) -> None:
+def require_shared(
+    checks: Checks, number: str, name: str, A: Callable[[], Rows], C: Tensor, *, of: tuple
+) -> None:
     """The same for a matrix that several claims of a file may ask about: equal `of` and C give the same residual, computed once.
 
     `of` says everything A is made of besides the stored network and data. A residual is shared at its own precision only.
@@ -85,7 +87,9 @@ def _integers(A: Rows, exponents: list[int], t: int) -> tuple[list[list[fmpz]], 
     radius = 0.0
     for i, row in enumerate(A):
         factor = scales[i] * unit
-        scaled = [entry * scale * factor for entry, scale in zip(row[: i + 1], scales, strict=False)]
+        scaled = [
+            entry * scale * factor for entry, scale in zip(row[: i + 1], scales, strict=False)
+        ]
         radius = max(radius, *(float(entry.rad()) for entry in scaled))
         if not radius < math.ldexp(1.0, t) or not all(map(arb.is_finite, scaled)):
             return H, arb("nan")
@@ -97,7 +101,9 @@ def _integers(A: Rows, exponents: list[int], t: int) -> tuple[list[list[fmpz]], 
 
 def _integer_witness(C: Tensor, exponents: list[int], bits: int) -> tuple[list[list[int]], int]:
     """N = 2^s C D^-1 rounded to integers of at most `bits` bits, and s."""
-    bits = min(bits, 512)  # beyond this a double would overflow, and 512 bits are far more than C has
+    bits = min(
+        bits, 512
+    )  # beyond this a double would overflow, and 512 bits are far more than C has
     m = len(exponents)
     tops = [math.frexp(max(map(abs, C.values[j::m])))[1] for j in range(m)]
     s = bits - max(map(int.__add__, tops, exponents))

@@ -34,7 +34,10 @@ def lower_product(U: Sequence[Sequence], V: Sequence[Sequence]) -> Rows:
 def symmetric_product(U: Sequence[Sequence]) -> Rows:
     """All entries of U U^T."""
     lower = lower_product(U, U)
-    return [row[: i + 1] + [lower[j][i] for j in range(i + 1, len(lower))] for i, row in enumerate(lower)]
+    return [
+        row[: i + 1] + [lower[j][i] for j in range(i + 1, len(lower))]
+        for i, row in enumerate(lower)
+    ]
 
 
 def hadamard(A: Rows, B: Rows) -> Rows:
@@ -49,7 +52,9 @@ def add_lower(A: Rows, B: Rows) -> Rows:
 
 def shifted(A: Rows, sign: int, shift: Fraction) -> Rows:
     """The lower triangle of sign * A + shift * I."""
-    rows = [row[: i + 1] if sign > 0 else [-entry for entry in row[: i + 1]] for i, row in enumerate(A)]
+    rows = [
+        row[: i + 1] if sign > 0 else [-entry for entry in row[: i + 1]] for i, row in enumerate(A)
+    ]
     for i, row in enumerate(rows):
         row[i] = row[i] + ball(shift)
     return rows
@@ -75,14 +80,25 @@ def quartic_matrix(X: list[list[float]], q: list[arb], kappa: Fraction, t: Fract
     """
     columns = [[arb(value) for value in column] for column in zip(*X, strict=True)]
     if t is None:
-        weights = [weight * sum_of_squares([arb(value) for value in row]) for weight, row in zip(q, X, strict=True)]
+        weights = [
+            weight * sum_of_squares([arb(value) for value in row])
+            for weight, row in zip(q, X, strict=True)
+        ]
         return shifted(weighted_gram(columns, weights), -1, kappa)
     pairs = [(a, b) for a in range(len(columns)) for b in range(a, len(columns))]
     monomials = [list(map(arb.__mul__, columns[a], columns[b])) for a, b in pairs]
-    scale = {(True, True): arb(1), (True, False): arb(2).sqrt(), (False, True): arb(2).sqrt(), (False, False): arb(2)}
+    scale = {
+        (True, True): arb(1),
+        (True, False): arb(2).sqrt(),
+        (False, True): arb(2).sqrt(),
+        (False, False): arb(2),
+    }
     diagonal = [a == b for a, b in pairs]
     gram = weighted_gram(monomials, q)
-    rows = [[-gram[i][j] * scale[diagonal[i], diagonal[j]] for j in range(i + 1)] for i in range(len(pairs))]
+    rows = [
+        [-gram[i][j] * scale[diagonal[i], diagonal[j]] for j in range(i + 1)]
+        for i in range(len(pairs))
+    ]
     for i, row in enumerate(rows):
         for j in range(i + 1):
             if diagonal[i] and diagonal[j]:

@@ -12,7 +12,17 @@ from globalmin_check.container import Tensor
 if TYPE_CHECKING:
     from globalmin_check.claims.deep_network import Layers
 
-ACTIVATIONS = ("softplus", "sigmoid", "tanh", "erf", "quadratic", "linear", "abs", "relu", "leaky_relu")
+ACTIVATIONS = (
+    "softplus",
+    "sigmoid",
+    "tanh",
+    "erf",
+    "quadratic",
+    "linear",
+    "abs",
+    "relu",
+    "leaky_relu",
+)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from enum import StrEnum
 
 NOTES = ("preprocessing is not proved: the statement is about the stored numbers",)  # of every file
 GENERALIZATION_NOTE = "zero training loss is not generalization"
-TRIVIAL = "the gap is no smaller than the objective itself, so it follows from losses not being negative"
+TRIVIAL = (
+    "the gap is no smaller than the objective itself, so it follows from losses not being negative"
+)
 DESCENT_NOTE = "gradient descent in exact arithmetic, not a floating-point run"
 BIAS_NOTE = "the bias is an appended feature: the last column of X is constant 1, and the weights on it are part of W"
 

@@ -40,7 +40,9 @@ class Family(NamedTuple):
 GLOBAL = frozenset({PointKind.GLOBAL_MINIMUM})
 FAMILIES = {
     "quadratic": Family("quadratic", 20, 3, (1.0,) * 3 + (-1.0,) * 3, right=GLOBAL),
-    "degree-2 polynomial": Family("polynomial(0.4,-1.3,0.7)", 60, 3, (1.0,) * 4 + (-1.0,) * 4, right=GLOBAL),
+    "degree-2 polynomial": Family(
+        "polynomial(0.4,-1.3,0.7)", 60, 3, (1.0,) * 4 + (-1.0,) * 4, right=GLOBAL
+    ),
     "narrow quadratic": Family("quadratic", 40, 4, (1.0, -1.0)),
     "softplus": Family("softplus", 40, 3, (1.0, -1.0, 1.0)),
     "tanh": Family("tanh", 40, 3, (1.0, -1.0, 1.0)),
@@ -54,7 +56,10 @@ def drawn(family, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((family.n, family.d))
     teacher, start = (
-        ShallowNetwork(rng.standard_normal((len(family.heads), family.d)), family.heads, family.activation) for _ in range(2)
+        ShallowNetwork(
+            rng.standard_normal((len(family.heads), family.d)), family.heads, family.activation
+        )
+        for _ in range(2)
     )
     y = teacher.predict(X) + family.noise * rng.standard_normal(family.n)
     return start, gm.Dataset(X, y, bias=False, scaling="none")
@@ -74,7 +79,9 @@ def descended(network, data):
         there = network.with_weights(w.reshape(network.W.shape))
         return loss(there, data.X, data.y), gradient(there, data.X, data.y)[0].ravel()
 
-    return float(minimize(value, network.W.ravel(), jac=True, method="BFGS", options={"maxiter": 300}).fun)
+    return float(
+        minimize(value, network.W.ravel(), jac=True, method="BFGS", options={"maxiter": 300}).fun
+    )
 
 
 def is_bottom(network, data, seed):
@@ -114,7 +121,9 @@ def with_zero_neurons(family, seed):
     network, data = small_minimum(family, (1.0, -1.0), seed)
     Z = (data.X * residual(network, data.X, data.y)[:, None]).T @ data.X
     low, high = np.linalg.eigvalsh(Z)[[0, -1]]
-    more = (1.0, -1.0) if family.d == 3 else ((1.0,) if -low > high else (-1.0,))  # three neurons are fewer than d = 4
+    more = (
+        (1.0, -1.0) if family.d == 3 else ((1.0,) if -low > high else (-1.0,))
+    )  # three neurons are fewer than d = 4
     W = np.vstack([network.W, np.zeros((len(more), family.d))])
     known = min(2.0 * low if 1.0 in more else np.inf, -2.0 * high if -1.0 in more else np.inf)
     return ShallowNetwork(W, (1.0, -1.0, *more), family.activation), data, known
@@ -156,7 +165,11 @@ def judged(points, right, trained="W"):
     for seed, network, data in points:
         found = classify_point(network, data, trained=trained)
         counts[str(found.kind)] += 1
-        assert found.kind in right or found.kind is PointKind.NOT_DECIDED, (seed, found.kind, found.reason)
+        assert found.kind in right or found.kind is PointKind.NOT_DECIDED, (
+            seed,
+            found.kind,
+            found.reason,
+        )
         assert found.kind is not PointKind.NOT_DECIDED or "curvature" in found.reason
     return counts
 
@@ -178,7 +191,11 @@ def test_planted_saddles_are_found_with_a_direction_at_least_as_steep_as_the_pla
     family, plant, layers = PLANTED[name]
     points = [(seed, *plant(FAMILIES[family], seed)) for seed in SEEDS]
     still = [(seed, network, data) for seed, network, data, _ in points]
-    moved = [(seed, roughened(network, data, seed), data) for seed, network, data in still] if layers == "W" else []
+    moved = (
+        [(seed, roughened(network, data, seed), data) for seed, network, data in still]
+        if layers == "W"
+        else []
+    )
     counts = judged(still + moved, {PointKind.STRICT_SADDLE}, layers)
     print(f"{name}: saddles {dict(counts)}")
     assert counts["not decided"] <= UNDECIDED

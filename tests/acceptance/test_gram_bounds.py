@@ -57,9 +57,13 @@ def test_the_proved_bound_is_within_one_percent_of_the_estimate(number: int) -> 
     summary = certificate.summary()
     proved, about = summary["lambda"], estimate(X, activation, kernel)
     scale = float(np.sum(X * X))
-    print(f"{number} {kind} {activation} {kernel} {spread(X)}: proved {proved:.6g}, estimate {about:.6g}, {summary}")
+    print(
+        f"{number} {kind} {activation} {kernel} {spread(X)}: proved {proved:.6g}, estimate {about:.6g}, {summary}"
+    )
     assert proved <= about + 1e-13 * scale
-    if summary["ill_conditioned"]:  # the reason: the eigenvalue is too near the rounding of doubles, high precision is used
+    if summary[
+        "ill_conditioned"
+    ]:  # the reason: the eigenvalue is too near the rounding of doubles, high precision is used
         assert about < 1e-8 * scale
     assert proved >= 0.99 * (summary["estimate"] if summary["ill_conditioned"] else about)
 

@@ -30,7 +30,12 @@ def test_descent_claim_is_accepted_at_a_hundred_random_starts_of_the_explicit_wi
 def test_spread_of_widths_over_draws_contains_the_published_ones():
     """OS-C6: over draws of the data the widths reported in the spec (364, 3562, 1050) are ordinary values."""
     for (n, d), published in zip(INSTANCES, (364, 3562, 1050), strict=True):
-        drawn = [inspect(gm.generators.sphere_with_random_labels(n, d, seed=seed), width=2).explicit_width for seed in range(4)]
+        drawn = [
+            inspect(
+                gm.generators.sphere_with_random_labels(n, d, seed=seed), width=2
+            ).explicit_width
+            for seed in range(4)
+        ]
         assert min(drawn) / 4 <= published <= 4 * max(drawn)
         assert np.median(drawn) < 10_000
 

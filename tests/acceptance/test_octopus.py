@@ -25,7 +25,12 @@ FACTOR = 1.3
 
 
 def times(d, L, method, seeds):
-    return np.array([gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), method, seed=seed) for seed in range(seeds)])
+    return np.array(
+        [
+            gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), method, seed=seed)
+            for seed in range(seeds)
+        ]
+    )
 
 
 @pytest.mark.parametrize(("d", "L"), MEDIANS)
@@ -33,7 +38,9 @@ def test_medians_of_the_last_escape_are_the_published_ones(d, L):
     """DU-F7.3, DU-F7.4: T_d of both methods within a factor 1.3; all runs of descent beyond ((L + gamma)/gamma)^(d - 1)."""
     slow, fast = times(d, L, GRADIENT, 8)[:, -1], times(d, L, PERTURBED, 8)[:, -1]
     published_slow, published_fast = MEDIANS[d, L]
-    print(f"\nd={d} L={L:.3g}: GD {np.median(slow):.4g} ({published_slow:.4g}), PGD {np.median(fast):.4g} ({published_fast})")
+    print(
+        f"\nd={d} L={L:.3g}: GD {np.median(slow):.4g} ({published_slow:.4g}), PGD {np.median(fast):.4g} ({published_fast})"
+    )
     assert 1 / FACTOR <= np.median(slow) / published_slow <= FACTOR
     assert 1 / FACTOR <= np.median(fast) / published_fast <= FACTOR
     assert (slow > (L + 1.0) ** (d - 1)).all()
@@ -47,7 +54,9 @@ def test_escape_ratios_are_within_one_percent_of_the_law(L):
     for d in (5, 10, 50):
         runs = times(d, L, GRADIENT, 8)
         last = runs[:, -1] / runs[:, -2]
-        print(f"\nL={L} d={d}: ratio {last.min():.4f} to {last.max():.4f}, law {law:.4f}, T_d up to {runs[:, -1].max():.3g}")
+        print(
+            f"\nL={L} d={d}: ratio {last.min():.4f} to {last.max():.4f}, law {law:.4f}, T_d up to {runs[:, -1].max():.3g}"
+        )
         assert np.abs(np.median(last) / law - 1).max() <= 0.01
         if d > 5:
             assert np.abs(last / law - 1).max() <= 0.01

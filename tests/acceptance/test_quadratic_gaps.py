@@ -26,7 +26,9 @@ def require_proved(instance):
     assert found.status is Status.CONVERGED
     assert proof.verdict == "ACCEPTED"
     assert proof.gap < 1e-8
-    is_zero = instance.claim == "interpolation" or (instance.labels == "planted" and instance.kind != "decay")
+    is_zero = instance.claim == "interpolation" or (
+        instance.labels == "planted" and instance.kind != "decay"
+    )
     assert proof.of_zero_network == is_zero
 
 
@@ -67,5 +69,7 @@ def test_a_peer_beyond_its_limit_is_ended_and_reported():
         return done
 
     np.testing.assert_array_equal(quadratic_peers.run_within(limits, lambda: done).M, np.eye(2))
-    assert quadratic_peers.run_within(limits, never) == quadratic_peers.PeerOutcome(1.0, None, ">limit")
+    assert quadratic_peers.run_within(limits, never) == quadratic_peers.PeerOutcome(
+        1.0, None, ">limit"
+    )
     assert quadratic_peers.run_within(limits, greedy).reason == "out of 32 GiB"

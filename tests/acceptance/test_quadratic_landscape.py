@@ -29,7 +29,11 @@ def every_end_is_the_proved_minimum(outcome, count):
     floor = numbers.get("floor", 0.0)
     zero = 0.5 * float(data.y @ data.y)
     for W in runs.W:
-        loss = 0.5 * float(np.sum((ShallowNetwork(W, outcome.problem.head, "quadratic").predict(data.X) - data.y) ** 2))
+        loss = 0.5 * float(
+            np.sum(
+                (ShallowNetwork(W, outcome.problem.head, "quadratic").predict(data.X) - data.y) ** 2
+            )
+        )
         assert floor * (1 - 1e-12) <= loss <= floor + EXCESS * zero
 
 
@@ -51,7 +55,11 @@ def test_descents_from_random_starts_end_at_the_proved_minimum(n):
     every_end_is_the_proved_minimum(outcome, 5)
     campaign.prove_saddles(outcome, most=4)
     no_saddle_is_without_a_direction(outcome.saddles)
-    assert outcome.saddles["plateau: saddle, ACCEPTED"] + outcome.saddles["plateau: curves downwards, ACCEPTED"] >= 1
+    assert (
+        outcome.saddles["plateau: saddle, ACCEPTED"]
+        + outcome.saddles["plateau: curves downwards, ACCEPTED"]
+        >= 1
+    )
 
 
 @pytest.mark.campaign
@@ -100,7 +108,9 @@ def test_census_of_eight_features_is_confirmed_by_the_checker():
     assert all(verdict == "ACCEPTED" for _, verdict, _ in campaign.census_saddles(8))
 
 
-@pytest.mark.parametrize(("d", "draws"), [(1, 20), (2, 20), (3, 20), (5, 20), (8, 10), (13, 4), (20, 2), (30, 1)])
+@pytest.mark.parametrize(
+    ("d", "draws"), [(1, 20), (2, 20), (3, 20), (5, 20), (8, 10), (13, 4), (20, 2), (30, 1)]
+)
 def test_every_planted_network_is_identified_at_the_critical_number_and_ambiguous_below(d, draws):
     """GKZ-T2.6a, GKZ-T2.6b, GKZ-T2.8: exact rank in every draw, accepted certificates at n = d(d+1)/2 and at one sample less."""
     found = campaign.identification(d, draws)

@@ -13,20 +13,28 @@ def test_regression_from_three_thousand_samples(d):
     errors = np.array([one.error_against(W) for one, W in found])
     print(f"d={d}: {np.sum(errors < 1e-3)} of 20 below 1e-3, worst {errors.max():.2g}")
     assert np.sum(errors < 1e-3) >= 19
-    silent = [one for (one, _), error in zip(found, errors, strict=True) if error >= 1e-3 and not one.warnings]
+    silent = [
+        one
+        for (one, _), error in zip(found, errors, strict=True)
+        if error >= 1e-3 and not one.warnings
+    ]
     assert not silent
 
 
 def test_classification_errors_fall_with_the_number_of_samples():
     """Median of 8 draws at d = 10, sigma = 3, the critical point of the squared loss: at most .20, .11, .05."""
-    errors = np.median(end_errors(Problem(10, 3.0, "classification"), [10_000, 30_000, 100_000], 8), axis=1)
+    errors = np.median(
+        end_errors(Problem(10, 3.0, "classification"), [10_000, 30_000, 100_000], 8), axis=1
+    )
     print(f"classification: {errors.round(4)}")
     assert np.all(errors <= [0.20, 0.11, 0.05])
 
 
 def test_the_likelihood_is_no_worse_than_the_squares():
     problem = Problem(10, 3.0, "classification")
-    squares, likelihood = (end_errors(problem, [10_000], 6, estimator=name) for name in ("squares", "likelihood"))
+    squares, likelihood = (
+        end_errors(problem, [10_000], 6, estimator=name) for name in ("squares", "likelihood")
+    )
     assert likelihood.mean() < squares.mean()
 
 
@@ -59,7 +67,10 @@ def test_classification_errors_are_those_of_the_theory_over_twenty_draws():
     problem, n = Problem(10, 3.0, "classification"), 100_000
     W = problem.draw(10, 0)[2]
     info = estimate_label_information(W, "sigmoid")
-    for name, C in (("squares", info.squares_covariance), ("likelihood", info.likelihood_covariance)):
+    for name, C in (
+        ("squares", info.squares_covariance),
+        ("likelihood", info.likelihood_covariance),
+    ):
         squares = np.square(end_errors(problem, [n], 20, estimator=name)[0])
         expected = (asymptotic_error(C, n) / np.linalg.norm(W)) ** 2
         print(f"{name}: {np.sqrt(squares.mean()):.4f}, in the limit {np.sqrt(expected):.4f}")
@@ -77,7 +88,9 @@ def test_a_million_samples_of_a_hundred_features_fit_into_eight_gibibytes():
 @pytest.mark.campaign
 def test_classification_slope_is_one_half_over_twenty_draws():
     sizes = [10_000, 30_000, 100_000]
-    errors = np.sqrt(np.mean(np.square(end_errors(Problem(10, 3.0, "classification"), sizes, 20)), axis=1))
+    errors = np.sqrt(
+        np.mean(np.square(end_errors(Problem(10, 3.0, "classification"), sizes, 20)), axis=1)
+    )
     slope = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
     print(f"root mean square errors {errors.round(4)}, slope {slope:.3f}")
     assert -0.65 < slope < -0.4

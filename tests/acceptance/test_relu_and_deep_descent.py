@@ -28,7 +28,9 @@ def test_relu_descent_is_accepted_and_obeyed(name: str) -> None:
     n, d, m, steps, head = RELU[name]
     fit = trained_relu(n, d, m, steps, seed=1, head=os_head(n, m, 1) if head else None)
     data = gm.Dataset(fit.X, fit.y, bias=False, scaling="none")
-    certificate = gm.certify(gm.ShallowNetwork(fit.W, fit.v, gm.get_activation("relu")), data, claims=["relu-descent"])
+    certificate = gm.certify(
+        gm.ShallowNetwork(fit.W, fit.v, gm.get_activation("relu")), data, claims=["relu-descent"]
+    )
     result = check_bytes(certificate.to_bytes())
     assert result.verdict is Verdict.ACCEPTED, result.reason
     replay_relu(fit, certificate.summary(), 200)
@@ -90,7 +92,9 @@ def test_deep_descent_is_accepted_after_gauss_newton_and_obeyed(name: str) -> No
     replay_deep(network, data, certificate.summary(), 100)
 
 
-def replay_deep(network: DeepNetwork, data: gm.Dataset, claimed: dict[str, float], steps: int) -> None:
+def replay_deep(
+    network: DeepNetwork, data: gm.Dataset, claimed: dict[str, float], steps: int
+) -> None:
     travelled, noise = 0.0, 1e-14 * max(1.0, claimed["b"])
     for _ in range(steps):
         r = network.predict(data.X) - data.y
@@ -98,5 +102,7 @@ def replay_deep(network: DeepNetwork, data: gm.Dataset, claimed: dict[str, float
         travelled += float(np.linalg.norm(step))
         network = network.with_parameters(network.parameters - step)
         after = network.predict(data.X) - data.y
-        assert np.linalg.norm(after) <= claimed["rate"] * np.linalg.norm(r) * (1 + 1e-9) + 1e3 * noise
+        assert (
+            np.linalg.norm(after) <= claimed["rate"] * np.linalg.norm(r) * (1 + 1e-9) + 1e3 * noise
+        )
     assert travelled <= claimed["t"] * (1 + 1e-6) + noise

@@ -32,8 +32,12 @@ def _acknowledged(folder):
     if not path.exists():
         return {}
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=30)) as connection:
-            rows = connection.execute("SELECT parameters, seed, result FROM trial WHERE state = 'done'").fetchall()
+        with contextlib.closing(
+            sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=30)
+        ) as connection:
+            rows = connection.execute(
+                "SELECT parameters, seed, result FROM trial WHERE state = 'done'"
+            ).fetchall()
     except sqlite3.OperationalError:  # the driver died before it had made the table
         return {}
     return {(json.loads(parameters)["a"], seed): result for parameters, seed, result in rows}
@@ -130,7 +134,9 @@ def _check_kills(tmp_path, kills):
             row.pop(name)
     executed = count_marks(marks)
     twice = sum(count - 1 for count in executed.values())
-    print(f"{counts}, {len(table)} trials done, {twice} executions whose result was lost before it was acknowledged")
+    print(
+        f"{counts}, {len(table)} trials done, {twice} executions whose result was lost before it was acknowledged"
+    )
     assert table == undisturbed
     assert len(executed) == len(table) == TRIALS
     assert all(executed[trial] == before[trial] for trial in known)

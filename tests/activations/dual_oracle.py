@@ -70,5 +70,9 @@ def dual(name, s, t, rho, order, *, steepness=1, fineness=1.0):
         total = arb(0)
         for x, weight in zip(outer, p, strict=True):
             base = b * r * x
-            total += weight * psi(a * x) * sum((w * psi(base + y) for y, w in zip(moved, q, strict=True)), arb(0))
+            total += (
+                weight
+                * psi(a * x)
+                * sum((w * psi(base + y) for y, w in zip(moved, q, strict=True)), arb(0))
+            )
         return total

@@ -44,7 +44,10 @@ def test_rounding_stays_far_below_the_slack_of_the_interval_bounds(name, order):
     phi = get_activation(name)
     allowed = SLACK / 4 * float_above(phi.supremum(order))
     computed = phi.derivative(POINTS, order)
-    worst = max(abs(v - float(jet(name, float(z), order)[order])) for z, v in zip(POINTS, computed, strict=True))
+    worst = max(
+        abs(v - float(jet(name, float(z), order)[order]))
+        for z, v in zip(POINTS, computed, strict=True)
+    )
     assert worst <= allowed
 
 
@@ -56,7 +59,9 @@ def test_steep_versions_are_the_scaled_function(name, b):
     gain = 1 / b if name == "softplus" else 1.0
     for order in range(4):
         expected = gain * b**order * plain.derivative(b * z, order)
-        np.testing.assert_allclose(steep.derivative(z, order), expected, rtol=1e-13, atol=1e-15 * b**order)
+        np.testing.assert_allclose(
+            steep.derivative(z, order), expected, rtol=1e-13, atol=1e-15 * b**order
+        )
 
 
 @pytest.mark.parametrize("order", range(4))
@@ -75,11 +80,15 @@ def test_polynomials_agree_with_exact_fractions(order):
 def test_quadratic_equals_the_polynomial_of_the_same_coefficients():
     z = np.linspace(-3, 3, 31)
     for order in range(4):
-        quadratic, polynomial = (get_activation(name).derivative(z, order) for name in ("quadratic", "polynomial(0,0,1)"))
+        quadratic, polynomial = (
+            get_activation(name).derivative(z, order) for name in ("quadratic", "polynomial(0,0,1)")
+        )
         np.testing.assert_allclose(quadratic, polynomial, rtol=1e-15)
 
 
-@pytest.mark.parametrize("name", [n for n in SPELLINGS if not n.startswith(("quadratic", "polynomial"))])
+@pytest.mark.parametrize(
+    "name", [n for n in SPELLINGS if not n.startswith(("quadratic", "polynomial"))]
+)
 def test_no_argument_overflows(name):
     z = np.array([1e-320, 50.0, 745.2, 1e5, 1e154, 1e200, 1e300])
     z = np.concatenate([-z, z])

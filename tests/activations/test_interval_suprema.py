@@ -25,7 +25,10 @@ CASES = [(name, order) for name in SMOOTH for order in (1, 2, 3)]
 
 
 def enclosures(name, order):
-    return sorted(suprema._enclosures(PEAKS[name][order - 1], rate=1.0, factor=Fraction(1)), key=lambda peak: peak.low)
+    return sorted(
+        suprema._enclosures(PEAKS[name][order - 1], rate=1.0, factor=Fraction(1)),
+        key=lambda peak: peak.low,
+    )
 
 
 def reduced(name, order, q, x, sign):
@@ -48,7 +51,9 @@ def removed_factor(name, order, z):
     if name == "erf":
         return 2 / math.sqrt(math.pi) * math.exp(-z * z) * abs(z) ** (order - 1)
     if name == "gelu":
-        return math.exp(-z * z / 2) / math.sqrt(2 * math.pi) * abs(z) ** (order if order != 1 else 0)
+        return (
+            math.exp(-z * z / 2) / math.sqrt(2 * math.pi) * abs(z) ** (order if order != 1 else 0)
+        )
     if name == "tanh":
         return 2 ** (order + 1) * float(jet("sigmoid", 2 * z, 1)[1])
     return float(jet("sigmoid", z, 1)[1]) * (abs(z) if name == "swish" else 1)
@@ -57,13 +62,19 @@ def removed_factor(name, order, z):
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_the_reduced_form_is_the_next_derivative(name, order):
     for z in (-3.0, -0.7, 1.3, 5.0):
-        value = reduced(name, order + 1, math.exp(-abs(z)), 1 / abs(z), math.copysign(1, z)) * removed_factor(name, order + 1, z)
+        value = reduced(
+            name, order + 1, math.exp(-abs(z)), 1 / abs(z), math.copysign(1, z)
+        ) * removed_factor(name, order + 1, z)
         assert float(value) == pytest.approx(float(jet(name, z, order + 1)[order + 1]), rel=1e-11)
 
 
 @pytest.mark.parametrize(("name", "order"), CASES)
 def test_the_derivative_has_no_zero_outside_the_enclosures_of_the_peaks(name, order):
-    ends = [-EDGE[name], *(end for peak in enclosures(name, order) for end in (peak.low, peak.high)), EDGE[name]]
+    ends = [
+        -EDGE[name],
+        *(end for peak in enclosures(name, order) for end in (peak.low, peak.high)),
+        EDGE[name],
+    ]
     for low, high in zip(ends[::2], ends[1::2], strict=True):
         assert has_no_zero(lambda z: jet(name, z, order + 1)[order + 1], low, high)
     with precision(160, 2):
@@ -77,7 +88,9 @@ def test_the_values_of_the_peaks_hold_in_their_enclosures_and_are_tight(name, or
     for peak in enclosures(name, order):
         middle, around = 0.5 * (peak.low + peak.high), hull(peak.low, peak.high)
         with precision(160, 2):
-            value = jet(name, middle, order)[order] + jet(name, around, order + 1)[order + 1] * (around - middle)
+            value = jet(name, middle, order)[order] + jet(name, around, order + 1)[order + 1] * (
+                around - middle
+            )
         assert largest(value) <= peak.value * (1 + 2.0**-50)
         assert peak.value <= float(abs(value).lower()) * (1 + 1e-10)
 
@@ -98,7 +111,10 @@ def assert_holds_and_is_tight(phi, order, low, high):
     assert (bound <= reached + curvature + 1e-9 * (1 + reached)).all()
 
 
-@pytest.mark.parametrize("name", [*SMOOTH, "softplus(4)", "sigmoid(0.3)", "quadratic", "polynomial(1,-3,0.5,2,-0.25)", "linear"])
+@pytest.mark.parametrize(
+    "name",
+    [*SMOOTH, "softplus(4)", "sigmoid(0.3)", "quadratic", "polynomial(1,-3,0.5,2,-0.25)", "linear"],
+)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_interval_bounds_hold_and_are_tight_on_random_intervals(name, order):
     phi = get_activation(name)
@@ -138,9 +154,21 @@ def test_wide_and_infinite_intervals_reach_the_supremum_over_the_line(name):
 def test_functions_with_a_kink_are_exact_away_from_it_and_infinite_on_it():
     low, high = np.array([-2.0, 1.0, -1.0, 0.0, -1.0]), np.array([-1.0, 2.0, 1.0, 1.0, 0.0])
     assert get_activation("relu").supremum_on(1, low, high).tolist() == [0, 1, 1, 1, 1]
-    assert get_activation("leaky_relu(0.25)").supremum_on(1, low, high).tolist() == [0.25, 1, 1, 1, 1]
+    assert get_activation("leaky_relu(0.25)").supremum_on(1, low, high).tolist() == [
+        0.25,
+        1,
+        1,
+        1,
+        1,
+    ]
     assert get_activation("abs").supremum_on(1, low, high).tolist() == [1, 1, 1, 1, 1]
-    assert get_activation("relu").supremum_on(2, low, high).tolist() == [0, 0, math.inf, math.inf, math.inf]
+    assert get_activation("relu").supremum_on(2, low, high).tolist() == [
+        0,
+        0,
+        math.inf,
+        math.inf,
+        math.inf,
+    ]
     assert get_activation("linear").supremum_on(2, low, high).tolist() == [0, 0, 0, 0, 0]
 
 
@@ -155,12 +183,18 @@ def test_polynomial_bounds_are_above_exact_fractions():
             for _ in range(order):
                 exact = [j * c for j, c in enumerate(exact)][1:]
             for a, b, bound in zip(low, high, phi.supremum_on(order, low, high), strict=True):
-                points = [Fraction(a) + (Fraction(b) - Fraction(a)) * Fraction(i, 10) for i in range(11)]
-                assert max(abs(sum(c * z**j for j, c in enumerate(exact))) for z in points) <= Fraction(float(bound))
+                points = [
+                    Fraction(a) + (Fraction(b) - Fraction(a)) * Fraction(i, 10) for i in range(11)
+                ]
+                assert max(
+                    abs(sum(c * z**j for j, c in enumerate(exact))) for z in points
+                ) <= Fraction(float(bound))
 
 
 def test_polynomials_with_multiple_critical_points_at_one_place():
-    phi = get_activation("polynomial(0,4,-6,4,-1)")  # 1 - (1 - z)^4: the derivative has a triple critical point at 1
+    phi = get_activation(
+        "polynomial(0,4,-6,4,-1)"
+    )  # 1 - (1 - z)^4: the derivative has a triple critical point at 1
     assert float(phi.supremum_on(1, 0.5, 1.5)) == pytest.approx(0.5)
     assert float(phi.supremum_on(1, 1.0, 1.0)) <= 1e-9
 

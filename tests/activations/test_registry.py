@@ -8,7 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from globalmin.activations import Activation, activation_names, get_activation, register_activation, registry
+from globalmin.activations import (
+    Activation,
+    activation_names,
+    get_activation,
+    register_activation,
+    registry,
+)
 from globalmin.errors import DataError
 
 ALL = (
@@ -23,7 +29,11 @@ def _no_registration_outlives_its_test(monkeypatch):
 
 
 def sine(**changes):
-    given = {"second": lambda z: -np.sin(z), "third": lambda z: -np.cos(z), "suprema": [1, 1, 1, 1]} | changes
+    given = {
+        "second": lambda z: -np.sin(z),
+        "third": lambda z: -np.cos(z),
+        "suprema": [1, 1, 1, 1],
+    } | changes
     return register_activation("wave", np.sin, given.pop("derivative", np.cos), **given)
 
 
@@ -62,7 +72,9 @@ def test_structural_facts_are_true_on_a_grid(spelling):
     assert phi.is_nonnegative == bool((phi(z) >= 0).all())
     p = phi.homogeneity
     for degree in (1, 2, 3):
-        assert (degree == p) == bool(np.allclose(phi(3.0 * z), 3.0**degree * phi(z), rtol=1e-12, atol=1e-12))
+        assert (degree == p) == bool(
+            np.allclose(phi(3.0 * z), 3.0**degree * phi(z), rtol=1e-12, atol=1e-12)
+        )
     assert phi.is_smooth == (spelling.split("(")[0] not in ("relu", "leaky_relu", "abs"))
 
 
@@ -79,7 +91,9 @@ def test_names_and_parameters_of_certificates():
     assert [get_activation(n).certificate_name for n in ("softplus(4)", "relu", "leaky_relu(0.1)", "linear", "abs")] == [
         "softplus", "relu", "leaky_relu", "linear", "abs",
     ]  # fmt: skip
-    assert [get_activation(n).certificate_name for n in ("swish", "gelu", "polynomial(0,0,1)")] == [None] * 3
+    assert [get_activation(n).certificate_name for n in ("swish", "gelu", "polynomial(0,0,1)")] == [
+        None
+    ] * 3
     assert get_activation("softplus").certificate_parameter is None
     assert get_activation("sigmoid(1.0)").certificate_parameter is None
     assert get_activation("softplus(0.1)").certificate_parameter == Fraction(0.1)
@@ -141,13 +155,17 @@ def test_local_bounds_of_a_registered_activation_hold_and_use_the_next_supremum(
     high = low + rng.exponential(size=300)
     for order in (1, 2, 3):
         bound = phi.supremum_on(order, low, high)
-        assert (bound >= np.abs(phi.derivative(np.linspace(low, high, 101), order)).max(axis=0)).all()
+        assert (
+            bound >= np.abs(phi.derivative(np.linspace(low, high, 101), order)).max(axis=0)
+        ).all()
         assert (bound <= 1.0).all()
     assert float(phi.supremum_on(1, math.pi / 2, math.pi / 2 + 0.1)) < 0.11
 
 
 def test_a_registered_activation_may_leave_out_what_is_unknown():
-    phi = register_activation("hump", lambda z: np.exp(-z * z), lambda z: -2 * z * np.exp(-z * z), suprema=[0.86])
+    phi = register_activation(
+        "hump", lambda z: np.exp(-z * z), lambda z: -2 * z * np.exp(-z * z), suprema=[0.86]
+    )
     assert phi.supremum(1) == Fraction(0.86)
     assert phi.supremum(2) == math.inf
     assert float(phi.supremum_on(1, 5.0, 6.0)) == float(Fraction(0.86))
@@ -161,16 +179,26 @@ def test_functions_with_kinks_and_steep_ones_may_be_registered():
     def slope(z):
         return np.where(np.abs(z) < 1, 1.0, 0.0)
 
-    phi = register_activation("hard", lambda z: np.clip(z, -1, 1), slope, suprema=[1], is_smooth=False, is_odd=True)
+    phi = register_activation(
+        "hard", lambda z: np.clip(z, -1, 1), slope, suprema=[1], is_smooth=False, is_odd=True
+    )
     assert not phi.is_smooth
     steep = get_activation("softplus(500)")
-    register_activation("steep", *steep.derivatives, suprema=[steep.supremum(j) for j in (1, 2, 3, 4)], is_nonnegative=True)
+    register_activation(
+        "steep",
+        *steep.derivatives,
+        suprema=[steep.supremum(j) for j in (1, 2, 3, 4)],
+        is_nonnegative=True,
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"derivative": lambda z: np.cos(z) + 1e-3}, "derivative of order 1 is .* differences of the function below"),
+        (
+            {"derivative": lambda z: np.cos(z) + 1e-3},
+            "derivative of order 1 is .* differences of the function below",
+        ),
         ({"second": np.sin}, "derivative of order 2"),
         ({"third": np.cos}, "derivative of order 3"),
         ({"suprema": [0.9, 1, 1, 1]}, r"suprema\[0\] = 0.9 is below"),
@@ -204,6 +232,11 @@ def test_taken_and_unusable_names_are_refused():
     with pytest.raises(DataError, match="replace=True"):
         sine()
     assert sine(replace=True) is get_activation("wave")
-    for name, message in (("relu", "is taken"), ("my wave", "letters"), ("", "letters"), (3, "letters")):
+    for name, message in (
+        ("relu", "is taken"),
+        ("my wave", "letters"),
+        ("", "letters"),
+        (3, "letters"),
+    ):
         with pytest.raises(DataError, match=message):
             register_activation(name, np.sin, np.cos)

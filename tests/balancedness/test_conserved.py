@@ -9,7 +9,13 @@ from tests.balancedness.homogeneous_cases import FIVE, NETWORKS, data, start
 from globalmin.balancedness import conserved as balancedness
 from globalmin.balancedness import drift as balancedness_drift
 from globalmin.balancedness.chains import WeightShape, chain_boundary
-from globalmin.balancedness.conserved import boundaries_of, conservation_defect, conserved, imbalance, matrix_imbalance
+from globalmin.balancedness.conserved import (
+    boundaries_of,
+    conservation_defect,
+    conserved,
+    imbalance,
+    matrix_imbalance,
+)
 from globalmin.balancedness.network import Dense, HomogeneousNetwork
 from globalmin.errors import DataError, HypothesisError
 
@@ -31,7 +37,10 @@ def test_the_static_form_holds_to_rounding_at_random_parameters(name, loss):
         assert np.abs(conservation_defect(b, t, t_next, s, s_next)).max() <= 1e-14 * size
 
 
-@pytest.mark.parametrize("name", [name for name in NETWORKS if "linear" in name or name in ("mixed", "dense then convolution")])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in NETWORKS if "linear" in name or name in ("mixed", "dense then convolution")],
+)
 def test_linear_gaps_satisfy_the_matrix_form(name):
     """DU-T4.2: W G^T + G W^T = W'^T G' + G'^T W', also over the channels of convolutions (ours)."""
     _, boundaries, theta, g = _at(name)
@@ -42,7 +51,9 @@ def test_linear_gaps_satisfy_the_matrix_form(name):
         defect = balancedness.matrix_defect(b, theta[h], theta[h + 1], g[h], g[h + 1])
         assert np.abs(defect).max() <= 1e-13 * (np.abs(theta[h]).max() * np.abs(g[h]).sum())
         D = matrix_imbalance(b, theta[h], theta[h + 1])
-        np.testing.assert_allclose(np.diag(D), imbalance(b, theta[h], theta[h + 1]), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            np.diag(D), imbalance(b, theta[h], theta[h + 1]), rtol=1e-12, atol=1e-14
+        )
 
 
 def test_a_softplus_network_violates_the_static_form():
@@ -62,9 +73,13 @@ def test_neurons_of_dense_layers_are_rows_and_columns():
     for h, b in enumerate(boundaries):
         wanted = [(W[h][i] ** 2).sum() - (W[h + 1][:, i] ** 2).sum() for i in range(b.n_blocks)]
         np.testing.assert_allclose(imbalance(b, theta[h], theta[h + 1]), wanted, rtol=1e-13)
-        np.testing.assert_allclose(balancedness.neuron_imbalance(W[h], W[h + 1]), wanted, rtol=1e-13)
+        np.testing.assert_allclose(
+            balancedness.neuron_imbalance(W[h], W[h + 1]), wanted, rtol=1e-13
+        )
         total = np.linalg.norm(W[h]) ** 2 - np.linalg.norm(W[h + 1]) ** 2
-        assert balancedness.layer_imbalance(b, theta[h], theta[h + 1]) == pytest.approx(total, rel=1e-12)
+        assert balancedness.layer_imbalance(b, theta[h], theta[h + 1]) == pytest.approx(
+            total, rel=1e-12
+        )
     with pytest.raises(DataError, match="do not follow"):
         balancedness.neuron_imbalance(W[0], W[2])
 
@@ -72,7 +87,9 @@ def test_neurons_of_dense_layers_are_rows_and_columns():
 def test_sparse_layers_conserve_every_neuron():
     network, boundaries, theta, _ = _at("sparse")
     W = network.matrices(np.concatenate(theta))
-    np.testing.assert_allclose(imbalance(boundaries[0], *theta[:2]), balancedness.neuron_imbalance(W[0], W[1]), rtol=1e-13)
+    np.testing.assert_allclose(
+        imbalance(boundaries[0], *theta[:2]), balancedness.neuron_imbalance(W[0], W[1]), rtol=1e-13
+    )
     bias = theta[1][-4:]
     wanted = balancedness.neuron_imbalance(np.column_stack([W[1], bias]), W[2])
     np.testing.assert_allclose(imbalance(boundaries[1], *theta[1:]), wanted, rtol=1e-13)
@@ -83,7 +100,9 @@ def test_shared_weights_conserve_the_finest_blocks_that_both_layers_allow():
     _, boundaries, theta, _ = _at("shared")
     b, v, v_next = boundaries[0], theta[0], theta[1]
     assert b.n_blocks == 2
-    first = (v[:3] ** 2).sum() + (v[9:11] ** 2).sum() - (v_next[[0, 3]] ** 2).sum()  # weights 1-3, biases of rows 0, 1; v' 1, 4
+    first = (
+        (v[:3] ** 2).sum() + (v[9:11] ** 2).sum() - (v_next[[0, 3]] ** 2).sum()
+    )  # weights 1-3, biases of rows 0, 1; v' 1, 4
     second = (v[3:9] ** 2).sum() + (v[11:14] ** 2).sum() - (v_next[[1, 2, 4]] ** 2).sum()
     np.testing.assert_allclose(imbalance(b, v, v_next), [first, second], rtol=1e-13)
     whole = (v**2).sum() - (v_next**2).sum()
@@ -107,7 +126,9 @@ def test_plain_chains_of_arrays_agree_with_the_network_description():
         ("linear", [(5, 6), (4, 5), (3, 4)]),
     ):
         network, boundaries, theta, _ = _at(name)
-        layers = [WeightShape(s, bias=layer.bias) for s, layer in zip(shapes, network.layers, strict=True)]
+        layers = [
+            WeightShape(s, bias=layer.bias) for s, layer in zip(shapes, network.layers, strict=True)
+        ]
         for b, (below, above) in zip(boundaries, pairwise(layers), strict=True):
             plain = chain_boundary(below, above, linear=name == "linear", gap=b.gap)
             np.testing.assert_array_equal(plain.incoming, b.incoming)
@@ -117,9 +138,15 @@ def test_plain_chains_of_arrays_agree_with_the_network_description():
 
 def test_grouped_and_flattened_convolutions_are_read_by_channel():
     rng = np.random.default_rng(3)
-    K, V, H = rng.standard_normal((4, 2, 3)), rng.standard_normal((6, 2, 5)), rng.standard_normal((2, 6 * 7))
+    K, V, H = (
+        rng.standard_normal((4, 2, 3)),
+        rng.standard_normal((6, 2, 5)),
+        rng.standard_normal((2, 6 * 7)),
+    )
     b = chain_boundary(WeightShape(K.shape, groups=1), WeightShape(V.shape, groups=2))
-    wanted = [(K[c] ** 2).sum() - (V[3 * (c // 2) : 3 * (c // 2) + 3, c % 2] ** 2).sum() for c in range(4)]
+    wanted = [
+        (K[c] ** 2).sum() - (V[3 * (c // 2) : 3 * (c // 2) + 3, c % 2] ** 2).sum() for c in range(4)
+    ]
     np.testing.assert_allclose(imbalance(b, K, V), wanted, rtol=1e-13)
     b = chain_boundary(WeightShape(V.shape, groups=2), WeightShape(H.shape))
     wanted = [(V[c] ** 2).sum() - (H[:, 7 * c : 7 * c + 7] ** 2).sum() for c in range(6)]
@@ -150,10 +177,14 @@ def test_one_step_changes_the_conserved_quantities_by_the_square_of_the_step(nam
     moved = [t - step * s for t, s in zip(theta, g, strict=True)]
     change = balancedness_drift.step_change(boundaries, g, step)
     size = max(np.square(t).sum() for t in moved)
-    np.testing.assert_allclose(conserved(boundaries, moved), before + change, atol=1e-14 * size, rtol=0)
+    np.testing.assert_allclose(
+        conserved(boundaries, moved), before + change, atol=1e-14 * size, rtol=0
+    )
     decayed = [(1 - step * 0.2) * t - step * s for t, s in zip(theta, g, strict=True)]
     change = balancedness_drift.step_change(boundaries, g, step, decay=0.2, before=before)
-    np.testing.assert_allclose(conserved(boundaries, decayed), before + change, atol=1e-14 * size, rtol=0)
+    np.testing.assert_allclose(
+        conserved(boundaries, decayed), before + change, atol=1e-14 * size, rtol=0
+    )
 
 
 @pytest.mark.parametrize("name", [*FIVE, "quadratic"])
@@ -172,7 +203,11 @@ def test_the_budget_holds_for_blocks_layers_and_matrices(name):
 def test_the_budget_is_tight_where_only_one_layer_has_a_gradient():
     (b,) = boundaries_of(HomogeneousNetwork((Dense(3, 1), Dense(1, 2)), "relu"))
     g = [np.array([1.0, 2.0, 2.0]), np.zeros(2)]
-    assert balancedness_drift.step_budget([b], g, 0.5)[0] == balancedness_drift.step_change([b], g, 0.5)[0] == 2.25
+    assert (
+        balancedness_drift.step_budget([b], g, 0.5)[0]
+        == balancedness_drift.step_change([b], g, 0.5)[0]
+        == 2.25
+    )
 
 
 def test_sufficient_descent_compares_every_step():

@@ -28,7 +28,10 @@ def test_invariants_draw_every_quantity_once_and_name_every_run_once():
     assert len(axes.lines) == 4
     np.testing.assert_array_equal(axes.lines[1].get_ydata(), VALUES[:, 1])
     np.testing.assert_array_equal(axes.lines[2].get_ydata(), 2 * VALUES[:, 0])
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["gradient flow", "η = 0.1"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "gradient flow",
+        "η = 0.1",
+    ]
 
 
 def test_the_drift_is_divided_by_the_step_and_the_limit_drawn_over_it():
@@ -47,5 +50,7 @@ def test_proportionality_has_a_line_of_slope_one():
 
 def test_pictures_are_written_as_svg_and_png(tmp_path):
     steps = np.array([0.1, 0.01])
-    for path in save(lambda: figures.proportionality(steps, {"dense": steps}), tmp_path / "picture"):
+    for path in save(
+        lambda: figures.proportionality(steps, {"dense": steps}), tmp_path / "picture"
+    ):
         assert path.stat().st_size > 1000

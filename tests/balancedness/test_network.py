@@ -8,7 +8,14 @@ from tests.balancedness.homogeneous_cases import FIVE, MASKS, NETWORKS, SHARED, 
 
 from globalmin.balancedness.kinks import smooth_slope
 from globalmin.balancedness.losses import get_loss
-from globalmin.balancedness.network import Convolution, Dense, HomogeneousNetwork, Shared, fully_connected, sparse
+from globalmin.balancedness.network import (
+    Convolution,
+    Dense,
+    HomogeneousNetwork,
+    Shared,
+    fully_connected,
+    sparse,
+)
 from globalmin.errors import DataError, HypothesisError
 
 JAX = {
@@ -25,10 +32,18 @@ JAX = {
 def _apply(layer, v, x):
     """z = W x + b by the definition, entry by entry of W."""
     if isinstance(layer, Convolution):
-        K = v[: layer.n_weights].reshape(layer.out_channels, *(layer.patch_size,) * (len(layer.shape) - 1), layer.shape[0])
+        K = v[: layer.n_weights].reshape(
+            layer.out_channels, *(layer.patch_size,) * (len(layer.shape) - 1), layer.shape[0]
+        )
         images = x.reshape(len(x), *layer.shape)
-        z = jax.lax.conv_general_dilated(images, jnp.moveaxis(K, -1, 1), (1,) * (len(layer.shape) - 1), "SAME")
-        b = v[layer.n_weights :].reshape(1, -1, *(1,) * (len(layer.shape) - 1)) if layer.bias else 0.0
+        z = jax.lax.conv_general_dilated(
+            images, jnp.moveaxis(K, -1, 1), (1,) * (len(layer.shape) - 1), "SAME"
+        )
+        b = (
+            v[layer.n_weights :].reshape(1, -1, *(1,) * (len(layer.shape) - 1))
+            if layer.bias
+            else 0.0
+        )
         return (z + b).reshape(len(x), -1)
     if isinstance(layer, Shared):
         W = jnp.where(layer.groups > 0, v[jnp.maximum(layer.groups, 1) - 1], 0.0)
@@ -47,14 +62,18 @@ def _jax_loss(network, theta, X, Y, loss):
     return jnp.sum(jax.nn.logsumexp(x, axis=1) - jnp.sum(Y * x, axis=1)) / len(X)
 
 
-@pytest.mark.parametrize(("name", "loss"), [*((name, "squared") for name in NETWORKS), ("mixed", "cross_entropy")])
+@pytest.mark.parametrize(
+    ("name", "loss"), [*((name, "squared") for name in NETWORKS), ("mixed", "cross_entropy")]
+)
 def test_loss_and_gradient_are_those_of_automatic_differentiation(name, loss):
     network, (X, Y, hot) = NETWORKS[name], data()
     targets = Y if loss == "squared" else hot
     theta = start(network)
     value, gradient = network.loss_and_gradient(theta, X, targets, loss)
     with jax.enable_x64(True):
-        wanted, slopes = jax.jit(jax.value_and_grad(lambda t: _jax_loss(network, t, X, targets, loss)))(jnp.asarray(theta))
+        wanted, slopes = jax.jit(
+            jax.value_and_grad(lambda t: _jax_loss(network, t, X, targets, loss))
+        )(jnp.asarray(theta))
         np.testing.assert_allclose(value, float(wanted), rtol=1e-12)
         np.testing.assert_allclose(gradient, np.asarray(slopes), rtol=1e-9, atol=1e-12)
 
@@ -67,7 +86,12 @@ def test_scaling_a_block_in_and_out_leaves_the_function_as_it_is(name):
     pieces = [piece.copy() for piece in network.split(theta)]
     pieces[0] *= 3.0
     pieces[1][: network.layers[1].n_weights] /= 3.0
-    np.testing.assert_allclose(network.predict(np.concatenate(pieces), X), network.predict(theta, X), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        network.predict(np.concatenate(pieces), X),
+        network.predict(theta, X),
+        rtol=1e-12,
+        atol=1e-13,
+    )
 
 
 def test_matrices_are_written_out_with_zeros_and_repeats():

@@ -14,7 +14,9 @@ from globalmin.errors import DataError, HypothesisError
 
 def _problem(name, kink_width=0.0, loss="squared"):
     network, (X, Y, hot) = NETWORKS[name], data()
-    return pose_balance(network, X, Y if loss == "squared" else hot, kink_width=kink_width, loss=loss), start(network)
+    return pose_balance(
+        network, X, Y if loss == "squared" else hot, kink_width=kink_width, loss=loss
+    ), start(network)
 
 
 @pytest.mark.parametrize("name", [*FIVE, "with biases", "convolutional linear"])
@@ -66,7 +68,10 @@ def test_descent_drifts_by_the_exact_identity_within_its_budget(name):
 def test_the_drift_of_descent_is_proportional_to_the_step(name):
     problem, theta = _problem(name)
     steps = np.array([0.04, 0.02, 0.01, 0.005])
-    drifts = [follow_descent(problem, theta, step_size=s, n_steps=round(2 / s)).largest_drift for s in steps]
+    drifts = [
+        follow_descent(problem, theta, step_size=s, n_steps=round(2 / s)).largest_drift
+        for s in steps
+    ]
     slope = np.polyfit(np.log(steps), np.log(drifts), 1)[0]
     assert slope == pytest.approx(1.0, abs=0.06)
 
@@ -96,7 +101,9 @@ def test_the_loss_bounds_the_drift_of_a_short_step():
         vector = vector - eta * g
     losses.append(problem.evaluate(vector, None)[0])
     assert sufficient_descent(losses, squares, eta)
-    bounds = np.repeat(drift_bound_from_loss(problem.boundaries, eta, losses), conserved_counts(problem.boundaries))
+    bounds = np.repeat(
+        drift_bound_from_loss(problem.boundaries, eta, losses), conserved_counts(problem.boundaries)
+    )
     run = follow_descent(problem, theta, step_size=eta, n_steps=n_steps)
     drift = np.abs(run.drift[-1])
     assert (drift <= bounds).all()
@@ -143,7 +150,9 @@ def test_our_deep_networks_conserve_too():
     signals = rng.standard_normal((10, 2, 5))
     form = {"architecture": "convolutional_resnet", "input_shape": (2, 5), "patch_size": 3}
     activation = gm.get_activation("leaky_relu(0.2)")
-    network = gm.DeepNetwork((rng.standard_normal((3, 6)),), rng.standard_normal((3, 5)), (0.5,), activation, **form)
+    network = gm.DeepNetwork(
+        (rng.standard_normal((3, 6)),), rng.standard_normal((3, 5)), (0.5,), activation, **form
+    )
     problem = pose_balance(network, signals, y)
     run = follow_descent(problem, network.parameters, step_size=0.02, n_steps=50)
     assert run.values.shape[1] == 3
@@ -157,7 +166,12 @@ def test_residual_networks_and_smooth_activations_are_refused():
     with pytest.raises(HypothesisError, match="softplus is not homogeneous"):
         pose_balance(gm.DeepNetwork.initialize((5,), 4, 2, "fully_connected", "softplus"), X, y)
     with pytest.raises(DataError, match="squared loss"):
-        pose_balance(gm.DeepNetwork.initialize((5,), 4, 2, "fully_connected", "relu"), X, y, loss="cross_entropy")
+        pose_balance(
+            gm.DeepNetwork.initialize((5,), 4, 2, "fully_connected", "relu"),
+            X,
+            y,
+            loss="cross_entropy",
+        )
 
 
 def test_bad_arguments_are_refused():

@@ -32,14 +32,27 @@ def _train(module, optimizer, shape, steps=25, seed=0):
 
 def _perceptron(seed=0, activation=None, **options):
     torch.manual_seed(seed)
-    layers = [nn.Linear(6, 5, **options), activation or nn.ReLU(), nn.Linear(5, 4, **options), nn.LeakyReLU(), nn.Linear(4, 3)]
+    layers = [
+        nn.Linear(6, 5, **options),
+        activation or nn.ReLU(),
+        nn.Linear(5, 4, **options),
+        nn.LeakyReLU(),
+        nn.Linear(4, 3),
+    ]
     return nn.Sequential(*layers).double()
 
 
 def _convolutional(seed=0):
     torch.manual_seed(seed)
-    body = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3, groups=2, bias=False))
-    return nn.Sequential(body, nn.PReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(6 * 2 * 2, 3)).double()
+    body = nn.Sequential(
+        nn.Conv2d(2, 4, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 6, 3, groups=2, bias=False),
+    )
+    return nn.Sequential(
+        body, nn.PReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(6 * 2 * 2, 3)
+    ).double()
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -48,19 +61,36 @@ def test_a_torch_perceptron_is_measured_by_neuron_with_its_bias_on_the_incoming_
     found = balancedness_of(module)
     W = [module[i].weight.detach().numpy() for i in (0, 2, 4)]
     b = [module[i].bias.detach().numpy() ** 2 if bias else 0.0 for i in (0, 2)]
-    np.testing.assert_allclose(found["0-2"], (W[0] ** 2).sum(axis=1) + b[0] - (W[1] ** 2).sum(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(found["2-4"], (W[1] ** 2).sum(axis=1) + b[1] - (W[2] ** 2).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        found["0-2"], (W[0] ** 2).sum(axis=1) + b[0] - (W[1] ** 2).sum(axis=0), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        found["2-4"], (W[1] ** 2).sum(axis=1) + b[1] - (W[2] ** 2).sum(axis=0), rtol=1e-12
+    )
 
 
 def test_a_torch_convolution_is_measured_by_channel_through_pooling_and_groups():
     module = _convolutional()
     found = balancedness_of(module)
-    first, second, last = module[0][0], module[0][3].weight.detach().numpy(), module[4].weight.detach().numpy()
-    entering = (first.weight.detach().numpy() ** 2).sum(axis=(1, 2, 3)) + first.bias.detach().numpy() ** 2
-    leaving = [(second[:3, 0] ** 2).sum(), (second[:3, 1] ** 2).sum(), (second[3:, 0] ** 2).sum(), (second[3:, 1] ** 2).sum()]
+    first, second, last = (
+        module[0][0],
+        module[0][3].weight.detach().numpy(),
+        module[4].weight.detach().numpy(),
+    )
+    entering = (first.weight.detach().numpy() ** 2).sum(
+        axis=(1, 2, 3)
+    ) + first.bias.detach().numpy() ** 2
+    leaving = [
+        (second[:3, 0] ** 2).sum(),
+        (second[:3, 1] ** 2).sum(),
+        (second[3:, 0] ** 2).sum(),
+        (second[3:, 1] ** 2).sum(),
+    ]
     np.testing.assert_allclose(found["0.0-0.3"], entering - leaving, rtol=1e-12)
     columns = (last.reshape(3, 6, 4) ** 2).sum(axis=(0, 2))
-    np.testing.assert_allclose(found["0.3-4"], (second**2).sum(axis=(1, 2, 3)) - columns, rtol=1e-12)
+    np.testing.assert_allclose(
+        found["0.3-4"], (second**2).sum(axis=(1, 2, 3)) - columns, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
@@ -77,7 +107,9 @@ def test_plain_sgd_of_torch_follows_the_exact_identity(decay):
 
 def test_a_linear_gap_of_torch_is_watched_as_a_matrix():
     torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(6, 4, bias=False), nn.Identity(), nn.Linear(4, 3, bias=False)).double()
+    module = nn.Sequential(
+        nn.Linear(6, 4, bias=False), nn.Identity(), nn.Linear(4, 3, bias=False)
+    ).double()
     optimizer = torch.optim.SGD(module.parameters(), lr=0.05)
     watch = watch_torch(module, optimizer)
     assert watch.values.shape[1] == 10
@@ -88,7 +120,10 @@ def test_a_linear_gap_of_torch_is_watched_as_a_matrix():
 
 def test_other_optimizers_are_recorded_without_prediction():
     module = _perceptron()
-    for optimizer in (torch.optim.Adam(module.parameters()), torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)):
+    for optimizer in (
+        torch.optim.Adam(module.parameters()),
+        torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9),
+    ):
         watch = watch_torch(module, optimizer)
         _train(module, optimizer, (6,), steps=3)
         assert watch.values.shape[0] == 4
@@ -109,13 +144,25 @@ def test_small_steps_drift_less_and_record_can_be_called_by_hand():
 def test_what_breaks_the_law_is_named_and_skipped():
     shared = nn.Linear(5, 5)
     cases = {
-        "Tanh is not known": nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3)),
-        "BatchNorm1d is not": nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 4), nn.Linear(4, 3)),
-        "used by several": nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 5), shared, nn.ReLU(), shared),
-        "without Flatten": nn.Sequential(nn.Conv1d(1, 2, 3), nn.Conv1d(2, 2, 3), nn.ReLU(), nn.Linear(4, 3)),
-        "mixes its neurons": nn.Sequential(nn.Linear(6, 6), nn.Linear(6, 6), nn.MaxPool1d(2), nn.Linear(3, 3)),
+        "Tanh is not known": nn.Sequential(
+            nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3)
+        ),
+        "BatchNorm1d is not": nn.Sequential(
+            nn.Linear(6, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 4), nn.Linear(4, 3)
+        ),
+        "used by several": nn.Sequential(
+            nn.Linear(6, 5), nn.Linear(5, 5), shared, nn.ReLU(), shared
+        ),
+        "without Flatten": nn.Sequential(
+            nn.Conv1d(1, 2, 3), nn.Conv1d(2, 2, 3), nn.ReLU(), nn.Linear(4, 3)
+        ),
+        "mixes its neurons": nn.Sequential(
+            nn.Linear(6, 6), nn.Linear(6, 6), nn.MaxPool1d(2), nn.Linear(3, 3)
+        ),
         "reads a Linear": nn.Sequential(nn.Linear(6, 6), nn.Linear(6, 6), nn.Conv1d(1, 2, 3)),
-        "Flatten keeps": nn.Sequential(nn.Conv1d(1, 2, 3), nn.Conv1d(2, 2, 3), nn.Flatten(0, 1), nn.Linear(4, 3)),
+        "Flatten keeps": nn.Sequential(
+            nn.Conv1d(1, 2, 3), nn.Conv1d(2, 2, 3), nn.Flatten(0, 1), nn.Linear(4, 3)
+        ),
     }
     for reason, module in cases.items():
         watch = watch_torch(module)
@@ -156,7 +203,10 @@ def test_a_jax_pytree_is_watched_through_a_plain_training_loop():
         rng = np.random.default_rng(0)
         X, Y = jnp.asarray(rng.standard_normal((16, 6))), jnp.asarray(rng.standard_normal((16, 3)))
         shapes = [(6, 5), (5, 4), (4, 3)]
-        params = [(jnp.asarray(rng.standard_normal(s) / 2), jnp.asarray(rng.standard_normal(s[1]) / 5)) for s in shapes]
+        params = [
+            (jnp.asarray(rng.standard_normal(s) / 2), jnp.asarray(rng.standard_normal(s[1]) / 5))
+            for s in shapes
+        ]
         watch = watch_pytree(params, layout="in_out", activation="relu")
         gradient = jax.jit(jax.grad(_jax_loss))
         for _ in range(20):
@@ -172,7 +222,9 @@ def test_a_jax_pytree_is_watched_through_a_plain_training_loop():
 
 def test_pytrees_may_be_mappings_plain_matrices_or_channels_last_convolutions():
     rng = np.random.default_rng(1)
-    W, V, kernel, head = (rng.standard_normal(s) for s in ((5, 6), (3, 5), (3, 3, 2, 4), (4 * 7, 3)))
+    W, V, kernel, head = (
+        rng.standard_normal(s) for s in ((5, 6), (3, 5), (3, 3, 2, 4), (4 * 7, 3))
+    )
     wanted = (W**2).sum(axis=1) - (V**2).sum(axis=0)
     np.testing.assert_allclose(balancedness_of([W, V], layout="out_in")["1-2"], wanted)
     tree = {"Dense_0": {"kernel": W.T}, "Dense_1": {"kernel": V.T, "bias": np.ones(3)}}
@@ -207,7 +259,9 @@ def test_our_own_networks_are_watched_from_the_monitor_of_their_training():
     watch = watch_network(network)
     options = {"method": "gradient_descent", "step_size": 1e-3, "max_iter": 50}
     gm.train_deep(network, (X, y), monitor=lambda _, point: watch.record(point.network), **options)
-    again = follow_descent(pose_balance(network, X, y), network.parameters, step_size=12e-3, n_steps=50)  # the mean over 12
+    again = follow_descent(
+        pose_balance(network, X, y), network.parameters, step_size=12e-3, n_steps=50
+    )  # the mean over 12
     assert np.abs(watch.drift).max() > 1e-3
     np.testing.assert_allclose(watch.values[1:], again.values, rtol=1e-10, atol=1e-12)
 
@@ -215,11 +269,20 @@ def test_our_own_networks_are_watched_from_the_monitor_of_their_training():
 def test_a_shallow_network_trained_in_both_layers_is_watched():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((12, 4)), rng.standard_normal(12)
-    shallow = gm.ShallowNetwork(rng.standard_normal((3, 4)), rng.standard_normal(3), gm.get_activation("leaky_relu(0.1)"))
-    np.testing.assert_allclose(balancedness_of(shallow)["1-2"], (shallow.W**2).sum(axis=1) - shallow.v**2, rtol=1e-13)
+    shallow = gm.ShallowNetwork(
+        rng.standard_normal((3, 4)), rng.standard_normal(3), gm.get_activation("leaky_relu(0.1)")
+    )
+    np.testing.assert_allclose(
+        balancedness_of(shallow)["1-2"], (shallow.W**2).sum(axis=1) - shallow.v**2, rtol=1e-13
+    )
     watch = watch_network(shallow)
     options = {"method": "gradient_descent", "trained": "vW", "step_size": 1e-3, "max_iter": 20}
-    gm.train(shallow, gm.Dataset(X, y, bias=False, scaling="none"), monitor=lambda step: watch.record(step.network()), **options)
+    gm.train(
+        shallow,
+        gm.Dataset(X, y, bias=False, scaling="none"),
+        monitor=lambda step: watch.record(step.network()),
+        **options,
+    )
     twin = fully_connected([4, 3, 1], "leaky_relu(0.1)")
     theta = np.concatenate([shallow.W.ravel(), shallow.v])
     again = follow_descent(pose_balance(twin, X, y), theta, step_size=12e-3, n_steps=20)

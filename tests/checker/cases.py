@@ -106,7 +106,9 @@ def local_suprema(net: Smooth, order: int, rho: float) -> np.ndarray:
     power = {"softplus": order - 1, "sigmoid": order}.get(net.activation, 0)
     cap = SUPREMA[net.activation][order - 1] * net.slope**power
     slope = SUPREMA[net.activation][order] * net.slope ** (power + 1)
-    return np.minimum(cap, np.abs(net.values()[order]) + slope * rho * np.linalg.norm(net.X, axis=1)[:, None])
+    return np.minimum(
+        cap, np.abs(net.values()[order]) + slope * rho * np.linalg.norm(net.X, axis=1)[:, None]
+    )
 
 
 def curvature(
@@ -129,7 +131,10 @@ def curvature(
         "rho": rho,
         "quartic": {"method": method, "kappa": kappa} | ({"t": t} if method == "svec" else {}),
     }
-    tensors = {"C_a": inverse_factor(K - a2 * np.eye(len(K))), "C_kappa": inverse_factor(kappa * np.eye(len(A)) - A)}
+    tensors = {
+        "C_a": inverse_factor(K - a2 * np.eye(len(K))),
+        "C_kappa": inverse_factor(kappa * np.eye(len(A)) - A),
+    }
     Lip = np.sqrt(kappa)
     if net.trained == "vW":
         M = (net.X.T * np.max(local_suprema(net, 1, rho), axis=1) ** 2) @ net.X
@@ -167,12 +172,22 @@ def descent_claim(
     fields, tensors, a, Lip = curvature(net, rho=rho, method=method, t=t)
     K = net.gram()
     g = float(np.linalg.norm(net.residual())) * 1.000001 + 1e-13
-    b2 = float(np.max(np.sum(np.abs(K), axis=1)) if norm == "rows" else np.linalg.eigvalsh(K)[-1]) * 1.001
+    b2 = (
+        float(np.max(np.sum(np.abs(K), axis=1)) if norm == "rows" else np.linalg.eigvalsh(K)[-1])
+        * 1.001
+    )
     alpha2 = a * a - 2 * Lip * g
     S = 2 * g / (a + np.sqrt(alpha2))
     eta = float(0.999 / (np.sqrt(b2) + Lip * S) ** 2)
     rate = 1 - Fraction(eta) * Fraction(float(alpha2)) * Fraction(999, 1000)
-    fields |= {"b2": b2, "norm": norm, "eta": eta, "rate": rate, "path": float(S * 1.001), "loss_upper": loss_bound(net)}
+    fields |= {
+        "b2": b2,
+        "norm": norm,
+        "eta": eta,
+        "rate": rate,
+        "path": float(S * 1.001),
+        "loss_upper": loss_bound(net),
+    }
     if norm == "factor":
         tensors["C_b"] = inverse_factor(b2 * np.eye(len(K)) - K)
     return gmc.claim("descent", **fields), tensors
@@ -181,7 +196,14 @@ def descent_claim(
 def build(net: Smooth, claims: list[tuple[dict, dict]], **options: Any) -> bytes:
     """A certificate file for a smooth network."""
     parameter = None if net.slope == 1 else net.slope
-    return gmc.build(net.X, net.y, net.W, net.v, claims, **({"activation": net.activation, "parameter": parameter} | options))
+    return gmc.build(
+        net.X,
+        net.y,
+        net.W,
+        net.v,
+        claims,
+        **({"activation": net.activation, "parameter": parameter} | options),
+    )
 
 
 @dataclass(frozen=True)
@@ -212,7 +234,9 @@ def relu_network(n: int, d: int, k: int, *, seed: int = 0) -> Relu:
     return Relu(X, y, W_hat + 1e-3 * rng.standard_normal((k, d)), v, W_hat, np.arange(k))
 
 
-def relu_claim(net: Relu, *, dropped: Sequence[tuple[int, int]] = (), **changes: Any) -> tuple[dict, dict]:
+def relu_claim(
+    net: Relu, *, dropped: Sequence[tuple[int, int]] = (), **changes: Any
+) -> tuple[dict, dict]:
     """An honest relu-interpolation claim with its tensors."""
     kept = np.array([i for i in range(len(net.y)) if i not in {j for j, _ in dropped}])
     G = net.gram(kept)
@@ -226,7 +250,9 @@ def relu_claim(net: Relu, *, dropped: Sequence[tuple[int, int]] = (), **changes:
         "dropped": np.array(dropped, np.int64).reshape(-1, 2),
         "C": inverse_factor(G - mu * np.eye(len(G))),
     }
-    return gmc.claim("relu-interpolation", **({"mu": mu, "R": R, "loss_upper": loss} | changes)), tensors
+    return gmc.claim(
+        "relu-interpolation", **({"mu": mu, "R": R, "loss_upper": loss} | changes)
+    ), tensors
 
 
 def build_relu(net: Relu, claims: list[tuple[dict, dict]], **options: Any) -> bytes:
@@ -250,4 +276,6 @@ def floor_claim(
         "sizes": np.array([len(group) for _, group in groups], np.int64),
         "kinds": np.array([code for code, _ in groups], np.int64),
     }
-    return gmc.claim("loss-floor", heads=heads, floor=floor, gap=gap, loss_upper=loss_upper), tensors
+    return gmc.claim(
+        "loss-floor", heads=heads, floor=floor, gap=gap, loss_upper=loss_upper
+    ), tensors

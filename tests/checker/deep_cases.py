@@ -45,7 +45,9 @@ class Deep:
         if self.windows is None:
             return x
         padded = np.hstack([x, np.zeros((len(x), 1))])  # pixel -1 is the last column
-        return np.array([np.concatenate([padded[:, pixel] for pixel in window]) for window in self.windows]).T
+        return np.array(
+            [np.concatenate([padded[:, pixel] for pixel in window]) for window in self.windows]
+        ).T
 
     def layers(self, x: np.ndarray) -> tuple[Arrays, Arrays]:
         """Features and pre-activations of one sample."""
@@ -86,14 +88,21 @@ class Deep:
         for x in self.X:
             features, before = self.layers(x)
             _, qs = self.backward(features, before)
-            blocks = [s * q @ self.patches(f).T for s, q, f in zip(self.scales, qs, features, strict=False)]
-            rows.append(np.concatenate([*(block.ravel() for block in blocks), features[-1].ravel()]))
+            blocks = [
+                s * q @ self.patches(f).T
+                for s, q, f in zip(self.scales, qs, features, strict=False)
+            ]
+            rows.append(
+                np.concatenate([*(block.ravel() for block in blocks), features[-1].ravel()])
+            )
         return np.array(rows)
 
     def lipschitz(self, omega: list[float], t: float) -> float:
         """Lam of the claim's page in floats, sample by sample."""
         L, beta = SUPREMA[self.activation][:2]
-        places = np.bincount(self.windows[self.windows >= 0]) if self.windows is not None else np.ones(1)
+        places = (
+            np.bincount(self.windows[self.windows >= 0]) if self.windows is not None else np.ones(1)
+        )
         q, total = np.sqrt(places.max()), 0.0
         for x in self.X:
             features, before = self.layers(x)
@@ -108,7 +117,9 @@ class Deep:
                 dq = beta * dz[h] * (np.abs(ps[h]).max() + t * dp) + L * dp
                 Q = np.linalg.norm(qs[h]) + t * dq
                 total += (self.scales[h] * q * (dq * xi[h] + Q * dx[h])) ** 2
-                dp = self.scales[h] * q * ((omega[h] + t) * dq + Q) + (dp if self.residual[h] else 0.0)
+                dp = self.scales[h] * q * ((omega[h] + t) * dq + Q) + (
+                    dp if self.residual[h] else 0.0
+                )
         return float(np.sqrt(total))
 
 
@@ -118,7 +129,15 @@ def line_windows(pixels: int, q: int = 3) -> np.ndarray:
     return np.where((places >= 0) & (places < pixels), places, -1)
 
 
-def random_deep(depth: int, *, kind: str = "dense", activation: str = "tanh", n: int = 4, m: int = 6, seed: int = 0) -> Deep:
+def random_deep(
+    depth: int,
+    *,
+    kind: str = "dense",
+    activation: str = "tanh",
+    n: int = 4,
+    m: int = 6,
+    seed: int = 0,
+) -> Deep:
     """Random weights as in DU-M3a-c and random data."""
     rng = np.random.default_rng(seed)
     pixels, q, channels = (4, 3, 2) if kind == "conv" else (1, 1, 5)
@@ -129,7 +148,16 @@ def random_deep(depth: int, *, kind: str = "dense", activation: str = "tanh", n:
     weights = [rng.standard_normal((m, q * widths[h])) for h in range(depth)]
     scales = [0.5 / (depth * np.sqrt(m)) if skip else 1.0 / np.sqrt(m) for skip in skips]
     windows = line_windows(pixels) if kind == "conv" else None
-    return Deep(X, rng.standard_normal(n), weights, rng.standard_normal(m * pixels), scales, skips, activation, windows)
+    return Deep(
+        X,
+        rng.standard_normal(n),
+        weights,
+        rng.standard_normal(m * pixels),
+        scales,
+        skips,
+        activation,
+        windows,
+    )
 
 
 def gauss_newton(net: Deep, steps: int) -> Deep:
@@ -139,7 +167,9 @@ def gauss_newton(net: Deep, steps: int) -> Deep:
     return net
 
 
-def claim(net: Deep, *, t: float | None = None, norm: str = "factor", **changes: Any) -> tuple[dict, dict]:
+def claim(
+    net: Deep, *, t: float | None = None, norm: str = "factor", **changes: Any
+) -> tuple[dict, dict]:
     """An honest claim with its tensors."""
     J = net.jacobian()
     G, n = J @ J.T, len(net.y)
@@ -154,7 +184,9 @@ def claim(net: Deep, *, t: float | None = None, norm: str = "factor", **changes:
     Lam = net.lipschitz(omega, radius) * (1 + 1e-9)
     eta = Fraction(float(0.999 / (np.sqrt(b2) + Lam * radius) ** 2))
     fields: dict[str, Any] = {"a2": a2, "b2": b2, "t": radius, "eta": eta, "norm": norm}
-    fields["rate"] = max(1 - eta * Fraction(float(a - Lam * radius)) ** 2 * Fraction(999, 1000), Fraction(0))
+    fields["rate"] = max(
+        1 - eta * Fraction(float(a - Lam * radius)) ** 2 * Fraction(999, 1000), Fraction(0)
+    )
     fields["loss_upper"] = Fraction(g * g)
     tensors = {"C_a": inverse_factor(G - a2 * np.eye(n)), "omega": np.array(omega)}
     for h, (A, om) in enumerate(zip(grams, omega, strict=True), start=1):
@@ -166,7 +198,10 @@ def claim(net: Deep, *, t: float | None = None, norm: str = "factor", **changes:
 
 def build(net: Deep, claims: list[tuple[dict, dict]], **changes: Any) -> bytes:
     """A certificate file with a deep network; `changes` overwrite the object `network`."""
-    layers = [{"residual": skip, "scale": gmc.rational(s)} for skip, s in zip(net.residual, net.scales, strict=True)]
+    layers = [
+        {"residual": skip, "scale": gmc.rational(s)}
+        for skip, s in zip(net.residual, net.scales, strict=True)
+    ]
     network: dict[str, Any] = {"activation": net.activation, "kind": "deep", "layers": layers}
     tensors: dict[str, Any] = {"X": net.X, "y": net.y, "v": net.v}
     tensors |= {f"W_{h}": W for h, W in enumerate(net.weights, start=1)}
@@ -175,5 +210,7 @@ def build(net: Deep, claims: list[tuple[dict, dict]], **changes: Any) -> bytes:
         tensors["patches"] = net.windows.astype(np.int64)
     for index, (_, roles) in enumerate(claims):
         tensors |= {f"claims.{index}.{role}": array for role, array in roles.items()}
-    certificate = gmc.certificate_object(net.X, net.y, [item for item, _ in claims], activation=net.activation)
+    certificate = gmc.certificate_object(
+        net.X, net.y, [item for item, _ in claims], activation=net.activation
+    )
     return gmc.pack(certificate | {"network": network | changes}, tensors)

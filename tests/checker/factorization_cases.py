@@ -34,10 +34,14 @@ class Case:
         return Case(self.M.T.copy(), self.V, self.U)
 
 
-def noisy(m: int = 6, n: int = 5, r: int = 2, *, noise: float = 0.05, off: float = 1e-4, seed: int = 0) -> Case:
+def noisy(
+    m: int = 6, n: int = 5, r: int = 2, *, noise: float = 0.05, off: float = 1e-4, seed: int = 0
+) -> Case:
     """A matrix of rank r plus noise, with factors that are `off` away from the best ones."""
     rng = np.random.default_rng(seed)
-    M = rng.standard_normal((m, r)) @ rng.standard_normal((r, n)) + noise * rng.standard_normal((m, n))
+    M = rng.standard_normal((m, r)) @ rng.standard_normal((r, n)) + noise * rng.standard_normal(
+        (m, n)
+    )
     return near_best(M, r, off=off, seed=seed)
 
 
@@ -54,15 +58,22 @@ def saddle(seed: int = 0) -> Case:
     case = noisy(seed=seed)
     left, values, right = np.linalg.svd(case.M, full_matrices=False)
     keep = [0, 2]
-    return replace(case, U=left[:, keep] * np.sqrt(values[keep]), V=right[keep].T * np.sqrt(values[keep]))
+    return replace(
+        case, U=left[:, keep] * np.sqrt(values[keep]), V=right[keep].T * np.sqrt(values[keep])
+    )
 
 
-def parts(case: Case, method: str = "frobenius", side: str = "right") -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def parts(
+    case: Case, method: str = "frobenius", side: str = "right"
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Honest fields and tensors."""
     turned = case if side == "right" else case.transposed()
     M, S, P = turned.M, turned.V, turned.U
     loss = case.loss()
-    fields: dict[str, Any] = {"method": method, "loss_upper": Fraction(loss * (1 + 1e-9) + 1e-12 * float(np.sum(M**2)))}
+    fields: dict[str, Any] = {
+        "method": method,
+        "loss_upper": Fraction(loss * (1 + 1e-9) + 1e-12 * float(np.sum(M**2))),
+    }
     if method == "zero":
         return fields | {"gap": fields["loss_upper"], "floor": Fraction(0)}, {}
     Q = S @ np.linalg.solve(S.T @ S, S.T)
@@ -80,7 +91,14 @@ def parts(case: Case, method: str = "frobenius", side: str = "right") -> tuple[d
     if method == "factor":
         tensors["C_b"] = np.linalg.inv(np.linalg.cholesky(b * np.eye(len(S)) - B.T @ B))
     floor = Fraction(max((loss - gap) * (1 - 1e-9), 0.0))
-    return fields | {"gap": Fraction(gap), "floor": floor, "side": side, "a": a, "b": b, "tau": tau}, tensors
+    return fields | {
+        "gap": Fraction(gap),
+        "floor": floor,
+        "side": side,
+        "a": a,
+        "b": b,
+        "tau": tau,
+    }, tensors
 
 
 def certificate(case: Case, fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -97,10 +115,20 @@ def certificate(case: Case, fields: dict[str, Any], **changes: Any) -> dict[str,
 
 def tensors_of(case: Case, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """All tensors of a file by their full names."""
-    return {"M": case.M, "U": case.U, "V": case.V} | {f"claims.0.{role}": value for role, value in tensors.items()}
+    return {"M": case.M, "U": case.U, "V": case.V} | {
+        f"claims.0.{role}": value for role, value in tensors.items()
+    }
 
 
-def build(case: Case, method: str = "frobenius", side: str = "right", /, *, stored: Case | None = None, **changes: Any) -> bytes:
+def build(
+    case: Case,
+    method: str = "frobenius",
+    side: str = "right",
+    /,
+    *,
+    stored: Case | None = None,
+    **changes: Any,
+) -> bytes:
     """A sealed file; `stored` replaces the numbers after the claim was made, `changes` are fields or tensors of the claim."""
     fields, tensors = parts(case, method, side)
     tensors |= {key: value for key, value in changes.items() if key.startswith("C_")}

@@ -21,13 +21,17 @@ def hermite(z: np.ndarray, top: int) -> np.ndarray:
     return np.array(rows[: top + 1])
 
 
-def coefficients(name: str, sizes: np.ndarray, orders: list[int], *, derivative: int, b: float = 1.0) -> np.ndarray:
+def coefficients(
+    name: str, sizes: np.ndarray, orders: list[int], *, derivative: int, b: float = 1.0
+) -> np.ndarray:
     """E[phi^(derivative)(s g) h_r(g)] by Gauss-Hermite quadrature, another rule than the checker's."""
     values = jet(name, sizes[:, None] * NODES, b)[derivative]
     return values @ (hermite(NODES, max(orders)) * WEIGHTS)[orders].T
 
 
-def partial_sum(name: str, X: np.ndarray, orders: list[int], *, features: bool, b: float = 1.0) -> np.ndarray:
+def partial_sum(
+    name: str, X: np.ndarray, orders: list[int], *, features: bool, b: float = 1.0
+) -> np.ndarray:
     s = np.linalg.norm(X, axis=1)
     K = X @ X.T
     rho = K / np.outer(s, s)
@@ -45,7 +49,13 @@ def relu_matrix(X: np.ndarray, *, features: bool) -> np.ndarray:
 
 
 def claim(
-    name: str, X: np.ndarray, kernel: str = "weights", *, top: int = 12, slack: float = 0.99, **changes: Any
+    name: str,
+    X: np.ndarray,
+    kernel: str = "weights",
+    *,
+    top: int = 12,
+    slack: float = 0.99,
+    **changes: Any,
 ) -> tuple[dict, dict]:
     """An honest claim with its tensors."""
     features, n = kernel == "features", len(X)
@@ -67,4 +77,6 @@ def claim(
 def build(name: str, X: np.ndarray, claims: list[tuple[dict, dict]], **options: Any) -> bytes:
     """A file whose network is one zero neuron and whose labels are zero."""
     n, d = X.shape
-    return gmc.build(X, np.zeros(n), np.zeros((1, d)), np.zeros(1), claims, **({"activation": name} | options))
+    return gmc.build(
+        X, np.zeros(n), np.zeros((1, d)), np.zeros(1), claims, **({"activation": name} | options)
+    )

@@ -40,11 +40,16 @@ class ReluFit:
         """H_mid and E."""
         K = self.X @ self.X.T
         _, possible, sure = self.bracket(tau)
-        most, least = (possible * self.v) @ (possible * self.v).T, (sure * self.v) @ (sure * self.v).T
+        most, least = (
+            (possible * self.v) @ (possible * self.v).T,
+            (sure * self.v) @ (sure * self.v).T,
+        )
         return K * (most + least) / 2, np.abs(K) * (most - least) / 2
 
 
-def trained_relu(n: int, d: int, m: int, steps: int, *, seed: int = 0, head: float | None = None) -> ReluFit:
+def trained_relu(
+    n: int, d: int, m: int, steps: int, *, seed: int = 0, head: float | None = None
+) -> ReluFit:
     """Unit rows, normal labels, gradient descent on W; the head is +-1/sqrt(m) unless given."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
@@ -67,7 +72,9 @@ def weights_of(E: np.ndarray) -> np.ndarray:
     return e
 
 
-def claim(fit: ReluFit, *, tau: float | None = None, norm: str = "factor", **changes: Any) -> tuple[dict, dict]:
+def claim(
+    fit: ReluFit, *, tau: float | None = None, norm: str = "factor", **changes: Any
+) -> tuple[dict, dict]:
     """An honest claim with its tensors; tau is the first of a geometric grid at which the theorem applies."""
     g = float(np.linalg.norm(fit.residual())) * (1 + 1e-9) + 1e-15
     start = g / np.linalg.eigvalsh(fit.matrices(0.0)[0])[0] * 1.01
@@ -79,7 +86,10 @@ def claim(fit: ReluFit, *, tau: float | None = None, norm: str = "factor", **cha
         eps = float((E @ e / e).max()) * 1.001
         if g < (lam - eps) * radius:
             break
-    Lam = float(np.linalg.eigvalsh(H)[-1] if norm == "factor" else np.abs(H).sum(axis=1).max()) * 1.001
+    Lam = (
+        float(np.linalg.eigvalsh(H)[-1] if norm == "factor" else np.abs(H).sum(axis=1).max())
+        * 1.001
+    )
     eta = Fraction(float(1.99 / (lam + Lam)))
     fields = {
         "tau": radius,

@@ -18,7 +18,16 @@ THIRD = {
 }
 
 
-def random_smooth(n: int, d: int, k: int, *, activation: str, trained: str = "W", seed: int = 0, slope: float = 1.0) -> Smooth:
+def random_smooth(
+    n: int,
+    d: int,
+    k: int,
+    *,
+    activation: str,
+    trained: str = "W",
+    seed: int = 0,
+    slope: float = 1.0,
+) -> Smooth:
     """Random weights, random labels, heads of both signs."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
@@ -70,14 +79,19 @@ def lipschitz_weights(net: Smooth, R: float) -> np.ndarray:
     """c_i of the Hessian Lipschitz lemma."""
     head, reach = np.abs(net.v), R * np.linalg.norm(net.X, axis=1)
     power = {"softplus": 2, "sigmoid": 3}.get(net.activation, 0)
-    cap, slope = (bound * net.slope ** (power + j * bool(power)) for j, bound in enumerate(THIRD[net.activation]))
+    cap, slope = (
+        bound * net.slope ** (power + j * bool(power))
+        for j, bound in enumerate(THIRD[net.activation])
+    )
     n1 = np.linalg.norm(head * local_suprema(net, 1, R), axis=1)
     s3 = np.minimum(cap, np.abs(third_derivative(net)) + slope * reach[:, None])
     top2, top3 = np.max(head * local_suprema(net, 2, R), axis=1), np.max(head * s3, axis=1)
     return 3 * n1 * top2 + (np.abs(net.residual()) + reach * n1) * top3
 
 
-def _constants(net: Smooth, R: float, method: str, t: float, slack: float) -> tuple[float, float, np.ndarray, np.ndarray]:
+def _constants(
+    net: Smooth, R: float, method: str, t: float, slack: float
+) -> tuple[float, float, np.ndarray, np.ndarray]:
     c = lipschitz_weights(net, R)
     second = (net.X.T * c) @ net.X
     if method == "rows":
@@ -89,7 +103,9 @@ def _constants(net: Smooth, R: float, method: str, t: float, slack: float) -> tu
     return lam, kappa, lam * np.eye(len(second)) - second, kappa * np.eye(len(form)) - form
 
 
-def saddle_claim(net: Smooth, *, radius: str = "", t: float = 0.0, slack: float = 1.001, **changes: Any) -> Pair:
+def saddle_claim(
+    net: Smooth, *, radius: str = "", t: float = 0.0, slack: float = 1.001, **changes: Any
+) -> Pair:
     """The eigenvector of the least eigenvalue; with `radius` ("rows" or "svec") the largest ball that can be proved."""
     eigenvalues, vectors = np.linalg.eigh(hessian(net))
     k, direction = len(net.v), vectors[:, 0] * 3.0
@@ -97,7 +113,9 @@ def saddle_claim(net: Smooth, *, radius: str = "", t: float = 0.0, slack: float 
     gamma = -float(eigenvalues[0]) * (1 - (slack - 1) / 1000)
     fields: dict[str, Any] = {"trained": net.trained, "gamma": gamma, "loss_upper": loss_bound(net)}
     fields["eps"] = float(np.linalg.norm(gradient(net))) * (1 + 1e-9) + 1e-12
-    tensors = {"U": direction[offset:].reshape(net.W.shape)} | ({"u": direction[:k]} if offset else {})
+    tensors = {"U": direction[offset:].reshape(net.W.shape)} | (
+        {"u": direction[:k]} if offset else {}
+    )
     if radius:
         low, high = 0.0, gamma
         for _ in range(60):
@@ -111,13 +129,23 @@ def saddle_claim(net: Smooth, *, radius: str = "", t: float = 0.0, slack: float 
     return claim("strict-saddle", **(fields | changes)), tensors
 
 
-def second_order_claim(net: Smooth, *, method: str = "dense", slack: float = 1.001, **changes: Any) -> Pair:
+def second_order_claim(
+    net: Smooth, *, method: str = "dense", slack: float = 1.001, **changes: Any
+) -> Pair:
     """The least delta that the method proves, with a little room."""
     parts = [hessian(net)] if method == "dense" else blocks(net)
     delta = max(0.0, *(-float(np.linalg.eigvalsh(A)[0]) for A in parts)) * slack + 1e-6
     factors = [inverse_factor(A + delta * np.eye(len(A))) for A in parts]
     if method == "blocks":
-        factors = [factor if v else np.zeros_like(factor) for factor, v in zip(factors, net.v, strict=True)]
+        factors = [
+            factor if v else np.zeros_like(factor) for factor, v in zip(factors, net.v, strict=True)
+        ]
     eps = float(np.linalg.norm(gradient(net))) * (1 + 1e-9) + 1e-12
-    fields = {"trained": net.trained, "method": method, "eps": eps, "delta": delta, "loss_upper": loss_bound(net)}
+    fields = {
+        "trained": net.trained,
+        "method": method,
+        "eps": eps,
+        "delta": delta,
+        "loss_upper": loss_bound(net),
+    }
     return claim("second-order-stationary", **(fields | changes)), {"C": np.vstack(factors)}

@@ -22,7 +22,10 @@ from tests.oracles.gmc_builder import written
 
 def third_suprema(net: Smooth, R: float) -> np.ndarray:
     power = {"softplus": 2, "sigmoid": 3}.get(net.activation, 0)
-    cap, slope = (bound * net.slope ** (power + j * bool(power)) for j, bound in enumerate(THIRD[net.activation]))
+    cap, slope = (
+        bound * net.slope ** (power + j * bool(power))
+        for j, bound in enumerate(THIRD[net.activation])
+    )
     reach = R * np.linalg.norm(net.X, axis=1, keepdims=True)
     return np.minimum(cap, np.abs(third_derivative(net)) + slope * reach)
 
@@ -50,23 +53,35 @@ def third_along(net: Smooth, h: np.ndarray) -> float:
     return float(np.sum(3 * first * second + net.residual() * third))
 
 
-def constants(net: Smooth, R: float, slack: float = 1.001) -> tuple[float, dict[str, Any], dict[str, np.ndarray]]:
+def constants(
+    net: Smooth, R: float, slack: float = 1.001
+) -> tuple[float, dict[str, Any], dict[str, np.ndarray]]:
     """Lam on the ball of radius R, the fields that claim it and their tensors."""
     if net.trained == "vW":
         Lip = lipschitz_of_both(net, R) * slack
         return Lip, {"Lip": Lip}, {}
     lam, kappa, A, B = _constants(net, R, "rows", 0.0, slack)
     fields = {"lam": lam, "quartic": {"kappa": kappa, "method": "rows"}}
-    return float(np.sqrt(lam * kappa)), fields, {"C_lam": inverse_factor(A), "C_kappa": inverse_factor(B)}
+    return (
+        float(np.sqrt(lam * kappa)),
+        fields,
+        {"C_lam": inverse_factor(A), "C_kappa": inverse_factor(B)},
+    )
 
 
-def surroundings_claim(net: Smooth, R: float, *, method: str = "dense", minimum: bool = False, **changes: Any) -> Pair:
+def surroundings_claim(
+    net: Smooth, R: float, *, method: str = "dense", minimum: bool = False, **changes: Any
+) -> Pair:
     """The claim with the object `radius`: the least epsilon, and the least distance of a minimum."""
     fields, tensors = second_order_claim(net, method=method)
     Lam, radius, factors = constants(net, R)
     eps = float(np.linalg.norm(gradient(net))) * (1 + 1e-9) + 1e-12
     H = hessian(net)
-    delta = max(0.0, -float(np.linalg.eigvalsh(H)[0])) * 1.001 + 1e-6 if method == "dense" else float(_fraction(fields["delta"]))
+    delta = (
+        max(0.0, -float(np.linalg.eigvalsh(H)[0])) * 1.001 + 1e-6
+        if method == "dense"
+        else float(_fraction(fields["delta"]))
+    )
     radius |= {"R": R, "epsilon": max(eps, delta**2 / Lam) * (1 + 1e-9)}
     if minimum:
         mu = float(np.linalg.eigvalsh(H)[0]) * 0.999
@@ -93,7 +108,9 @@ def _merged(radius: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def near_a_minimum(activation: str, trained: str, *, seed: int = 0, offset: float = 1e-5) -> Smooth:
     """A network a little beside a strict local minimum: many samples, labels of a teacher with noise, damped Newton steps."""
-    k = 1 if trained == "vW" or activation == "quadratic" else 2  # z^2 with two neurons has a flat direction
+    k = (
+        1 if trained == "vW" or activation == "quadratic" else 2
+    )  # z^2 with two neurons has a flat direction
     net = random_smooth(14, 2, k, activation=activation, trained=trained, seed=seed)
     rng = np.random.default_rng(seed)
     net = replace(net, y=net.y * 0.1 + (net.residual() + net.y))

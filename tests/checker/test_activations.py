@@ -38,7 +38,9 @@ def test_values_and_derivatives_agree_with_automatic_differentiation(name: str, 
         for i, z in enumerate(points):
             balls = jet(name, Fraction(b), arb(float(z)))
             for order in range(3):
-                assert abs(float(balls[order]) - expected[order][i]) <= 1e-13 * (1 + abs(expected[order][i]))
+                assert abs(float(balls[order]) - expected[order][i]) <= 1e-13 * (
+                    1 + abs(expected[order][i])
+                )
                 assert balls[order].rel_accuracy_bits() > 90 or abs(balls[order]) < 1e-25
 
 
@@ -77,7 +79,13 @@ def test_balls_around_zero_enclose_both_sides(name: str) -> None:
 @pytest.mark.parametrize("z", [-1.5, 0.0, 2.25])
 def test_exact_values_lie_in_the_balls(name: str, z: float) -> None:
     slope = Fraction(1, 4)
-    expected = {"relu": max(z, 0.0), "leaky_relu": z if z >= 0 else z / 4, "abs": abs(z), "linear": z, "quadratic": z * z}[name]
+    expected = {
+        "relu": max(z, 0.0),
+        "leaky_relu": z if z >= 0 else z / 4,
+        "abs": abs(z),
+        "linear": z,
+        "quadratic": z * z,
+    }[name]
     assert exact_value(name, slope, Fraction(z)) == Fraction(expected)
     assert value(name, slope, arb(z)).contains(arb(expected))
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.checker.quadratic_cases import Pair, Quadratic, ambiguous_claim, build, claim, random_network
+from tests.checker.quadratic_cases import (
+    Pair,
+    Quadratic,
+    ambiguous_claim,
+    build,
+    claim,
+    random_network,
+)
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
 from globalmin_check.engine import check_bytes
@@ -61,7 +68,11 @@ def golden(n: int = 2, **changes: Any) -> tuple[Quadratic, Pair]:
     X = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, -0.1]])[:n]
     net = Quadratic(X, np.array([1.0, 1.0, 9.0, 0.01])[:n], np.eye(2), np.ones(2))
     sigma2 = Fraction(9, 10)
-    fields = {"sigma2": sigma2, "difference": Fraction(8, 3) * sigma2**2, "loss_upper": Fraction(1, 10**30)} | changes
+    fields = {
+        "sigma2": sigma2,
+        "difference": Fraction(8, 3) * sigma2**2,
+        "loss_upper": Fraction(1, 10**30),
+    } | changes
     tensors: dict[str, Any] = {"C": np.eye(2) * np.sqrt(10)} | ({"M": SWAP} if n > 2 else {})
     return net, (claim("ambiguous", **fields), tensors)
 
@@ -96,7 +107,13 @@ def test_numbers_that_claim_too_much_are_refused(changes: dict[str, Fraction], n
 
 @pytest.mark.parametrize(
     "M",
-    [np.zeros((2, 2), int), np.array([[0, 1], [0, 0]]), np.array([[0, 1], [-1, 0]]), np.array([[1, 0], [0, 0]]), -2 * SWAP],
+    [
+        np.zeros((2, 2), int),
+        np.array([[0, 1], [0, 0]]),
+        np.array([[0, 1], [-1, 0]]),
+        np.array([[1, 0], [0, 0]]),
+        -2 * SWAP,
+    ],
 )
 def test_only_a_symmetric_kernel_that_vanishes_exactly_is_taken(M: np.ndarray) -> None:
     net, (fields, tensors) = golden(3)
@@ -123,9 +140,14 @@ def test_the_kernel_matrix_is_there_exactly_if_it_is_needed() -> None:
 
 def test_heads_activations_and_witnesses_outside_the_theorem_are_refused() -> None:
     net, (fields, tensors) = golden(2)
-    negative = replace(net, W=np.vstack([np.eye(2), np.zeros((1, 2))]), v=np.array([1.0, 1.0, -1.0]))
+    negative = replace(
+        net, W=np.vstack([np.eye(2), np.zeros((1, 2))]), v=np.array([1.0, 1.0, -1.0])
+    )
     assert "A2" in verdicts(negative, (fields, tensors))[1]
-    assert verdicts(replace(negative, v=np.array([1.0, 1.0, -0.0])), (fields, tensors))[0] == "ACCEPTED"
+    assert (
+        verdicts(replace(negative, v=np.array([1.0, 1.0, -0.0])), (fields, tensors))[0]
+        == "ACCEPTED"
+    )
     raw = build(net, [(fields | {"loss_upper": "9"}, tensors)], activation="relu")
     assert check_bytes(raw).verdict.value == slow_check(raw).verdict == "REJECTED"
     assert "A1" in check_bytes(raw).reason

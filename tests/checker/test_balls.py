@@ -84,7 +84,9 @@ def test_the_largest_of_overlapping_balls_encloses_the_maximum() -> None:
     assert sum_of_squares([arb(3), arb(-4)]) == 25
 
 
-@pytest.mark.parametrize("value", [Fraction(p, q) for p in (1, -1, 10**400, -(10**400), 0) for q in (1, 2, 3, 10**500)])
+@pytest.mark.parametrize(
+    "value", [Fraction(p, q) for p in (1, -1, 10**400, -(10**400), 0) for q in (1, 2, 3, 10**500)]
+)
 def test_floats_and_decimals_are_rounded_to_the_safe_side(value: Fraction) -> None:
     assert upper_float(value) == math.inf or Fraction(upper_float(value)) >= value
     assert lower_float(value) == -math.inf or Fraction(lower_float(value)) <= value

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.checker.cases import svec_matrix
-from tests.checker.quadratic_cases import Pair, Quadratic, barrier_claim, barrier_network, build, claim, one_neuron
+from tests.checker.quadratic_cases import (
+    Pair,
+    Quadratic,
+    barrier_claim,
+    barrier_network,
+    build,
+    claim,
+    one_neuron,
+)
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
 from globalmin_check.claims import quadratic
@@ -36,7 +44,9 @@ def test_descent_obeys_the_claim(norm: str, road: str, monkeypatch: pytest.Monke
     here, excess = net, net.loss() - least
     assert excess <= float(Fraction(fields["E0"]))
     for _ in range(400):
-        here = replace(here, W=here.W - eta * 2 * here.v[:, None] * (here.W @ here.weighted(here.residual())))
+        here = replace(
+            here, W=here.W - eta * 2 * here.v[:, None] * (here.W @ here.weighted(here.residual()))
+        )
         after = here.loss() - least
         if excess < 1e-9:
             break
@@ -53,14 +63,33 @@ def golden(w: float, y: float = 1.0, slack: float = 1e-7, **changes: Any) -> tup
     Lip = 4 * float(Phi) * (float(a_hi) + tau) + 2 * np.sqrt(float(2 * Phi * E0))
     eta = 0.999 / Lip
     rate = max(1 - 4 * eta * float(phi) * (float(a_lo) - tau) + 1e-9, 0.0)
-    fields = {"phi": phi, "Phi": Phi, "norm": "rows", "a_lo": a_lo, "a_hi": a_hi, "E0": E0, "eta": eta, "rate": rate}
+    fields = {
+        "phi": phi,
+        "Phi": Phi,
+        "norm": "rows",
+        "a_lo": a_lo,
+        "a_hi": a_hi,
+        "E0": E0,
+        "eta": eta,
+        "rate": rate,
+    }
     wide = np.array([[1 / np.sqrt(slack)]])
     tensors = {"A_hat": np.array([[y]]), "C_phi": wide, "C_lo": wide, "C_hi": wide}
-    return net, (claim("below-barrier", **(fields | {"loss_upper": Fraction(9)} | changes)), tensors)
+    return net, (
+        claim("below-barrier", **(fields | {"loss_upper": Fraction(9)} | changes)),
+        tensors,
+    )
 
 
 @pytest.mark.parametrize(
-    ("w", "verdict"), [(0.01, "ACCEPTED"), (1.0, "ACCEPTED"), (1.41, "ACCEPTED"), (0.0, "REJECTED"), (1.42, "REJECTED")]
+    ("w", "verdict"),
+    [
+        (0.01, "ACCEPTED"),
+        (1.0, "ACCEPTED"),
+        (1.41, "ACCEPTED"),
+        (0.0, "REJECTED"),
+        (1.42, "REJECTED"),
+    ],
 )
 def test_the_golden_example_is_accepted_exactly_below_the_barrier(w: float, verdict: str) -> None:
     net, pair = golden(w)
@@ -74,7 +103,9 @@ def test_the_barrier_is_attained_by_the_rank_deficient_point() -> None:
     net, pair = golden(0.5)
     result = check_bytes(build(net, [pair]))
     assert result.claims[0].numbers is not None
-    assert float(result.claims[0].numbers["barrier"]) == pytest.approx(one_neuron(0.0, 1.0).loss(), rel=1e-6)
+    assert float(result.claims[0].numbers["barrier"]) == pytest.approx(
+        one_neuron(0.0, 1.0).loss(), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(

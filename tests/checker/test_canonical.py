@@ -57,7 +57,13 @@ def test_depth_is_limited_exactly() -> None:
         parse(b"[" * (limits.DEPTH + 1) + b"]" * (limits.DEPTH + 1), "text")
 
 
-DEEP = [b"[" * 10**6, b'{"a":' * 10**5, b'"' + b"[" * 10**5, b'["a\\""' + b",[" * 10**5, b'"\\' + b"[" * 10**5]
+DEEP = [
+    b"[" * 10**6,
+    b'{"a":' * 10**5,
+    b'"' + b"[" * 10**5,
+    b'["a\\""' + b",[" * 10**5,
+    b'"\\' + b"[" * 10**5,
+]
 
 
 @pytest.mark.parametrize("text", DEEP)
@@ -77,7 +83,9 @@ def test_integers_are_limited_to_18_digits() -> None:
             parse(text, "text")
 
 
-@pytest.mark.parametrize(("text", "value"), [("0", 0), ("-7", -7), ("3/2", Fraction(3, 2)), ("-1/10", Fraction(-1, 10))])
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", 0), ("-7", -7), ("3/2", Fraction(3, 2)), ("-1/10", Fraction(-1, 10))]
+)
 def test_rationals_are_read_exactly(text: str, value: Fraction) -> None:
     assert rational(text, "x") == value
 
@@ -128,7 +136,12 @@ def test_every_double_fits_a_rational() -> None:
 
 def test_fields_check_types_and_leave_nothing_over() -> None:
     fields = Fields({"a": "x", "b": True, "c": 3, "d": [], "e": "1/2"}, "it")
-    assert (fields.string("a"), fields.boolean("b"), fields.integer("c", 3), fields.array("d")) == ("x", True, 3, [])
+    assert (fields.string("a"), fields.boolean("b"), fields.integer("c", 3), fields.array("d")) == (
+        "x",
+        True,
+        3,
+        [],
+    )
     assert fields.has("e")
     assert fields.rational("e") == Fraction(1, 2)
     fields.end()

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.checker.cases import build, descent_claim, floor_claim, interpolation_claim, trained_network
+from tests.checker.cases import (
+    build,
+    descent_claim,
+    floor_claim,
+    interpolation_claim,
+    trained_network,
+)
 from tests.oracles import gmc_builder as gmc
 
 from globalmin_check import Result, Verdict, limits
@@ -90,8 +96,12 @@ MALFORMED = {
     "quartic method": put("claims", 0, "quartic", {"kappa": "1", "method": "columns"}),
     "quartic rows with t": put("claims", 0, "quartic", {"kappa": "1", "method": "rows", "t": "0"}),
     "quartic svec without t": put("claims", 0, "quartic", {"kappa": "1", "method": "svec"}),
-    "quartic svec with rows witness": put("claims", 0, "quartic", {"kappa": "1", "method": "svec", "t": "0"}),
-    "descent kind with interpolation fields": put("claims", 0, {**gmc.unpack(HONEST)[0]["claims"][0], "kind": "descent"}),
+    "quartic svec with rows witness": put(
+        "claims", 0, "quartic", {"kappa": "1", "method": "svec", "t": "0"}
+    ),
+    "descent kind with interpolation fields": put(
+        "claims", 0, {**gmc.unpack(HONEST)[0]["claims"][0], "kind": "descent"}
+    ),
 }
 
 
@@ -153,8 +163,12 @@ def test_the_producer_is_free_text_up_to_its_limit() -> None:
         ("sigmoid", "3/2", Verdict.REJECTED),
     ],
 )
-def test_parameters_belong_to_their_activations(activation: str, parameter: str | None, verdict: Verdict) -> None:
-    network = {"activation": activation, "kind": "shallow"} | ({} if parameter is None else {"parameter": parameter})
+def test_parameters_belong_to_their_activations(
+    activation: str, parameter: str | None, verdict: Verdict
+) -> None:
+    network = {"activation": activation, "kind": "shallow"} | (
+        {} if parameter is None else {"parameter": parameter}
+    )
     assert mutated(put("network", network)).verdict is verdict
 
 
@@ -191,10 +205,15 @@ def test_swapped_data_with_a_fresh_digest_are_rejected_by_the_mathematics() -> N
 def test_minus_zero_is_another_byte_pattern_but_the_same_number() -> None:
     X, y = np.array([[0.0], [0.0]]), np.array([0.0, 1.0])
     claim = floor_claim([(0, [0, 1])], floor=Fraction(1, 4), loss_upper=Fraction(1, 2))
-    certificate, tensors = gmc.unpack(gmc.build(X, y, np.ones((1, 1)), np.ones(1), [claim], activation="relu"))
+    certificate, tensors = gmc.unpack(
+        gmc.build(X, y, np.ones((1, 1)), np.ones(1), [claim], activation="relu")
+    )
     tensors["X"][0, 0] = -0.0
     assert "digest" in check_bytes(gmc.pack(certificate, tensors)).reason
-    assert check_bytes(gmc.pack(gmc.refresh_digest(certificate, tensors), tensors)).verdict is Verdict.ACCEPTED
+    assert (
+        check_bytes(gmc.pack(gmc.refresh_digest(certificate, tensors), tensors)).verdict
+        is Verdict.ACCEPTED
+    )
 
 
 def test_the_bias_column_is_verified() -> None:
@@ -202,7 +221,17 @@ def test_the_bias_column_is_verified() -> None:
     claim = floor_claim([(0, [0])], floor=Fraction(0), loss_upper=Fraction(100))
 
     def result(rows: np.ndarray, bias: bool) -> Result:
-        return check_bytes(gmc.build(rows, np.zeros(2), np.ones((1, 2)), np.ones(1), [claim], activation="relu", bias=bias))
+        return check_bytes(
+            gmc.build(
+                rows,
+                np.zeros(2),
+                np.ones((1, 2)),
+                np.ones(1),
+                [claim],
+                activation="relu",
+                bias=bias,
+            )
+        )
 
     accepted = result(X, True)
     assert accepted.verdict is Verdict.ACCEPTED
@@ -253,13 +282,25 @@ def test_a_fault_of_form_in_one_claim_outweighs_a_false_claim() -> None:
     fields, tensors = interpolation_claim(NET)
     good, bad = (fields, tensors), (fields | {"R": "0"}, tensors)
     assert check_bytes(build(NET, [good, bad])).verdict is Verdict.REJECTED
-    assert check_bytes(build(NET, [bad, (fields | {"version": 2}, tensors)])).verdict is Verdict.MALFORMED
+    assert (
+        check_bytes(build(NET, [bad, (fields | {"version": 2}, tensors)])).verdict
+        is Verdict.MALFORMED
+    )
 
 
 def test_descent_needs_its_own_words() -> None:
     fields, tensors = descent_claim(NET)
     assert check_bytes(build(NET, [(fields, tensors)])).verdict is Verdict.ACCEPTED
-    assert check_bytes(build(NET, [(fields | {"norm": "columns"}, tensors)])).verdict is Verdict.MALFORMED
-    assert check_bytes(build(NET, [(fields | {"norm": "factor"}, tensors)])).verdict is Verdict.MALFORMED
+    assert (
+        check_bytes(build(NET, [(fields | {"norm": "columns"}, tensors)])).verdict
+        is Verdict.MALFORMED
+    )
+    assert (
+        check_bytes(build(NET, [(fields | {"norm": "factor"}, tensors)])).verdict
+        is Verdict.MALFORMED
+    )
     assert check_bytes(build(NET, [(fields | {"R": "1"}, tensors)])).verdict is Verdict.MALFORMED
-    assert check_bytes(build(NET, [(fields, tensors | {"z": np.zeros(4)})])).verdict is Verdict.MALFORMED
+    assert (
+        check_bytes(build(NET, [(fields, tensors | {"z": np.zeros(4)})])).verdict
+        is Verdict.MALFORMED
+    )

@@ -52,13 +52,22 @@ HERE = ["--time-limit", "0", "--memory-limit", "0"]  # in this process
 
 
 def run(folder: Path, *arguments: str) -> int:
-    return cli.main([str(folder / argument) if argument.endswith(".gmc") else argument for argument in arguments] + HERE)
+    return cli.main(
+        [
+            str(folder / argument) if argument.endswith(".gmc") else argument
+            for argument in arguments
+        ]
+        + HERE
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("accepted", 0), ("rejected", 1), ("malformed", 3), ("undecided", 4), ("all", 0), ("relu", 0)]
+    ("name", "code"),
+    [("accepted", 0), ("rejected", 1), ("malformed", 3), ("undecided", 4), ("all", 0), ("relu", 0)],
 )
-def test_the_verdict_is_the_first_word_and_the_exit_code(folder: Path, capsys: Any, name: str, code: int) -> None:
+def test_the_verdict_is_the_first_word_and_the_exit_code(
+    folder: Path, capsys: Any, name: str, code: int
+) -> None:
     assert run(folder, f"{name}.gmc") == code
     out = capsys.readouterr().out
     assert out.split(":")[0] == {0: "ACCEPTED", 1: "REJECTED", 3: "MALFORMED", 4: "UNDECIDED"}[code]
@@ -79,11 +88,20 @@ def test_json_is_one_object_with_the_verdict(folder: Path, capsys: Any, name: st
     assert {"ACCEPTED": 0, "REJECTED": 1, "MALFORMED": 3, "UNDECIDED": 4}[result["verdict"]] == code
 
 
-def test_explain_prints_theorem_hypotheses_conclusion_and_what_is_not_proved(folder: Path, capsys: Any) -> None:
+def test_explain_prints_theorem_hypotheses_conclusion_and_what_is_not_proved(
+    folder: Path, capsys: Any
+) -> None:
     run(folder, "all.gmc", "--explain")
     out = capsys.readouterr().out
     assert out.startswith("ACCEPTED")
-    for words in ("Newton-Kantorovich", "descent path", "group floor", "[I5] 2 Lip e < a", "Conclusion", "Not proved"):
+    for words in (
+        "Newton-Kantorovich",
+        "descent path",
+        "group floor",
+        "[I5] 2 Lip e < a",
+        "Conclusion",
+        "Not proved",
+    ):
         assert words in out
     assert "gradient descent in exact arithmetic, not a floating-point run" in out
     run(folder, "relu.gmc", "--explain")
@@ -116,7 +134,9 @@ def test_usage_errors_exit_with_two(folder: Path, capsys: Any) -> None:
     assert capsys.readouterr().out == ""
 
 
-def test_a_defect_of_the_checker_is_no_verdict(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_of_the_checker_is_no_verdict(
+    folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("planted")
 
@@ -127,7 +147,9 @@ def test_a_defect_of_the_checker_is_no_verdict(folder: Path, capsys: Any, monkey
     assert "internal error, no verdict: ZeroDivisionError" in captured.err
 
 
-def test_an_interrupt_exits_with_130(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_exits_with_130(
+    folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
@@ -138,7 +160,9 @@ def test_an_interrupt_exits_with_130(folder: Path, capsys: Any, monkeypatch: pyt
 
 def python(*arguments: str) -> subprocess.CompletedProcess:
     environment = {**os.environ, "PYTHONPATH": SRC, "PYTHONIOENCODING": "ascii"}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
 
 
 def test_no_foreign_module_is_imported(folder: Path) -> None:
@@ -190,7 +214,9 @@ def test_many_random_mutants_get_a_verdict_without_a_traceback(folder: Path, cap
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_running_the_module_calls_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_the_module_calls_the_command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "argv", ["globalmin-check", str(folder / "rejected.gmc"), *HERE])
     with pytest.raises(SystemExit) as stop:
         runpy.run_module("globalmin_check", run_name="__main__")

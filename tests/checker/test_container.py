@@ -94,7 +94,9 @@ def test_the_file_limit_is_exact(monkeypatch: pytest.MonkeyPatch, honest: bytes)
 
 def test_the_tensor_limit_is_exact() -> None:
     def blob(count: int) -> bytes:
-        return raw_container({f"t{i:04d}": entry(8 * i, 8 * i + 8, [1]) for i in range(count)}, b"\0" * 8 * count)
+        return raw_container(
+            {f"t{i:04d}": entry(8 * i, 8 * i + 8, [1]) for i in range(count)}, b"\0" * 8 * count
+        )
 
     assert len(read(blob(limits.TENSORS))[1]) == limits.TENSORS
     with pytest.raises(Malformed, match="more than 1024 tensors"):
@@ -148,7 +150,13 @@ def test_an_integer_tensor_may_be_empty() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "size"),
-    [((0, 8), (16, 24), 24), ((0, 16), (8, 16), 16), ((8, 16), (0, 8), 16), ((0, 8), (8, 16), 24), ((0, 8), (0, 8), 8)],
+    [
+        ((0, 8), (16, 24), 24),
+        ((0, 16), (8, 16), 16),
+        ((8, 16), (0, 8), 16),
+        ((0, 8), (8, 16), 24),
+        ((0, 8), (0, 8), 8),
+    ],
     ids=["hole", "overlap", "wrong order", "trailing", "same place"],
 )
 def test_holes_overlaps_and_order_are_malformed(first: tuple, second: tuple, size: int) -> None:
@@ -163,7 +171,10 @@ def test_nan_and_infinities_are_refused_before_arithmetic(value: float) -> None:
         read(gmc.container({"t": np.array([1.0, value])}, None))
 
 
-@pytest.mark.parametrize("header", [b"[]", b"1", b'"x"', b"null", b"", b"{", b'{"a":1,"a":1}', b'{"\xc3\xa9":1}', b"{}\n"])
+@pytest.mark.parametrize(
+    "header",
+    [b"[]", b"1", b'"x"', b"null", b"", b"{", b'{"a":1,"a":1}', b'{"\xc3\xa9":1}', b"{}\n"],
+)
 def test_bad_headers_are_malformed(header: bytes) -> None:
     malformed(raw_container(header))
 
@@ -219,12 +230,20 @@ def test_an_upper_case_seal_is_malformed(honest: bytes) -> None:
     malformed(honest.replace(seal.encode(), seal.upper().encode()))
 
 
-def test_an_escaped_seal_key_inside_the_certificate_does_not_confuse_the_seal(honest: bytes) -> None:
+def test_an_escaped_seal_key_inside_the_certificate_does_not_confuse_the_seal(
+    honest: bytes,
+) -> None:
     certificate, tensors = gmc.unpack(honest)
-    assert check_bytes(gmc.pack({**certificate, "producer": '","seal":"' + "0" * 64}, tensors)).verdict is Verdict.ACCEPTED
+    assert (
+        check_bytes(gmc.pack({**certificate, "producer": '","seal":"' + "0" * 64}, tensors)).verdict
+        is Verdict.ACCEPTED
+    )
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"claims":[]}', "null", '{"a":1,"a":1}', "é", "\ud800", "[" * 10**5])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "{}", '{"claims":[]}', "null", '{"a":1,"a":1}', "é", "\ud800", "[" * 10**5],
+)
 def test_a_bad_certificate_string_is_malformed(honest: bytes, text: str) -> None:
     _, tensors = gmc.unpack(honest)
     metadata = {"certificate": text, "format": gmc.FORMAT, "seal": gmc.BLANK_SEAL}
@@ -241,7 +260,9 @@ def test_files_that_cannot_be_read_raise(tmp_path: Any) -> None:
         check_file(tmp_path / "pipe")
 
 
-def test_a_file_is_read_at_most_to_the_limit(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_at_most_to_the_limit(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "long.gmc").write_bytes(b"\0" * 100)
     monkeypatch.setattr(limits, "FILE_BYTES", 10)
     assert len(read_regular_file(tmp_path / "long.gmc")) == 11

@@ -53,7 +53,10 @@ def test_gram_and_residual_are_those_of_finite_differences(kind: str) -> None:
         G = passes.gram()
         r = [float(x) for x in passes.residual()]
     step, theta = 1e-6, net.theta()
-    columns = [(net.at(theta + step * e).outputs() - net.at(theta - step * e).outputs()) / (2 * step) for e in np.eye(len(theta))]
+    columns = [
+        (net.at(theta + step * e).outputs() - net.at(theta - step * e).outputs()) / (2 * step)
+        for e in np.eye(len(theta))
+    ]
     J = np.array(columns).T
     assert np.allclose(r, net.outputs() - net.y, atol=1e-13)
     assert all(abs(float(G[i][j]) - (J @ J.T)[i, j]) < 1e-7 for i in range(3) for j in range(i + 1))
@@ -68,12 +71,20 @@ def test_the_lipschitz_constant_holds_and_is_not_wild(kind: str) -> None:
     problem = read_certificate(build(net, [claim(net, t=t)]), None)[0]
     with precision(128):
         assert problem.sizes.deep is not None
-        Lam = float(Passes(problem, problem.sizes.deep).lipschitz(list(map(Fraction, omega)), Fraction(t)))
+        Lam = float(
+            Passes(problem, problem.sizes.deep).lipschitz(list(map(Fraction, omega)), Fraction(t))
+        )
     assert pytest.approx(net.lipschitz(omega, t), rel=1e-6) == Lam
     best = 0.0
     for _ in range(60):
-        a, b = (theta + t * rng.uniform() * u / np.linalg.norm(u) for u in rng.standard_normal((2, len(theta))))
-        best = max(best, np.linalg.norm(net.at(a).jacobian() - net.at(b).jacobian(), 2) / np.linalg.norm(a - b))
+        a, b = (
+            theta + t * rng.uniform() * u / np.linalg.norm(u)
+            for u in rng.standard_normal((2, len(theta)))
+        )
+        best = max(
+            best,
+            np.linalg.norm(net.at(a).jacobian() - net.at(b).jacobian(), 2) / np.linalg.norm(a - b),
+        )
     direction = rng.standard_normal(len(theta))
     changes = [_change(net, theta, e) for e in np.eye(len(theta))]
     for _ in range(30):
@@ -86,7 +97,9 @@ def test_the_lipschitz_constant_holds_and_is_not_wild(kind: str) -> None:
 def _change(net: Deep, theta: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """Directional derivative of J, per unit length."""
     step = 1e-5 / np.linalg.norm(direction)
-    return (net.at(theta + step * direction).jacobian() - net.at(theta - step * direction).jacobian()) / 2e-5
+    return (
+        net.at(theta + step * direction).jacobian() - net.at(theta - step * direction).jacobian()
+    ) / 2e-5
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,7 +116,10 @@ def test_gradient_descent_obeys_the_claimed_rate_and_path(kind: str) -> None:
         step = eta * current.jacobian().T @ r
         travelled += float(np.linalg.norm(step))
         current = current.at(current.theta() - step)
-        assert np.linalg.norm(current.outputs() - current.y) <= rate * np.linalg.norm(r) * (1 + 1e-9) + 1e-14
+        assert (
+            np.linalg.norm(current.outputs() - current.y)
+            <= rate * np.linalg.norm(r) * (1 + 1e-9) + 1e-14
+        )
     assert travelled <= t
 
 
@@ -163,7 +179,9 @@ def test_activations_without_bounds_are_rejected(fitted: Deep, activation: str) 
 
 
 def test_equal_rows_are_never_accepted(fitted: Deep) -> None:
-    twice = replace(fitted, X=np.vstack([fitted.X, fitted.X[:1]]), y=np.append(fitted.y, fitted.y[0]))
+    twice = replace(
+        fitted, X=np.vstack([fitted.X, fitted.X[:1]]), y=np.append(fitted.y, fitted.y[0])
+    )
     fields, tensors = claim(fitted)
     grown = {"C_a": 10 * np.eye(5), "C_b": np.eye(5)}
     assert checked(twice, fields, tensors | grown).verdict is Verdict.REJECTED
@@ -173,8 +191,15 @@ FORM: dict[str, dict[str, Any]] = {
     "no layer": {"layers": []},
     "one layer too many": {"layers": [{"residual": False, "scale": "1"}] * 3},
     "scale zero": {"layers": [{"residual": False, "scale": "0"}, {"residual": True, "scale": "1"}]},
-    "residual with another width": {"layers": [{"residual": True, "scale": "1"}, {"residual": True, "scale": "1"}]},
-    "unknown field of a layer": {"layers": [{"residual": False, "scale": "1", "bias": True}, {"residual": True, "scale": "1"}]},
+    "residual with another width": {
+        "layers": [{"residual": True, "scale": "1"}, {"residual": True, "scale": "1"}]
+    },
+    "unknown field of a layer": {
+        "layers": [
+            {"residual": False, "scale": "1", "bias": True},
+            {"residual": True, "scale": "1"},
+        ]
+    },
     "pixels without patches": {"pixels": 1},
     "kind unknown": {"kind": "wide"},
     "kind shallow": {"kind": "shallow"},
@@ -203,7 +228,10 @@ def test_pixels_that_do_not_divide_the_inputs_are_malformed() -> None:
     certificate["network"]["pixels"] = 3
     stored["patches"] = line_windows(3).astype(np.int64)
     result = check_bytes(gmc.pack(certificate, stored))
-    assert (result.verdict, result.reason) == (Verdict.MALFORMED, "d is not a multiple of network.pixels")
+    assert (result.verdict, result.reason) == (
+        Verdict.MALFORMED,
+        "d is not a multiple of network.pixels",
+    )
 
 
 def test_claims_about_the_other_kind_of_network_are_malformed(fitted: Deep) -> None:
@@ -213,8 +241,13 @@ def test_claims_about_the_other_kind_of_network_are_malformed(fitted: Deep) -> N
     shallow = trained_network(4, 5, 6, activation="tanh")
     assert checked(fitted, *descent_claim(shallow)).verdict is Verdict.MALFORMED
     assert check_bytes(build_shallow(shallow, [claim(fitted)])).verdict is Verdict.MALFORMED
-    floor = gmc.claim("loss-floor", heads="any", floor=Fraction(0), gap=Fraction(1), loss_upper=Fraction(1))
-    groups = {name: np.array([0 if name != "sizes" else 1], np.int64) for name in ("members", "sizes", "kinds")}
+    floor = gmc.claim(
+        "loss-floor", heads="any", floor=Fraction(0), gap=Fraction(1), loss_upper=Fraction(1)
+    )
+    groups = {
+        name: np.array([0 if name != "sizes" else 1], np.int64)
+        for name in ("members", "sizes", "kinds")
+    }
     assert checked(fitted, floor, groups).verdict is Verdict.MALFORMED
 
 

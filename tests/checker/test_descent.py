@@ -21,7 +21,11 @@ def checked(net: Smooth, fields: dict, tensors: dict) -> Result:
 def one_neuron(w: float, y: float, **changes: Any) -> tuple[Smooth, dict, dict]:
     """phi = z^2, one neuron, one sample: S = w - sqrt y exactly; b = 2w."""
     net = Smooth(np.ones((1, 1)), np.array([y]), np.array([[w]]), np.ones(1), "quadratic")
-    a2, b2, kappa = (Fraction(4 * w * w) * (1 - TINY), Fraction(4 * w * w) * (1 + TINY), 4 * (1 + TINY))
+    a2, b2, kappa = (
+        Fraction(4 * w * w) * (1 - TINY),
+        Fraction(4 * w * w) * (1 + TINY),
+        4 * (1 + TINY),
+    )
     S = w - np.sqrt(max(y, 0.0))
     eta = Fraction(float(0.999 / (2 * w + 2 * S) ** 2))
     fields: dict[str, Any] = {
@@ -58,12 +62,22 @@ def test_golden_one_neuron_is_accepted_with_the_exact_path(w: float, y: float) -
 @pytest.mark.parametrize("y", [0.0, -1e-6, -5.0])
 def test_golden_labels_without_a_rate_are_never_accepted(y: float) -> None:
     assert checked(*one_neuron(1.0, y)).verdict is not Verdict.ACCEPTED
-    exact = {"a2": Fraction(4), "b2": Fraction(4), "quartic": {"method": "rows", "kappa": Fraction(4)}}
+    exact = {
+        "a2": Fraction(4),
+        "b2": Fraction(4),
+        "quartic": {"method": "rows", "kappa": Fraction(4)},
+    }
     assert checked(*one_neuron(1.0, y, **exact)).verdict is not Verdict.ACCEPTED
 
 
 @pytest.mark.parametrize(
-    ("eta", "number"), [(Fraction(1001, 1000), "D8"), (Fraction(0), "D3a"), (Fraction(-1, 100), "D3a"), (Fraction(10**9), "D8")]
+    ("eta", "number"),
+    [
+        (Fraction(1001, 1000), "D8"),
+        (Fraction(0), "D3a"),
+        (Fraction(-1, 100), "D3a"),
+        (Fraction(10**9), "D8"),
+    ],
 )
 def test_golden_bad_steps_are_rejected(eta: Fraction, number: str) -> None:
     S = 0.5
@@ -75,7 +89,13 @@ def test_golden_bad_steps_are_rejected(eta: Fraction, number: str) -> None:
 
 def test_a_step_exactly_on_the_boundary_is_undecided_at_every_precision() -> None:
     """With r = 0 the condition reads eta b^2 <= 1; for b = sqrt 5 and eta = 1/5 no precision decides it."""
-    tie = {"b2": Fraction(5), "eta": Fraction(1, 5), "rate": Fraction(99, 100), "path": Fraction(1), "loss_upper": Fraction(0)}
+    tie = {
+        "b2": Fraction(5),
+        "eta": Fraction(1, 5),
+        "rate": Fraction(99, 100),
+        "path": Fraction(1),
+        "loss_upper": Fraction(0),
+    }
     result = checked(*one_neuron(1.0, 1.0, **tie))
     assert result.verdict is Verdict.UNDECIDED
     assert "check D8 " in result.reason
@@ -94,7 +114,13 @@ def test_honest_files_are_accepted(activation: str, trained: str, norm: str) -> 
 
 def test_gradient_descent_obeys_the_claimed_rate_and_path() -> None:
     net = trained_network(4, 3, 6, seed=2)
-    rough = Smooth(net.X, net.y, net.W + 1e-5 * np.random.default_rng(1).standard_normal(net.W.shape), net.v, "softplus")
+    rough = Smooth(
+        net.X,
+        net.y,
+        net.W + 1e-5 * np.random.default_rng(1).standard_normal(net.W.shape),
+        net.v,
+        "softplus",
+    )
     fields, tensors = descent_claim(rough, norm="factor")
     result = checked(rough, fields, tensors)
     assert result.verdict is Verdict.ACCEPTED, result.reason

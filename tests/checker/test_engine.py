@@ -70,13 +70,17 @@ def test_the_budget_counts_before_the_work_is_done() -> None:
 
 
 @pytest.mark.parametrize("kind", FOUR)
-def test_work_beyond_the_budget_is_undecided_and_never_started(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_beyond_the_budget_is_undecided_and_never_started(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     net, relu = trained_network(4, 2, 4), relu_network(4, 3, 4)
     blobs = {
         "interpolation": build(net, [interpolation_claim(net)]),
         "descent": build(net, [descent_claim(net, norm="factor")]),
         "relu-interpolation": build_relu(relu, [relu_claim(relu)]),
-        "loss-floor": build(net, [floor_claim([(0, [0])], floor=Fraction(0), loss_upper=Fraction(10))]),
+        "loss-floor": build(
+            net, [floor_claim([(0, [0])], floor=Fraction(0), loss_upper=Fraction(10))]
+        ),
     }
     assert check_bytes(blobs[kind]).verdict is Verdict.ACCEPTED
     monkeypatch.setattr(limits, "WORK", 100)
@@ -107,19 +111,30 @@ def test_verdicts_combine_rejected_before_undecided() -> None:
     result = check_bytes(build(net, [good, bad, good]))
     assert result.verdict is Verdict.REJECTED
     assert result.reason.startswith("claim 1 (interpolation): check I6")
-    assert [claim.verdict for claim in result.claims] == [Verdict.ACCEPTED, Verdict.REJECTED, Verdict.ACCEPTED]
+    assert [claim.verdict for claim in result.claims] == [
+        Verdict.ACCEPTED,
+        Verdict.REJECTED,
+        Verdict.ACCEPTED,
+    ]
 
 
-def test_a_positive_floor_and_zero_loss_can_never_both_be_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_positive_floor_and_zero_loss_can_never_both_be_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     net = trained_network(4, 2, 4)
-    claims = [interpolation_claim(net), floor_claim([(0, [0])], floor=Fraction(0), loss_upper=Fraction(1))]
+    claims = [
+        interpolation_claim(net),
+        floor_claim([(0, [0])], floor=Fraction(0), loss_upper=Fraction(1)),
+    ]
     assert check_bytes(build(net, claims)).verdict is Verdict.ACCEPTED
     positive = floor_claim([(0, [0])], floor=Fraction(1, 2), loss_upper=Fraction(1))
     assert check_bytes(build(net, [claims[0], positive])).verdict is Verdict.REJECTED
     monkeypatch.setattr("globalmin_check.claims.loss_floor._group_floor", lambda *_: Fraction(1))
     with pytest.raises(RuntimeError, match="both proved"):
         check_bytes(build(net, [claims[0], positive]))
-    nonnegative = floor_claim([(0, [0])], floor=Fraction(1, 2), loss_upper=Fraction(1), heads="nonnegative")
+    nonnegative = floor_claim(
+        [(0, [0])], floor=Fraction(1, 2), loss_upper=Fraction(1), heads="nonnegative"
+    )
     assert check_bytes(build(net, [claims[0], nonnegative])).verdict is Verdict.REJECTED
 
 
@@ -134,7 +149,9 @@ def test_the_precision_of_the_process_is_left_as_it_was() -> None:
 
 
 def test_results_serialize_to_json_with_infinite_numbers_as_strings() -> None:
-    claim = ClaimResult("descent", Verdict.ACCEPTED, "r", "s", {"R": float("inf"), "a": 1.5, "eta": "1/3"})
+    claim = ClaimResult(
+        "descent", Verdict.ACCEPTED, "r", "s", {"R": float("inf"), "a": 1.5, "eta": "1/3"}
+    )
     result = Result(Verdict.ACCEPTED, "reason", (claim,))
     plain = json.loads(result.to_json())
     assert plain["verdict"] == "ACCEPTED"
@@ -156,7 +173,9 @@ def test_every_accepted_number_is_on_the_safe_side() -> None:
 
 def test_exit_codes_follow_the_specification() -> None:
     assert [verdict.exit_code for verdict in Verdict] == [0, 1, 3, 4]
-    assert {kind: KINDS[kind].theorem for kind in FOUR} == {kind: gmc.THEOREMS[kind] for kind in FOUR}
+    assert {kind: KINDS[kind].theorem for kind in FOUR} == {
+        kind: gmc.THEOREMS[kind] for kind in FOUR
+    }
 
 
 def _two_claims(**changes: Fraction) -> bytes:
@@ -164,13 +183,21 @@ def _two_claims(**changes: Fraction) -> bytes:
     first, tensors = interpolation_claim(net)
     second, others = descent_claim(net)
     others["C_a"] = tensors["C_a"]
-    return build(net, [(first, tensors), ({**second, "a2": first["a2"], **gmc.written(changes)}, others)])
+    return build(
+        net, [(first, tensors), ({**second, "a2": first["a2"], **gmc.written(changes)}, others)]
+    )
 
 
-def test_a_gram_matrix_shared_by_two_claims_is_factored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gram_matrix_shared_by_two_claims_is_factored_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
 
     sizes = []
-    monkeypatch.setattr(positive, "_residual", lambda A, C, real=positive._residual: sizes.append(len(A)) or real(A, C))
+    monkeypatch.setattr(
+        positive,
+        "_residual",
+        lambda A, C, real=positive._residual: sizes.append(len(A)) or real(A, C),
+    )
     assert check_bytes(_two_claims()).verdict is Verdict.ACCEPTED
     assert sizes.count(6) == 1
 

@@ -9,14 +9,22 @@ from flint import fmpz
 from tests.oracles.fraction_quadratic_claims import monomials, rank
 
 from globalmin_check.claims import exact_rank
-from globalmin_check.claims.exact_rank import PRIMES, first_not_annihilated, integer_row, rows_span_all, squares_span
+from globalmin_check.claims.exact_rank import (
+    PRIMES,
+    first_not_annihilated,
+    integer_row,
+    rows_span_all,
+    squares_span,
+)
 from globalmin_check.container import Tensor
 
 
 def tensor(values: np.ndarray, dtype: str = "F64") -> Tensor:
     kind = float if dtype == "F64" else np.int64
     raw = np.ascontiguousarray(values, kind).tobytes()
-    return Tensor(dtype, np.shape(values), array("d" if dtype == "F64" else "q", raw), memoryview(raw))
+    return Tensor(
+        dtype, np.shape(values), array("d" if dtype == "F64" else "q", raw), memoryview(raw)
+    )
 
 
 def exact(X: np.ndarray) -> list[list[Fraction]]:
@@ -52,7 +60,10 @@ def test_integer_rows_are_exact_multiples(row: list[float]) -> None:
     assert all(type(entry) is int for entry in integers)
     factors = {Fraction(entry) / Fraction(x) for entry, x in zip(integers, row, strict=True) if x}
     assert len(factors) <= 1
-    assert all(factor.denominator == 1 and factor.numerator & (factor.numerator - 1) == 0 for factor in factors)
+    assert all(
+        factor.denominator == 1 and factor.numerator & (factor.numerator - 1) == 0
+        for factor in factors
+    )
     assert all((x == 0) == (entry == 0) for entry, x in zip(integers, row, strict=True))
 
 
@@ -67,7 +78,9 @@ def test_the_modular_rank_agrees_with_elimination_over_the_rationals() -> None:
         assert full == (found == d * (d + 1) // 2)
 
 
-def test_one_prime_of_the_list_is_enough_and_a_prime_never_shows_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_prime_of_the_list_is_enough_and_a_prime_never_shows_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X = tensor(np.array([[3.0]]))
     monkeypatch.setattr(exact_rank, "PRIMES", (3,))
     assert squares_span(X) == (False, 0)
@@ -81,18 +94,24 @@ def test_one_prime_of_the_list_is_enough_and_a_prime_never_shows_too_much(monkey
 
 
 def test_more_rows_than_one_stack_are_all_used() -> None:
-    X = np.vstack([np.tile([[1.0, 0.0]], (7, 1)), [[0.0, 1.0]], np.tile([[1.0, 0.0]], (5, 1)), [[1.0, 1.0]]])
+    X = np.vstack(
+        [np.tile([[1.0, 0.0]], (7, 1)), [[0.0, 1.0]], np.tile([[1.0, 0.0]], (5, 1)), [[1.0, 1.0]]]
+    )
     assert squares_span(tensor(X)) == (True, 3)
     assert squares_span(tensor(X[:-1])) == (False, 2)
 
 
 @pytest.mark.parametrize("strip", [7, 2**18])
 @pytest.mark.parametrize("seed", range(6))
-def test_chosen_rows_span_all_exactly_if_the_ranks_agree(seed: int, strip: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chosen_rows_span_all_exactly_if_the_ranks_agree(
+    seed: int, strip: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(exact_rank, "STRIP_ENTRIES", strip)
     rng = np.random.default_rng(seed)
     base = rng.standard_normal((3, 3))
-    X = np.hstack([base, base[:, :2], 0.5 * base[:, 2:]])[rng.integers(0, 3, 9)] * 2.0 ** rng.integers(-5, 5, (9, 1))
+    X = np.hstack([base, base[:, :2], 0.5 * base[:, 2:]])[
+        rng.integers(0, 3, 9)
+    ] * 2.0 ** rng.integers(-5, 5, (9, 1))
     for chosen in ([0], [0, 1], [0, 1, 2], list(range(9))):
         assert rows_span_all(tensor(X), chosen) == (rank(exact(X[chosen])) == rank(exact(X)))
 
@@ -116,4 +135,7 @@ def test_annihilation_is_exact(strip: int, monkeypatch: pytest.MonkeyPatch) -> N
     assert first_not_annihilated(tensor(M, "I64"), tensor(X)) == 2
     wide = np.array([[2**62, 0], [0, -(2**62)]])
     assert first_not_annihilated(tensor(wide, "I64"), tensor(np.array([[0.1, -0.1]]))) is None
-    assert first_not_annihilated(tensor(wide, "I64"), tensor(np.array([[0.1, np.nextafter(0.1, 1)]]))) == 0
+    assert (
+        first_not_annihilated(tensor(wide, "I64"), tensor(np.array([[0.1, np.nextafter(0.1, 1)]])))
+        == 0
+    )

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb, arb_mat
-from tests.checker.factorization_cases import Case, build, certificate, near_best, noisy, parts, saddle, tensors_of
+from tests.checker.factorization_cases import (
+    Case,
+    build,
+    certificate,
+    near_best,
+    noisy,
+    parts,
+    saddle,
+    tensors_of,
+)
 from tests.oracles import fraction_checker, fraction_factorization_claims
 from tests.oracles import gmc_builder as gmc
 
@@ -22,7 +31,9 @@ METHODS = ["zero", "frobenius", "factor"]
 SIDES = ["right", "left"]
 
 
-def checked(case: Case, method: str = "frobenius", side: str = "right", /, **changes: Any) -> Result:
+def checked(
+    case: Case, method: str = "frobenius", side: str = "right", /, **changes: Any
+) -> Result:
     return check_bytes(build(case, method, side, **changes))
 
 
@@ -133,7 +144,9 @@ def test_a_field_changed_alone_is_rejected_by_its_check(name: str) -> None:
         "tight": Fraction(fields["gap"]) * Fraction(999, 1000),
         "raised": Fraction(case.loss() * (1 + 1e-12)),
     }
-    changes = {key: special[value] if isinstance(value, str) else value for key, value in changes.items()}
+    changes = {
+        key: special[value] if isinstance(value, str) else value for key, value in changes.items()
+    }
     blob = build(case, method, **changes)
     result = check_bytes(blob)
     assert result.verdict is Verdict.REJECTED
@@ -149,7 +162,9 @@ ATTACKS = {
     "the factors are swapped": lambda case: swapped(case),
     "one factor is doubled": lambda case: replace(case, U=2 * case.U),
     "columns of one factor are swapped": lambda case: replace(case, U=case.U[:, ::-1].copy()),
-    "a sign is flipped": lambda case: replace(case, V=case.V * np.where(np.arange(len(case.V)) == 1, -1.0, 1.0)[:, None]),
+    "a sign is flipped": lambda case: replace(
+        case, V=case.V * np.where(np.arange(len(case.V)) == 1, -1.0, 1.0)[:, None]
+    ),
     "the matrix is another": lambda case: replace(case, M=noisy(5, 5, 2, seed=9).M),
     "one entry of the matrix moves": lambda case: replace(case, M=case.M + 0.5 * np.eye(5)),
     "the factors are of another file": lambda case: replace(noisy(5, 5, 2, seed=9), M=case.M),
@@ -194,7 +209,10 @@ def test_sizes_of_the_entries_do_not_matter(scale: float) -> None:
     fields, tensors = parts(case, "factor")
     scaled = Case(case.M * power**2, case.U * power, case.V * power)
     exact = Fraction(power)
-    fields |= {key: Fraction(fields[key]) * exact**4 for key in ("gap", "floor", "loss_upper", "a", "b", "tau")}
+    fields |= {
+        key: Fraction(fields[key]) * exact**4
+        for key in ("gap", "floor", "loss_upper", "a", "b", "tau")
+    }
     tensors = {"C_a": tensors["C_a"] / power**3, "C_b": tensors["C_b"] / power**2}
     result = check_bytes(gmc.pack(certificate(scaled, fields), tensors_of(scaled, tensors)))
     assert result.verdict is Verdict.ACCEPTED, result.reason
@@ -212,7 +230,9 @@ def test_a_rank_of_the_whole_matrix_is_proved_by_zero_alone() -> None:
     """R = min(m, n) and above: the best loss is zero; theorem EY is a fault of form there."""
     case = near_best(noisy(4, 3, 2).M, 3)
     assert agreed(build(case, "zero")) == "ACCEPTED"
-    wide = Case(case.M, np.hstack([case.U, case.U]) / np.sqrt(2), np.hstack([case.V, case.V]) / np.sqrt(2))
+    wide = Case(
+        case.M, np.hstack([case.U, case.U]) / np.sqrt(2), np.hstack([case.V, case.V]) / np.sqrt(2)
+    )
     assert agreed(build(wide, "zero")) == "ACCEPTED"
     for shown in (case, wide):
         fields, _ = parts(shown, "zero")
@@ -233,7 +253,9 @@ def form_faults() -> dict[str, bytes]:
         return gmc.pack({**good, **changes}, stored)
 
     def with_tensors(**changes: Any) -> bytes:
-        return gmc.pack(good, {key: value for key, value in (stored | changes).items() if value is not ...})
+        return gmc.pack(
+            good, {key: value for key, value in (stored | changes).items() if value is not ...}
+        )
 
     spoiled = case.U.copy()
     spoiled[0, 0] = np.nan
@@ -254,7 +276,9 @@ def form_faults() -> dict[str, bytes]:
         "another loss": packed(loss="half-sum-of-squares"),
         "data of another kind": packed(data={"law": "gaussian-patches"}),
         "rows that are not those of M": packed(data={"rows": 7, "columns": 5}),
-        "network with an activation": packed(network={"kind": "factorization", "activation": "linear"}),
+        "network with an activation": packed(
+            network={"kind": "factorization", "activation": "linear"}
+        ),
         "NaN in a factor": with_tensors(U=spoiled),
         "infinity in the matrix": with_tensors(M=infinite),
         "no matrix": with_tensors(M=...),
@@ -272,8 +296,16 @@ def test_faults_of_form_are_malformed_for_both_checkers(name: str) -> None:
 
 
 def test_a_shallow_file_cannot_carry_this_claim() -> None:
-    claim = gmc.claim("factorization-gap", method="zero", gap=Fraction(1), floor=Fraction(0), loss_upper=Fraction(1))
-    blob = gmc.build(np.eye(2), np.ones(2), np.eye(2), np.ones(2), [(claim, {})], activation="linear")
+    claim = gmc.claim(
+        "factorization-gap",
+        method="zero",
+        gap=Fraction(1),
+        floor=Fraction(0),
+        loss_upper=Fraction(1),
+    )
+    blob = gmc.build(
+        np.eye(2), np.ones(2), np.eye(2), np.ones(2), [(claim, {})], activation="linear"
+    )
     assert check_bytes(blob).verdict is Verdict.MALFORMED
 
 
@@ -309,13 +341,18 @@ def test_the_oracle_knows_the_tail_of_the_spectrum() -> None:
         assert 0 <= high - low < Fraction(1, 10**20)
 
 
-def test_integers_on_the_grid_and_balls_give_the_same_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_integers_on_the_grid_and_balls_give_the_same_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Large matrices are multiplied as integers; forced on a small one, every outcome stays."""
     monkeypatch.setattr(quadratic, "LARGE", 0)
     case = noisy(9, 7, 2)
     assert checked(case, "factor").verdict is Verdict.ACCEPTED
     fields, _ = parts(case, "factor")
-    assert checked(case, "factor", b=Fraction(fields["b"]) * Fraction(99, 100)).verdict is Verdict.REJECTED
+    assert (
+        checked(case, "factor", b=Fraction(fields["b"]) * Fraction(99, 100)).verdict
+        is Verdict.REJECTED
+    )
 
 
 def test_a_small_file_with_a_huge_rank_ends_at_the_budget() -> None:

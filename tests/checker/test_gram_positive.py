@@ -54,7 +54,10 @@ def test_golden_one_row_relu_is_one_half() -> None:
     fields, tensors = claim("relu", x, lam=Fraction(1, 2) - Fraction(1, 10**9))
     witness = {"C": np.array([[10**4.5]])}
     assert checked("relu", x, fields, tensors | witness).verdict is Verdict.ACCEPTED
-    assert checked("relu", x, fields | {"lam": "1/2"}, tensors | witness).verdict is not Verdict.ACCEPTED
+    assert (
+        checked("relu", x, fields | {"lam": "1/2"}, tensors | witness).verdict
+        is not Verdict.ACCEPTED
+    )
 
 
 def test_golden_antiparallel_rows_have_angle_pi_exactly() -> None:
@@ -66,13 +69,18 @@ def test_golden_antiparallel_rows_have_angle_pi_exactly() -> None:
     assert checked("relu", rows, *claim("relu", rows)).verdict is Verdict.ACCEPTED
 
 
-@pytest.mark.parametrize(("name", "factor"), [("relu", 1.0), ("softplus", 1.0), ("tanh", 1.0), ("relu", 3.0)])
+@pytest.mark.parametrize(
+    ("name", "factor"), [("relu", 1.0), ("softplus", 1.0), ("tanh", 1.0), ("relu", 3.0)]
+)
 def test_positively_parallel_rows_are_never_accepted(name: str, factor: float) -> None:
     """Equal rows are singular for every kernel, parallel ones for ReLU; a bound near zero is not accepted either."""
     rows = np.array([[1.0, 0.5], [factor, factor * 0.5], [0.2, -1.0]])
     fields, tensors = claim(name, rows[[0, 2]])
     wide = {"C": np.diag([1e8, 1e8, 1.0])}
-    assert checked(name, rows, fields | {"lam": "1/1000000000000000000"}, tensors | wide).verdict is not Verdict.ACCEPTED
+    assert (
+        checked(name, rows, fields | {"lam": "1/1000000000000000000"}, tensors | wide).verdict
+        is not Verdict.ACCEPTED
+    )
 
 
 def test_nearly_parallel_rows_are_accepted() -> None:
@@ -128,7 +136,11 @@ def test_coefficients_enclose_an_independent_rigorous_integral(name: str, s: flo
         orders = [0, 1, 2, 3, 8, 15]
         for c, r in zip(rule.coefficients([arb(s)], orders)[0], orders, strict=True):
             weight = (2 * acb.pi()).sqrt()
-            exact = acb.integral(lambda z, _, r=r, w=weight: slope(s * z) * hermite(z, r) * (-z * z / 2).exp() / w, -14, 14).real
+            exact = acb.integral(
+                lambda z, _, r=r, w=weight: slope(s * z) * hermite(z, r) * (-z * z / 2).exp() / w,
+                -14,
+                14,
+            ).real
             assert c.overlaps(exact + arb(0, 1e-20))
             assert c.rad() < 1e-12
 
@@ -136,10 +148,18 @@ def test_coefficients_enclose_an_independent_rigorous_integral(name: str, s: flo
 def test_a_coarse_rule_has_a_wide_ball_that_still_encloses() -> None:
     with precision(128):
         fine = Trapezoid("tanh", Fraction(1), Fraction(1, 64), 1024)
-        for step, nodes in ((Fraction(1, 2), 4), (Fraction(1), 8), (Fraction(1, 4), 16), (Fraction(2), 1)):
+        for step, nodes in (
+            (Fraction(1, 2), 4),
+            (Fraction(1), 8),
+            (Fraction(1, 4), 16),
+            (Fraction(2), 1),
+        ):
             coarse = Trapezoid("tanh", Fraction(1), step, nodes)
             for s in (0.5, 2.0, 6.0):
-                for wide, narrow in zip(*(rule.coefficients([arb(s)], [0, 2, 6])[0] for rule in (coarse, fine)), strict=True):
+                for wide, narrow in zip(
+                    *(rule.coefficients([arb(s)], [0, 2, 6])[0] for rule in (coarse, fine)),
+                    strict=True,
+                ):
                     assert wide.overlaps(narrow)
                     assert wide.rad() > 1e-6
 
@@ -162,7 +182,9 @@ def test_means_enclose_monte_carlo_and_known_values(name: str) -> None:
         if name == "sigmoid":
             assert rule.mean(arb(1.3), "phi").contains(arb(1) / 2)
         if name == "erf":
-            assert rule.mean(arb(1.3), "phi'^2").overlaps(4 / arb.pi() / (1 + 4 * arb(1.3) ** 2).sqrt())
+            assert rule.mean(arb(1.3), "phi'^2").overlaps(
+                4 / arb.pi() / (1 + 4 * arb(1.3) ** 2).sqrt()
+            )
 
 
 def test_the_series_of_erf_approaches_its_closed_form_from_below(X: np.ndarray) -> None:
@@ -175,7 +197,9 @@ def test_the_series_of_erf_approaches_its_closed_form_from_below(X: np.ndarray) 
     for top in (2, 6, 12, 250):
         with precision(128):
             rule = Trapezoid("erf", Fraction(1), Fraction(1, 32), 512)
-            rows = Series(problem, norms(problem, exact_checks()), rule).partial_sum(range(top + 1), False)
+            rows = Series(problem, norms(problem, exact_checks()), rule).partial_sum(
+                range(top + 1), False
+            )
         lower = np.array([[float(rows[max(i, j)][min(i, j)]) for j in range(6)] for i in range(6)])
         assert np.linalg.eigvalsh(full - lower)[0] > -1e-14
         partial.append(np.linalg.eigvalsh(lower)[0])
@@ -199,8 +223,19 @@ def resnet_claim(name: str, X: np.ndarray, **changes: Any) -> tuple[dict, dict, 
         mu = values @ WEIGHTS
         k, b = k + 2 * t * b * mu + t * t * (values**2 @ WEIGHTS), b + t * mu
     slope = float((jet(name, np.sqrt(k)[:, None] * NODES)[1] ** 2 @ WEIGHTS).min())
-    fields: dict[str, Any] = {"kernel": "resnet", "method": "series", "step": Fraction(1, 16), "nodes": 240, "depth": H}
-    fields |= {"c_res": Fraction(1, 2), "c_sigma": Fraction(3, 2), "kappa": kappa, "lam": t * t * kappa * slope * 0.999}
+    fields: dict[str, Any] = {
+        "kernel": "resnet",
+        "method": "series",
+        "step": Fraction(1, 16),
+        "nodes": 240,
+        "depth": H,
+    }
+    fields |= {
+        "c_res": Fraction(1, 2),
+        "c_sigma": Fraction(3, 2),
+        "kappa": kappa,
+        "lam": t * t * kappa * slope * 0.999,
+    }
     C = np.linalg.inv(np.linalg.cholesky(A - kappa * np.eye(len(A))))
     complete = gmc.claim("gram-positive", **({"loss_upper": Fraction(0)} | fields | changes))
     return complete, {"Q": np.array(orders, np.int64), "C": C}, t * t * kappa * slope
@@ -227,7 +262,10 @@ def test_the_slope_of_softplus_and_sigmoid_enters(X: np.ndarray) -> None:
 def test_too_short_a_rule_is_rejected_and_too_coarse_a_rule_not_accepted(X: np.ndarray) -> None:
     fields, tensors = claim("tanh", X)
     assert "check G5 " in checked("tanh", X, fields | {"nodes": 31}, tensors).reason
-    assert checked("tanh", X, fields | {"step": "2", "nodes": 5}, tensors).verdict is not Verdict.ACCEPTED
+    assert (
+        checked("tanh", X, fields | {"step": "2", "nodes": 5}, tensors).verdict
+        is not Verdict.ACCEPTED
+    )
 
 
 def test_work_is_counted_before_it_is_done(X: np.ndarray) -> None:
@@ -256,7 +294,9 @@ def test_faults_of_form_are_malformed(X: np.ndarray, name: str) -> None:
     assert checked("tanh", X, fields | changes, tensors | witnesses).verdict is Verdict.MALFORMED
 
 
-def test_order_zero_in_a_residual_claim_and_a_closed_residual_claim_are_malformed(X: np.ndarray) -> None:
+def test_order_zero_in_a_residual_claim_and_a_closed_residual_claim_are_malformed(
+    X: np.ndarray,
+) -> None:
     fields, tensors, _ = resnet_claim("tanh", X)
     zero = {"Q": np.arange(13, dtype=np.int64)}
     assert checked("tanh", X, fields, tensors | zero).verdict is Verdict.MALFORMED

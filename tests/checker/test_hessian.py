@@ -21,7 +21,9 @@ ACTIVATIONS = ["softplus", "sigmoid", "tanh", "erf", "quadratic"]
 
 def problem(net: Smooth, b: Fraction = Fraction(1)) -> Problem:
     n, d, k = *net.X.shape, len(net.v)
-    return Problem(net.activation, b, False, Sizes(n, d, k), *map(tensor, (net.X, net.y, net.W, net.v)))
+    return Problem(
+        net.activation, b, False, Sizes(n, d, k), *map(tensor, (net.X, net.y, net.W, net.v))
+    )
 
 
 def phi(name: str, b: float):
@@ -42,11 +44,18 @@ def loss(net: Smooth, b: float = 1.0):
 
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
-@pytest.mark.parametrize(("activation", "b"), [*((name, 1) for name in ACTIVATIONS), ("softplus", 3), ("sigmoid", 2)])
-def test_gradient_and_hessian_agree_with_automatic_differentiation(activation: str, b: int, trained: str) -> None:
+@pytest.mark.parametrize(
+    ("activation", "b"), [*((name, 1) for name in ACTIVATIONS), ("softplus", 3), ("sigmoid", 2)]
+)
+def test_gradient_and_hessian_agree_with_automatic_differentiation(
+    activation: str, b: int, trained: str
+) -> None:
     net = random_smooth(6, 3, 4, activation=activation, trained=trained)
     value, theta = loss(net, float(b))
-    H, g = (np.asarray(array) for array in jax.jit(lambda w: (jax.hessian(value)(w), jax.grad(value)(w)))(theta))
+    H, g = (
+        np.asarray(array)
+        for array in jax.jit(lambda w: (jax.hessian(value)(w), jax.grad(value)(w)))(theta)
+    )
     curve = Curve(problem(net, Fraction(b)), trained == "vW")
     np.testing.assert_allclose(symmetric(curve.matrix()), H, rtol=1e-10, atol=1e-10)
     assert float(curve.gradient_square()) == pytest.approx(float(g @ g), rel=1e-11)
@@ -59,21 +68,30 @@ def test_gradient_and_hessian_agree_with_automatic_differentiation(activation: s
         assert float(along) == pytest.approx(float(direction @ H @ direction), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("activation", "b"), [*((name, 1) for name in ACTIVATIONS), ("softplus", 3), ("sigmoid", 2)])
+@pytest.mark.parametrize(
+    ("activation", "b"), [*((name, 1) for name in ACTIVATIONS), ("softplus", 3), ("sigmoid", 2)]
+)
 def test_third_derivatives_agree_with_automatic_differentiation(activation: str, b: int) -> None:
     net = random_smooth(6, 3, 4, activation=activation)
     third = jax.jit(jax.vmap(jax.vmap(jax.grad(jax.grad(jax.grad(phi(activation, float(b))))))))
     found = third_derivatives(Curve(problem(net, Fraction(b)), False).tangent)
-    np.testing.assert_allclose([[float(z) for z in row] for row in found], third(net.X @ net.W.T), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        [[float(z) for z in row] for row in found], third(net.X @ net.W.T), rtol=1e-9, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_the_hessian_is_lipschitz_on_the_ball(activation: str) -> None:
     net = random_smooth(5, 2, 3, activation=activation, seed=1)
     R = 0.4
-    c = np.array([float(entry) for entry in Curve(problem(net), False).lipschitz_weights(Fraction(R))])
+    c = np.array(
+        [float(entry) for entry in Curve(problem(net), False).lipschitz_weights(Fraction(R))]
+    )
     S = svec_matrix(net.X)[0]
-    lam, kappa = np.linalg.eigvalsh((net.X.T * c) @ net.X)[-1], np.linalg.eigvalsh((S.T * c) @ S)[-1]
+    lam, kappa = (
+        np.linalg.eigvalsh((net.X.T * c) @ net.X)[-1],
+        np.linalg.eigvalsh((S.T * c) @ S)[-1],
+    )
     Lam = float(np.sqrt(lam * kappa))
     value, theta = loss(net)
     hess = jax.jit(jax.hessian(value))
@@ -90,7 +108,10 @@ def test_the_lipschitz_constant_is_exact_for_one_neuron() -> None:
     net = Smooth(np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.ones(1), "quadratic")
     for R in (Fraction(0), Fraction(1, 5), Fraction(3)):
         c = Curve(problem(net), False).lipschitz_weights(R)
-        assert c == [arb(12) * (1 + arb(R.numerator) / R.denominator)] or (c[0] - 12 * (1 + arb(float(R)))).abs_upper() < 1e-12
+        assert (
+            c == [arb(12) * (1 + arb(R.numerator) / R.denominator)]
+            or (c[0] - 12 * (1 + arb(float(R)))).abs_upper() < 1e-12
+        )
 
 
 def test_blocks_are_the_diagonal_blocks_without_the_positive_part() -> None:
@@ -99,7 +120,12 @@ def test_blocks_are_the_diagonal_blocks_without_the_positive_part() -> None:
     curve = Curve(problem(net), False)
     value, theta = loss(net)
     residuals = lambda w: jnp.tanh(net.X @ w.reshape(net.W.shape).T) @ net.v - net.y  # noqa: E731
-    J, H = (np.asarray(array) for array in jax.jit(lambda w: (jax.jacobian(residuals)(w), jax.hessian(value)(w)))(theta))
+    J, H = (
+        np.asarray(array)
+        for array in jax.jit(lambda w: (jax.jacobian(residuals)(w), jax.hessian(value)(w)))(theta)
+    )
     rest = H - J.T @ J
     for j in range(4):
-        np.testing.assert_allclose(symmetric(curve.block(j)), rest[3 * j : 3 * j + 3, 3 * j : 3 * j + 3], atol=1e-11)
+        np.testing.assert_allclose(
+            symmetric(curve.block(j)), rest[3 * j : 3 * j + 3, 3 * j : 3 * j + 3], atol=1e-11
+        )

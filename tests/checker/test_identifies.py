@@ -5,7 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.checker.quadratic_cases import Pair, Quadratic, build, claim, identifies_claim, random_network
+from tests.checker.quadratic_cases import (
+    Pair,
+    Quadratic,
+    build,
+    claim,
+    identifies_claim,
+    random_network,
+)
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
@@ -27,7 +34,10 @@ def on_rows(rows: list[list[float]]) -> Quadratic:
 
 @pytest.mark.parametrize(
     ("rows", "verdict"),
-    [([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "ACCEPTED"), ([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]], "REJECTED")],
+    [
+        ([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "ACCEPTED"),
+        ([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]], "REJECTED"),
+    ],
 )
 def test_the_golden_examples(rows: list[list[float]], verdict: str) -> None:
     net = on_rows(rows)
@@ -50,7 +60,12 @@ def test_random_samples_identify_from_the_critical_number_on(d: int) -> None:
 def test_samples_on_a_cone_identify_nothing_however_many() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(-50, 50, (2, 40))
-    net = on_rows([[float(2 * p * q), float(p * p - q * q), float(p * p + q * q)] for p, q in zip(a, b, strict=True)])
+    net = on_rows(
+        [
+            [float(2 * p * q), float(p * p - q * q), float(p * p + q * q)]
+            for p, q in zip(a, b, strict=True)
+        ]
+    )
     verdict, reason = verdicts(net, identifies_claim(net))
     assert (verdict, "rank 5 of 6" in reason) == ("REJECTED", True)
     off = net.X.copy()
@@ -61,12 +76,19 @@ def test_samples_on_a_cone_identify_nothing_however_many() -> None:
 
 def test_a_float_rank_would_be_wrong_here() -> None:
     net = on_rows([[1.0, 0.0], [1.0, 1e-200], [1.0, -1e-200]])
-    assert np.linalg.matrix_rank(np.stack([net.X[:, 0] ** 2, net.X[:, 0] * net.X[:, 1], net.X[:, 1] ** 2], axis=1)) < 3
+    assert (
+        np.linalg.matrix_rank(
+            np.stack([net.X[:, 0] ** 2, net.X[:, 0] * net.X[:, 1], net.X[:, 1] ** 2], axis=1)
+        )
+        < 3
+    )
     assert verdicts(net, identifies_claim(net))[0] == "ACCEPTED"
 
 
 @pytest.mark.parametrize("road", ["balls", "grid"])
-def test_the_stable_version_bounds_the_difference_of_networks(road: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stable_version_bounds_the_difference_of_networks(
+    road: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(quadratic, "LARGE", 0 if road == "grid" else 10**7)
     net = random_network(9, 3, 3)
     fields, tensors = identifies_claim(net, stable=True)
@@ -101,7 +123,9 @@ def test_faults_of_form_and_of_witness() -> None:
 
 def test_other_activations_are_refused() -> None:
     net = random_network(9, 3, 3)
-    verdict, reason = verdicts(net, (claim("identifies", loss_upper=Fraction(10**6)), {}), activation="tanh")
+    verdict, reason = verdicts(
+        net, (claim("identifies", loss_upper=Fraction(10**6)), {}), activation="tanh"
+    )
     assert (verdict, "U1" in reason) == ("REJECTED", True)
 
 

@@ -25,7 +25,8 @@ def one_neuron(w: float, y: float, **changes: Any) -> tuple[Smooth, dict, dict]:
         "a2": a2,
         "rho": Fraction(10 * w),
         "quartic": {"method": "svec", "kappa": kappa, "t": "0"},
-        "R": (Fraction(w) - Fraction(float(np.sqrt(max(y, 0.0))))) * (1 + Fraction(1, 10**3)) + Fraction(1, 10**6),
+        "R": (Fraction(w) - Fraction(float(np.sqrt(max(y, 0.0))))) * (1 + Fraction(1, 10**3))
+        + Fraction(1, 10**6),
     }
     tensors = {
         "C_a": np.array([[1 / np.sqrt(float(Fraction(4 * w * w) - a2))]]),
@@ -95,7 +96,13 @@ def test_honest_files_are_accepted(activation: str, trained: str, method: str, t
 def test_the_zero_promised_is_found_within_the_radius() -> None:
     """From weights a little off, Newton's iteration in floating point must end inside the ball, and outside of R_lo."""
     net = trained_network(6, 3, 5)
-    rough = Smooth(net.X, net.y, net.W + 1e-5 * np.random.default_rng(1).standard_normal(net.W.shape), net.v, "softplus")
+    rough = Smooth(
+        net.X,
+        net.y,
+        net.W + 1e-5 * np.random.default_rng(1).standard_normal(net.W.shape),
+        net.v,
+        "softplus",
+    )
     fields, tensors = interpolation_claim(rough, lower=True)
     result = checked(rough, fields, tensors)
     assert result.verdict is Verdict.ACCEPTED, result.reason
@@ -103,7 +110,9 @@ def test_the_zero_promised_is_found_within_the_radius() -> None:
     for _ in range(5):
         limit = limit.gauss_newton_step()
     distance = np.linalg.norm(limit.W - rough.W)
-    assert result.claims[0].numbers["R_lo"] <= distance <= result.claims[0].numbers["R"] * (1 + 1e-9)
+    assert (
+        result.claims[0].numbers["R_lo"] <= distance <= result.claims[0].numbers["R"] * (1 + 1e-9)
+    )
     assert result.claims[0].numbers["R_lo"] >= 0.85 * distance
     assert "No values of W, with this head, have zero loss closer than" in result.statement
 
@@ -112,7 +121,9 @@ def changed(**changes: Any) -> Callable[[dict, dict], tuple[dict, dict]]:
     return lambda fields, tensors: (fields | gmc.written(changes), tensors)
 
 
-def retensored(role: str, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[dict, dict], tuple[dict, dict]]:
+def retensored(
+    role: str, change: Callable[[np.ndarray], np.ndarray]
+) -> Callable[[dict, dict], tuple[dict, dict]]:
     return lambda fields, tensors: (fields, tensors | {role: change(tensors[role])})
 
 
@@ -135,11 +146,17 @@ REFUSED = {
     "R_lo too large": (changed(R_lo=Fraction(1, 10**4)), "I7c"),
     "C_a zero": (retensored("C_a", np.zeros_like), "I10"),
     "C_a doubled": (retensored("C_a", lambda C: 2 * C), "I10"),
-    "C_a one row zero": (retensored("C_a", lambda C: C * np.array([[1], [0], [1], [1], [1], [1]])), "I10"),
+    "C_a one row zero": (
+        retensored("C_a", lambda C: C * np.array([[1], [0], [1], [1], [1], [1]])),
+        "I10",
+    ),
     "C_a rows swapped signs": (retensored("C_a", lambda C: C[::-1] * 1.5), "I10"),
     "C_kappa zero": (retensored("C_kappa", np.zeros_like), "I8"),
     "z far off": (retensored("z", lambda z: z + 1.0), "I5"),
-    "z zero with R_lo": (lambda f, t: (f | {"R_lo": "1/1000000000000", "R": "1/10000"}, t | {"z": np.zeros(6)}), "I7c"),
+    "z zero with R_lo": (
+        lambda f, t: (f | {"R_lo": "1/1000000000000", "R": "1/10000"}, t | {"z": np.zeros(6)}),
+        "I7c",
+    ),
 }
 
 
@@ -185,7 +202,9 @@ def test_activations_that_are_not_smooth_are_rejected(activation: str) -> None:
     net = trained_network(6, 3, 5)
     fields, tensors = interpolation_claim(net)
     parameter = Fraction(1, 4) if activation == "leaky_relu" else None
-    blob = gmc.build(net.X, net.y, net.W, net.v, [(fields, tensors)], activation=activation, parameter=parameter)
+    blob = gmc.build(
+        net.X, net.y, net.W, net.v, [(fields, tensors)], activation=activation, parameter=parameter
+    )
     assert "check I1 " in check_bytes(blob).reason
 
 
@@ -193,7 +212,15 @@ def test_another_activation_of_the_same_weights_is_rejected() -> None:
     net = trained_network(6, 3, 5)
     fields, tensors = interpolation_claim(net)
     for activation, parameter in (("sigmoid", None), ("softplus", 2), ("tanh", None)):
-        blob = gmc.build(net.X, net.y, net.W, net.v, [(fields, tensors)], activation=activation, parameter=parameter)
+        blob = gmc.build(
+            net.X,
+            net.y,
+            net.W,
+            net.v,
+            [(fields, tensors)],
+            activation=activation,
+            parameter=parameter,
+        )
         assert check_bytes(blob).verdict is Verdict.REJECTED
 
 
@@ -207,19 +234,34 @@ def test_two_equal_rows_are_never_accepted() -> None:
         fields, tensors = interpolation_claim(net)
         C = np.linalg.inv(np.linalg.cholesky(K + 1e-9 * np.eye(6)))
         for witness in (C, tensors["C_a"], np.eye(6), C * 1e-3):
-            result = checked(twin, fields | {"a2": gmc.rational(a2), "loss_upper": "1000"}, tensors | {"C_a": witness})
+            result = checked(
+                twin,
+                fields | {"a2": gmc.rational(a2), "loss_upper": "1000"},
+                tensors | {"C_a": witness},
+            )
             assert result.verdict is not Verdict.ACCEPTED
 
 
 def test_more_samples_than_weights_are_never_accepted() -> None:
     rng = np.random.default_rng(3)
-    net = Smooth(rng.standard_normal((4, 1)), np.zeros(4), rng.standard_normal((2, 1)), np.ones(2), "softplus")
+    net = Smooth(
+        rng.standard_normal((4, 1)),
+        np.zeros(4),
+        rng.standard_normal((2, 1)),
+        np.ones(2),
+        "softplus",
+    )
     net = Smooth(net.X, net.residual(), net.W, net.v, "softplus")
     donor = trained_network(4, 3, 4)
     fields, tensors = interpolation_claim(donor)
-    tensors |= {"C_kappa": np.eye(1), "C_a": np.linalg.inv(np.linalg.cholesky(net.gram() + 1e-6 * np.eye(4)))}
+    tensors |= {
+        "C_kappa": np.eye(1),
+        "C_a": np.linalg.inv(np.linalg.cholesky(net.gram() + 1e-6 * np.eye(4))),
+    }
     quartic = {"method": "rows", "kappa": "1000000"}
-    result = checked(net, fields | {"a2": "1/1000000000", "loss_upper": "10", "quartic": quartic}, tensors)
+    result = checked(
+        net, fields | {"a2": "1/1000000000", "loss_upper": "10", "quartic": quartic}, tensors
+    )
     assert result.verdict is not Verdict.ACCEPTED
 
 

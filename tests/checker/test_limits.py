@@ -25,7 +25,9 @@ SRC = str(Path(cli.__file__).parents[2])
 def command(*arguments: str) -> subprocess.CompletedProcess:
     """Run `globalmin-check` as a user does."""
     program = [sys.executable, "-m", "globalmin_check", *arguments]
-    return subprocess.run(program, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": SRC})
+    return subprocess.run(
+        program, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": SRC}
+    )
 
 
 def test_n_and_d_are_bounded_by_what_a_file_can_hold() -> None:
@@ -37,7 +39,10 @@ def test_n_and_d_are_bounded_by_what_a_file_can_hold() -> None:
 
 EXACT = {
     "filters": (cases.long_filters(2000), 3 * 2000 + 5),
-    "signs": (cases.zero_signs(8), 8 * 8 * 8 + 8 * 8 * 16),  # the signs, and the loss, which is exactly zero
+    "signs": (
+        cases.zero_signs(8),
+        8 * 8 * 8 + 8 * 8 * 16,
+    ),  # the signs, and the loss, which is exactly zero
     "dropped": (cases.dropped_samples(300, 10), 299 * 10),
     "ray": (cases.one_ray(100), 100 * 28),
     "parallel": (cases.parallel_rows(20, 5), 3 * 190 * 5),
@@ -45,7 +50,9 @@ EXACT = {
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_exact_work_is_counted_before_it_is_done(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_work_is_counted_before_it_is_done(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blob, operations = EXACT[name]
     counts, budgets, charge = [], [], Budget.charge_exact
 
@@ -67,9 +74,13 @@ def test_exact_work_is_counted_before_it_is_done(name: str, monkeypatch: pytest.
 
 def test_exact_numbers_that_are_kept_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = 20 * 19 // 2
-    monkeypatch.setattr(limits, "BALL_BYTES", pairs * limits.BALLS_PER_EXACT * limits.BYTES_PER_BALL)
+    monkeypatch.setattr(
+        limits, "BALL_BYTES", pairs * limits.BALLS_PER_EXACT * limits.BYTES_PER_BALL
+    )
     assert check_bytes(cases.parallel_rows(20, 5)).verdict is Verdict.REJECTED
-    monkeypatch.setattr(limits, "BALL_BYTES", pairs * limits.BALLS_PER_EXACT * limits.BYTES_PER_BALL - 1)
+    monkeypatch.setattr(
+        limits, "BALL_BYTES", pairs * limits.BALLS_PER_EXACT * limits.BYTES_PER_BALL - 1
+    )
     assert "bytes" in check_bytes(cases.parallel_rows(20, 5)).reason
 
 
@@ -87,9 +98,22 @@ def test_exact_numbers_that_are_kept_count_as_memory(monkeypatch: pytest.MonkeyP
         (cases.deep_kernel(10**17), 4),
         (cases.deep_kernel(10**9), 4),
     ],
-    ids=["n", "n that fits", "filters", "signs", "more signs", "dropped", "ray", "parallel", "depth", "less depth"],
+    ids=[
+        "n",
+        "n that fits",
+        "filters",
+        "signs",
+        "more signs",
+        "dropped",
+        "ray",
+        "parallel",
+        "depth",
+        "less depth",
+    ],
 )
-def test_the_resource_attacks_end_by_themselves_within_one_gibibyte(blob: bytes, code: int, tmp_path: Path) -> None:
+def test_the_resource_attacks_end_by_themselves_within_one_gibibyte(
+    blob: bytes, code: int, tmp_path: Path
+) -> None:
     """Each ends in a second or two where it took from ten seconds to for ever; the kernel enforces the memory."""
     path = tmp_path / "attack.gmc"
     path.write_bytes(blob)
@@ -107,7 +131,10 @@ def test_the_time_limit_names_itself_and_a_generous_one_changes_nothing(tmp_path
     as_json = json.loads(command(str(path), "--time-limit", "0.5", "--json").stdout)
     assert (as_json["verdict"], as_json["claims"]) == ("UNDECIDED", [])
     path.write_bytes(cases.deep_kernel(50))
-    limited, free = command(str(path), "--time-limit", "300"), command(str(path), "--time-limit", "0", "--memory-limit", "0")
+    limited, free = (
+        command(str(path), "--time-limit", "300"),
+        command(str(path), "--time-limit", "0", "--memory-limit", "0"),
+    )
     assert (limited.returncode, limited.stdout) == (free.returncode, free.stdout)
 
 
@@ -146,7 +173,9 @@ def test_a_limit_that_is_no_amount_is_a_usage_error(value: str) -> None:
         (5, 5, "ACCEPTED"),
     ],
 )
-def test_how_a_child_ends_decides_what_is_said(code: int, expected: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_a_child_ends_decides_what_is_said(
+    code: int, expected: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = subprocess.CompletedProcess([], code, "ACCEPTED", "")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     outcome = guard.run_guarded(["file"], 7, 3)
@@ -155,7 +184,9 @@ def test_how_a_child_ends_decides_what_is_said(code: int, expected: int, words: 
     assert not (code < 0 and outcome.out)
 
 
-def test_a_child_that_outlives_its_time_is_undecided_without_its_output(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_child_that_outlives_its_time_is_undecided_without_its_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     def slow(*_: Any, **__: Any) -> None:
         raise subprocess.TimeoutExpired([], 7, output="ACCEPTED")
 
@@ -164,7 +195,9 @@ def test_a_child_that_outlives_its_time_is_undecided_without_its_output(monkeypa
     assert capsys.readouterr().out.startswith("UNDECIDED: the time limit of 7 s was reached")
 
 
-def test_the_child_asks_the_kernel_for_its_limits_and_keeps_lower_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_asks_the_kernel_for_its_limits_and_keeps_lower_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[tuple[int, tuple[int, int]]] = []
     hard = {resource.RLIMIT_CPU: 5, resource.RLIMIT_AS: resource.RLIM_INFINITY}
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY, hard[kind]))
@@ -177,7 +210,9 @@ def test_the_child_asks_the_kernel_for_its_limits_and_keeps_lower_ones(monkeypat
     assert asked == [(resource.RLIMIT_CPU, (4, 5)), memory, (resource.RLIMIT_CPU, (5, 5))]
 
 
-def test_memory_that_runs_out_in_the_child_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_memory_that_runs_out_in_the_child_is_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     def exhausted(*_: Any) -> None:
         raise MemoryError
 

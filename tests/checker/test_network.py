@@ -50,9 +50,16 @@ def tensor(values: np.ndarray) -> Tensor:
 
 def problem(activation: str, *, seed: int = 0, n: int = 5, d: int = 3, k: int = 4) -> Problem:
     rng = np.random.default_rng(seed)
-    X, y, W, v = rng.standard_normal((n, d)), rng.standard_normal(n), rng.standard_normal((k, d)), rng.standard_normal(k)
+    X, y, W, v = (
+        rng.standard_normal((n, d)),
+        rng.standard_normal(n),
+        rng.standard_normal((k, d)),
+        rng.standard_normal(k),
+    )
     slope = Fraction(1, 4) if activation == "leaky_relu" else Fraction(1)
-    return Problem(activation, slope, False, Sizes(n, d, k), tensor(X), tensor(y), tensor(W), tensor(v))
+    return Problem(
+        activation, slope, False, Sizes(n, d, k), tensor(X), tensor(y), tensor(W), tensor(v)
+    )
 
 
 def arrays(p: Problem) -> tuple[np.ndarray, ...]:
@@ -77,7 +84,9 @@ def test_residual_agrees_with_the_forward_pass(activation: str) -> None:
     p = problem(activation)
     X, y, W, v = arrays(p)
     expected = np.asarray(PHI[activation](X @ W.T) @ v - y)
-    np.testing.assert_allclose([float(entry) for entry in residual(p)], expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        [float(entry) for entry in residual(p)], expected, rtol=0, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -93,13 +102,18 @@ def test_gram_and_its_products_agree_with_the_jacobian(activation: str, both: bo
     np.testing.assert_allclose([float(entry) for entry in Kz], K @ z, rtol=1e-12, atol=1e-13)
     assert float(energy) == pytest.approx(float(z @ K @ z), rel=1e-12)
     np.testing.assert_allclose(
-        [float(entry) for entry in tangent.residual()], [float(entry) for entry in residual(p)], rtol=1e-14, atol=1e-14
+        [float(entry) for entry in tangent.residual()],
+        [float(entry) for entry in residual(p)],
+        rtol=1e-14,
+        atol=1e-14,
     )
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("order", [1, 2])
-def test_local_suprema_hold_on_the_ball_and_are_tight_at_radius_zero(activation: str, order: int) -> None:
+def test_local_suprema_hold_on_the_ball_and_are_tight_at_radius_zero(
+    activation: str, order: int
+) -> None:
     p = problem(activation)
     X, _, W, _ = arrays(p)
     derivative = PHI[activation]
@@ -118,7 +132,9 @@ def test_local_suprema_hold_on_the_ball_and_are_tight_at_radius_zero(activation:
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("both", [False, True])
-def test_lipschitz_constant_holds_between_random_weights_in_the_ball(activation: str, both: bool) -> None:
+def test_lipschitz_constant_holds_between_random_weights_in_the_ball(
+    activation: str, both: bool
+) -> None:
     p = problem(activation, seed=3)
     X, _, W, v = arrays(p)
     rho = 0.3
@@ -137,7 +153,10 @@ def test_lipschitz_constant_holds_between_random_weights_in_the_ball(activation:
             step *= rho * rng.uniform() / np.linalg.norm(step)
             points.append((W + step[: W.size].reshape(W.shape), v + step[W.size :] if both else v))
         moved = [
-            Problem(activation, Fraction(1), False, p.sizes, p.X, p.y, tensor(weights), tensor(head)) for weights, head in points
+            Problem(
+                activation, Fraction(1), False, p.sizes, p.X, p.y, tensor(weights), tensor(head)
+            )
+            for weights, head in points
         ]
         distance = np.sqrt(sum(np.sum((a - b) ** 2) for a, b in zip(*points, strict=True)))
         change = np.linalg.norm(jacobian(moved[0], both) - jacobian(moved[1], both), 2)
@@ -151,9 +170,15 @@ def test_quartic_matrices_bound_the_quartic_form() -> None:
     weights = [arb(float(value)) for value in q]
     for t in (0.0, 0.7, -1.3):
         expected = 5 * np.eye(6) - (S.T * q) @ S + t * (np.outer(u, u) - np.eye(6))
-        np.testing.assert_allclose(symmetric(quartic_matrix(X.tolist(), weights, Fraction(5), Fraction(t))), expected, atol=1e-12)
+        np.testing.assert_allclose(
+            symmetric(quartic_matrix(X.tolist(), weights, Fraction(5), Fraction(t))),
+            expected,
+            atol=1e-12,
+        )
     expected = 5 * np.eye(3) - (X.T * (q * np.sum(X**2, axis=1))) @ X
-    np.testing.assert_allclose(symmetric(quartic_matrix(X.tolist(), weights, Fraction(5), None)), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        symmetric(quartic_matrix(X.tolist(), weights, Fraction(5), None)), expected, atol=1e-12
+    )
     directions = rng.standard_normal((4000, 3))
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     top = float(np.max((directions @ X.T) ** 4 @ q))
@@ -171,16 +196,28 @@ def test_symmetric_products_agree_in_strips(monkeypatch: pytest.MonkeyPatch) -> 
         assert strips(9)[-1][1] == 9
         rows = lower_product(U.tolist(), U.tolist())
         np.testing.assert_allclose(symmetric(rows), U @ U.T, atol=1e-13)
-        gram = weighted_gram([[arb(float(x)) for x in row] for row in U], [arb(float(w)) for w in weights])
+        gram = weighted_gram(
+            [[arb(float(x)) for x in row] for row in U], [arb(float(w)) for w in weights]
+        )
         np.testing.assert_allclose(symmetric(gram), (U * weights) @ U.T, atol=1e-13)
-        np.testing.assert_allclose(symmetric(hadamard(rows, gram)), (U @ U.T) * ((U * weights) @ U.T), atol=1e-12)
-        np.testing.assert_allclose(symmetric(add_lower(rows, gram)), U @ U.T + (U * weights) @ U.T, atol=1e-12)
-        np.testing.assert_allclose(symmetric(shifted(rows, -1, Fraction(1, 3))), np.eye(9) / 3 - U @ U.T, atol=1e-13)
-        np.testing.assert_allclose([float(s) for s in row_sums(rows)], np.sum(np.abs(U @ U.T), axis=1), atol=1e-12)
+        np.testing.assert_allclose(
+            symmetric(hadamard(rows, gram)), (U @ U.T) * ((U * weights) @ U.T), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            symmetric(add_lower(rows, gram)), U @ U.T + (U * weights) @ U.T, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            symmetric(shifted(rows, -1, Fraction(1, 3))), np.eye(9) / 3 - U @ U.T, atol=1e-13
+        )
+        np.testing.assert_allclose(
+            [float(s) for s in row_sums(rows)], np.sum(np.abs(U @ U.T), axis=1), atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu", "abs", "linear", "quadratic"])
-def test_exact_loss_lies_in_the_ball_and_decides_ties(activation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_loss_lies_in_the_ball_and_decides_ties(
+    activation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     p = problem(activation)
     loss = exact_loss(p)
     r = residual(p)

@@ -102,12 +102,22 @@ def test_theorem_s_proves_the_least_squares_minimum() -> None:
         (0.5, -2.0, None, "ACCEPTED"),
     ],
 )
-def test_the_golden_gap_is_exact_to_the_last_digit(road: str, w: float, y: float, gap: Fraction | None, verdict: str) -> None:
+def test_the_golden_gap_is_exact_to_the_last_digit(
+    road: str, w: float, y: float, gap: Fraction | None, verdict: str
+) -> None:
     """y < 0, lambda = -y: D = y^2/2 = inf L, so the gap is L - y^2/2 exactly; on the grid a tie may stay undecided."""
     net = one_neuron(w, y)
     exact = (Fraction(w) ** 2 - Fraction(y)) ** 2 / 2 - Fraction(y) ** 2 / 2
-    fields = {"method": "positive", "heads": "nonnegative", "gap": exact + (gap or 0), "loss_upper": Fraction(9)}
-    pair = claim("optimality-gap", **fields), {"lambda": np.array([-y]), "C": np.array([[1 / np.sqrt(-y)]])}
+    fields = {
+        "method": "positive",
+        "heads": "nonnegative",
+        "gap": exact + (gap or 0),
+        "loss_upper": Fraction(9),
+    }
+    pair = (
+        claim("optimality-gap", **fields),
+        {"lambda": np.array([-y]), "C": np.array([[1 / np.sqrt(-y)]])},
+    )
     raw = build(net, [pair])
     expected = {verdict} if road == "balls" else {verdict, "UNDECIDED"}
     assert check_bytes(raw).verdict.value in expected
@@ -118,13 +128,23 @@ def test_the_golden_gap_at_one_tenth_is_0_01005() -> None:
     net = one_neuron(0.1, -1.0)
     fields = {"method": "positive", "heads": "nonnegative", "loss_upper": Fraction(1)}
     tensors = {"lambda": np.array([1.0]), "C": np.array([[1.0]])}
-    for gap, verdict in ((Fraction(1005001, 10**8), "ACCEPTED"), (Fraction(1004999, 10**8), "REJECTED")):
+    for gap, verdict in (
+        (Fraction(1005001, 10**8), "ACCEPTED"),
+        (Fraction(1004999, 10**8), "REJECTED"),
+    ):
         assert verdicts(net, (claim("optimality-gap", gap=gap, **fields), tensors))[0] == verdict
 
 
 def test_a_negative_head_is_refused_for_p() -> None:
-    net = Quadratic(np.ones((1, 1)), np.array([-1.0]), np.array([[0.1], [0.2]]), np.array([1.0, -1.0]))
-    fields = {"method": "positive", "heads": "nonnegative", "gap": Fraction(9), "loss_upper": Fraction(9)}
+    net = Quadratic(
+        np.ones((1, 1)), np.array([-1.0]), np.array([[0.1], [0.2]]), np.array([1.0, -1.0])
+    )
+    fields = {
+        "method": "positive",
+        "heads": "nonnegative",
+        "gap": Fraction(9),
+        "loss_upper": Fraction(9),
+    }
     pair = claim("optimality-gap", **fields), {"lambda": np.array([1.0]), "C": np.array([[1.0]])}
     verdict, reason = verdicts(net, pair)
     assert (verdict, "O3" in reason) == ("REJECTED", True)
@@ -137,7 +157,9 @@ def deficient(seed: int = 0) -> tuple[Quadratic, np.ndarray]:
     rng = np.random.default_rng(seed)
     base = rng.standard_normal((9, 2))
     X = np.hstack([base, base[:, :1], base[:, 1:] / 2])
-    net = Quadratic(X, rng.standard_normal(9), rng.standard_normal((5, 4)) / 2, np.ones(5)).trained()
+    net = Quadratic(
+        X, rng.standard_normal(9), rng.standard_normal((5, 4)) / 2, np.ones(5)
+    ).trained()
     return net, np.array([1, 4])
 
 
@@ -168,7 +190,16 @@ def test_rows_that_do_not_span_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "rank"),
-    [([4, 1], 2), ([1, 1], 2), ([-1, 4], 2), ([1, 9], 2), ([1, 2, 3, 4], 4), ([1, 4], 3), ([1, 4], 0), ([0, 1, 2, 3, 4], 5)],
+    [
+        ([4, 1], 2),
+        ([1, 1], 2),
+        ([-1, 4], 2),
+        ([1, 9], 2),
+        ([1, 2, 3, 4], 4),
+        ([1, 4], 3),
+        ([1, 4], 0),
+        ([0, 1, 2, 3, 4], 5),
+    ],
 )
 def test_the_form_of_rows_and_rank_is_checked(rows: list[int], rank: int) -> None:
     net, good = deficient()
@@ -195,7 +226,10 @@ def test_a_gap_or_loss_tightened_by_hand_is_refused(method: str) -> None:
     tight = Fraction(fields["gap"]) / 2
     assert verdicts(net, (fields | {"gap": str(tight)}, tensors))[0] == "REJECTED"
     assert verdicts(net, (fields | {"gap": "-1/2"}, tensors))[0] == "REJECTED"
-    assert verdicts(net, (fields | {"loss_upper": gmc.rational(net.loss() * 0.999)}, tensors))[0] == "REJECTED"
+    assert (
+        verdicts(net, (fields | {"loss_upper": gmc.rational(net.loss() * 0.999)}, tensors))[0]
+        == "REJECTED"
+    )
 
 
 @pytest.mark.parametrize("method", ["positive", "span", "decay"])
@@ -208,7 +242,10 @@ def test_witnesses_that_prove_nothing_are_refused(method: str) -> None:
     assert verdicts(net, (fields, tensors | {factor: np.eye(m, m + 1)}))[0] == "MALFORMED"
     for bad in (np.nan, np.inf):
         assert verdicts(net, (fields, tensors | {factor: np.full((m, m), bad)}))[0] == "MALFORMED"
-        assert verdicts(net, (fields, tensors | {dual: np.full_like(tensors[dual], bad)}))[0] == "MALFORMED"
+        assert (
+            verdicts(net, (fields, tensors | {dual: np.full_like(tensors[dual], bad)}))[0]
+            == "MALFORMED"
+        )
     assert verdicts(net, (fields, tensors | {dual: -tensors[dual]}))[0] == "REJECTED"
     assert verdicts(net, (fields, tensors | {dual: tensors[dual][:-1]}))[0] == "MALFORMED"
     assert verdicts(net, (fields, {factor: tensors[factor]}))[0] == "MALFORMED"
@@ -258,7 +295,9 @@ def test_other_activations_are_refused(activation: str) -> None:
         ("positive", {"theorem": "quadratic-gap/2"}, "MALFORMED"),
     ],
 )
-def test_fields_outside_their_range_are_refused(method: str, changes: dict[str, Any], verdict: str) -> None:
+def test_fields_outside_their_range_are_refused(
+    method: str, changes: dict[str, Any], verdict: str
+) -> None:
     net, (fields, tensors) = changed(method)
     assert verdicts(net, (fields | gmc.written(changes), tensors))[0] == verdict
 
@@ -284,7 +323,9 @@ def test_too_few_samples_for_the_span_are_refused() -> None:
     assert verdicts(net, (fields | {"loss_upper": "100"}, tensors))[0] == "REJECTED"
 
 
-def test_a_budget_that_is_too_small_leaves_the_claim_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_that_is_too_small_leaves_the_claim_undecided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     net, pair = changed("span")
     raw = build(net, [pair])
     monkeypatch.setattr(limits, "WORK", 1000)
@@ -307,7 +348,9 @@ def test_the_statement_names_the_class_and_the_gap() -> None:
 def test_a_positive_floor_and_a_gap_live_in_one_file() -> None:
     net = random_network(6, 2, 3)
     net = replace(net, X=np.vstack([net.X, net.X[:1]]), y=np.append(net.y, net.y[0] + 1)).trained()
-    floor = floor_claim([(0, [0, 6])], floor=Fraction(1, 5), loss_upper=Fraction(10), gap=Fraction(10))
+    floor = floor_claim(
+        [(0, [0, 6])], floor=Fraction(1, 5), loss_upper=Fraction(10), gap=Fraction(10)
+    )
     result = check_bytes(build(net, [floor, gap_positive(net)]))
     assert result.verdict.value == "ACCEPTED", result.reason
     assert result.statement.count("\n") == 1

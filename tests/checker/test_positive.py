@@ -84,7 +84,9 @@ def test_the_exact_hilbert_matrix_of_order_12_is_accepted() -> None:
         H = arb_mat([[arb(1) / (i + j + 1) for j in range(m)] for i in range(m)])
         inverse = H.inv()
         L = np.zeros((m, m), object)
-        for i in range(m):  # C = L^T for the Cholesky factor of the inverse, in 300 bits, then rounded to doubles
+        for i in range(
+            m
+        ):  # C = L^T for the Cholesky factor of the inverse, in 300 bits, then rounded to doubles
             for j in range(i + 1):
                 rest = inverse[i, j] - sum((L[i, k] * L[j, k] for k in range(j)), arb(0))
                 L[i, j] = rest.sqrt() if i == j else rest / L[j, j]
@@ -98,7 +100,9 @@ def test_the_exact_hilbert_matrix_of_order_12_is_accepted() -> None:
 def test_indefinite_matrices_are_never_accepted_whatever_the_witness(gap: float) -> None:
     A = lower(np.diag([1.0, -gap]))
     rng = np.random.default_rng(7)
-    witnesses = [np.diag([1.0, s]) for s in (0.0, 1e-3, 1.0, 1e3, 1e150)] + [rng.standard_normal((2, 2)) for _ in range(50)]
+    witnesses = [np.diag([1.0, s]) for s in (0.0, 1e-3, 1.0, 1e3, 1e150)] + [
+        rng.standard_normal((2, 2)) for _ in range(50)
+    ]
     for C in witnesses:
         assert not residual_norm(A, tensor(C), 128) < 1
 
@@ -115,7 +119,9 @@ def test_indefinite_with_positive_diagonal_is_never_accepted() -> None:
 
 
 def test_the_best_witness_of_an_indefinite_matrix_reaches_exactly_one() -> None:
-    residual = residual_norm(lower(np.array([[1.0, 2.0], [2.0, 1.0]])), tensor(np.array([[1.0, 0.0], [0.0, 0.0]])), 128)
+    residual = residual_norm(
+        lower(np.array([[1.0, 2.0], [2.0, 1.0]])), tensor(np.array([[1.0, 0.0], [0.0, 0.0]])), 128
+    )
     assert residual.contains(1)
     assert not residual < 1
 
@@ -153,7 +159,9 @@ def test_astronomical_scales_are_undecided() -> None:
     assert residual.is_nan()
 
 
-@pytest.mark.parametrize("C", [np.zeros((2, 2)), np.eye(2) * 1e308, np.eye(2) * 5e-324, -np.eye(2) * 3])
+@pytest.mark.parametrize(
+    "C", [np.zeros((2, 2)), np.eye(2) * 1e308, np.eye(2) * 5e-324, -np.eye(2) * 3]
+)
 def test_useless_witnesses_are_certain_failures(C: np.ndarray) -> None:
     assert residual_norm(lower(np.eye(2)), tensor(C), 128) >= 1
     with pytest.raises(Rejected, match="check 7"):
@@ -161,9 +169,15 @@ def test_useless_witnesses_are_certain_failures(C: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("A", [[[-1.0]], [[0.0]], [[1.0, 0.0], [100.0, 1.0]]])
-def test_a_matrix_that_cannot_be_positive_definite_is_refused_in_plain_words(A: list[list[float]]) -> None:
-    with pytest.raises(Rejected, match=r"check 7 \(P1: Z is positive definite\) fails: it is not: a diagonal entry"):
-        require_positive_definite(last_pass(), "7", "Z", [list(map(arb, row)) for row in A], tensor(np.eye(len(A))))
+def test_a_matrix_that_cannot_be_positive_definite_is_refused_in_plain_words(
+    A: list[list[float]],
+) -> None:
+    with pytest.raises(
+        Rejected, match=r"check 7 \(P1: Z is positive definite\) fails: it is not: a diagonal entry"
+    ):
+        require_positive_definite(
+            last_pass(), "7", "Z", [list(map(arb, row)) for row in A], tensor(np.eye(len(A)))
+        )
 
 
 def test_an_open_check_ends_the_pass_and_is_made_anew_at_the_next_precision() -> None:

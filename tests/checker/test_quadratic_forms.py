@@ -68,7 +68,11 @@ def test_weighted_sums_contain_the_exact_matrix(road: str, bits: int, case: str)
         found = quadratic.weighted_sum(tensor(X), list(map(arb, weights.tolist())))
     assert all(contains(found[a][b], expected[a][b]) for a in range(3) for b in range(3))
     scale = float(max(abs(entry) for row in expected for entry in row))
-    assert all(float(entry.rad()) <= 1e-15 * max(scale, np.abs(X).max() ** 2) for row in found for entry in row)
+    assert all(
+        float(entry.rad()) <= 1e-15 * max(scale, np.abs(X).max() ** 2)
+        for row in found
+        for entry in row
+    )
 
 
 @pytest.mark.parametrize("bits", [128, 256, 512, 1024])
@@ -99,7 +103,9 @@ def test_the_design_gram_is_that_of_svec(road: str, bits: int, case: str) -> Non
                 assert (value - ball(plain[i][j]) * root).contains(0)
     if case == "plain":
         A = svec_matrix(X)[0]
-        np.testing.assert_allclose([float(entry) for entry in found[5]], (A.T @ A)[5], rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(
+            [float(entry) for entry in found[5]], (A.T @ A)[5], rtol=1e-13, atol=1e-13
+        )
 
 
 def test_radii_of_weights_and_matrices_are_kept(road: str) -> None:
@@ -111,13 +117,17 @@ def test_radii_of_weights_and_matrices_are_kept(road: str) -> None:
     values = quadratic.forms(tensor(X), [[arb(1, 0.5), arb(0)], [arb(0), arb(2)]])
     for shift in (Fraction(-1, 2), Fraction(1, 2)):
         M = [[1 + shift, Fraction(0)], [Fraction(0), Fraction(2)]]
-        assert all(contains(value, quadratic_form(M, x)) for value, x in zip(values, exact(X), strict=True))
+        assert all(
+            contains(value, quadratic_form(M, x)) for value, x in zip(values, exact(X), strict=True)
+        )
 
 
 def test_dyadic_numbers_are_exact_on_the_road_of_balls() -> None:
     X = np.array([[0.1, 0.7], [1 / 3, -2.0]])
     with precision(1024):
-        values = quadratic.forms(tensor(X), quadratic.weighted_sum(tensor(X), [arb(0.3), arb(-0.9)]))
+        values = quadratic.forms(
+            tensor(X), quadratic.weighted_sum(tensor(X), [arb(0.3), arb(-0.9)])
+        )
     assert all(value.is_exact() for value in values)
 
 
@@ -126,7 +136,11 @@ def test_random_grids_hold_the_exact_matrix(monkeypatch: pytest.MonkeyPatch) -> 
     rng = np.random.default_rng(5)
     for _ in range(60):
         n, d = rng.integers(1, 6, 2)
-        X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-12, 12, (1, d)) * 10.0 ** rng.integers(-3, 3, (n, 1))
+        X = (
+            rng.standard_normal((n, d))
+            * 10.0 ** rng.integers(-12, 12, (1, d))
+            * 10.0 ** rng.integers(-3, 3, (n, 1))
+        )
         weights = rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
         expected = outer_sum(exact(X), list(map(Fraction, weights.tolist())))
         found = quadratic.weighted_sum(tensor(X), list(map(arb, weights.tolist())))
@@ -138,11 +152,17 @@ def test_random_grids_hold_the_exact_forms(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(7)
     for _ in range(60):
         n, d = rng.integers(1, 6, 2)
-        X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-12, 12, (1, d)) * 10.0 ** rng.integers(-3, 3, (n, 1))
+        X = (
+            rng.standard_normal((n, d))
+            * 10.0 ** rng.integers(-12, 12, (1, d))
+            * 10.0 ** rng.integers(-3, 3, (n, 1))
+        )
         half = rng.standard_normal((d, d)) * 10.0 ** rng.integers(-9, 9, (d, d))
         M = exact(half + half.T)
         found = quadratic.forms(tensor(X), [[ball(entry) for entry in row] for row in M])
-        assert all(contains(value, quadratic_form(M, x)) for value, x in zip(found, exact(X), strict=True))
+        assert all(
+            contains(value, quadratic_form(M, x)) for value, x in zip(found, exact(X), strict=True)
+        )
 
 
 def test_the_matrix_of_a_vector_has_that_svec() -> None:
@@ -150,7 +170,9 @@ def test_the_matrix_of_a_vector_has_that_svec() -> None:
     T = quadratic.symmetric_matrix(z, 3)
     back = [T[a][b] * (1 if a == b else arb(2).sqrt()) for a, b in quadratic.pairs(3)]
     assert all((entry - value).contains(0) for entry, value in zip(back, z, strict=True))
-    assert all(T[a][b] == T[b][a] or (T[a][b] - T[b][a]).contains(0) for a in range(3) for b in range(3))
+    assert all(
+        T[a][b] == T[b][a] or (T[a][b] - T[b][a]).contains(0) for a in range(3) for b in range(3)
+    )
     assert (quadratic.frobenius(T) ** 2 - sum(value * value for value in z)).contains(0)
 
 
@@ -166,9 +188,26 @@ def quadratic_problem() -> Callable:
 
     def make(n: int, d: int, k: int) -> tuple[Problem, list[Fraction]]:
         rng = np.random.default_rng(6)
-        X, y, W, v = rng.standard_normal((n, d)), rng.standard_normal(n), rng.standard_normal((k, d)), rng.standard_normal(k)
-        problem = Problem("quadratic", Fraction(1), False, Sizes(n, d, k), tensor(X), tensor(y), tensor(W), tensor(v))
+        X, y, W, v = (
+            rng.standard_normal((n, d)),
+            rng.standard_normal(n),
+            rng.standard_normal((k, d)),
+            rng.standard_normal(k),
+        )
+        problem = Problem(
+            "quadratic",
+            Fraction(1),
+            False,
+            Sizes(n, d, k),
+            tensor(X),
+            tensor(y),
+            tensor(W),
+            tensor(v),
+        )
         M = outer_sum(exact(W), list(map(Fraction, v.tolist())))
-        return problem, [quadratic_form(M, x) - Fraction(label) for x, label in zip(exact(X), y.tolist(), strict=True)]
+        return problem, [
+            quadratic_form(M, x) - Fraction(label)
+            for x, label in zip(exact(X), y.tolist(), strict=True)
+        ]
 
     return make

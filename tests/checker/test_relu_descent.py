@@ -33,7 +33,11 @@ def early() -> ReluFit:
 def one_neuron(w: float, y: float, **changes: Any) -> tuple[ReluFit, dict, dict]:
     """x = v = 1: K = 1, s = tau, H_mid = 1 while tau < w, so the theorem reads |w - y| <= lam tau, lam < 1, tau < w."""
     fit = ReluFit(np.ones((1, 1)), np.array([y]), np.array([[w]]), np.ones(1))
-    tau, lam, Lam = Fraction(float(w)) * Fraction(999, 1000), Fraction(999999, 10**6), Fraction(1000001, 10**6)
+    tau, lam, Lam = (
+        Fraction(float(w)) * Fraction(999, 1000),
+        Fraction(999999, 10**6),
+        Fraction(1000001, 10**6),
+    )
     eta = Fraction(1)
     fields: dict[str, Any] = {
         "tau": tau,
@@ -95,7 +99,9 @@ def test_honest_files_are_accepted(late: ReluFit, norm: str) -> None:
     assert 0 < result.claims[0].numbers["rate"] < 1
 
 
-def test_an_early_iterate_with_unstable_pairs_is_accepted_and_gradient_descent_obeys(early: ReluFit) -> None:
+def test_an_early_iterate_with_unstable_pairs_is_accepted_and_gradient_descent_obeys(
+    early: ReluFit,
+) -> None:
     """Replay with the claimed step and any derivative at kinks: stable pairs keep their sign, the residual its envelope."""
     fields, tensors = claim(early)
     result = checked(early, fields, tensors)
@@ -103,7 +109,12 @@ def test_an_early_iterate_with_unstable_pairs_is_accepted_and_gradient_descent_o
     assert result.claims[0].numbers["unstable_pairs"] > 20
     tau, eta, rate, path = (float(Fraction(fields[key])) for key in ("tau", "eta", "rate", "path"))
     s, possible, sure = early.bracket(tau)
-    Z0, envelope, travelled, current = early.X @ early.W.T, np.linalg.norm(early.residual()), 0.0, early
+    Z0, envelope, travelled, current = (
+        early.X @ early.W.T,
+        np.linalg.norm(early.residual()),
+        0.0,
+        early,
+    )
     for k in range(150):
         after = current.step(eta, at_kink=float(k % 2))
         travelled += float(np.linalg.norm(after.W - current.W))
@@ -175,7 +186,13 @@ def test_eps_below_the_spread_is_rejected(early: ReluFit) -> None:
 
 def test_lambda_of_the_gram_matrix_at_the_weights_is_not_enough() -> None:
     """Trap (b): the bounds belong to H_mid. At w = 1/10 with tau = 1 the Gram matrix is 1, but H_mid = E = 1/2."""
-    changes = {"tau": Fraction(1), "eps": Fraction(1, 2), "path": Fraction(2), "rate": Fraction(9, 10), "eta": Fraction(1, 2)}
+    changes = {
+        "tau": Fraction(1),
+        "eps": Fraction(1, 2),
+        "path": Fraction(2),
+        "rate": Fraction(9, 10),
+        "eta": Fraction(1, 2),
+    }
     fit, fields, tensors = one_neuron(0.1, 0.1, **changes)
     result = checked(fit, fields, tensors | {"C_Lam": np.array([[1.41]])})
     assert result.verdict is Verdict.REJECTED
@@ -208,7 +225,9 @@ FORM: dict[str, tuple[dict, dict]] = {
 def test_faults_of_form_are_malformed(late: ReluFit, name: str) -> None:
     changes, witnesses = FORM[name]
     fields, tensors = claim(late)
-    blob = gmc.build(late.X, late.y, late.W, late.v, [(fields, tensors | witnesses)], activation="relu")
+    blob = gmc.build(
+        late.X, late.y, late.W, late.v, [(fields, tensors | witnesses)], activation="relu"
+    )
     if changes:
         certificate, stored = gmc.unpack(blob)
         certificate["claims"][0] |= changes
@@ -223,7 +242,12 @@ def test_the_theorem_survives_many_small_instances_on_its_boundary() -> None:
     rng, fired, unstable = np.random.default_rng(7), 0, 0
     for _ in range(1200):
         n, d, m = (int(rng.integers(1, high)) for high in (4, 4, 7))
-        fit = ReluFit(rng.standard_normal((n, d)), np.zeros(n), rng.standard_normal((m, d)), rng.standard_normal(m))
+        fit = ReluFit(
+            rng.standard_normal((n, d)),
+            np.zeros(n),
+            rng.standard_normal((m, d)),
+            rng.standard_normal(m),
+        )
         tau = float(np.exp(rng.uniform(-5, 0)))
         H, E = fit.matrices(tau)
         lam, Lam = np.linalg.eigvalsh(H)[[0, -1]]

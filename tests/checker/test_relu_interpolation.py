@@ -36,10 +36,24 @@ def test_a_subset_of_neurons_suffices() -> None:
 
 def test_golden_one_neuron_moves_to_its_label() -> None:
     """x = 1, v = 1, w = what = 1, y = 3/2: rhat = -1/2, G = 1, the zero is at distance 1/2 = |rhat|/sqrt(mu)."""
-    net = Relu(np.ones((1, 1)), np.array([1.5]), np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.array([0]))
+    net = Relu(
+        np.ones((1, 1)),
+        np.array([1.5]),
+        np.ones((1, 1)),
+        np.ones(1),
+        np.ones((1, 1)),
+        np.array([0]),
+    )
     mu = Fraction(999999, 10**6)
-    tensors = {"W_hat": net.W_hat, "T": net.T, "dropped": np.zeros((0, 2), np.int64), "C": np.array([[1e3]])}
-    fields = gmc.claim("relu-interpolation", mu=mu, R=Fraction(5001, 10**4), loss_upper=Fraction(1, 8))
+    tensors = {
+        "W_hat": net.W_hat,
+        "T": net.T,
+        "dropped": np.zeros((0, 2), np.int64),
+        "C": np.array([[1e3]]),
+    }
+    fields = gmc.claim(
+        "relu-interpolation", mu=mu, R=Fraction(5001, 10**4), loss_upper=Fraction(1, 8)
+    )
     assert checked(net, fields, tensors).verdict is Verdict.ACCEPTED
     assert "check R5 " in checked(net, fields | {"R": "499/1000"}, tensors).reason
     assert "check R4 " in checked(net, fields | {"loss_upper": "31/250"}, tensors).reason
@@ -47,11 +61,16 @@ def test_golden_one_neuron_moves_to_its_label() -> None:
 
 @pytest.mark.parametrize("y", [-0.5, -1e-9])
 def test_golden_negative_labels_with_a_positive_head_are_never_accepted(y: float) -> None:
-    net = Relu(np.ones((1, 1)), np.array([y]), np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.array([0]))
+    net = Relu(
+        np.ones((1, 1)), np.array([y]), np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.array([0])
+    )
     tensors = {"T": net.T, "dropped": np.zeros((0, 2), np.int64)}
     for what in (1.0, 1e-12, 5e-324, 0.0, -1.0):
         for mu in (Fraction(999, 1000), Fraction(1, 10**30)):
-            witness = tensors | {"W_hat": np.array([[what]]), "C": np.array([[1 / np.sqrt(1 - float(mu))]])}
+            witness = tensors | {
+                "W_hat": np.array([[what]]),
+                "C": np.array([[1 / np.sqrt(1 - float(mu))]]),
+            }
             fields = gmc.claim("relu-interpolation", mu=mu, R=Fraction(10), loss_upper=Fraction(10))
             assert checked(net, fields, witness).verdict is not Verdict.ACCEPTED
 
@@ -79,8 +98,15 @@ def test_signs_are_decided_exactly_when_balls_do_not() -> None:
         from globalmin_check.certificate import read_certificate
         from globalmin_check.claims.relu_signs import active
 
-        claim = gmc.claim("relu-interpolation", mu=Fraction(1, 2), R=Fraction(1), loss_upper=Fraction(1))
-        tensors = {"W_hat": W_hat, "T": net.T, "dropped": np.zeros((0, 2), np.int64), "C": np.eye(2)}
+        claim = gmc.claim(
+            "relu-interpolation", mu=Fraction(1, 2), R=Fraction(1), loss_upper=Fraction(1)
+        )
+        tensors = {
+            "W_hat": W_hat,
+            "T": net.T,
+            "dropped": np.zeros((0, 2), np.int64),
+            "C": np.eye(2),
+        }
         problem, claims = read_certificate(build_relu(net, [(claim, tensors)]), None)
         assert active(problem.X.rows(), claims[0].content.W_hat, exact_checks())[0][0] == sign
 
@@ -112,7 +138,9 @@ def test_samples_that_follow_from_others_are_dropped() -> None:
         (6, ("X", None)),
     ],
 )
-def test_samples_that_do_not_follow_are_rejected(row: int, change: tuple[str, float | None]) -> None:
+def test_samples_that_do_not_follow_are_rejected(
+    row: int, change: tuple[str, float | None]
+) -> None:
     net = reduced_network()
     claim = relu_claim(net, dropped=[(4, 1), (5, -1), (6, 0)], loss_upper=Fraction(1000))
     X, y = net.X.copy(), net.y.copy()
@@ -161,7 +189,10 @@ def test_tightened_claims_and_bad_witnesses_are_rejected(name: str) -> None:
 def test_other_activations_are_rejected(activation: str) -> None:
     net = relu_network(8, 6, 7)
     parameter = Fraction(0) if activation == "leaky_relu" else None
-    assert "check R1 " in checked(net, *relu_claim(net), activation=activation, parameter=parameter).reason
+    assert (
+        "check R1 "
+        in checked(net, *relu_claim(net), activation=activation, parameter=parameter).reason
+    )
 
 
 def test_a_pair_exactly_on_its_kink_is_allowed_only_with_zero_residual() -> None:
@@ -169,7 +200,12 @@ def test_a_pair_exactly_on_its_kink_is_allowed_only_with_zero_residual() -> None
     W_hat = np.array([[1.0, -1.0], [0.0, 1.0]])
     net = Relu(X, np.array([1.0, 1.0]), W_hat, np.ones(2), W_hat, np.array([0, 1]))
     mu = Fraction(1, 2)
-    tensors = {"W_hat": W_hat, "T": net.T, "dropped": np.zeros((0, 2), np.int64), "C": np.diag([np.sqrt(2), np.sqrt(2 / 3)])}
+    tensors = {
+        "W_hat": W_hat,
+        "T": net.T,
+        "dropped": np.zeros((0, 2), np.int64),
+        "C": np.diag([np.sqrt(2), np.sqrt(2 / 3)]),
+    }
     fields = gmc.claim("relu-interpolation", mu=mu, R=Fraction(0), loss_upper=Fraction(0))
     assert checked(net, fields, tensors).verdict is Verdict.ACCEPTED
     moved = replace(net, y=np.array([1.0, 1.0 + 2.0**-50]))
@@ -181,7 +217,14 @@ def test_a_pair_exactly_on_its_kink_is_allowed_only_with_zero_residual() -> None
 def test_a_margin_exactly_on_its_bound_is_decided_when_its_bits_fit(extra: Fraction) -> None:
     """zhat = x and v = 2: the first inequality reads rhat^2 <= mu, and mu = rhat^2 has more than 128 bits."""
     x, y = 1 / 3, 0.75 / 3
-    net = Relu(np.array([[x]]), np.array([y]), np.array([[1.0]]), np.array([2.0]), np.array([[1.0]]), np.array([0]))
+    net = Relu(
+        np.array([[x]]),
+        np.array([y]),
+        np.array([[1.0]]),
+        np.array([2.0]),
+        np.array([[1.0]]),
+        np.array([0]),
+    )
     mu = (2 * Fraction(x) - Fraction(y)) ** 2 + extra
     C = np.array([[1 / np.sqrt(4 * x * x - float(mu))]])
     tensors = {"W_hat": net.W_hat, "T": net.T, "dropped": np.zeros((0, 2), np.int64), "C": C}
@@ -224,8 +267,20 @@ def test_bad_index_tensors_and_shapes_are_malformed(role: str, value: np.ndarray
 def test_margins_once_proved_are_not_computed_again_at_higher_precision() -> None:
     """|What - W| = sqrt 2 is bounded by a rational 1e-60 above it: decided at 256 bits, the margins already at 128."""
     W_hat = np.array([[1.0, 0.0], [0.0, 1.0]])
-    net = Relu(np.eye(2), np.ones(2), W_hat + np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2), W_hat, np.array([0, 1]))
-    tensors = {"W_hat": W_hat, "T": net.T, "dropped": np.zeros((0, 2), np.int64), "C": np.eye(2) * np.sqrt(2)}
+    net = Relu(
+        np.eye(2),
+        np.ones(2),
+        W_hat + np.array([[1.0, 0.0], [0.0, 1.0]]),
+        np.ones(2),
+        W_hat,
+        np.array([0, 1]),
+    )
+    tensors = {
+        "W_hat": W_hat,
+        "T": net.T,
+        "dropped": np.zeros((0, 2), np.int64),
+        "C": np.eye(2) * np.sqrt(2),
+    }
     below = Fraction(math.isqrt(2 * 10**120), 10**60)
     for R, verdict in ((below + Fraction(1, 10**60), Verdict.ACCEPTED), (below, Verdict.REJECTED)):
         fields = gmc.claim("relu-interpolation", mu=Fraction(1, 2), R=R, loss_upper=Fraction(1))

@@ -20,16 +20,30 @@ def exact_loss(X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray) -> Fr
     """L of a quadratic network in rationals."""
     total = Fraction(0)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
-        z = [sum((Fraction(a) * Fraction(b) for a, b in zip(w, x, strict=True)), Fraction(0)) for w in W.tolist()]
-        total += (sum((Fraction(h) * t * t for h, t in zip(v.tolist(), z, strict=True)), Fraction(0)) - Fraction(label)) ** 2
+        z = [
+            sum((Fraction(a) * Fraction(b) for a, b in zip(w, x, strict=True)), Fraction(0))
+            for w in W.tolist()
+        ]
+        total += (
+            sum((Fraction(h) * t * t for h, t in zip(v.tolist(), z, strict=True)), Fraction(0))
+            - Fraction(label)
+        ) ** 2
     return total / 2
 
 
 def certificates(loss_shift: Fraction) -> dict[str, bytes]:
     """One file per kind, quadratic networks, with loss_upper equal to the exact loss plus a shift."""
-    positive_net, mixed = q.random_network(6, 2, 3).trained(), q.random_network(6, 2, 4, heads="any")
-    axes = replace(q.random_network(4, 2, 3), X=np.array([[1.0, 0.0], [0.0, 3.0], [0.0, -0.7], [2.5, 0.0]]))
-    near, rough = q.barrier_network(9, 2, 3), s.random_smooth(4, 2, 2, activation="quadratic", seed=0)
+    positive_net, mixed = (
+        q.random_network(6, 2, 3).trained(),
+        q.random_network(6, 2, 4, heads="any"),
+    )
+    axes = replace(
+        q.random_network(4, 2, 3), X=np.array([[1.0, 0.0], [0.0, 3.0], [0.0, -0.7], [2.5, 0.0]])
+    )
+    near, rough = (
+        q.barrier_network(9, 2, 3),
+        s.random_smooth(4, 2, 2, activation="quadratic", seed=0),
+    )
     pairs = {
         "positive": (positive_net, q.gap_positive(positive_net)),
         "span": (mixed, q.gap_span(mixed)),
@@ -52,7 +66,9 @@ NAMES = list(certificates(Fraction(0)))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_tie_is_decided_at_a_higher_precision_by_a_whole_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tie_is_decided_at_a_higher_precision_by_a_whole_pass(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "EXACT_TERMS", 0)
     residual_norm, calls = positive.residual_norm, Counter()
 

@@ -28,28 +28,47 @@ def verdicts(net: Smooth, pair: Pair, **options: Any) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("trained", "method"), ROUTES)
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_honest_tolerances_are_accepted_and_smaller_ones_are_not(activation: str, trained: str, method: str) -> None:
+def test_honest_tolerances_are_accepted_and_smaller_ones_are_not(
+    activation: str, trained: str, method: str
+) -> None:
     net = random_smooth(5, 2, 3, activation=activation, trained=trained, seed=7)
     fields, tensors = second_order_claim(net, method=method)
     assert verdicts(net, (fields, tensors))[0] == "ACCEPTED"
-    verdict, reason = verdicts(net, (fields | {"eps": str(Fraction(fields["eps"]) * Fraction(99, 100))}, tensors))
+    verdict, reason = verdicts(
+        net, (fields | {"eps": str(Fraction(fields["eps"]) * Fraction(99, 100))}, tensors)
+    )
     assert (verdict, "T4" in reason) == ("REJECTED", True)
     if Fraction(fields["delta"]) > Fraction(1, 10**5):
-        verdict, reason = verdicts(net, (fields | {"delta": str(Fraction(fields["delta"]) * Fraction(99, 100))}, tensors))
+        verdict, reason = verdicts(
+            net, (fields | {"delta": str(Fraction(fields["delta"]) * Fraction(99, 100))}, tensors)
+        )
         assert (verdict, "check T" in reason) == ("REJECTED", True)
 
 
-def golden(delta: Fraction, method: str = "dense", C: float | None = None, **changes: Any) -> tuple[Smooth, Pair]:
+def golden(
+    delta: Fraction, method: str = "dense", C: float | None = None, **changes: Any
+) -> tuple[Smooth, Pair]:
     """w = 0, y = 1: gradient 0, Hessian -2."""
     net = Smooth(np.ones((1, 1)), np.ones(1), np.zeros((1, 1)), np.ones(1), "quadratic")
     factor = float(1 / np.sqrt(abs(float(delta) - 2) or 1e-9)) if C is None else C
-    fields = {"trained": "W", "method": method, "eps": Fraction(0), "delta": delta, "loss_upper": Fraction(1, 2)} | changes
+    fields = {
+        "trained": "W",
+        "method": method,
+        "eps": Fraction(0),
+        "delta": delta,
+        "loss_upper": Fraction(1, 2),
+    } | changes
     return net, (claim("second-order-stationary", **fields), {"C": np.array([[factor]])})
 
 
 @pytest.mark.parametrize("method", ["dense", "blocks"])
 @pytest.mark.parametrize(
-    ("delta", "verdict"), [(Fraction(2001, 1000), "ACCEPTED"), (Fraction(1999, 1000), "REJECTED"), (Fraction(2), "REJECTED")]
+    ("delta", "verdict"),
+    [
+        (Fraction(2001, 1000), "ACCEPTED"),
+        (Fraction(1999, 1000), "REJECTED"),
+        (Fraction(2), "REJECTED"),
+    ],
 )
 def test_the_golden_boundary(delta: Fraction, verdict: str, method: str) -> None:
     net, pair = golden(delta, method)
@@ -137,7 +156,9 @@ def test_blocks_are_for_w_only() -> None:
 def test_activations_outside_the_table_are_refused(activation: str) -> None:
     net, (fields, tensors) = golden(Fraction(3))
     parameter = Fraction(1, 10) if activation == "leaky_relu" else None
-    raw = gmc.build(net.X, net.y, net.W, net.v, [(fields, tensors)], activation=activation, parameter=parameter)
+    raw = gmc.build(
+        net.X, net.y, net.W, net.v, [(fields, tensors)], activation=activation, parameter=parameter
+    )
     assert check_bytes(raw).verdict.value == slow_check(raw).verdict == "REJECTED"
     assert "T1" in check_bytes(raw).reason
 

@@ -36,13 +36,20 @@ def bent(activation: str, trained: str = "W") -> Smooth:
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_a_direction_of_negative_curvature_is_accepted_and_no_larger_gamma(activation: str, trained: str) -> None:
+def test_a_direction_of_negative_curvature_is_accepted_and_no_larger_gamma(
+    activation: str, trained: str
+) -> None:
     net = bent(activation, trained)
     fields, tensors = saddle_claim(net)
     assert verdicts(net, (fields, tensors))[0] == "ACCEPTED"
-    verdict, reason = verdicts(net, (fields | {"gamma": str(Fraction(fields["gamma"]) * Fraction(1000001, 999999))}, tensors))
+    verdict, reason = verdicts(
+        net,
+        (fields | {"gamma": str(Fraction(fields["gamma"]) * Fraction(1000001, 999999))}, tensors),
+    )
     assert (verdict, "S6" in reason) == ("REJECTED", True)
-    verdict, reason = verdicts(net, (fields | {"eps": str(Fraction(fields["eps"]) * Fraction(999999, 1000000))}, tensors))
+    verdict, reason = verdicts(
+        net, (fields | {"eps": str(Fraction(fields["eps"]) * Fraction(999999, 1000000))}, tensors)
+    )
     assert (verdict, "S5" in reason) == ("REJECTED", True)
 
 
@@ -52,7 +59,9 @@ def test_the_curvature_stays_negative_in_the_certified_ball(activation: str, met
     net = bent(activation)
     fields, tensors = saddle_claim(net, radius=method, t=0.5)
     result = check_bytes(build(net, [(fields, tensors)]))
-    assert result.verdict.value == slow_check(build(net, [(fields, tensors)])).verdict == "ACCEPTED", result.reason
+    assert (
+        result.verdict.value == slow_check(build(net, [(fields, tensors)])).verdict == "ACCEPTED"
+    ), result.reason
     assert "No weights W closer than" in result.statement
     R, U = float(Fraction(fields["radius"]["R"])), tensors["U"].ravel()
     rng = np.random.default_rng(0)
@@ -65,12 +74,18 @@ def test_the_curvature_stays_negative_in_the_certified_ball(activation: str, met
 def golden(gamma: Fraction, **changes: Any) -> tuple[Smooth, Pair]:
     """w = 0, y = 1: gradient 0, curvature -2."""
     net = Smooth(np.ones((1, 1)), np.ones(1), np.zeros((1, 1)), np.ones(1), "quadratic")
-    fields = {"trained": "W", "gamma": gamma, "eps": Fraction(0), "loss_upper": Fraction(1, 2)} | changes
+    fields = {
+        "trained": "W",
+        "gamma": gamma,
+        "eps": Fraction(0),
+        "loss_upper": Fraction(1, 2),
+    } | changes
     return net, (claim("strict-saddle", **fields), {"U": np.array([[3.0]])})
 
 
 @pytest.mark.parametrize(
-    ("gamma", "verdict"), [(Fraction(2), "ACCEPTED"), (Fraction(1), "ACCEPTED"), (Fraction(2001, 1000), "REJECTED")]
+    ("gamma", "verdict"),
+    [(Fraction(2), "ACCEPTED"), (Fraction(1), "ACCEPTED"), (Fraction(2001, 1000), "REJECTED")],
 )
 def test_the_golden_example_is_decided_exactly(gamma: Fraction, verdict: str) -> None:
     net, pair = golden(gamma)
@@ -119,7 +134,10 @@ def test_form_of_the_claim() -> None:
     assert verdicts(net, (plain, tensors))[0] == "MALFORMED"
     assert verdicts(net, (fields, {"U": tensors["U"]}))[0] == "MALFORMED"
     assert verdicts(net, (fields, tensors | {"U": tensors["U"].T}))[0] == "MALFORMED"
-    assert verdicts(net, (fields, tensors | {"U": np.full_like(tensors["U"], np.nan)}))[0] == "MALFORMED"
+    assert (
+        verdicts(net, (fields, tensors | {"U": np.full_like(tensors["U"], np.nan)}))[0]
+        == "MALFORMED"
+    )
     assert verdicts(net, (fields, tensors | {"C_lam": np.eye(2, 3)}))[0] == "MALFORMED"
     extra = fields["radius"] | {"Lam": "1"}
     assert verdicts(net, (fields | {"radius": extra}, tensors))[0] == "MALFORMED"
@@ -169,4 +187,11 @@ def test_slopes_other_than_one_are_covered() -> None:
         eps = Fraction(fields["eps"]) * b * Fraction(1001, 1000)
         changed = fields | {"gamma": str(gamma), "eps": str(eps)}
         assert verdicts(scaled, (changed, tensors), parameter=b)[0] == "ACCEPTED"
-        assert verdicts(scaled, (changed | {"gamma": str(gamma * Fraction(1002, 999))}, tensors), parameter=b)[0] == "REJECTED"
+        assert (
+            verdicts(
+                scaled,
+                (changed | {"gamma": str(gamma * Fraction(1002, 999))}, tensors),
+                parameter=b,
+            )[0]
+            == "REJECTED"
+        )

@@ -46,11 +46,15 @@ def test_the_checker_computes_the_constant_of_both_layers_of_the_lemma(activatio
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 @pytest.mark.parametrize("activation", ["softplus", "erf"])
-def test_the_closed_form_of_the_third_derivative_agrees_with_automatic_differentiation(activation: str, trained: str) -> None:
+def test_the_closed_form_of_the_third_derivative_agrees_with_automatic_differentiation(
+    activation: str, trained: str
+) -> None:
     net = random_smooth(3, 2, 2, activation=activation, trained=trained, seed=1)
     value, theta = loss(net)
     h = np.random.default_rng(0).standard_normal(len(theta))
-    third = jax.grad(jax.grad(jax.grad(lambda t: value(jnp.asarray(theta) + t * jnp.asarray(h)))))(0.0)
+    third = jax.grad(jax.grad(jax.grad(lambda t: value(jnp.asarray(theta) + t * jnp.asarray(h)))))(
+        0.0
+    )
     assert third_along(net, h) == pytest.approx(float(third), rel=1e-9)
 
 
@@ -64,7 +68,10 @@ def test_no_third_derivative_in_the_ball_exceeds_the_constant_of_both_layers(
     for seed in range(4):
         net = random_smooth(*sizes, activation=activation, trained="vW", seed=seed)
         for R in (0.01, 0.7):
-            worst = max(worst, _largest_third(net, R, np.random.default_rng(seed)) / lipschitz_of_both(net, R))
+            worst = max(
+                worst,
+                _largest_third(net, R, np.random.default_rng(seed)) / lipschitz_of_both(net, R),
+            )
     assert worst <= 1.0 + 1e-9
     assert worst >= 0.05  # the lemma is not absurdly loose on tiny instances
 
@@ -73,7 +80,10 @@ def _largest_third(net: Smooth, R: float, rng: np.random.Generator) -> float:
     size, best, width = net.W.size + len(net.v), 0.0, 1.0
     place, direction = np.zeros(size), np.ones(size)
     for _ in range(400):
-        point, h = place + width * rng.standard_normal(size), direction + width * rng.standard_normal(size)
+        point, h = (
+            place + width * rng.standard_normal(size),
+            direction + width * rng.standard_normal(size),
+        )
         point, h = point / max(1.0, float(np.linalg.norm(point))), h / np.linalg.norm(h)
         found = abs(third_along(moved(net, R * point), h))
         if found > best:
@@ -85,7 +95,9 @@ def _largest_third(net: Smooth, R: float, rng: np.random.Generator) -> float:
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_epsilon_with_the_proved_constant_is_accepted_and_nothing_smaller(activation: str, trained: str) -> None:
+def test_epsilon_with_the_proved_constant_is_accepted_and_nothing_smaller(
+    activation: str, trained: str
+) -> None:
     """DU-D7.5, DU-CERT7, theorem SO (a)."""
     net = random_smooth(5, 2, 2, activation=activation, trained=trained, seed=7)
     fields, tensors = surroundings_claim(net, 0.05)
@@ -97,7 +109,9 @@ def test_epsilon_with_the_proved_constant_is_accepted_and_nothing_smaller(activa
     assert g <= numbers["epsilon"]
     assert low >= -np.sqrt(numbers["rho"] * numbers["epsilon"])
     less = Fraction(fields["radius"]["epsilon"]) * Fraction(999, 1000)
-    verdict, reason = verdicts(net, (fields | {"radius": fields["radius"] | {"epsilon": str(less)}}, tensors))
+    verdict, reason = verdicts(
+        net, (fields | {"radius": fields["radius"] | {"epsilon": str(less)}}, tensors)
+    )
     assert (verdict, "T10" in reason) == ("REJECTED", True)
 
 
@@ -124,7 +138,9 @@ def _minimum(activation: str, trained: str) -> tuple[Smooth, Pair]:
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 @pytest.mark.parametrize("activation", ["softplus", "sigmoid", "tanh", "erf", "quadratic"])
-def test_a_minimum_is_where_the_certificate_says_and_no_other_in_the_ball(activation: str, trained: str) -> None:
+def test_a_minimum_is_where_the_certificate_says_and_no_other_in_the_ball(
+    activation: str, trained: str
+) -> None:
     """DU-CERT7, theorem SO (c): Newton's method finds it within the distance, from everywhere in the ball."""
     if (activation, trained) == ("quadratic", "vW"):
         return  # v w^2 has a flat direction: no strict minimum exists, see the next test
@@ -137,7 +153,9 @@ def test_a_minimum_is_where_the_certificate_says_and_no_other_in_the_ball(activa
     start = _theta(net)
     found = _theta(_newton(net))
     assert np.linalg.norm(found - start) <= distance * (1 + 1e-6) + 1e-13
-    drop = 0.5 * (net.residual() @ net.residual()) - 0.5 * (_newton(net).residual() @ _newton(net).residual())
+    drop = 0.5 * (net.residual() @ net.residual()) - 0.5 * (
+        _newton(net).residual() @ _newton(net).residual()
+    )
     assert drop <= eps * distance * (1 + 1e-6) + 1e-14
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -163,7 +181,9 @@ def _descended(net: Smooth) -> Smooth:
         H, g = hessian(net), gradient(net)
         step, t = -np.linalg.solve(H, g), 1.0
         value = net.residual() @ net.residual()
-        while t > 1e-6 and moved(net, t * step).residual() @ moved(net, t * step).residual() > value:
+        while (
+            t > 1e-6 and moved(net, t * step).residual() @ moved(net, t * step).residual() > value
+        ):
             t /= 2
         net = moved(net, t * step)
     return net
@@ -171,10 +191,21 @@ def _descended(net: Smooth) -> Smooth:
 
 def test_a_flat_direction_is_never_certified_as_a_minimum() -> None:
     """v w^2: the loss does not change along (2v, -w) to first order at a fit, so H - mu I is not positive definite."""
-    net = Smooth(np.array([[1.0], [2.0]]), np.array([1.0, 4.0]), np.ones((1, 1)), np.ones(1), "quadratic", "vW")
+    net = Smooth(
+        np.array([[1.0], [2.0]]),
+        np.array([1.0, 4.0]),
+        np.ones((1, 1)),
+        np.ones(1),
+        "quadratic",
+        "vW",
+    )
     fields, tensors = surroundings_claim(net, 1e-6)
-    radius = fields["radius"] | {"minimum": {"mu": "1/1000000", "distance": str(Fraction(1, 10**6))}}
-    verdict, reason = verdicts(net, (fields | {"radius": radius}, tensors | {"C_mu": 1e3 * np.eye(2)}))
+    radius = fields["radius"] | {
+        "minimum": {"mu": "1/1000000", "distance": str(Fraction(1, 10**6))}
+    }
+    verdict, reason = verdicts(
+        net, (fields | {"radius": radius}, tensors | {"C_mu": 1e3 * np.eye(2)})
+    )
     assert verdict == "REJECTED"
     assert "T11" in reason or "T12" in reason
 
@@ -184,10 +215,27 @@ def golden(R: Fraction, /, **changes: Any) -> tuple[Smooth, Pair]:
     net = Smooth(np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.ones(1), "quadratic")
     c = 12 * (1 + R) + Fraction(1, 10**9)
     minimum = {"mu": Fraction(39, 10), "distance": Fraction(1, 10**9)} | changes.pop("minimum", {})
-    radius = {"R": R, "lam": c, "quartic": {"kappa": c, "method": "rows"}, "epsilon": Fraction(1, 100), "minimum": minimum}
-    fields = {"trained": "W", "method": "dense", "eps": Fraction(0), "delta": Fraction(1, 10), "loss_upper": Fraction(0)}
+    radius = {
+        "R": R,
+        "lam": c,
+        "quartic": {"kappa": c, "method": "rows"},
+        "epsilon": Fraction(1, 100),
+        "minimum": minimum,
+    }
+    fields = {
+        "trained": "W",
+        "method": "dense",
+        "eps": Fraction(0),
+        "delta": Fraction(1, 10),
+        "loss_upper": Fraction(0),
+    }
     wide = np.array([[1e4 * np.sqrt(10)]])
-    tensors = {"C": np.array([[4.1**-0.5]]), "C_mu": np.array([[0.1**-0.5]]), "C_lam": wide, "C_kappa": wide}
+    tensors = {
+        "C": np.array([[4.1**-0.5]]),
+        "C_mu": np.array([[0.1**-0.5]]),
+        "C_lam": wide,
+        "C_kappa": wide,
+    }
     return net, (claim("second-order-stationary", **fields, radius=radius | changes), tensors)
 
 
@@ -226,8 +274,14 @@ def test_every_number_of_the_object_is_checked(changes: dict[str, Any], number: 
 
 def test_a_distance_shorter_than_the_gradient_allows_is_refused() -> None:
     """eps = 1/10: mu D - Lam D^2/2 > eps needs D > 0.0267; T11e below eps/mu = 0.0256, T11f between."""
-    for distance, number in ((Fraction(25, 1000), "T11e"), (Fraction(26, 1000), "T11f"), (Fraction(31, 1000), "")):
-        net, (fields, tensors) = golden(Fraction(1, 10), minimum={"distance": distance}, epsilon=Fraction(1, 10))
+    for distance, number in (
+        (Fraction(25, 1000), "T11e"),
+        (Fraction(26, 1000), "T11f"),
+        (Fraction(31, 1000), ""),
+    ):
+        net, (fields, tensors) = golden(
+            Fraction(1, 10), minimum={"distance": distance}, epsilon=Fraction(1, 10)
+        )
         verdict, reason = verdicts(net, (fields | {"eps": "1/10"}, tensors))
         assert verdict == ("REJECTED" if number else "ACCEPTED"), reason
         assert not number or f"check {number}" in reason
@@ -241,9 +295,14 @@ def test_factors_that_prove_nothing_are_refused(name: str) -> None:
 
 def test_form_of_the_object() -> None:
     net, (fields, tensors) = golden(Fraction(1, 10))
-    radius, plain = fields["radius"], {key: value for key, value in fields.items() if key != "radius"}
+    radius, plain = (
+        fields["radius"],
+        {key: value for key, value in fields.items() if key != "radius"},
+    )
     assert verdicts(net, (plain, tensors))[0] == "MALFORMED"
-    assert verdicts(net, (plain, {"C": tensors["C"]}))[0] == "ACCEPTED"  # files of before have no such object
+    assert (
+        verdicts(net, (plain, {"C": tensors["C"]}))[0] == "ACCEPTED"
+    )  # files of before have no such object
     for changed in (
         {key: value for key, value in radius.items() if key != "epsilon"},
         {key: value for key, value in radius.items() if key != "lam"},
@@ -256,7 +315,10 @@ def test_form_of_the_object() -> None:
     ):
         assert verdicts(net, (fields | {"radius": changed}, tensors))[0] == "MALFORMED"
     assert verdicts(net, (fields | {"method": "blocks"}, tensors))[0] == "MALFORMED"
-    assert verdicts(net, (fields, {key: value for key, value in tensors.items() if key != "C_mu"}))[0] == "MALFORMED"
+    assert (
+        verdicts(net, (fields, {key: value for key, value in tensors.items() if key != "C_mu"}))[0]
+        == "MALFORMED"
+    )
     assert verdicts(net, (fields, tensors | {"C_mu": np.eye(2)}))[0] == "MALFORMED"
 
 
@@ -280,9 +342,14 @@ def test_the_constant_of_both_layers_is_checked_in_both_claims() -> None:
     result = check_bytes(build(net, [(fields | {"radius": radius}, tensors)]))
     assert verdicts(net, (fields | {"radius": radius}, tensors))[0] == "ACCEPTED", result.reason
     assert "No weights (v, W) closer than" in result.statement
-    verdict, reason = verdicts(net, (fields | {"radius": radius | {"Lip": str(Fraction(Lip) * Fraction(99, 100))}}, tensors))
+    verdict, reason = verdicts(
+        net,
+        (fields | {"radius": radius | {"Lip": str(Fraction(Lip) * Fraction(99, 100))}}, tensors),
+    )
     assert (verdict, "check S8" in reason) == ("REJECTED", True)
-    verdict, reason = verdicts(net, (fields | {"radius": radius | {"Lip": str(Fraction(Lip) * 1000)}}, tensors))
+    verdict, reason = verdicts(
+        net, (fields | {"radius": radius | {"Lip": str(Fraction(Lip) * 1000)}}, tensors)
+    )
     assert (verdict, "check S7d" in reason) == ("REJECTED", True)
 
 

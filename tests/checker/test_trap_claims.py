@@ -28,7 +28,9 @@ def agreed(blob: bytes) -> str:
     """The verdict, after both checkers and the truth oracle gave the same one."""
     fast, slow = check_bytes(blob), fraction_checker.check_bytes(blob)
     assert fast.verdict.name == slow.verdict, (fast.reason, slow.reason)
-    assert fraction_checker.oracle_truth(blob) is {"ACCEPTED": True, "REJECTED": False}.get(slow.verdict)
+    assert fraction_checker.oracle_truth(blob) is {"ACCEPTED": True, "REJECTED": False}.get(
+        slow.verdict
+    )
     if slow.verdict == "REJECTED":
         assert f"check {slow.reason.split()[-1]} " in fast.reason, (fast.reason, slow.reason)
     return slow.verdict
@@ -60,7 +62,12 @@ def test_starts_near_the_teacher_are_accepted(k: int, r: float, step: float | No
 def test_reported_numbers_are_those_of_linear_algebra() -> None:
     start = near_trap(25, 4.0)
     numbers = checked(start).claims[0].numbers or {}
-    expected = {"loss_upper": start.loss(), "barrier": start.barrier(), "beta": start.beta(), "floor": start.trap().loss()}
+    expected = {
+        "loss_upper": start.loss(),
+        "barrier": start.barrier(),
+        "beta": start.beta(),
+        "floor": start.trap().loss(),
+    }
     assert {key: numbers[key] for key in expected} == pytest.approx(expected, rel=3e-6)
 
 
@@ -72,9 +79,9 @@ def test_no_start_above_the_threshold_is_in_a_trap(k: int, r: float) -> None:
     if k == 1:
         base = replace(base, true=np.ones(1), a=-0.1 * np.ones(1))
     for scale in (1e-9, 0.01, 1.0):
-        head = -scale * base.true + 0.3 * (base.best_head(0.0) - base.true * (base.best_head(0.0) @ base.true)) * rng.uniform(
-            0, 4
-        )
+        head = -scale * base.true + 0.3 * (
+            base.best_head(0.0) - base.true * (base.best_head(0.0) @ base.true)
+        ) * rng.uniform(0, 4)
         head = head - base.true * max(head @ base.true + scale, 0.0)
         for v in (-base.w, base.v, rng.standard_normal(3)):
             result = checked(replace(base, v=v, a=head))
@@ -102,8 +109,13 @@ def test_a_field_changed_alone_is_rejected_by_its_check(kind: str, name: str) ->
     if where not in ("both", kind):
         kind = where
     start = start_of(kind)
-    special = {"shrunk": Fraction(start.loss() * (1 - 1e-9)), "raised": Fraction(start.trap().loss() * (1 + 1e-9))}
-    result = checked(start, kind, **{key: special.get(value, value) for key, value in changes.items()})
+    special = {
+        "shrunk": Fraction(start.loss() * (1 - 1e-9)),
+        "raised": Fraction(start.trap().loss() * (1 + 1e-9)),
+    }
+    result = checked(
+        start, kind, **{key: special.get(value, value) for key, value in changes.items()}
+    )
     assert result.verdict is Verdict.REJECTED
     assert f"check {number} " in result.reason, result.reason
 
@@ -112,7 +124,9 @@ def changed_starts(kind: str) -> dict[str, tuple[Start, str]]:
     good = start_of(kind)
     across = np.zeros(25)
     across[:2] = -good.true[1], good.true[0]
-    exact = replace(good, true=np.array([1.0, 0.0] + [0.0] * 23), a=np.array([0.0, 1.0] + [0.0] * 23))
+    exact = replace(
+        good, true=np.array([1.0, 0.0] + [0.0] * 23), a=np.array([0.0, 1.0] + [0.0] * 23)
+    )
     return {
         "v zero": (replace(good, v=np.zeros(3)), "T1a"),
         "w* zero": (replace(good, w=np.zeros(3)), "T1b"),
@@ -151,7 +165,9 @@ def test_the_barrier_divides_accepted_from_rejected(kind: str) -> None:
 
 def test_a_loss_equal_to_the_barrier_is_not_accepted() -> None:
     """With s = 0, phi = 0, a = 2 W a* the loss is the barrier itself: no precision decides, and nobody may accept."""
-    start = Start(np.array([1.0, 0.0]), np.array([2.0, -2.0]), np.array([1.0, 0.0]), np.array([1.0, -1.0]))
+    start = Start(
+        np.array([1.0, 0.0]), np.array([2.0, -2.0]), np.array([1.0, 0.0]), np.array([1.0, -1.0])
+    )
     assert start.loss() == pytest.approx(start.barrier(), rel=1e-15)
     assert agreed(build(start, claim(start, "global-basin"))) == "UNDECIDED"
 
@@ -165,7 +181,10 @@ def test_exact_angles_are_exact(scale: float) -> None:
     assert agreed(build(opposite, claim(opposite))) == "ACCEPTED"
     parallel = replace(near_teacher(25, 4.0), v=scale * w, w=w)
     parallel = replace(parallel, a=parallel.W * parallel.true)
-    assert agreed(build(parallel, claim(parallel, "global-basin", loss_upper=Fraction(1, 10**30)))) == "ACCEPTED"
+    assert (
+        agreed(build(parallel, claim(parallel, "global-basin", loss_upper=Fraction(1, 10**30))))
+        == "ACCEPTED"
+    )
 
 
 @pytest.mark.parametrize("true", [np.array([1.0, 2.0]), np.array([1.0, -0.25, 0.5])])
@@ -173,7 +192,9 @@ def test_an_opposite_filter_is_not_in_the_global_basin(true: np.ndarray) -> None
     """T8: above the threshold the point with b > 0, phi = pi lies below the barrier, and descent cannot leave phi = pi."""
     w = np.array([1.0, 2.0, 2.0])
     start = Start(-0.5 * w, np.zeros(len(true)), w, true)
-    start = replace(start, a=start.best_head(0.0) if start.best_head(0.0) @ true > 0 else 0.01 * true)
+    start = replace(
+        start, a=start.best_head(0.0) if start.best_head(0.0) @ true > 0 else 0.01 * true
+    )
     result = checked(start, "global-basin")
     assert result.verdict is Verdict.REJECTED
     assert "check T8 " in result.reason
@@ -187,7 +208,9 @@ def counterexample() -> Start:
     return Start(v, np.array([-0.18, 0.37]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
 
 
-def test_the_counterexample_to_the_older_test_is_refused_for_descent_and_accepted_for_the_flow() -> None:
+def test_the_counterexample_to_the_older_test_is_refused_for_descent_and_accepted_for_the_flow() -> (
+    None
+):
     """DU-B5 with the norm of v0: the old step bound 2/beta(1) = 1.4686 allows 1.39, and descent then leaves the trap."""
     start = counterexample()
     assert 2 / replace(start, v=1000 * start.v).beta() > 1.39
@@ -208,7 +231,11 @@ def test_descent_obeys_accepted_claims(kind: str) -> None:
         start = start_of(kind, 5, 1.0, seed)
         start = replace(start, v=shrink * start.v)
         assert checked(start, kind, step=0.999).verdict is Verdict.ACCEPTED
-        eta, side, floor = 0.999 * 2 / start.beta(), np.sign(start.b), start.trap().loss() if kind == KINDS[0] else 0.0
+        eta, side, floor = (
+            0.999 * 2 / start.beta(),
+            np.sign(start.b),
+            start.trap().loss() if kind == KINDS[0] else 0.0,
+        )
         for _ in range(300):
             after = start.descend(eta)
             assert np.sign(after.b) == side
@@ -225,27 +252,47 @@ def mutated_forms() -> dict[str, bytes]:
     whole = trap_cases.certificate(good)
     basin = claim(start, "global-basin")
     forms = {
-        f"claim lacks {key}": (trap_cases.certificate({k: v for k, v in good.items() if k != key}), stored)
+        f"claim lacks {key}": (
+            trap_cases.certificate({k: v for k, v in good.items() if k != key}),
+            stored,
+        )
         for key in good
         if key != "eta"
     }
-    forms |= {f"certificate lacks {key}": ({k: v for k, v in whole.items() if k != key}, stored) for key in whole}
-    forms |= {f"no tensor {name}": (whole, {k: v for k, v in stored.items() if k != name}) for name in stored}
+    forms |= {
+        f"certificate lacks {key}": ({k: v for k, v in whole.items() if k != key}, stored)
+        for key in whole
+    }
+    forms |= {
+        f"no tensor {name}": (whole, {k: v for k, v in stored.items() if k != name})
+        for name in stored
+    }
     for name, value in stored.items():
         forms[f"{name} too long"] = (whole, stored | {name: np.append(value, 0.0)})
         forms[f"{name} a matrix"] = (whole, stored | {name: value[:, None]})
         forms[f"{name} of integers"] = (whole, stored | {name: np.ones(len(value), np.int64)})
         forms[f"{name} with NaN"] = (whole, stored | {name: np.full(len(value), np.nan)})
     for key in ("eta", "floor", "loss_upper"):
-        for word, bad in (("null", None), ("a number", 1), ("a decimal", "0.1"), ("not in lowest terms", "2/4"), ("true", True)):
+        for word, bad in (
+            ("null", None),
+            ("a number", 1),
+            ("a decimal", "0.1"),
+            ("not in lowest terms", "2/4"),
+            ("true", True),
+        ):
             forms[f"{key} is {word}"] = (trap_cases.certificate(good | {key: bad}), stored)
-    floors = gmc.claim("loss-floor", heads="any", floor=Fraction(0), gap=Fraction(1), loss_upper=Fraction(1))
+    floors = gmc.claim(
+        "loss-floor", heads="any", floor=Fraction(0), gap=Fraction(1), loss_upper=Fraction(1)
+    )
     forms |= {
         "extra tensor": (whole, stored | {"W": np.ones(2)}),
         "extra tensor of the claim": (whole, stored | {"claims.0.z": np.ones(2)}),
         "extra field": (trap_cases.certificate(good | {"gap": "1"}), stored),
         "floor in global-basin": (trap_cases.certificate(basin | {"floor": "1/100"}), stored),
-        "theorem of the other claim": (trap_cases.certificate(good | {"theorem": "filter-basin/1"}), stored),
+        "theorem of the other claim": (
+            trap_cases.certificate(good | {"theorem": "filter-basin/1"}),
+            stored,
+        ),
         "version 2": (trap_cases.certificate(good | {"version": 2}), stored),
         "version true": (trap_cases.certificate(good | {"version": True}), stored),
         "kind unknown": (trap_cases.certificate(good | {"kind": "trap"}), stored),
@@ -277,7 +324,9 @@ def test_faults_of_form_are_malformed_for_both_checkers(name: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_filter_claims_in_a_shallow_file_are_malformed(kind: str) -> None:
     one = np.ones((1, 1))
-    blob = gmc.build(one, np.ones(1), one, np.ones(1), [(claim(start_of(kind), kind), {})], activation="relu")
+    blob = gmc.build(
+        one, np.ones(1), one, np.ones(1), [(claim(start_of(kind), kind), {})], activation="relu"
+    )
     assert check_bytes(blob).verdict is Verdict.MALFORMED
 
 
@@ -290,7 +339,9 @@ def test_a_broken_seal_and_a_wrong_format_are_malformed() -> None:
 
 def test_both_claims_in_one_file_need_both_sides() -> None:
     start = near_trap(25, 4.0)
-    result = check_bytes(build(start, claim(start), claim(start, step=None), claim(start, "global-basin")))
+    result = check_bytes(
+        build(start, claim(start), claim(start, step=None), claim(start, "global-basin"))
+    )
     assert [item.verdict.name for item in result.claims] == ["ACCEPTED", "ACCEPTED", "REJECTED"]
     assert result.verdict is Verdict.REJECTED
 
@@ -313,7 +364,9 @@ def random_file(seed: int) -> bytes:
         {"loss_upper": Fraction(start.loss() * (1 + rng.choice([-1, 1]) * 1e-12))},
         {"loss_upper": Fraction(start.loss() / 2)},
         {"eta": Fraction(int(rng.integers(-1, 2)))},
-        {"floor": Fraction(start.trap().loss() * (1 + rng.choice([-1, 1]) * 1e-12))} if sign < 0 else {"step": 1.5},
+        {"floor": Fraction(start.trap().loss() * (1 + rng.choice([-1, 1]) * 1e-12))}
+        if sign < 0
+        else {"step": 1.5},
     ]
     return build(start, claim(start, kind, **changes[int(rng.integers(len(changes)))]))
 
@@ -328,7 +381,10 @@ def test_the_arc_tangent_of_the_oracle_encloses_known_values() -> None:
     """Artan 0, artan 1 = pi/4 and the addition theorem artan(1/2) + artan(1/3) = pi/4, at two precisions."""
     for bits in (192, 512):
         quarter = fraction_filter_claims.pi(bits) * Interval.of(Fraction(1, 4), bits)
-        half, third, one = (fraction_filter_claims.artan(Interval.of(x, bits)) for x in (Fraction(1, 2), Fraction(1, 3), 1))
+        half, third, one = (
+            fraction_filter_claims.artan(Interval.of(x, bits))
+            for x in (Fraction(1, 2), Fraction(1, 3), 1)
+        )
         for value in (one, half + third):
             gap = value - quarter
             assert gap.low <= 0 <= gap.high

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.checker.cases import Smooth, build, inverse_factor, local_suprema, loss_bound, svec_matrix
+from tests.checker.cases import (
+    Smooth,
+    build,
+    inverse_factor,
+    local_suprema,
+    loss_bound,
+    svec_matrix,
+)
 from tests.checker.second_order_cases import (
     THIRD,
     blocks,
@@ -35,8 +42,13 @@ def verdicts(net: Smooth, pair: Pair, **options: Any) -> tuple[str, str]:
 def minimum(activation: str, *, noise: float = 0.02, n: int = 12, seed: int = 0) -> Smooth:
     """A network at a strict local minimum in W of labels near the outputs of first weights, by damped Newton steps."""
     rng = np.random.default_rng(seed)
-    X, W = rng.standard_normal((n, 2)), np.array([[1.0, 0.3], [-0.2, 0.9]]) + 0.1 * rng.standard_normal((2, 2))
-    k = 1 if activation == "quadratic" else 2  # more neurons would move along the orthogonal group at the same loss
+    X, W = (
+        rng.standard_normal((n, 2)),
+        np.array([[1.0, 0.3], [-0.2, 0.9]]) + 0.1 * rng.standard_normal((2, 2)),
+    )
+    k = (
+        1 if activation == "quadratic" else 2
+    )  # more neurons would move along the orthogonal group at the same loss
     first = Smooth(X, np.zeros(n), W[:k], np.array([1.0, -0.75])[:k], activation)
     net = replace(first, y=first.residual() + noise * rng.standard_normal(n))
     for _ in range(80):
@@ -59,7 +71,9 @@ def _third_slices(net: Smooth, whole: bool) -> np.ndarray:
         F2[:, part, part] = np.einsum("i,ia,ib->iab", D[:, j], net.X, net.X)
         F3[:, part, part, part] = np.einsum("i,ia,ib,ic->iabc", third[:, j], net.X, net.X, net.X)
     T = np.einsum("ia,ibc->abc", J, F2)
-    return (T + T.transpose(1, 0, 2) + T.transpose(1, 2, 0) if whole else T) + np.einsum("i,iabc->abc", r, F3)
+    return (T + T.transpose(1, 0, 2) + T.transpose(1, 2, 0) if whole else T) + np.einsum(
+        "i,iabc->abc", r, F3
+    )
 
 
 def _sizes(net: Smooth, r: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
@@ -78,17 +92,28 @@ def _quartic(net: Smooth, q: np.ndarray, t: float | None) -> tuple[dict[str, Any
         S, u = svec_matrix(net.X)
         A = (S.T * q) @ S - t * (np.outer(u, u) - np.eye(len(u)))
     kappa = float(np.linalg.eigvalsh(A)[-1]) * 1.001 + 1e-9
-    field = {"kappa": kappa, "method": "rows"} if t is None else {"kappa": kappa, "method": "svec", "t": t}
+    field = (
+        {"kappa": kappa, "method": "rows"}
+        if t is None
+        else {"kappa": kappa, "method": "svec", "t": t}
+    )
     return field, inverse_factor(kappa * np.eye(len(A)) - A)
 
 
-def unique_claim(net: Smooth, form: str, r: float, *, t: float | None = None, **changes: Any) -> tuple[Pair, float]:
+def unique_claim(
+    net: Smooth, form: str, r: float, *, t: float | None = None, **changes: Any
+) -> tuple[Pair, float]:
     """The claim at radius r with its witness, and the modulus it reaches (negative: the claim is false as it stands)."""
     n1, top2, top3, e, top4 = _sizes(net, r)
     H, N, p = hessian(net), np.zeros((net.W.size, net.W.size)), net.W.size
     for j, block in enumerate(blocks(net)):
         N[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = block
-    tau, fields, tensors, S = (0.25 if form in ("split", "mixed") else 0.0), {}, {}, np.zeros((p, p))
+    tau, fields, tensors, S = (
+        (0.25 if form in ("split", "mixed") else 0.0),
+        {},
+        {},
+        np.zeros((p, p)),
+    )
     a = b = 0.0
     if form in ("plain", "split"):
         c = (3 if form == "plain" else 1) * n1 * top2 + e * top3
@@ -104,7 +129,9 @@ def unique_claim(net: Smooth, form: str, r: float, *, t: float | None = None, **
         F = _third_slices(net, True).reshape(p, -1)
         flat2 = float(np.linalg.eigvalsh(F @ F.T)[-1]) * 1.001 + 1e-9
         fields["flat2"], tensors["C_flat"] = flat2, inverse_factor(flat2 * np.eye(p) - F @ F.T)
-        fields["quartic"], tensors["C_kappa"] = _quartic(net, 1.5 * top2**2 + (4 * n1 * top3 + e * top4) / 2, t)
+        fields["quartic"], tensors["C_kappa"] = _quartic(
+            net, 1.5 * top2**2 + (4 * n1 * top3 + e * top4) / 2, t
+        )
         a, b = float(np.sqrt(flat2)), fields["quartic"]["kappa"]
     if form == "mixed":
         q = (1 / tau - 0.5) * top2**2 + (2 * n1 * top3 + e * top4) / 2
@@ -113,7 +140,10 @@ def unique_claim(net: Smooth, form: str, r: float, *, t: float | None = None, **
         for j in range(len(net.v)):
             part = T[:, 2 * j : 2 * j + 2, 2 * j : 2 * j + 2]
             V.append(
-                np.linalg.cholesky(np.sqrt(np.linalg.eigvalsh(np.einsum("aij,ajk->ik", part, part))[-1] + 1e-12) * np.eye(2))
+                np.linalg.cholesky(
+                    np.sqrt(np.linalg.eigvalsh(np.einsum("aij,ajk->ik", part, part))[-1] + 1e-12)
+                    * np.eye(2)
+                )
             )
             Y = V[j] @ V[j].T
             whole = (Y + np.einsum("aij,jk,akl->il", part, np.linalg.inv(Y), part)) / 2
@@ -126,13 +156,27 @@ def unique_claim(net: Smooth, form: str, r: float, *, t: float | None = None, **
     mu = (m0 - a * r - b * r * r) * 0.999
     if mu <= 0 or m0 <= 0:
         return ({}, {}), min(mu, m0)
-    tensors |= {"C_m": inverse_factor(low - m0 * np.eye(p)), "C_M": inverse_factor(M0 * np.eye(p) - high)}
+    tensors |= {
+        "C_m": inverse_factor(low - m0 * np.eye(p)),
+        "C_M": inverse_factor(M0 * np.eye(p) - high),
+    }
     M = (M0 + a * r + b * (1 + tau) / (1 - tau) * r * r) * 1.001
     eta = 2 / (mu + M) * 0.999
     s = float(np.linalg.norm(gradient(net))) / m0 * 1.01 + 1e-13
-    fields |= {"form": form, "r": r, "r_minus": s, "mu": mu, "M": M, "eta": eta, "rate": 1 - 0.999 * eta * mu}
+    fields |= {
+        "form": form,
+        "r": r,
+        "r_minus": s,
+        "mu": mu,
+        "M": M,
+        "eta": eta,
+        "rate": 1 - 0.999 * eta * mu,
+    }
     fields |= {"m0": m0, "M0": M0, "loss_upper": loss_bound(net)}
-    return (gmc.claim("unique-minimum", theorem="local-convexity/1", **(fields | changes)), tensors), mu
+    return (
+        gmc.claim("unique-minimum", theorem="local-convexity/1", **(fields | changes)),
+        tensors,
+    ), mu
 
 
 def largest_claim(net: Smooth, form: str, *, t: float | None = None) -> Pair:
@@ -152,7 +196,9 @@ def test_the_ball_around_a_minimum_is_accepted_and_convex(activation: str, form:
     rng = np.random.default_rng(1)
     for _ in range(100):
         step = rng.standard_normal(net.W.shape)
-        spectrum = np.linalg.eigvalsh(hessian(replace(net, W=net.W + r * step / np.linalg.norm(step))))
+        spectrum = np.linalg.eigvalsh(
+            hessian(replace(net, W=net.W + r * step / np.linalg.norm(step)))
+        )
         assert mu <= spectrum[0] <= spectrum[-1] <= M
 
 
@@ -171,7 +217,9 @@ def test_no_point_of_the_ball_found_by_search_has_less_curvature_than_claimed(fo
                 here = replace(net, W=net.W + step)
                 values, vectors = np.linalg.eigh(hessian(here))
                 assert values[0] >= mu
-                slope = np.einsum("abc,b,c->a", _third_slices(here, True), vectors[:, 0], vectors[:, 0]).reshape(net.W.shape)
+                slope = np.einsum(
+                    "abc,b,c->a", _third_slices(here, True), vectors[:, 0], vectors[:, 0]
+                ).reshape(net.W.shape)
                 step = step - r * slope / np.linalg.norm(slope)
 
 
@@ -212,11 +260,15 @@ SPOILED = [
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("name", "factor", "number"), SPOILED)
-def test_every_number_that_is_too_good_is_refused(form: str, name: str, factor: float, number: str) -> None:
+def test_every_number_that_is_too_good_is_refused(
+    form: str, name: str, factor: float, number: str
+) -> None:
     net = minimum("sigmoid", noise=0.01)
     net = replace(net, W=net.W + 1e-7)
     fields, tensors = largest_claim(net, form)
-    verdict, reason = verdicts(net, (fields | {name: str(Fraction(fields[name]) * Fraction(factor))}, tensors))
+    verdict, reason = verdicts(
+        net, (fields | {name: str(Fraction(fields[name]) * Fraction(factor))}, tensors)
+    )
     assert (verdict, f"check {number} " in reason) == ("REJECTED", True), reason
 
 
@@ -224,14 +276,21 @@ def test_every_number_that_is_too_good_is_refused(form: str, name: str, factor: 
 def test_constants_that_are_too_small_are_refused(form: str) -> None:
     net = minimum("tanh")
     fields, tensors = largest_claim(net, form)
-    smaller = {key: str(Fraction(fields[key]) / 2) for key in ("lam", "flat2", "M0") if key in fields}
+    smaller = {
+        key: str(Fraction(fields[key]) / 2) for key in ("lam", "flat2", "M0") if key in fields
+    }
     for key, value in smaller.items():
         assert verdicts(net, (fields | {key: value}, tensors))[0] == "REJECTED"
     for key in ("quartic", "square"):
         if key in fields:
             half = fields[key] | {"kappa": str(Fraction(fields[key]["kappa"]) / 2)}
             assert verdicts(net, (fields | {key: half}, tensors))[0] == "REJECTED"
-    assert "U10" in verdicts(net, (fields | {"m0": str(Fraction(fields["m0"]) * Fraction(101, 100))}, tensors))[1]
+    assert (
+        "U10"
+        in verdicts(
+            net, (fields | {"m0": str(Fraction(fields["m0"]) * Fraction(101, 100))}, tensors)
+        )[1]
+    )
     wider = fields | {"r": str(Fraction(fields["r"]) * Fraction(3, 2))}
     assert verdicts(net, (wider, tensors))[0] == "REJECTED"
 
@@ -247,10 +306,22 @@ def test_witnesses_that_prove_nothing_are_refused(form: str) -> None:
     assert verdicts(other, (fields, tensors))[0] == "REJECTED"
 
 
-SIGNS = [("r", "0"), ("r", "-1"), ("mu", "0"), ("eta", "0"), ("eta", "-1"), ("rate", "1"), ("rate", "-1"), ("m0", "-1")]
+SIGNS = [
+    ("r", "0"),
+    ("r", "-1"),
+    ("mu", "0"),
+    ("eta", "0"),
+    ("eta", "-1"),
+    ("rate", "1"),
+    ("rate", "-1"),
+    ("m0", "-1"),
+]
 
 
-@pytest.mark.parametrize(("name", "value"), [*SIGNS, ("r_minus", "-1"), ("M0", "0"), ("tau", "0"), ("tau", "1"), ("tau", "2")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*SIGNS, ("r_minus", "-1"), ("M0", "0"), ("tau", "0"), ("tau", "1"), ("tau", "2")],
+)
 def test_numbers_outside_their_range_are_refused(name: str, value: str) -> None:
     net = minimum("tanh")
     fields, tensors = largest_claim(net, "mixed")
@@ -285,8 +356,20 @@ def golden(r: Fraction, **changes: Any) -> tuple[Smooth, Pair]:
     net = Smooth(np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.ones(1), "quadratic")
     c, m0, M0 = 12 * (1 + r) + Fraction(1, 10**6), 4 - Fraction(1, 10**6), 4 + Fraction(1, 10**6)
     mu, M = m0 - c * r, M0 + c * r
-    fields = {"form": "plain", "r": r, "r_minus": Fraction(0), "mu": mu - Fraction(1, 10**9), "M": M + Fraction(1, 10**9)}
-    fields |= {"m0": m0, "M0": M0, "lam": c, "quartic": {"kappa": c, "method": "rows"}, "loss_upper": Fraction(0)}
+    fields = {
+        "form": "plain",
+        "r": r,
+        "r_minus": Fraction(0),
+        "mu": mu - Fraction(1, 10**9),
+        "M": M + Fraction(1, 10**9),
+    }
+    fields |= {
+        "m0": m0,
+        "M0": M0,
+        "lam": c,
+        "quartic": {"kappa": c, "method": "rows"},
+        "loss_upper": Fraction(0),
+    }
     eta = 2 / (fields["mu"] + fields["M"])
     fields |= {"eta": eta, "rate": 1 - eta * fields["mu"]} | changes
     wide = np.array([[1e3]])
@@ -298,7 +381,11 @@ def golden(r: Fraction, **changes: Any) -> tuple[Smooth, Pair]:
 
 def test_the_golden_example_is_accepted_up_to_the_exact_radius() -> None:
     """L''' = 12 w exactly: mu = 4 - 12 (1 + r) r is positive for r < (sqrt(21) - 3)/6 = .2637."""
-    for r, verdict in ((Fraction(1, 5), "ACCEPTED"), (Fraction(26, 100), "ACCEPTED"), (Fraction(27, 100), "REJECTED")):
+    for r, verdict in (
+        (Fraction(1, 5), "ACCEPTED"),
+        (Fraction(26, 100), "ACCEPTED"),
+        (Fraction(27, 100), "REJECTED"),
+    ):
         assert verdicts(*golden(r))[0] == verdict
 
 
@@ -323,17 +410,23 @@ def test_a_singular_hessian_is_never_accepted() -> None:
 def test_kinked_activations_are_refused(activation: str) -> None:
     net, (fields, tensors) = golden(Fraction(1, 5))
     parameter = {"parameter": Fraction(1, 2)} if activation == "leaky_relu" else {}
-    raw = gmc.build(net.X, net.y, net.W, net.v, [(fields, tensors)], activation=activation, **parameter)
+    raw = gmc.build(
+        net.X, net.y, net.W, net.v, [(fields, tensors)], activation=activation, **parameter
+    )
     assert check_bytes(raw).verdict.value == slow_check(raw).verdict == "REJECTED"
     assert "U1" in check_bytes(raw).reason
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_work_beyond_the_budget_is_undecided_before_it_is_done(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_beyond_the_budget_is_undecided_before_it_is_done(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     net = minimum("tanh")
     raw = build(net, [largest_claim(net, form)])
     monkeypatch.setattr("globalmin_check.limits.WORK", 1000)
-    monkeypatch.setattr("globalmin_check.claims.unique_minimum.check", None)  # would fail if it were called
+    monkeypatch.setattr(
+        "globalmin_check.claims.unique_minimum.check", None
+    )  # would fail if it were called
     result = check_bytes(raw)
     assert (result.verdict.value, "budget" in result.reason) == ("UNDECIDED", True)
 

@@ -14,14 +14,29 @@ from tests.oracles.fraction_checker import check_bytes as slow_check
 from globalmin_check.engine import check_bytes
 
 Rng = np.random.Generator
-NUMBERS = ("loss_upper", "r", "r_minus", "mu", "M", "eta", "rate", "m0", "M0", "lam", "flat2", "tau")
+NUMBERS = (
+    "loss_upper",
+    "r",
+    "r_minus",
+    "mu",
+    "M",
+    "eta",
+    "rate",
+    "m0",
+    "M0",
+    "lam",
+    "flat2",
+    "tau",
+)
 
 
 def _factor(rng: Rng) -> Fraction:
     return Fraction(float(np.exp(rng.choice([-1, 1]) * 10 ** rng.uniform(-6, 0.5))))
 
 
-def _change_number(rng: Rng, net: Smooth, fields: dict[str, Any], tensors: dict[str, Any]) -> Smooth:
+def _change_number(
+    rng: Rng, net: Smooth, fields: dict[str, Any], tensors: dict[str, Any]
+) -> Smooth:
     name = rng.choice([key for key in NUMBERS if key in fields])
     fields[name] = str(Fraction(fields[name]) * _factor(rng))
     return net
@@ -33,18 +48,26 @@ def _change_kappa(rng: Rng, net: Smooth, fields: dict[str, Any], tensors: dict[s
     return net
 
 
-def _change_witness(rng: Rng, net: Smooth, fields: dict[str, Any], tensors: dict[str, Any]) -> Smooth:
+def _change_witness(
+    rng: Rng, net: Smooth, fields: dict[str, Any], tensors: dict[str, Any]
+) -> Smooth:
     role = rng.choice(sorted(tensors))
     C = tensors[role].copy()
-    C[tuple(rng.integers(side) for side in C.shape)] *= -1 if rng.random() < 0.5 else float(_factor(rng))
+    C[tuple(rng.integers(side) for side in C.shape)] *= (
+        -1 if rng.random() < 0.5 else float(_factor(rng))
+    )
     tensors[role] = C
     return net
 
 
-def _change_network(rng: Rng, net: Smooth, fields: dict[str, Any], tensors: dict[str, Any]) -> Smooth:
+def _change_network(
+    rng: Rng, net: Smooth, fields: dict[str, Any], tensors: dict[str, Any]
+) -> Smooth:
     name = str(rng.choice(["X", "y", "W", "v"]))
     array = getattr(net, name).copy()
-    array[tuple(rng.integers(side) for side in array.shape)] += rng.choice([-1, 1]) * 10 ** rng.uniform(-12, 0)
+    array[tuple(rng.integers(side) for side in array.shape)] += rng.choice(
+        [-1, 1]
+    ) * 10 ** rng.uniform(-12, 0)
     return replace(net, **{name: array})
 
 
@@ -59,11 +82,15 @@ def _is_true(net: Smooth, fields: dict[str, Any], rng: Rng) -> bool:
         return False
     for _ in range(12):
         step = rng.standard_normal(net.W.shape)
-        spectrum = np.linalg.eigvalsh(hessian(replace(net, W=net.W + r * step / np.linalg.norm(step))))
+        spectrum = np.linalg.eigvalsh(
+            hessian(replace(net, W=net.W + r * step / np.linalg.norm(step)))
+        )
         if spectrum[0] < mu * (1 - 1e-9) or spectrum[-1] > M * (1 + 1e-9):
             return False
     H, g = hessian(net), gradient(net)
-    return bool(np.linalg.norm(np.linalg.solve(H, g)) <= 2 * float(Fraction(fields["r_minus"])) + 1e-12)
+    return bool(
+        np.linalg.norm(np.linalg.solve(H, g)) <= 2 * float(Fraction(fields["r_minus"])) + 1e-12
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -78,7 +105,10 @@ def test_no_random_change_makes_a_false_claim_pass_and_both_checkers_agree(form:
         net = CHANGES[int(rng.integers(len(CHANGES)))](rng, first, fields, tensors)
         raw = build(net, [(fields, tensors)])
         fast, slow = check_bytes(raw), slow_check(raw)
-        assert {fast.verdict.value, slow.verdict} != {"ACCEPTED", "REJECTED"}, (fast.reason, slow.reason)
+        assert {fast.verdict.value, slow.verdict} != {"ACCEPTED", "REJECTED"}, (
+            fast.reason,
+            slow.reason,
+        )
         seen[fast.verdict.value] += 1
         if fast.verdict.value == "ACCEPTED":
             assert _is_true(net, fields, rng), (activation, fields)

@@ -10,7 +10,13 @@ import pytest
 from tests.checker import factorization_cases as f
 from tests.checker import quadratic_cases as q
 from tests.checker import second_order_cases as s
-from tests.checker.cases import build, descent_claim, floor_claim, interpolation_claim, trained_network
+from tests.checker.cases import (
+    build,
+    descent_claim,
+    floor_claim,
+    interpolation_claim,
+    trained_network,
+)
 from tests.checker.relu_descent_cases import build as build_relu_descent
 from tests.checker.relu_descent_cases import claim as relu_descent_claim
 from tests.checker.relu_descent_cases import trained_relu
@@ -38,11 +44,20 @@ def accepted(blob: bytes) -> Result:
 def test_no_zero_is_closer_says_with_this_head_because_other_heads_have_closer_zeros() -> None:
     """n = d = k = 1, phi = z^2, w = v = 1, y = 0.9: with the head 0.98 a zero lies at 0.0462, below R_lo = 0.0475."""
     one = np.ones((1, 1))
-    fields = {"a2": Fraction(399, 100), "rho": Fraction(1, 10), "R": Fraction(6, 100), "R_lo": Fraction(475, 10000)}
+    fields = {
+        "a2": Fraction(399, 100),
+        "rho": Fraction(1, 10),
+        "R": Fraction(6, 100),
+        "R_lo": Fraction(475, 10000),
+    }
     quartic = {"kappa": Fraction(401, 100), "method": "rows"}
-    claim = gmc.claim("interpolation", trained="W", loss_upper=Fraction(1), quartic=quartic, **fields)
+    claim = gmc.claim(
+        "interpolation", trained="W", loss_upper=Fraction(1), quartic=quartic, **fields
+    )
     tensors = {"C_a": 10 * one, "z": np.array([0.1 / 4]), "C_kappa": 10 * one}
-    result = accepted(gmc.build(one, [0.9], one, np.ones(1), [(claim, tensors)], activation="quadratic"))
+    result = accepted(
+        gmc.build(one, [0.9], one, np.ones(1), [(claim, tensors)], activation="quadratic")
+    )
     nearest = min(math.hypot(v - 1, math.sqrt(0.9 / v) - 1) for v in np.linspace(0.9, 1, 2001))
     assert nearest < 0.0475
     assert "No values of W, with this head, have zero loss closer than 0.0475" in result.statement
@@ -67,7 +82,11 @@ def test_the_digest_of_the_network_covers_every_number_and_the_activation() -> N
         return accepted(blob).statement.split("(Network ")[1][:12]
 
     one = name(net.W, net.v)
-    others = [name(net.W + 1e-16 * (net.W + 1), net.v), name(net.W, -net.v), name(net.W, net.v, "erf")]
+    others = [
+        name(net.W + 1e-16 * (net.W + 1), net.v),
+        name(net.W, -net.v),
+        name(net.W, net.v, "erf"),
+    ]
     others += [name(net.W, net.v, "softplus"), name(net.W, net.v, "softplus", Fraction(2))]
     assert len({one, *others}) == 6
 
@@ -75,9 +94,22 @@ def test_the_digest_of_the_network_covers_every_number_and_the_activation() -> N
 def test_the_random_coordinate_of_the_bias_is_named() -> None:
     X, W = np.array([[1.0, 1.0], [2.0, 1.0]]), np.eye(2)
     sigma2 = Fraction(999, 1000)
-    claim = gmc.claim("ambiguous", loss_upper=Fraction(10**6), sigma2=sigma2, difference=Fraction(8, 3) * sigma2**2)
+    claim = gmc.claim(
+        "ambiguous",
+        loss_upper=Fraction(10**6),
+        sigma2=sigma2,
+        difference=Fraction(8, 3) * sigma2**2,
+    )
     for bias in (True, False):
-        blob = gmc.build(X, np.zeros(2), W, np.ones(2), [(claim, {"C": 30 * np.eye(2)})], activation="quadratic", bias=bias)
+        blob = gmc.build(
+            X,
+            np.zeros(2),
+            W,
+            np.ones(2),
+            [(claim, {"C": 30 * np.eye(2)})],
+            activation="quadratic",
+            bias=bias,
+        )
         statement = accepted(blob).statement
         assert "over standard normal x in R^2" in statement
         assert ("the coordinate of the bias is random here as well, not 1" in statement) is bias
@@ -87,7 +119,8 @@ def test_relu_descent_says_what_decays_along_the_flow() -> None:
     fit = trained_relu(8, 12, 200, 80)
     statement = accepted(build_relu_descent(fit, [relu_descent_claim(fit)])).statement
     assert (
-        "Along every gradient flow on W from the stored weights the norm of the residual is at time t at most exp(-" in statement
+        "Along every gradient flow on W from the stored weights the norm of the residual is at time t at most exp(-"
+        in statement
     )
 
 
@@ -103,9 +136,15 @@ def test_the_matrix_of_a_residual_network_is_defined_where_it_is_claimed() -> No
 
     X = np.array([[1.0, 0.2], [-0.3, 0.8]])
     fields, tensors, _ = resnet_claim("tanh", X)
-    blob = gmc.build(X, np.zeros(2), np.zeros((1, 2)), np.zeros(1), [(fields, tensors)], activation="tanh")
+    blob = gmc.build(
+        X, np.zeros(2), np.zeros((1, 2)), np.zeros(1), [(fields, tensors)], activation="tanh"
+    )
     statement = accepted(blob).statement
-    for words in ("K^(h) = K^(h-1) + t (b mu^T + mu b^T)", "t = c_res/H", "H = 4, c_res = 1/2, c_sigma = 3/2"):
+    for words in (
+        "K^(h) = K^(h-1) + t (b mu^T + mu b^T)",
+        "t = c_res/H",
+        "H = 4, c_res = 1/2, c_sigma = 3/2",
+    ):
         assert words in statement
 
 
@@ -113,22 +152,33 @@ def vacuous(result: Result) -> str:
     text = _text(result, as_json=False, explain=False)
     assert ("says next to nothing: see the note" in result.reason) == bool(result.claims[0].vacuous)
     assert ("note on claim 0: it says next to nothing" in text) == bool(result.claims[0].vacuous)
-    assert ("But this says next to nothing" in _text(result, as_json=False, explain=True)) == bool(result.claims[0].vacuous)
+    assert ("But this says next to nothing" in _text(result, as_json=False, explain=True)) == bool(
+        result.claims[0].vacuous
+    )
     return result.claims[0].vacuous
 
 
 def test_a_floor_that_follows_from_losses_not_being_negative_is_called_vacuous() -> None:
-    net = trained_network(4, 2, 4)  # trained to a tiny loss: floor 0 then proves that it is nearly the global minimum
+    net = trained_network(
+        4, 2, 4
+    )  # trained to a tiny loss: floor 0 then proves that it is nearly the global minimum
     small = floor_claim([(0, [0])], floor=Fraction(0), loss_upper=Fraction(1, 10**6))
     assert vacuous(accepted(build(net, [small]))) == ""
     zero = floor_claim([(0, [0])], floor=Fraction(0), loss_upper=Fraction(10) ** 40)
     assert "losses not being negative" in vacuous(accepted(build(net, [zero])))
     X, y = np.ones((2, 2)), np.array([0.0, 1.0])
-    claim = floor_claim([(0, [0, 1])], floor=Fraction(1, 4), loss_upper=Fraction(100), gap=Fraction(100))
+    claim = floor_claim(
+        [(0, [0, 1])], floor=Fraction(1, 4), loss_upper=Fraction(100), gap=Fraction(100)
+    )
     blob = gmc.build(X, y, np.zeros((1, 2)), np.zeros(1), [claim], activation="tanh")
     assert "losses not being negative" in vacuous(accepted(blob))
     sharp = floor_claim([(0, [0, 1])], floor=Fraction(1, 4), loss_upper=Fraction(1, 2))
-    assert vacuous(accepted(gmc.build(X, y, np.zeros((1, 2)), np.zeros(1), [sharp], activation="tanh"))) == ""
+    assert (
+        vacuous(
+            accepted(gmc.build(X, y, np.zeros((1, 2)), np.zeros(1), [sharp], activation="tanh"))
+        )
+        == ""
+    )
 
 
 def test_the_edge_of_a_vacuous_gap() -> None:
@@ -141,15 +191,21 @@ def test_the_edge_of_a_vacuous_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("eps", "delta", "words"), [(None, None, ""), (1e40, None, "eps"), (None, 1e40, "delta"), (1e40, 1e40, "eps")]
+    ("eps", "delta", "words"),
+    [(None, None, ""), (1e40, None, "eps"), (None, 1e40, "delta"), (1e40, 1e40, "eps")],
 )
-def test_tolerances_beyond_the_scale_of_the_point_are_called_vacuous(eps: Any, delta: Any, words: str) -> None:
+def test_tolerances_beyond_the_scale_of_the_point_are_called_vacuous(
+    eps: Any, delta: Any, words: str
+) -> None:
     net = s.random_smooth(4, 2, 2, activation="tanh", seed=0)
     fields, tensors = s.second_order_claim(net)
     if eps:
         fields = fields | {"eps": str(Fraction(eps))}
     if delta:
-        fields, tensors = fields | {"delta": str(Fraction(delta))}, tensors | {"C": np.eye(len(tensors["C"])) / math.sqrt(delta)}
+        fields, tensors = (
+            fields | {"delta": str(Fraction(delta))},
+            tensors | {"C": np.eye(len(tensors["C"])) / math.sqrt(delta)},
+        )
     found = vacuous(accepted(build(net, [(fields, tensors)])))
     assert found.startswith(words)
     assert bool(found) == bool(words)
@@ -160,7 +216,11 @@ def test_the_edge_of_a_vacuous_gradient_tolerance() -> None:
     net = s.random_smooth(4, 2, 2, activation="tanh", seed=0)
     fields, tensors = s.second_order_claim(net)
     Z = net.X @ net.W.T
-    J2 = sum((net.v[j] * (1 - math.tanh(Z[i, j]) ** 2)) ** 2 * (net.X[i] @ net.X[i]) for i in range(4) for j in range(2))
+    J2 = sum(
+        (net.v[j] * (1 - math.tanh(Z[i, j]) ** 2)) ** 2 * (net.X[i] @ net.X[i])
+        for i in range(4)
+        for j in range(2)
+    )
     r = np.tanh(Z) @ net.v - net.y
     edge = math.sqrt(J2) * (np.linalg.norm(r) + np.linalg.norm(net.y))
     for share, empty in ((1 - 1e-9, False), (1 + 1e-9, True)):
@@ -178,7 +238,9 @@ def test_a_gap_as_large_as_the_loss_is_called_vacuous() -> None:
 
 def test_a_factorization_gap_as_large_as_the_loss_is_called_vacuous() -> None:
     assert vacuous(accepted(f.build(f.noisy()))) == ""
-    assert "losses not being negative" in vacuous(accepted(f.build(f.noisy(), gap=Fraction(10) ** 6)))
+    assert "losses not being negative" in vacuous(
+        accepted(f.build(f.noisy(), gap=Fraction(10) ** 6))
+    )
     assert "losses not being negative" in vacuous(accepted(f.build(f.noisy(noise=1.0), "zero")))
     assert vacuous(accepted(f.build(f.noisy(noise=0.0, off=0.0), "zero"))) == ""
 

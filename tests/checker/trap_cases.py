@@ -52,11 +52,17 @@ class Start:
 
     def barrier(self) -> float:
         """Least loss with a . a* = 0, by the multiplier of the constraint."""
-        return float(self.W**2 * (self.true @ self.true) ** 2 / (2 * self.true @ np.linalg.solve(self.matrix(), self.true)))
+        return float(
+            self.W**2
+            * (self.true @ self.true) ** 2
+            / (2 * self.true @ np.linalg.solve(self.matrix(), self.true))
+        )
 
     def best_head(self, g: float) -> np.ndarray:
         """Output weights of least loss at an angle with this g, by a linear system."""
-        return self.W * np.linalg.solve(self.matrix(), self.matrix() @ self.true + (g - pi) / (2 * pi) * self.true)
+        return self.W * np.linalg.solve(
+            self.matrix(), self.matrix() @ self.true + (g - pi) / (2 * pi) * self.true
+        )
 
     def trap(self) -> Start:
         """The spurious stationary point."""
@@ -65,7 +71,9 @@ class Start:
     def beta(self) -> float:
         nu, height = float(np.linalg.norm(self.v)), float(np.linalg.norm(self.true))
         b_max = self.W * height**2 + height * sqrt(4 * pi * self.loss() / (pi - 1))
-        return max(self.W * b_max / (2 * nu**2), (self.k + pi - 1) / (2 * pi)) + 1.81971 * self.W * height / (2 * pi * nu)
+        return max(
+            self.W * b_max / (2 * nu**2), (self.k + pi - 1) / (2 * pi)
+        ) + 1.81971 * self.W * height / (2 * pi * nu)
 
     def descend(self, eta: float) -> Start:
         """One step of gradient descent on v and a together."""
@@ -103,13 +111,19 @@ def near_teacher(k: int, r: float, *, p: int = 3, seed: int = 0) -> Start:
     rng = np.random.default_rng(seed)
     start = near_trap(k, r, p=p, seed=seed)
     return replace(
-        start, v=start.w + 0.3 * rng.standard_normal(p) / p, a=start.W * start.true * (1 + 0.1 * rng.standard_normal(k))
+        start,
+        v=start.w + 0.3 * rng.standard_normal(p) / p,
+        a=start.W * start.true * (1 + 0.1 * rng.standard_normal(k)),
     )
 
 
-def claim(start: Start, kind: str = "spurious-minimum", *, step: float | None = 0.99, **changes: Any) -> dict[str, Any]:
+def claim(
+    start: Start, kind: str = "spurious-minimum", *, step: float | None = 0.99, **changes: Any
+) -> dict[str, Any]:
     """An honest claim; `step` is the fraction of 2/beta that is claimed, None claims the flow alone; `...` removes a field."""
-    fields: dict[str, Any] = {"loss_upper": Fraction(start.loss()) * Fraction(1000001, 1000000) + Fraction(1, 10**12)}
+    fields: dict[str, Any] = {
+        "loss_upper": Fraction(start.loss()) * Fraction(1000001, 1000000) + Fraction(1, 10**12)
+    }
     if step is not None:
         fields["eta"] = Fraction(step * 2 / start.beta())
     if kind == "spurious-minimum":

@@ -46,7 +46,9 @@ def table(tmp_path):
         if change is not None:
             change(rows)
         path = tmp_path / name
-        path.write_text("\n".join(",".join(row) for row in [header, *rows]) + "\n", encoding="utf-8")
+        path.write_text(
+            "\n".join(",".join(row) for row in [header, *rows]) + "\n", encoding="utf-8"
+        )
         return path
 
     return write

@@ -20,7 +20,16 @@ def fitted(run, table, tmp_path):
 def test_certify_proves_the_stored_network_on_the_rows_it_was_trained_on(run, fitted, tmp_path):
     path, out = fitted
     ended = run(
-        "certify", out / "model.safetensors", path, "-t", "price", "--test-size", 0.2, "--out", tmp_path / "again.gmc", "--json"
+        "certify",
+        out / "model.safetensors",
+        path,
+        "-t",
+        "price",
+        "--test-size",
+        0.2,
+        "--out",
+        tmp_path / "again.gmc",
+        "--json",
     )
     assert ended.code == 0, ended
     assert ended.json["verdict"] == "ACCEPTED"
@@ -28,9 +37,13 @@ def test_certify_proves_the_stored_network_on_the_rows_it_was_trained_on(run, fi
     assert (tmp_path / "again.gmc").read_bytes() == (out / "certificate.gmc").read_bytes()
 
 
-def test_certify_on_rows_the_network_does_not_fit_exits_with_1_and_writes_nothing(run, fitted, tmp_path):
+def test_certify_on_rows_the_network_does_not_fit_exits_with_1_and_writes_nothing(
+    run, fitted, tmp_path
+):
     path, out = fitted
-    ended = run("certify", out / "model.safetensors", path, "-t", "price", "--out", tmp_path / "again.gmc")
+    ended = run(
+        "certify", out / "model.safetensors", path, "-t", "price", "--out", tmp_path / "again.gmc"
+    )
     assert ended.code == 1
     assert "NOT PROVED" in ended.out
     assert {p.name for p in tmp_path.iterdir()} == {"table.csv", "o"}
@@ -75,7 +88,10 @@ def test_report_shows_red_when_the_certificate_was_changed_or_is_gone(run, fitte
     assert "missing from the folder" in (out / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"format": "other"}', "{", '{"format": "globalmin-fit/1", "targets": []}', "NaN"])
+@pytest.mark.parametrize(
+    "damage",
+    ["", "[]", '{"format": "other"}', "{", '{"format": "globalmin-fit/1", "targets": []}', "NaN"],
+)
 def test_report_refuses_a_folder_that_is_not_ours(run, tmp_path, damage):
     assert run("report", tmp_path).code == 3
     (tmp_path / "fit.json").write_text(damage, encoding="utf-8")

@@ -28,12 +28,16 @@ def stored(table, tmp_path):
     return path, store, data
 
 
-def test_zero_weights_are_a_strict_saddle_with_a_direction_the_checker_confirms(run, stored, tmp_path):
+def test_zero_weights_are_a_strict_saddle_with_a_direction_the_checker_confirms(
+    run, stored, tmp_path
+):
     """SJL-T2.1: the curvature printed is that of the loss along the printed direction, by differences."""
     path, store, data = stored
     model, out = store(np.zeros((12, 5))), tmp_path / "saddle.gmc"
     picture = tmp_path / "saddle.svg"
-    ended = run("classify", model, path, "-t", "price", "--out", out, "--picture", picture, "--json")
+    ended = run(
+        "classify", model, path, "-t", "price", "--out", out, "--picture", picture, "--json"
+    )
     assert ended.code == 0, ended
     found = ended.json
     assert found["kind"] == "strict saddle"
@@ -51,9 +55,25 @@ def test_zero_weights_are_a_strict_saddle_with_a_direction_the_checker_confirms(
 
 def test_the_fitted_network_is_a_global_minimum_with_its_proved_gap(run, stored, tmp_path):
     path, _, _ = stored
-    assert run("fit", path, "-t", "price", "--activation", "quadratic", "--out", tmp_path / "o", "--test-size", 0).code == 0
+    assert (
+        run(
+            "fit",
+            path,
+            "-t",
+            "price",
+            "--activation",
+            "quadratic",
+            "--out",
+            tmp_path / "o",
+            "--test-size",
+            0,
+        ).code
+        == 0
+    )
     picture = tmp_path / "gap.png"
-    ended = run("classify", tmp_path / "o" / "model.safetensors", path, "-t", "price", "--picture", picture)
+    ended = run(
+        "classify", tmp_path / "o" / "model.safetensors", path, "-t", "price", "--picture", picture
+    )
     assert ended.code == 0, ended
     assert ended.out.startswith("point")
     assert "global minimum" in ended.out
@@ -81,22 +101,37 @@ def test_one_positive_neuron_at_its_own_minimum_is_second_order_stationary(run, 
     for _ in range(4000):
         w -= 1e-3 * 2 * data.X.T @ (((data.X @ w) ** 2 - data.y) * (data.X @ w))
     out = tmp_path / "second.gmc"
-    ended = run("classify", store(w[None, :], np.ones(1)), path, "-t", "price", "--out", out, "--json")
+    ended = run(
+        "classify", store(w[None, :], np.ones(1)), path, "-t", "price", "--out", out, "--json"
+    )
     assert ended.code == 0, ended
     assert ended.json["kind"] in ("second-order stationary", "global minimum")
     assert check(out).verdict is Verdict.ACCEPTED
 
 
-def test_doubtful_weights_are_not_decided_and_the_checker_confirms_the_two_tolerances(run, stored, tmp_path, monkeypatch):
+def test_doubtful_weights_are_not_decided_and_the_checker_confirms_the_two_tolerances(
+    run, stored, tmp_path, monkeypatch
+):
     """Two equal positive heads can be rotated into each other; beside that valley its curvature is the gradient's doing."""
     monkeypatch.setattr("globalmin.landscape.classify.SETTLED_LIMIT", 0)
     path, store, data = stored
-    start = ShallowNetwork(np.random.default_rng(0).standard_normal((2, 5)), np.ones(2), "quadratic")
+    start = ShallowNetwork(
+        np.random.default_rng(0).standard_normal((2, 5)), np.ones(2), "quadratic"
+    )
     bottom = nearest_stationary(train(start, data, "trust_region").network, data.X, data.y)
     kinds, out = set(), tmp_path / "doubt.gmc"
     for seed in range(8):
         push = np.random.default_rng(seed).standard_normal((2, 5))
-        ended = run("classify", store(bottom.W + 1e-8 * push, np.ones(2)), path, "-t", "price", "--out", out, "--json")
+        ended = run(
+            "classify",
+            store(bottom.W + 1e-8 * push, np.ones(2)),
+            path,
+            "-t",
+            "price",
+            "--out",
+            out,
+            "--json",
+        )
         kinds.add(ended.json["kind"])
         if ended.json["kind"] == "not decided":
             assert ended.code == 0, ended
@@ -113,7 +148,13 @@ def test_kinks_have_no_landscape_here_and_say_so(run, stored):
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--out", "nowhere/x.gmc"), ("--picture", "x.pdf"), ("--trained", "v"), ("--picture", "nowhere/x.svg")]
+    ("option", "value"),
+    [
+        ("--out", "nowhere/x.gmc"),
+        ("--picture", "x.pdf"),
+        ("--trained", "v"),
+        ("--picture", "nowhere/x.svg"),
+    ],
 )
 def test_bad_options_of_classify_are_usage_errors(run, stored, option, value):
     path, store, _ = stored

@@ -30,12 +30,26 @@ def test_the_saved_model_reproduces_the_training_targets(run, table, tmp_path):
     stored = load_network(tmp_path / "o" / "model.safetensors")
     raw = np.loadtxt(path, delimiter=",", skiprows=1)
     assert stored.preprocessing is not None
-    outputs = stored.preprocessing.restore(stored.network.predict(stored.preprocessing.transform(raw[:, :4])))
+    outputs = stored.preprocessing.restore(
+        stored.network.predict(stored.preprocessing.transform(raw[:, :4]))
+    )
     np.testing.assert_allclose(outputs, raw[:, 4], atol=1e-10)
 
 
 def test_relu_is_fitted_proved_and_drawn_with_its_margins(run, table, tmp_path):
-    ended = run("fit", table(), "-t", "price", "--activation", "relu", "--out", tmp_path / "o", "--test-size", 0, "--json")
+    ended = run(
+        "fit",
+        table(),
+        "-t",
+        "price",
+        "--activation",
+        "relu",
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        "--json",
+    )
     assert ended.code == 0, ended
     assert [c["kind"] for c in ended.json["targets"][0]["claims"]] == ["relu-interpolation"]
     assert "Margins at the kinks" in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
@@ -46,11 +60,32 @@ def test_json_is_one_object_with_the_documented_keys(run, table, tmp_path):
     result = ended.json
     assert ended.code == 0
     assert ended.err == ""
-    assert set(result) == {"command", "exit_code", "out", "report", "data", "options", "environment", "targets"}
+    assert set(result) == {
+        "command",
+        "exit_code",
+        "out",
+        "report",
+        "data",
+        "options",
+        "environment",
+        "targets",
+    }
     (target,) = result["targets"]
-    assert {"name", "verdict", "claims", "certificate", "model", "training", "scores", "loss_floor", "seconds"} <= set(target)
+    assert {
+        "name",
+        "verdict",
+        "claims",
+        "certificate",
+        "model",
+        "training",
+        "scores",
+        "loss_floor",
+        "seconds",
+    } <= set(target)
     assert target["verdict"] == "ACCEPTED"
-    assert {"train_r2", "held_out_r2", "ridge_train_r2", "ridge_held_out_r2"} == set(target["scores"])
+    assert {"train_r2", "held_out_r2", "ridge_train_r2", "ridge_held_out_r2"} == set(
+        target["scores"]
+    )
     assert set(target["seconds"]) == {"train", "prove", "check"}
     assert all(claim["numbers"]["loss_upper"] >= 0 for claim in target["claims"])
 
@@ -59,7 +94,11 @@ def test_one_fifth_of_the_rows_is_held_out_and_not_trained_on(run, table, tmp_pa
     ended = run("fit", table(24), "--target", "price", "--out", tmp_path / "o")
     record = json.loads((tmp_path / "o" / "fit.json").read_text(encoding="utf-8"))
     assert ended.code == 0
-    assert (record["data"]["n_rows"], record["data"]["n_train"], record["data"]["n_held_out"]) == (24, 20, 4)
+    assert (record["data"]["n_rows"], record["data"]["n_train"], record["data"]["n_held_out"]) == (
+        24,
+        20,
+        4,
+    )
     assert len(record["targets"][0]["train"]["target"]) == 20
     assert len(record["targets"][0]["held_out"]["target"]) == 4
     assert "ridge regression" in ended.out
@@ -68,7 +107,19 @@ def test_one_fifth_of_the_rows_is_held_out_and_not_trained_on(run, table, tmp_pa
 def test_several_targets_give_one_network_and_one_certificate_each(run, table, tmp_path):
     names = ("rent / month", "<script>alert(1)</script>")
     path = table(12, targets=names)
-    ended = run("fit", path, "-t", names[0], "-t", names[1], "--out", tmp_path / "o", "--test-size", 0, "--json")
+    ended = run(
+        "fit",
+        path,
+        "-t",
+        names[0],
+        "-t",
+        names[1],
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        "--json",
+    )
     assert ended.code == 0, ended
     certificates = {"certificate-rent_month.gmc", "certificate-script_alert_1_script.gmc"}
     assert everything_below(tmp_path / "o") == (FILES - {"certificate.gmc"}) | certificates
@@ -84,7 +135,9 @@ def test_the_same_command_writes_the_same_bytes(run, table, tmp_path):
     for name in ("one", "two"):
         assert run("fit", path, "-t", "price", "--out", tmp_path / name, "--seed", 3).code == 0
     for file in FILES:
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), (
+            file
+        )
 
 
 def test_gradient_descent_is_certified_by_the_descent_claim(run, table, tmp_path):
@@ -96,13 +149,37 @@ def test_gradient_descent_is_certified_by_the_descent_claim(run, table, tmp_path
 
 
 def test_both_layers_can_be_trained(run, table, tmp_path):
-    ended = run("fit", table(12), "-t", "price", "--trained", "vW", "--out", tmp_path / "o", "--test-size", 0, "--json")
+    ended = run(
+        "fit",
+        table(12),
+        "-t",
+        "price",
+        "--trained",
+        "vW",
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        "--json",
+    )
     assert ended.code == 0, ended
     assert ended.json["targets"][0]["network"]["trained"] == "vW"
 
 
 def test_a_network_too_narrow_is_saved_and_reported_as_not_proved(run, table, tmp_path):
-    ended = run("fit", table(), "-t", "price", "--width", 2, "--out", tmp_path / "o", "--test-size", 0, "--json")
+    ended = run(
+        "fit",
+        table(),
+        "-t",
+        "price",
+        "--width",
+        2,
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        "--json",
+    )
     assert ended.code == 1, ended
     assert everything_below(tmp_path / "o") == FILES - {"certificate.gmc"}
     (target,) = ended.json["targets"]
@@ -112,9 +189,23 @@ def test_a_network_too_narrow_is_saved_and_reported_as_not_proved(run, table, tm
     assert 'class="verdict red"' in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_loss_floor_far_below_the_loss_is_accepted_but_not_a_proof_of_the_minimum(run, table, tmp_path):
+def test_a_loss_floor_far_below_the_loss_is_accepted_but_not_a_proof_of_the_minimum(
+    run, table, tmp_path
+):
     # one neuron has a head v > 0 and softplus > 0, so that no such network can reach the negative labels
-    ended = run("fit", table(), "-t", "price", "--width", 1, "--out", tmp_path / "o", "--test-size", 0, "--json")
+    ended = run(
+        "fit",
+        table(),
+        "-t",
+        "price",
+        "--width",
+        1,
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+        "--json",
+    )
     assert ended.code == 1, ended
     (target,) = ended.json["targets"]
     assert target["verdict"] == "ACCEPTED"
@@ -142,7 +233,19 @@ def test_nothing_but_the_output_folder_is_left_behind(run, table, tmp_path):
 
 @pytest.mark.parametrize("scaling", ["rows", "none"])
 def test_other_scalings_and_no_bias_work(run, table, tmp_path, scaling):
-    ended = run("fit", table(12), "-t", "price", "--no-bias", "--scaling", scaling, "--out", tmp_path / "o", "--test-size", 0)
+    ended = run(
+        "fit",
+        table(12),
+        "-t",
+        "price",
+        "--no-bias",
+        "--scaling",
+        scaling,
+        "--out",
+        tmp_path / "o",
+        "--test-size",
+        0,
+    )
     assert ended.code == 0, ended
 
 

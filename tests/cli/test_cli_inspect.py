@@ -21,7 +21,9 @@ def test_unit_rows_are_one_option_away(run, table):
     path = table(12)
     scaled = run("inspect", path, "-t", "price", "--scaling", "rows", "--no-bias", "--json").json
     reports = {t["item"]: t for t in scaled["theorems"]}
-    assert {h["statement"]: h["finding"] for h in reports["OS-T6.2"]["hypotheses"]}["all rows have norm 1"] == "holds"
+    assert {h["statement"]: h["finding"] for h in reports["OS-T6.2"]["hypotheses"]}[
+        "all rows have norm 1"
+    ] == "holds"
 
 
 def test_page_has_the_pictures_and_no_link_outside(run, table, tmp_path):
@@ -44,7 +46,16 @@ def test_degenerate_rows_are_explained_without_a_traceback(run, table, change):
             rows[3][:4] = [(sign + x).replace("--", "") for x in rows[1][:4]]
 
     ended = run(
-        "inspect", table(8, change=spoil), "-t", "price", "--activation", "relu", "--scaling", "none", "--no-bias", "--json"
+        "inspect",
+        table(8, change=spoil),
+        "-t",
+        "price",
+        "--activation",
+        "relu",
+        "--scaling",
+        "none",
+        "--no-bias",
+        "--json",
     )
     assert ended.code == 0, ended
     report = next(t for t in ended.json["theorems"] if t["item"] == "DU-T2.1")

@@ -10,7 +10,10 @@ from tests.cli.folders import everything_below
 from globalmin.cli import reproducing
 
 QUICK = "FCL-F2"
-FILES = {f"{QUICK}{end}" for end in (".svg", ".png", ".data.csv", ".table.csv", ".table.txt", ".record.json")} | {"index.html"}
+FILES = {
+    f"{QUICK}{end}"
+    for end in (".svg", ".png", ".data.csv", ".table.csv", ".table.txt", ".record.json")
+} | {"index.html"}
 
 
 def test_the_list_has_ids_and_titles(run):
@@ -18,7 +21,10 @@ def test_the_list_has_ids_and_titles(run):
     assert ended.code == 0
     assert re.search(r"^DU-TAB5\.1 +Table 5\.1: ", ended.out, re.MULTILINE)
     as_json = run("reproduce", "list", "--json").json
-    assert {"item": "FCL-F2", "title": "Figure 2: the curvature ρ(σ) by the norm of the neurons"} in as_json["items"]
+    assert {
+        "item": "FCL-F2",
+        "title": "Figure 2: the curvature ρ(σ) by the norm of the neurons",
+    } in as_json["items"]
 
 
 def test_one_item_makes_figure_table_data_and_page(run, tmp_path):
@@ -26,7 +32,9 @@ def test_one_item_makes_figure_table_data_and_page(run, tmp_path):
     assert ended.code == 0, ended
     assert "published" in ended.out
     assert "[1/1] FCL-F2" in ended.err
-    assert {name for name in everything_below(tmp_path / "made") if not name.startswith(".trials")} == FILES
+    assert {
+        name for name in everything_below(tmp_path / "made") if not name.startswith(".trials")
+    } == FILES
     page = (tmp_path / "made" / "index.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 1
     assert "globalmin reproduce FCL-F2" in page
@@ -37,7 +45,9 @@ def test_one_item_makes_figure_table_data_and_page(run, tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 61
     assert float(rows[0]["sigma"]) == pytest.approx(0.05)
-    table = json.loads((tmp_path / "made" / f"{QUICK}.record.json").read_text(encoding="utf-8"))["table"]
+    table = json.loads((tmp_path / "made" / f"{QUICK}.record.json").read_text(encoding="utf-8"))[
+        "table"
+    ]
     assert len(table) == 10
 
 
@@ -89,7 +99,9 @@ def test_a_file_in_place_of_the_folder_is_refused(run, tmp_path):
     assert (tmp_path / "made").read_text(encoding="utf-8") == "mine"
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(run, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_computed(
+    run, tmp_path, monkeypatch
+):
     def refuse(*args, **options):
         raise PermissionError(13, "Permission denied")
 

@@ -20,7 +20,9 @@ from globalmin.cli import exits
 def plan(tmp_path):
     def write(recipe="product", grid="a = [1, 2]\nb = [3, 4]", extra="", module=recipes.__name__):
         path = tmp_path / "plan.toml"
-        path.write_text(f'recipe = "{module}:{recipe}"\nseeds = 2\n{extra}\n[grid]\n{grid}\n', encoding="ascii")
+        path.write_text(
+            f'recipe = "{module}:{recipe}"\nseeds = 2\n{extra}\n[grid]\n{grid}\n', encoding="ascii"
+        )
         return path
 
     return write
@@ -31,14 +33,22 @@ def test_a_sweep_from_plan_to_table_picture_and_page(run, plan, tmp_path):
     ended = run("sweep", "run", plan(), "--out", out, "--workers", 1, "--json")
     assert ended.code == 0, ended
     counts = {"total": 8, "done": 8, "failed": 0, "computed": 8, "seconds": 0}
-    assert {**ended.json, "seconds": 0} == {"command": "sweep run", "exit_code": 0, "folder": str(out), **counts}
+    assert {**ended.json, "seconds": 0} == {
+        "command": "sweep run",
+        "exit_code": 0,
+        "folder": str(out),
+        **counts,
+    }
     assert run("sweep", "resume", out, "--json").json["computed"] == 0
     ended = run("sweep", "status", out)
     assert ended.code == 0
     assert "complete" in ended.out
     assert "8 of 8" in ended.out
     assert run("sweep", "status", out, "--json").json["done"] == 8
-    files = {name: str(tmp_path / f"x{suffix}") for name, suffix in (("table", ".csv"), ("figure", ".svg"), ("page", ".html"))}
+    files = {
+        name: str(tmp_path / f"x{suffix}")
+        for name, suffix in (("table", ".csv"), ("figure", ".svg"), ("page", ".html"))
+    }
     ended = run(
         "sweep", "export", out, "--out", files["table"], "--figure", files["figure"], "--page", files["page"],
         "--column", "loss", "--x", "a", "--y", "b", "--timing", "--json",
@@ -54,7 +64,12 @@ def test_failed_trials_make_exit_code_1_and_are_pointed_to(run, plan, tmp_path):
     ended = run("sweep", "run", path, "--out", tmp_path / "out", "--workers", 1)
     assert ended.code == exits.NOT_CERTIFIED
     assert "--page" in ended.out
-    assert run("sweep", "resume", tmp_path / "out", "--retry-failed", "--workers", 1, "--json").json["computed"] == 2
+    assert (
+        run("sweep", "resume", tmp_path / "out", "--retry-failed", "--workers", 1, "--json").json[
+            "computed"
+        ]
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +99,10 @@ def test_usage_and_input_errors(run, plan, tmp_path, *, arguments, code, words):
 
 @pytest.mark.parametrize(
     ("grid", "extra", "words"),
-    [("a = [1]", "colour = 3", "unknown key 'colour'"), ("a = [1]\nbb = [2]", "", "does not take 'bb'; did you mean 'b'?")],
+    [
+        ("a = [1]", "colour = 3", "unknown key 'colour'"),
+        ("a = [1]\nbb = [2]", "", "does not take 'bb'; did you mean 'b'?"),
+    ],
 )
 def test_a_bad_plan_is_malformed_input(run, plan, tmp_path, *, grid, extra, words):
     ended = run("sweep", "run", plan(grid=grid, extra=extra), "--out", tmp_path / "out", "--json")
@@ -110,10 +128,30 @@ def test_a_full_disk_is_a_limit():
 
 
 def test_ctrl_c_exits_with_130_and_says_how_to_go_on(plan, tmp_path):
-    path = plan("marked", f"a = {list(range(100))}", f'fixed = {{folder = "{tmp_path}", pause = 0.2}}', marked.__module__)
+    path = plan(
+        "marked",
+        f"a = {list(range(100))}",
+        f'fixed = {{folder = "{tmp_path}", pause = 0.2}}',
+        marked.__module__,
+    )
     command = [sys.executable, "-c", "import sys; from globalmin.cli import main; sys.exit(main())"]
-    command += ["sweep", "run", str(path), "--out", str(tmp_path / "out"), "--workers", "2", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=process_environment(), text=True)
+    command += [
+        "sweep",
+        "run",
+        str(path),
+        "--out",
+        str(tmp_path / "out"),
+        "--workers",
+        "2",
+        "--json",
+    ]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=process_environment(),
+        text=True,
+    )
     deadline = time.monotonic() + 60
     while not count_marks(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -15,7 +15,11 @@ HEAVY = ("jax", "sklearn", "matplotlib", "scipy", "pandas", "flint", "numpy", "j
 def test_help_imports_nothing_heavy():
     code = f"import sys; from globalmin.cli import main; main(['--help']); print([m for m in {HEAVY!r} if m in sys.modules])"
     ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": "src"}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": "src"},
     )
     assert "fit" in ended.stdout
     assert ended.stdout.splitlines()[-1] == "[]"
@@ -63,7 +67,9 @@ def test_usage_errors_exit_with_2_and_write_nothing(run, table, tmp_path, argume
     assert everything_below(tmp_path) == {"table.csv"}
 
 
-def test_ctrl_c_during_training_keeps_the_best_network_marks_it_unproved_and_exits_with_130(run, table, tmp_path, monkeypatch):
+def test_ctrl_c_during_training_keeps_the_best_network_marks_it_unproved_and_exits_with_130(
+    run, table, tmp_path, monkeypatch
+):
     from globalmin.optimize import watch
 
     def interrupt(self, iteration, relative_residual):
@@ -112,11 +118,16 @@ def test_an_unforeseen_error_exits_with_5_and_writes_nothing(run, table, tmp_pat
     assert everything_below(tmp_path) == {"table.csv"}
 
 
-def test_a_certificate_that_the_checker_does_not_accept_is_never_success(run, table, tmp_path, monkeypatch):
+def test_a_certificate_that_the_checker_does_not_accept_is_never_success(
+    run, table, tmp_path, monkeypatch
+):
     from globalmin_check import Result, Verdict
 
     for verdict, code in ((Verdict.REJECTED, 1), (Verdict.UNDECIDED, 4), (Verdict.MALFORMED, 5)):
-        monkeypatch.setattr("globalmin.certificates.check", lambda path, verdict=verdict: Result(verdict, "planted reason"))
+        monkeypatch.setattr(
+            "globalmin.certificates.check",
+            lambda path, verdict=verdict: Result(verdict, "planted reason"),
+        )
         ended = run("fit", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
         assert ended.code == code
         assert verdict.value in ended.out

@@ -20,7 +20,9 @@ def opened(kind: str) -> list[Case]:
         if network_kind(raw) != "shallow":
             continue
         draft = unseal(raw, data.read_bytes() if data.exists() else None)
-        cases += [(path.stem, draft, claim) for claim in draft.claims[:3] if claim.fields["kind"] == kind]
+        cases += [
+            (path.stem, draft, claim) for claim in draft.claims[:3] if claim.fields["kind"] == kind
+        ]
     return cases
 
 

@@ -23,12 +23,23 @@ def short(value: Fraction) -> Fraction:
 def _model() -> Model:
     """One tanh neuron pair on one sample: K and the loss are transcendental numbers."""
     network = {"activation": "tanh", "kind": "shallow"}
-    return Model(network, np.array([[1.0]]), np.array([0.5]), np.array([[0.25], [0.25]]), np.array([1.0, 1.0]))
+    return Model(
+        network,
+        np.array([[1.0]]),
+        np.array([0.5]),
+        np.array([[0.25], [0.25]]),
+        np.array([1.0, 1.0]),
+    )
 
 
 def _draft(a2: Fraction, C_a: float, loss_upper: Fraction) -> Draft:
     model = _model()
-    fields = {"trained": "W", "a2": a2, "rho": Fraction(1, 16), "quartic": {"kappa": Fraction(1), "method": "rows"}}
+    fields = {
+        "trained": "W",
+        "a2": a2,
+        "rho": Fraction(1, 16),
+        "quartic": {"kappa": Fraction(1), "method": "rows"},
+    }
     fields |= {"R": Fraction(1, 16), "loss_upper": loss_upper}
     tensors = {"C_a": np.array([[C_a]]), "C_kappa": np.array([[1.1]]), "z": np.array([(-1e-2)])}
     return model.draft([claim("interpolation", fields, tensors)])
@@ -49,8 +60,16 @@ def close_calls() -> tuple[dict[str, Draft], dict[str, Draft]]:
     for digits in (30, 60, 120, 250):
         whisker = Fraction(1, 10**digits)
         C = float(10 ** (digits // 2)) / float(K) ** 0.5
-        true[f"interpolation_a2_true_by_1e-{digits}"] = _draft(short(K * (1 - whisker)), C, Fraction(1))
-        false[f"interpolation_a2_false_by_1e-{digits}"] = _draft(short(K * (1 + whisker)), C, Fraction(1))
-        true[f"interpolation_loss_true_by_1e-{digits}"] = _draft(half, C_half, short(loss * (1 + whisker)))
-        false[f"interpolation_loss_false_by_1e-{digits}"] = _draft(half, C_half, short(loss * (1 - whisker)))
+        true[f"interpolation_a2_true_by_1e-{digits}"] = _draft(
+            short(K * (1 - whisker)), C, Fraction(1)
+        )
+        false[f"interpolation_a2_false_by_1e-{digits}"] = _draft(
+            short(K * (1 + whisker)), C, Fraction(1)
+        )
+        true[f"interpolation_loss_true_by_1e-{digits}"] = _draft(
+            half, C_half, short(loss * (1 + whisker))
+        )
+        false[f"interpolation_loss_false_by_1e-{digits}"] = _draft(
+            half, C_half, short(loss * (1 - whisker))
+        )
     return true, false

@@ -10,7 +10,13 @@ import numpy as np
 from tests.corpus.corpus_malformed_claims import claim_faults, index_faults
 from tests.corpus.corpus_malformed_quadratic import quadratic_malformed
 from tests.corpus.drafts import Draft, canonical, container, layout, resealed, seal
-from tests.corpus.resealing import Header, with_certificate, with_certificate_text, with_header, with_text
+from tests.corpus.resealing import (
+    Header,
+    with_certificate,
+    with_certificate_text,
+    with_header,
+    with_text,
+)
 
 
 def _unsealed(raw: bytes, place: int, value: bytes) -> bytes:
@@ -67,7 +73,9 @@ def _newline_padding(draft: Draft) -> bytes:
         text, body = _text_and_body(changed)
         missing = -(8 + len(text)) % 8
         if missing:
-            return resealed((len(text) + missing).to_bytes(8, "little") + text + b"\n" * missing + body)
+            return resealed(
+                (len(text) + missing).to_bytes(8, "little") + text + b"\n" * missing + body
+            )
     raise ValueError("every length is a multiple of eight")
 
 
@@ -84,20 +92,32 @@ def header_faults(draft: Draft) -> dict[str, bytes]:
     deep = "[" * 9 + "]" * 9
     return {
         "header_duplicate_key": with_text(draft, lambda t: t[:-1] + "," + t[t.index('"y":') :]),
-        "header_keys_not_sorted": with_text(draft, lambda t: "{" + t[t.index('"y":') : -1] + "," + t[1 : t.index(',"y":')] + "}"),
+        "header_keys_not_sorted": with_text(
+            draft, lambda t: "{" + t[t.index('"y":') : -1] + "," + t[1 : t.index(',"y":')] + "}"
+        ),
         "header_with_a_space": with_text(draft, lambda t: t.replace(entry, '"v": {"data_offsets"')),
         "header_is_an_array": with_text(draft, lambda t: "[" + t + "]"),
         "header_not_json": with_text(draft, lambda t: t[:-1]),
         "header_two_objects": with_text(draft, lambda t: t + "{}"),
         "header_nested_too_deep": with_text(draft, lambda t: t[:-1] + ',"z":' + deep + "}"),
-        "header_very_deep": with_text(draft, lambda t: t[:-1] + ',"z":' + "[" * 50000 + "]" * 50000 + "}"),
+        "header_very_deep": with_text(
+            draft, lambda t: t[:-1] + ',"z":' + "[" * 50000 + "]" * 50000 + "}"
+        ),
         "header_null": with_text(draft, lambda t: t[:-1] + ',"z":null}'),
-        "header_float_offset": with_text(draft, lambda t: t.replace('"v":{"data_offsets":[', '"v":{"data_offsets":[0.0,')),
+        "header_float_offset": with_text(
+            draft, lambda t: t.replace('"v":{"data_offsets":[', '"v":{"data_offsets":[0.0,')
+        ),
         "header_nan_literal": with_text(draft, lambda t: t[:-1] + ',"z":NaN}'),
         "header_exponent_literal": with_text(draft, lambda t: t[:-1] + ',"z":1e3}'),
-        "header_integer_of_19_digits": with_text(draft, lambda t: t[:-1] + ',"z":1' + "0" * 18 + "}"),
-        "header_escaped_slash": with_text(draft, lambda t: t.replace("certificate/1", "certificate\\/1")),
-        "header_escaped_letter": with_text(draft, lambda t: t.replace('"format"', '"\\u0066ormat"')),
+        "header_integer_of_19_digits": with_text(
+            draft, lambda t: t[:-1] + ',"z":1' + "0" * 18 + "}"
+        ),
+        "header_escaped_slash": with_text(
+            draft, lambda t: t.replace("certificate/1", "certificate\\/1")
+        ),
+        "header_escaped_letter": with_text(
+            draft, lambda t: t.replace('"format"', '"\\u0066ormat"')
+        ),
         "metadata_missing": with_header(draft, lambda h: h.pop("__metadata__")),
         "metadata_extra_field": metadata(lambda m: m.update(comment="x")),
         "metadata_format_2": metadata(lambda m: m.update(format="globalmin-certificate/2")),
@@ -111,10 +131,16 @@ def header_faults(draft: Draft) -> dict[str, bytes]:
         "tensor_no_dimension": tensor(lambda e: e.update(shape=[])),
         "tensor_shape_true": tensor(lambda e: e.update(shape=[True])),
         "tensor_shape_negative": tensor(lambda e: e.update(shape=[-1])),
-        "tensor_offsets_overlap": tensor(lambda e: e.update(data_offsets=[x - 8 for x in e["data_offsets"]])),
-        "tensor_offsets_leave_a_hole": tensor(lambda e: e.update(data_offsets=[e["data_offsets"][0] + 8, e["data_offsets"][1]])),
+        "tensor_offsets_overlap": tensor(
+            lambda e: e.update(data_offsets=[x - 8 for x in e["data_offsets"]])
+        ),
+        "tensor_offsets_leave_a_hole": tensor(
+            lambda e: e.update(data_offsets=[e["data_offsets"][0] + 8, e["data_offsets"][1]])
+        ),
         "tensor_offsets_three": tensor(lambda e: e.update(data_offsets=[*e["data_offsets"], 0])),
-        "tensor_offsets_negative": tensor(lambda e: e.update(data_offsets=[-8, e["data_offsets"][1]])),
+        "tensor_offsets_negative": tensor(
+            lambda e: e.update(data_offsets=[-8, e["data_offsets"][1]])
+        ),
         "tensor_of_10_to_the_12_numbers": tensor(lambda e: e.update(shape=[10**12])),
         "tensor_shape_product_overflows": tensor(lambda e: e.update(shape=[10**17, 10**17])),
         "tensor_entry_is_a_number": with_header(draft, lambda h: h.update(v=3)),
@@ -160,24 +186,44 @@ def certificate_faults(draft: Draft) -> dict[str, bytes]:
         return with_certificate(draft, lambda top: top["data"].update(fields))
 
     return {
-        "certificate_with_a_space": with_certificate_text(draft, lambda t: t.replace('"loss":', '"loss": ')),
-        "certificate_duplicate_key": with_certificate_text(draft, lambda t: t.replace('"loss":', '"loss":"x","loss":')),
+        "certificate_with_a_space": with_certificate_text(
+            draft, lambda t: t.replace('"loss":', '"loss": ')
+        ),
+        "certificate_duplicate_key": with_certificate_text(
+            draft, lambda t: t.replace('"loss":', '"loss":"x","loss":')
+        ),
         "certificate_not_json": with_certificate_text(draft, lambda t: t[1:]),
         "certificate_empty": with_certificate_text(draft, lambda t: ""),
         "certificate_trailing_space": with_certificate_text(draft, lambda t: t + " "),
-        "certificate_not_ascii": with_certificate_text(draft, lambda t: t.replace("tests", "t\u00e9sts")),
+        "certificate_not_ascii": with_certificate_text(
+            draft, lambda t: t.replace("tests", "t\u00e9sts")
+        ),
         "certificate_extra_field": with_certificate(draft, lambda top: top.update(note="x")),
         "certificate_without_loss": with_certificate(draft, lambda top: top.pop("loss")),
         "certificate_without_producer": with_certificate(draft, lambda top: top.pop("producer")),
-        "certificate_other_loss": with_certificate(draft, lambda top: top.update(loss="mean-of-squares")),
-        "certificate_producer_of_101_characters": with_certificate(draft, lambda top: top.update(producer="x" * 101)),
-        "certificate_producer_is_a_number": with_certificate(draft, lambda top: top.update(producer=1)),
-        "certificate_float_literal": with_certificate_text(draft, lambda t: t.replace('"n":3', '"n":3.0')),
+        "certificate_other_loss": with_certificate(
+            draft, lambda top: top.update(loss="mean-of-squares")
+        ),
+        "certificate_producer_of_101_characters": with_certificate(
+            draft, lambda top: top.update(producer="x" * 101)
+        ),
+        "certificate_producer_is_a_number": with_certificate(
+            draft, lambda top: top.update(producer=1)
+        ),
+        "certificate_float_literal": with_certificate_text(
+            draft, lambda t: t.replace('"n":3', '"n":3.0')
+        ),
         "claims_empty": with_certificate(draft, lambda top: top.update(claims=[])),
-        "claims_is_an_object": with_certificate(draft, lambda top: top.update(claims=top["claims"][0])),
-        "claims_holds_a_string": with_certificate(draft, lambda top: top.update(claims=["interpolation"])),
+        "claims_is_an_object": with_certificate(
+            draft, lambda top: top.update(claims=top["claims"][0])
+        ),
+        "claims_holds_a_string": with_certificate(
+            draft, lambda top: top.update(claims=["interpolation"])
+        ),
         "network_unknown_activation": network(activation="gelu"),
-        "network_kind_deep": with_certificate(draft, lambda top: top["network"].update(kind="deep")),
+        "network_kind_deep": with_certificate(
+            draft, lambda top: top["network"].update(kind="deep")
+        ),
         "network_parameter_one": network(activation="softplus", parameter="1"),
         "network_parameter_zero": network(activation="softplus", parameter="0"),
         "network_parameter_negative": network(activation="sigmoid", parameter="-2"),
@@ -210,13 +256,22 @@ def outside_faults(drafts: dict[str, Draft]) -> dict[str, tuple[bytes, bytes]]:
     entries, body = layout({"X": X, "y": y})
     return {
         "data_file_empty": (raw, b""),
-        "data_file_with_metadata": (raw, container(canonical({**entries, "__metadata__": {"format": "x"}}), body)),
+        "data_file_with_metadata": (
+            raw,
+            container(canonical({**entries, "__metadata__": {"format": "x"}}), body),
+        ),
         "data_file_without_y": (raw, _data_container({"X": X})),
         "data_file_with_a_third_tensor": (raw, _data_container({"X": X, "y": y, "z": y})),
         "data_file_trailing_byte": (raw, container(canonical(entries), body + b"\0")),
-        "data_file_header_with_a_space": (raw, container(canonical(entries).replace(",", ", ", 1), body)),
+        "data_file_header_with_a_space": (
+            raw,
+            container(canonical(entries).replace(",", ", ", 1), body),
+        ),
         "data_file_with_nan": (raw, _data_container({"X": np.full_like(X, np.nan), "y": y})),
-        "data_file_integers": (raw, _data_container({"X": X, "y": np.ones(len(y), dtype=np.int64)})),
+        "data_file_integers": (
+            raw,
+            _data_container({"X": X, "y": np.ones(len(y), dtype=np.int64)}),
+        ),
         "data_file_is_the_certificate": (raw, raw),
     }
 
@@ -224,6 +279,8 @@ def outside_faults(drafts: dict[str, Draft]) -> dict[str, tuple[bytes, bytes]]:
 def malformed(drafts: dict[str, Draft]) -> dict[str, tuple[bytes, bytes | None]]:
     """All of them: file name -> (certificate bytes, data file bytes or None)."""
     base = drafts["interpolation_softplus_W_rows"]
-    alone = container_faults(base) | header_faults(base) | seal_faults(base) | certificate_faults(base)
+    alone = (
+        container_faults(base) | header_faults(base) | seal_faults(base) | certificate_faults(base)
+    )
     alone |= claim_faults(drafts) | index_faults(drafts) | quadratic_malformed(drafts)
     return {**{name: (raw, None) for name, raw in alone.items()}, **outside_faults(drafts)}

@@ -53,7 +53,9 @@ def claim_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
         "claim_beta2_with_W": with_claim(W, beta2="1"),
         "claim_vW_without_beta2": with_claim(vW, beta2=None),
         "claim_quartic_other_method": with_claim(W, quartic={"kappa": "1", "method": "trace"}),
-        "claim_quartic_rows_with_t": with_claim(W, quartic={"kappa": "1", "method": "rows", "t": "0"}),
+        "claim_quartic_rows_with_t": with_claim(
+            W, quartic={"kappa": "1", "method": "rows", "t": "0"}
+        ),
         "claim_quartic_svec_without_t": with_claim(vW, quartic={"kappa": "1", "method": "svec"}),
         "claim_quartic_is_a_rational": with_claim(W, quartic="1"),
         "claim_descent_other_norm": with_claim(down, norm="frobenius"),
@@ -97,7 +99,11 @@ def _renamed_tensor(draft: Draft, old: str, new: str) -> bytes:
 
 def index_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
     """Faults of the integer tensors."""
-    relu, dropped, floor = drafts["relu_plain"], drafts["relu_dropped_samples"], drafts["floor_several_groups"]
+    relu, dropped, floor = (
+        drafts["relu_plain"],
+        drafts["relu_dropped_samples"],
+        drafts["floor_several_groups"],
+    )
 
     def integers(*numbers: Any) -> Any:
         return np.array(numbers, dtype=np.int64)
@@ -108,26 +114,52 @@ def index_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
         "relu_T_repeats": with_tensors(relu, claims__0__T=integers(1, 1)),
         "relu_T_out_of_range": with_tensors(relu, claims__0__T=integers(0, 5)),
         "relu_T_largest_integer": with_tensors(relu, claims__0__T=integers(0, 2**63 - 1)),
-        "relu_dropped_smallest_integer": with_tensors(dropped, claims__0__dropped=integers([-(2**63), -1], [4, 0], [5, 1])),
-        "floor_sizes_add_up_modulo_two_to_the_64": with_tensors(floor, claims__0__sizes=integers(2**63 - 1, 2**63 - 1, 7)),
-        "floor_member_largest_integer": with_tensors(floor, claims__0__members=integers(2**63 - 1, 3, 0, 2, 1)),
+        "relu_dropped_smallest_integer": with_tensors(
+            dropped, claims__0__dropped=integers([-(2**63), -1], [4, 0], [5, 1])
+        ),
+        "floor_sizes_add_up_modulo_two_to_the_64": with_tensors(
+            floor, claims__0__sizes=integers(2**63 - 1, 2**63 - 1, 7)
+        ),
+        "floor_member_largest_integer": with_tensors(
+            floor, claims__0__members=integers(2**63 - 1, 3, 0, 2, 1)
+        ),
         "relu_T_negative": with_tensors(relu, claims__0__T=integers(-1, 0)),
         "relu_T_floats": with_tensors(relu, claims__0__T=np.array([0.0, 1.0])),
         "relu_W_hat_missing": with_tensors(relu, claims__0__W_hat=None),
         "relu_W_hat_other_width": with_tensors(relu, claims__0__W_hat=np.ones((4, 2))),
         "relu_factor_of_the_wrong_order": with_tensors(relu, claims__0__C=np.eye(2)),
         "relu_factor_counts_dropped_samples": with_tensors(dropped, claims__0__C=np.eye(6)),
-        "relu_dropped_out_of_range": with_tensors(dropped, claims__0__dropped=integers([3, -1], [4, 0], [6, 1])),
-        "relu_dropped_partner_out_of_range": with_tensors(dropped, claims__0__dropped=integers([3, -1], [4, 0], [5, 6])),
-        "relu_dropped_partner_minus_two": with_tensors(dropped, claims__0__dropped=integers([3, -2], [4, 0], [5, 1])),
-        "relu_dropped_for_a_dropped_sample": with_tensors(dropped, claims__0__dropped=integers([3, -1], [4, 5], [5, 1])),
-        "relu_dropped_for_itself": with_tensors(dropped, claims__0__dropped=integers([3, -1], [4, 4], [5, 1])),
-        "relu_dropped_not_increasing": with_tensors(dropped, claims__0__dropped=integers([4, 0], [3, -1], [5, 1])),
-        "relu_dropped_repeats": with_tensors(dropped, claims__0__dropped=integers([3, -1], [3, -1], [5, 1])),
-        "relu_dropped_three_columns": with_tensors(dropped, claims__0__dropped=integers([3, -1, 0], [4, 0, 0], [5, 1, 0])),
+        "relu_dropped_out_of_range": with_tensors(
+            dropped, claims__0__dropped=integers([3, -1], [4, 0], [6, 1])
+        ),
+        "relu_dropped_partner_out_of_range": with_tensors(
+            dropped, claims__0__dropped=integers([3, -1], [4, 0], [5, 6])
+        ),
+        "relu_dropped_partner_minus_two": with_tensors(
+            dropped, claims__0__dropped=integers([3, -2], [4, 0], [5, 1])
+        ),
+        "relu_dropped_for_a_dropped_sample": with_tensors(
+            dropped, claims__0__dropped=integers([3, -1], [4, 5], [5, 1])
+        ),
+        "relu_dropped_for_itself": with_tensors(
+            dropped, claims__0__dropped=integers([3, -1], [4, 4], [5, 1])
+        ),
+        "relu_dropped_not_increasing": with_tensors(
+            dropped, claims__0__dropped=integers([4, 0], [3, -1], [5, 1])
+        ),
+        "relu_dropped_repeats": with_tensors(
+            dropped, claims__0__dropped=integers([3, -1], [3, -1], [5, 1])
+        ),
+        "relu_dropped_three_columns": with_tensors(
+            dropped, claims__0__dropped=integers([3, -1, 0], [4, 0, 0], [5, 1, 0])
+        ),
         "relu_dropped_flat": with_tensors(relu, claims__0__dropped=np.zeros(0, dtype=np.int64)),
-        "floor_sample_in_two_groups": with_tensors(floor, claims__0__members=integers(4, 3, 3, 2, 1)),
-        "floor_member_out_of_range": with_tensors(floor, claims__0__members=integers(4, 3, 0, 2, 5)),
+        "floor_sample_in_two_groups": with_tensors(
+            floor, claims__0__members=integers(4, 3, 3, 2, 1)
+        ),
+        "floor_member_out_of_range": with_tensors(
+            floor, claims__0__members=integers(4, 3, 0, 2, 5)
+        ),
         "floor_member_negative": with_tensors(floor, claims__0__members=integers(-1, 3, 0, 2, 1)),
         "floor_sizes_too_small": with_tensors(floor, claims__0__sizes=integers(2, 1, 1)),
         "floor_sizes_too_large": with_tensors(floor, claims__0__sizes=integers(2, 2, 2)),
@@ -137,7 +169,10 @@ def index_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
         "floor_kind_six": with_tensors(floor, claims__0__kinds=integers(0, 2, 6)),
         "floor_kind_negative": with_tensors(floor, claims__0__kinds=integers(0, 2, -1)),
         "floor_no_group": with_tensors(
-            floor, claims__0__members=integers(), claims__0__sizes=integers(), claims__0__kinds=integers()
+            floor,
+            claims__0__members=integers(),
+            claims__0__sizes=integers(),
+            claims__0__kinds=integers(),
         ),
         "floor_heads_positive": with_claim(floor, heads="positive"),
         "floor_gap_missing": with_claim(floor, gap=None),

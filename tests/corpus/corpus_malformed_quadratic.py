@@ -57,9 +57,21 @@ def _tensor_faults(kind: str, draft: Draft) -> dict[str, bytes]:
 
 def special_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
     """Words, conditional fields and index sets of single kinds."""
-    positive, rank, span = drafts["gap_positive_nonnegative"], drafts["gap_rank_nonnegative"], drafts["gap_span"]
-    any_head, plain, counted = drafts["gap_decay_any"], drafts["identifies"], drafts["ambiguous_one_sample_less"]
-    rows, ball, both = drafts["barrier_rows"], drafts["saddle_tanh_W_radius_rows"], drafts["saddle_tanh_vW"]
+    positive, rank, span = (
+        drafts["gap_positive_nonnegative"],
+        drafts["gap_rank_nonnegative"],
+        drafts["gap_span"],
+    )
+    any_head, plain, counted = (
+        drafts["gap_decay_any"],
+        drafts["identifies"],
+        drafts["ambiguous_one_sample_less"],
+    )
+    rows, ball, both = (
+        drafts["barrier_rows"],
+        drafts["saddle_tanh_W_radius_rows"],
+        drafts["saddle_tanh_vW"],
+    )
     dense, blocks = drafts["second_order_tanh_vW_dense"], drafts["second_order_tanh_W_blocks"]
     radius = {"R": "1", "lam": "1", "quartic": {"kappa": "1", "method": "rows"}}
 
@@ -94,7 +106,9 @@ def special_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
         "gap_rows_a_matrix": chosen([0, 3]),
         "identifies_factor_without_mu": with_claim(drafts["identifies_stable"], mu=None),
         "identifies_mu_without_factor": with_claim(plain, mu="1"),
-        "ambiguous_kernel_although_counting_suffices": with_tensors(counted, claims__0__M=np.eye(2, dtype=np.int64)),
+        "ambiguous_kernel_although_counting_suffices": with_tensors(
+            counted, claims__0__M=np.eye(2, dtype=np.int64)
+        ),
         "barrier_norm_unknown": with_claim(rows, norm="spectral"),
         "barrier_factor_without_C_Phi": with_claim(rows, norm="factor"),
         "barrier_rows_with_C_Phi": with_claim(drafts["barrier_factor"], norm="rows"),
@@ -102,10 +116,16 @@ def special_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
         "saddle_trained_v": with_claim(ball, trained="v"),
         "saddle_radius_for_both_layers": with_claim(both, radius=radius),
         "saddle_radius_extra_field": with_claim(ball, radius=radius | {"rho": "1"}),
-        "saddle_radius_without_lam": with_claim(ball, radius={name: x for name, x in radius.items() if name != "lam"}),
+        "saddle_radius_without_lam": with_claim(
+            ball, radius={name: x for name, x in radius.items() if name != "lam"}
+        ),
         "saddle_radius_is_a_rational": with_claim(ball, radius="1"),
-        "saddle_radius_other_quartic": with_claim(ball, radius=radius | {"quartic": {"kappa": "1", "method": "trace"}}),
-        "saddle_radius_rows_with_t": with_claim(ball, radius=radius | {"quartic": {"kappa": "1", "method": "rows", "t": "0"}}),
+        "saddle_radius_other_quartic": with_claim(
+            ball, radius=radius | {"quartic": {"kappa": "1", "method": "trace"}}
+        ),
+        "saddle_radius_rows_with_t": with_claim(
+            ball, radius=radius | {"quartic": {"kappa": "1", "method": "rows", "t": "0"}}
+        ),
         "saddle_radius_svec_with_a_small_factor": with_claim(
             ball, radius=radius | {"quartic": {"kappa": "1", "method": "svec", "t": "0"}}
         ),

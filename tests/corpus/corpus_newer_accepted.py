@@ -30,7 +30,9 @@ def short_rows(seed: int) -> np.ndarray:
     return X / np.linalg.norm(X, axis=1, keepdims=True) / 2
 
 
-def gram_file(name: str, kernel: str = "weights", *, seed: int = 0, parameter: float | None = None) -> bytes:
+def gram_file(
+    name: str, kernel: str = "weights", *, seed: int = 0, parameter: float | None = None
+) -> bytes:
     """Three samples of two features, or two short ones."""
     X = np.random.default_rng(seed).standard_normal((3, 2)) if name == "relu" else short_rows(seed)
     changes = {} if name == "relu" else RULE | ({} if parameter is None else {"slope": parameter})
@@ -81,9 +83,13 @@ def relu_descent_files() -> Files:
     }
 
 
-def deep_file(kind: str, *, activation: str = "tanh", norm: str = "factor", depth: int = 2, seed: int = 0) -> bytes:
+def deep_file(
+    kind: str, *, activation: str = "tanh", norm: str = "factor", depth: int = 2, seed: int = 0
+) -> bytes:
     """Two samples, narrow layers, Gauss-Newton to the rounding floor."""
-    net = deep.gauss_newton(deep.random_deep(depth, kind=kind, activation=activation, n=2, m=3, seed=seed), 8)
+    net = deep.gauss_newton(
+        deep.random_deep(depth, kind=kind, activation=activation, n=2, m=3, seed=seed), 8
+    )
     return deep.build(net, [deep.claim(net, norm=norm)])
 
 
@@ -91,7 +97,9 @@ def deep_files() -> Files:
     """deep-descent: dense, residual and convolutional layers."""
     return {
         "deep_dense_tanh": deep_file("dense"),
-        "deep_dense_one_layer_rows": deep_file("dense", activation="softplus", norm="rows", depth=1),
+        "deep_dense_one_layer_rows": deep_file(
+            "dense", activation="softplus", norm="rows", depth=1
+        ),
         "deep_residual_sigmoid": deep_file("residual", activation="sigmoid"),
         "deep_convolution_tanh": deep_file("conv"),
     }
@@ -121,7 +129,9 @@ def filter_files() -> Files:
     }
 
 
-def unique_file(form: str, activation: str = "tanh", *, n: int = 6, t: float | None = None, seed: int = 0) -> bytes:
+def unique_file(
+    form: str, activation: str = "tanh", *, n: int = 6, t: float | None = None, seed: int = 0
+) -> bytes:
     """The largest ball that the form proves."""
     net = unique.minimum(activation, n=n, seed=seed)
     return build(net, [unique.largest_claim(net, form, t=t)])
@@ -145,7 +155,9 @@ def unique_files() -> Files:
     }
 
 
-def factorization_file(method: str, side: str = "right", *, seed: int = 0, off: float = 1e-4) -> bytes:
+def factorization_file(
+    method: str, side: str = "right", *, seed: int = 0, off: float = 1e-4
+) -> bytes:
     """A 4 x 3 matrix of rank 1 with noise."""
     return factorization.build(factorization.noisy(4, 3, 1, seed=seed, off=off), method, side)
 
@@ -153,7 +165,9 @@ def factorization_file(method: str, side: str = "right", *, seed: int = 0, off: 
 def factorization_files() -> Files:
     """factorization-gap in its three methods, on both sides."""
     sided = {
-        f"factorization_{m}_{side}": factorization_file(m, side) for m in ("frobenius", "factor") for side in ("right", "left")
+        f"factorization_{m}_{side}": factorization_file(m, side)
+        for m in ("frobenius", "factor")
+        for side in ("right", "left")
     }
     full = factorization.near_best(np.random.default_rng(3).standard_normal((2, 3)), 2)
     return sided | {
@@ -176,7 +190,9 @@ def near_minimum(activation: str, trained: str, seed: int = 0) -> bytes:
         R /= 2
 
 
-def around(activation: str, trained: str, *, method: str = "dense", seed: int = 7, R: float = 0.05) -> bytes:
+def around(
+    activation: str, trained: str, *, method: str = "dense", seed: int = 7, R: float = 0.05
+) -> bytes:
     """The object `radius` with epsilon only."""
     net = random_smooth(4, 2, 2, activation=activation, trained=trained, seed=seed)
     return build(net, [ball.surroundings_claim(net, R, method=method)])

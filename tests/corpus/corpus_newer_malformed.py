@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 from tests.corpus.corpus_newer_accepted import newer_accepted
-from tests.corpus.whole_files import Edit, Whole, array, inside, network, new_tensor, opened, shape_of, without, word
+from tests.corpus.whole_files import (
+    Edit,
+    Whole,
+    array,
+    inside,
+    network,
+    new_tensor,
+    opened,
+    shape_of,
+    without,
+    word,
+)
 
 Files = dict[str, bytes]
 KINDS = {
     "gram": ("gram_tanh_weights", ("kernel", "method", "lam", "step", "nodes")),
-    "relu_descent": ("relu_descent_factor", ("tau", "lam", "Lam", "norm", "eps", "eta", "rate", "path")),
+    "relu_descent": (
+        "relu_descent_factor",
+        ("tau", "lam", "Lam", "norm", "eps", "eta", "rate", "path"),
+    ),
     "deep": ("deep_dense_tanh", ("a2", "b2", "norm", "t", "eta", "rate")),
     "trap": ("trap_two_patches", ("floor",)),
     "basin": ("basin_two_patches", ()),
-    "unique_plain": ("unique_plain_quadratic", ("form", "r", "r_minus", "mu", "M", "m0", "quartic", "lam")),
+    "unique_plain": (
+        "unique_plain_quadratic",
+        ("form", "r", "r_minus", "mu", "M", "m0", "quartic", "lam"),
+    ),
     "unique_split": ("unique_split_quadratic", ("tau", "square")),
     "unique_tensor": ("unique_tensor_quadratic", ("flat2",)),
     "unique_mixed": ("unique_mixed_quadratic", ("tau",)),
-    "factorization": ("factorization_factor_right", ("method", "gap", "floor", "side", "a", "b", "tau")),
+    "factorization": (
+        "factorization_factor_right",
+        ("method", "gap", "floor", "side", "a", "b", "tau"),
+    ),
     "factorization_zero": ("factorization_zero", ("gap", "floor")),
-    "second_order_radius": ("second_order_radius_minimum_W", ("epsilon", "R", "lam", "kappa", "mu", "distance")),
+    "second_order_radius": (
+        "second_order_radius_minimum_W",
+        ("epsilon", "R", "lam", "kappa", "mu", "distance"),
+    ),
     "second_order_radius_both": ("second_order_radius_vW_softplus", ("epsilon", "R", "Lip")),
     "saddle_radius_both_layers": ("saddle_radius_both_layers_tanh", ("R", "Lip")),
 }
@@ -35,7 +58,9 @@ def _data(**fields: object) -> Edit:
 
 def _common(kind: str, file: Whole, fields: tuple[str, ...]) -> dict[str, Edit]:
     """What can be wrong with every kind."""
-    edits: dict[str, Edit] = {f"{kind}_without_{field}": word(**{field: ...}) for field in ("loss_upper", *fields)}
+    edits: dict[str, Edit] = {
+        f"{kind}_without_{field}": word(**{field: ...}) for field in ("loss_upper", *fields)
+    }
     edits[f"{kind}_extra_field"] = word(sigma="1")
     edits[f"{kind}_theorem_of_another_kind"] = word(theorem="group-floor/1")
     edits[f"{kind}_extra_tensor"] = new_tensor("C_extra", np.ones((2, 2)))
@@ -68,14 +93,29 @@ SPECIAL: dict[str, tuple[str, Edit]] = {
     "relu_descent_weights_a_matrix": ("relu_descent_factor", shape_of("e", 3, 1)),
     "deep_norm_unknown": ("deep_dense_tanh", word(norm="spectral")),
     "deep_layers_empty": ("deep_dense_tanh", network(layers=[])),
-    "deep_scale_zero": ("deep_dense_tanh", lambda file: file.top["network"]["layers"][0].update(scale="0")),
-    "deep_scale_negative": ("deep_dense_tanh", lambda file: file.top["network"]["layers"][1].update(scale="-1")),
-    "deep_residual_a_number": ("deep_dense_tanh", lambda file: file.top["network"]["layers"][1].update(residual=1)),
-    "deep_first_layer_residual": ("deep_dense_tanh", lambda file: file.top["network"]["layers"][0].update(residual=True)),
+    "deep_scale_zero": (
+        "deep_dense_tanh",
+        lambda file: file.top["network"]["layers"][0].update(scale="0"),
+    ),
+    "deep_scale_negative": (
+        "deep_dense_tanh",
+        lambda file: file.top["network"]["layers"][1].update(scale="-1"),
+    ),
+    "deep_residual_a_number": (
+        "deep_dense_tanh",
+        lambda file: file.top["network"]["layers"][1].update(residual=1),
+    ),
+    "deep_first_layer_residual": (
+        "deep_dense_tanh",
+        lambda file: file.top["network"]["layers"][0].update(residual=True),
+    ),
     "deep_weights_missing": ("deep_dense_tanh", without("W_2")),
     "deep_pixel_out_of_range": ("deep_convolution_tanh", array("patches", lambda w: w + 1)),
     "deep_pixels_do_not_divide": ("deep_convolution_tanh", network(pixels=3)),
-    "deep_claim_about_a_shallow_network": ("deep_dense_tanh", word(kind="descent", theorem="descent-path/1")),
+    "deep_claim_about_a_shallow_network": (
+        "deep_dense_tanh",
+        word(kind="descent", theorem="descent-path/1"),
+    ),
     "trap_in_a_shallow_network": ("trap_two_patches", network(kind="shallow")),
     "trap_law_unknown": ("trap_two_patches", _data(law="uniform-patches")),
     "trap_heads_of_two_lengths": ("trap_two_patches", shape_of("head", 3)),
@@ -108,17 +148,38 @@ SPECIAL: dict[str, tuple[str, Edit]] = {
     "second_order_radius_extra_field": ("second_order_radius_W_tanh", inside("radius", rho="1")),
     "second_order_radius_is_a_rational": ("second_order_radius_vW_softplus", word(radius="1")),
     "second_order_radius_Lip_for_W": ("second_order_radius_W_tanh", inside("radius", Lip="1")),
-    "second_order_radius_lam_for_both": ("second_order_radius_vW_softplus", inside("radius", lam="1")),
+    "second_order_radius_lam_for_both": (
+        "second_order_radius_vW_softplus",
+        inside("radius", lam="1"),
+    ),
     "second_order_radius_minimum_with_blocks": (
         "second_order_radius_W_blocks",
         inside("radius", minimum={"distance": "1", "mu": "1"}),
     ),
-    "second_order_radius_minimum_extra_field": ("second_order_radius_minimum_W", inside("radius.minimum", eps="1")),
-    "second_order_radius_method_unknown": ("second_order_radius_W_tanh", inside("radius.quartic", method="trace")),
-    "second_order_radius_missing_but_factors_present": ("second_order_radius_W_tanh", word(radius=...)),
-    "saddle_radius_both_layers_with_epsilon": ("saddle_radius_both_layers_tanh", inside("radius", epsilon="1")),
-    "saddle_radius_both_layers_with_lam": ("saddle_radius_both_layers_tanh", inside("radius", lam="1")),
-    "saddle_radius_both_layers_Lip_a_number": ("saddle_radius_both_layers_tanh", inside("radius", Lip=1)),
+    "second_order_radius_minimum_extra_field": (
+        "second_order_radius_minimum_W",
+        inside("radius.minimum", eps="1"),
+    ),
+    "second_order_radius_method_unknown": (
+        "second_order_radius_W_tanh",
+        inside("radius.quartic", method="trace"),
+    ),
+    "second_order_radius_missing_but_factors_present": (
+        "second_order_radius_W_tanh",
+        word(radius=...),
+    ),
+    "saddle_radius_both_layers_with_epsilon": (
+        "saddle_radius_both_layers_tanh",
+        inside("radius", epsilon="1"),
+    ),
+    "saddle_radius_both_layers_with_lam": (
+        "saddle_radius_both_layers_tanh",
+        inside("radius", lam="1"),
+    ),
+    "saddle_radius_both_layers_Lip_a_number": (
+        "saddle_radius_both_layers_tanh",
+        inside("radius", Lip=1),
+    ),
 }
 
 

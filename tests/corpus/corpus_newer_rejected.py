@@ -9,7 +9,18 @@ import numpy as np
 from tests.corpus import corpus_newer_accepted as a
 from tests.corpus.corpus_newer_sole_faults import newer_sole_faults
 from tests.corpus.edits import add, exchange, negate, zero
-from tests.corpus.whole_files import Edit, Whole, array, hidden, network, opened, put, several, times, transplanted
+from tests.corpus.whole_files import (
+    Edit,
+    Whole,
+    array,
+    hidden,
+    network,
+    opened,
+    put,
+    several,
+    times,
+    transplanted,
+)
 
 Table = dict[str, tuple[str, Edit, str]]
 MORE, LESS = 1.01, 0.99
@@ -51,7 +62,11 @@ GRAM: Table = {
     "features_lam_too_large": ("gram_relu_features", times("lam", 1.02), "G7"),
     "series_lam_too_large": ("gram_tanh_weights", times("lam", 1.02), "G7"),
     "resnet_kappa_too_large": ("gram_resnet_tanh", times("kappa", 1.02), "G7"),
-    "rows_parallel": ("gram_relu_weights", array("X", lambda X: np.vstack([2 * X[1:2], X[1:]])), "G7"),
+    "rows_parallel": (
+        "gram_relu_weights",
+        array("X", lambda X: np.vstack([2 * X[1:2], X[1:]])),
+        "G7",
+    ),
     "sample_changed": ("gram_relu_weights", array("X", add((0, 0), 0.5)), "G7"),
     "factor_zero": ("gram_relu_weights", array("C", zero), "G7"),
     "one_order_only": ("gram_erf_weights", array("Q", lambda Q: Q[1:2]), "G7"),
@@ -75,7 +90,11 @@ RELU_DESCENT: Table = {
     "label_changed": ("relu_descent_factor", hidden(array("y", add(0, 0.5))), "V8"),
     "label_behind_the_kink": ("relu_descent_golden", hidden(array("y", lambda y: y - 1)), "V8"),
     "eps_too_small": ("relu_descent_unstable_pairs", times("eps", LESS), "V9"),
-    "neuron_at_the_kink": ("relu_descent_golden_at_zero_loss", several(array("W", zero), array("y", zero)), "V9"),
+    "neuron_at_the_kink": (
+        "relu_descent_golden_at_zero_loss",
+        several(array("W", zero), array("y", zero)),
+        "V9",
+    ),
     "Lam_too_small": ("relu_descent_factor", times("Lam", LESS), "V10"),
     "Lam_too_small_for_the_rows": ("relu_descent_rows", times("Lam", LESS), "V10"),
     "factor_C_Lam_zero": ("relu_descent_factor", array("C_Lam", zero), "V10"),
@@ -98,21 +117,33 @@ DEEP: Table = {
     "label_changed": ("deep_dense_tanh", hidden(array("y", add(0, 0.25))), "N5"),
     "eta_too_large": ("deep_convolution_tanh", times("eta", MORE), "N6"),
     "rate_too_small": ("deep_residual_sigmoid", sooner("rate", 0.01), "N7"),
-    "norm_of_a_layer_too_small": ("deep_dense_tanh", array("omega", lambda omega: omega * [1.0, 0.99]), "N8.2"),
+    "norm_of_a_layer_too_small": (
+        "deep_dense_tanh",
+        array("omega", lambda omega: omega * [1.0, 0.99]),
+        "N8.2",
+    ),
     "factor_of_the_first_layer_zero": ("deep_convolution_tanh", array("C_omega_1", zero), "N8.1"),
     "b2_too_small": ("deep_dense_tanh", times("b2", LESS), "N9"),
     "b2_too_small_for_the_rows": ("deep_dense_one_layer_rows", times("b2", LESS), "N9"),
     "a2_too_large": ("deep_dense_tanh", times("a2", 1.002), "N10"),
     "factor_zero": ("deep_dense_tanh", array("C_a", zero), "N10"),
     "window_turned": ("deep_convolution_tanh", hidden(array("patches", lambda w: w[:, ::-1])), ""),
-    "weights_of_the_second_layer_exchanged": ("deep_dense_tanh", hidden(array("W_2", exchange)), ""),
+    "weights_of_the_second_layer_exchanged": (
+        "deep_dense_tanh",
+        hidden(array("W_2", exchange)),
+        "",
+    ),
 }
 FILTER: Table = {
     "trap_filter_zero": ("trap_two_patches", array("filter", zero), "T1a"),
     "trap_true_filter_zero": ("trap_two_patches", array("true_filter", zero), "T1b"),
     "trap_true_head_zero": ("trap_two_patches", array("true_head", zero), "T1c"),
     "trap_head_on_the_other_side": ("trap_two_patches", array("head", lambda head: -head), "T2"),
-    "trap_above_the_barrier": ("trap_two_patches", hidden(array("filter", lambda v: v * [1.0, -1.0])), "T3"),
+    "trap_above_the_barrier": (
+        "trap_two_patches",
+        hidden(array("filter", lambda v: v * [1.0, -1.0])),
+        "T3",
+    ),
     "trap_loss_upper_too_small": ("trap_two_patches", times("loss_upper", LESS), "T4"),
     "trap_eta_zero": ("trap_two_patches", put(eta=0), "T5a"),
     "trap_eta_too_large": ("trap_nine_patches", times("eta", 1.001), "T5b"),
@@ -120,7 +151,11 @@ FILTER: Table = {
     "trap_floor_too_high": ("trap_of_the_flow", times("floor", 1.001), "T7"),
     "basin_filter_zero": ("basin_two_patches", array("filter", zero), "T1a"),
     "basin_head_on_the_other_side": ("basin_two_patches", array("head", lambda head: -head), "T2"),
-    "basin_above_the_barrier": ("basin_two_patches", hidden(array("head", lambda head: 5 * head)), "T3"),
+    "basin_above_the_barrier": (
+        "basin_two_patches",
+        hidden(array("head", lambda head: 5 * head)),
+        "T3",
+    ),
     "basin_loss_upper_too_small": ("basin_two_patches", times("loss_upper", LESS), "T4"),
     "basin_eta_negative": ("basin_two_patches", put(eta=-1), "T5a"),
     "basin_eta_too_large": ("basin_above_the_threshold", times("eta", 1.001), "T5b"),
@@ -145,7 +180,11 @@ UNIQUE: Table = {
     "gradient_too_large": ("unique_plain_tanh", hidden(array("W", add((0, 0), 1e-3))), "U6"),
     "r_minus_above_half_the_radius": ("unique_golden", put(r_minus=Fraction(11, 100)), "U7"),
     "label_changed": ("unique_mixed_tanh", hidden(array("y", add(0, 0.25))), "U6"),
-    "sample_changed": ("unique_golden", hidden(array("X", negate((0, 0))), array("W", lambda W: W * 0.5)), ""),
+    "sample_changed": (
+        "unique_golden",
+        hidden(array("X", negate((0, 0))), array("W", lambda W: W * 0.5)),
+        "",
+    ),
     "lam_too_small": ("unique_plain_tanh", times("lam", 0.9), "U13"),
     "flat2_too_small": ("unique_tensor_tanh", times("flat2", 0.9), "U13"),
     "square_too_small": ("unique_split_tanh", square_times(0.9), "U14"),
@@ -180,8 +219,16 @@ FACTORIZATION: Table = {
     "gap_too_small": ("factorization_frobenius_right", times("gap", LESS), "F7"),
     "zero_gap_too_small": ("factorization_zero", times("gap", LESS), "F7"),
     "entry_changed": ("factorization_zero", hidden(array("M", add((0, 0), 0.5))), "F7"),
-    "entry_of_the_product_changed": ("factorization_factor_right", hidden(array("U", add((0, 0), 0.01))), "F7"),
-    "other_side": ("factorization_frobenius_right", lambda file: file.claim.update(side="left"), ""),
+    "entry_of_the_product_changed": (
+        "factorization_factor_right",
+        hidden(array("U", add((0, 0), 0.01))),
+        "F7",
+    ),
+    "other_side": (
+        "factorization_frobenius_right",
+        lambda file: file.claim.update(side="left"),
+        "",
+    ),
     "floor_too_high": ("factorization_frobenius_right", times("floor", MORE), "F8"),
     "zero_floor_positive": ("factorization_zero", put(floor=Fraction(1, 10**9)), "F8"),
 }
@@ -206,11 +253,23 @@ RADIUS: Table = {
     "both_Lip_zero": ("second_order_radius_vW_softplus", put(Lip=0), "T7b"),
     "both_Lip_negative": ("second_order_radius_vW_softplus", times("Lip", -1), "T7b"),
     "kappa_negative": ("second_order_radius_W_tanh", times("kappa", -1), "T7c"),
-    "lam_too_small": ("second_order_radius_W_tanh", several(times("lam", LESS), times("epsilon", 2)), "T8"),
-    "both_Lip_too_small": ("second_order_radius_vW_softplus", several(times("Lip", LESS), times("epsilon", 2)), "T8"),
+    "lam_too_small": (
+        "second_order_radius_W_tanh",
+        several(times("lam", LESS), times("epsilon", 2)),
+        "T8",
+    ),
+    "both_Lip_too_small": (
+        "second_order_radius_vW_softplus",
+        several(times("Lip", LESS), times("epsilon", 2)),
+        "T8",
+    ),
     "ball_too_large": ("second_order_radius_W_blocks", times("R", 4), "T8"),
     "both_ball_too_large": ("second_order_radius_vW_softplus", times("R", 4), "T8"),
-    "kappa_too_small": ("second_order_radius_W_tanh", several(times("kappa", LESS), times("epsilon", 2)), "T9"),
+    "kappa_too_small": (
+        "second_order_radius_W_tanh",
+        several(times("kappa", LESS), times("epsilon", 2)),
+        "T9",
+    ),
     "epsilon_below_eps": ("second_order_radius_minimum_W", times("epsilon", LESS), "T10a"),
     "epsilon_too_small_for_delta": ("second_order_radius_minimum_vW", put(Lip=EPSILON), "T10b"),
     "mu_zero": ("second_order_radius_minimum_W", put(mu=0), "T11a"),
@@ -248,9 +307,13 @@ FOREIGN: dict[str, Callable[[int], bytes]] = {
     "trap": lambda seed: a.trap_file(9, 1.0 + seed, seed=seed),
     "basin": lambda seed: a.basin_file(9 - 7 * seed, 1.0, seed=seed, step=0.9999),
     **{
-        f"unique_{form}": lambda seed, form=form: a.unique_file(form, seed=seed) for form in ("plain", "split", "tensor", "mixed")
+        f"unique_{form}": lambda seed, form=form: a.unique_file(form, seed=seed)
+        for form in ("plain", "split", "tensor", "mixed")
     },
-    **{f"factorization_{m}": lambda seed, m=m: a.factorization_file(m, seed=seed) for m in ("zero", "frobenius", "factor")},
+    **{
+        f"factorization_{m}": lambda seed, m=m: a.factorization_file(m, seed=seed)
+        for m in ("zero", "frobenius", "factor")
+    },
     "second_order_radius": lambda seed: a.around("tanh", "W", seed=7 + seed),
     "second_order_radius_minimum": lambda seed: a.near_minimum("sigmoid", "vW", seed=seed),
     "saddle_radius_both_layers": lambda seed: a.saddle_of_both("tanh", seed=4 * seed),
@@ -267,5 +330,8 @@ def newer_rejected() -> dict[str, tuple[bytes, str]]:
             edit(file)
             files[f"{prefix}{name}"] = file.sealed(), f"check {number} " if number else ""
     for name, source in FOREIGN.items():
-        files[f"{name}_claim_of_another_file"] = transplanted(opened(source(0)), opened(source(1))).sealed(), ""
+        files[f"{name}_claim_of_another_file"] = (
+            transplanted(opened(source(0)), opened(source(1))).sealed(),
+            "",
+        )
     return files

@@ -62,9 +62,18 @@ def _filters() -> Faults:
     above = replace(start, a=5 * start.a)
     return {
         "trap_near_the_teacher": (trap.build(start, trap.claim(start, step=None, floor=low)), "T2"),
-        "basin_near_the_trap": (trap.build(near, trap.claim(near, "global-basin", step=None)), "T2"),
-        "basin_of_the_flow_above_the_barrier": (trap.build(above, trap.claim(above, "global-basin", step=None)), "T3"),
-        "basin_at_the_opposite_filter": (trap.build(wrong, trap.claim(wrong, "global-basin", step=None)), "T8"),
+        "basin_near_the_trap": (
+            trap.build(near, trap.claim(near, "global-basin", step=None)),
+            "T2",
+        ),
+        "basin_of_the_flow_above_the_barrier": (
+            trap.build(above, trap.claim(above, "global-basin", step=None)),
+            "T3",
+        ),
+        "basin_at_the_opposite_filter": (
+            trap.build(wrong, trap.claim(wrong, "global-basin", step=None)),
+            "T8",
+        ),
         "basin_without_a_filter": (_no_filter(wrong), "T1a"),
     }
 

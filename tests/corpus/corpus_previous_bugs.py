@@ -32,12 +32,22 @@ def postponed_path(share: Fraction) -> tuple[bytes, dict[str, Fraction]]:
     coarse = [K[0] / 2, K[1]]
     Lam, lam, eps = max(coarse) * (1 + Fraction(1, 2**60)), min(coarse) * share, Fraction(1, 2**100)
     eta = 2 / (lam + Lam)
-    fields = {"tau": tau, "lam": lam, "Lam": Lam, "eps": eps, "eta": eta, "rate": 1 - eta * (lam - eps), "path": Fraction(2)}
+    fields = {
+        "tau": tau,
+        "lam": lam,
+        "Lam": Lam,
+        "eps": eps,
+        "eta": eta,
+        "rate": 1 - eta * (lam - eps),
+        "path": Fraction(2),
+    }
     y = [float(z[0] - (lam - eps) * tau / 4), float(z[1])]
     claim = gmc.claim("relu-descent", loss_upper=Fraction(1), norm="rows", **fields)
     C = np.diag([float(1 / (h - lam)) ** 0.5 for h in coarse])
     tensors = {"e": np.array([1e-300, 1e300]), "C": C}
-    return gmc.build(np.array(X), np.array(y), np.array([w]), np.ones(1), [(claim, tensors)], activation="relu"), fields
+    return gmc.build(
+        np.array(X), np.array(y), np.array([w]), np.ones(1), [(claim, tensors)], activation="relu"
+    ), fields
 
 
 def false_rate() -> bytes:
@@ -51,11 +61,21 @@ def false_rate() -> bytes:
     lam = eps + 1 / (2 * eta)
     tau = Fraction(z[1]) / Fraction(v[1]) * (1 - HAIR)
     y = float(sum(Fraction(a) * Fraction(b) for a, b in zip(v, z, strict=True)) - Fraction(1, 4))
-    fields = {"tau": tau, "lam": lam, "Lam": stable + half, "eps": eps, "eta": eta, "rate": Fraction(1, 2), "path": Fraction(3)}
+    fields = {
+        "tau": tau,
+        "lam": lam,
+        "Lam": stable + half,
+        "eps": eps,
+        "eta": eta,
+        "rate": Fraction(1, 2),
+        "path": Fraction(3),
+    }
     claim = gmc.claim("relu-descent", loss_upper=Fraction(1), norm="rows", **fields)
     tensors = {"e": np.array([4 / 3]), "C": np.array([[float(1 / (stable + tied - lam)) ** 0.5]])}
     W = np.array(z).reshape(2, 1)
-    return gmc.build(np.ones((1, 1)), np.array([y]), W, np.array(v), [(claim, tensors)], activation="relu")
+    return gmc.build(
+        np.ones((1, 1)), np.array([y]), W, np.array(v), [(claim, tensors)], activation="relu"
+    )
 
 
 def many_samples_not_stored(n: int) -> bytes:
@@ -63,10 +83,20 @@ def many_samples_not_stored(n: int) -> bytes:
     claim = gmc.claim("relu-interpolation", loss_upper=Fraction(1), mu=Fraction(1), R=Fraction(1))
     data = {"bias": False, "d": 1, "n": n, "sha256": "0" * 64, "stored": False}
     network = {"activation": "relu", "kind": "shallow"}
-    certificate = {"claims": [claim], "data": data, "loss": "half-sum-of-squares", "network": network, "producer": "tests"}
+    certificate = {
+        "claims": [claim],
+        "data": data,
+        "loss": "half-sum-of-squares",
+        "network": network,
+        "producer": "tests",
+    }
     one = np.ones((1, 1))
     witness = {"W_hat": one, "T": np.array([0]), "dropped": np.zeros((0, 2), int), "C": one}
-    return gmc.pack(certificate, {"W": one, "v": np.ones(1)} | {f"claims.0.{role}": array for role, array in witness.items()})
+    return gmc.pack(
+        certificate,
+        {"W": one, "v": np.ones(1)}
+        | {f"claims.0.{role}": array for role, array in witness.items()},
+    )
 
 
 def previous_bugs_rejected() -> dict[str, tuple[bytes, str]]:

@@ -35,7 +35,9 @@ def gap_drafts() -> Drafts:
         "gap_data_stored_outside": _outside(h.gap_span(10)),
         "gap_golden_infimum": g.gap_positive(),
         "gap_golden_heads_minus_zero": g.gap_positive(v=-0.0),
-        "gap_golden_nonpositive_heads_plus_zero": g.gap_positive(v=0.0, lam=-1.0, y=1.0, heads="nonpositive"),
+        "gap_golden_nonpositive_heads_plus_zero": g.gap_positive(
+            v=0.0, lam=-1.0, y=1.0, heads="nonpositive"
+        ),
         "gap_three_methods_in_one_file": _three_methods(),
     }
 
@@ -59,7 +61,12 @@ def _outside(draft: Draft) -> Draft:
 
 def _three_methods() -> Draft:
     net = q.random_network(5, 2, 3, seed=13).trained(0.5)
-    claims = [q.gap_decay(net, 0.5, heads="any"), q.gap_span(net), q.gap_positive(net), q.identifies_claim(net, stable=True)]
+    claims = [
+        q.gap_decay(net, 0.5, heads="any"),
+        q.gap_span(net),
+        q.gap_positive(net),
+        q.identifies_claim(net, stable=True),
+    ]
     return h.opened(net, claims)
 
 
@@ -77,12 +84,16 @@ def rank_drafts() -> Drafts:
         "identifies_one_feature": g.identifies_stable(),
         "identifies_golden": g.identifies(),
         "identifies_data_stored_outside": _outside(h.identifies(5)),
-        "identifies_last_sample_completes_the_rank": g.identifies((*[(1.0, 0.0)] * 4, (0.0, 1.0), (1.0, 1.0))),
+        "identifies_last_sample_completes_the_rank": g.identifies(
+            (*[(1.0, 0.0)] * 4, (0.0, 1.0), (1.0, 1.0))
+        ),
         "ambiguous_one_sample_less": h.ambiguous(4),
         "ambiguous_three_features": h.ambiguous(5, d=3),
         "ambiguous_kernel": h.ambiguous_kernel(6),
         "ambiguous_kernel_of_huge_integers": huge,
-        "ambiguous_kernel_of_the_smallest_integer": g.ambiguous(M=np.array([[0, -(2**63)], [-(2**63), 0]])),
+        "ambiguous_kernel_of_the_smallest_integer": g.ambiguous(
+            M=np.array([[0, -(2**63)], [-(2**63), 0]])
+        ),
         "ambiguous_tight": h.ambiguous(7, slack=TIGHT),
         "ambiguous_head_minus_zero": zero_head,
         "ambiguous_golden": g.ambiguous(),
@@ -94,7 +105,9 @@ def rank_drafts() -> Drafts:
 def _only_zero_rows() -> Draft:
     """d = 1: N = 1, and M = 1 vanishes where x = 0."""
     fields = {"sigma2": Fraction(1, 2), "difference": Fraction(3, 4), "loss_upper": Fraction(1, 2)}
-    draft = g.draft(1.0, 1.0, [claim("ambiguous", fields, {"C": g.matrix(2**0.5), "M": np.array([[1]])})])
+    draft = g.draft(
+        1.0, 1.0, [claim("ambiguous", fields, {"C": g.matrix(2**0.5), "M": np.array([[1]])})]
+    )
     draft.X = np.array([[-0.0]])
     return draft
 
@@ -132,8 +145,12 @@ def second_order_drafts() -> Drafts:
         drafts[f"second_order_{name}_W_blocks"] = h.second_order(number, method="blocks", **options)
         drafts[f"second_order_{name}_vW_dense"] = h.second_order(number, trained="vW", **options)
     for number, (name, slope) in enumerate((("softplus", 2.0), ("sigmoid", 1.5))):
-        drafts[f"saddle_{name}_parameter_radius_svec"] = h.saddle(number, activation=name, slope=slope, radius="svec")
-        drafts[f"second_order_{name}_parameter"] = h.second_order(number, activation=name, slope=slope)
+        drafts[f"saddle_{name}_parameter_radius_svec"] = h.saddle(
+            number, activation=name, slope=slope, radius="svec"
+        )
+        drafts[f"second_order_{name}_parameter"] = h.second_order(
+            number, activation=name, slope=slope
+        )
     return drafts | {
         "saddle_quadratic_radius_svec": h.saddle(3, activation="quadratic", radius="svec"),
         "saddle_tight_radius_rows": h.saddle(4, slack=TIGHT, radius="rows"),
@@ -167,4 +184,10 @@ def _both_claims() -> Draft:
 
 def quadratic_accepted() -> Drafts:
     """All of them, by file name without ending."""
-    return gap_drafts() | rank_drafts() | barrier_drafts() | second_order_drafts() | quadratic_close_calls()[0]
+    return (
+        gap_drafts()
+        | rank_drafts()
+        | barrier_drafts()
+        | second_order_drafts()
+        | quadratic_close_calls()[0]
+    )

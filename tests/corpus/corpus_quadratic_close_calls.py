@@ -25,7 +25,9 @@ ONE = Fraction(1)
 def _factor_calls(e: Fraction) -> Drafts:
     """P1 on 1 x 1 or scalar matrices equal to e: true for e > 0, false for e <= 0, and nothing else is close."""
     calls = {f"barrier_{name}": g.barrier(whiskers={name: e}) for name in ("phi", "a_lo", "a_hi")}
-    calls["barrier_Phi_factor"] = g.barrier(whiskers={"Phi": e}, norm="factor", C_Phi=g.inverse_root(e))
+    calls["barrier_Phi_factor"] = g.barrier(
+        whiskers={"Phi": e}, norm="factor", C_Phi=g.inverse_root(e)
+    )
     return calls | {
         "gap_span_mu": g.gap_span(mu=1 - e),
         "gap_decay_lower": g.gap_decay(c=1 + e),
@@ -59,7 +61,9 @@ def _root_calls(e: Fraction) -> Drafts:
 def _tanh(result: ClaimDraft) -> Draft:
     """One tanh neuron at 1/2 with the label -2: its curvature is negative and a transcendental number."""
     network = {"activation": "tanh", "kind": "shallow"}
-    return Draft(network, np.ones((1, 1)), np.array([-2.0]), np.array([[0.5]]), np.ones(1), [result])
+    return Draft(
+        network, np.ones((1, 1)), np.array([-2.0]), np.array([[0.5]]), np.ones(1), [result]
+    )
 
 
 def _tanh_saddle(**fields: Fraction) -> Draft:
@@ -70,7 +74,9 @@ def _tanh_saddle(**fields: Fraction) -> Draft:
 def _tanh_second_order(curvature: Fraction, method: str, **fields: Fraction) -> Draft:
     room = {"eps": Fraction(3), "delta": Fraction(9), "loss_upper": Fraction(9)} | fields
     C = g.inverse_root(room["delta"] + curvature)
-    return _tanh(claim("second-order-stationary", {"trained": "W", "method": method} | room, {"C": C}))
+    return _tanh(
+        claim("second-order-stationary", {"trained": "W", "method": method} | room, {"C": C})
+    )
 
 
 def _transcendental_calls(e: Fraction) -> Drafts:
@@ -84,25 +90,39 @@ def _transcendental_calls(e: Fraction) -> Drafts:
         "saddle_tanh_loss": _tanh_saddle(loss_upper=short(loss * (1 + e))),
         "second_order_tanh_eps": _tanh_second_order(H, "dense", eps=short(slope * (1 + e))),
         "second_order_tanh_delta": _tanh_second_order(H, "dense", delta=short(-H * (1 + e))),
-        "second_order_tanh_block": _tanh_second_order(block, "blocks", delta=short(-block * (1 + e))),
+        "second_order_tanh_block": _tanh_second_order(
+            block, "blocks", delta=short(-block * (1 + e))
+        ),
         "second_order_tanh_loss": _tanh_second_order(H, "dense", loss_upper=short(loss * (1 + e))),
     }
 
 
 def _exact_calls(e: Fraction) -> Drafts:
     """Comparisons of exact numbers: a tie holds, and so does e > 0."""
-    honest = {"gap_positive": g.gap_positive(0.1), "gap_decay": g.gap_decay(w=0.5), "gap_span": g.gap_span()}
-    honest |= {"identifies": g.identifies_stable(), "ambiguous": g.ambiguous(), "barrier": g.barrier()}
+    honest = {
+        "gap_positive": g.gap_positive(0.1),
+        "gap_decay": g.gap_decay(w=0.5),
+        "gap_span": g.gap_span(),
+    }
+    honest |= {
+        "identifies": g.identifies_stable(),
+        "ambiguous": g.ambiguous(),
+        "barrier": g.barrier(),
+    }
     honest |= {"saddle": g.saddle(0.25, Fraction(1)), "second_order": g.second_order(w=0.25)}
     calls = {f"{name}_loss": _raised(draft, "loss_upper", e) for name, draft in honest.items()}
-    calls |= {f"{name}_gap": _raised(honest[name], "gap", e) for name in ("gap_positive", "gap_decay")}
+    calls |= {
+        f"{name}_gap": _raised(honest[name], "gap", e) for name in ("gap_positive", "gap_decay")
+    }
     calls |= {f"{name}_eps": _raised(honest[name], "eps", e) for name in ("saddle", "second_order")}
     return calls | {
         "gap_decay_v_max": g.gap_decay(v_max=1 + e),
         "ambiguous_difference": g.ambiguous(difference=Fraction(2, 3) - e),
         "barrier_Phi_rows": g.barrier(Phi=1 + e),
         "saddle_gamma": g.saddle(gamma=2 - e),
-        "saddle_radius_product": g.saddle_radius(Fraction(3, 8), (Fraction(5, 6) - e, Fraction(5, 6))),
+        "saddle_radius_product": g.saddle_radius(
+            Fraction(3, 8), (Fraction(5, 6) - e, Fraction(5, 6))
+        ),
     }
 
 
@@ -114,7 +134,13 @@ def _raised(draft: Draft, name: str, amount: Fraction) -> Draft:
 
 
 def _loss(draft: Draft) -> Fraction:
-    return sum((entry * entry / 2 for entry in Network(read(seal(draft)), 64).exact_residual(_exact(draft.W)) or []), Fraction(0))
+    return sum(
+        (
+            entry * entry / 2
+            for entry in Network(read(seal(draft)), 64).exact_residual(_exact(draft.W)) or []
+        ),
+        Fraction(0),
+    )
 
 
 def _exact(array: Any) -> list[list[Fraction]]:

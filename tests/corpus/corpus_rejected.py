@@ -14,7 +14,20 @@ from tests.corpus.corpus_rejected_floors import floor_faults
 from tests.corpus.corpus_second_order_rejected import quadratic_rejected
 from tests.corpus.corpus_sole_faults import sole_faults
 from tests.corpus.drafts import Draft, claim, seal
-from tests.corpus.edits import Edit, add, change_entry, data, exchange, hide_loss, negate, put, renamed, tensor, times, zero
+from tests.corpus.edits import (
+    Edit,
+    add,
+    change_entry,
+    data,
+    exchange,
+    hide_loss,
+    negate,
+    put,
+    renamed,
+    tensor,
+    times,
+    zero,
+)
 from tests.corpus.fault import Fault
 from tests.corpus.honest_instances import interpolation_draft
 from tests.corpus.small_producer import Model, random_model
@@ -77,7 +90,11 @@ INTERPOLATION: dict[str, tuple[str, Edit, str]] = {
     "witness_z_negated": ("interpolation_far_from_zero_loss", tensor("z", lambda z: -z), ""),
     "witness_z_zero_with_lower_radius": ("interpolation_far_from_zero_loss", tensor("z", zero), ""),
     "bias_claimed_but_absent": ("interpolation_tight", lambda d: setattr(d, "bias", True), "bias"),
-    "bias_column_off_by_one_unit": ("interpolation_bias_column", data("X", add((0, -1), 2.0**-52)), "bias"),
+    "bias_column_off_by_one_unit": (
+        "interpolation_bias_column",
+        data("X", add((0, -1), 2.0**-52)),
+        "bias",
+    ),
     "trained_vW_numbers_claimed_for_W": (
         "interpolation_tanh_vW_rows",
         _without_beta,
@@ -88,7 +105,11 @@ DESCENT: dict[str, tuple[str, Edit, str]] = {
     "step_0p1_percent_too_large": ("descent_tight", times("eta", 1.001), "eta"),
     "step_zero": ("descent_tight", put(eta=0), "eta"),
     "step_negative": ("descent_tight", times("eta", -1.0), "eta"),
-    "rate_too_small": ("descent_tight", lambda d: put(rate=1 - (1 - d.claims[0].fields["rate"]) * Fraction(1.001))(d), "rate"),
+    "rate_too_small": (
+        "descent_tight",
+        lambda d: put(rate=1 - (1 - d.claims[0].fields["rate"]) * Fraction(1.001))(d),
+        "rate",
+    ),
     "rate_zero": ("descent_tight", put(rate=0), "rate"),
     "rate_one": ("descent_tight", put(rate=1), "rate"),
     "rate_negative": ("descent_tight", put(rate=-1), "rate"),
@@ -132,7 +153,11 @@ RELU_CELL: dict[str, tuple[str, Edit, str]] = {
     "dropped_label_not_proportional": ("relu_dropped_samples", data("y", add(4, 1e-9)), "drop"),
     "dropped_row_not_proportional": ("relu_dropped_samples", data("X", add((4, 1), 1e-9)), "drop"),
     "dropped_negative_multiple": ("relu_dropped_samples", _negate_sample, "drop"),
-    "dropped_as_zero_but_it_is_not": ("relu_dropped_samples", tensor("dropped", change_entry((1, 1), lambda _: -1)), "drop"),
+    "dropped_as_zero_but_it_is_not": (
+        "relu_dropped_samples",
+        tensor("dropped", change_entry((1, 1), lambda _: -1)),
+        "drop",
+    ),
 }
 
 
@@ -157,21 +182,31 @@ def hand_made_faults() -> dict[str, Fault]:
         mixed = base.copy()
         mixed.claims[0].tensors[role] = other.claims[0].tensors[role]
         faults[f"interpolation_witness_{role}_of_another_file"] = Fault(mixed)
-    faults["interpolation_claim_of_another_file"] = Fault(Draft(base.network, base.X, base.y, base.W, base.v, other.claims))
+    faults["interpolation_claim_of_another_file"] = Fault(
+        Draft(base.network, base.X, base.y, base.W, base.v, other.claims)
+    )
     untrained = random_model(seeded("untrained"), softplus, (3, 2, 3))
-    faults["interpolation_network_does_not_interpolate"] = Fault(untrained.draft(base.copy().claims))
+    faults["interpolation_network_does_not_interpolate"] = Fault(
+        untrained.draft(base.copy().claims)
+    )
     equal_rows = base.copy()
     data("X", lambda X: np.array([X[0], X[0], X[2]]))(equal_rows)
     faults["interpolation_two_equal_rows"] = Fault(equal_rows)
     faults["interpolation_more_samples_than_weights"] = Fault(_more_samples_than_weights(), "a2")
     faults["golden_no_room_at_h_one_half"] = Fault(_golden(0.0, Fraction(1, 10**40)), "2 Lip e < a")
     faults["golden_no_zero_exists"] = Fault(_golden(-0.5, Fraction(1, 10**12)), "2 Lip e < a")
-    faults["interpolation_loss_upper_true_beyond_1900_bits"] = Fault(_undecidable_loss(base, above=True), "loss", ("UNDECIDED",))
+    faults["interpolation_loss_upper_true_beyond_1900_bits"] = Fault(
+        _undecidable_loss(base, above=True), "loss", ("UNDECIDED",)
+    )
     faults["interpolation_loss_upper_false_beyond_1900_bits"] = Fault(
         _undecidable_loss(base, above=False), "loss", ("UNDECIDED",)
     )
-    faults["two_claims_one_undecided_one_false"] = Fault(_undecided_and(base, second_is_false=True), "claim 1")
-    faults["two_claims_one_undecided_one_true"] = Fault(_undecided_and(base, second_is_false=False), "claim 0", ("UNDECIDED",))
+    faults["two_claims_one_undecided_one_false"] = Fault(
+        _undecided_and(base, second_is_false=True), "claim 1"
+    )
+    faults["two_claims_one_undecided_one_true"] = Fault(
+        _undecided_and(base, second_is_false=False), "claim 0", ("UNDECIDED",)
+    )
     return faults
 
 
@@ -195,7 +230,13 @@ def _undecidable_loss(draft: Draft, *, above: bool) -> Draft:
 def _more_samples_than_weights() -> Draft:
     """n = 3, k d = 2: K is singular whatever the factor says."""
     X, net = np.array([[1.0], [2.0], [3.0]]), network("tanh")
-    model = Model(net, X, np.tanh(X @ np.array([[0.5], [0.25]]).T) @ np.ones(2), np.array([[0.5], [0.25]]), np.ones(2))
+    model = Model(
+        net,
+        X,
+        np.tanh(X @ np.array([[0.5], [0.25]]).T) @ np.ones(2),
+        np.array([[0.5], [0.25]]),
+        np.ones(2),
+    )
     fields = {
         "trained": "W",
         "a2": Fraction(1, 10**9),
@@ -211,28 +252,48 @@ def _more_samples_than_weights() -> Draft:
 
 def _golden(y: float, whisker: Fraction) -> Draft:
     """w = 1, x = 1: K = 4 and the quartic form 4, each claimed with a whisker of room; e = (1 - y)/2."""
-    fields = {"trained": "W", "a2": 4 - whisker, "rho": Fraction(2), "quartic": {"kappa": 4 + whisker, "method": "rows"}}
+    fields = {
+        "trained": "W",
+        "a2": 4 - whisker,
+        "rho": Fraction(2),
+        "quartic": {"kappa": 4 + whisker, "method": "rows"},
+    }
     fields |= {"R": Fraction(2), "loss_upper": Fraction(2)}
     C = np.array([[float(1 / whisker) ** 0.5]])
-    return one_neuron(y).draft([claim("interpolation", fields, {"C_a": C, "C_kappa": C, "z": np.array([(1 - y) / 4])})])
+    return one_neuron(y).draft(
+        [claim("interpolation", fields, {"C_a": C, "C_kappa": C, "z": np.array([(1 - y) / 4])})]
+    )
 
 
 def rejected(drafts: dict[str, Draft]) -> dict[str, Fault]:
     """All faults by file name; `drafts` are those of accepted/."""
     faults = (
-        floor_faults() | hand_made_faults() | {name: Fault(draft) for name, draft in (sole_faults() | close_calls()[1]).items()}
+        floor_faults()
+        | hand_made_faults()
+        | {name: Fault(draft) for name, draft in (sole_faults() | close_calls()[1]).items()}
     )
-    tables = {"interpolation": INTERPOLATION, "descent": DESCENT, "relu": RELU_CELL, "floor": FLOOR_EDITS}
+    tables = {
+        "interpolation": INTERPOLATION,
+        "descent": DESCENT,
+        "relu": RELU_CELL,
+        "floor": FLOOR_EDITS,
+    }
     faults |= quadratic_rejected(drafts)
     outside = drafts["interpolation_data_stored_outside"]
     label, shorter = outside.copy(), outside.copy()
     label.y[0] += 0.125
     shorter.X, shorter.y = shorter.X[:-1], shorter.y[:-1]
-    faults["interpolation_data_file_of_another_instance"] = Fault(outside, "digest", other_data=label)
-    faults["interpolation_data_file_with_fewer_samples"] = Fault(outside, "digest", other_data=shorter)
+    faults["interpolation_data_file_of_another_instance"] = Fault(
+        outside, "digest", other_data=label
+    )
+    faults["interpolation_data_file_with_fewer_samples"] = Fault(
+        outside, "digest", other_data=shorter
+    )
     inside = outside.copy()
     inside.stored = True
-    faults["interpolation_other_data_given_beside_the_stored_ones"] = Fault(inside, other_data=label)
+    faults["interpolation_other_data_given_beside_the_stored_ones"] = Fault(
+        inside, other_data=label
+    )
     wrong = drafts["interpolation_softplus_W_rows"].copy()
     wrong.overrides["data"] = {"bias": False, "n": 3, "d": 2, "sha256": "0" * 64, "stored": True}
     faults["interpolation_digest_of_other_data"] = Fault(wrong, "digest")

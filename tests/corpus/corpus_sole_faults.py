@@ -60,14 +60,24 @@ def ball_smaller_than_the_path() -> Draft:
 
 def residual_too_large(kind: str) -> Draft:
     """Far from zero loss, everything else honest: only 2 Lip e < a (2 Lip g < a^2) fails."""
-    model = trained_model(seeded("far " + kind), SMOOTH_NETWORKS["tanh"], (2, 2, 4), trained="W", noise=1.0)
+    model = trained_model(
+        seeded("far " + kind), SMOOTH_NETWORKS["tanh"], (2, 2, 4), trained="W", noise=1.0
+    )
     K, r, rho = gram(model, "W"), model.residual(), Fraction(64)
     part = lipschitz_part(model, "W", rho, method="rows", slack=Slack())
     fields = part.fields | {"loss_upper": Fraction(1000)}
     if kind == "interpolation":
-        return model.draft([claim(kind, fields | {"R": rho}, part.tensors | {"z": np.linalg.solve(K, r)})])
+        return model.draft(
+            [claim(kind, fields | {"R": rho}, part.tensors | {"z": np.linalg.solve(K, r)})]
+        )
     b2 = exact(2 * float(np.sum(np.abs(K))))
-    fields |= {"b2": b2, "norm": "rows", "eta": 1 / (b2 * 10**6), "rate": Fraction(10**9 - 1, 10**9), "path": rho}
+    fields |= {
+        "b2": b2,
+        "norm": "rows",
+        "eta": 1 / (b2 * 10**6),
+        "rate": Fraction(10**9 - 1, 10**9),
+        "path": rho,
+    }
     return model.draft([claim(kind, fields, part.tensors)])
 
 
@@ -91,17 +101,35 @@ def _one_relu(y: float, mu: Fraction, R: Fraction, C: Array) -> Draft:
     one = np.ones((1, 1))
     model = Model(RELU, one, np.array([y]), one, np.ones(1))
     fields = {"mu": mu, "R": R, "loss_upper": Fraction(1000)}
-    return model.draft([claim("relu-interpolation", fields, {"W_hat": one, "T": np.array([0]), "C": C, "dropped": NONE})])
+    return model.draft(
+        [
+            claim(
+                "relu-interpolation",
+                fields,
+                {"W_hat": one, "T": np.array([0]), "C": C, "dropped": NONE},
+            )
+        ]
+    )
 
 
 def margin_violated_by_one_part_in_a_billion() -> Draft:
     """x = (1, 0) and (0, 1), G = I: the margin of the first pair asks z^2 mu^2 >= r^2 after refinement, and falls short of it."""
     mu = Fraction(1) - Fraction(1, 2**40)
     short = float(1 - Fraction(1, 10**9))
-    model = Model(RELU, np.eye(2), np.array([2.0, 1.0]), np.array([[short, -4.0], [-4.0, 1.0]]), np.ones(2))
+    model = Model(
+        RELU, np.eye(2), np.array([2.0, 1.0]), np.array([[short, -4.0], [-4.0, 1.0]]), np.ones(2)
+    )
     C = 2.0**20 * np.eye(2)
     fields = {"mu": mu, "R": Fraction(10), "loss_upper": Fraction(1000)}
-    return model.draft([claim("relu-interpolation", fields, {"W_hat": model.W, "T": np.array([0, 1]), "C": C, "dropped": NONE})])
+    return model.draft(
+        [
+            claim(
+                "relu-interpolation",
+                fields,
+                {"W_hat": model.W, "T": np.array([0, 1]), "C": C, "dropped": NONE},
+            )
+        ]
+    )
 
 
 def sole_faults() -> dict[str, Draft]:
@@ -111,7 +139,9 @@ def sole_faults() -> dict[str, Draft]:
         "interpolation_only_R_above_rho": radius_above_rho(),
         "descent_only_ball_smaller_than_the_path": ball_smaller_than_the_path(),
         "relu_only_margin_and_no_zero_exists": _one_relu(-0.5, half, Fraction(10), 2**0.5 * unit),
-        "relu_only_margin_although_a_zero_exists": _one_relu(2.0, half, Fraction(10), 2**0.5 * unit),
+        "relu_only_margin_although_a_zero_exists": _one_relu(
+            2.0, half, Fraction(10), 2**0.5 * unit
+        ),
         "relu_only_margin_by_one_part_in_a_billion": margin_violated_by_one_part_in_a_billion(),
         "relu_only_mu_zero": _one_relu(1.0, Fraction(0), Fraction(10), unit),
     }

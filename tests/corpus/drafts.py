@@ -59,7 +59,9 @@ def claim(kind: str, fields: dict[str, Any], tensors: dict[str, NDArray[Any]]) -
 
 def canonical(value: Any) -> str:
     """Canonical JSON; Fractions become rational strings."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=rational)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=rational
+    )
 
 
 def _bytes_of(array: NDArray[Any]) -> tuple[str, bytes]:
@@ -103,13 +105,21 @@ def resealed(raw: bytes) -> bytes:
 def data_digest(X: NDArray[Any], y: NDArray[Any]) -> str:
     """SHA-256 of the data line, X and y."""
     n, d = X.shape
-    return hashlib.sha256(b"globalmin-data/1 %d %d\n" % (n, d) + _bytes_of(X)[1] + _bytes_of(y)[1]).hexdigest()
+    return hashlib.sha256(
+        b"globalmin-data/1 %d %d\n" % (n, d) + _bytes_of(X)[1] + _bytes_of(y)[1]
+    ).hexdigest()
 
 
 def certificate_object(draft: Draft) -> dict[str, Any]:
     """The object that becomes the string `certificate`; `draft.overrides` replaces top-level fields."""
     n, d = draft.X.shape
-    data = {"bias": draft.bias, "n": n, "d": d, "sha256": data_digest(draft.X, draft.y), "stored": draft.stored}
+    data = {
+        "bias": draft.bias,
+        "n": n,
+        "d": d,
+        "sha256": data_digest(draft.X, draft.y),
+        "stored": draft.stored,
+    }
     top = {
         "producer": "tests",
         "loss": "half-sum-of-squares",
@@ -130,7 +140,9 @@ def tensors_of(draft: Draft) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def assemble(certificate_text: str, tensors: dict[str, NDArray[Any]], format_name: str = FORMAT) -> bytes:
+def assemble(
+    certificate_text: str, tensors: dict[str, NDArray[Any]], format_name: str = FORMAT
+) -> bytes:
     """A sealed container from the certificate string and the tensors."""
     entries, body = layout(tensors)
     metadata = {"certificate": certificate_text, "format": format_name, "seal": "0" * 64}
@@ -156,7 +168,9 @@ def _read_tensors(raw: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     for name, entry in header.items():
         begin, stop = entry["data_offsets"]
         dtype = "<f8" if entry["dtype"] == "F64" else "<i8"
-        tensors[name] = np.frombuffer(raw[end + begin : end + stop], dtype=dtype).reshape(entry["shape"]).copy()
+        tensors[name] = (
+            np.frombuffer(raw[end + begin : end + stop], dtype=dtype).reshape(entry["shape"]).copy()
+        )
     return metadata, tensors
 
 
@@ -168,7 +182,9 @@ def unseal(raw: bytes, data: bytes | None = None) -> Draft:
     claims = []
     for index, fields in enumerate(top["claims"]):
         prefix = f"claims.{index}."
-        roles = {name[len(prefix) :]: array for name, array in tensors.items() if name.startswith(prefix)}
+        roles = {
+            name[len(prefix) :]: array for name, array in tensors.items() if name.startswith(prefix)
+        }
         claims.append(ClaimDraft(_numbers(fields), roles))
     return Draft(
         top["network"],
@@ -191,5 +207,7 @@ def _numbers(fields: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict):
             result[name] = _numbers(value)
         else:
-            result[name] = Fraction(value) if isinstance(value, str) and name not in WORDS else value
+            result[name] = (
+                Fraction(value) if isinstance(value, str) and name not in WORDS else value
+            )
     return result

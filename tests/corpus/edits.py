@@ -77,7 +77,9 @@ def renamed(activation: str, parameter: str | None = None) -> Edit:
     """Another activation under the same numbers."""
 
     def edit(draft: Draft) -> None:
-        draft.network = {"activation": activation, "kind": "shallow"} | ({} if parameter is None else {"parameter": parameter})
+        draft.network = {"activation": activation, "kind": "shallow"} | (
+            {} if parameter is None else {"parameter": parameter}
+        )
         hide_loss(draft)
 
     return edit

@@ -35,7 +35,9 @@ RELU = {"activation": "relu", "kind": "shallow"}
 TIGHT = Slack(a2=1e-6, kappa=1e-6, radius=1e-6, norm=1e-6, step=1e-6, loss=1e-7)
 
 
-def first_provable(rng: np.random.Generator, attempt: Callable[[np.random.Generator], Draft], tries: int = 100) -> Draft:
+def first_provable(
+    rng: np.random.Generator, attempt: Callable[[np.random.Generator], Draft], tries: int = 100
+) -> Draft:
     """The first draft an attempt succeeds in writing."""
     for _ in range(tries):
         try:
@@ -81,7 +83,9 @@ def interpolation_draft(
     def attempt(draws: np.random.Generator) -> Draft:
         model = trained_model(draws, network, sizes, trained=trained, noise=noise, bias=bias)
         return model.draft(
-            [interpolation(model, trained=trained, method=method, lower=lower, slack=slack)], bias=bias, stored=stored
+            [interpolation(model, trained=trained, method=method, lower=lower, slack=slack)],
+            bias=bias,
+            stored=stored,
         )
 
     return first_provable(rng, attempt)
@@ -104,7 +108,11 @@ def descent_draft(
 
     def attempt(draws: np.random.Generator) -> Draft:
         model = trained_model(draws, network, sizes, trained=trained, noise=noise, bias=bias)
-        return model.draft([descent(model, trained=trained, method=method, norm=norm, slack=slack)], bias=bias, stored=stored)
+        return model.draft(
+            [descent(model, trained=trained, method=method, norm=norm, slack=slack)],
+            bias=bias,
+            stored=stored,
+        )
 
     return first_provable(rng, attempt)
 
@@ -139,11 +147,21 @@ def relu_draft(
         model = random_model(draws, RELU, sizes)
         if dropped:
             X = np.vstack([model.X, np.zeros(sizes[1]), 2 * model.X[0], model.X[1]])
-            model = Model(RELU, X, np.concatenate([model.y, [0.0, 2 * model.y[0], model.y[1]]]), model.W, model.v)
+            model = Model(
+                RELU,
+                X,
+                np.concatenate([model.y, [0.0, 2 * model.y[0], model.y[1]]]),
+                model.W,
+                model.v,
+            )
         n = sizes[0]
-        W_hat = gauss_newton(Model(RELU, model.X[:n], model.y[:n], model.W, model.v), "W", target=1e-14).W
+        W_hat = gauss_newton(
+            Model(RELU, model.X[:n], model.y[:n], model.W, model.v), "W", target=1e-14
+        ).W
         step = draws.normal(size=W_hat.shape)
-        stored_model = Model(RELU, model.X, model.y, W_hat + noise * step / np.linalg.norm(step), model.v)
+        stored_model = Model(
+            RELU, model.X, model.y, W_hat + noise * step / np.linalg.norm(step), model.v
+        )
         gone = [(n, -1), (n + 1, 0), (n + 2, 1)] if dropped else []
         T = list(range(1, sizes[2])) if few else None
         claim = relu_interpolation(stored_model, W_hat, T=T, dropped=gone, slack=slack)

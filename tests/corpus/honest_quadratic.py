@@ -22,7 +22,13 @@ def opened(net: q.Quadratic, claims: list[q.Pair], **options: Any) -> Draft:
 
 
 def gap_positive(
-    seed: int, *, n: int = 5, d: int = 2, slack: float = 1e-6, heads: str = "nonnegative", trained: bool = True
+    seed: int,
+    *,
+    n: int = 5,
+    d: int = 2,
+    slack: float = 1e-6,
+    heads: str = "nonnegative",
+    trained: bool = True,
 ) -> Draft:
     """Theorem P; without training the gap is large and as true."""
     net = q.random_network(n, d, d + 1, seed=seed, heads=heads)
@@ -30,7 +36,9 @@ def gap_positive(
     return opened(net, [q.gap_positive(net, room=slack)])
 
 
-def gap_rank(seed: int, *, slack: float = 1e-6, heads: str = "nonnegative", trained: bool = True) -> Draft:
+def gap_rank(
+    seed: int, *, slack: float = 1e-6, heads: str = "nonnegative", trained: bool = True
+) -> Draft:
     """Theorem P with a repeated column: rank 2 of 3."""
     base = q.random_network(5, 2, 3, seed=seed, heads=heads)
     X = np.hstack([base.X, base.X[:, :1]])
@@ -46,7 +54,13 @@ def gap_span(seed: int, *, n: int = 5, d: int = 2, slack: float = 1e-2) -> Draft
 
 
 def gap_decay(
-    seed: int, *, d: int = 2, v_max: float = 1.0, slack: float = 1e-7, heads: str = "any", trained: bool = True
+    seed: int,
+    *,
+    d: int = 2,
+    v_max: float = 1.0,
+    slack: float = 1e-7,
+    heads: str = "any",
+    trained: bool = True,
 ) -> Draft:
     """Theorem D."""
     net = q.random_network(5, d, d + 2, seed=seed, heads=heads)
@@ -54,7 +68,9 @@ def gap_decay(
     return opened(net, [q.gap_decay(net, 0.5, heads=heads, v_max=v_max, room=slack)])
 
 
-def identifies(seed: int, *, n: int = 4, d: int = 2, stable: bool = False, slack: float = 1e-2) -> Draft:
+def identifies(
+    seed: int, *, n: int = 4, d: int = 2, stable: bool = False, slack: float = 1e-2
+) -> Draft:
     """The rank claim."""
     net = q.random_network(n, d, d, seed=seed)
     return opened(net, [q.identifies_claim(net, stable=stable, slack=1 + slack)])
@@ -87,7 +103,13 @@ def smooth_network(seed: int, activation: str, trained: str, slope: float = 1.0)
 
 
 def saddle(
-    seed: int, *, activation: str = "tanh", trained: str = "W", radius: str = "", slack: float = 1e-3, slope: float = 1.0
+    seed: int,
+    *,
+    activation: str = "tanh",
+    trained: str = "W",
+    radius: str = "",
+    slack: float = 1e-3,
+    slope: float = 1.0,
 ) -> Draft:
     """The first seed from here on whose Hessian has a negative eigenvalue, with its eigenvector."""
     while True:
@@ -98,7 +120,13 @@ def saddle(
 
 
 def second_order(
-    seed: int, *, activation: str = "tanh", trained: str = "W", method: str = "dense", slack: float = 1e-3, slope: float = 1.0
+    seed: int,
+    *,
+    activation: str = "tanh",
+    trained: str = "W",
+    method: str = "dense",
+    slack: float = 1e-3,
+    slope: float = 1.0,
 ) -> Draft:
     """Tolerances as measured."""
     net = smooth_network(seed, activation, trained, slope)

@@ -32,7 +32,10 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
     for name, draft in drafts.items():
         files[f"accepted/{name}.gmc"] = seal(draft), None if draft.stored else data_file(draft)
     twice = drafts["interpolation_softplus_W_rows"]
-    files["accepted/interpolation_same_data_given_beside_the_stored_ones.gmc"] = seal(twice), data_file(twice)
+    files["accepted/interpolation_same_data_given_beside_the_stored_ones.gmc"] = (
+        seal(twice),
+        data_file(twice),
+    )
     for name, fault in rejected(drafts).items():
         path = f"rejected/{name}.gmc"
         data = fault.other_data or (None if fault.draft.stored else fault.draft)
@@ -51,10 +54,17 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 def _newer() -> tuple[dict[str, File], dict[str, Any]]:
     """The files of the newer claims and of former defects: every one of rejected/ is refused."""
     faults = newer_rejected() | previous_bugs_rejected()
-    files: dict[str, File] = {f"accepted/{name}.gmc": (raw, None) for name, raw in newer_accepted().items()}
+    files: dict[str, File] = {
+        f"accepted/{name}.gmc": (raw, None) for name, raw in newer_accepted().items()
+    }
     files |= {f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in faults.items()}
-    files |= {f"malformed/{name}.gmc": (raw, None) for name, raw in (newer_malformed() | previous_bugs_malformed()).items()}
-    return files, {f"rejected/{name}.gmc": {"reason": reason} for name, (_, reason) in faults.items() if reason}
+    files |= {
+        f"malformed/{name}.gmc": (raw, None)
+        for name, raw in (newer_malformed() | previous_bugs_malformed()).items()
+    }
+    return files, {
+        f"rejected/{name}.gmc": {"reason": reason} for name, (_, reason) in faults.items() if reason
+    }
 
 
 def main() -> None:
@@ -66,8 +76,13 @@ def main() -> None:
         target.write_bytes(raw)
         if data is not None:
             target.with_suffix(".data").write_bytes(data)
-    (HERE / "expected.json").write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n", encoding="ascii")
-    sizes = {folder: sum(path.startswith(folder) for path in files) for folder in ("accepted", "rejected", "malformed")}
+    (HERE / "expected.json").write_text(
+        json.dumps(expected, indent=1, sort_keys=True) + "\n", encoding="ascii"
+    )
+    sizes = {
+        folder: sum(path.startswith(folder) for path in files)
+        for folder in ("accepted", "rejected", "malformed")
+    }
     print(sizes, sum(len(raw) for raw, _ in files.values()), "bytes")
 
 

@@ -8,7 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tests.corpus.drafts import Draft, assemble, canonical, certificate_object, container, resealed, seal, tensors_of
+from tests.corpus.drafts import (
+    Draft,
+    assemble,
+    canonical,
+    certificate_object,
+    container,
+    resealed,
+    seal,
+    tensors_of,
+)
 
 Header = dict[str, Any]
 

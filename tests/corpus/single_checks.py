@@ -30,13 +30,22 @@ def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
     kind = network_kind(raw)
     if kind == "deep":
         file = deep.read_deep(raw, data)
-        yield from (("deep-descent", deep.deep_checks(file, claim, Witnessed(), FEWER)) for claim in file.claims)
+        yield from (
+            ("deep-descent", deep.deep_checks(file, claim, Witnessed(), FEWER))
+            for claim in file.claims
+        )
     elif kind == "filter":
         start = one_filter.read_filter(raw)
-        yield from ((kind, one_filter.filter_checks(start, kind, fields, FEWER)) for kind, fields in start.claims)
+        yield from (
+            (kind, one_filter.filter_checks(start, kind, fields, FEWER))
+            for kind, fields in start.claims
+        )
     elif kind == "factorization":
         product = factorization.read_factorization(raw)
-        yield from (("factorization-gap", factorization.gap_checks(product, claim)) for claim in product.claims)
+        yield from (
+            ("factorization-gap", factorization.gap_checks(product, claim))
+            for claim in product.claims
+        )
     else:
         yield from _shallow(raw, data)
 

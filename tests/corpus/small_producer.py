@@ -72,7 +72,14 @@ class Model:
     def draft(self, claims: list[ClaimDraft], *, bias: bool = False, stored: bool = True) -> Draft:
         """The certificate draft."""
         return Draft(
-            dict(self.network), self.X.copy(), self.y.copy(), self.W.copy(), self.v.copy(), claims, bias=bias, stored=stored
+            dict(self.network),
+            self.X.copy(),
+            self.y.copy(),
+            self.W.copy(),
+            self.v.copy(),
+            claims,
+            bias=bias,
+            stored=stored,
         )
 
 
@@ -82,7 +89,13 @@ def exact(x: float) -> Fraction:
     return Fraction(round(float(mantissa) * 2**30)) * Fraction(2) ** (int(exponent) - 30)
 
 
-def random_model(rng: np.random.Generator, network: dict[str, Any], sizes: tuple[int, int, int], *, bias: bool = False) -> Model:
+def random_model(
+    rng: np.random.Generator,
+    network: dict[str, Any],
+    sizes: tuple[int, int, int],
+    *,
+    bias: bool = False,
+) -> Model:
     """Gaussian data and weights, (n, d, k) = sizes; d counts the bias column."""
     n, d, k = sizes
     X = rng.normal(size=(n, d)).round(6)
@@ -137,7 +150,9 @@ def local_suprema(model: Model, order: int, rho: float) -> Array:
     return np.minimum(b[order - 1], np.abs(model.parts()[order]) + reach)
 
 
-def quartic(model: Model, trained: str, rho: float, *, method: str, slack: Slack) -> tuple[dict[str, Any], Array]:
+def quartic(
+    model: Model, trained: str, rho: float, *, method: str, slack: Slack
+) -> tuple[dict[str, Any], Array]:
     """The field `quartic` and its factor C_kappa."""
     heads = np.abs(model.v) + (rho if trained == "vW" else 0.0)
     q = np.max(heads * local_suprema(model, 2, rho), axis=1) ** 2
@@ -152,7 +167,9 @@ def quartic(model: Model, trained: str, rho: float, *, method: str, slack: Slack
     t = exact(min(grid, key=lambda s: float(np.linalg.eigvalsh(A - s * tilt)[-1])))
     B = A - float(t) * tilt
     kappa = _above(float(np.linalg.eigvalsh(B)[-1]), slack.kappa)
-    return {"kappa": kappa, "method": "svec", "t": t}, inverse_factor(float(kappa) * np.eye(len(u)) - B)
+    return {"kappa": kappa, "method": "svec", "t": t}, inverse_factor(
+        float(kappa) * np.eye(len(u)) - B
+    )
 
 
 def _above(x: float, slack: float) -> Fraction:
@@ -169,7 +186,9 @@ class Lipschitz:
     lip: float
 
 
-def lipschitz_part(model: Model, trained: str, rho: Fraction, *, method: str, slack: Slack) -> Lipschitz:
+def lipschitz_part(
+    model: Model, trained: str, rho: Fraction, *, method: str, slack: Slack
+) -> Lipschitz:
     """a2, kappa, beta2 with their factors."""
     K = gram(model, trained)
     a2 = exact(float(np.linalg.eigvalsh(K)[0]) * (1 - slack.a2))
@@ -194,7 +213,12 @@ def loss_upper(model: Model, slack: Slack) -> Fraction:
 
 
 def interpolation(
-    model: Model, *, trained: str = "W", method: str = "rows", lower: bool = False, slack: Slack | None = None
+    model: Model,
+    *,
+    trained: str = "W",
+    method: str = "rows",
+    lower: bool = False,
+    slack: Slack | None = None,
 ) -> ClaimDraft:
     """The interpolation claim, or NotProvableError."""
     slack = slack or Slack()
@@ -206,14 +230,22 @@ def interpolation(
     h = 2 * part.lip * e / np.sqrt(part.a2)
     if h > 0.99:
         raise NotProvableError(f"2 Lip e / a = {h:.3g}")
-    fields = part.fields | {"R": exact(2 * e / (1 + np.sqrt(1 - h)) * (1 + slack.radius)), "loss_upper": loss_upper(model, slack)}
+    fields = part.fields | {
+        "R": exact(2 * e / (1 + np.sqrt(1 - h)) * (1 + slack.radius)),
+        "loss_upper": loss_upper(model, slack),
+    }
     if lower:
         fields["R_lo"] = exact(2 * e / (1 + np.sqrt(1 + h)) * (1 - slack.radius))
     return claim("interpolation", fields, part.tensors | {"z": z})
 
 
 def descent(
-    model: Model, *, trained: str = "W", method: str = "rows", norm: str = "rows", slack: Slack | None = None
+    model: Model,
+    *,
+    trained: str = "W",
+    method: str = "rows",
+    norm: str = "rows",
+    slack: Slack | None = None,
 ) -> ClaimDraft:
     """The descent claim, or NotProvableError."""
     slack = slack or Slack()
@@ -229,11 +261,21 @@ def descent(
     S = 2 * g / (np.sqrt(part.a2) + np.sqrt(alpha2))
     if S * (1 + slack.radius) > float(rho):
         raise NotProvableError("S > rho")
-    top = float(np.max(np.sum(np.abs(K), axis=1))) if norm == "rows" else float(np.linalg.eigvalsh(K)[-1])
+    top = (
+        float(np.max(np.sum(np.abs(K), axis=1)))
+        if norm == "rows"
+        else float(np.linalg.eigvalsh(K)[-1])
+    )
     b2 = exact(top * (1 + slack.norm))
     eta = exact((1 - slack.step) / (np.sqrt(float(b2)) + part.lip * S) ** 2)
     rate = 1 - eta * exact(alpha2 * (1 - slack.radius))
-    fields = part.fields | {"b2": b2, "norm": norm, "eta": eta, "rate": rate, "path": exact(S * (1 + slack.radius))}
+    fields = part.fields | {
+        "b2": b2,
+        "norm": norm,
+        "eta": eta,
+        "rate": rate,
+        "path": exact(S * (1 + slack.radius)),
+    }
     tensors = dict(part.tensors)
     if norm == "factor":
         tensors["C_b"] = inverse_factor(float(b2) * np.eye(len(K)) - K)
@@ -260,17 +302,25 @@ def relu_interpolation(
     if mu <= 0:
         raise NotProvableError("G is singular")
     r = (np.maximum(model.X @ W_hat.T, 0) @ model.v - model.y)[kept]
-    R = (np.linalg.norm(W_hat - model.W) + (np.linalg.norm(r) + 1e-15) / np.sqrt(float(mu))) * (1 + slack.radius)
+    R = (np.linalg.norm(W_hat - model.W) + (np.linalg.norm(r) + 1e-15) / np.sqrt(float(mu))) * (
+        1 + slack.radius
+    )
     tensors = {
         "W_hat": W_hat,
         "T": np.array(T, dtype=np.int64),
         "C": inverse_factor(G - float(mu) * np.eye(len(G))),
         "dropped": np.array(gone, dtype=np.int64).reshape(-1, 2),
     }
-    return claim("relu-interpolation", {"mu": mu, "R": exact(R), "loss_upper": loss_upper(model, slack)}, tensors)
+    return claim(
+        "relu-interpolation",
+        {"mu": mu, "R": exact(R), "loss_upper": loss_upper(model, slack)},
+        tensors,
+    )
 
 
-def loss_floor(model: Model, groups: list[tuple[int, list[int]]], floor: Fraction, *, heads: str = "any") -> ClaimDraft:
+def loss_floor(
+    model: Model, groups: list[tuple[int, list[int]]], floor: Fraction, *, heads: str = "any"
+) -> ClaimDraft:
     """The loss-floor claim for given groups (kind, members) and floor."""
     upper = loss_upper(model, Slack())
     tensors = {
@@ -279,5 +329,12 @@ def loss_floor(model: Model, groups: list[tuple[int, list[int]]], floor: Fractio
         "kinds": np.array([kind for kind, _ in groups], dtype=np.int64),
     }
     return claim(
-        "loss-floor", {"heads": heads, "floor": floor, "gap": max(upper - floor, Fraction(0)), "loss_upper": upper}, tensors
+        "loss-floor",
+        {
+            "heads": heads,
+            "floor": floor,
+            "gap": max(upper - floor, Fraction(0)),
+            "loss_upper": upper,
+        },
+        tensors,
     )

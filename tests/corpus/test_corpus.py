@@ -16,7 +16,11 @@ from tests.oracles.fraction_checker import oracle_truth
 from globalmin_check import check_file
 
 HERE = Path(__file__).resolve().parent
-FILES = sorted(path for folder in ("accepted", "rejected", "malformed") for path in (HERE / folder).glob("*.gmc"))
+FILES = sorted(
+    path
+    for folder in ("accepted", "rejected", "malformed")
+    for path in (HERE / folder).glob("*.gmc")
+)
 SOURCES = str(HERE.parents[1] / "src")
 EXPECTED = json.loads((HERE / "expected.json").read_text(encoding="ascii"))
 
@@ -38,13 +42,23 @@ def test_both_checkers_give_the_verdict_of_the_folder(path: Path, tmp_path: Path
     assert fast.reason
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.parent.name == "accepted"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if p.parent.name == "accepted"], ids=lambda path: path.stem
+)
 def test_accepted_claims_are_true_without_their_witness(path: Path):
     assert oracle_truth(*load(path)) is True
 
 
 # each follows from another check of its claim, so it can never fail alone
-REDUNDANT = {"beta2 > 0", "kappa > 0", "rho >= 0", "R_lo <= rho", "eta > 0", "gap >= 0", "descent: a2 > 0"} | {
+REDUNDANT = {
+    "beta2 > 0",
+    "kappa > 0",
+    "rho >= 0",
+    "R_lo <= rho",
+    "eta > 0",
+    "gap >= 0",
+    "descent: a2 > 0",
+} | {
     "ambiguous: rank",  # the stored matrix shows it
     "below-barrier: s2 > 0",  # otherwise the factor is at least 1, and the rate is below it
     "below-barrier: heads",  # the same
@@ -83,7 +97,11 @@ def test_every_numbered_check_of_the_claim_pages_refuses_some_file():
         data = path.with_suffix(".data")
         result = check_file(path, data if data.exists() else None)
         met |= {line.number.split(".")[0] for claim in result.claims for line in claim.checks}
-        refusals = [re.match(r"check (\w+)", claim.reason) for claim in result.claims if claim.verdict.value == "REJECTED"]
+        refusals = [
+            re.match(r"check (\w+)", claim.reason)
+            for claim in result.claims
+            if claim.verdict.value == "REJECTED"
+        ]
         refusing |= {found.group(1) for found in refusals if found}
     print(f"{len(met)} numbered checks, {len(refusing)} of them refuse some file")
     assert met == refusing
@@ -100,11 +118,19 @@ def test_every_numbered_check_of_the_claim_pages_refuses_some_file():
 )
 def test_the_exit_code_of_the_command_line_is_the_verdict(name: str, code: int):
     command = [sys.executable, "-m", "globalmin_check", str(HERE / f"{name}.gmc")]
-    assert subprocess.run(command, capture_output=True, check=False, env=os.environ | {"PYTHONPATH": SOURCES}).returncode == code
+    assert (
+        subprocess.run(
+            command, capture_output=True, check=False, env=os.environ | {"PYTHONPATH": SOURCES}
+        ).returncode
+        == code
+    )
 
 
 def test_the_corpora_are_large_enough_and_small_in_bytes():
-    counts = {folder: sum(path.parent.name == folder for path in FILES) for folder in ("accepted", "rejected", "malformed")}
+    counts = {
+        folder: sum(path.parent.name == folder for path in FILES)
+        for folder in ("accepted", "rejected", "malformed")
+    }
     size = sum(path.stat().st_size for path in FILES)
     print(f"corpus: {counts}, {size} bytes")
     assert counts["accepted"] >= 40

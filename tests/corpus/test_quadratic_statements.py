@@ -42,7 +42,9 @@ def test_no_trained_network_of_the_class_beats_the_gap(case: Case):
     assert lowest >= stored - float(claim.fields["gap"]) - ROUNDING * (1 + stored)
 
 
-@pytest.mark.parametrize("case", [case for case in opened("identifies") if "double" not in case[0]], ids=name_of)
+@pytest.mark.parametrize(
+    "case", [case for case in opened("identifies") if "double" not in case[0]], ids=name_of
+)
 def test_different_quadratic_functions_differ_on_the_samples(case: Case):
     _, draft, claim = case
     S = svec_rows(draft.X)[0]
@@ -76,7 +78,9 @@ def test_descent_below_the_barrier_obeys_the_rate(case: Case):
     excess = 0.5 * float(np.sum((here.residual() + draft.y - fit) ** 2))
     assert excess <= float(claim.fields["E0"]) * (1 + ROUNDING) + 1e-14
     for _ in range(200):
-        here = replace(here, W=here.W - eta * 2 * here.v[:, None] * (here.W @ here.weighted(here.residual())))
+        here = replace(
+            here, W=here.W - eta * 2 * here.v[:, None] * (here.W @ here.weighted(here.residual()))
+        )
         after = 0.5 * float(np.sum((here.residual() + draft.y - fit) ** 2))
         assert after <= rate * excess * (1 + ROUNDING) + 1e-14
         assert np.linalg.eigvalsh(here.M)[0] > 0
@@ -90,7 +94,9 @@ def gradient(model: Model, trained: str) -> Array:
 def slope_along(model: Model, direction: Array, trained: str) -> Array:
     """The Hessian times a direction, by central differences of the gradient."""
     step = 1e-5 / np.linalg.norm(direction)
-    ahead, behind = (gradient(model.moved(sign * step * direction, trained), trained) for sign in (1, -1))
+    ahead, behind = (
+        gradient(model.moved(sign * step * direction, trained), trained) for sign in (1, -1)
+    )
     return (ahead - behind) / (2 * step)
 
 
@@ -101,7 +107,10 @@ def test_the_loss_bends_down_along_the_direction_and_in_the_whole_ball(case: Cas
     parts = [claim.tensors["u"]] if trained == "vW" else []
     U = np.concatenate([*parts, claim.tensors["U"].ravel()])
     U /= np.linalg.norm(U)
-    assert np.linalg.norm(gradient(model, trained)) <= float(claim.fields["eps"]) * (1 + ROUNDING) + 1e-14
+    assert (
+        np.linalg.norm(gradient(model, trained))
+        <= float(claim.fields["eps"]) * (1 + ROUNDING) + 1e-14
+    )
     assert U @ slope_along(model, U, trained) <= -gamma + 1e-6 * (1 + gamma)
     rng, R = np.random.default_rng(9), float(claim.fields.get("radius", {"R": 0})["R"])
     for _ in range(20):

@@ -31,7 +31,11 @@ def test_newton_finds_zero_loss_within_the_radius_and_not_before_the_lower_one(c
 def test_gradient_descent_obeys_rate_and_path(case: Case):
     _, draft, claim = case
     here = model_of(draft)
-    trained, eta, rate = claim.fields["trained"], float(claim.fields["eta"]), float(claim.fields["rate"])
+    trained, eta, rate = (
+        claim.fields["trained"],
+        float(claim.fields["eta"]),
+        float(claim.fields["rate"]),
+    )
     path, size = 0.0, float(np.linalg.norm(here.residual()))
     for _ in range(500):
         step = -eta * here.jacobian(trained).T @ here.residual()
@@ -57,7 +61,10 @@ def test_the_linear_solve_in_the_cell_of_the_witness_interpolates_within_the_rad
     found = witness.moved(-flat.T @ np.linalg.solve(flat @ flat.T, witness.residual()), "W")
     everywhere = Model(draft.network, draft.X, draft.y, found.W, draft.v)
     assert np.linalg.norm(everywhere.residual()) < 1e-13 * (1 + np.abs(draft.y).max())
-    assert distance(everywhere, model_of(draft)) <= float(claim.fields["R"]) * (1 + ROUNDING) + FLOOR_OF_ROUNDING
+    assert (
+        distance(everywhere, model_of(draft))
+        <= float(claim.fields["R"]) * (1 + ROUNDING) + FLOOR_OF_ROUNDING
+    )
 
 
 @pytest.mark.parametrize("case", opened("loss-floor")[:60], ids=name_of)

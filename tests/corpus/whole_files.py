@@ -38,7 +38,9 @@ class Whole:
     def sealed(self) -> bytes:
         """The file, with a fresh digest where there are samples, and a fresh seal."""
         samples = {"X", "y"} <= set(self.tensors)
-        return gmc.pack(gmc.refresh_digest(self.top, self.tensors) if samples else self.top, self.tensors)
+        return gmc.pack(
+            gmc.refresh_digest(self.top, self.tensors) if samples else self.top, self.tensors
+        )
 
 
 Edit = Callable[[Whole], None]
@@ -148,6 +150,8 @@ def transplanted(mine: Whole, other: Whole) -> Whole:
     result, theirs = mine.copy(), other.copy()
     result.top["claims"] = theirs.top["claims"]
     witness = {name: value for name, value in theirs.tensors.items() if name.startswith("claims.")}
-    result.tensors = {name: value for name, value in result.tensors.items() if not name.startswith("claims.")} | witness
+    result.tensors = {
+        name: value for name, value in result.tensors.items() if not name.startswith("claims.")
+    } | witness
     put(loss_upper=GENEROUS)(result)
     return result

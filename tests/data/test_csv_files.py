@@ -30,51 +30,115 @@ REFUSED = {
         {"target": "b"},
         ["column 'b'", "line 9002", "data row 9001"],
     ),
-    "missing cell": ("a,b\n1,2\n,3\n", {"target": "b"}, ["column 'a'", "line 3", "missing", "fill it in"]),
+    "missing cell": (
+        "a,b\n1,2\n,3\n",
+        {"target": "b"},
+        ["column 'a'", "line 3", "missing", "fill it in"],
+    ),
     "NA": ("a,b\n1,2\nNA,3\n", {"target": "b"}, ["column 'a'", "missing ('NA'"]),
     "nan": ("a,b\n1,2\n3,nan\n", {"target": "b"}, ["column 'b'", "missing", "NaN"]),
     "question mark": ("a,b\n1,2\n?,3\n", {"target": "b"}, ["missing ('?'"]),
     "inf": ("a,b\n1,2\ninf,3\n", {"target": "b"}, ["column 'a'", "infinite"]),
-    "beyond the doubles": ("a,b\n1,2\n1e400,3\n", {"target": "b"}, ["'1e400' is infinite as a double"]),
+    "beyond the doubles": (
+        "a,b\n1,2\n1e400,3\n",
+        {"target": "b"},
+        ["'1e400' is infinite as a double"],
+    ),
     "no target named": (TABLE, {}, ["no target column is named", "'a', 'b', 'price'"]),
-    "missing target column": (TABLE, {"target": "cost"}, ["no target column 'cost'", "'a', 'b', 'price'"]),
-    "one of two targets missing": (TABLE, {"target": ["price", "cost"]}, ["no target column 'cost'"]),
-    "missing feature column": (TABLE, {"target": "price", "features": ["z"]}, ["no feature column 'z'", "'a', 'b', 'price'"]),
-    "feature and target": (TABLE, {"target": "price", "features": ["a", "price"]}, ["'price' is named as feature and as target"]),
+    "missing target column": (
+        TABLE,
+        {"target": "cost"},
+        ["no target column 'cost'", "'a', 'b', 'price'"],
+    ),
+    "one of two targets missing": (
+        TABLE,
+        {"target": ["price", "cost"]},
+        ["no target column 'cost'"],
+    ),
+    "missing feature column": (
+        TABLE,
+        {"target": "price", "features": ["z"]},
+        ["no feature column 'z'", "'a', 'b', 'price'"],
+    ),
+    "feature and target": (
+        TABLE,
+        {"target": "price", "features": ["a", "price"]},
+        ["'price' is named as feature and as target"],
+    ),
     "target named twice": (TABLE, {"target": ["price", "price"]}, ["target names 'price' twice"]),
     "empty target list": (TABLE, {"target": []}, ["target=[]", "non-empty"]),
     "target a number": (TABLE, {"target": [2]}, ["target=[2]", "column name"]),
-    "all columns are targets": (TABLE, {"target": ["a", "b", "price"]}, ["no column is left for the inputs"]),
-    "only a target column": ("price\n1\n2\n", {"target": "price"}, ["no column is left for the inputs"]),
+    "all columns are targets": (
+        TABLE,
+        {"target": ["a", "b", "price"]},
+        ["no column is left for the inputs"],
+    ),
+    "only a target column": (
+        "price\n1\n2\n",
+        {"target": "price"},
+        ["no column is left for the inputs"],
+    ),
     "duplicate header": ("a,a,b\n1,2,3\n", {"target": "b"}, ["header names 'a' twice"]),
-    "unnamed column": (",a,b\n0,1,2\n", {"target": "b"}, ["column 1 has no name", "saved row index"]),
-    "no header": ("1,2,3\n4,5,6\n", {"target": "price"}, ["first row (1, 2, 3, ...) holds numbers", "add a header row"]),
+    "unnamed column": (
+        ",a,b\n0,1,2\n",
+        {"target": "b"},
+        ["column 1 has no name", "saved row index"],
+    ),
+    "no header": (
+        "1,2,3\n4,5,6\n",
+        {"target": "price"},
+        ["first row (1, 2, 3, ...) holds numbers", "add a header row"],
+    ),
     "short row": ("a,b\n1,2\n3\n", {"target": "b"}, ["line 3 has 1 cells", "header has 2"]),
     "long row": ("a,b\n1,2\n3,4,5\n", {"target": "b"}, ["line 3 has 3 cells", "header has 2"]),
     "empty file": ("", {"target": "b"}, ["the file is empty"]),
     "blank file": (" \n\n \n", {"target": "b"}, ["the file is empty"]),
     "only a mark of encoding": (b"\xef\xbb\xbf", {"target": "b"}, ["the file is empty"]),
     "header only": ("a,b\n", {"target": "b"}, ["a header but no data row"]),
-    "latin-1": ("a,b\n1,2\nn\xe9,3\n".encode("latin-1"), {"target": "b"}, ["byte 9 (line 3) is not UTF-8"]),
+    "latin-1": (
+        "a,b\n1,2\nn\xe9,3\n".encode("latin-1"),
+        {"target": "b"},
+        ["byte 9 (line 3) is not UTF-8"],
+    ),
     "utf-16": ("a,b\n1,2\n".encode("utf-16"), {"target": "b"}, ["UTF-16", "save it as UTF-8"]),
     "utf-16 without mark": ("a,b\n1,2\n".encode("utf-16-le"), {"target": "b"}, ["NUL bytes"]),
     "an archive": (b"PK\x03\x04\x14\x00\x00\x00\x08\x00\x90\x91", {"target": "b"}, ["not UTF-8"]),
     "open quotation": ('a,b\n1,"2\n', {"target": "b"}, ["not readable", "quotation marks"]),
     "text after quotation": ('a,b\n1,"2"x\n', {"target": "b"}, ["line 2 is not readable"]),
-    "decimal comma": ("a;b\n1,5;2\n", {"target": "b"}, ["column 'a'", "'1,5' is not a number", "decimal comma as a point"]),
-    "integer beyond 2^53": ("a,b\n9007199254740993,1\n", {"target": "b"}, ["integer 9007199254740993", "beyond 2^53"]),
-    "negative integer beyond 2^53": ("a,b\n-9007199254740993,1\n", {"target": "b"}, ["integer -9007199254740993"]),
+    "decimal comma": (
+        "a;b\n1,5;2\n",
+        {"target": "b"},
+        ["column 'a'", "'1,5' is not a number", "decimal comma as a point"],
+    ),
+    "integer beyond 2^53": (
+        "a,b\n9007199254740993,1\n",
+        {"target": "b"},
+        ["integer 9007199254740993", "beyond 2^53"],
+    ),
+    "negative integer beyond 2^53": (
+        "a,b\n-9007199254740993,1\n",
+        {"target": "b"},
+        ["integer -9007199254740993"],
+    ),
     "underscored number": ("a,b\n1_000,1\n", {"target": "b"}, ["'1_000' is not a number"]),
     "hexadecimal": ("a,b\n0x10,1\n", {"target": "b"}, ["'0x10' is not a number"]),
     "a date": ("a,b\n2020-01-01,1\n", {"target": "b"}, ["'2020-01-01' is not a number"]),
     "percent": ("a,b\n5%,1\n", {"target": "b"}, ["'5%' is not a number"]),
-    "beyond the size limit": (TABLE, {"target": "price", "max_bytes": 10}, ["bytes, more than the limit of 10", "max_bytes"]),
+    "beyond the size limit": (
+        TABLE,
+        {"target": "price", "max_bytes": 10},
+        ["bytes, more than the limit of 10", "max_bytes"],
+    ),
     "table beyond the size limit": (
         "a,b\n" + "1,2\n" * 20,
         {"target": "b", "max_bytes": 100},
         ["more than the limit of 100 bytes"],
     ),
-    "a very long cell": ("a,b\n" + "x" * 200_000 + ",1\n", {"target": "b"}, ["line 2 is not readable", "field larger"]),
+    "a very long cell": (
+        "a,b\n" + "x" * 200_000 + ",1\n",
+        {"target": "b"},
+        ["line 2 is not readable", "field larger"],
+    ),
     "nothing but separators": (",,,\n,,,\n", {"target": "b"}, ["column 1 has no name"]),
     "semicolons in a comma file": ("a,b\n1;2\n", {"target": "b"}, ["line 2 has 1 cells"]),
 }
@@ -131,7 +195,13 @@ def test_several_targets_in_the_order_asked_for(tmp_path):
 
 
 def test_chosen_features_leave_a_text_column_out(tmp_path):
-    data = Dataset.load(write(tmp_path, "name,a,b\nx,1,2\ny,3,5\n"), target="b", features=["a"], scaling="none", bias=False)
+    data = Dataset.load(
+        write(tmp_path, "name,a,b\nx,1,2\ny,3,5\n"),
+        target="b",
+        features=["a"],
+        scaling="none",
+        bias=False,
+    )
     assert data.X.tolist() == [[1.0], [3.0]]
 
 
@@ -169,7 +239,9 @@ def test_conflicting_rows_are_reported_with_their_floor(tmp_path):
 
 
 def test_numbers_are_the_nearest_doubles_and_survive_a_round_trip(tmp_path):
-    X = np.random.default_rng(0).normal(size=(5000, 4)) * 10.0 ** np.random.default_rng(1).integers(-300, 200, (5000, 4))
+    X = np.random.default_rng(0).normal(size=(5000, 4)) * 10.0 ** np.random.default_rng(1).integers(
+        -300, 200, (5000, 4)
+    )
     path = tmp_path / "wide.csv"
     pd.DataFrame(X, columns=list("abcd")).to_csv(path, index=False)
     table = load_table(path, target="d")
@@ -177,7 +249,10 @@ def test_numbers_are_the_nearest_doubles_and_survive_a_round_trip(tmp_path):
 
 
 def test_large_integers_that_are_doubles_are_read(tmp_path):
-    table = load_table(write(tmp_path, "a,b\n9007199254740992,1\n18014398509481984,1\n12345678901234567890.5,2\n"), target="b")
+    table = load_table(
+        write(tmp_path, "a,b\n9007199254740992,1\n18014398509481984,1\n12345678901234567890.5,2\n"),
+        target="b",
+    )
     assert table.X.ravel().tolist() == [2.0**53, 2.0**54, 12345678901234567890.5]
 
 

@@ -16,7 +16,13 @@ TWO = np.stack([Y, -3.0 * Y + 1.0], axis=1)
 
 def test_sizes_and_attributes():
     data = Dataset(X, Y)
-    assert (data.n_samples, data.n_features, data.n_targets, data.bias, data.scaling) == (4, 3, 1, True, "standardize")
+    assert (data.n_samples, data.n_features, data.n_targets, data.bias, data.scaling) == (
+        4,
+        3,
+        1,
+        True,
+        "standardize",
+    )
     assert "n_samples=4" in repr(data)
     assert Dataset(X, Y, bias=False).n_features == 2
 
@@ -59,7 +65,9 @@ def test_several_targets_are_one_data_set_each():
         alone = Dataset(X, TWO[:, j])
         assert data.for_target(j).digest == alone.digest == data.for_target(name).digest
         assert data.for_target(j).target_names == (name,)
-        np.testing.assert_allclose(data.for_target(j).preprocessing.restore(data.for_target(j).y), TWO[:, j], atol=1e-14)
+        np.testing.assert_allclose(
+            data.for_target(j).preprocessing.restore(data.for_target(j).y), TWO[:, j], atol=1e-14
+        )
 
 
 @pytest.mark.parametrize("attribute", ["y", "preprocessing", "digest"])
@@ -89,7 +97,10 @@ def test_from_raw_reuses_a_fitted_preprocessing():
     other = Dataset.from_raw(X[:2], Y[:2], data.preprocessing)
     assert other.X.tobytes() == data.X[:2].tobytes()
     several = Dataset(X, TWO)
-    assert Dataset.from_raw(X, TWO, several.preprocessings).targets.tobytes() == several.targets.tobytes()
+    assert (
+        Dataset.from_raw(X, TWO, several.preprocessings).targets.tobytes()
+        == several.targets.tobytes()
+    )
 
 
 def test_from_raw_refuses_what_does_not_fit():
@@ -136,7 +147,11 @@ def test_split_fits_the_preprocessing_on_the_training_part_only():
 
 def test_split_is_a_function_of_its_seed_and_keeps_options():
     data = Dataset(
-        np.random.default_rng(1).normal(size=(20, 2)), np.arange(20.0), bias=False, scaling="rows", feature_names=["a", "b"]
+        np.random.default_rng(1).normal(size=(20, 2)),
+        np.arange(20.0),
+        bias=False,
+        scaling="rows",
+        feature_names=["a", "b"],
     )
     first, again, other = (data.split(5, seed=seed) for seed in (0, 0, 1))
     assert first[0].digest == again[0].digest != other[0].digest
@@ -150,7 +165,9 @@ def test_split_of_several_targets():
     assert test.y.shape == (1, 2)
 
 
-@pytest.mark.parametrize("test_size", [0, 0.0, 1.0, 4, 5, -1, -0.5, 1.5, np.nan, np.inf, "half", None, True])
+@pytest.mark.parametrize(
+    "test_size", [0, 0.0, 1.0, 4, 5, -1, -0.5, 1.5, np.nan, np.inf, "half", None, True]
+)
 def test_impossible_test_sizes_are_refused(test_size):
     with pytest.raises(DataError, match="test_size"):
         Dataset(X, Y).split(test_size)

@@ -23,7 +23,9 @@ def test_labels_that_differ_only_in_the_sign_of_zero_agree():
 
 
 def test_zero_rows_rays_lines_and_opposite_rows():
-    found = facts([[0, 0], [1, 2], [2, 4], [-3, -6], [-1, -2], [0, 5], [-0.0, 0.0], [0, -5], [1, 1]])
+    found = facts(
+        [[0, 0], [1, 2], [2, 4], [-3, -6], [-1, -2], [0, 5], [-0.0, 0.0], [0, -5], [1, 1]]
+    )
     assert found.zero_rows == (0, 6)
     assert found.lines == ((1, 2, 3, 4), (5, 7))
     assert found.rays == ((1, 2), (3, 4))
@@ -55,9 +57,13 @@ def test_facts_are_computed_once():
 def test_the_closest_pair_agrees_with_comparing_all_pairs(max_bytes):
     from globalmin.data.nearness import estimate_closest_pair
 
-    X = np.random.default_rng(0).normal(size=(60, 3)) * np.random.default_rng(1).lognormal(size=(60, 1))
+    X = np.random.default_rng(0).normal(size=(60, 3)) * np.random.default_rng(1).lognormal(
+        size=(60, 1)
+    )
     U = X / np.linalg.norm(X, axis=1, keepdims=True)
-    angles = {(i, j): np.arccos(min(abs(U[i] @ U[j]), 1.0)) for i in range(60) for j in range(i + 1, 60)}
+    angles = {
+        (i, j): np.arccos(min(abs(U[i] @ U[j]), 1.0)) for i in range(60) for j in range(i + 1, 60)
+    }
     best = min(angles, key=angles.__getitem__)
     pair = estimate_closest_pair(X, np.arange(60), max_bytes=max_bytes)
     assert pair is not None
@@ -87,13 +93,28 @@ def test_exactly_parallel_rows_are_not_the_closest_pair():
 
 
 MESSAGES = {
-    "equal": ([[1], [2], [1]], [0, 5, 1], "softplus", ["rows 0, 2 are equal", "different labels", "at least 0.25"]),
+    "equal": (
+        [[1], [2], [1]],
+        [0, 5, 1],
+        "softplus",
+        ["rows 0, 2 are equal", "different labels", "at least 0.25"],
+    ),
     "zero": ([[0], [2]], [3, 5], "relu", ["row 0 is zero", "has nonzero labels", "at least 4.5"]),
     "zeros": ([[0], [0], [2]], [3, 3, 5], "tanh", ["rows 0, 1 are zero", "at least 9"]),
     "ray": ([[1, 2], [2, 4]], [1, 1], "relu", ["rows 0, 1 lie on one ray", "at least 0.1"]),
-    "line": ([[1, 2], [-2, -4]], [1, 1], "quadratic", ["rows 0, 1 lie on one line", "at least 0.264706"]),
+    "line": (
+        [[1, 2], [-2, -4]],
+        [1, 1],
+        "quadratic",
+        ["rows 0, 1 lie on one line", "at least 0.264706"],
+    ),
     "odd": ([[1, 2], [-1, -2]], [1, 1], "tanh", ["rows 0, 1 are equal up to sign", "at least 1"]),
-    "many": (np.repeat(np.arange(1.0, 6.0), 2)[:, None], range(10), "softplus", ["rows 0, 1", "rows 4, 5", "and 2 more groups"]),
+    "many": (
+        np.repeat(np.arange(1.0, 6.0), 2)[:, None],
+        range(10),
+        "softplus",
+        ["rows 0, 1", "rows 4, 5", "and 2 more groups"],
+    ),
     "long": (np.ones((9, 1)), range(9), "softplus", ["rows 0, 1, 2, 3, 4, ... are equal"]),
 }
 

@@ -81,7 +81,9 @@ def test_a_network_or_a_function_may_teach():
     X = generators.gaussian(10, 2, seed=0)
     network = ShallowNetwork(np.ones((1, 2)), np.ones(1), get_activation("relu"))
     by_network = generators.planted_regression(X, network)
-    by_function = generators.planted_regression(X, lambda inputs: np.maximum(inputs.sum(axis=1), 0.0))
+    by_function = generators.planted_regression(
+        X, lambda inputs: np.maximum(inputs.sum(axis=1), 0.0)
+    )
     np.testing.assert_allclose(by_network.y, by_function.y, rtol=1e-14)
     assert by_network.W is None
 
@@ -93,13 +95,17 @@ def test_logistic_labels_follow_the_teachers_probabilities():
     for low, high in ((0.0, 0.4), (0.4, 0.6), (0.6, 1.0)):
         inside = (planted.outputs >= low) & (planted.outputs < high)
         # Hoeffding: the mean of m labels is within sqrt(log(2e8)/(2m)) of its expectation with probability 1 - 1e-8
-        assert abs((planted.y - planted.outputs)[inside].mean()) < np.sqrt(np.log(2e8) / (2 * inside.sum()))
+        assert abs((planted.y - planted.outputs)[inside].mean()) < np.sqrt(
+            np.log(2e8) / (2 * inside.sum())
+        )
 
 
 def test_classification_and_regression_losses_differ_by_the_variance_of_the_label():
     """FCL-M1 against FCL-M2: with one teacher, E(f - y)^2/2 grows by E p(1-p)/2 whatever network f is compared with."""
     X = generators.gaussian(100_000, 3, seed=0)
-    regression = generators.planted_regression(X, width=4, activation="sigmoid", average=True, seed=1)
+    regression = generators.planted_regression(
+        X, width=4, activation="sigmoid", average=True, seed=1
+    )
     classification = generators.planted_logistic(X, width=4, seed=1)
     p = regression.y
     assert classification.outputs.tolist() == p.tolist()
@@ -120,19 +126,43 @@ REFUSED = {
     "negative": (lambda: generators.random_labels(-1), "n=-1"),
     "fractional": (lambda: generators.gaussian(2.5, 3), "n=2.5"),  # type: ignore[arg-type]
     "boolean": (lambda: generators.random_signs(True), "n=True"),
-    "no teacher": (lambda: generators.planted_regression(np.eye(2)), "either a teacher or the width"),
-    "two teachers": (lambda: generators.planted_regression(np.eye(2), len, width=2), "either a teacher or the width"),  # type: ignore[arg-type]
+    "no teacher": (
+        lambda: generators.planted_regression(np.eye(2)),
+        "either a teacher or the width",
+    ),
+    "two teachers": (
+        lambda: generators.planted_regression(np.eye(2), len, width=2),
+        "either a teacher or the width",
+    ),  # type: ignore[arg-type]
     "zero width": (lambda: generators.planted_regression(np.eye(2), width=0), "width=0"),
-    "negative noise": (lambda: generators.planted_regression(np.eye(2), width=1, noise=-1.0), "noise=-1"),
-    "nan noise": (lambda: generators.planted_regression(np.eye(2), width=1, noise=np.nan), "noise=nan"),
-    "teacher that cannot teach": (lambda: generators.planted_regression(np.eye(2), 3.0), "no .predict"),  # type: ignore[arg-type]
-    "teacher of another shape": (lambda: generators.planted_regression(np.eye(2), lambda X: X), r"shape \(2, 2\)"),
+    "negative noise": (
+        lambda: generators.planted_regression(np.eye(2), width=1, noise=-1.0),
+        "noise=-1",
+    ),
+    "nan noise": (
+        lambda: generators.planted_regression(np.eye(2), width=1, noise=np.nan),
+        "noise=nan",
+    ),
+    "teacher that cannot teach": (
+        lambda: generators.planted_regression(np.eye(2), 3.0),
+        "no .predict",
+    ),  # type: ignore[arg-type]
+    "teacher of another shape": (
+        lambda: generators.planted_regression(np.eye(2), lambda X: X),
+        r"shape \(2, 2\)",
+    ),
     "no probabilities": (
         lambda: generators.planted_logistic(np.ones((9, 2)) * 9.0, width=9, activation="softplus"),
         r"within \[0, 1\]",
     ),
-    "nan probabilities": (lambda: generators.planted_logistic(np.eye(2), lambda X: X[:, 0] * np.nan), r"within \[0, 1\]"),
-    "one-dimensional inputs": (lambda: generators.planted_regression(np.ones(3), width=2), "X is one-dimensional"),
+    "nan probabilities": (
+        lambda: generators.planted_logistic(np.eye(2), lambda X: X[:, 0] * np.nan),
+        r"within \[0, 1\]",
+    ),
+    "one-dimensional inputs": (
+        lambda: generators.planted_regression(np.ones(3), width=2),
+        "X is one-dimensional",
+    ),
 }
 
 

@@ -32,37 +32,105 @@ def facts(X, y):
 
 
 GOLDEN = {
-    "equal up to the sign of zero": ([[0.0], [-0.0]], [0, 1], "softplus", Fraction(1, 4), [("equal", (0, 1))]),
+    "equal up to the sign of zero": (
+        [[0.0], [-0.0]],
+        [0, 1],
+        "softplus",
+        Fraction(1, 4),
+        [("equal", (0, 1))],
+    ),
     "ray": ([[1, 2], [2, 4]], [1, 1], "relu", Fraction(1, 10), [("ray", (0, 1))]),
     "opposite directions are no ray": ([[1, 2], [-2, -4]], [1, 1], "relu", Fraction(0), []),
-    "line of the square": ([[1, 2], [-2, -4]], [1, 1], "quadratic", (2 - Fraction(25, 17)) / 2, [("line", (0, 1))]),
+    "line of the square": (
+        [[1, 2], [-2, -4]],
+        [1, 1],
+        "quadratic",
+        (2 - Fraction(25, 17)) / 2,
+        [("line", (0, 1))],
+    ),
     "line of the modulus": ([[1, 2], [-2, -4]], [1, 1], "abs", Fraction(1, 10), [("line", (0, 1))]),
-    "ray of leaky relu": ([[1, 2], [2, 4]], [1, 1], "leaky_relu(0.5)", Fraction(1, 10), [("ray", (0, 1))]),
-    "line of a linear network": ([[1, 2], [2, 4]], [1, 1], "linear", Fraction(1, 10), [("line", (0, 1))]),
-    "both ends of a linear line": ([[1, 2], [-1, -2], [0.5, 1]], [1, 1, 1], "linear", Fraction(13, 9), [("line", (0, 1, 2))]),
-    "three labels for two weights": ([[1, 0], [0, 1], [1, 1]], [0, 0, 1], "linear", Fraction(1, 6), [("linear", (0, 1, 2))]),
-    "linear as a polynomial": ([[1], [-2]], [1, 1], "polynomial(0,-3)", (2 - Fraction(1, 5)) / 2, [("line", (0, 1))]),
-    "square as a polynomial": ([[1, 2], [-2, -4]], [1, 1], "polynomial(0,0,3)", (2 - Fraction(25, 17)) / 2, [("line", (0, 1))]),
+    "ray of leaky relu": (
+        [[1, 2], [2, 4]],
+        [1, 1],
+        "leaky_relu(0.5)",
+        Fraction(1, 10),
+        [("ray", (0, 1))],
+    ),
+    "line of a linear network": (
+        [[1, 2], [2, 4]],
+        [1, 1],
+        "linear",
+        Fraction(1, 10),
+        [("line", (0, 1))],
+    ),
+    "both ends of a linear line": (
+        [[1, 2], [-1, -2], [0.5, 1]],
+        [1, 1, 1],
+        "linear",
+        Fraction(13, 9),
+        [("line", (0, 1, 2))],
+    ),
+    "three labels for two weights": (
+        [[1, 0], [0, 1], [1, 1]],
+        [0, 0, 1],
+        "linear",
+        Fraction(1, 6),
+        [("linear", (0, 1, 2))],
+    ),
+    "linear as a polynomial": (
+        [[1], [-2]],
+        [1, 1],
+        "polynomial(0,-3)",
+        (2 - Fraction(1, 5)) / 2,
+        [("line", (0, 1))],
+    ),
+    "square as a polynomial": (
+        [[1, 2], [-2, -4]],
+        [1, 1],
+        "polynomial(0,0,3)",
+        (2 - Fraction(25, 17)) / 2,
+        [("line", (0, 1))],
+    ),
     "no ray for softplus": ([[1, 2], [2, 4]], [1, 1], "softplus", Fraction(0), []),
     "no ray for tanh": ([[1, 2], [2, 4]], [1, 1], "tanh", Fraction(0), []),
     "proportional labels cost nothing": ([[1, 2], [3, 6]], [2, 6], "relu", Fraction(0), []),
     "zero row": ([[0, 0], [1, 1]], [3, 5], "relu", Fraction(9, 2), [("zero", (0,))]),
     "zero row of tanh": ([[0, 0], [1, 1]], [3, 5], "tanh", Fraction(9, 2), [("zero", (0,))]),
     "zero row of softplus": ([[0, 0], [1, 1]], [3, 5], "softplus", Fraction(0), []),
-    "zero rows of softplus": ([[0, 0], [0, 0]], [3, 5], "softplus", Fraction(1), [("equal", (0, 1))]),
+    "zero rows of softplus": (
+        [[0, 0], [0, 0]],
+        [3, 5],
+        "softplus",
+        Fraction(1),
+        [("equal", (0, 1))],
+    ),
     "zero rows of swish": ([[0, 0], [0, 0]], [3, 5], "swish", Fraction(17), [("zero", (0, 1))]),
     "opposite rows of tanh": ([[1, 2], [-1, -2]], [1, 1], "tanh", Fraction(1), [("odd", (0, 1))]),
     "opposite rows with opposite labels": ([[1, 2], [-1, -2]], [1, -1], "erf", Fraction(0), []),
     "equal rows on a ray": ([[1, 2], [1, 2]], [0, 1], "relu", Fraction(1, 4), [("equal", (0, 1))]),
-    "cubic ray": ([[1], [2]], [1, 1], "polynomial(0,0,0,1)", (2 - Fraction(81, 65)) / 2, [("line", (0, 1))]),
-    "cubic line": ([[1], [-2]], [1, 1], "polynomial(0,0,0,1)", (2 - Fraction(49, 65)) / 2, [("line", (0, 1))]),
+    "cubic ray": (
+        [[1], [2]],
+        [1, 1],
+        "polynomial(0,0,0,1)",
+        (2 - Fraction(81, 65)) / 2,
+        [("line", (0, 1))],
+    ),
+    "cubic line": (
+        [[1], [-2]],
+        [1, 1],
+        "polynomial(0,0,0,1)",
+        (2 - Fraction(49, 65)) / 2,
+        [("line", (0, 1))],
+    ),
 }
 
 
 @pytest.mark.parametrize("case", GOLDEN.values(), ids=GOLDEN.keys())
 def test_golden_examples(case):
     X, y, activation, floor, groups = case
-    assert facts(X, y).loss_floor(activation) == LossFloor(floor, tuple(Group(*group) for group in groups))
+    assert facts(X, y).loss_floor(activation) == LossFloor(
+        floor, tuple(Group(*group) for group in groups)
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -74,7 +142,9 @@ def test_floor_of_linear_networks_is_least_squares_and_a_network_of_one_neuron_a
     found = facts(X, y).loss_floor("linear")
     w = np.linalg.lstsq(X, y, rcond=None)[0]
     assert float(found.floor) == pytest.approx(0.5 * np.sum((X @ w - y) ** 2), rel=1e-12)
-    assert found.floor == linear_floor([[Fraction(v) for v in row] for row in X.tolist()], [Fraction(v) for v in y.tolist()])
+    assert found.floor == linear_floor(
+        [[Fraction(v) for v in row] for row in X.tolist()], [Fraction(v) for v in y.tolist()]
+    )
     assert "no linear function fits" in facts(X, y).message("linear")
 
 
@@ -83,13 +153,19 @@ def test_linear_floor_that_is_too_large_for_integers_falls_back_to_the_lines(lim
     rows, labels = [[1, 0], [0, 1], [1, 1], [2, 2]], [0, 0, 1, 1]
     assert facts(rows, labels).loss_floor("linear").groups[0].kind == "linear"
     monkeypatch.setattr(f"globalmin.data.exact_least_squares.{limit[0]}", limit[1])
-    assert facts(rows, labels).loss_floor("linear") == LossFloor(Fraction(1, 10), (Group("line", (2, 3)),))
+    assert facts(rows, labels).loss_floor("linear") == LossFloor(
+        Fraction(1, 10), (Group("line", (2, 3)),)
+    )
 
 
 def test_linear_floor_is_exact_for_entries_of_very_different_size():
     """w_2 = 1 in the first row and about 0 in the second."""
-    floor = facts([[1e-300, 1.0], [1.0, 1e300], [1.0, 0.0]], [1.0, 1.0, 1.0]).loss_floor("linear").floor
-    assert floor == linear_floor([[Fraction(1e-300), 1], [Fraction(1), Fraction(1e300)], [Fraction(1), 0]], [Fraction(1)] * 3)
+    floor = (
+        facts([[1e-300, 1.0], [1.0, 1e300], [1.0, 0.0]], [1.0, 1.0, 1.0]).loss_floor("linear").floor
+    )
+    assert floor == linear_floor(
+        [[Fraction(1e-300), 1], [Fraction(1), Fraction(1e300)], [Fraction(1), 0]], [Fraction(1)] * 3
+    )
     assert Fraction(49, 100) < floor < Fraction(1, 2)
 
 
@@ -175,15 +251,21 @@ def test_floor_agrees_with_least_squares_per_group_by_brute_force(activation, se
     members = [i for group in found.groups for i in group.members]
     assert len(set(members)) == len(members)
     if phi.is_nonnegative:
-        assert facts(X, y).loss_floor(activation, heads="nonnegative").floor == brute_floor(X, y, phi, nonnegative=True)
+        assert facts(X, y).loss_floor(activation, heads="nonnegative").floor == brute_floor(
+            X, y, phi, nonnegative=True
+        )
 
 
-@pytest.mark.parametrize("activation", ["softplus", "tanh", "relu", "leaky_relu(0.25)", "abs", "sigmoid"])
+@pytest.mark.parametrize(
+    "activation", ["softplus", "tanh", "relu", "leaky_relu(0.25)", "abs", "sigmoid"]
+)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_wide_random_network_reaches_the_floor_and_does_not_beat_it(activation, seed):
     X, y = random_data(seed, n=10)
     if activation not in ("tanh", "abs"):
-        X = np.abs(X)  # relu(z) - relu(-z) = z and its kin tie opposite rows in ways the theorem does not use
+        X = np.abs(
+            X
+        )  # relu(z) - relu(-z) = z and its kin tie opposite rows in ways the theorem does not use
     floor = float(facts(X, y).loss_floor(activation).floor)
     W = np.random.default_rng(seed).normal(size=(4000, 2)) * 2.0
     features = get_activation(activation)(X @ W.T)
@@ -198,7 +280,9 @@ def test_nonnegative_heads_do_not_beat_their_floor(activation):
     for seed in range(4):
         X, y = random_data(seed, n=10)
         floor = float(facts(X, y).loss_floor(activation, heads="nonnegative").floor)
-        features = get_activation(activation)(X @ np.random.default_rng(seed).normal(size=(500, 2)).T)
+        features = get_activation(activation)(
+            X @ np.random.default_rng(seed).normal(size=(500, 2)).T
+        )
         assert 0.5 * nnls(features, y)[1] ** 2 >= floor - 1e-9
         assert floor >= float(facts(X, y).loss_floor(activation).floor)
 
@@ -216,14 +300,19 @@ def test_local_search_never_finds_a_network_below_the_floor(activation):
             return 0.5 * float(np.sum((phi(X @ W.T) @ v - y) ** 2))
 
         start = np.random.default_rng(seed).normal(size=18)
-        worst = min(worst, minimize(loss, start, method="BFGS", options={"maxiter": 200}).fun - floor)
+        worst = min(
+            worst, minimize(loss, start, method="BFGS", options={"maxiter": 200}).fun - floor
+        )
     assert worst >= -1e-9
 
 
 def test_larger_relations_never_lower_the_floor():
     for seed in range(10):
         X, y = random_data(seed)
-        floors = [facts(X, y).loss_floor(activation).floor for activation in ("softplus", "swish", "relu", "abs")]
+        floors = [
+            facts(X, y).loss_floor(activation).floor
+            for activation in ("softplus", "swish", "relu", "abs")
+        ]
         assert all(a <= b for a, b in pairwise(floors))
 
 

@@ -20,7 +20,9 @@ def test_standardized_columns_have_mean_zero_and_variance_one(seed):
     X, y = table(seed)
     data = Dataset(X, y)
     fitted = data.preprocessing
-    rounding = np.finfo(float).eps * (1.0 + np.abs(fitted.x_shift) / fitted.x_scale)  # of the stored mean, in standard deviations
+    rounding = np.finfo(float).eps * (
+        1.0 + np.abs(fitted.x_shift) / fitted.x_scale
+    )  # of the stored mean, in standard deviations
     assert (np.abs(data.X[:, :-1].mean(axis=0)) <= 2 * rounding).all()
     np.testing.assert_allclose(data.X[:, :-1].std(axis=0), 1.0, rtol=1e-12)
     assert (data.X[:, -1] == 1.0).all()

@@ -52,7 +52,10 @@ def random_rows(seed, n=40, d=3):
     if seed % 2:
         directions = np.concatenate([directions, np.round(rng.normal(size=(4, d)), 2)])
     factors = np.array([1.0, -1.0, 2.0, 3.0, -0.5, 1 / 3, 0.1, 7.0, 2.0**-1000, 2.0**900])
-    return directions[rng.integers(0, len(directions), n)] * factors[rng.integers(0, len(factors), (n, 1))]
+    return (
+        directions[rng.integers(0, len(directions), n)]
+        * factors[rng.integers(0, len(factors), (n, 1))]
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -75,7 +78,9 @@ def test_exact_multiples_are_found_and_rounded_ones_are_not():
     assert not are_multiples(u, third)
     assert line_groups(np.array([u, third])) == ()
     whole = np.array([1.0, 5.0, -3.0])
-    assert line_groups(np.array([whole, 3 * whole, whole / 3, -7 * whole, 0.1 * whole])) == ((0, 1, 3),)
+    assert line_groups(np.array([whole, 3 * whole, whole / 3, -7 * whole, 0.1 * whole])) == (
+        (0, 1, 3),
+    )
     assert line_groups(np.array([u, 2 * u, -0.25 * u, 3 * u])) == ((0, 1, 2),)
 
 
@@ -99,7 +104,9 @@ def test_signed_zeros_are_equal():
 
 def test_entries_of_extreme_size_are_compared_exactly():
     tiny, huge = 5e-324, 2.0**1000
-    X = np.array([[tiny, 3 * tiny], [huge, 3 * huge], [1.0, 3.0], [tiny, huge], [1.0, 3.0000000000000004]])
+    X = np.array(
+        [[tiny, 3 * tiny], [huge, 3 * huge], [1.0, 3.0], [tiny, huge], [1.0, 3.0000000000000004]]
+    )
     assert line_groups(X) == ((0, 1, 2),)
 
 
@@ -120,7 +127,11 @@ def test_residues_are_the_fractions_modulo_the_prime(values):
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
-@given(st.lists(st.tuples(st.integers(0, PRIME - 1), st.integers(0, PRIME - 1)), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, PRIME - 1), st.integers(0, PRIME - 1)), min_size=1, max_size=20
+    )
+)
 def test_products_modulo_the_prime(pairs):
     a, b = (np.array(column, dtype=np.uint64) for column in zip(*pairs, strict=True))
     assert multiply(a, b).tolist() == [x * y % PRIME for x, y in pairs]
@@ -129,12 +140,17 @@ def test_products_modulo_the_prime(pairs):
 def test_products_of_the_largest_residues():
     edge = np.array([PRIME - 1, PRIME - 2, 2**60, 2**31 - 1, 2**31, 0, 1], dtype=np.uint64)
     for value in edge:
-        assert multiply(edge, np.full_like(edge, value)).tolist() == [int(x) * int(value) % PRIME for x in edge]
+        assert multiply(edge, np.full_like(edge, value)).tolist() == [
+            int(x) * int(value) % PRIME for x in edge
+        ]
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(
-    st.lists(st.integers(-(2**26), 2**26), min_size=2, max_size=6), st.integers(1, 2**26), st.integers(-900, 900), st.booleans()
+    st.lists(st.integers(-(2**26), 2**26), min_size=2, max_size=6),
+    st.integers(1, 2**26),
+    st.integers(-900, 900),
+    st.booleans(),
 )
 def test_no_exact_multiple_is_missed(row, factor, power, negative):
     u = np.array(row, dtype=float)
@@ -152,18 +168,27 @@ def test_no_exact_multiple_is_missed(row, factor, power, negative):
 def test_integer_rows_are_a_power_of_two_times_the_row(values):
     row = np.array(values)
     integers = integer_row(row)
-    nonzero = [(Fraction(value), integer) for value, integer in zip(values, integers, strict=True) if value]
+    nonzero = [
+        (Fraction(value), integer) for value, integer in zip(values, integers, strict=True) if value
+    ]
     assert [integer == 0 for integer in integers] == [value == 0 for value in values]
     if nonzero:
         factors = {integer / fraction for fraction, integer in nonzero}
         assert len(factors) == 1
         factor = factors.pop()
         assert factor > 0
-        assert factor.numerator & (factor.numerator - 1) == factor.denominator & (factor.denominator - 1) == 0
+        assert (
+            factor.numerator & (factor.numerator - 1)
+            == factor.denominator & (factor.denominator - 1)
+            == 0
+        )
 
 
 def test_keys_that_collide_by_accident_do_not_invent_a_line(monkeypatch):
-    monkeypatch.setattr("globalmin.data.proportionality.projective_keys", lambda X: np.zeros(len(X), dtype=np.uint64))
+    monkeypatch.setattr(
+        "globalmin.data.proportionality.projective_keys",
+        lambda X: np.zeros(len(X), dtype=np.uint64),
+    )
     X = random_rows(3)
     nonzero = X[(X != 0).any(axis=1)]
     assert set(line_groups(nonzero)) == brute_groups(nonzero, are_multiples)

@@ -66,7 +66,10 @@ def test_the_printed_base_of_the_induction_is_false():
 def test_schur_bound_holds_and_is_tight(activation, depth):
     """DU-P3.1, DU-L3.24: fully connected; within a factor of two for softplus, of ten for the others."""
     X = _sphere(6, 4) * np.linspace(0.6, 1.5, 6)[:, None] if depth > 1 else _sphere(4, 6)
-    bound, truth = schur_bound(X, depth, activation), _smallest(deep_gram(X, "fully_connected", depth, activation))
+    bound, truth = (
+        schur_bound(X, depth, activation),
+        _smallest(deep_gram(X, "fully_connected", depth, activation)),
+    )
     assert 0 < bound <= truth * (1 + 1e-9)
     assert truth < (2.0 if activation == "softplus" else 10.0) * bound
 

@@ -46,8 +46,12 @@ def test_every_architecture_is_certified_and_accepted(architecture: str, activat
 
 def test_images_with_two_dimensional_windows_are_accepted() -> None:
     rng = np.random.default_rng(0)
-    data = gm.Dataset(rng.standard_normal((3, 9)), rng.standard_normal(3), bias=False, scaling="none")
-    network = gauss_newton(DeepNetwork.initialize((1, 3, 3), 4, 2, "convolutional_resnet", "tanh", seed=1), data, 8)
+    data = gm.Dataset(
+        rng.standard_normal((3, 9)), rng.standard_normal(3), bias=False, scaling="none"
+    )
+    network = gauss_newton(
+        DeepNetwork.initialize((1, 3, 3), 4, 2, "convolutional_resnet", "tanh", seed=1), data, 8
+    )
     assert check_bytes(gm.certify(network, data).to_bytes()).verdict is Verdict.ACCEPTED
 
 
@@ -84,7 +88,10 @@ def test_a_chosen_step_is_claimed_and_too_large_a_step_refused() -> None:
 def test_data_may_stay_outside_the_file(tmp_path) -> None:
     network, data = instance("fully_connected")
     certificate = gm.certify(gauss_newton(network, data, 7), data, store_data=False)
-    path, rows = certificate.save(tmp_path / "deep.gmc"), certificate.save_data(tmp_path / "data.safetensors")
+    path, rows = (
+        certificate.save(tmp_path / "deep.gmc"),
+        certificate.save_data(tmp_path / "data.safetensors"),
+    )
     assert gm.check(path).verdict is Verdict.UNDECIDED
     assert gm.check(path, rows).verdict is Verdict.ACCEPTED
 
@@ -101,6 +108,8 @@ def test_refusals_name_the_cause() -> None:
     shallow = gm.ShallowNetwork.initialize(data, width=4, activation="tanh", seed=0)
     with pytest.raises(gm.errors.CannotCertify, match="DeepNetwork"):
         gm.certify(shallow, data, claims=["deep-descent"])
-    twice = gm.Dataset(np.vstack([data.X, data.X[:1]]), np.append(data.y, 0.0), bias=False, scaling="none")
+    twice = gm.Dataset(
+        np.vstack([data.X, data.X[:1]]), np.append(data.y, 0.0), bias=False, scaling="none"
+    )
     with pytest.raises(gm.errors.CannotCertify, match="positive definite"):
         gm.certify(network, twice)

@@ -7,7 +7,12 @@ import pytest
 
 from globalmin.activations.dual import dual_kernel
 from globalmin.activations.moments import mean_value
-from globalmin.deep.concentration import error_amplification, last_layer_split, mean_lipschitz, moment_lipschitz
+from globalmin.deep.concentration import (
+    error_amplification,
+    last_layer_split,
+    mean_lipschitz,
+    moment_lipschitz,
+)
 from globalmin.deep.gram import deep_features
 from globalmin.deep.network import DeepNetwork
 
@@ -44,7 +49,11 @@ def test_the_constants_are_attained_in_the_limits_where_they_can_be():
 def test_an_error_in_a_layer_grows_by_no_more_than_the_factor(architecture):
     """DU-T3.4: perturb the inputs of the recursion's second step by a small amount and follow it."""
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((3, 2, 4)) / 2 if architecture == "convolutional_resnet" else rng.standard_normal((3, 4)) / 2
+    X = (
+        rng.standard_normal((3, 2, 4)) / 2
+        if architecture == "convolutional_resnet"
+        else rng.standard_normal((3, 4)) / 2
+    )
     moved = X + 1e-6 * rng.standard_normal(X.shape)
     one, two = (deep_features(inputs, architecture, 4) for inputs in (X, moved))
     factors = error_amplification(X, architecture, 4)
@@ -60,7 +69,9 @@ def test_the_product_does_not_grow_with_depth_for_residual_networks_only():
     X = np.random.default_rng(1).standard_normal((3, 4))
     X /= np.linalg.norm(X, axis=1)[:, None]
     products = {
-        architecture: [math.prod(f.gram for f in error_amplification(X, architecture, H)) for H in (10, 40)]
+        architecture: [
+            math.prod(f.gram for f in error_amplification(X, architecture, H)) for H in (10, 40)
+        ]
         for architecture in ("fully_connected", "resnet")
     }
     assert products["resnet"][1] < 1.6 * products["resnet"][0]
@@ -86,7 +97,10 @@ def test_both_terms_of_the_split_fall_with_the_width_and_the_conclusion_follows(
 def test_the_split_serves_all_architectures():
     """DU-L3.22 for residual and convolutional networks: the inherited term is small beside the limit at width 300."""
     rng = np.random.default_rng(0)
-    for architecture, X in (("resnet", rng.standard_normal((2, 3))), ("convolutional_resnet", rng.standard_normal((2, 2, 4)))):
+    for architecture, X in (
+        ("resnet", rng.standard_normal((2, 3))),
+        ("convolutional_resnet", rng.standard_normal((2, 2, 4))),
+    ):
         network = DeepNetwork.initialize(X, 300, 3, architecture, c_res=0.9, seed=0)
         split = last_layer_split(network, X, c_res=0.9)
         assert split.inherited < 0.2 * np.linalg.norm(network.layer_grams(X)[-2], 2)

@@ -51,10 +51,15 @@ def test_spectral_tail_bounds_the_measured_frequency():
     """DU-L3.27 with the corrected sign: 400 square and 400 three-fold wide matrices of width 12."""
     rng = np.random.default_rng(0)
     for window in (1, 3):
-        sizes = [np.linalg.norm(rng.standard_normal((12, 12 * window)), 2) / math.sqrt(12) for _ in range(400)]
+        sizes = [
+            np.linalg.norm(rng.standard_normal((12, 12 * window)), 2) / math.sqrt(12)
+            for _ in range(400)
+        ]
         for c in (2.1, 2.5, 3.0):
             frequency = np.mean(np.array(sizes) > c)
-            assert frequency <= constants.spectral_tail(12, c, window=window) + 3 * math.sqrt(0.25 / 400)
+            assert frequency <= constants.spectral_tail(12, c, window=window) + 3 * math.sqrt(
+                0.25 / 400
+            )
     assert constants.spectral_tail(100, 1.5) == 1.0
 
 
@@ -68,7 +73,9 @@ def test_telescoping_bound_holds():
         relative = [np.linalg.norm(a - b) / M for a, b, M in zip(A, B, norms, strict=True)]
         gap = np.linalg.norm(np.linalg.multi_dot(A) - np.linalg.multi_dot(B))
         assert gap <= constants.telescoping_bound(relative, norms)
-    assert constants.telescoping_bound([0.1, 0.1], [1.1, 1.1]) == pytest.approx(1.1**2 - 1.0, rel=0.2)
+    assert constants.telescoping_bound([0.1, 0.1], [1.1, 1.1]) == pytest.approx(
+        1.1**2 - 1.0, rel=0.2
+    )
 
 
 def test_feature_bound_of_residual_networks_holds_where_the_printed_one_lacks_a_term():
@@ -81,7 +88,9 @@ def test_feature_bound_of_residual_networks_holds_where_the_printed_one_lacks_a_
         start = constants.measured_start(network, X)
         bound = constants.feature_bound("softplus", start.c_w0, c_res=0.9, pixels=p, window=q)
         assert start.c_x0 <= bound
-    assert constants.feature_bound("softplus", 2.0, c_res=0.5) == pytest.approx(math.e * (2 + 0.5 * math.log(2)))
+    assert constants.feature_bound("softplus", 2.0, c_res=0.5) == pytest.approx(
+        math.e * (2 + 0.5 * math.log(2))
+    )
 
 
 def test_least_pixel_normalizer_is_the_one_of_the_smallest_scale():
@@ -105,13 +114,19 @@ def test_features_and_last_gram_move_less_than_the_lemmas_say(activation, c_res)
     rng = np.random.default_rng(1)
     for R in (0.001, 0.05, 0.3):
         moved = _moved(network, R, rng)
-        for h, (old, new) in enumerate(zip(network.forward(X).features, moved.forward(X).features, strict=True)):
+        for h, (old, new) in enumerate(
+            zip(network.forward(X).features, moved.forward(X).features, strict=True)
+        ):
             distance = np.linalg.norm(new - old, axis=(1, 2)).max()
-            assert distance <= constants.feature_movement(activation, start, h, R, c_res=c_res) + 1e-15
+            assert (
+                distance <= constants.feature_movement(activation, start, h, R, c_res=c_res) + 1e-15
+            )
         gap = np.linalg.norm(moved.layer_grams(X)[-2] - network.layer_grams(X)[-2])
         assert gap <= constants.gram_movement(activation, start, H, 4, R=R, c_res=c_res)
     allowed = constants.allowed_movement(activation, start, H, 4, lambda0=0.01, c_res=c_res)
-    assert constants.gram_movement(activation, start, H, 4, R=allowed, c_res=c_res) == pytest.approx(0.0025)
+    assert constants.gram_movement(
+        activation, start, H, 4, R=allowed, c_res=c_res
+    ) == pytest.approx(0.0025)
 
 
 @pytest.mark.parametrize("c_res", [None, 0.5])
@@ -122,9 +137,15 @@ def test_training_moves_every_block_less_than_predicted(c_res):
     architecture = "fully_connected" if c_res is None else "resnet"
     network = DeepNetwork.initialize(X, m, H, architecture, c_res=c_res or 0.5, seed=0)
     run = train_deep(network, (X, y), method="gradient_descent", max_iter=400)
-    options = {"width": m, "residual": float(np.linalg.norm(network.predict(X) - y)), "c_res": c_res}
+    options = {
+        "width": m,
+        "residual": float(np.linalg.norm(network.predict(X) - y)),
+        "c_res": c_res,
+    }
     lambda0 = float(np.linalg.eigvalsh(deep_gram(X, architecture, H))[0])
-    bound = constants.predicted_movement("softplus", constants.measured_start(network, X), H, 4, lambda0=lambda0, **options)
+    bound = constants.predicted_movement(
+        "softplus", constants.measured_start(network, X), H, 4, lambda0=lambda0, **options
+    )
     first, *upper, head = run.trajectory.relative_movement[-1]
     assert first <= bound.first
     assert max(upper) <= bound.upper
@@ -134,7 +155,10 @@ def test_training_moves_every_block_less_than_predicted(c_res):
 def test_the_upper_layers_of_residual_networks_move_less_with_depth_but_head_and_first_layer_do_not():
     """Erratum E15: limiting norms of the Jacobian's blocks for H = 4 and 16; only those of the upper layers fall like 1/H."""
     X = _sphere(5, 4)
-    few, many = (np.sqrt([np.linalg.eigvalsh(G)[-1] for G in deep_ntk(X, "resnet", H).layers]) for H in (4, 16))
+    few, many = (
+        np.sqrt([np.linalg.eigvalsh(G)[-1] for G in deep_ntk(X, "resnet", H).layers])
+        for H in (4, 16)
+    )
     assert many[-2] / few[-2] == pytest.approx(1 / 4, rel=0.2)
     assert many[0] / few[0] == pytest.approx(1, rel=0.2)
     assert many[-1] / few[-1] == pytest.approx(1, rel=0.2)
@@ -146,7 +170,9 @@ def test_the_proof_step_size_is_tiny_and_descends():
     network = DeepNetwork.initialize(X, 60, 2, seed=0)
     lambda0 = float(np.linalg.eigvalsh(deep_gram(X, "fully_connected", 2))[0])
     residual = float(np.linalg.norm(network.predict(X) - y))
-    eta = constants.proof_step_size("softplus", constants.measured_start(network, X), 2, 4, residual=residual, lambda0=lambda0)
+    eta = constants.proof_step_size(
+        "softplus", constants.measured_start(network, X), 2, 4, residual=residual, lambda0=lambda0
+    )
     assert 0 < eta < 1e-4 / np.linalg.eigvalsh(sum(network.layer_grams(X)))[-1]
     run = train_deep(network, (X, y), method="gradient_descent", step_size=eta, max_iter=3)
     assert (np.diff(run.trajectory.loss) < 0).all()

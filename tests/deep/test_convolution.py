@@ -53,9 +53,13 @@ def test_patch_gram_is_the_gram_of_patches_and_symmetric_as_a_map(shape, side):
     x = geometry.arrange(X)
     flat = x.reshape(-1, shape[0])
     Phi = geometry.patches(x).reshape(len(flat), -1)
-    np.testing.assert_allclose(geometry.patch_gram(flat @ flat.T), Phi @ Phi.T, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        geometry.patch_gram(flat @ flat.T), Phi @ Phi.T, rtol=1e-12, atol=1e-13
+    )
     S, M = np.random.default_rng(3).standard_normal((2, len(flat), len(flat)))
-    assert np.vdot(geometry.patch_gram(S), M) == pytest.approx(np.vdot(S, geometry.patch_gram(M)), rel=1e-10)
+    assert np.vdot(geometry.patch_gram(S), M) == pytest.approx(
+        np.vdot(S, geometry.patch_gram(M)), rel=1e-10
+    )
 
 
 def test_a_vector_is_one_pixel():
@@ -67,7 +71,12 @@ def test_a_vector_is_one_pixel():
 
 @pytest.mark.parametrize(
     ("shape", "side", "message"),
-    [((2, 5), 2, "even"), ((2, 5), 7, "larger than the signal"), ((1, 2, 9), 3, "at most 2"), ((2, 5), 0, "at least 1")],
+    [
+        ((2, 5), 2, "even"),
+        ((2, 5), 7, "larger than the signal"),
+        ((1, 2, 9), 3, "at most 2"),
+        ((2, 5), 0, "at least 1"),
+    ],
     ids=str,
 )
 def test_windows_without_meaning_are_refused(shape, side, message):

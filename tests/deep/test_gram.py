@@ -33,8 +33,12 @@ def _pair(f, g, a, b, c):
 def test_fully_connected_golden_values():
     """DU-D3.1, corrected: softplus, H = 3, ten digits."""
     stages = deep_features(X, "fully_connected", 3)
-    assert stages[1].S[UPPER] == pytest.approx([1, 0.9056305006, 0.6477319173, 1, 0.9627538612, 1.6270215081], abs=6e-11)
-    assert stages[2].S[UPPER] == pytest.approx([1, 0.9701632022, 0.9442481084, 1, 1.0406224977, 1.3119194767], abs=6e-11)
+    assert stages[1].S[UPPER] == pytest.approx(
+        [1, 0.9056305006, 0.6477319173, 1, 0.9627538612, 1.6270215081], abs=6e-11
+    )
+    assert stages[2].S[UPPER] == pytest.approx(
+        [1, 0.9701632022, 0.9442481084, 1, 1.0406224977, 1.3119194767], abs=6e-11
+    )
     K = fully_connected_gram(X, 3)
     expected = [0.3184589837, 0.3075505741, 0.2962604622, 0.3184589837, 0.3311381186, 0.4306349476]
     assert K[UPPER] == pytest.approx(expected, abs=6e-11)
@@ -57,11 +61,17 @@ def test_residual_golden_values():
 def test_convolutional_golden_values():
     """DU-D3.3, corrected: softplus, one channel, three pixels, patches of three, H = 3, ten digits."""
     stages = deep_features(SIGNALS, "convolutional_resnet", 3)
-    assert stages[1].b == pytest.approx([0.7671556904, 0.8398063306, 0.7999328683] + [0.8398063306] * 3, abs=6e-11)
+    assert stages[1].b == pytest.approx(
+        [0.7671556904, 0.8398063306, 0.7999328683] + [0.8398063306] * 3, abs=6e-11
+    )
     first = [0.6442622053, 0.8164356618, 0.6442622053, 0.9372751962, 0.7052746729, 0.8764622978]
-    assert stages[1].S[:3, 3:].ravel() == pytest.approx([*first, 0.6717886869, 0.9046969875, 0.6717886869], abs=6e-11)
+    assert stages[1].S[:3, 3:].ravel() == pytest.approx(
+        [*first, 0.6717886869, 0.9046969875, 0.6717886869], abs=6e-11
+    )
     second = [0.9141674104, 1.1022199135, 0.9085950584, 1.2343755646, 1.0180974511, 1.1722931008]
-    assert stages[2].S[:3, 3:].ravel() == pytest.approx([*second, 0.9433273818, 1.1992263585, 0.9489074468], abs=6e-11)
+    assert stages[2].S[:3, 3:].ravel() == pytest.approx(
+        [*second, 0.9433273818, 1.1992263585, 0.9489074468], abs=6e-11
+    )
     assert convolutional_gram(SIGNALS, 3)[np.triu_indices(2)] == pytest.approx(
         [0.0738429746, 0.0593846931, 0.0857346153], abs=6e-11
     )
@@ -75,7 +85,9 @@ def test_residual_recursion_agrees_with_loops_over_pairs_and_quadrature(activati
     one = np.ones_like
 
     def step(K, f, g):
-        return np.array([[_pair(f, g, K[i, i], K[j, j], K[i, j]) for j in range(3)] for i in range(3)])
+        return np.array(
+            [[_pair(f, g, K[i, i], K[j, j], K[i, j]) for j in range(3)] for i in range(3)]
+        )
 
     K1, b1 = c * step(K0, phi, phi), np.sqrt(c) * np.diag(step(K0, phi, one))
     mu = np.diag(step(K1, phi, one))
@@ -94,16 +106,26 @@ def test_convolutional_recursion_agrees_with_loops_on_an_image():
 
     def patch(i, row, k):
         return np.array(
-            [x[i, row + a, k + b] if 0 <= row + a < 3 and 0 <= k + b < 3 else 0.0 for a in (-1, 0, 1) for b in (-1, 0, 1)]
+            [
+                x[i, row + a, k + b] if 0 <= row + a < 3 and 0 <= k + b < 3 else 0.0
+                for a in (-1, 0, 1)
+                for b in (-1, 0, 1)
+            ]
         )
 
     keys = [(i, row, k) for i in range(2) for row in range(3) for k in range(3)]
     P = np.array([[patch(*one) @ patch(*two) for two in keys] for one in keys])
-    S = c * np.array([[_pair(phi, phi, P[i, i], P[j, j], P[i, j]) for j in range(18)] for i in range(18)])
+    S = c * np.array(
+        [[_pair(phi, phi, P[i, i], P[j, j], P[i, j]) for j in range(18)] for i in range(18)]
+    )
     at = {key: place for place, key in enumerate(keys)}
 
     def windowed(one, two):
-        moves = [tuple((i, row + a, k + b) for i, row, k in (one, two)) for a in (-1, 0, 1) for b in (-1, 0, 1)]
+        moves = [
+            tuple((i, row + a, k + b) for i, row, k in (one, two))
+            for a in (-1, 0, 1)
+            for b in (-1, 0, 1)
+        ]
         return sum(S[at[u], at[v]] for u, v in moves if u in at and v in at)
 
     P1 = np.array([[windowed(one, two) for two in keys] for one in keys])
@@ -112,7 +134,11 @@ def test_convolutional_recursion_agrees_with_loops_on_an_image():
         for j in range(2):
             for pixel in range(9):
                 u, v = 9 * i + pixel, 9 * j + pixel
-                K[i, j] += t**2 * P1[u, v] * _pair(phi.derivative, phi.derivative, P1[u, u], P1[v, v], P1[u, v])
+                K[i, j] += (
+                    t**2
+                    * P1[u, v]
+                    * _pair(phi.derivative, phi.derivative, P1[u, u], P1[v, v], P1[u, v])
+                )
     np.testing.assert_allclose(convolutional_gram(images, 2), K, rtol=1e-10)
 
 
@@ -128,15 +154,21 @@ def test_relu_on_unit_rows_is_the_arc_cosine_recursion(depth):
         K = (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / np.pi
     theta = np.arccos(np.clip(K, -1, 1))
     np.fill_diagonal(theta, 0.0)
-    np.testing.assert_allclose(deep_gram(U, "fully_connected", depth, "relu"), K * (np.pi - theta) / np.pi, rtol=1e-12)
+    np.testing.assert_allclose(
+        deep_gram(U, "fully_connected", depth, "relu"), K * (np.pi - theta) / np.pi, rtol=1e-12
+    )
 
 
 def test_identity_layers_have_the_known_powers():
     """DU-D3.1 and DU-D3.2 for sigma = identity: K^(h) = (1 + t^2)^{h-1} K^(0), last layer t^2 (1 + t^2)^{H-2} K^(0)."""
     K, H, t = X @ X.T, 6, 0.5 / 6
     np.testing.assert_allclose(deep_gram(X, "fully_connected", H, "linear"), K, rtol=1e-13)
-    np.testing.assert_allclose(deep_gram(X, "resnet", H, "linear"), t**2 * (1 + t**2) ** (H - 2) * K, rtol=1e-13)
-    np.testing.assert_allclose(deep_features(X, "resnet", H, "linear")[H].S, (1 + t**2) ** (H - 1) * K, rtol=1e-13)
+    np.testing.assert_allclose(
+        deep_gram(X, "resnet", H, "linear"), t**2 * (1 + t**2) ** (H - 2) * K, rtol=1e-13
+    )
+    np.testing.assert_allclose(
+        deep_features(X, "resnet", H, "linear")[H].S, (1 + t**2) ** (H - 1) * K, rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize("architecture", ["fully_connected", "resnet"])
@@ -170,7 +202,9 @@ def test_the_sum_of_layers_is_far_better_conditioned_for_residual_networks():
 def test_one_pixel_with_one_pixel_windows_is_the_residual_network():
     """DU-D3.3 contains DU-D3.2, layer by layer."""
     for ours, theirs in zip(
-        deep_ntk(X[:, :, None], "convolutional_resnet", 3, patch_size=1).layers, deep_ntk(X, "resnet", 3).layers, strict=True
+        deep_ntk(X[:, :, None], "convolutional_resnet", 3, patch_size=1).layers,
+        deep_ntk(X, "resnet", 3).layers,
+        strict=True,
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-13)
 
@@ -178,7 +212,11 @@ def test_one_pixel_with_one_pixel_windows_is_the_residual_network():
 def test_last_layer_of_the_convolutional_kernel_is_its_gram():
     """DU-X3.1 extended to convolutions agrees with DU-D3.3 at the last weight matrix."""
     signals = np.random.default_rng(0).standard_normal((3, 2, 4))
-    np.testing.assert_allclose(deep_ntk(signals, "convolutional_resnet", 3).layers[2], convolutional_gram(signals, 3), rtol=1e-13)
+    np.testing.assert_allclose(
+        deep_ntk(signals, "convolutional_resnet", 3).layers[2],
+        convolutional_gram(signals, 3),
+        rtol=1e-13,
+    )
 
 
 @pytest.mark.parametrize("architecture", ["fully_connected", "resnet"])
@@ -212,7 +250,11 @@ def test_empty_patches_are_served():
         (X, {"architecture": "convolutional_resnet"}, "a convolution needs"),
         (SIGNALS, {}, "flatten"),
         (SIGNALS, {"architecture": "convolutional_resnet", "patch_size": 2}, "even"),
-        (SIGNALS, {"architecture": "convolutional_resnet", "patch_size": 5}, "larger than the signal"),
+        (
+            SIGNALS,
+            {"architecture": "convolutional_resnet", "patch_size": 5},
+            "larger than the signal",
+        ),
         (X, {"c_res": 0.0}, "c_res=0.0"),
         (X * np.nan, {}, "NaN"),
         (X[0], {}, "one per row"),

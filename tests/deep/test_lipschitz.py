@@ -54,7 +54,9 @@ def test_the_recursion_is_the_one_of_the_theorem(case):
     """DU-CERT-S, superseded by DS: scalars and loops."""
     network, X = _instance(case)
     for t in (0.0, 1e-3, 0.7):
-        assert deep_jacobian_lipschitz(network, X, t) == pytest.approx(_plain_recursion(network, X, t), rel=1e-12)
+        assert deep_jacobian_lipschitz(network, X, t) == pytest.approx(
+            _plain_recursion(network, X, t), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -68,10 +70,17 @@ def test_sampled_pairs_in_the_ball_never_exceed_the_constant(case):
     for trial in range(120):
         middle = rng.standard_normal(center.size)
         middle *= t * rng.random() / np.linalg.norm(middle) * (trial % 3 > 0)
-        step = rng.standard_normal(center.size) * (rng.random(center.size) < rng.choice([0.05, 0.3, 1.0]))
+        step = rng.standard_normal(center.size) * (
+            rng.random(center.size) < rng.choice([0.05, 0.3, 1.0])
+        )
         step[rng.integers(center.size)] += 1.0
-        step *= 0.99 * (t - np.linalg.norm(middle)) * 10 ** -rng.uniform(0, 4) / np.linalg.norm(step)
-        one, two = (network.with_parameters(center + middle + sign * step).jacobian(X) for sign in (0.5, -0.5))
+        step *= (
+            0.99 * (t - np.linalg.norm(middle)) * 10 ** -rng.uniform(0, 4) / np.linalg.norm(step)
+        )
+        one, two = (
+            network.with_parameters(center + middle + sign * step).jacobian(X)
+            for sign in (0.5, -0.5)
+        )
         worst = max(worst, np.linalg.norm(one - two, 2) / np.linalg.norm(step))
     assert worst <= Lam
     assert worst > 0
@@ -79,7 +88,9 @@ def test_sampled_pairs_in_the_ball_never_exceed_the_constant(case):
 
 def test_one_neuron_attains_a_good_part_of_the_constant():
     """DU-CERT-S: for one neuron and one input the bound is within a factor of three of a second derivative attained."""
-    network = DeepNetwork((np.zeros((1, 1)),), np.array([2.0]), (1.0,), "tanh")  # f = a tanh(w x), f_wa = x sech^2 = x at w = 0
+    network = DeepNetwork(
+        (np.zeros((1, 1)),), np.array([2.0]), (1.0,), "tanh"
+    )  # f = a tanh(w x), f_wa = x sech^2 = x at w = 0
     Lam = deep_jacobian_lipschitz(network, [[1.0]], 0.0)
     h = 1e-5
     J = [network.with_parameters([s * h, 2.0 + s * h]).jacobian([[1.0]]) for s in (1, -1)]
@@ -90,14 +101,23 @@ def test_one_neuron_attains_a_good_part_of_the_constant():
 def test_a_linear_convolution_attains_two_thirds_of_the_constant():
     """DU-CERT-S, convolution line: f = <a, kappa phi(x) w>, where ||J(u) - J(v)|| = kappa ||phi(x)|| ||u - v|| is attained."""
     X = np.ones((1, 1, 40))
-    form = {"activation": "linear", "architecture": "convolutional_resnet", "input_shape": (1, 40), "patch_size": 3}
+    form = {
+        "activation": "linear",
+        "architecture": "convolutional_resnet",
+        "input_shape": (1, 40),
+        "patch_size": 3,
+    }
     network = DeepNetwork((np.ones((1, 3)),), np.ones((1, 40)), (0.7,), **form)
     Phi = network.geometry.patches(network.geometry.arrange(X))[0]
     _, sizes, directions = np.linalg.svd(Phi)
     step = np.concatenate([directions[0], np.zeros(40)])
     moved = network.with_parameters(network.parameters + step).jacobian(X) - network.jacobian(X)
     assert np.linalg.norm(moved) == pytest.approx(0.7 * sizes[0], rel=1e-12)
-    assert np.linalg.norm(moved) <= deep_jacobian_lipschitz(network, X, 1.0) <= 1.5 * np.linalg.norm(moved)
+    assert (
+        np.linalg.norm(moved)
+        <= deep_jacobian_lipschitz(network, X, 1.0)
+        <= 1.5 * np.linalg.norm(moved)
+    )
 
 
 def test_kinks_and_bad_radii_have_a_clear_outcome():
@@ -120,7 +140,9 @@ def test_the_constant_grows_with_the_radius():
     [("fully_connected", 3, (4,)), ("resnet", 4, (4,)), ("convolutional_resnet", 2, (2, 4))],
     ids=str,
 )
-def test_from_a_late_iterate_descent_stays_in_the_ball_and_keeps_the_promised_rate(architecture, depth, shape):
+def test_from_a_late_iterate_descent_stays_in_the_ball_and_keeps_the_promised_rate(
+    architecture, depth, shape
+):
     """DU-CERT-S as theorem DS: path <= t and ||r_k|| <= (1 - rate)^k ||r||, followed for 300 steps."""
     network, X = _instance((architecture, depth, shape, "softplus"), width=20, n=5)
     y = np.random.default_rng(2).standard_normal(5)
@@ -128,15 +150,23 @@ def test_from_a_late_iterate_descent_stays_in_the_ball_and_keeps_the_promised_ra
     assert run.status.value == "provable"
     promise = estimate_deep_descent(run.network, X, y)
     assert promise.holds
-    assert promise.residual <= promise.smallest * promise.radius - promise.lipschitz * promise.radius**2 / 2
-    assert promise.lipschitz == pytest.approx(deep_jacobian_lipschitz(run.network, X, promise.radius), rel=1e-6)
+    assert (
+        promise.residual
+        <= promise.smallest * promise.radius - promise.lipschitz * promise.radius**2 / 2
+    )
+    assert promise.lipschitz == pytest.approx(
+        deep_jacobian_lipschitz(run.network, X, promise.radius), rel=1e-6
+    )
     start, point, path = run.network.parameters, run.network, 0.0
     for k in range(1, 301):
         J, r = point.jacobian(X), point.predict(X) - y
         step = promise.step_size * (J.T @ r)
         path += np.linalg.norm(step)
         point = point.with_parameters(point.parameters - step)
-        assert np.linalg.norm(point.predict(X) - y) <= (1 - promise.rate) ** k * promise.residual * (1 + 1e-9) + 1e-13
+        assert (
+            np.linalg.norm(point.predict(X) - y)
+            <= (1 - promise.rate) ** k * promise.residual * (1 + 1e-9) + 1e-13
+        )
     assert np.linalg.norm(point.parameters - start) <= path <= promise.radius
 
 

@@ -14,7 +14,12 @@ from globalmin.deep.initialization import layer_scales
 from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError, MemoryRefused
 
-PHI = {"softplus": jax.nn.softplus, "tanh": jnp.tanh, "sigmoid": jax.nn.sigmoid, "swish": jax.nn.swish}
+PHI = {
+    "softplus": jax.nn.softplus,
+    "tanh": jnp.tanh,
+    "sigmoid": jax.nn.sigmoid,
+    "swish": jax.nn.swish,
+}
 CASES = [
     ("fully_connected", 1, (3,), "softplus"),
     ("fully_connected", 4, (3,), "swish"),
@@ -34,7 +39,9 @@ def _double_precision():
 
 
 def _network(architecture, depth, shape, activation, **options):
-    return DeepNetwork.initialize(shape, WIDTH, depth, architecture, activation, c_res=0.7, seed=depth, **options)
+    return DeepNetwork.initialize(
+        shape, WIDTH, depth, architecture, activation, c_res=0.7, seed=depth, **options
+    )
 
 
 def _inputs(shape, n=4):
@@ -90,7 +97,9 @@ def test_layer_grams_and_pull_back_are_those_of_the_jacobian(case):
     for block, G in zip(blocks, grams, strict=True):
         np.testing.assert_allclose(G, block @ block.T, rtol=1e-12, atol=1e-14)
     u = np.array([1.0, -2.0, 0.5, 3.0])
-    np.testing.assert_allclose(deep_passes.pull_back(network, passed, u), network.jacobian(X).T @ u, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        deep_passes.pull_back(network, passed, u), network.jacobian(X).T @ u, rtol=1e-12, atol=1e-13
+    )
 
 
 def test_last_layer_gram_is_the_printed_closed_form():
@@ -104,7 +113,8 @@ def test_last_layer_gram_is_the_printed_closed_form():
         for i in range(4):
             for j in range(4):
                 slopes = sum(
-                    a**2 / ((1 + np.exp(-zi)) * (1 + np.exp(-zj))) for a, zi, zj in zip(network.head, Z[i], Z[j], strict=True)
+                    a**2 / ((1 + np.exp(-zi)) * (1 + np.exp(-zj)))
+                    for a, zi, zj in zip(network.head, Z[i], Z[j], strict=True)
                 )
                 G[i, j] = below[i] @ below[j] * factor / WIDTH * slopes
         np.testing.assert_allclose(network.layer_grams(X)[-2], G, rtol=1e-12)
@@ -147,10 +157,17 @@ def test_a_network_is_frozen_and_survives_copies():
 
 def test_the_same_seed_gives_the_same_network_and_data_or_shape_do_not_matter():
     X = _inputs((2, 5))
-    networks = [DeepNetwork.initialize(source, 4, 2, "convolutional_resnet", seed=3) for source in (X, (2, 5))]
+    networks = [
+        DeepNetwork.initialize(source, 4, 2, "convolutional_resnet", seed=3)
+        for source in (X, (2, 5))
+    ]
     assert networks[0] == networks[1]
-    assert DeepNetwork.initialize(5, 4, 2, "resnet", seed=3) == DeepNetwork.initialize(np.ones((1, 5)), 4, 2, "resnet", seed=3)
-    assert DeepNetwork.initialize(5, 4, 2, "resnet", seed=4) != DeepNetwork.initialize(5, 4, 2, "resnet", seed=3)
+    assert DeepNetwork.initialize(5, 4, 2, "resnet", seed=3) == DeepNetwork.initialize(
+        np.ones((1, 5)), 4, 2, "resnet", seed=3
+    )
+    assert DeepNetwork.initialize(5, 4, 2, "resnet", seed=4) != DeepNetwork.initialize(
+        5, 4, 2, "resnet", seed=3
+    )
 
 
 def test_inputs_may_be_flat_rows_in_the_same_order():
@@ -164,7 +181,9 @@ def test_fully_connected_layers_may_have_different_widths():
     network = DeepNetwork(weights, rng.standard_normal(3), (0.5, 0.4))
     X = _inputs((2,))
     first = 0.5 * np.logaddexp(0, X @ weights[0].T)
-    np.testing.assert_allclose(network.predict(X), 0.4 * np.logaddexp(0, first @ weights[1].T) @ network.head, rtol=1e-13)
+    np.testing.assert_allclose(
+        network.predict(X), 0.4 * np.logaddexp(0, first @ weights[1].T) @ network.head, rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,16 +196,30 @@ def test_fully_connected_layers_may_have_different_widths():
         ({"architecture": "transformer"}, "architecture='transformer'"),
         ({"architecture": "convolutional_resnet"}, "a convolution needs"),
         ({"data_or_shape": (2, 5), "architecture": "resnet"}, "flatten"),
-        ({"data_or_shape": (2, 5), "architecture": "convolutional_resnet", "patch_size": 4}, "even"),
-        ({"data_or_shape": (2, 5), "architecture": "convolutional_resnet", "patch_size": 7}, "larger than the signal"),
-        ({"data_or_shape": (2, 5, 2), "architecture": "convolutional_resnet"}, "larger than the signal"),
+        (
+            {"data_or_shape": (2, 5), "architecture": "convolutional_resnet", "patch_size": 4},
+            "even",
+        ),
+        (
+            {"data_or_shape": (2, 5), "architecture": "convolutional_resnet", "patch_size": 7},
+            "larger than the signal",
+        ),
+        (
+            {"data_or_shape": (2, 5, 2), "architecture": "convolutional_resnet"},
+            "larger than the signal",
+        ),
         ({"architecture": "resnet", "c_res": 1.5}, "c_res=1.5"),
         ({"activation": "nonsense"}, "nonsense"),
     ],
     ids=str,
 )
 def test_unusable_requests_name_the_value_and_the_remedy(change, message):
-    request = {"data_or_shape": (3,), "width": 4, "depth": 2, "architecture": "fully_connected"} | change
+    request = {
+        "data_or_shape": (3,),
+        "width": 4,
+        "depth": 2,
+        "architecture": "fully_connected",
+    } | change
     with pytest.raises(DataError, match=message):
         DeepNetwork.initialize(**request)
 
@@ -212,7 +245,13 @@ def test_layers_that_do_not_fit_together_are_refused():
 
 def test_inputs_that_do_not_fit_are_refused():
     network = _network("convolutional_resnet", 2, (2, 5), "softplus")
-    for X in (np.ones((3, 2, 4)), np.ones(10), np.ones((0, 2, 5)), np.full((1, 2, 5), np.inf), [["a"] * 10]):
+    for X in (
+        np.ones((3, 2, 4)),
+        np.ones(10),
+        np.ones((0, 2, 5)),
+        np.full((1, 2, 5), np.inf),
+        [["a"] * 10],
+    ):
         with pytest.raises(DataError, match="X"):
             network.predict(X)
 

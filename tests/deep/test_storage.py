@@ -20,14 +20,18 @@ from globalmin.shallow.storage import save_network
         ("convolutional_resnet", (1, 3, 4), "polynomial(1,0.5,0.25)"),
     ],
 )
-def test_a_saved_network_comes_back_and_gives_the_same_bytes(tmp_path, architecture, shape, activation):
+def test_a_saved_network_comes_back_and_gives_the_same_bytes(
+    tmp_path, architecture, shape, activation
+):
     network = DeepNetwork.initialize(shape, 5, 2, architecture, activation, seed=1)
     save_deep_network(tmp_path / "one.safetensors", network, {"note": "mine"})
     loaded, metadata = load_deep_network(tmp_path / "one.safetensors")
     assert loaded == network
     assert metadata == {"note": "mine"}
     save_deep_network(tmp_path / "two.safetensors", loaded, metadata)
-    assert (tmp_path / "one.safetensors").read_bytes() == (tmp_path / "two.safetensors").read_bytes()
+    assert (tmp_path / "one.safetensors").read_bytes() == (
+        tmp_path / "two.safetensors"
+    ).read_bytes()
 
 
 def test_other_files_are_refused(tmp_path):
@@ -49,7 +53,12 @@ HEADER = {
     "patch_size": "1",
     "extra": "{}",
 }
-TENSORS = {"W.1": np.ones((4, 3)), "W.2": np.ones((4, 4)), "a": np.ones(4), "scales": np.array([0.5, 0.1])}
+TENSORS = {
+    "W.1": np.ones((4, 3)),
+    "W.2": np.ones((4, 4)),
+    "a": np.ones(4),
+    "scales": np.array([0.5, 0.1]),
+}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,10 @@ TENSORS = {"W.1": np.ones((4, 3)), "W.2": np.ones((4, 4)), "a": np.ones(4), "sca
 def test_damaged_files_are_refused_with_their_name(tmp_path, tensors, header):
     path = tmp_path / "damaged"
     path.write_bytes(
-        serialize({k: v for k, v in (TENSORS | tensors).items() if k != "W.2" or "W.3" not in tensors}, HEADER | header)
+        serialize(
+            {k: v for k, v in (TENSORS | tensors).items() if k != "W.2" or "W.3" not in tensors},
+            HEADER | header,
+        )
     )
     with pytest.raises(DataError, match="damaged"):
         load_deep_network(path)

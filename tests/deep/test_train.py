@@ -50,7 +50,12 @@ def test_wider_networks_move_less_relative_to_the_root_of_their_width():
     sizes = {
         m: np.mean(
             [
-                train_deep(DeepNetwork.initialize(X, m, 2, seed=s), (X, y), method="gradient_descent", max_iter=150)
+                train_deep(
+                    DeepNetwork.initialize(X, m, 2, seed=s),
+                    (X, y),
+                    method="gradient_descent",
+                    max_iter=150,
+                )
                 .trajectory.relative_movement[-1]
                 .max()
                 for s in range(3)
@@ -94,7 +99,9 @@ def test_the_n_by_n_step_is_the_damped_step_of_the_full_jacobian():
     shift = START_DAMPING * np.trace(J @ J.T) / len(y)
     step = np.linalg.solve(J.T @ J + shift * np.eye(J.shape[1]), J.T @ r)
     assert first is not None
-    np.testing.assert_allclose(first.network.parameters, network.parameters - step, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        first.network.parameters, network.parameters - step, rtol=1e-9, atol=1e-12
+    )
 
 
 def test_training_until_descent_ends_as_soon_as_the_theorem_fires():
@@ -142,7 +149,9 @@ def test_an_interrupt_keeps_the_best_network():
         if iteration == 5:
             raise KeyboardInterrupt
 
-    run = train_deep(DeepNetwork.initialize(X, 20, 2, seed=0), (X, y), method="gradient_descent", monitor=monitor)
+    run = train_deep(
+        DeepNetwork.initialize(X, 20, 2, seed=0), (X, y), method="gradient_descent", monitor=monitor
+    )
     assert run.status is Status.INTERRUPTED
     assert run.n_iter == 5
     assert run.loss == min(seen)
@@ -166,7 +175,12 @@ def test_a_network_too_small_for_the_data_stalls_without_claiming_success():
 
 @pytest.mark.parametrize(
     "change",
-    [{"method": "adam"}, {"until": "provable"}, {"tol": -1.0}, {"step_size": -1.0, "method": "gradient_descent"}],
+    [
+        {"method": "adam"},
+        {"until": "provable"},
+        {"tol": -1.0},
+        {"step_size": -1.0, "method": "gradient_descent"},
+    ],
     ids=str,
 )
 def test_unusable_options_are_refused(change):
@@ -198,7 +212,9 @@ def test_a_dead_start_is_refused_for_gradient_descent():
 
 
 @pytest.mark.parametrize("architecture", ["fully_connected", "resnet"])
-def test_the_run_follows_the_trajectory_predicted_from_the_first_gram_and_more_closely_when_wider(architecture):
+def test_the_run_follows_the_trajectory_predicted_from_the_first_gram_and_more_closely_when_wider(
+    architecture,
+):
     """DU-G3: y - u(k+1) = (I - eta G)(y - u(k)) up to the change of G; mean of two seeds, widths 60 and 960, 60 steps."""
     from globalmin.kernels.linearized import linearize_run
 
@@ -208,7 +224,9 @@ def test_the_run_follows_the_trajectory_predicted_from_the_first_gram_and_more_c
         gaps[m] = []
         for seed in (0, 1):
             network = DeepNetwork.initialize(X, m, 2, architecture, seed=seed)
-            trajectory = train_deep(network, (X, y), method="gradient_descent", max_iter=60).trajectory
+            trajectory = train_deep(
+                network, (X, y), method="gradient_descent", max_iter=60
+            ).trajectory
             predicted = linearize_run(sum(network.layer_grams(X)), network.predict(X), y)
             norms = predicted.residual_norms(trajectory.iteration, trajectory.step_size)
             gaps[m].append(np.abs(np.sqrt(2 * trajectory.loss) - norms).max() / norms[0])

@@ -29,7 +29,9 @@ def _worst(sample, limit):
     count = len(sample)
     error = sample.std(axis=0, ddof=1) / np.sqrt(count)
     statistic = np.abs(sample.mean(axis=0) - limit) / error
-    return float(statistic.max()), float(stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * statistic.size), count - 1))
+    return float(statistic.max()), float(
+        stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * statistic.size), count - 1)
+    )
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -39,7 +41,10 @@ def test_layer_grams_of_real_networks_average_to_the_limit(architecture, depth):
     X = _inputs(architecture)
     width = 200 if architecture == "convolutional_resnet" else 400
     limit = np.array(deep_ntk(X, architecture, depth, SIGMA, c_res=C_RES).layers)
-    drawn = [DeepNetwork.initialize(X, width, depth, architecture, SIGMA, c_res=C_RES, seed=(k, depth)) for k in range(40)]
+    drawn = [
+        DeepNetwork.initialize(X, width, depth, architecture, SIGMA, c_res=C_RES, seed=(k, depth))
+        for k in range(40)
+    ]
     upper = np.triu_indices(3)
     sample = np.array([[G[upper] for G in network.layer_grams(X)] for network in drawn])
     worst, allowed = _worst(sample, limit[:, *upper])
@@ -52,7 +57,10 @@ def test_the_error_falls_like_one_over_the_root_of_the_width(architecture, depth
     """DU-T3.4: slope -1/2 of log error in log width, within three bootstrap standard errors, each below 0.06 (99.7 %)."""
     widths = (64, 256, 768) if architecture == "convolutional_resnet" else (100, 400, 1600)
     case = deep_width.Case(architecture, depth, ARCHITECTURES[architecture], widths)
-    drawn = [np.square(deep_width.errors(case, m, count)).mean(axis=1) for m, count in zip(widths, (300, 80, 24), strict=True)]
+    drawn = [
+        np.square(deep_width.errors(case, m, count)).mean(axis=1)
+        for m, count in zip(widths, (300, 80, 24), strict=True)
+    ]
     slope, error = deep_width.slope_with_error(widths, drawn)
     assert error < 0.06
     assert abs(slope + 0.5) < 3 * error
@@ -73,7 +81,9 @@ def _sampled(X, architecture, depth, width, rng):
             a = rng.standard_normal((geometry.pixels, width))
             Q = phi.derivative(Z) * np.tile(a, (len(X), 1))
             n = len(X)
-            G = scales[h] ** 2 * ((Q @ Q.T) * P).reshape(n, geometry.pixels, n, geometry.pixels).sum(axis=(1, 3))
+            G = scales[h] ** 2 * ((Q @ Q.T) * P).reshape(
+                n, geometry.pixels, n, geometry.pixels
+            ).sum(axis=(1, 3))
             return S, G
         branch = scales[h] * phi(Z)
         x = branch if x is None or architecture == "fully_connected" else x + branch
@@ -92,7 +102,10 @@ def test_networks_of_width_thirty_thousand_sampled_without_weights_agree(archite
     below, upper = np.triu_indices(size), np.triu_indices(3)
     S = deep_features(X, architecture, depth, SIGMA, c_res=C_RES)[depth - 1].S
     K = deep_gram(X, architecture, depth, SIGMA, c_res=C_RES)
-    for sample, limit in ((np.array([s[below] for s, _ in draws]), S[below]), (np.array([g[upper] for _, g in draws]), K[upper])):
+    for sample, limit in (
+        (np.array([s[below] for s, _ in draws]), S[below]),
+        (np.array([g[upper] for _, g in draws]), K[upper]),
+    ):
         worst, allowed = _worst(sample, limit)
         assert worst < allowed
 
@@ -107,13 +120,19 @@ def test_the_printed_recursions_fail_the_same_test():
     draws = [_sampled(X, "resnet", 3, 100_000, rng) for _ in range(24)]
     K1, b = deep_features(X, "resnet", 3, SIGMA, c_res=C_RES)[1]
     mu = mean_value(SIGMA, np.sqrt(np.diag(K1)))
-    swapped = K1 + t * (np.add.outer(b * mu, b * mu)) + t**2 * dual_matrix(SIGMA, K1)  # b_i sigma(u) + b_j sigma(v)
+    swapped = (
+        K1 + t * (np.add.outer(b * mu, b * mu)) + t**2 * dual_matrix(SIGMA, K1)
+    )  # b_i sigma(u) + b_j sigma(v)
     worst, allowed = _worst(np.array([s[upper] for s, _ in draws]), swapped[upper])
     assert worst > 2 * allowed
-    old = t**2 * deep_features(X, "resnet", 3, SIGMA, c_res=C_RES)[2].S * dual_matrix(SIGMA, K1, 1)  # blocks of K^(H-2)
+    old = (
+        t**2 * deep_features(X, "resnet", 3, SIGMA, c_res=C_RES)[2].S * dual_matrix(SIGMA, K1, 1)
+    )  # blocks of K^(H-2)
     worst, allowed = _worst(np.array([g[upper] for _, g in draws]), old[upper])
     assert worst > 2 * allowed
     dense = [_sampled(X, "fully_connected", 2, 30_000, rng) for _ in range(24)]
-    printed = c * deep_features(X, "fully_connected", 2, SIGMA)[1].S * dual_matrix(SIGMA, X @ X.T, 1)
+    printed = (
+        c * deep_features(X, "fully_connected", 2, SIGMA)[1].S * dual_matrix(SIGMA, X @ X.T, 1)
+    )
     worst, allowed = _worst(np.array([g[upper] for _, g in dense]), printed[upper])
     assert worst > 2 * allowed

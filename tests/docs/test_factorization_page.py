@@ -17,7 +17,14 @@ def test_the_page_runs_from_top_to_bottom(tmp_path: Path) -> None:
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     assert "ACCEPTED The stored factors U (300 x 5)" in done.stdout
     assert "log10_steps_lower=1460" in done.stdout

@@ -11,7 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def _run(script: Path, folder: Path) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -40,7 +47,11 @@ def test_the_commands_of_the_page_exist_with_their_options():
     group = typer.main.get_command(app)
     for line in re.findall(r"^globalmin (.*)$", page, flags=re.MULTILINE):
         command = group.commands[line.split()[0]]
-        known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        known = {
+            name
+            for parameter in command.params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
         assert set(re.findall(r"--[a-z-]+", line)) <= known, line
 
 

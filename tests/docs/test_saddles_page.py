@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/saddles.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+BLOCKS = re.findall(
+    r"```python\n(.*?)```", (ROOT / "docs/saddles.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
 SAID = {
     0: ("second_order", "second-order stationary (estimate)"),
     1: ("strict saddle (estimate)", "second_order", "(4, 4)"),
@@ -21,7 +23,14 @@ SAID = {
 
 def _run(script: Path, folder: Path) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

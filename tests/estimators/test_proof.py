@@ -22,7 +22,10 @@ def _extended_loss(model, X, y):
     data = Dataset.from_raw(X, y, model.preprocessing_)
     total = np.longdouble(0)
     for x, label in zip(data.X.astype(np.longdouble), data.y, strict=True):
-        output = sum(v * np.logaddexp(np.longdouble(0), w @ x) for v, w in zip(model.network_.v, model.network_.W, strict=True))
+        output = sum(
+            v * np.logaddexp(np.longdouble(0), w @ x)
+            for v, w in zip(model.network_.v, model.network_.W, strict=True)
+        )
         total += (output - label) ** 2 / 2
     return total
 
@@ -62,7 +65,9 @@ def test_a_changed_byte_is_not_accepted(tmp_path):
 
 
 def test_loss_bound_holds_and_is_tight():
-    model = ShallowNetworkRegressor(random_state=0, tol=1e-3).fit(X, Y)  # a loss well above the rounding errors
+    model = ShallowNetworkRegressor(random_state=0, tol=1e-3).fit(
+        X, Y
+    )  # a loss well above the rounding errors
     actual = _extended_loss(model, X, Y)
     assert actual <= model.loss_upper_ <= actual * (1 + 1e-6)
     assert model.loss_lower_ == 0
@@ -79,14 +84,18 @@ def test_conflicting_labels_give_half_the_within_group_sum_of_squares_exactly():
         floor += sum((stored[i] - mean) ** 2 for i in group) / 2
     assert model.verdict_ == "ACCEPTED"
     assert 0 <= floor - Fraction(model.loss_lower_) <= floor * Fraction(1, 2**50)
-    assert floor <= Fraction(model.loss_upper_) <= floor * (1 + Fraction(2, 10**9))  # the producer leaves 1e-9
+    assert (
+        floor <= Fraction(model.loss_upper_) <= floor * (1 + Fraction(2, 10**9))
+    )  # the producer leaves 1e-9
     assert model.loss_upper_ >= _extended_loss(model, inputs, y) * (1 - 1e-18)
 
 
 def test_repeated_samples_are_stated_once_and_the_bound_counts_them_all():
     inputs, y = np.vstack([X, X[:4], X[:1]]), np.concatenate([Y, Y[:4], Y[:1]])
     model = ShallowNetworkRegressor(random_state=0, tol=1e-3).fit(inputs, y)
-    stated, copies = without_repetitions(Dataset.from_raw(inputs, y, model.preprocessing_), model.network_.activation)
+    stated, copies = without_repetitions(
+        Dataset.from_raw(inputs, y, model.preprocessing_), model.network_.activation
+    )
     assert (stated.n_samples, copies) == (32, 3)
     assert model.verdict_ == "ACCEPTED"
     distinct = _extended_loss(model, X, Y)
@@ -108,7 +117,12 @@ def test_nothing_is_claimed_of_a_network_that_does_not_fit():
     model = ShallowNetworkRegressor(random_state=0, certify=False).fit(X, Y)
     spoiled = model.network_.with_weights(W=model.network_.W + 1.0)
     proof = prove(spoiled, data, "W")
-    assert (proof.certificate, proof.verdict, proof.loss_upper, proof.loss_lower) == (None, None, np.inf, 0.0)
+    assert (proof.certificate, proof.verdict, proof.loss_upper, proof.loss_lower) == (
+        None,
+        None,
+        np.inf,
+        0.0,
+    )
     assert proof.reason
 
 

@@ -78,7 +78,10 @@ def test_few_samples_are_interpolated_with_a_proof():
 
 def test_strong_decay_gives_few_neurons_and_very_strong_decay_the_mean():
     X, y = table()
-    widths = [QuadraticNetworkRegressor(weight_decay=w, certify=False).fit(X, y).width_ for w in (1e-3, 10.0, 60.0)]
+    widths = [
+        QuadraticNetworkRegressor(weight_decay=w, certify=False).fit(X, y).width_
+        for w in (1e-3, 10.0, 60.0)
+    ]
     assert widths == sorted(widths, reverse=True)
     flat = QuadraticNetworkRegressor(weight_decay=1e6).fit(X, y)
     assert flat.verdict_ == "ACCEPTED"
@@ -121,13 +124,20 @@ def test_cross_validation_chooses_the_least_error_of_its_path_and_agrees_with_a_
     """The path with warm starts against independent fits, fold by fold."""
     X, y = table()
     decays, folds = [0.3, 30.0, 3.0], KFold(4, shuffle=True, random_state=0)
-    model = QuadraticNetworkRegressorCV(weight_decays=decays, bias_scales=[8.0, 1.0], cv=folds).fit(X, y)
+    model = QuadraticNetworkRegressorCV(weight_decays=decays, bias_scales=[8.0, 1.0], cv=folds).fit(
+        X, y
+    )
     assert list(model.bias_scales_) == [1.0, 8.0]
     assert model.weight_decays_.tolist() == [[30.0, 3.0, 0.3]] * 2
     plain = QuadraticNetworkRegressor(certify=False)
-    pairs = [[clone(plain).set_params(weight_decay=w, bias_scale=c) for w in model.weight_decays_[0]] for c in model.bias_scales_]
+    pairs = [
+        [clone(plain).set_params(weight_decay=w, bias_scale=c) for w in model.weight_decays_[0]]
+        for c in model.bias_scales_
+    ]
     scoring = "neg_mean_squared_error"
-    loop = np.array([[-cross_val_score(one, X, y, cv=folds, scoring=scoring) for one in row] for row in pairs])
+    loop = np.array(
+        [[-cross_val_score(one, X, y, cv=folds, scoring=scoring) for one in row] for row in pairs]
+    )
     np.testing.assert_allclose(model.mse_path_, loop, rtol=1e-2)
     means = loop.mean(axis=-1)
     assert model.best_index_ == np.unravel_index(int(np.argmin(means)), means.shape)
@@ -136,7 +146,9 @@ def test_cross_validation_chooses_the_least_error_of_its_path_and_agrees_with_a_
         model.weight_decays_[model.best_index_],
     )
     assert model.verdict_ == "ACCEPTED"
-    same = QuadraticNetworkRegressor(weight_decay=model.weight_decay_, bias_scale=model.bias_scale_).fit(X, y)
+    same = QuadraticNetworkRegressor(
+        weight_decay=model.weight_decay_, bias_scale=model.bias_scale_
+    ).fit(X, y)
     np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-12)
 
 
@@ -153,7 +165,9 @@ def test_features_divided_by_the_bias_scale_are_a_larger_constant_feature_in_oth
     c, w = 8.0, 0.5
     model = QuadraticNetworkRegressor(weight_decay=w, bias_scale=c).fit(X, y)
     Z, labels = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
-    solution = solve_quadratic(np.column_stack([Z, np.full(len(y), c)]), labels, weight_decay=w * c**2)
+    solution = solve_quadratic(
+        np.column_stack([Z, np.full(len(y), c)]), labels, weight_decay=w * c**2
+    )
     outputs = solution.network.predict(np.column_stack([Z, np.full(len(y), c)]))
     np.testing.assert_allclose(model.predict(X), outputs * y.std() + y.mean(), rtol=0, atol=1e-5)
     assert model.verdict_ == "ACCEPTED"
@@ -191,7 +205,11 @@ def test_unscaled_data_can_have_a_bias_scale():
 
 @pytest.mark.parametrize("estimator", [QuadraticNetworkRegressor, QuadraticNetworkRegressorCV])
 def test_every_parameter_and_fitted_attribute_is_documented(estimator):
-    small = {"n_decays": 2, "bias_scales": [1.0], "cv": 3} if estimator is QuadraticNetworkRegressorCV else {}
+    small = (
+        {"n_decays": 2, "bias_scales": [1.0], "cv": 3}
+        if estimator is QuadraticNetworkRegressorCV
+        else {}
+    )
     model = estimator(certify=False, **small).fit(*table())
     documented = inspect.getdoc(estimator)
     for name in [*model.get_params(), *(name for name in vars(model) if name.endswith("_"))]:

@@ -37,7 +37,9 @@ def ridge_score(X, y, train, test, cv):
     """RidgeCV with 41 penalties, by leave-one-out (cv=None, its default) or in folds; targets of their own penalty each."""
     scores = []
     for labels in np.reshape(y, (len(y), -1)).T:
-        model = make_pipeline(StandardScaler(), RidgeCV(alphas=ALPHAS, cv=cv)).fit(X[train], labels[train])
+        model = make_pipeline(StandardScaler(), RidgeCV(alphas=ALPHAS, cv=cv)).fit(
+            X[train], labels[train]
+        )
         scores.append(r2_score(labels[test], model.predict(X[test])))
     return np.mean(scores)
 
@@ -54,7 +56,12 @@ def nested_scores(X, y, seeds, **options):
             model = QuadraticNetworkRegressorCV(**options).fit(X[train], y[train])
             assert np.all(np.atleast_1d(model.verdict_) == "ACCEPTED")
             gaps.append(np.max(np.atleast_1d(model.gap_) / np.atleast_1d(model.loss_upper_)))
-            scores.append([model.score(X[test], y[test]), *(ridge_score(X, y, train, test, cv) for cv in (None, 5))])
+            scores.append(
+                [
+                    model.score(X[test], y[test]),
+                    *(ridge_score(X, y, train, test, cv) for cv in (None, 5)),
+                ]
+            )
         rows.append(np.mean(scores, axis=0))
     return np.array(rows), max(gaps)
 
@@ -72,7 +79,9 @@ def report(name, rows, gap):
 
 def test_diabetes_is_predicted_at_least_as_well_as_by_ridge_with_every_fold_proved():
     """SJL-T2.2k: nested, so that neither model sees the rows it is scored on; no allowance. The full grid is in the campaign."""
-    rows, gap = nested_scores(*TABLES["diabetes"](), seeds=(100, 101), bias_scales=[4.0, 16.0], n_decays=10, ratio=1e-3)
+    rows, gap = nested_scores(
+        *TABLES["diabetes"](), seeds=(100, 101), bias_scales=[4.0, 16.0], n_decays=10, ratio=1e-3
+    )
     ours, *ridge = report("diabetes, small grid", rows, gap)
     assert ours >= max(ridge)
     assert gap <= 1e-8
@@ -81,7 +90,9 @@ def test_diabetes_is_predicted_at_least_as_well_as_by_ridge_with_every_fold_prov
 def test_sepal_width_has_squares_that_a_linear_model_misses():
     """Chosen as an example of a curved relation, unlike the first columns of the campaign."""
     table = load_iris().data
-    rows, gap = nested_scores(np.delete(table, 1, axis=1), table[:, 1], seeds=(100,), bias_scales=[1.0, 4.0], n_decays=8)
+    rows, gap = nested_scores(
+        np.delete(table, 1, axis=1), table[:, 1], seeds=(100,), bias_scales=[1.0, 4.0], n_decays=8
+    )
     ours, *ridge = report("iris, sepal width, small grid", rows, gap)
     assert ours >= max(ridge) + 0.05
     assert gap <= 1e-8

@@ -16,7 +16,10 @@ def test_objective_and_ratio_are_drawn_in_the_colors_of_the_thesis(tmp_path):
     rng = np.random.default_rng(0)
     M = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 15))
     start = Factors.initialize((20, 15), 2, scale=0.05, seed=1)
-    runs = [descend_factors(M, start, step_size=0.2 / estimate_norm(M), max_iter=300, penalty=p) for p in (0.0, PENALTY)]
+    runs = [
+        descend_factors(M, start, step_size=0.2 / estimate_norm(M), max_iter=300, penalty=p)
+        for p in (0.0, PENALTY)
+    ]
     curves = [(run.objectives, run.norm_u / run.norm_v) for run in runs]
     figure = figures.objective_and_ratio(*curves)
     left, right = figure.axes
@@ -35,7 +38,12 @@ def test_layers_of_a_small_network_stay_balanced_or_become_so():
     problem = pose_balance(network, X, Y)
     norms = []
     for variances in ((1e-4, 2e-4, 1.3e-3), (1e-2, 1e-3, 1e-3)):
-        theta = np.concatenate([np.sqrt(v) * rng.standard_normal(size) for v, size in zip(variances, network.sizes, strict=True)])
+        theta = np.concatenate(
+            [
+                np.sqrt(v) * rng.standard_normal(size)
+                for v, size in zip(variances, network.sizes, strict=True)
+            ]
+        )
         run = follow_descent(problem, theta, step_size=0.05, n_steps=2500, max_records=50)
         norms.append(run.norms)
         drift = np.abs(np.diff(run.norms, axis=1) - np.diff(run.norms[0]))

@@ -17,7 +17,9 @@ from globalmin_check import Verdict
 
 def low_rank(m: int, n: int, r: int, *, noise: float = 0.0, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((m, r)) @ rng.standard_normal((r, n)) + noise * rng.standard_normal((m, n))
+    return rng.standard_normal((m, r)) @ rng.standard_normal((r, n)) + noise * rng.standard_normal(
+        (m, n)
+    )
 
 
 RUNS = [
@@ -57,7 +59,9 @@ def test_the_second_checker_accepts_what_the_producer_writes() -> None:
     for noise, norm in ((0.0, "auto"), (0.1, "frobenius"), (0.5, "factor"), (0.1, "zero")):
         M = low_rank(6, 4, 2, noise=noise)
         run = gm.factorize(M, 2)
-        blob = gm.certify_factorization(run.factors.U, run.factors.V, M, norm=norm, tol=1.0).to_bytes()
+        blob = gm.certify_factorization(
+            run.factors.U, run.factors.V, M, norm=norm, tol=1.0
+        ).to_bytes()
         assert fraction_checker.check_bytes(blob).verdict == "ACCEPTED"
         assert fraction_checker.oracle_truth(blob) is True
 
@@ -65,7 +69,9 @@ def test_the_second_checker_accepts_what_the_producer_writes() -> None:
 def test_the_same_inputs_give_the_same_bytes() -> None:
     M = low_rank(10, 8, 2, noise=2.0)
     run = gm.factorize(M, 2)
-    first, second = (gm.certify_factorization(run.factors.U, run.factors.V, M).to_bytes() for _ in range(2))
+    first, second = (
+        gm.certify_factorization(run.factors.U, run.factors.V, M).to_bytes() for _ in range(2)
+    )
     assert first == second
 
 
@@ -88,7 +94,11 @@ def test_ties_are_proved_to_a_relative_1e_10(multiplicity: int, tmp_path: Path) 
     """The r-th and the next singular value are equal: infinitely many minima, and still a proof."""
     rng = np.random.default_rng(0)
     left, right = (np.linalg.qr(rng.standard_normal((20, 20)))[0] for _ in range(2))
-    M = left * np.r_[5.0, 4.0, [2.0] * multiplicity, np.linspace(1.0, 0.0, 18 - multiplicity)] @ right
+    M = (
+        left
+        * np.r_[5.0, 4.0, [2.0] * multiplicity, np.linspace(1.0, 0.0, 18 - multiplicity)]
+        @ right
+    )
     run = gm.factorize(M, 3)
     cert = gm.certify_factorization(run.factors.U, run.factors.V, M)
     assert gm.check(cert.save(tmp_path / "tie.gmc")).verdict is Verdict.ACCEPTED
@@ -133,7 +143,10 @@ def test_the_numbers_are_on_the_safe_side_of_exact_rationals() -> None:
     """Bounds against Fractions: the loss, the inside part and what is outside the span."""
     from tests.oracles import fraction_factorization_claims as exact
 
-    M, S, P = low_rank(5, 4, 2, noise=0.1), *(np.random.default_rng(1).standard_normal((k, 2)) for k in (4, 5))
+    M, S, P = (
+        low_rank(5, 4, 2, noise=0.1),
+        *(np.random.default_rng(1).standard_normal((k, 2)) for k in (4, 5)),
+    )
     numbers = gap_numbers(M, S, P)
     A, B, C = ([[Fraction(x) for x in row] for row in part.tolist()] for part in (M, S, P))
     loss = exact.square(exact.minus(exact.product(C, exact.transpose(B)), A)) / 2
@@ -159,7 +172,9 @@ def test_bad_arguments_are_named() -> None:
         gm.certify_factorization(U, V, np.array([[1.0, 1.0], [np.nan, 1.0], [1.0, 1.0]]))
 
 
-def test_sizes_beyond_the_file_or_the_budget_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_beyond_the_file_or_the_budget_are_refused_before_any_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     M = low_rank(12, 10, 2, noise=2.0)
     run = gm.factorize(M, 2)
     U, V = run.factors.U, run.factors.V

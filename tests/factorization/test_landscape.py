@@ -9,11 +9,18 @@ from globalmin.errors import DataError, HypothesisError
 from globalmin.factorization import landscape as theory
 from globalmin.factorization.factors import Factors, checked_matrix
 from globalmin.factorization.saddle import balanced_target, nearest_rotation, saddle_test
-from globalmin.factorization.schedule import footnote_schedule, imbalance_budget, printed_schedule, schedule_report
+from globalmin.factorization.schedule import (
+    footnote_schedule,
+    imbalance_budget,
+    printed_schedule,
+    schedule_report,
+)
 from globalmin.factorization.train import descend_factors
 
 
-def draw(m: int = 7, n: int = 5, r: int = 2, *, scale: float = 1.0, seed: int = 0) -> tuple[Factors, np.ndarray]:
+def draw(
+    m: int = 7, n: int = 5, r: int = 2, *, scale: float = 1.0, seed: int = 0
+) -> tuple[Factors, np.ndarray]:
     rng = np.random.default_rng(seed)
     M = rng.standard_normal((m, r)) @ rng.standard_normal((r, n))
     return Factors.initialize((m, n), r, scale=scale, seed=seed + 1), M
@@ -38,17 +45,26 @@ def test_loss_gradient_and_hessian_are_those_of_automatic_differentiation(penalt
 
         at = (jnp.array(factors.U), jnp.array(factors.V))
         value, slopes = jax.value_and_grad(loss)(at)
-        assert theory.factorization_loss(factors, M, penalty=penalty) == pytest.approx(float(value), rel=1e-13)
+        assert theory.factorization_loss(factors, M, penalty=penalty) == pytest.approx(
+            float(value), rel=1e-13
+        )
         np.testing.assert_allclose(
-            flat(theory.factorization_gradient(factors, M, penalty=penalty)), flat(slopes), rtol=1e-12, atol=1e-12
+            flat(theory.factorization_gradient(factors, M, penalty=penalty)),
+            flat(slopes),
+            rtol=1e-12,
+            atol=1e-12,
         )
         if penalty:
             return
         rng = np.random.default_rng(3)
         along = (rng.standard_normal(factors.U.shape), rng.standard_normal(factors.V.shape))
         turned = jax.jvp(jax.grad(loss), (at,), (tuple(map(jnp.array, along)),))[1]
-        np.testing.assert_allclose(flat(theory.hessian_times(factors, M, along)), flat(turned), rtol=1e-12, atol=1e-12)
-        assert theory.hessian_form(factors, M, along) == pytest.approx(float(flat(along) @ flat(turned)), rel=1e-12)
+        np.testing.assert_allclose(
+            flat(theory.hessian_times(factors, M, along)), flat(turned), rtol=1e-12, atol=1e-12
+        )
+        assert theory.hessian_form(factors, M, along) == pytest.approx(
+            float(flat(along) @ flat(turned)), rel=1e-12
+        )
 
 
 def test_the_change_of_the_imbalance_is_exact_for_every_step() -> None:
@@ -72,11 +88,17 @@ def test_smoothness_bound_holds_and_is_within_a_factor_of_the_truth(seed: int) -
     for trial in range(30):
         raw = Factors.initialize((4, 3), 1 + trial % 2, scale=1.0, seed=100 * seed + trial)
         size = math.sqrt(c * norm)
-        factors = Factors(raw.U * size / np.linalg.norm(raw.U), raw.V * size / np.linalg.norm(raw.V))
+        factors = Factors(
+            raw.U * size / np.linalg.norm(raw.U), raw.V * size / np.linalg.norm(raw.V)
+        )
         p, q = factors.U.size, factors.V.size
         H = np.array(
             [
-                flat(theory.hessian_times(factors, M, (e[:p].reshape(factors.U.shape), e[p:].reshape(factors.V.shape))))
+                flat(
+                    theory.hessian_times(
+                        factors, M, (e[:p].reshape(factors.U.shape), e[p:].reshape(factors.V.shape))
+                    )
+                )
                 for e in np.eye(p + q)
             ]
         )
@@ -106,9 +128,15 @@ def test_lemma_identities_hold_at_any_point() -> None:
     residual = factors.product() - M
     left = factors.U @ D_v.T + D_u @ factors.V.T
     np.testing.assert_allclose(left, D_u @ D_v.T + residual, atol=1e-12)  # (4.19)
-    D, W, star = np.vstack([D_u, D_v]), np.vstack([factors.U, factors.V]), np.vstack([target.U, target.V])
+    D, W, star = (
+        np.vstack([D_u, D_v]),
+        np.vstack([factors.U, factors.V]),
+        np.vstack([target.U, target.V]),
+    )
     square = lambda A: float(np.sum(A**2))  # noqa: E731
-    assert square(D @ D.T) == pytest.approx(4 * square(D_u @ D_v.T) + square(D_u.T @ D_u - D_v.T @ D_v), rel=1e-12)  # (4.20)
+    assert square(D @ D.T) == pytest.approx(
+        4 * square(D_u @ D_v.T) + square(D_u.T @ D_u - D_v.T @ D_v), rel=1e-12
+    )  # (4.20)
     whole = 4 * square(residual) - 2 * square(factors.U.T @ target.U - factors.V.T @ target.V)
     whole += square(theory.imbalance(factors)) + square(theory.imbalance(target))
     assert square(W @ W.T - star @ star.T) == pytest.approx(whole, rel=1e-12)  # (4.21)
@@ -116,13 +144,18 @@ def test_lemma_identities_hold_at_any_point() -> None:
 
 
 @pytest.mark.parametrize("keep", [[0], [1], [0, 2], [1, 2], []])
-def test_other_singular_pairs_are_strict_saddles_with_the_promised_curvature(keep: list[int]) -> None:
+def test_other_singular_pairs_are_strict_saddles_with_the_promised_curvature(
+    keep: list[int],
+) -> None:
     """DU-L4.2: balanced stationary points that are not minima; the curvature is at most the bound, and below zero."""
     rng = np.random.default_rng(4)
     M = rng.standard_normal((7, 3)) @ rng.standard_normal((3, 6))
     left, values, right = np.linalg.svd(M)
     U, V = np.zeros((7, 3)), np.zeros((6, 3))
-    U[:, : len(keep)], V[:, : len(keep)] = left[:, keep] * np.sqrt(values[keep]), right[keep].T * np.sqrt(values[keep])
+    U[:, : len(keep)], V[:, : len(keep)] = (
+        left[:, keep] * np.sqrt(values[keep]),
+        right[keep].T * np.sqrt(values[keep]),
+    )
     test = saddle_test(Factors(U, V), M)
     assert test.gradient_norm < 1e-12
     assert test.curvature <= test.bound + 1e-10 < 0.0
@@ -148,15 +181,21 @@ def test_the_printed_schedule_needs_more_steps_than_any_machine_will_take() -> N
     start = Factors.initialize((20, 20), 2, scale=1e-4, seed=1)
     report = schedule_report(start, M, 0.1)
     assert theory.start_conditions(start, M, 0.1).hold
-    assert 1400 < report.log10_steps_lower < 1600  # the specification has e^3518 = 10^1528 for such an instance
+    assert (
+        1400 < report.log10_steps_lower < 1600
+    )  # the specification has e^3518 = 10^1528 for such an instance
     assert report.log10_years > 1300
     assert 13 < report.log10_frozen < 14
     assert report.log10_underflow == pytest.approx(321, abs=1)
-    assert report.log10_steps_lower > report.log10_underflow  # the steps are zero in float64 long before
+    assert (
+        report.log10_steps_lower > report.log10_underflow
+    )  # the steps are zero in float64 long before
     assert not report.can_be_run
     assert report.budget_used == pytest.approx(4.65e-4, rel=1e-2)
     assert report.budget == pytest.approx(0.05)
-    run = descend_factors(M, start, step_size=printed_schedule(0.1, 2, 1.0), max_iter=2_000, record_every=100)
+    run = descend_factors(
+        M, start, step_size=printed_schedule(0.1, 2, 1.0), max_iter=2_000, record_every=100
+    )
     assert 0.4999 < run.losses[-1] < run.losses[0] == pytest.approx(0.5, rel=1e-4)
     assert run.monitors(M, 0.1).hold
 
@@ -184,7 +223,9 @@ def test_the_footnote_family_keeps_its_budget_and_is_still_slow() -> None:
         assert imbalance_budget(squares, 2, norm) <= accuracy / 2
         assert steps(0) <= 1.0 / theory.descent_smoothness_upper(2, norm)
     start = Factors.initialize((8, 8), 2, scale=1e-2, seed=0)
-    run = descend_factors(M, start, step_size=footnote_schedule(accuracy, 2, norm), max_iter=3_000, record_every=50)
+    run = descend_factors(
+        M, start, step_size=footnote_schedule(accuracy, 2, norm), max_iter=3_000, record_every=50
+    )
     assert run.monitors(M, accuracy).hold
     assert run.losses[-1] > 0.9 * run.losses[0]
 
@@ -200,7 +241,9 @@ def test_each_step_lowers_the_loss_by_half_the_squared_gradient() -> None:
     drop = run.losses[:-1] - run.losses[1:]
     np.testing.assert_allclose(slack, drop - 0.5 * step * run.gradients[:-1] ** 2, atol=1e-15)
     large = descend_factors(M, factors, step_size=3.0, max_iter=8)
-    assert theory.descent_slack(large.losses, large.gradients, np.full(large.n_iter, 3.0)).min() < 0.0
+    assert (
+        theory.descent_slack(large.losses, large.gradients, np.full(large.n_iter, 3.0)).min() < 0.0
+    )
 
 
 def test_hypotheses_are_named() -> None:

@@ -28,7 +28,11 @@ def unit(d: int, seed: int) -> np.ndarray:
 
 
 def positive_start(d: int, seed: int) -> RankOneState:
-    return next(s for i in range(100) if (s := draw_rank_one(d, SIGMA, 0.1, seed=100 * seed + i)).alpha * s.beta > 0)
+    return next(
+        s
+        for i in range(100)
+        if (s := draw_rank_one(d, SIGMA, 0.1, seed=100 * seed + i)).alpha * s.beta > 0
+    )
 
 
 def test_four_numbers_follow_gradient_descent_on_the_vectors() -> None:
@@ -41,7 +45,9 @@ def test_four_numbers_follow_gradient_descent_on_the_vectors() -> None:
     run = descend_factors(M, Factors(u[:, None], v[:, None]), step_size=eta, max_iter=150, tol=0.0)
     state = rank_one_state(u, v, u_star, v_star)
     for t in range(150):
-        assert state.distance(SIGMA) == pytest.approx(math.sqrt(2 * run.losses[t]), rel=1e-9, abs=1e-12)
+        assert state.distance(SIGMA) == pytest.approx(
+            math.sqrt(2 * run.losses[t]), rel=1e-9, abs=1e-12
+        )
         following = rank_one_step(state, SIGMA, eta)
         h, xi = signal_step(state, SIGMA, eta)
         assert following.h(SIGMA) == pytest.approx(h, rel=1e-9, abs=1e-13)  # (4.24)
@@ -57,7 +63,9 @@ def test_four_numbers_follow_gradient_descent_on_the_vectors() -> None:
 
 @pytest.mark.parametrize("d", [10, 100, 1000, 10**6, 10**12])
 @pytest.mark.parametrize("seed", range(4))
-def test_both_lemmas_hold_along_runs_and_the_steps_grow_with_the_logarithm_of_d(d: int, seed: int) -> None:
+def test_both_lemmas_hold_along_runs_and_the_steps_grow_with_the_logarithm_of_d(
+    d: int, seed: int
+) -> None:
     """Lemmas 4.5 and 4.6 with the measured c_1: T_1 about 34 + 5.3 ln(d/10), the tail rate 1 - c_step."""
     start = positive_start(d, seed)
     run = rank_one_run(start, SIGMA, STEP)
@@ -77,8 +85,12 @@ def test_the_golden_run_of_the_specification() -> None:
     """C_init = c_step = .1, sigma = 1.7, eps = 1e-10: T_1 about 34, 48, 60 and 240, 254, 267 steps for d = 10, 100, 1000."""
     for d, first, steps in ((10, 34, 240), (100, 48, 254), (1000, 60, 267)):
         runs = [rank_one_run(positive_start(d, seed), SIGMA, STEP) for seed in range(25)]
-        assert np.median([run.first_stage for run in runs if run.first_stage is not None]) == pytest.approx(first, abs=4)
-        assert np.median([run.steps for run in runs if run.steps is not None]) == pytest.approx(steps, abs=4)
+        assert np.median(
+            [run.first_stage for run in runs if run.first_stage is not None]
+        ) == pytest.approx(first, abs=4)
+        assert np.median([run.steps for run in runs if run.steps is not None]) == pytest.approx(
+            steps, abs=4
+        )
 
 
 def test_the_draw_has_the_law_of_gaussian_vectors() -> None:

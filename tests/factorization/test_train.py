@@ -9,7 +9,12 @@ from globalmin.errors import DataError, NotConverged
 from globalmin.factorization import span as factorization_span
 from globalmin.factorization import train as factorization
 from globalmin.factorization.factors import Factors
-from globalmin.factorization.landscape import PENALTY, estimate_best_loss, factorization_gradient, imbalance
+from globalmin.factorization.landscape import (
+    PENALTY,
+    estimate_best_loss,
+    factorization_gradient,
+    imbalance,
+)
 from globalmin.factorization.schedule import printed_schedule
 from globalmin.factorization.train import descend_factors, estimate_norm, factorize
 from globalmin.optimize.trajectory import Status
@@ -17,7 +22,9 @@ from globalmin.optimize.trajectory import Status
 
 def low_rank(m: int, n: int, r: int, *, noise: float = 0.0, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((m, r)) @ rng.standard_normal((r, n)) + noise * rng.standard_normal((m, n))
+    return rng.standard_normal((m, r)) @ rng.standard_normal((r, n)) + noise * rng.standard_normal(
+        (m, n)
+    )
 
 
 @pytest.mark.parametrize("penalty", [0.0, PENALTY])
@@ -46,7 +53,9 @@ def test_constant_steps_reach_rounding_where_the_printed_schedule_does_not_move(
     run = descend_factors(M, start, step_size=0.1, max_iter=3_000, tol=0.0, record_every=10)
     assert run.losses[-1] < 1e-29
     assert run.imbalance.max() < 5e-3
-    printed = descend_factors(M, start, step_size=printed_schedule(0.1, 2, 1.0), max_iter=3_000, record_every=500)
+    printed = descend_factors(
+        M, start, step_size=printed_schedule(0.1, 2, 1.0), max_iter=3_000, record_every=500
+    )
     assert printed.losses[-1] > 0.4995
 
 
@@ -59,7 +68,9 @@ def test_both_objectives_of_the_figure_converge_and_the_ratio_of_norms_stays() -
     penalized = descend_factors(M, start, step_size=step, max_iter=600, penalty=PENALTY)
     for run in (plain, penalized):
         assert run.losses[-1] < 1e-20 * run.losses[0]
-    reached = [int(np.flatnonzero(run.losses < 1e-12 * run.losses[0])[0]) for run in (plain, penalized)]
+    reached = [
+        int(np.flatnonzero(run.losses < 1e-12 * run.losses[0])[0]) for run in (plain, penalized)
+    ]
     assert max(reached) < 2 * min(reached)
     ratio = plain.norm_u / plain.norm_v
     assert np.ptp(ratio) < 0.2
@@ -68,7 +79,15 @@ def test_both_objectives_of_the_figure_converge_and_the_ratio_of_norms_stays() -
 
 @pytest.mark.parametrize(
     ("m", "n", "r", "noise"),
-    [(30, 20, 3, 0.0), (20, 30, 3, 0.1), (25, 25, 2, 1.0), (40, 10, 9, 0.5), (6, 6, 6, 1.0), (4, 7, 9, 1.0), (1, 5, 1, 0.3)],
+    [
+        (30, 20, 3, 0.0),
+        (20, 30, 3, 0.1),
+        (25, 25, 2, 1.0),
+        (40, 10, 9, 0.5),
+        (6, 6, 6, 1.0),
+        (4, 7, 9, 1.0),
+        (1, 5, 1, 0.3),
+    ],
 )
 def test_factorize_finds_the_best_matrix_of_the_rank(m: int, n: int, r: int, noise: float) -> None:
     """From a small random start to the loss of the truncated SVD, to rounding, with balanced factors."""
@@ -86,7 +105,10 @@ def test_factorize_finds_the_best_matrix_of_the_rank(m: int, n: int, r: int, noi
 def test_a_start_on_a_plateau_does_not_mislead_the_finish() -> None:
     """Singular values 10, 1, .1 and a start of size 1e-9: descent halts near saddles, the span still leads to the minimum."""
     rng = np.random.default_rng(0)
-    left, right = np.linalg.qr(rng.standard_normal((12, 12)))[0], np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    left, right = (
+        np.linalg.qr(rng.standard_normal((12, 12)))[0],
+        np.linalg.qr(rng.standard_normal((12, 12)))[0],
+    )
     M = left @ np.diag([10.0, 1.0, 0.1, *[1e-3] * 9]) @ right
     run = factorize(M, 3, start=Factors.initialize((12, 12), 3, scale=1e-9, seed=1))
     assert run.losses[-1] == pytest.approx(estimate_best_loss(M, 3), rel=1e-9)
@@ -96,7 +118,11 @@ def test_the_finish_alone_leaves_a_saddle_only_by_its_residual_directions() -> N
     """Close singular values need many rounds; the rounds are bounded and the outcome says when they were not enough."""
     values = np.linspace(1.0, 0.9, 40)
     rng = np.random.default_rng(1)
-    M = np.linalg.qr(rng.standard_normal((40, 40)))[0] * values @ np.linalg.qr(rng.standard_normal((40, 40)))[0]
+    M = (
+        np.linalg.qr(rng.standard_normal((40, 40)))[0]
+        * values
+        @ np.linalg.qr(rng.standard_normal((40, 40)))[0]
+    )
     short = factorize(M, 5, max_iter=10, max_sweeps=2)
     assert short.status is Status.MAX_ITER
     assert short.n_sweeps == 2
@@ -110,13 +136,17 @@ def test_the_finish_alone_leaves_a_saddle_only_by_its_residual_directions() -> N
 def test_the_span_has_the_singular_values_of_the_matrix() -> None:
     M = low_rank(30, 20, 4, noise=0.2)
     seen: list[int] = []
-    span = factorization_span.improve_span(M, Factors.initialize((30, 20), 4, scale=1.0), 500, lambda i, x: seen.append(i))
+    span = factorization_span.improve_span(
+        M, Factors.initialize((30, 20), 4, scale=1.0), 500, lambda i, x: seen.append(i)
+    )
     np.testing.assert_allclose(span.values, np.linalg.svd(M, compute_uv=False)[:4], rtol=1e-13)
     np.testing.assert_allclose(span.Z.T @ span.Z, np.eye(4), atol=1e-13)
     assert seen == list(range(span.sweeps + 1))
 
 
-def test_divergence_zero_matrices_and_interrupts_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_divergence_zero_matrices_and_interrupts_are_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     M = low_rank(6, 6, 2)
     start = Factors.initialize((6, 6), 2, scale=1.0)
     run = descend_factors(M, start, step_size=10.0, max_iter=500)

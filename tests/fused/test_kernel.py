@@ -32,7 +32,11 @@ def softplus_of(z, b, kind):
 @pytest.mark.parametrize(("kind", "error"), [(np.float32, 4e-7), (np.float64, 8e-16)])
 @pytest.mark.parametrize("b", [1.0, 10.0, 0.3])
 def test_softplus_and_its_derivative_are_accurate_to_rounding(kind, error, b):
-    z = np.concatenate([np.linspace(-60, 60, 20_001), np.linspace(-1e-3, 1e-3, 101), [0.0]]).astype(kind).astype(np.float64)
+    z = (
+        np.concatenate([np.linspace(-60, 60, 20_001), np.linspace(-1e-3, 1e-3, 101), [0.0]])
+        .astype(kind)
+        .astype(np.float64)
+    )
     phi, slope = softplus_of(z, b, kind)
     exact = np.logaddexp(0.0, b * z) / b
     np.testing.assert_allclose(phi, exact, rtol=error, atol=error / b)
@@ -56,7 +60,13 @@ def test_the_polynomials_have_the_stated_errors():
     s = np.linspace(1e-12, 1 / 9, 4_001)
     for bits, error in ((32, 2e-7), (64, 6e-16)):
         assert np.abs(np.polynomial.polynomial.polyval(f, POWER[bits]) - np.exp2(f)).max() < error
-        assert np.abs(np.polynomial.polynomial.polyval(s, ARTANH[bits]) - np.arctanh(np.sqrt(s)) / np.sqrt(s)).max() < error
+        assert (
+            np.abs(
+                np.polynomial.polynomial.polyval(s, ARTANH[bits])
+                - np.arctanh(np.sqrt(s)) / np.sqrt(s)
+            ).max()
+            < error
+        )
     assert economized([0.0, 0.0, 1.0], -1.0, 1.0, 1) == (0.5, 0.0)  # the best line for the square
 
 
@@ -78,7 +88,10 @@ def test_products_of_every_block_size_are_those_of_numpy(kind):
                 )
                 C = np.full((rows, registers * lanes), np.nan, kind)
                 strides = (depth, B.shape[1], C.shape[1])
-                flat = [(matrix.reshape(-1), stride) for matrix, stride in zip((A, B, C), strides, strict=True)]
+                flat = [
+                    (matrix.reshape(-1), stride)
+                    for matrix, stride in zip((A, B, C), strides, strict=True)
+                ]
                 _product(*flat, (rows, depth, registers), lanes)
                 np.testing.assert_allclose(flat[2][0].reshape(C.shape), A @ B, rtol=1e-5, atol=1e-5)
 
@@ -86,7 +99,13 @@ def test_products_of_every_block_size_are_those_of_numpy(kind):
 def run_with(W, *, max_iter=5, code=0, y=None):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((10, 3))
-    arrays, shape = packed(X, rng.standard_normal(10) if y is None else y, W, np.array([1.0, -1.0, 0.5, 0.2]), np.float64)
+    arrays, shape = packed(
+        X,
+        rng.standard_normal(10) if y is None else y,
+        W,
+        np.array([1.0, -1.0, 0.5, 0.2]),
+        np.float64,
+    )
     rules = Rules(code, 1.0, False, 0.01, 0.0, max_iter, 0)
     return descend(arrays, shape, rules, np.zeros(0)), arrays, shape
 
@@ -122,10 +141,17 @@ def test_a_second_process_loads_the_kernel_from_disk_and_compiles_nothing(tmp_pa
         "    train_many(np.eye(4), np.ones(4), np.ones((1, k, 4)), np.ones(k), step_size=0.1, max_iter=3)\n"
         "print(sum(descend.stats.cache_misses.values()), len(descend.signatures))\n"
     )
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(path for path in sys.path if path)}
+    environment = {
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": ":".join(path for path in sys.path if path),
+    }
     answers = [
         subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
         for _ in range(2)
     ]

@@ -25,7 +25,9 @@ def instance(n, d, k, trials, seed):
 
 def numpy_steps(X, y, W, v, *, activation, trained, eta, steps):
     """Plain gradient descent in float64, one point after the other."""
-    point = Problem(X, y, get_activation(activation), trained, scale=float(np.linalg.norm(y))).at(W, v)
+    point = Problem(X, y, get_activation(activation), trained, scale=float(np.linalg.norm(y))).at(
+        W, v
+    )
     points = [point]
     for _ in range(steps):
         point = point.moved(point.gradient, -eta)
@@ -42,12 +44,27 @@ def test_the_path_is_that_of_gradient_descent_in_numpy_to_rounding(shape, activa
     X, y, W, v = instance(n, d, k, 2, seed=n)
     problems = [Problem(X[t], y[t], get_activation(activation), trained) for t in range(2)]
     eta = 0.5 * min(measured_step(problem.at(W[t], v[t])) for t, problem in enumerate(problems))
-    runs = train_many(X, y, W, v, activation=activation, trained=trained, step_size=eta, max_iter=40, tol=0.0, record_every=1)
+    runs = train_many(
+        X,
+        y,
+        W,
+        v,
+        activation=activation,
+        trained=trained,
+        step_size=eta,
+        max_iter=40,
+        tol=0.0,
+        record_every=1,
+    )
     for t in range(2):
-        points = numpy_steps(X[t], y[t], W[t], v[t], activation=activation, trained=trained, eta=eta, steps=40)
+        points = numpy_steps(
+            X[t], y[t], W[t], v[t], activation=activation, trained=trained, eta=eta, steps=40
+        )
         np.testing.assert_allclose(runs.W[t], points[-1].W, rtol=1e-11, atol=1e-12)
         np.testing.assert_allclose(runs.v[t], points[-1].v, rtol=1e-11, atol=1e-12)
-        np.testing.assert_allclose(runs.residuals[t], [point.relative_residual for point in points], rtol=1e-10)
+        np.testing.assert_allclose(
+            runs.residuals[t], [point.relative_residual for point in points], rtol=1e-10
+        )
     assert (runs.iterations == 40).all()
     assert not runs.diverged.any()
 
@@ -71,7 +88,9 @@ def test_one_step_is_the_gradient_by_automatic_differentiation(activation):
             return 0.5 * jnp.sum((functions[activation](X[0] @ theta[0].T) @ theta[1] - y[0]) ** 2)
 
         in_W, in_v = jax.grad(loss)((jnp.asarray(W[0]), jnp.asarray(v[0])))
-    runs = train_many(X, y, W, v, activation=activation, trained="vW", step_size=eta, max_iter=1, tol=0.0)
+    runs = train_many(
+        X, y, W, v, activation=activation, trained="vW", step_size=eta, max_iter=1, tol=0.0
+    )
     np.testing.assert_allclose((W[0] - runs.W[0]) / eta, in_W, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose((v[0] - runs.v[0]) / eta, in_v, rtol=1e-9, atol=1e-10)
 
@@ -119,7 +138,17 @@ def test_a_run_near_the_tolerance_is_repeated_in_double_precision():
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_divergence_counts_as_failure(activation, precision):
     X, y, W, v = instance(20, 5, 6, 2, seed=4)
-    runs = train_many(X, y, 1e3 * W, v, activation=activation, trained="vW", step_size=1e3, max_iter=2_000, precision=precision)
+    runs = train_many(
+        X,
+        y,
+        1e3 * W,
+        v,
+        activation=activation,
+        trained="vW",
+        step_size=1e3,
+        max_iter=2_000,
+        precision=precision,
+    )
     assert runs.diverged.all()
     assert not runs.reached.any()
     assert np.isinf(runs.relative_residual).all()
@@ -128,7 +157,9 @@ def test_divergence_counts_as_failure(activation, precision):
 
 def test_two_threads_give_the_same_bits_as_one():
     X, y, W, v = instance(30, 6, 8, 7, seed=6)
-    one, two = (train_many(X, y, W, v, step_size=0.05, max_iter=300, threads=threads) for threads in (1, 2))
+    one, two = (
+        train_many(X, y, W, v, step_size=0.05, max_iter=300, threads=threads) for threads in (1, 2)
+    )
     np.testing.assert_array_equal(one.W, two.W)
     np.testing.assert_array_equal(one.iterations, two.iterations)
 
@@ -136,7 +167,14 @@ def test_two_threads_give_the_same_bits_as_one():
 def test_shared_data_and_heads_are_taken_for_every_training():
     X, y, W, v = instance(12, 4, 5, 3, seed=7)
     shared = train_many(X[0], y[0], W, v[0], step_size=0.05, max_iter=50)
-    spread = train_many(np.stack([X[0]] * 3), np.stack([y[0]] * 3), W, np.stack([v[0]] * 3), step_size=0.05, max_iter=50)
+    spread = train_many(
+        np.stack([X[0]] * 3),
+        np.stack([y[0]] * 3),
+        W,
+        np.stack([v[0]] * 3),
+        step_size=0.05,
+        max_iter=50,
+    )
     np.testing.assert_array_equal(shared.W, spread.W)
 
 

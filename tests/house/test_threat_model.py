@@ -17,7 +17,11 @@ def rows() -> list[tuple[str, int]]:
 
 def files_of(where: str) -> list[Path]:
     names = re.findall(r"`([\w/]+)`", where)
-    return [path for name in names for path in ([CHECKER / f"{name}.py"] if name[-1] != "/" else (CHECKER / name).glob("*.py"))]
+    return [
+        path
+        for name in names
+        for path in ([CHECKER / f"{name}.py"] if name[-1] != "/" else (CHECKER / name).glob("*.py"))
+    ]
 
 
 @pytest.mark.parametrize(("where", "count"), rows())

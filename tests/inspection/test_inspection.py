@@ -27,7 +27,9 @@ def failing(report):
 
 @pytest.fixture(scope="module")
 def relu():
-    return inspect(gm.generators.sphere_with_random_labels(20, 6, seed=0), width=30, activation="relu")
+    return inspect(
+        gm.generators.sphere_with_random_labels(20, 6, seed=0), width=30, activation="relu"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +40,26 @@ def softplus():
 def test_a_report_is_only_as_good_as_its_worst_hypothesis():
     """Fails before unknown before holds; scope is what the theorem is about."""
     good, bad, open_ = check("a", True), check("b", False, is_scope=True), unknown("c")
-    for hypotheses, finding in (((good,), "holds"), ((good, open_), "constant unknown"), ((bad, open_), "fails")):
+    for hypotheses, finding in (
+        ((good,), "holds"),
+        ((good, open_), "constant unknown"),
+        ((bad, open_), "fails"),
+    ):
         assert TheoremReport("OS-C1", "", hypotheses).finding.value == finding
     assert not TheoremReport("OS-C1", "", (good, bad)).is_in_scope
     assert TheoremReport("OS-C1", "", (good, Hypothesis("d", Finding.FAILS))).is_in_scope
-    assert [number(x) for x in (40.0, 0.01961, 6.1e9, math.inf, None)] == ["40", "0.0196", "6.1e+09", "∞", "–"]
+    assert [number(x) for x in (40.0, 0.01961, 6.1e9, math.inf, None)] == [
+        "40",
+        "0.0196",
+        "6.1e+09",
+        "∞",
+        "–",
+    ]
 
 
-def test_every_row_names_an_item_of_the_catalogue_once_and_the_numbers_agree_with_the_theory(softplus, relu):
+def test_every_row_names_an_item_of_the_catalogue_once_and_the_numbers_agree_with_the_theory(
+    softplus, relu
+):
     """OS-T6.2, OS-C6, OS-T6.3, DU-T2.2, SJL-T2.1, GKZ-T2.8, FCL-T1: widths are those of the pure functions at the measured
     numbers.
     """
@@ -55,11 +69,25 @@ def test_every_row_names_an_item_of_the_catalogue_once_and_the_numbers_agree_wit
     assert len(items) == len(set(items)) > 30
     assert set(items) <= set(catalogue())
     lam, X_norm = softplus.quantity("λ(X)"), softplus.quantity("‖X‖")
-    assert softplus.theorem("OS-T6.2").width == pytest.approx(widths.smooth_width(20, lam, X_norm=X_norm, B=1.0, M=1.0))
-    explicit = widths.explicit_width(
-        20, lam, kappa4=softplus.quantity("κ₄"), B=1.0, M=0.25, variance=softplus.quantity("Var φ"), theta=0.5, delta=1.0
+    assert softplus.theorem("OS-T6.2").width == pytest.approx(
+        widths.smooth_width(20, lam, X_norm=X_norm, B=1.0, M=1.0)
     )
-    assert softplus.theorem("OS-C6").width == softplus.explicit_width == explicit < softplus.theorem("OS-T6.2").width
+    explicit = widths.explicit_width(
+        20,
+        lam,
+        kappa4=softplus.quantity("κ₄"),
+        B=1.0,
+        M=0.25,
+        variance=softplus.quantity("Var φ"),
+        theta=0.5,
+        delta=1.0,
+    )
+    assert (
+        softplus.theorem("OS-C6").width
+        == softplus.explicit_width
+        == explicit
+        < softplus.theorem("OS-T6.2").width
+    )
     lam = relu.quantity("λ(X)")
     assert relu.theorem("OS-T6.3").width == pytest.approx(widths.relu_width(20, lam, X_norm=X_norm))
     assert relu.theorem("DU-T2.3").width == pytest.approx(16 * relu.theorem("DU-T2.2").width)
@@ -75,7 +103,9 @@ def test_measured_quantities_agree_with_dense_definitions(relu):
     H = K * (np.pi - np.arccos(K)) / (2 * np.pi)
     assert relu.quantity("λ(X)") == pytest.approx(np.linalg.eigvalsh(H)[0], rel=1e-9)
     products = np.stack([np.kron(x, x) for x in X])
-    assert relu.quantity("σ_min(X*X)") == pytest.approx(np.linalg.svd(products, compute_uv=False)[-1], rel=1e-7)
+    assert relu.quantity("σ_min(X*X)") == pytest.approx(
+        np.linalg.svd(products, compute_uv=False)[-1], rel=1e-7
+    )
     assert relu.quantity("δ") == pytest.approx(
         min(np.linalg.norm(X[i] - s * X[j]) for i in range(20) for j in range(i) for s in (1, -1))
     )
@@ -87,11 +117,18 @@ def test_measured_quantities_agree_with_dense_definitions(relu):
 
 
 def test_theorems_about_other_networks_are_set_apart(softplus, relu):
-    inside = {name: {r.item for r in i.theorems if r.is_in_scope} for name, i in (("softplus", softplus), ("relu", relu))}
+    inside = {
+        name: {r.item for r in i.theorems if r.is_in_scope}
+        for name, i in (("softplus", softplus), ("relu", relu))
+    }
     assert "OS-T6.2" in inside["softplus"] - inside["relu"]
     assert {"OS-T6.3", "DU-T2.1", "OS-C3"} <= inside["relu"] - inside["softplus"]
     assert "SJL-T2.1" not in inside["softplus"] | inside["relu"]
-    assert "SJL-T2.1" in {r.item for r in inspect(rows(np.eye(3)), width=6, activation="quadratic").theorems if r.is_in_scope}
+    assert "SJL-T2.1" in {
+        r.item
+        for r in inspect(rows(np.eye(3)), width=6, activation="quadratic").theorems
+        if r.is_in_scope
+    }
     assert set(relu.required_widths()) <= inside["relu"]
 
 
@@ -99,7 +136,9 @@ def test_theorems_about_other_networks_are_set_apart(softplus, relu):
 def test_recommended_width_is_what_training_takes(activation):
     data = gm.generators.sphere_with_random_labels(40, 5, seed=1)
     found = inspect(data, activation=activation)
-    assert found.recommended_width == found.width == first_width(data, gm.get_activation(activation))
+    assert (
+        found.recommended_width == found.width == first_width(data, gm.get_activation(activation))
+    )
 
 
 def test_equal_rows_are_named_and_make_lambda_exactly_zero():
@@ -118,9 +157,14 @@ def test_antiparallel_rows_break_the_hypothesis_but_not_lambda():
     X = np.random.default_rng(1).standard_normal((5, 3))
     data = rows(np.vstack([X, -X[1]]))
     found = inspect(data, width=8, activation="relu")
-    assert failing(found.theorem("DU-T2.1"))["no two rows parallel, none zero"] == "rows 1 and 5 are antiparallel (exact)"
+    assert (
+        failing(found.theorem("DU-T2.1"))["no two rows parallel, none zero"]
+        == "rows 1 and 5 are antiparallel (exact)"
+    )
     assert found.quantity("λ(X)") > 0
-    assert failing(found.theorem("OS-T2.5"))["separation δ > 0"].startswith("δ = 0: rows 1 and 5 are antiparallel")
+    assert failing(found.theorem("OS-T2.5"))["separation δ > 0"].startswith(
+        "δ = 0: rows 1 and 5 are antiparallel"
+    )
     odd = inspect(data, width=8, activation="tanh")
     assert odd.quantity("λ(X)") == 0.0
     assert "rows 1 and 5 are equal up to sign" in failing(odd.theorem("OS-C6"))["λ(X) > 0"]
@@ -138,15 +182,29 @@ def test_zero_rows_and_rays_are_named():
 def test_one_feature_says_that_all_rows_are_parallel():
     found = inspect(rows([[1.0], [2.0], [-1.5]]), width=4, activation="softplus")
     assert any("d = 1" in w and "bias" in w for w in found.warnings)
-    assert failing(found.theorem("OS-T2.1"))["μ_φ σ_min(X*X) > 0"].endswith("n = 3 exceeds d(d+1)/2 = 1")
-    assert failing(inspect(rows([[1.0], [2.0], [-1.5]]), width=4, activation="relu").theorem("DU-T2.1"))
+    assert failing(found.theorem("OS-T2.1"))["μ_φ σ_min(X*X) > 0"].endswith(
+        "n = 3 exceeds d(d+1)/2 = 1"
+    )
+    assert failing(
+        inspect(rows([[1.0], [2.0], [-1.5]]), width=4, activation="relu").theorem("DU-T2.1")
+    )
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("activation", ["softplus", "relu", "tanh", "quadratic", "linear", "abs", "leaky_relu(0.1)", "erf"])
+@pytest.mark.parametrize(
+    "activation",
+    ["softplus", "relu", "tanh", "quadratic", "linear", "abs", "leaky_relu(0.1)", "erf"],
+)
 def test_no_combination_of_degenerate_rows_and_activation_ends_in_a_traceback(activation):
     X = np.random.default_rng(3).standard_normal((4, 3))
-    shapes = [np.vstack([X, X[:1]]), np.vstack([X, -X[:1]]), np.vstack([X, 0 * X[:2]]), X[:, :1], X[:1], np.zeros((2, 2))]
+    shapes = [
+        np.vstack([X, X[:1]]),
+        np.vstack([X, -X[:1]]),
+        np.vstack([X, 0 * X[:2]]),
+        X[:, :1],
+        X[:1],
+        np.zeros((2, 2)),
+    ]
     for Z, y in [*((Z, None) for Z in shapes), (X, np.zeros(4))]:
         found = inspect(rows(Z, y), width=5, activation=activation)
         assert str(found).startswith("instance")
@@ -172,7 +230,9 @@ def test_unusable_arguments_are_refused_with_the_remedy():
 def test_what_does_not_fit_is_refused_before_anything_is_computed(monkeypatch):
     data = gm.generators.sphere_with_random_labels(300, 5, seed=0)
     monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
-    monkeypatch.setattr("globalmin.inspection.inspection.measure", lambda *_: pytest.fail("it started to compute"))
+    monkeypatch.setattr(
+        "globalmin.inspection.inspection.measure", lambda *_: pytest.fail("it started to compute")
+    )
     with pytest.raises(MemoryRefused, match="n=300 samples"):
         inspect(data, width=10)
 
@@ -188,7 +248,9 @@ def test_large_data_use_iterations_that_agree_with_dense_eigenvalues(monkeypatch
         assert q.value == pytest.approx(other.value, rel=1e-5), q.symbol
     assert lanczos.spectrum is None
     shared = np.isin(dense.prediction.steps, lanczos.prediction.steps)
-    assert lanczos.prediction.residual_norms == pytest.approx(dense.prediction.residual_norms[shared], rel=1e-8)
+    assert lanczos.prediction.residual_norms == pytest.approx(
+        dense.prediction.residual_norms[shared], rel=1e-8
+    )
 
 
 def test_text_and_json_tell_the_same_story(relu):

@@ -10,7 +10,9 @@ from globalmin.report.inspection_page import number, render, save_page
 
 @pytest.fixture(scope="module")
 def found():
-    return inspect(gm.generators.sphere_with_random_labels(12, 5, seed=0), width=20, activation="relu")
+    return inspect(
+        gm.generators.sphere_with_random_labels(12, 5, seed=0), width=20, activation="relu"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,4 +56,9 @@ def test_degenerate_instances_have_a_page_too():
 
 
 def test_numbers_are_set_for_reading():
-    assert [number(x) for x in (float("inf"), None, 12.0, 2.5e19)] == ["∞", "–", "12", "2.5\u00a0×\u00a010¹⁹"]
+    assert [number(x) for x in (float("inf"), None, 12.0, 2.5e19)] == [
+        "∞",
+        "–",
+        "12",
+        "2.5\u00a0×\u00a010¹⁹",
+    ]

@@ -29,7 +29,9 @@ def relu():
 
 def test_run_is_gradient_descent_and_the_first_entries_are_the_start(smooth):
     data, network, run = smooth
-    trained = gm.train(network, data, method="gradient_descent", step_size=run.step_size, max_iter=150, tol=0.0)
+    trained = gm.train(
+        network, data, method="gradient_descent", step_size=run.step_size, max_iter=150, tol=0.0
+    )
     assert pytest.approx(trained.network.W, abs=1e-12) == run.network.W
     assert run.measured[0] == pytest.approx(np.linalg.norm(residual(network, data.X, data.y)))
     assert run.deviation[0] == pytest.approx(0.0, abs=1e-12)
@@ -68,7 +70,9 @@ def test_wider_networks_follow_the_prediction_more_closely():
     deviations = {width: 0.0 for width in (60, 600)}
     for width in deviations:
         for seed in range(4):
-            network = gm.ShallowNetwork.initialize(data, width=width, activation="softplus", seed=seed)
+            network = gm.ShallowNetwork.initialize(
+                data, width=width, activation="softplus", seed=seed
+            )
             run = predict_run(network, data, step_size=0.2, n_steps=30)
             deviations[width] += run.deviation.max() / run.measured[0]
     assert 4.0 < deviations[60] / deviations[600] < 30.0
@@ -83,7 +87,9 @@ def test_a_recorded_trajectory_gets_its_prediction_beside_it():
     assert set(table) == {"iteration", "loss", "predicted_loss", "pattern_changes", "pattern_bound"}
     assert table["predicted_loss"][0] == pytest.approx(run.losses[0])
     assert (table["pattern_changes"] <= table["pattern_bound"]).all()
-    assert table["predicted_loss"] == pytest.approx(predict_losses(network, data, 0.3, run.trajectory.iteration))
+    assert table["predicted_loss"] == pytest.approx(
+        predict_losses(network, data, 0.3, run.trajectory.iteration)
+    )
     assert np.abs(np.log(table["loss"][:20] / table["predicted_loss"][:20])).max() < 0.5
 
 

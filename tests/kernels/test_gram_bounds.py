@@ -17,7 +17,9 @@ def sphere(n, d, seed):
     return X / np.linalg.norm(X, axis=1)[:, None]
 
 
-@pytest.mark.parametrize("name", ["relu", "softplus", "tanh", "swish", "gelu", "erf", "quadratic", "softplus(10)"])
+@pytest.mark.parametrize(
+    "name", ["relu", "softplus", "tanh", "swish", "gelu", "erf", "quadratic", "softplus(10)"]
+)
 @pytest.mark.parametrize("kind", ["derivative", "feature"])
 def test_every_bound_holds(name, kind):
     """OS-LH.1, OS-LH.2, OS-L6.4, OS-L6.5, OS-TI.1, OS-CI.2, DU-D2.1: on random, clustered and unequal rows."""
@@ -83,7 +85,9 @@ def test_degenerate_rows_give_zero_and_no_traceback():
     assert all(b.value <= 1e-15 for b in lambda_lower_bounds([[1.0, 2.0], [1.0, 2.0]], "softplus"))
     line = [[1.0], [2.0], [-1.0]]  # rows on one line, yet the smooth Gram matrix is positive
     exact = estimate_lambda_min(limit_gram(line, "softplus"))
-    assert 0.9 * exact < max(b.value for b in lambda_lower_bounds(line, "softplus", terms=12)) <= exact
+    assert (
+        0.9 * exact < max(b.value for b in lambda_lower_bounds(line, "softplus", terms=12)) <= exact
+    )
     assert lambda_lower_bounds([[0.0, 0.0], [1.0, 0.0]], kind="feature") == ()
     single = lambda_lower_bounds([[2.0, 0.0]])
     assert all(b.value <= 2.0 + 1e-12 for b in single)

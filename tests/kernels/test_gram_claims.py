@@ -5,7 +5,13 @@ import pytest
 
 import globalmin as gm
 from globalmin.kernels.claims.gram_positive import InfiniteResidual
-from globalmin.kernels.claims.gram_series import HermiteTable, precise_relu_gram, precise_series_gram, relu_gram, series_gram
+from globalmin.kernels.claims.gram_series import (
+    HermiteTable,
+    precise_relu_gram,
+    precise_series_gram,
+    relu_gram,
+    series_gram,
+)
 from globalmin.linalg.balls import to_floats
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
@@ -19,7 +25,9 @@ def X() -> np.ndarray:
 
 @pytest.mark.parametrize("activation", ["relu", "softplus", "sigmoid", "tanh", "erf"])
 @pytest.mark.parametrize("kernel", ["weights", "features", "resnet"])
-def test_every_kernel_is_certified_and_accepted(X: np.ndarray, activation: str, kernel: str) -> None:
+def test_every_kernel_is_certified_and_accepted(
+    X: np.ndarray, activation: str, kernel: str
+) -> None:
     """DU-D2.1, OS-LH.1, DU-P3.2."""
     if kernel == "resnet" and activation == "relu":
         with pytest.raises(gm.errors.CannotCertify, match="not for relu"):
@@ -49,8 +57,18 @@ def test_floats_and_balls_agree(X: np.ndarray, features: bool) -> None:
     table = HermiteTable.measure(X, gm.get_activation("softplus"), 12)
     orders = table.useful_orders(features=features, first=0)
     floats = series_gram(X, table, orders, features=features)
-    assert np.allclose(floats, to_floats(precise_series_gram(X, table, orders, features=features)), rtol=0, atol=1e-14)
-    assert np.allclose(relu_gram(X, features=features), to_floats(precise_relu_gram(X, features=features)), rtol=0, atol=1e-14)
+    assert np.allclose(
+        floats,
+        to_floats(precise_series_gram(X, table, orders, features=features)),
+        rtol=0,
+        atol=1e-14,
+    )
+    assert np.allclose(
+        relu_gram(X, features=features),
+        to_floats(precise_relu_gram(X, features=features)),
+        rtol=0,
+        atol=1e-14,
+    )
 
 
 def test_odd_orders_of_even_slopes_are_left_out(X: np.ndarray) -> None:
@@ -66,7 +84,9 @@ def test_certify_takes_the_activation_of_the_network_and_keeps_it(X: np.ndarray)
     result = check_bytes(certificate.to_bytes())
     assert result.verdict is Verdict.ACCEPTED, result.reason
     assert "softplus(2)" in result.statement
-    assert gm.certify_gram(data, "softplus(2)").summary()["lambda"] == certificate.summary()["lambda"]
+    assert (
+        gm.certify_gram(data, "softplus(2)").summary()["lambda"] == certificate.summary()["lambda"]
+    )
 
 
 def test_an_eigenvalue_of_1e_26_is_proved_with_a_finer_rule() -> None:

@@ -8,7 +8,13 @@ import pytest
 from globalmin.data import memory
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.kernels import khatri_rao as khatri_rao_products
-from globalmin.kernels.khatri_rao import estimate_kappa_tilde, kappa, khatri_rao, khatri_rao_gram, khatri_rao_sigma_min
+from globalmin.kernels.khatri_rao import (
+    estimate_kappa_tilde,
+    kappa,
+    khatri_rao,
+    khatri_rao_gram,
+    khatri_rao_sigma_min,
+)
 
 
 def test_rows_are_kronecker_powers():
@@ -28,7 +34,9 @@ def test_the_gram_matrix_is_the_entrywise_power():
     X = np.random.default_rng(1).standard_normal((5, 3))
     for r in (1, 2, 3, 4):
         product = khatri_rao(X, r)
-        np.testing.assert_allclose(product @ product.T, khatri_rao_gram(X, r), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            product @ product.T, khatri_rao_gram(X, r), rtol=1e-12, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("direct", [0, 2**22])

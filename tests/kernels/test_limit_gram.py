@@ -12,8 +12,22 @@ from globalmin.data import memory
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.kernels.limit_gram import estimate_lambda_min, gram_error, limit_gram
 
-NAMES = ("relu", "leaky_relu(0.3)", "abs", "softplus", "tanh", "sigmoid", "swish", "gelu", "erf", "quadratic", "linear")
-GOLDEN = np.array([[1.0, 0.0], [math.cos(0.8), math.sin(0.8)], [1.5 * math.cos(2), 1.5 * math.sin(2)]])
+NAMES = (
+    "relu",
+    "leaky_relu(0.3)",
+    "abs",
+    "softplus",
+    "tanh",
+    "sigmoid",
+    "swish",
+    "gelu",
+    "erf",
+    "quadratic",
+    "linear",
+)
+GOLDEN = np.array(
+    [[1.0, 0.0], [math.cos(0.8), math.sin(0.8)], [1.5 * math.cos(2), 1.5 * math.sin(2)]]
+)
 
 
 def sphere(n, d, seed=0):
@@ -35,7 +49,9 @@ def test_closed_cases_of_the_thesis():
     theta = 0.7
     two = np.array([[1.0, 0.0], [math.cos(theta), math.sin(theta)]])
     shift = math.cos(theta) * (math.pi - theta) / (2 * math.pi)
-    np.testing.assert_allclose(np.linalg.eigvalsh(limit_gram(two)), [0.5 - shift, 0.5 + shift], atol=1e-15)
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(limit_gram(two)), [0.5 - shift, 0.5 + shift], atol=1e-15
+    )
     x = np.array([0.6, 0.8])
     np.testing.assert_allclose(limit_gram(np.stack([x, -x])), np.eye(2) / 2, atol=1e-16)
     assert abs(estimate_lambda_min(limit_gram(np.stack([x, 2 * x])))) < 1e-15
@@ -49,20 +65,26 @@ def test_closed_cases_of_the_thesis():
 def test_the_quadratic_gram_is_the_square_of_the_inner_products():
     """OS-DEF6.1: phi = z^2/2 gives XX^T o XX^T."""
     X = np.random.default_rng(1).standard_normal((6, 3))
-    np.testing.assert_allclose(limit_gram(X, "polynomial(0,0,0.5)"), (X @ X.T) ** 2, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(
+        limit_gram(X, "polynomial(0,0,0.5)"), (X @ X.T) ** 2, rtol=1e-13, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["derivative", "feature"])
 def test_monte_carlo_over_weights_agrees(name, kind):
     """OS-DEF6.1, OS-DEF3.1: within five standard errors in every entry, 200,000 draws."""
-    X = np.random.default_rng(2).standard_normal((5, 3)) * np.array([[0.5], [1.0], [1.5], [2.0], [0.1]])
+    X = np.random.default_rng(2).standard_normal((5, 3)) * np.array(
+        [[0.5], [1.0], [1.5], [2.0], [0.1]]
+    )
     phi, order = get_activation(name), int(kind == "derivative")
     values = phi.derivative(np.random.default_rng(3).standard_normal((200_000, 3)) @ X.T, order)
     products = values[:, :, None] * values[:, None, :]
     factor = X @ X.T if order else 1.0
     error = 5 * products.std(axis=0) / math.sqrt(len(values)) * np.abs(factor)
-    assert (np.abs(limit_gram(X, name, kind=kind) - products.mean(axis=0) * factor) <= error + 1e-12).all()
+    assert (
+        np.abs(limit_gram(X, name, kind=kind) - products.mean(axis=0) * factor) <= error + 1e-12
+    ).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,7 +105,9 @@ def test_degenerate_rows_have_exact_values_and_no_warnings(name):
             norms = np.linalg.norm(X, axis=1)
             at_zero = float(get_activation(name)(0.0))
             assert G[3, 3] == at_zero**2
-            np.testing.assert_allclose(G[3, [0, 5]], at_zero * mean_value(name, norms[[0, 5]]), atol=1e-14)
+            np.testing.assert_allclose(
+                G[3, [0, 5]], at_zero * mean_value(name, norms[[0, 5]]), atol=1e-14
+            )
     relu = limit_gram(X)
     K = float(x @ x)
     assert relu[0, 0] == relu[0, 1] == pytest.approx(K / 2, rel=1e-15)
@@ -93,10 +117,14 @@ def test_degenerate_rows_have_exact_values_and_no_warnings(name):
 
 def test_one_column_is_fine():
     X = np.array([[1.0], [2.0], [-3.0], [0.0]])
-    np.testing.assert_array_equal(np.abs(limit_gram(X)), [[0.5, 1, 0, 0], [1, 2, 0, 0], [0, 0, 4.5, 0], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(
+        np.abs(limit_gram(X)), [[0.5, 1, 0, 0], [1, 2, 0, 0], [0, 0, 4.5, 0], [0, 0, 0, 0]]
+    )
     assert limit_gram([[2.0]]) == [[2.0]]
     square = limit_gram(X, "softplus", kind="feature")
-    np.testing.assert_allclose(np.diagonal(square)[:3], mean_square("softplus", [1.0, 2.0, 3.0]), rtol=1e-14)
+    np.testing.assert_allclose(
+        np.diagonal(square)[:3], mean_square("softplus", [1.0, 2.0, 3.0]), rtol=1e-14
+    )
 
 
 def test_angles_of_almost_parallel_rows_are_resolved_far_below_the_cosine():
@@ -108,9 +136,17 @@ def test_angles_of_almost_parallel_rows_are_resolved_far_below_the_cosine():
     z -= (z @ x) * x
     z /= np.linalg.norm(z)
     for theta in (1e-3, 1e-6, 1e-9, 1e-12):
-        X = np.stack([x, math.cos(theta) * x + math.sin(theta) * z, -math.cos(theta) * x + math.sin(theta) * z])
+        X = np.stack(
+            [
+                x,
+                math.cos(theta) * x + math.sin(theta) * z,
+                -math.cos(theta) * x + math.sin(theta) * z,
+            ]
+        )
         H = limit_gram(X)
-        assert H[0, 1] == pytest.approx((math.pi - theta) / (2 * math.pi) * math.cos(theta), abs=1e-15)
+        assert H[0, 1] == pytest.approx(
+            (math.pi - theta) / (2 * math.pi) * math.cos(theta), abs=1e-15
+        )
         assert H[0, 2] == pytest.approx(-theta / (2 * math.pi) * math.cos(theta), abs=2e-16)
         if theta > 1e-9:
             assert estimate_lambda_min(H[:2, :2]) > 0.0
@@ -131,7 +167,9 @@ def test_error_bars_cover_a_computation_with_longer_numbers():
 
 def test_larger_matrices_are_their_small_parts():
     """Blocks meet without seams: 500 rows, compared with sub-matrices computed alone."""
-    X = np.random.default_rng(7).standard_normal((500, 6)) * np.random.default_rng(8).uniform(0.2, 4, (500, 1))
+    X = np.random.default_rng(7).standard_normal((500, 6)) * np.random.default_rng(8).uniform(
+        0.2, 4, (500, 1)
+    )
     rows = np.random.default_rng(9).choice(500, 40, replace=False)
     for name in ("relu", "softplus", "tanh", "gelu"):
         G, small = limit_gram(X, name), limit_gram(X[rows], name)

@@ -7,7 +7,13 @@ import pytest
 from scipy.linalg import expm
 
 from globalmin.kernels import linearized
-from globalmin.shallow.network import ShallowNetwork, jacobian_gram, jacobian_transpose_times, outputs, residual
+from globalmin.shallow.network import (
+    ShallowNetwork,
+    jacobian_gram,
+    jacobian_transpose_times,
+    outputs,
+    residual,
+)
 
 
 def problem(seed=0, n=5, d=6, k=40, activation="softplus"):
@@ -27,7 +33,9 @@ def test_spectral_form_equals_stepping_and_the_matrix_exponential():
         u = u - eta * G @ (u - y)
         seen.append(u)
     assert run.outputs(range(31), eta) == pytest.approx(np.array(seen), abs=1e-10)
-    assert run.residual_norms([0, 7, 30], eta) == pytest.approx([np.linalg.norm(seen[t] - y) for t in (0, 7, 30)], abs=1e-10)
+    assert run.residual_norms([0, 7, 30], eta) == pytest.approx(
+        [np.linalg.norm(seen[t] - y) for t in (0, 7, 30)], abs=1e-10
+    )
     times = [0.0, 0.4, 5.0]
     exact = [y + expm(-G * t) @ (u0 - y) for t in times]
     assert run.flow_outputs(times) == pytest.approx(np.array(exact), abs=1e-10)
@@ -52,7 +60,9 @@ def test_one_step_of_gradient_descent_obeys_the_secant_gram_matrix_exactly(activ
         for s, w in zip(t, weight, strict=True)
     )
     accuracy = 1e-9 if network.activation.is_smooth else 5e-3
-    assert linearized.secant_slopes(network.activation, X @ network.W.T, X @ W.T) == pytest.approx(slopes, abs=accuracy)
+    assert linearized.secant_slopes(network.activation, X @ network.W.T, X @ W.T) == pytest.approx(
+        slopes, abs=accuracy
+    )
 
 
 def test_real_run_stays_within_the_linearization_error():

@@ -7,7 +7,12 @@ import pytest
 from scipy.optimize import linprog
 
 from globalmin.kernels import movement, movement_jacobian, movement_patterns
-from globalmin.shallow.network import ShallowNetwork, jacobian_gram, jacobian_transpose_times, residual
+from globalmin.shallow.network import (
+    ShallowNetwork,
+    jacobian_gram,
+    jacobian_transpose_times,
+    residual,
+)
 
 
 def draw(seed, n=6, d=4, k=30, activation="relu"):
@@ -74,8 +79,13 @@ def test_relu_jacobian_changes_by_no_more_than_the_knapsack_allows():
         R, Z = np.linalg.norm(step, 2), X @ network.W.T
         eps = movement_patterns.kink_jacobian_change(Z, network.v, norms, X_norm, R)
         moved = network.with_weights(W=network.W + step)
-        assert np.linalg.norm(dense_jacobian(moved, X) - dense_jacobian(network, X), 2) <= eps + 1e-12
-    best = [-linprog(-(network.v**2), A_ub=[Z[i] ** 2], b_ub=[(R * norms[i]) ** 2], bounds=(0, 1)).fun for i in range(len(X))]
+        assert (
+            np.linalg.norm(dense_jacobian(moved, X) - dense_jacobian(network, X), 2) <= eps + 1e-12
+        )
+    best = [
+        -linprog(-(network.v**2), A_ub=[Z[i] ** 2], b_ub=[(R * norms[i]) ** 2], bounds=(0, 1)).fun
+        for i in range(len(X))
+    ]
     assert eps == pytest.approx(X_norm * math.sqrt(max(best)), rel=1e-9)
 
 
@@ -86,12 +96,20 @@ def test_descent_from_kinks_keeps_its_promise(seed):
     n, d, k = 5, 12, 6000
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    network = ShallowNetwork(rng.standard_normal((k, d)), rng.choice([-1.0, 1.0], k) / math.sqrt(k), "relu")
+    network = ShallowNetwork(
+        rng.standard_normal((k, d)), rng.choice([-1.0, 1.0], k) / math.sqrt(k), "relu"
+    )
     y = network.predict(X) + 0.0004 * rng.standard_normal(n)
     Z, spectrum = X @ network.W.T, np.sqrt(np.linalg.eigvalsh(jacobian_gram(network, X)))
     g = np.linalg.norm(residual(network, X, y))
     found = movement_patterns.kink_descent(
-        Z, network.v, np.ones(n), np.linalg.norm(X, 2), a=spectrum[0], b=spectrum[-1], residual_norm=g
+        Z,
+        network.v,
+        np.ones(n),
+        np.linalg.norm(X, 2),
+        a=spectrum[0],
+        b=spectrum[-1],
+        residual_norm=g,
     )
     assert found is not None
     guarantee, current, path = found.guarantee, network, 0.0
@@ -127,7 +145,10 @@ def test_products_of_positive_matrices_and_jacobian_norms():
         network, X, _ = draw(seed, activation="tanh")
         bound = movement_jacobian.jacobian_norm_bound(network.v, 1.0, np.linalg.norm(X, 2))
         assert np.linalg.norm(dense_jacobian(network, X), 2) <= bound
-        assert bound <= math.sqrt(network.width) * np.abs(network.v).max() * np.linalg.norm(X, 2) + 1e-12
+        assert (
+            bound
+            <= math.sqrt(network.width) * np.abs(network.v).max() * np.linalg.norm(X, 2) + 1e-12
+        )
 
 
 @pytest.mark.parametrize("activation", ["softplus", "tanh"])
@@ -137,7 +158,10 @@ def test_smooth_jacobian_changes_by_no_more_than_both_bounds(activation):
         network, X, rng = draw(seed, activation=activation)
         B, M = float(network.activation.supremum(1)), float(network.activation.supremum(2))
         X_norm, row = np.linalg.norm(X, 2), np.linalg.norm(X, axis=1).max()
-        dW, dv = rng.standard_normal(network.W.shape) * 0.3, rng.standard_normal(network.width) * 0.3
+        dW, dv = (
+            rng.standard_normal(network.W.shape) * 0.3,
+            rng.standard_normal(network.width) * 0.3,
+        )
         moved = network.with_weights(W=network.W + dW)
         change = np.linalg.norm(dense_jacobian(moved, X) - dense_jacobian(network, X), 2)
         lipschitz = movement_jacobian.jacobian_lipschitz_bound(network.v, M, X_norm, row)
@@ -146,7 +170,9 @@ def test_smooth_jacobian_changes_by_no_more_than_both_bounds(activation):
         assert change <= sharper + 1e-12
         assert change <= lipschitz * np.linalg.norm(dW, 2)
         both = network.with_weights(W=network.W + dW, v=network.v + dv)
-        joint = movement_jacobian.joint_jacobian_change_bound(dW, dv, network.v, B=B, M=M, X_norm=X_norm, row_norm=row)
+        joint = movement_jacobian.joint_jacobian_change_bound(
+            dW, dv, network.v, B=B, M=M, X_norm=X_norm, row_norm=row
+        )
         assert np.linalg.norm(dense_jacobian(both, X) - dense_jacobian(network, X), 2) <= joint
 
 
@@ -157,10 +183,18 @@ def test_perturbed_forms_and_averaged_steps():
         C, r, eps = rng.standard_normal((3, 5)), rng.standard_normal(3), rng.uniform(0, 1)
         P, Q = (eps * E / np.linalg.norm(E, 2) for E in rng.standard_normal((2, 3, 5)))
         error = abs(r @ (C + P) @ (C + Q).T @ r - np.linalg.norm(C.T @ r) ** 2)
-        assert error <= movement_jacobian.perturbed_form_error(eps, np.linalg.norm(C.T @ r), np.linalg.norm(r)) + 1e-12
+        assert (
+            error
+            <= movement_jacobian.perturbed_form_error(
+                eps, np.linalg.norm(C.T @ r), np.linalg.norm(r)
+            )
+            + 1e-12
+        )
         eta = 1 / (3 * np.linalg.norm(C, 2) ** 2)
         after = np.linalg.norm(r - eta * C @ C.T @ r)
-        bound = movement_jacobian.averaged_step_bound(np.linalg.norm(C.T @ r), np.linalg.norm(r), eta)
+        bound = movement_jacobian.averaged_step_bound(
+            np.linalg.norm(C.T @ r), np.linalg.norm(r), eta
+        )
         assert after <= bound + 1e-12
 
 
@@ -217,7 +251,9 @@ def test_movement_of_a_run_is_within_the_bounds_of_its_own_rate():
     rng, n, d, m = np.random.default_rng(5), 4, 20, 4000
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    network = ShallowNetwork(rng.standard_normal((m, d)), rng.choice([-1.0, 1.0], m) / math.sqrt(m), "relu")
+    network = ShallowNetwork(
+        rng.standard_normal((m, d)), rng.choice([-1.0, 1.0], m) / math.sqrt(m), "relu"
+    )
     y = rng.standard_normal(n)
     K, W, eta = np.clip(X @ X.T, -1, 1), network.W.copy(), 0.3
     lambda0 = np.linalg.eigvalsh(K * (np.pi - np.arccos(K)) / (2 * np.pi))[0]
@@ -228,7 +264,9 @@ def test_movement_of_a_run_is_within_the_bounds_of_its_own_rate():
         W = W - eta * jacobian_transpose_times(current, X, residual(current, X, y))
     assert worst >= lambda0 / 2
     moved = movement.neuron_movement(W, network.W)
-    flow, descent = (f(X_norm, g, m, lambda0) for f in (movement.flow_movement, movement.descent_movement))
+    flow, descent = (
+        f(X_norm, g, m, lambda0) for f in (movement.flow_movement, movement.descent_movement)
+    )
     assert 0 < moved <= flow < descent
     assert descent == pytest.approx(2 * flow)
     assert moved <= movement.movement_from_rate(1 - eta * worst, eta, X_norm / math.sqrt(m), g)

@@ -35,7 +35,9 @@ def test_chernoff_exponent_is_the_legendre_transform_of_a_poisson_and_its_consta
     assert 1 / p.chernoff_exponent(0.5) < 13.04 / 2
     for theta in (0.1, 0.5, 0.9):
         t = np.linspace(0, 12, 200_001)
-        assert p.chernoff_exponent(theta) == pytest.approx(np.max(-t * (1 - theta) + 1 - np.exp(-t)), abs=1e-7)
+        assert p.chernoff_exponent(theta) == pytest.approx(
+            np.max(-t * (1 - theta) + 1 - np.exp(-t)), abs=1e-7
+        )
     with pytest.raises(DataError, match="theta"):
         p.chernoff_exponent(1.0)
 
@@ -86,13 +88,18 @@ def test_first_misfit_has_the_stated_mean_square_and_tail(activation):
     phi, rng, n, d, k, delta = get_activation(activation), np.random.default_rng(3), 4, 5, 40, 0.5
     X, y = sphere(n, d, 4), rng.standard_normal(n)
     v, y_norm = os_head(y, k), np.linalg.norm(y)
-    norms = np.array([np.linalg.norm(phi(X @ rng.standard_normal((d, k))) @ v - y) for _ in range(4 * DRAWS)])
+    norms = np.array(
+        [np.linalg.norm(phi(X @ rng.standard_normal((d, k))) @ v - y) for _ in range(4 * DRAWS)]
+    )
     spread = float(variance(phi))
     expected = p.expected_misfit_square(y_norm, spread)
     error = 4 * np.std(norms**2) / math.sqrt(norms.size)
     assert np.mean(norms**2) == pytest.approx(expected, abs=error)
     allowed = p.misfit_failure(n, np.linalg.norm(X, 2), delta)
-    sharp, printed = p.misfit_bound(y_norm, 1.0, delta, variance=spread), p.misfit_bound(y_norm, 1.0, delta)
+    sharp, printed = (
+        p.misfit_bound(y_norm, 1.0, delta, variance=spread),
+        p.misfit_bound(y_norm, 1.0, delta),
+    )
     assert sharp < printed
     assert is_consistent(int((norms > sharp).sum()), norms.size, allowed)
 
@@ -121,7 +128,9 @@ def test_relu_jacobian_is_stable_on_the_stated_radius():
     W0 = rng.standard_normal((k, d))
     for _ in range(20):
         step = np.outer(rng.standard_normal(k), rng.standard_normal(d))
-        moved = ((X @ (W0 + R * step / np.linalg.norm(step, 2)).T >= 0).astype(float) - (X @ W0.T >= 0)) * v
+        moved = (
+            (X @ (W0 + R * step / np.linalg.norm(step, 2)).T >= 0).astype(float) - (X @ W0.T >= 0)
+        ) * v
         assert math.sqrt(np.linalg.norm((moved @ moved.T) * (X @ X.T), 2)) <= allowed
     assert p.relu_stability_failure(n, lam, math.sqrt(k), X_norm) < 1
     assert p.relu_stability_failure(n, lam, 2.0, X_norm) == 1.0
@@ -136,7 +145,9 @@ def test_flips_and_gram_movement_follow_the_small_ball_bound():
     rng, n, d, m, delta, R = np.random.default_rng(9), 3, 5, 50, 0.3, 0.02
     X = sphere(n, d, 10)
     counts = np.array([(np.abs(X @ rng.standard_normal((d, m))) < R).sum() for _ in range(DRAWS)])
-    assert is_consistent(int((counts > p.flippable_pairs_bound(n, m, R, delta)).sum()), DRAWS, delta)
+    assert is_consistent(
+        int((counts > p.flippable_pairs_bound(n, m, R, delta)).sum()), DRAWS, delta
+    )
     assert counts.mean() == pytest.approx(m * n * p.flip_probability(R), rel=0.1)
 
 
@@ -157,7 +168,9 @@ def test_first_misfit_of_the_other_initialization_has_the_corrected_mean():
         squares.append(float(np.sum((np.maximum(X @ rng.standard_normal((d, m)), 0) @ a - y) ** 2)))
     squares = np.array(squares)
     bound = p.first_misfit_square_bound(np.linalg.norm(y), float(norms @ norms), delta)
-    assert squares.mean() == pytest.approx(delta * bound, abs=4 * squares.std() / math.sqrt(squares.size))
+    assert squares.mean() == pytest.approx(
+        delta * bound, abs=4 * squares.std() / math.sqrt(squares.size)
+    )
     assert is_consistent(int((squares > bound).sum()), squares.size, delta)
 
 
@@ -171,7 +184,10 @@ def test_subexponential_norm_of_the_extremal_tail_is_below_the_bound(A, B, c):
             return q * t ** (q - 1) * min(1.0, 2 * math.exp(-c * min(t * t / A, t / B)))
 
         scale = max(math.sqrt(A / c), B / c)
-        return sum(integrate.quad(tail, a * scale, b * scale, limit=200)[0] for a, b in ((0, 1), (1, 5), (5, 30), (30, 200)))
+        return sum(
+            integrate.quad(tail, a * scale, b * scale, limit=200)[0]
+            for a, b in ((0, 1), (1, 5), (5, 30), (30, 200))
+        )
 
     largest = max(moment(q) ** (1 / q) / q for q in range(1, 21))
     assert largest <= bound

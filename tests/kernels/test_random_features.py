@@ -16,7 +16,12 @@ def instance(n, d, k, seed, activation="softplus"):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return ShallowNetwork(rng.standard_normal((k, d)), np.ones(k), activation), X, rng.standard_normal(n), rng
+    return (
+        ShallowNetwork(rng.standard_normal((k, d)), np.ones(k), activation),
+        X,
+        rng.standard_normal(n),
+        rng,
+    )
 
 
 @pytest.mark.parametrize("activation", ["softplus", "relu", "tanh"])
@@ -67,7 +72,10 @@ def test_truncation_loss_bounds_what_is_cut_off():
         def tail(s):
             return 2 * s * math.exp(-((s - mean) ** 2) / (2 * spread**2))
 
-        exact = T**2 * math.exp(-((T - mean) ** 2) / (2 * spread**2)) + integrate.quad(tail, T, T + 40)[0]
+        exact = (
+            T**2 * math.exp(-((T - mean) ** 2) / (2 * spread**2))
+            + integrate.quad(tail, T, T + 40)[0]
+        )
         assert bound == pytest.approx(exact, rel=1e-8)
 
 
@@ -76,7 +84,11 @@ def test_explicit_number_of_features_is_enough_in_almost_all_draws():
     network, X, _, rng = instance(3, 6, 400_000, 3)
     Phi = network.activation(X @ network.W.T)
     lam = np.linalg.eigvalsh(Phi @ Phi.T / network.width)[0]
-    mean, spread, delta = math.sqrt(3 * float(mean_square("softplus"))), float(np.linalg.norm(X, 2)), 0.1
+    mean, spread, delta = (
+        math.sqrt(3 * float(mean_square("softplus"))),
+        float(np.linalg.norm(X, 2)),
+        0.1,
+    )
     k = rf.feature_width_explicit(3, lam, mean=mean, spread=spread, delta=delta)
     assert k < rf.feature_width(3, lam, 1.0) / 100
     smaller, failures = int(k), 0
@@ -84,8 +96,15 @@ def test_explicit_number_of_features_is_enough_in_almost_all_draws():
         Phi = network.activation(X @ rng.standard_normal((6, smaller)))
         failures += np.linalg.eigvalsh(Phi @ Phi.T)[0] < 0.25 * k * lam
     assert stats.binom.sf(failures - 1, 1000, delta) > 1e-6
-    T = next(T for T in mean + spread * np.linspace(1, 12, 100) if rf.truncation_loss(T, mean, spread) < lam / 2)
-    failure = [rf.feature_failure(3, k * factor, lam, T=T, mean=mean, spread=spread) for factor in (1, 4, 16)]
+    T = next(
+        T
+        for T in mean + spread * np.linspace(1, 12, 100)
+        if rf.truncation_loss(T, mean, spread) < lam / 2
+    )
+    failure = [
+        rf.feature_failure(3, k * factor, lam, T=T, mean=mean, spread=spread)
+        for factor in (1, 4, 16)
+    ]
     assert failure[0] > failure[1] > failure[2]
     assert failure[1] < delta
     assert rf.feature_failure(3, k, lam, T=mean + 0.1, mean=mean, spread=spread) == 1.0

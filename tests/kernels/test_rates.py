@@ -81,8 +81,12 @@ def test_printed_relu_meta_theorem_is_a_special_case_of_ours():
     assert rates.kink_guarantee(a, b, a / 3, r0) is None
 
 
-@pytest.mark.parametrize(("n", "lam", "X_norm", "y_norm", "B"), [(5, 0.2, 1.4, 1.0, 1.0), (80, 0.01, 2.5, 7.0, 0.6)])
-def test_printed_rates_of_the_two_theorems_follow_from_their_meta_theorems(n, lam, X_norm, y_norm, B):
+@pytest.mark.parametrize(
+    ("n", "lam", "X_norm", "y_norm", "B"), [(5, 0.2, 1.4, 1.0, 1.0), (80, 0.01, 2.5, 7.0, 0.6)]
+)
+def test_printed_rates_of_the_two_theorems_follow_from_their_meta_theorems(
+    n, lam, X_norm, y_norm, B
+):
     """OS-T6.2, OS-T2.1, OS-T6.3, OS-T2.3: alpha and beta of the proofs put into OS-C1' and OS-T6.13 give the printed numbers."""
     r0, head = 1.3 * y_norm, y_norm / math.sqrt(n)
     alpha = head * math.sqrt(lam / 8)
@@ -96,13 +100,17 @@ def test_printed_rates_of_the_two_theorems_follow_from_their_meta_theorems(n, la
     assert meta.path <= smooth.path
     relu = rates.relu_guarantee(n, lam, X_norm=X_norm, y_norm=y_norm, residual_norm=r0)
     kink = rates.nonsmooth_meta(alpha, head * X_norm, r0)
-    assert (relu.step_size, relu.rate, relu.distance) == pytest.approx((kink.step_size, kink.rate, kink.distance))
+    assert (relu.step_size, relu.rate, relu.distance) == pytest.approx(
+        (kink.step_size, kink.rate, kink.distance)
+    )
 
 
 def test_rate_of_separated_data_is_the_relu_rate_at_the_separation_bound():
     """OS-T2.5: c = 1/2400 = 1/24 times 1/100."""
     n, delta, X_norm = 7, 0.4, 1.2
-    relu = rates.relu_guarantee(n, delta / (100 * n**2), X_norm=X_norm, y_norm=1.0, residual_norm=1.0)
+    relu = rates.relu_guarantee(
+        n, delta / (100 * n**2), X_norm=X_norm, y_norm=1.0, residual_norm=1.0
+    )
     assert rates.separated_rate(n, delta, X_norm) == pytest.approx(relu.rate, rel=1e-15)
 
 

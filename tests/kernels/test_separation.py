@@ -12,9 +12,13 @@ from globalmin.kernels.separation import parallel_pairs, separation
 
 def test_separation_is_the_smallest_chord_between_lines():
     """OS-TI.1: by all pairs."""
-    X = np.random.default_rng(0).standard_normal((30, 3)) * np.random.default_rng(1).uniform(0.1, 9, (30, 1))
+    X = np.random.default_rng(0).standard_normal((30, 3)) * np.random.default_rng(1).uniform(
+        0.1, 9, (30, 1)
+    )
     U = X / np.linalg.norm(X, axis=1)[:, None]
-    chords = [min(np.linalg.norm(u - v), np.linalg.norm(u + v)) for u, v in itertools.combinations(U, 2)]
+    chords = [
+        min(np.linalg.norm(u - v), np.linalg.norm(u + v)) for u, v in itertools.combinations(U, 2)
+    ]
     assert separation(X) == pytest.approx(min(chords), rel=1e-12)
 
 
@@ -28,7 +32,16 @@ def test_separation_of_degenerate_rows():
 
 def test_parallel_pairs_are_exact_without_tolerance():
     """DU-T2.1: equal, opposite and proportional rows; zero rows and near misses are none."""
-    X = np.array([[1.0, 2.0], [3.0, 1.0], [-0.5, -1.0], [0.0, 0.0], [1.0, np.nextafter(2.0, 3.0)], [3.0, 6.0]])
+    X = np.array(
+        [
+            [1.0, 2.0],
+            [3.0, 1.0],
+            [-0.5, -1.0],
+            [0.0, 0.0],
+            [1.0, np.nextafter(2.0, 3.0)],
+            [3.0, 6.0],
+        ]
+    )
     assert parallel_pairs(X) == ((0, 2), (0, 5), (2, 5))
     assert parallel_pairs(X, limit=2) == ((0, 2), (0, 5))
     assert parallel_pairs(np.eye(3)) == ()

@@ -55,9 +55,15 @@ def test_sgd_stays_in_the_radius_and_decays_as_promised():
         x = X[picks[step]]
         z = np.einsum("rkd,rd->rk", W, x)
         r = network.activation(z) @ network.v - y[picks[step]]
-        W -= found.step_size * (r[:, None] * network.activation.derivative(z) * network.v)[:, :, None] * x[:, None, :]
+        W -= (
+            found.step_size
+            * (r[:, None] * network.activation.derivative(z) * network.v)[:, :, None]
+            * x[:, None, :]
+        )
         outside |= np.linalg.norm(W - network.W, axis=(1, 2)) > found.radius
-    squares = np.square(np.einsum("k,rkn->rn", network.v, network.activation(W @ X.T)) - y).sum(axis=1)
+    squares = np.square(np.einsum("k,rkn->rn", network.v, network.activation(W @ X.T)) - y).sum(
+        axis=1
+    )
     assert stats.binom.sf(outside.sum() - 1, runs, found.failure) > 1e-6
     mean, error = squares[~outside].mean(), 4 * squares.std() / math.sqrt(runs)
     assert mean <= found.rate**steps * point.g**2 + error
@@ -69,7 +75,8 @@ def test_the_default_level_minimizes_the_failure_bound():
     best = sgd_rate.stochastic_guarantee(a, b, Lip, g, n=n, row_norm=m).failure
     assert best == pytest.approx(13.5 * math.sqrt(n) * m * Lip * g / a**3)
     others = [
-        sgd_rate.stochastic_guarantee(a, b, Lip, g, n=n, row_norm=m, alpha=s * a).failure for s in np.linspace(0.3, 0.9, 25)
+        sgd_rate.stochastic_guarantee(a, b, Lip, g, n=n, row_norm=m, alpha=s * a).failure
+        for s in np.linspace(0.3, 0.9, 25)
     ]
     assert best <= min(others)
 

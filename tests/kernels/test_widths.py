@@ -34,7 +34,9 @@ def test_smooth_width_makes_the_meta_theorem_apply(n, lam, X_norm, slopes):
         return rates.start_ratio(a, Lip, probability.misfit_bound(y_norm, B, delta))
 
     assert ratio(k) <= 1.0 + 1e-12
-    assert probability.jacobian_failure(n, lam, head_ratio=math.sqrt(k), B=B, X_norm=X_norm) <= 1.0 / n
+    assert (
+        probability.jacobian_failure(n, lam, head_ratio=math.sqrt(k), B=B, X_norm=X_norm) <= 1.0 / n
+    )
     assert ratio(k / 1.01) > 1.0 or k == pytest.approx(20 * math.log(n) * (B * X_norm) ** 2 / lam)
 
 
@@ -53,10 +55,14 @@ def test_width_by_khatri_rao_products_is_never_smaller():
     K = np.clip(X @ X.T, -1, 1)
     lam = np.linalg.eigvalsh(K * (np.pi - np.arccos(K)) / (2 * np.pi))[0]
     sigma, X_norm = math.sqrt(np.linalg.eigvalsh(K**2)[0]), np.linalg.norm(X, 2)
-    assert widths.relu_width_khatri_rao(12, sigma, X_norm=X_norm) >= widths.relu_width(12, lam, X_norm=X_norm)
+    assert widths.relu_width_khatri_rao(12, sigma, X_norm=X_norm) >= widths.relu_width(
+        12, lam, X_norm=X_norm
+    )
     mu = 1 / math.sqrt(2 * math.pi)
     smooth = widths.smooth_width_khatri_rao(12, mu, sigma, X_norm=X_norm, B=1.0, M=1.0)
-    assert smooth == pytest.approx(widths.smooth_width(12, sigma**2 / (2 * math.pi), X_norm=X_norm, B=1.0, M=1.0))
+    assert smooth == pytest.approx(
+        widths.smooth_width(12, sigma**2 / (2 * math.pi), X_norm=X_norm, B=1.0, M=1.0)
+    )
     assert smooth >= widths.smooth_width(12, lam, X_norm=X_norm, B=1.0, M=1.0)
 
 
@@ -97,10 +103,14 @@ def test_explicit_width_lets_the_descent_theorem_apply_at_random_starts(n, d, sc
     X = scale * X
     lam = np.linalg.eigvalsh(monte_carlo_sigma(X, rng))[0]
     spread = float(variance("softplus", scale))
-    k = widths.explicit_width(n, lam, kappa4=estimate_quartic_svec(X, np.ones(n)).kappa, B=1.0, M=0.25, variance=spread)
+    k = widths.explicit_width(
+        n, lam, kappa4=estimate_quartic_svec(X, np.ones(n)).kappa, B=1.0, M=0.25, variance=spread
+    )
 
     def fires(width):
-        network = ShallowNetwork(rng.standard_normal((int(width), d)), os_head(y, int(width)), "softplus")
+        network = ShallowNetwork(
+            rng.standard_normal((int(width), d)), os_head(y, int(width)), "softplus"
+        )
         point = linearize(jacobian_gram(network, X), residual(network, X, y))
         Lip = estimate_lipschitz(network, X, 2 * point.g / point.a, method="svec")
         return descent_quantities(point, Lip) is not None
@@ -119,9 +129,9 @@ def test_explicit_width_solves_its_inequality_and_beats_the_printed_one():
     assert k < widths.smooth_width(6, 0.1, X_norm=math.sqrt(1.4), B=1.0, M=1.0)
     assert widths.explicit_width(6, 0.0, **options) == math.inf
     failure = widths.explicit_width_failure(6, k, 0.1, B=1.0, X_norm=1.3)
-    parts = probability.jacobian_failure(6, 0.1, head_ratio=math.sqrt(k), B=1.0, X_norm=1.3) + probability.misfit_failure(
-        6, 1.3, 1
-    )
+    parts = probability.jacobian_failure(
+        6, 0.1, head_ratio=math.sqrt(k), B=1.0, X_norm=1.3
+    ) + probability.misfit_failure(6, 1.3, 1)
     assert failure == pytest.approx(parts)
 
 
@@ -133,7 +143,9 @@ def test_first_gram_matrix_is_close_at_the_stated_widths():
     H = K * (np.pi - np.arccos(K)) / (2 * np.pi)
     lam, X_norm = np.linalg.eigvalsh(H)[0], np.linalg.norm(X, 2)
     m = math.ceil(widths.gram_width(n, lam, X_norm=X_norm, delta=delta))
-    wide = math.ceil(widths.gram_width_entrywise(n, lam, K_frobenius=np.linalg.norm(K), delta=delta))
+    wide = math.ceil(
+        widths.gram_width_entrywise(n, lam, K_frobenius=np.linalg.norm(K), delta=delta)
+    )
     low = far = 0
     for _ in range(1000):
         D = (X @ rng.standard_normal((d, m)) >= 0).astype(float)
@@ -143,7 +155,9 @@ def test_first_gram_matrix_is_close_at_the_stated_widths():
         far += np.linalg.norm(K * (D @ D.T) / wide - H, 2) > lam / 4
     assert stats.binom.sf(low - 1, 1000, delta) > 1e-6
     assert stats.binom.sf(far - 1, 100, delta) > 1e-6
-    assert 32 * probability.chernoff_exponent(0.25) >= 1, "the constant 32 covers the exponent at theta = 1/4"
+    assert 32 * probability.chernoff_exponent(0.25) >= 1, (
+        "the constant 32 covers the exponent at theta = 1/4"
+    )
 
 
 @pytest.mark.parametrize(("n", "lam"), [(5, 0.25), (40, 0.1)])
@@ -164,10 +178,16 @@ def test_flow_and_descent_widths_make_movement_and_radius_meet(n, lam):
 
 def test_orders_of_magnitude_for_deep_networks_grow_as_printed():
     """DU-T3.1, DU-T3.2, DU-T3.3: powers of n, lambda and the depth; no constants."""
-    assert widths.deep_width_order(200, 3, 1e-3) / widths.deep_width_order(100, 3, 1e-3) == pytest.approx(16)
-    assert widths.deep_width_order(100, 3, 1e-3) / widths.deep_width_order(100, 3, 1e-2) == pytest.approx(1e4)
-    assert widths.residual_width_order(100, 8, 1e-6) / widths.residual_width_order(100, 4, 1e-6) == pytest.approx(2**-4)
-    assert widths.residual_width_order(100, 8, 1e-6, pixels=9) / widths.residual_width_order(100, 4, 1e-6, pixels=9) == (
-        pytest.approx(2**-2)
-    )
+    assert widths.deep_width_order(200, 3, 1e-3) / widths.deep_width_order(
+        100, 3, 1e-3
+    ) == pytest.approx(16)
+    assert widths.deep_width_order(100, 3, 1e-3) / widths.deep_width_order(
+        100, 3, 1e-2
+    ) == pytest.approx(1e4)
+    assert widths.residual_width_order(100, 8, 1e-6) / widths.residual_width_order(
+        100, 4, 1e-6
+    ) == pytest.approx(2**-4)
+    assert widths.residual_width_order(100, 8, 1e-6, pixels=9) / widths.residual_width_order(
+        100, 4, 1e-6, pixels=9
+    ) == (pytest.approx(2**-2))
     assert widths.deep_width_order(100, 3, 0.0) == math.inf

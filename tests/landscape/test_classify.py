@@ -40,7 +40,11 @@ def stationary_neuron(data, sign=1.0, seed=0):
 
     options = {"gtol": 1e-12}
     return minimize(
-        value, np.random.default_rng(seed).standard_normal(data.X.shape[1]), jac=True, method="BFGS", options=options
+        value,
+        np.random.default_rng(seed).standard_normal(data.X.shape[1]),
+        jac=True,
+        method="BFGS",
+        options=options,
     ).x
 
 
@@ -92,11 +96,15 @@ def test_padded_stationary_points_are_strict_saddles_and_the_direction_lowers_th
 
 def test_random_points_are_not_stationary():
     data = data_of()
-    network = ShallowNetwork(np.random.default_rng(3).standard_normal((6, 3)), np.repeat([1.0, -1.0], 3), "quadratic")
+    network = ShallowNetwork(
+        np.random.default_rng(3).standard_normal((6, 3)), np.repeat([1.0, -1.0], 3), "quadratic"
+    )
     found = classify_point(network, data)
     assert found.kind is PointKind.NOT_STATIONARY
     assert found.relative_gradient > 1e-3
-    np.testing.assert_allclose(found.gradient_norm, np.linalg.norm(gradient(network, data.X, data.y)[0]))
+    np.testing.assert_allclose(
+        found.gradient_norm, np.linalg.norm(gradient(network, data.X, data.y)[0])
+    )
 
 
 def test_spurious_minimum_of_one_tanh_neuron_is_named_once_a_better_loss_is_known():
@@ -106,7 +114,10 @@ def test_spurious_minimum_of_one_tanh_neuron_is_named_once_a_better_loss_is_know
     def slope(w):
         return gradient(ShallowNetwork([[w]], [1.0], "tanh"), data.X, data.y)[0][0, 0]
 
-    spurious, best = (ShallowNetwork([[brentq(slope, *ends, xtol=1e-15)]], [1.0], "tanh") for ends in ((1.0, 1.2), (-0.1, -0.05)))
+    spurious, best = (
+        ShallowNetwork([[brentq(slope, *ends, xtol=1e-15)]], [1.0], "tanh")
+        for ends in ((1.0, 1.2), (-0.1, -0.05))
+    )
     better = loss(best, data.X, data.y)
     assert better == pytest.approx(0.82167, abs=1e-5)
     assert loss(spurious, data.X, data.y) == pytest.approx(2.07554, abs=1e-5)
@@ -187,7 +198,9 @@ def test_escape_functions_return_none_where_there_is_nothing_to_escape():
     X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
     assert hessian_escape(network, X, network.predict(X) - 1.0) is None
     assert population_escape(np.eye(2), np.eye(2)) is None
-    assert quadratic_escape(ShallowNetwork(np.eye(2), np.zeros(2), "quadratic"), X, np.ones(4)) is None
+    assert (
+        quadratic_escape(ShallowNetwork(np.eye(2), np.zeros(2), "quadratic"), X, np.ones(4)) is None
+    )
 
 
 def test_kinks_and_wrong_shapes_are_refused():
@@ -206,11 +219,16 @@ def polynomial_problem(seed, n=60, d=3):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_global_minima_of_quadratic_polynomials_are_named_and_their_gap_is_that_of_least_squares(seed):
+def test_global_minima_of_quadratic_polynomials_are_named_and_their_gap_is_that_of_least_squares(
+    seed,
+):
     """GKZ-C2.2: curvatures of -1e-9 to -3e-7 against 4e3 were once called saddles. The head sums to 0: there is no constant."""
     network, data = polynomial_problem(seed)
     found = classify_point(network, data)
-    monomials = np.stack([data.X[:, i] * data.X[:, j] for i in range(3) for j in range(i, 3)] + list(data.X.T), axis=1)
+    monomials = np.stack(
+        [data.X[:, i] * data.X[:, j] for i in range(3) for j in range(i, 3)] + list(data.X.T),
+        axis=1,
+    )
     best = monomials @ np.linalg.lstsq(monomials, data.y, rcond=None)[0]
     assert found.loss == pytest.approx(0.5 * np.sum((best - data.y) ** 2), rel=1e-9)
     assert found.kind is PointKind.GLOBAL_MINIMUM
@@ -218,8 +236,13 @@ def test_global_minima_of_quadratic_polynomials_are_named_and_their_gap_is_that_
 
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
-@pytest.mark.parametrize("activation", ["polynomial(0.4,-1.3,0.7)", "polynomial(0,2,-1)", "polynomial(0.5,0,3)", "quadratic"])
-def test_excess_of_general_quadratic_networks_is_the_distance_to_all_functions_they_can_reach(activation, trained):
+@pytest.mark.parametrize(
+    "activation",
+    ["polynomial(0.4,-1.3,0.7)", "polynomial(0,2,-1)", "polynomial(0.5,0,3)", "quadratic"],
+)
+def test_excess_of_general_quadratic_networks_is_the_distance_to_all_functions_they_can_reach(
+    activation, trained
+):
     """Random networks of 30 neurons of the class span what can change; the gap is the part of the residual in that span."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((25, 3)), rng.standard_normal(25)
@@ -229,21 +252,33 @@ def test_excess_of_general_quadratic_networks_is_the_distance_to_all_functions_t
     for _ in range(60):
         head = rng.standard_normal(30)
         head += (v.sum() - head.sum()) / 30 if trained == "W" else 0.0
-        others.append(ShallowNetwork(rng.standard_normal((30, 3)), head, activation).predict(X) - network.predict(X))
+        others.append(
+            ShallowNetwork(rng.standard_normal((30, 3)), head, activation).predict(X)
+            - network.predict(X)
+        )
     span = np.stack(others, axis=1)
     r = network.predict(X) - y
     part = span @ np.linalg.lstsq(span, r, rcond=1e-11)[0]
-    assert estimate_general_gap(network, X, r, trained=trained) == pytest.approx(0.5 * part @ part, rel=1e-8)
+    assert estimate_general_gap(network, X, r, trained=trained) == pytest.approx(
+        0.5 * part @ part, rel=1e-8
+    )
 
 
 def test_degrees_two_are_recognized():
-    cases = {"quadratic": True, "polynomial(1,2,3)": True, "polynomial(1,2,3,0)": True, "polynomial(1,2)": False}
+    cases = {
+        "quadratic": True,
+        "polynomial(1,2,3)": True,
+        "polynomial(1,2,3,0)": True,
+        "polynomial(1,2)": False,
+    }
     cases |= {"polynomial(1,2,0)": False, "polynomial(1,2,3,4)": False, "softplus": False}
     assert {name: is_quadratic(get_activation(name)) for name in cases} == cases
 
 
 @pytest.mark.parametrize("activation", ["polynomial(0.4,-1.3,0.7)", "polynomial(0,2,-1)"])
-def test_closed_form_directions_of_quadratic_polynomials_leave_the_outputs_alone_to_first_order(activation):
+def test_closed_form_directions_of_quadratic_polynomials_leave_the_outputs_alone_to_first_order(
+    activation,
+):
     """U = a b^T with a orthogonal to the heads and to W: the curvature is 2 alpha (a^T D_v a)(b^T Z b), Z of the samples."""
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((40, 2)), rng.standard_normal(40)
@@ -253,14 +288,18 @@ def test_closed_form_directions_of_quadratic_polynomials_leave_the_outputs_alone
     np.testing.assert_allclose([*(network.W.T @ (network.v * a)), network.v @ a], 0.0, atol=1e-12)
     alpha = network.activation.coefficients[2]
     Z = (X * (network.predict(X) - y)[:, None]).T @ X
-    assert escape.curvature == pytest.approx(2 * alpha * (a @ (network.v * a)) * (b @ Z @ b), rel=1e-9)
+    assert escape.curvature == pytest.approx(
+        2 * alpha * (a @ (network.v * a)) * (b @ Z @ b), rel=1e-9
+    )
     assert escape.curvature < 0
 
 
 def test_a_loss_floor_makes_a_network_on_conflicting_rows_a_global_minimum():
     """Two equal rows with labels -1 and 1: no network is below 1, and J J^T is singular, so no other theorem applies."""
     X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    network = ShallowNetwork(np.random.default_rng(0).standard_normal((4, 2)), [1.0, -1.0, 1.0, -1.0], "softplus")
+    network = ShallowNetwork(
+        np.random.default_rng(0).standard_normal((4, 2)), [1.0, -1.0, 1.0, -1.0], "softplus"
+    )
     f = network.predict(X)
     data = SimpleNamespace(X=X, y=f + np.array([1.0, -1.0, 0.0]))
     found = classify_point(network, data)
@@ -278,7 +317,9 @@ def test_zero_loss_is_global_where_no_theorem_finds_it_and_a_small_gradient_is_n
     found = classify_point(network, SimpleNamespace(X=X, y=network.predict(X)))
     assert found.kind is PointKind.GLOBAL_MINIMUM
     assert "no loss is below zero" in found.reason
-    flat = ShallowNetwork(np.full((1, 1), 800.0), [1.0], "tanh")  # saturated: the gradient is exactly zero, the loss is not
+    flat = ShallowNetwork(
+        np.full((1, 1), 800.0), [1.0], "tanh"
+    )  # saturated: the gradient is exactly zero, the loss is not
     stuck = classify_point(flat, SimpleNamespace(X=np.ones((2, 1)), y=np.array([0.0, 0.5])))
     assert stuck.gradient_norm == 0.0
     assert stuck.kind is not PointKind.GLOBAL_MINIMUM

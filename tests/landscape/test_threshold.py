@@ -9,7 +9,11 @@ import pytest
 from globalmin.activations import register_activation
 from globalmin.landscape import classify as classify_module
 from globalmin.landscape.classify import classify_point
-from globalmin.landscape.threshold import CurvatureThreshold, curvature_threshold, eigenvalue_rounding
+from globalmin.landscape.threshold import (
+    CurvatureThreshold,
+    curvature_threshold,
+    eigenvalue_rounding,
+)
 from globalmin.shallow.hessian import curvature_along, gradient, gradient_norm, hessian
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.point import PointKind
@@ -36,7 +40,9 @@ def test_rho_is_that_of_the_ball_around_the_point_that_newton_would_reach(w, gam
     """L = (w^2 - y)^2/2 has L''' = 12 w, so rho = 12 (|w| + 2 eps/gamma)."""
     y = np.array([0.4])
     eps = abs(2 * w * (w * w - 0.4))
-    limit = curvature_threshold(neuron(w), ONE, y, -gamma, trained="W", rounding=0.0, direction=(ONE, None))
+    limit = curvature_threshold(
+        neuron(w), ONE, y, -gamma, trained="W", rounding=0.0, direction=(ONE, None)
+    )
     assert limit.gradient == pytest.approx(eps, rel=1e-9)
     assert limit.lipschitz == pytest.approx(12 * (abs(w) + 2 * eps / gamma), rel=1e-9)
 
@@ -45,7 +51,9 @@ def test_rho_of_a_cubic_neuron_is_bounded_on_the_ball_although_it_is_not_on_the_
     """L = (w^3 - y)^2/2: its third derivative is at most 3 s_1 s_2 + |r| s_3, s_1 = 3 z^2, s_2 = 6 z, s_3 = 6 at z = w + R."""
     w, y, gamma = 0.5, 0.3, 0.8
     network = neuron(w, "polynomial(0,0,0,1)")
-    limit = curvature_threshold(network, ONE, np.array([y]), -gamma, trained="W", rounding=0.0, direction=(ONE, None))
+    limit = curvature_threshold(
+        network, ONE, np.array([y]), -gamma, trained="W", rounding=0.0, direction=(ONE, None)
+    )
     eps = abs(3 * w**2 * (w**3 - y))
     R = 2 * eps / gamma
     s1, s2, r = 3 * (w + R) ** 2, 6 * (w + R), abs(w**3 - y)
@@ -60,7 +68,9 @@ def test_the_gradient_counts_with_its_rounding():
     X = rng.standard_normal((30, 3))
     network = ShallowNetwork(rng.standard_normal((4, 3)), [100.0, -100.0, 1.0, -1.0], "tanh")
     y = network.predict(X)
-    limit = curvature_threshold(network, X, y, -1.0, trained="W", rounding=0.0, direction=(np.eye(4, 3), None))
+    limit = curvature_threshold(
+        network, X, y, -1.0, trained="W", rounding=0.0, direction=(np.eye(4, 3), None)
+    )
     assert gradient_norm(network, X, y) == 0.0
     assert limit.gradient == gradient_rounding(network, X, y, trained="W") > 1e-14
     assert limit.bend > 0.0
@@ -72,9 +82,16 @@ def test_a_degenerate_point_is_never_a_saddle_and_the_bend_is_tight_there(delta,
     data = SimpleNamespace(X=ONE, y=np.ones(1))
     network = neuron(delta, "polynomial(0,0,0,1)")
     curvature = curvature_along(network, ONE, data.y, ONE)
-    limit = curvature_threshold(network, ONE, data.y, curvature, trained="W", rounding=0.0, direction=(ONE, None))
-    assert 1.0 <= limit.bend / -curvature < 2.5  # the ball of radius 2 eps/gamma reaches w = -0.5 delta .. 2 delta
-    assert classify_point(network, data, tolerance=2.0).kind in (PointKind.NOT_DECIDED, PointKind.SECOND_ORDER)
+    limit = curvature_threshold(
+        network, ONE, data.y, curvature, trained="W", rounding=0.0, direction=(ONE, None)
+    )
+    assert (
+        1.0 <= limit.bend / -curvature < 2.5
+    )  # the ball of radius 2 eps/gamma reaches w = -0.5 delta .. 2 delta
+    assert classify_point(network, data, tolerance=2.0).kind in (
+        PointKind.NOT_DECIDED,
+        PointKind.SECOND_ORDER,
+    )
     monkeypatch.setattr(classify_module, "SETTLED_LIMIT", 0)
     found = classify_point(network, data, tolerance=2.0)
     assert found.kind is PointKind.NOT_DECIDED
@@ -84,7 +101,9 @@ def test_a_degenerate_point_is_never_a_saddle_and_the_bend_is_tight_there(delta,
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
-def test_a_maximum_is_a_saddle_as_soon_as_the_gradient_cannot_explain_its_curvature(share, monkeypatch):
+def test_a_maximum_is_a_saddle_as_soon_as_the_gradient_cannot_explain_its_curvature(
+    share, monkeypatch
+):
     """L = (w^2 - y)^2/2 near w = 0: gamma = 2 y - 6 w^2 and eps = 2 w (y - w^2), decided where gamma^2 > 2 rho eps."""
     monkeypatch.setattr(classify_module, "SETTLED_LIMIT", 0)
     y = np.array([1.0])
@@ -141,7 +160,10 @@ def test_a_spurious_minimum_needs_a_hessian_above_the_bend_and_a_loss_above_what
     least, eps = float(hessian(close, data.X, data.y)[0, 0]), gradient_norm(close, data.X, data.y)
     loss = classify_point(close, data).loss
     for share, kind in ((3.0, PointKind.SPURIOUS_MINIMUM), (1.0, PointKind.SECOND_ORDER)):
-        assert classify_point(close, data, achieved=loss - share * eps**2 / least, tolerance=1.0).kind is kind
+        assert (
+            classify_point(close, data, achieved=loss - share * eps**2 / least, tolerance=1.0).kind
+            is kind
+        )
 
 
 @pytest.mark.parametrize("activation", ["softplus", "tanh", "quadratic"])
@@ -187,8 +209,14 @@ def _long(activation, Z):
 @pytest.fixture(scope="module")
 def bare_tanh():
     """tanh without its third derivative and without bounds."""
-    derivatives = (np.tanh, lambda z: 1 - np.tanh(z) ** 2, lambda z: -2 * np.tanh(z) * (1 - np.tanh(z) ** 2))
-    return register_activation("bare_tanh", *derivatives, is_odd=True, vanishes_at_zero=True, replace=True)
+    derivatives = (
+        np.tanh,
+        lambda z: 1 - np.tanh(z) ** 2,
+        lambda z: -2 * np.tanh(z) * (1 - np.tanh(z) ** 2),
+    )
+    return register_activation(
+        "bare_tanh", *derivatives, is_odd=True, vanishes_at_zero=True, replace=True
+    )
 
 
 def test_activations_without_bounds_or_third_derivative_are_classified_by_an_estimate(bare_tanh):
@@ -206,12 +234,18 @@ def test_activations_without_bounds_or_third_derivative_are_classified_by_an_est
         beside = there.with_weights(there.W + 1e-3)
         value, vector = np.linalg.eigh(hessian(beside, X, data.y))
         direction = (vector[:, 0].reshape(2, 3), None)
-        limit = curvature_threshold(beside, X, data.y, value[0], trained="W", rounding=0.0, direction=direction)
+        limit = curvature_threshold(
+            beside, X, data.y, value[0], trained="W", rounding=0.0, direction=direction
+        )
         found[str(activation)] = limit.lipschitz
     assert 0.0 < found["bare_tanh"] < 8.0 * found["tanh"]
-    half_known = register_activation("half_known", np.sin, np.cos, lambda z: -np.sin(z), suprema=[1, 1, 1, 1], replace=True)
+    half_known = register_activation(
+        "half_known", np.sin, np.cos, lambda z: -np.sin(z), suprema=[1, 1, 1, 1], replace=True
+    )
     start = ShallowNetwork(rng.standard_normal((2, 3)), np.array([1.0, -1.0]), half_known)
-    limit = curvature_threshold(start, data.X, data.y, -1.0, trained="W", rounding=0.0, direction=(np.eye(2, 3), None))
+    limit = curvature_threshold(
+        start, data.X, data.y, -1.0, trained="W", rounding=0.0, direction=(np.eye(2, 3), None)
+    )
     assert 0 < limit.lipschitz < math.inf
 
 
@@ -220,5 +254,7 @@ def test_stationary_points_of_both_layers_are_found():
     X, y = rng.standard_normal((20, 3)), rng.standard_normal(20)
     start = ShallowNetwork(0.5 * rng.standard_normal((2, 3)), np.array([0.7, -0.7]), "tanh")
     found = nearest_stationary(start, X, y, trained="vW")
-    assert gradient_norm(found, X, y, trained="vW") <= 1e-9 * gradient_norm(start, X, y, trained="vW")
+    assert gradient_norm(found, X, y, trained="vW") <= 1e-9 * gradient_norm(
+        start, X, y, trained="vW"
+    )
     assert not np.array_equal(found.v, start.v)

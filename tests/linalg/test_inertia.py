@@ -75,7 +75,9 @@ def test_near_a_minimum_no_spurious_negative_eigenvalue_is_counted():
     assert inertia(H, shift=-rounding_shift(H)).positive == 10
 
 
-@pytest.mark.parametrize("bad", [np.ones((2, 3)), np.ones(2), np.zeros((0, 0)), np.array([[np.nan]])])
+@pytest.mark.parametrize(
+    "bad", [np.ones((2, 3)), np.ones(2), np.zeros((0, 0)), np.array([[np.nan]])]
+)
 def test_matrices_that_are_not_square_and_finite_are_refused(bad):
     with pytest.raises(DataError):
         inertia(bad)

@@ -23,7 +23,10 @@ def fractions(A):
 
 def product(A, B):
     columns = list(zip(*B, strict=True))
-    return [[sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in A]
+    return [
+        [sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns]
+        for row in A
+    ]
 
 
 def squared_residual(A, shift, C):
@@ -91,7 +94,10 @@ def test_bound_of_the_refined_witness_is_close_to_the_exact_smallest_eigenvalue(
     bound = Fraction(lower_witness(hilbert_gram(n)).bound)
 
     def determinant(shift):
-        A = [[x - (shift if i == j else 0) for j, x in enumerate(row)] for i, row in enumerate(hilbert(n))]
+        A = [
+            [x - (shift if i == j else 0) for j, x in enumerate(row)]
+            for i, row in enumerate(hilbert(n))
+        ]
         value = Fraction(1)
         for i in range(n):
             value *= A[i][i]
@@ -105,7 +111,14 @@ def test_bound_of_the_refined_witness_is_close_to_the_exact_smallest_eigenvalue(
 
 @pytest.mark.parametrize(
     "A",
-    [np.ones((2, 2)), np.diag([1.0, 0.0]), np.diag([1.0, -1e-6]), np.diag([1.0, -1e-17]), np.zeros((2, 2)), -np.eye(1)],
+    [
+        np.ones((2, 2)),
+        np.diag([1.0, 0.0]),
+        np.diag([1.0, -1e-6]),
+        np.diag([1.0, -1e-17]),
+        np.zeros((2, 2)),
+        -np.eye(1),
+    ],
     ids=["rank one", "zero eigenvalue", "indefinite", "barely indefinite", "zero", "negative"],
 )
 def test_singular_and_indefinite_matrices_have_no_witness(A):

@@ -53,7 +53,9 @@ def test_power_ascent_attains_what_quasi_newton_finds_within_a_percent(seed):
 
 def test_bounds_are_exact_on_orthogonal_data_and_in_one_dimension():
     X, q = np.diag([1.0, 2.0, 0.5]), np.array([1.0, 0.25, 3.0])
-    assert estimate_quartic_rows(X, q) == pytest.approx(4.0, rel=1e-14)  # attained at the second axis: 0.25 * 2^4
+    assert estimate_quartic_rows(X, q) == pytest.approx(
+        4.0, rel=1e-14
+    )  # attained at the second axis: 0.25 * 2^4
     assert estimate_quartic_svec(X, q).kappa == pytest.approx(4.0, rel=1e-3)
     x, weights = np.array([[1.0], [2.0], [-3.0]]), np.array([1.0, 1.0, 2.0])
     exact = 1.0 + 16.0 + 162.0
@@ -76,7 +78,11 @@ def test_square_roots_match_the_reference_table_for_unit_sphere_data(n, d, svec,
     assert np.sqrt(estimate_quartic_svec(X, q).kappa) == pytest.approx(svec, rel=0.08)
     assert np.sqrt(estimate_quartic_rows(X, q)) == pytest.approx(rows, rel=0.08)
     assert np.sqrt(estimate_quartic_attained(X, q)) == pytest.approx(attained, rel=0.08)
-    assert estimate_quartic_attained(X, q) <= estimate_quartic_svec(X, q).kappa <= estimate_quartic_rows(X, q)
+    assert (
+        estimate_quartic_attained(X, q)
+        <= estimate_quartic_svec(X, q).kappa
+        <= estimate_quartic_rows(X, q)
+    )
 
 
 @pytest.mark.parametrize("t", [-3.0, 0.0, 0.7, 11.0])
@@ -92,7 +98,9 @@ def test_the_search_over_the_multiplier_finds_the_minimum_of_a_fine_grid():
     start = np.linalg.eigvalsh(svec_matrix(X, q, 0.0))[-1]
     grid = [np.linalg.eigvalsh(svec_matrix(X, q, t))[-1] for t in np.linspace(-start, start, 801)]
     assert found.kappa <= min(grid) * (1 + 1e-3)
-    assert found.kappa == pytest.approx(np.linalg.eigvalsh(svec_matrix(X, q, found.t))[-1], rel=1e-12)
+    assert found.kappa == pytest.approx(
+        np.linalg.eigvalsh(svec_matrix(X, q, found.t))[-1], rel=1e-12
+    )
 
 
 def test_matrices_equal_their_definitions_written_as_loops():
@@ -105,7 +113,11 @@ def test_matrices_equal_their_definitions_written_as_loops():
     np.testing.assert_allclose(symmetric_monomials(X), S, rtol=1e-14)
     u = np.array([1.0 if a == b else 0.0 for a, b in pairs])
     np.testing.assert_array_equal(svec_identity(3), u)
-    np.testing.assert_allclose(svec_matrix(X, q, 0.3), S.T @ np.diag(q) @ S - 0.3 * (np.outer(u, u) - np.eye(6)), atol=1e-12)
+    np.testing.assert_allclose(
+        svec_matrix(X, q, 0.3),
+        S.T @ np.diag(q) @ S - 0.3 * (np.outer(u, u) - np.eye(6)),
+        atol=1e-12,
+    )
 
 
 def test_zero_weights_and_zero_rows_give_zero():

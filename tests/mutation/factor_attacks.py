@@ -23,7 +23,11 @@ REFIT_BITS = 120
 
 def factors(file: Whole, bits: int = REFIT_BITS) -> Iterator[tuple[str, int, Matrix, Matrix]]:
     """(tensor, first row of the block in it, A, C) of every use of P1 that the oracle reaches."""
-    arrays = {n: a for n, a in file.tensors.items() if n.startswith("claims.0.") and a.ndim == 2 and a.dtype.kind == "f"}
+    arrays = {
+        n: a
+        for n, a in file.tensors.items()
+        if n.startswith("claims.0.") and a.ndim == 2 and a.dtype.kind == "f"
+    }
     for step in walk(file.sealed(), bits):
         if step.comparison is None or step.comparison.A is None or step.comparison.C is None:
             continue
@@ -31,7 +35,10 @@ def factors(file: Whole, bits: int = REFIT_BITS) -> Iterator[tuple[str, int, Mat
         for name, array in arrays.items():
             for start in range(0, len(array), len(A)):
                 block = array[start : start + len(A)]
-                if block.shape == (len(A), len(A)) and [[Fraction(float(x)) for x in row] for row in block] == C:
+                if (
+                    block.shape == (len(A), len(A))
+                    and [[Fraction(float(x)) for x in row] for row in block] == C
+                ):
                     yield name, start, A, C
 
 
@@ -40,7 +47,9 @@ def refitted(file: Whole, shy: bool = False) -> Whole:
     result = Whole(file.top, dict(file.tensors))
     for name, start, A, _ in factors(file):
         try:
-            fresh = (_shy_factor if shy else inverse_factor)(np.array([[float(x) for x in row] for row in A]))
+            fresh = (_shy_factor if shy else inverse_factor)(
+                np.array([[float(x) for x in row] for row in A])
+            )
         except (OverflowError, np.linalg.LinAlgError):
             continue
         if np.all(np.isfinite(fresh)):
@@ -69,11 +78,17 @@ def shrunk(A: Matrix, C: np.ndarray, row: int, side: int) -> np.ndarray | None:
     """
     rows = [[Fraction(float(x)) for x in line] for line in C]
     products = [
-        [sum((p * A[i][j] * q for i, p in enumerate(a) for j, q in enumerate(b)), Fraction(0)) for b in rows] for a in rows
+        [
+            sum((p * A[i][j] * q for i, p in enumerate(a) for j, q in enumerate(b)), Fraction(0))
+            for b in rows
+        ]
+        for a in rows
     ]
     others = [i for i in range(len(rows)) if i != row]
     alpha, beta = products[row][row], sum((products[row][i] ** 2 for i in others), Fraction(0))
-    epsilon = sum(((products[i][j] - int(i == j)) ** 2 for i in others for j in others), Fraction(0))
+    epsilon = sum(
+        ((products[i][j] - int(i == j)) ** 2 for i in others for j in others), Fraction(0)
+    )
     aim = epsilon + side * Fraction(1, 2**NEARLY_ONE)
     if aim <= 0 or alpha <= beta:
         return None
@@ -95,7 +110,9 @@ class Shrinkable:
 @lru_cache(maxsize=512)
 def cached_factors(kind: str, number: int) -> tuple[Shrinkable, ...]:
     """Every use of P1 in an honest file."""
-    return tuple(Shrinkable(name, start, A) for name, start, A, _ in factors(base(kind, number), 400))
+    return tuple(
+        Shrinkable(name, start, A) for name, start, A, _ in factors(base(kind, number), 400)
+    )
 
 
 def with_small_factor(file: Whole, use: Shrinkable, row: int, side: int) -> Whole | None:

@@ -66,7 +66,10 @@ def residual(A: Matrix, C: Matrix) -> Fraction:
     """The Frobenius norm of C A C^T - I."""
     m = len(A)
     CA = [[sum((row[s] * A[s][j] for s in range(m)), Fraction(0)) for j in range(m)] for row in C]
-    rest = [[sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)] for i in range(m)]
+    rest = [
+        [sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)]
+        for i in range(m)
+    ]
     return square_root(sum((x * x for row in rest for x in row), Fraction(0)))
 
 
@@ -90,9 +93,18 @@ def recording() -> Iterator[list[Comparison]]:
 
         return prove
 
-    new: dict[Any, Any] = {f: compared(f) for f in (at_most, less)} | {f: proved(f) for f in (witnessed, witnessed_exactly)}
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("tests.oracles.")]
-    places = [(m, name, f) for m in modules for name, f in list(vars(m).items()) if callable(f) and any(f is g for g in new)]
+    new: dict[Any, Any] = {f: compared(f) for f in (at_most, less)} | {
+        f: proved(f) for f in (witnessed, witnessed_exactly)
+    }
+    modules = [
+        module for name, module in list(sys.modules.items()) if name.startswith("tests.oracles.")
+    ]
+    places = [
+        (m, name, f)
+        for m in modules
+        for name, f in list(vars(m).items())
+        if callable(f) and any(f is g for g in new)
+    ]
     try:
         for module, name, original in places:
             setattr(module, name, new[original])
@@ -174,7 +186,9 @@ def short(value: Fraction, bits: int = BITS) -> Fraction:
 def room(file: Whole, check: str) -> Fraction | None:
     """How much room the named check has in this file; None if the oracle does not get there."""
     steps = walk(file.sealed())
-    found = next((step.comparison for step in steps if step.name == check and step.comparison), None)
+    found = next(
+        (step.comparison for step in steps if step.name == check and step.comparison), None
+    )
     steps.close()
     return None if found is None else found.room
 

@@ -68,7 +68,11 @@ def dual_feasible_on_one_side_only(rng: Rng) -> Draft:
     c = float(claim.fields["decay"]) / 2
     u = 3 * np.abs(claim.tensors["u"]) + 1
     Z, unit = _weighted(draft, u), c * np.eye(2)
-    claim.tensors = {"u": u, "C_lower": inverse_factor(unit + Z), "C_upper": inverse_factor(unit - Z)}
+    claim.tensors = {
+        "u": u,
+        "C_lower": inverse_factor(unit + Z),
+        "C_upper": inverse_factor(unit - Z),
+    }
     claim.fields |= {"heads": "any", "gap": LARGE}
     return draft
 
@@ -100,7 +104,11 @@ def head_above_v_max(rng: Rng) -> Draft:
     draft = h.gap_decay(seed(rng), trained=False)
     draft.v *= rng.uniform(0.5, 1.5, size=len(draft.v))
     draft.v[0] *= 2
-    draft.claims[0].fields |= {"v_max": Fraction(float(np.mean(np.abs(draft.v)))), "gap": LARGE, "loss_upper": LARGE}
+    draft.claims[0].fields |= {
+        "v_max": Fraction(float(np.mean(np.abs(draft.v)))),
+        "gap": LARGE,
+        "loss_upper": LARGE,
+    }
     return draft
 
 
@@ -213,7 +221,9 @@ def barrier_phi_too_large(rng: Rng) -> Draft:
 def barrier_norm_is_the_largest_diagonal_entry(rng: Rng) -> Draft:
     """Phi = max F_ii."""
     draft = _barrier(rng, norm="factor")
-    draft.claims[0].fields["Phi"] = Fraction(float(np.max(np.sum(svec_rows(draft.X)[0] ** 2, axis=0))))
+    draft.claims[0].fields["Phi"] = Fraction(
+        float(np.max(np.sum(svec_rows(draft.X)[0] ** 2, axis=0)))
+    )
     return draft
 
 
@@ -238,7 +248,10 @@ def barrier_eigenvalues_of_the_network(rng: Rng) -> Draft:
     """a_lo and a_hi of the stored network instead of the least-squares matrix."""
     draft = _barrier(rng)
     eigenvalues = np.linalg.eigvalsh((draft.W.T * draft.v) @ draft.W)
-    draft.claims[0].fields |= {"a_lo": Fraction(float(eigenvalues[0]) + 1e-4), "a_hi": Fraction(float(eigenvalues[-1]) - 1e-4)}
+    draft.claims[0].fields |= {
+        "a_lo": Fraction(float(eigenvalues[0]) + 1e-4),
+        "a_hi": Fraction(float(eigenvalues[-1]) - 1e-4),
+    }
     return draft
 
 

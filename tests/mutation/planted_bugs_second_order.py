@@ -20,7 +20,14 @@ def _activation(rng: Rng) -> str:
 
 
 def _network(draft: Draft) -> Smooth:
-    return Smooth(draft.X, draft.y, draft.W, draft.v, draft.network["activation"], draft.claims[0].fields["trained"])
+    return Smooth(
+        draft.X,
+        draft.y,
+        draft.W,
+        draft.v,
+        draft.network["activation"],
+        draft.claims[0].fields["trained"],
+    )
 
 
 def _saddle(rng: Rng, **options: Any) -> Draft:
@@ -84,7 +91,11 @@ def _spoiled_ball(rng: Rng, c_of: Any, *, activations: tuple[str, ...] = h.SMOOT
     if low == 0.0:
         raise NotProvableError("no ball")
     lam, kappa, A, B = _forms(net, c_of(net, low))
-    claim.fields["radius"] = {"R": Fraction(low), "lam": Fraction(lam), "quartic": {"kappa": Fraction(kappa), "method": "rows"}}
+    claim.fields["radius"] = {
+        "R": Fraction(low),
+        "lam": Fraction(lam),
+        "quartic": {"kappa": Fraction(kappa), "method": "rows"},
+    }
     claim.tensors |= {"C_lam": inverse_factor(A), "C_kappa": inverse_factor(B)}
     return draft
 
@@ -115,7 +126,9 @@ def residual_does_not_move(rng: Rng) -> Draft:
 
 def factor_three_forgotten(rng: Rng) -> Draft:
     """n1 max |v| s_2 instead of three times that."""
-    return _spoiled_ball(rng, lambda net, R: s.lipschitz_weights(net, R) / 3, activations=("quadratic",))
+    return _spoiled_ball(
+        rng, lambda net, R: s.lipschitz_weights(net, R) / 3, activations=("quadratic",)
+    )
 
 
 def radius_beyond_the_constants(rng: Rng) -> Draft:
@@ -172,7 +185,9 @@ def one_block_left_out(rng: Rng) -> Draft:
     blocks = s.blocks(_network(draft))
     delta = max(min(-float(np.linalg.eigvalsh(block)[0]) for block in blocks), 0.0) + 1e-9
     draft.claims[0].fields["delta"] = Fraction(delta)
-    draft.claims[0].tensors["C"] = np.vstack([inverse_factor(block + delta * np.eye(2)) for block in blocks])
+    draft.claims[0].tensors["C"] = np.vstack(
+        [inverse_factor(block + delta * np.eye(2)) for block in blocks]
+    )
     return draft
 
 

@@ -21,7 +21,9 @@ from tests.mutation.tiny_instances import base
 from globalmin_check import limits
 from globalmin_check.engine import check_bytes
 
-SLOWEST = 1 - Fraction(1, 2**640)  # a rate just below 1, where the decay itself is made as small as a tie
+SLOWEST = 1 - Fraction(
+    1, 2**640
+)  # a rate just below 1, where the decay itself is made as small as a tie
 EXPONENTS = (130, 140, 160, 200, 240, 300, 400, 480, 560, 600)
 Prelude = Callable[[Whole], Whole | None]
 
@@ -69,7 +71,9 @@ def _room_for_newton(file: Whole) -> Whole:
 
 def _room_for_descent(file: Whole) -> Whole:
     """D5: the decay becomes as small as the tie, the path as long as it can be."""
-    return changed(file, path=rational(file, "rho") * 2, eta=rational(file, "eta") / 16, rate=SLOWEST)
+    return changed(
+        file, path=rational(file, "rho") * 2, eta=rational(file, "eta") / 16, rate=SLOWEST
+    )
 
 
 def _deep_constant(file: Whole) -> Fraction | None:
@@ -122,7 +126,11 @@ def _room_for_decay(file: Whole) -> Whole:
 
 def _room_for_delta(file: Whole) -> Whole:
     """T5, T6: delta may grow by orders of magnitude where the Hessian is positive."""
-    return changed(file, radius__epsilon=rational(file, "radius.epsilon") * 10**30) if has(file, "radius.epsilon") else file
+    return (
+        changed(file, radius__epsilon=rational(file, "radius.epsilon") * 10**30)
+        if has(file, "radius.epsilon")
+        else file
+    )
 
 
 def _closed_form_only(file: Whole) -> Whole | None:
@@ -214,7 +222,11 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("N9", "b2", "b2"),
         Knot("N10", "a2", "a2"),
     ),
-    "spurious-minimum": (Knot("T4", "T4", "loss_upper"), Knot("T5b", "T5b", "eta"), Knot("T7", "T7", "floor")),
+    "spurious-minimum": (
+        Knot("T4", "T4", "loss_upper"),
+        Knot("T5b", "T5b", "eta"),
+        Knot("T7", "T7", "floor"),
+    ),
     "global-basin": (Knot("T4", "T4", "loss_upper"), Knot("T5b", "T5b", "eta")),
     "unique-minimum": (
         Knot("U3", *LOSS),
@@ -240,7 +252,12 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
 
 # Checks that no field can tie: the norms omega are doubles, the last slope is an integral, the barrier is made of stored numbers.
 # They are postponed by a small factor (N8) or by `stored_ties`.
-FIELDLESS = {"deep-descent": {"N8.1", "N8.2"}, "gram-positive": {"G6"}, "spurious-minimum": {"T3"}, "global-basin": {"T3"}}
+FIELDLESS = {
+    "deep-descent": {"N8.1", "N8.2"},
+    "gram-positive": {"G6"},
+    "spurious-minimum": {"T3"},
+    "global-basin": {"T3"},
+}
 # Losses of networks with a rational activation: where balls do not decide, small files are compared as exact rationals at once.
 EXACT_LOSSES = {
     "relu-interpolation": "R4",

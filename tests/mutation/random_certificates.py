@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from tests.corpus.corpus_accepted import network
 from tests.corpus.drafts import Draft
-from tests.corpus.honest_instances import SMOOTH_NETWORKS, descent_draft, floor_draft, interpolation_draft, relu_draft
+from tests.corpus.honest_instances import (
+    SMOOTH_NETWORKS,
+    descent_draft,
+    floor_draft,
+    interpolation_draft,
+    relu_draft,
+)
 from tests.corpus.honest_quadratic import HEADS, SMOOTH, SOURCES
 from tests.corpus.small_producer import NotProvableError, Slack
 
@@ -68,7 +74,12 @@ def random_relu(rng: Rng) -> Draft:
     sizes = (n, d, int(rng.integers(3, 7)))
     noise = float(10 ** rng.uniform(-6, 0.5))
     return relu_draft(
-        rng, sizes, noise=noise, few=bool(rng.random() < 0.3), dropped=bool(rng.random() < 0.3), slack=random_slack(rng)
+        rng,
+        sizes,
+        noise=noise,
+        few=bool(rng.random() < 0.3),
+        dropped=bool(rng.random() < 0.3),
+        slack=random_slack(rng),
     )
 
 
@@ -94,7 +105,10 @@ def random_quadratic(rng: Rng) -> Draft:
     slack = float(10 ** rng.uniform(-9, -0.5)) * (-1 if rng.random() < 0.15 else 1)
     options: dict[str, Any] = {"slack": slack}
     if name in ("gap_positive", "gap_rank", "gap_decay"):
-        options |= {"trained": bool(rng.random() < 0.1), "heads": str(rng.choice(HEADS[: 3 if name == "gap_decay" else 2]))}
+        options |= {
+            "trained": bool(rng.random() < 0.1),
+            "heads": str(rng.choice(HEADS[: 3 if name == "gap_decay" else 2])),
+        }
     elif name == "identifies":
         options |= {"n": int(rng.integers(2, 6)), "stable": bool(rng.random() < 0.7)}
     elif name == "ambiguous":

@@ -53,7 +53,9 @@ def _any_claim(rng: Rng, draft: Draft) -> int:
 
 def _float_tensors(draft: Draft, rng: Rng) -> list[np.ndarray]:
     arrays = [draft.X, draft.y, draft.W, draft.v]
-    witness = [a for a in draft.claims[_any_claim(rng, draft)].tensors.values() if a.dtype.kind == "f"]
+    witness = [
+        a for a in draft.claims[_any_claim(rng, draft)].tensors.values() if a.dtype.kind == "f"
+    ]
     return [a for a in arrays + witness if a.size]
 
 
@@ -91,7 +93,9 @@ def tighten(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     choices = [pair for pair in scalars(draft, _any_claim(rng, draft)) if pair[1] in DIRECTIONS]
     fields, name = choices[int(rng.integers(len(choices)))]
     before = fields[name]
-    direction = 1 if name == "R" and "lam" in fields else DIRECTIONS[name]  # no minimum within R: more is said by a larger R
+    direction = (
+        1 if name == "R" and "lam" in fields else DIRECTIONS[name]
+    )  # no minimum within R: more is said by a larger R
     step = Fraction(_magnitude(rng, -8, 0)) * direction
     fields[name] = _short(before * (1 + step) if before else step)
     if name == "rate":
@@ -116,9 +120,9 @@ def foreign_witness(rng: Rng, draft: Draft, others: list[Draft]) -> bool:
     mine = draft.claims[index]
     for k in rng.permutation(len(others)):
         theirs = others[int(k)].claims[0]
-        if theirs.fields["kind"] != mine.fields["kind"] or {n: t.shape for n, t in theirs.tensors.items()} != {
-            n: t.shape for n, t in mine.tensors.items()
-        }:
+        if theirs.fields["kind"] != mine.fields["kind"] or {
+            n: t.shape for n, t in theirs.tensors.items()
+        } != {n: t.shape for n, t in mine.tensors.items()}:
             continue
         names = [n for n in mine.tensors if not np.array_equal(mine.tensors[n], theirs.tensors[n])]
         if not names:
@@ -152,7 +156,11 @@ def low_bits(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 def indices(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     """Change one entry of an integer tensor."""
-    arrays = [a for a in draft.claims[_any_claim(rng, draft)].tensors.values() if a.dtype.kind == "i" and a.size]
+    arrays = [
+        a
+        for a in draft.claims[_any_claim(rng, draft)].tensors.values()
+        if a.dtype.kind == "i" and a.size
+    ]
     if not arrays:
         return False
     array = arrays[int(rng.integers(len(arrays)))]
@@ -162,7 +170,17 @@ def indices(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 def activation(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     """Say another activation or parameter."""
-    names = ["softplus", "sigmoid", "tanh", "erf", "quadratic", "linear", "abs", "relu", "leaky_relu"]
+    names = [
+        "softplus",
+        "sigmoid",
+        "tanh",
+        "erf",
+        "quadratic",
+        "linear",
+        "abs",
+        "relu",
+        "leaky_relu",
+    ]
     before = dict(draft.network)
     name = str(rng.choice(names))
     draft.network = {"activation": name, "kind": "shallow"}
@@ -207,19 +225,41 @@ def _other_shape(C: np.ndarray, d: int) -> np.ndarray:
 
 def _other_heads(rng: Rng, claim: ClaimDraft) -> None:
     """Another class of heads, with the factors that it asks for."""
-    classes = {"loss-floor": ("any", "nonnegative"), "optimality-gap": ("nonnegative", "nonpositive")}[claim.fields["kind"]]
+    classes = {
+        "loss-floor": ("any", "nonnegative"),
+        "optimality-gap": ("nonnegative", "nonpositive"),
+    }[claim.fields["kind"]]
     classes += ("any",) if claim.fields.get("method") == "decay" else ()
     others = [heads for heads in classes if heads != claim.fields["heads"]]
     claim.fields["heads"] = others[int(rng.integers(len(others)))]
     if claim.fields.get("method") == "decay":
         factor = claim.tensors.pop("C_lower", None)
         factor = claim.tensors.pop("C_upper", factor)
-        sides = {"nonnegative": ["C_lower"], "nonpositive": ["C_upper"], "any": ["C_lower", "C_upper"]}[claim.fields["heads"]]
+        sides = {
+            "nonnegative": ["C_lower"],
+            "nonpositive": ["C_upper"],
+            "any": ["C_lower", "C_upper"],
+        }[claim.fields["heads"]]
         claim.tensors |= {side: factor.copy() for side in sides if factor is not None}
 
 
-EXTREME_NUMBERS = [0.0, -0.0, 5e-324, -2.2250738585072014e-308, 1e-300, 1e154, 1.7976931348623157e308, -1e200]
-EXTREME_RATIONALS = [Fraction(10**2490), Fraction(1, 10**2490), -Fraction(10**2490), Fraction(1, 3), Fraction(0)]
+EXTREME_NUMBERS = [
+    0.0,
+    -0.0,
+    5e-324,
+    -2.2250738585072014e-308,
+    1e-300,
+    1e154,
+    1.7976931348623157e308,
+    -1e200,
+]
+EXTREME_RATIONALS = [
+    Fraction(10**2490),
+    Fraction(1, 10**2490),
+    -Fraction(10**2490),
+    Fraction(1, 3),
+    Fraction(0),
+]
 
 
 def extreme(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
@@ -264,14 +304,18 @@ def loosen(rng: Rng, draft: Draft) -> None:
             claim.fields["R"] = claim.fields.get("rho", Fraction(1000))
 
 
-def semantic_mutant(rng: Rng, draft: Draft, others: list[Draft], family: str | None = None) -> tuple[str, Draft]:
+def semantic_mutant(
+    rng: Rng, draft: Draft, others: list[Draft], family: str | None = None
+) -> tuple[str, Draft]:
     """(family, mutant); half of the mutants are loosened elsewhere, so that the loss bound alone does not catch them."""
     while True:
         name = family or str(rng.choice(list(FAMILIES)))
         mutant = draft.copy()
         if rng.random() < 0.5:
             loosen(rng, mutant)
-        with np.errstate(all="ignore"):  # overflow is part of the attack; families refuse what is not finite
+        with np.errstate(
+            all="ignore"
+        ):  # overflow is part of the attack; families refuse what is not finite
             changed = FAMILIES[name](rng, mutant, others)
         if changed:
             return name, mutant

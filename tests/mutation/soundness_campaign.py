@@ -16,7 +16,14 @@ import numpy as np
 from tests.corpus.whole_files import Whole
 from tests.mutation import exact_kinks, stored_ties
 from tests.mutation.factor_attacks import cached_factors, refitted, with_small_factor
-from tests.mutation.hostile_witnesses import PROVED_BY_P1, nudged, reworded, side_by_side, spoiled, strengthened
+from tests.mutation.hostile_witnesses import (
+    PROVED_BY_P1,
+    nudged,
+    reworded,
+    side_by_side,
+    spoiled,
+    strengthened,
+)
 from tests.mutation.planted_truths import planted
 from tests.mutation.postponed_checks import EXPONENTS, KNOTS, Tied, beside, cached_tie, open_checks
 from tests.mutation.precision_worlds import two_worlds
@@ -31,7 +38,16 @@ Rng = np.random.Generator
 SEED = 20277
 WIDTH = 8  # honest files that one seed attacks; as many in a row hold every variant of a kind
 RUNS = ("descent", "relu-descent", "deep-descent")  # whose rate a simulated run can contradict
-COLUMNS = ("files", "accepted", "false", "postponed", "undecided on one side", "malformed", "disagreements", "false acceptances")
+COLUMNS = (
+    "files",
+    "accepted",
+    "false",
+    "postponed",
+    "undecided on one side",
+    "malformed",
+    "disagreements",
+    "false acceptances",
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +77,11 @@ class Tally:
 
     def row(self) -> str:
         """One line of the Markdown table."""
-        return f"| `{self.kind}` | " + " | ".join(f"{self.counts[column]:,}" for column in COLUMNS) + " |"
+        return (
+            f"| `{self.kind}` | "
+            + " | ".join(f"{self.counts[column]:,}" for column in COLUMNS)
+            + " |"
+        )
 
 
 def table(tallies: list[Tally]) -> str:
@@ -70,7 +90,10 @@ def table(tallies: list[Tally]) -> str:
     for tally in tallies:
         whole.counts += tally.counts
     head = "| kind | " + " | ".join(COLUMNS) + " |\n|---|" + "---:|" * len(COLUMNS)
-    return "\n".join([head, *(tally.row() for tally in tallies), whole.row().replace("`all`", "all")]) + "\n"
+    return (
+        "\n".join([head, *(tally.row() for tally in tallies), whole.row().replace("`all`", "all")])
+        + "\n"
+    )
 
 
 class Attacker:
@@ -100,7 +123,10 @@ class Attacker:
         if kind == "relu-interpolation":
             self.styles["kink"] = (0.12, lambda: Attack("kink", exact_kinks.relu_kink(self.rng)))
         if kind == "gram-positive":
-            self.styles["kink"] = (0.12, lambda: Attack("kink", exact_kinks.nearly_parallel(self.rng)))
+            self.styles["kink"] = (
+                0.12,
+                lambda: Attack("kink", exact_kinks.nearly_parallel(self.rng)),
+            )
             self.styles["stored tie"] = (0.004, self.stored_tie)
 
     def number(self) -> int:
@@ -134,7 +160,9 @@ class Attacker:
         """Two checks of one file beside their ties, or one of them and a small factor."""
         number, rng = self.number(), self.rng
         knots = KNOTS[self.kind]
-        ties = [cached_tie(self.kind, number, knots[int(i)]) for i in rng.permutation(len(knots))[:3]]
+        ties = [
+            cached_tie(self.kind, number, knots[int(i)]) for i in rng.permutation(len(knots))[:3]
+        ]
         simple = [tied for tied in ties if tied is not None and not tied.refit]
         if not simple:
             return None
@@ -159,7 +187,9 @@ class Attacker:
         if not uses:
             return None
         use = uses[int(self.rng.integers(len(uses)))]
-        return with_small_factor(file, use, int(self.rng.integers(len(use.A))), 1 if self.rng.random() < 0.6 else -1)
+        return with_small_factor(
+            file, use, int(self.rng.integers(len(use.A))), 1 if self.rng.random() < 0.6 else -1
+        )
 
     def small_factor(self) -> Attack | None:
         """The residual of P1 just below or above 1."""
@@ -182,7 +212,10 @@ class Attacker:
         """The claim says more than before; the factors are made for the lie, too small to matter, as they were, or spoiled."""
         draw = self.rng.random()
         if draw < 0.4:
-            return Attack("strengthened", refitted(strengthened(self.rng, self.honest(), PROVED_BY_P1), shy=True))
+            return Attack(
+                "strengthened",
+                refitted(strengthened(self.rng, self.honest(), PROVED_BY_P1), shy=True),
+            )
         file = strengthened(self.rng, self.honest())
         if draw < 0.7:
             return Attack("strengthened", refitted(file))
@@ -191,7 +224,12 @@ class Attacker:
     def planted(self) -> Attack:
         """False by construction; some with a spoiled witness as well, where that does not touch what makes them false."""
         file = planted(self.kind, self.rng)
-        moves_the_start = self.kind in ("spurious-minimum", "global-basin", "factorization-gap", "identifies")
+        moves_the_start = self.kind in (
+            "spurious-minimum",
+            "global-basin",
+            "factorization-gap",
+            "identifies",
+        )
         if self.rng.random() < 0.3 and not moves_the_start:
             file = self.spoiled(file)
         return Attack("planted", file, known_false=True)
@@ -204,15 +242,27 @@ class Attacker:
     def stored_tie(self) -> Attack:
         """A tie made of stored doubles."""
         if self.kind == "gram-positive":
-            return Attack("stored tie", stored_ties.at_the_last_slope("tanh", int(self.rng.choice([132, 136, 140])), self.side()))
-        number, exponent = int(self.rng.integers(stored_ties.PLANTED_BASES)), int(self.rng.integers(132, 149))
-        return Attack("stored tie", stored_ties.at_the_barrier(self.kind, number, exponent, self.side()))
+            return Attack(
+                "stored tie",
+                stored_ties.at_the_last_slope(
+                    "tanh", int(self.rng.choice([132, 136, 140])), self.side()
+                ),
+            )
+        number, exponent = (
+            int(self.rng.integers(stored_ties.PLANTED_BASES)),
+            int(self.rng.integers(132, 149)),
+        )
+        return Attack(
+            "stored tie", stored_ties.at_the_barrier(self.kind, number, exponent, self.side())
+        )
 
     def tour(self) -> Iterator[Attack]:
         """Every check that balls decide, once or twice on either side of its tie, whatever is drawn later."""
         for side in (1, -1):
             for knot in KNOTS[self.kind]:
-                found = (cached_tie(self.kind, self.first + number, knot) for number in range(self.width))
+                found = (
+                    cached_tie(self.kind, self.first + number, knot) for number in range(self.width)
+                )
                 for tied in islice((tied for tied in found if tied is not None), 2):
                     yield Attack("tie", beside(tied, 140, side))
             yield from self._fieldless_factors(side)
@@ -246,7 +296,12 @@ class Attacker:
 def _truth(attack: Attack, raw: bytes, accepted: bool) -> bool | None:
     """What the oracle says; and of an accepted claim about a run, what the run does."""
     truth = oracle_truth(raw)
-    if accepted and truth is not False and attack.file.claim["kind"] in RUNS and refuted_by_its_run(attack.file):
+    if (
+        accepted
+        and truth is not False
+        and attack.file.claim["kind"] in RUNS
+        and refuted_by_its_run(attack.file)
+    ):
         return False
     return truth
 
@@ -262,14 +317,19 @@ def judge(attack: Attack, tally: Tally, where: str) -> None:
         one_sided = "UNDECIDED" in (fast, slow.verdict)
         counts["undecided on one side" if one_sided else "disagreements"] += 1
         if not one_sided:
-            tally.found(raw, f"{where} ({attack.style}): {fast} ({result.reason}) against {slow.verdict} ({slow.reason})")
+            tally.found(
+                raw,
+                f"{where} ({attack.style}): {fast} ({result.reason}) against {slow.verdict} ({slow.reason})",
+            )
     if fast == "MALFORMED":
         counts["malformed"] += 1
         return
     _count_postponed(raw, fast, tally)
     truth = _truth(attack, raw, fast == "ACCEPTED")
     if attack.known_false and truth is True:
-        tally.found(raw, f"{where} ({attack.style}): the oracle calls true what is false by construction")
+        tally.found(
+            raw, f"{where} ({attack.style}): the oracle calls true what is false by construction"
+        )
     false = truth is False or attack.known_false
     counts["false"] += false
     counts["accepted"] += fast == "ACCEPTED"

@@ -26,7 +26,9 @@ PLANTED_BASES = 3
 
 def _room(start: trap.Start, bits: int = BITS) -> Fraction:
     """Barrier minus loss."""
-    v, a, w, true = ([Fraction(float(x)) for x in vector] for vector in (start.v, start.a, start.w, start.true))
+    v, a, w, true = (
+        [Fraction(float(x)) for x in vector] for vector in (start.v, start.a, start.w, start.true)
+    )
     moments = one_filter.Moments(one_filter.FilterFile(v, a, w, true, []), bits)
     gap = moments.barrier() - moments.loss()
     return (gap.lower + gap.upper) / 2
@@ -45,7 +47,9 @@ def _crossing(start: trap.Start) -> float | None:
         return None
     low, high = float(angles[place]), float(angles[place + 1])
     while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if _room(_turned(start, middle, 0.0, 0.0), 100) > 0 else (low, middle)
+        low, high = (
+            (middle, high) if _room(_turned(start, middle, 0.0, 0.0), 100) > 0 else (low, middle)
+        )
     return low
 
 
@@ -56,7 +60,11 @@ def _filter_start(kind: str, number: int) -> tuple[trap.Start, float]:
     while True:
         k = int(rng.integers(1, 4))
         w = np.append(rng.standard_normal(2), 0.2 * rng.uniform(0.5, 1, 2))
-        true = trap.teacher_head(k, float(rng.uniform(0.05, 0.6)), int(rng.integers(2**31))) if k > 1 else np.ones(1)
+        true = (
+            trap.teacher_head(k, float(rng.uniform(0.05, 0.6)), int(rng.integers(2**31)))
+            if k > 1
+            else np.ones(1)
+        )
         start = trap.Start(w, np.zeros(k), w, true)
         near = start.best_head(0.0) if kind == "spurious-minimum" else start.W * true
         start = replace(start, a=near * (1 + 0.05 * rng.standard_normal(k)))
@@ -90,10 +98,20 @@ def _short_row(name: str) -> tuple[Whole, Fraction]:
     fields, tensors, _ = resnet_claim(name, X, depth=2, **rule)
     A = 1.5 * float(gram.partial_sum(name, X, [1], features=True)[0, 0])
     kappa = Fraction(A * 0.8)
-    fields |= {"kappa": str(kappa), "lam": str(Fraction(fields["lam"]) * kappa / Fraction(fields["kappa"]))}
+    fields |= {
+        "kappa": str(kappa),
+        "lam": str(Fraction(fields["lam"]) * kappa / Fraction(fields["kappa"])),
+    }
     tensors = {"Q": np.array([1], np.int64), "C": np.array([[(A * 0.2) ** -0.5]])}
     file = opened(
-        gmc.build(X, np.zeros(1), np.zeros((1, 2)), np.zeros(1), [(fields | {"loss_upper": "1"}, tensors)], activation=name)
+        gmc.build(
+            X,
+            np.zeros(1),
+            np.zeros((1, 2)),
+            np.zeros(1),
+            [(fields | {"loss_upper": "1"}, tensors)],
+            activation=name,
+        )
     )
     found = tie(file, "last slope", "lam")
     if found is None:

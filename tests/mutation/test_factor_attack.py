@@ -42,9 +42,16 @@ def attack(rng: np.random.Generator, style: str) -> Draft | None:
         return None
     C = factor(rng, np.linalg.inv(np.linalg.cholesky(A)) @ scale, style)
     mu = Fraction(smallest * float(np.min(np.sum(X**2, axis=1)))) / 10 ** int(rng.integers(1, 40))
-    tensors = {"W_hat": np.ones((1, n)), "T": np.array([0]), "C": C, "dropped": np.zeros((0, 2), dtype=np.int64)}
+    tensors = {
+        "W_hat": np.ones((1, n)),
+        "T": np.array([0]),
+        "C": C,
+        "dropped": np.zeros((0, 2), dtype=np.int64),
+    }
     fields = {"mu": mu, "R": Fraction(1), "loss_upper": Fraction(1)}
-    return Model(RELU, X, y, np.ones((1, n)), np.ones(1)).draft([claim("relu-interpolation", fields, tensors)])
+    return Model(RELU, X, y, np.ones((1, n)), np.ones(1)).draft(
+        [claim("relu-interpolation", fields, tensors)]
+    )
 
 
 def run(folder: Path, count: int) -> None:

@@ -42,7 +42,9 @@ def run(folder: Path, count: int) -> None:
         verdicts[outcome.verdict] += 1
         if outcome.verdict not in VERDICTS - {"ACCEPTED"}:
             accepted.append((number, bug.__name__, outcome))
-    print(f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): {dict(verdicts)}")
+    print(
+        f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): {dict(verdicts)}"
+    )
     assert not accepted
 
 

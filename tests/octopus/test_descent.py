@@ -60,7 +60,9 @@ def test_golden_escape_times_where_float64_freezes():
     assert x[6] == 5e-324
 
 
-@pytest.mark.parametrize(("L", "gamma", "eta", "seed"), [(1.0, 1.0, 0.25, 0), (1.5, 0.5, 0.1, 1), (2.0, 2.0, 0.24, 2)])
+@pytest.mark.parametrize(
+    ("L", "gamma", "eta", "seed"), [(1.0, 1.0, 0.25, 0), (1.5, 0.5, 0.1, 1), (2.0, 2.0, 0.24, 2)]
+)
 def test_logarithms_equal_direct_simulation(L, gamma, eta, seed):
     """DU-X7.a: times and values along the run, d = 4, random starts."""
     octopus, x = Octopus(4, L, gamma), np.random.default_rng(seed).uniform(-1, 1, 4)
@@ -69,8 +71,12 @@ def test_logarithms_equal_direct_simulation(L, gamma, eta, seed):
     assert exact[: len(times)] == times
     assert len(times) >= 3
     steps = np.arange(0, 3001, 7)
-    safe = steps < times[2]  # afterwards the direct run may be a step or two off: rounding of what waits
-    np.testing.assert_allclose(descent_values(octopus, x, eta, steps)[safe], values[steps][safe], rtol=1e-8, atol=1e-8)
+    safe = (
+        steps < times[2]
+    )  # afterwards the direct run may be a step or two off: rounding of what waits
+    np.testing.assert_allclose(
+        descent_values(octopus, x, eta, steps)[safe], values[steps][safe], rtol=1e-8, atol=1e-8
+    )
 
 
 def test_logarithms_equal_a_run_in_sixty_digits():
@@ -87,10 +93,14 @@ def test_logarithms_equal_a_run_in_sixty_digits():
                 slope[i] = -2 * gamma * x[i]
             else:
                 u = x[i] / tau - 1
-                slope[i] = 2 * tau * (-gamma * (1 + u - 5 * u**2 + 3 * u**3) + L * (5 * u**3 - 7 * u**2))
+                slope[i] = (
+                    2 * tau * (-gamma * (1 + u - 5 * u**2 + 3 * u**3) + L * (5 * u**3 - 7 * u**2))
+                )
                 if i + 1 < d:
                     slope[i] -= 30 * (L + gamma) * (u * (1 - u)) ** 2 / tau * x[i + 1] ** 2
-                    slope[i + 1] = 2 * (L - (L + gamma) * (10 * u**3 - 15 * u**4 + 6 * u**5)) * x[i + 1]
+                    slope[i + 1] = (
+                        2 * (L - (L + gamma) * (10 * u**3 - 15 * u**4 + 6 * u**5)) * x[i + 1]
+                    )
             x = [a - eta * s for a, s in zip(x, slope, strict=True)]
             t += 1
             times += [t] * (x[i] >= 2 * tau)
@@ -129,7 +139,10 @@ def test_a_step_of_one_over_two_L_holds_descent_for_ever():
     assert values[-1] == pytest.approx(-Octopus(4).drop, rel=1e-12)
 
 
-@pytest.mark.parametrize(("L", "gamma", "eta"), [(1.0, 1.0, 0.25), (2.0, 1.0, 0.125), (3.0, 0.5, 1 / 6.5), (1.0, 1.0, 0.04)])
+@pytest.mark.parametrize(
+    ("L", "gamma", "eta"),
+    [(1.0, 1.0, 0.25), (2.0, 1.0, 0.125), (3.0, 0.5, 1 / 6.5), (1.0, 1.0, 0.04)],
+)
 def test_lower_bounds_hold_for_every_start_and_are_near_the_fastest(L, gamma, eta):
     """DU-L7.2, DU-L7.3, DU-T7.3: 60 random starts and the corner (1, ..., 1), which is the fastest start of all."""
     octopus, rng = Octopus(6, L, gamma), np.random.default_rng(5)
@@ -140,7 +153,11 @@ def test_lower_bounds_hold_for_every_start_and_are_near_the_fastest(L, gamma, et
     assert (bound <= fastest).all()
     assert (fastest <= runs.min(axis=0)).all()
     assert fastest[-1] <= 2.5 * bound[-1]
-    assert escape_step_lower(6, L, gamma) <= escape_step_lower(6, L, gamma, eta) <= bound[-1] * (1 + 1e-9)
+    assert (
+        escape_step_lower(6, L, gamma)
+        <= escape_step_lower(6, L, gamma, eta)
+        <= bound[-1] * (1 + 1e-9)
+    )
 
 
 def test_printed_bound_has_the_stated_size():
@@ -164,7 +181,10 @@ def test_estimate_follows_the_runs_within_one_percent(L):
     octopus, eta, rng = Octopus(12, L), 1 / (4 * L), np.random.default_rng(6)
     for _ in range(20):
         x = rng.uniform(-1, 1, 12)
-        times, law = np.array(descent_escape_times(octopus, x, eta)), estimate_escape_times(octopus, x, eta)
+        times, law = (
+            np.array(descent_escape_times(octopus, x, eta)),
+            estimate_escape_times(octopus, x, eta),
+        )
         assert (np.abs(times - law) <= np.maximum(0.03 * times, 2.0)).all()
         assert np.abs(law[4:] / times[4:] - 1).max() <= 0.02
         assert np.median(np.abs(law[4:] / times[4:] - 1)) <= 0.01
@@ -238,7 +258,10 @@ def test_perturbed_descent_that_ends_early_says_infinity():
         ({"step_size": 0.0}, "step_size"),
         ({"method": "newton"}, "perturbed_gradient_descent"),
         ({"start": [0.5, 2.0]}, "start"),
-        ({"start": [0.5] * 5, "radius": 50.0, "method": "perturbed_gradient_descent"}, "left the domain"),
+        (
+            {"start": [0.5] * 5, "radius": 50.0, "method": "perturbed_gradient_descent"},
+            "left the domain",
+        ),
     ],
 )
 def test_options_without_meaning_are_refused(options, word):
@@ -255,5 +278,7 @@ def test_law_refuses_constants_out_of_order():
 
 def test_same_seed_same_times():
     for method in ("gradient_descent", "perturbed_gradient_descent"):
-        first, second = (octopus_escape_times(6, 1.5, step_size=1 / 6, method=method, seed=9) for _ in range(2))
+        first, second = (
+            octopus_escape_times(6, 1.5, step_size=1 / 6, method=method, seed=9) for _ in range(2)
+        )
         np.testing.assert_array_equal(first, second)

@@ -37,7 +37,9 @@ def test_tube_and_octopus_mark_saddles_and_minima():
     counts = []
     for axes in figure.axes:
         points = [
-            collection for collection in axes.collections if collection.get_offsets().shape[0] and collection.get_zorder() == 5
+            collection
+            for collection in axes.collections
+            if collection.get_offsets().shape[0] and collection.get_zorder() == 5
         ]
         counts.append([len(collection.get_offsets()) for collection in points])
     assert counts == [[1, 1, 1], [1, 2, 4]]
@@ -49,7 +51,9 @@ def test_domains_tile_the_domain_of_the_octopus():
     octopus, rng = Octopus(2), np.random.default_rng(0)
     boxes = [patch.get_bbox() for patch in saddle_figures.domains(octopus.tau).axes[1].patches]
     points = rng.uniform(-7 * octopus.tau, 7 * octopus.tau, (2000, 2))
-    drawn = np.array([any(box.x0 <= x <= box.x1 and box.y0 <= y <= box.y1 for box in boxes) for x, y in points])
+    drawn = np.array(
+        [any(box.x0 <= x <= box.x1 and box.y0 <= y <= box.y1 for box in boxes) for x, y in points]
+    )
     assert np.array_equal(drawn, octopus.in_domain(points))
     assert 0.3 < drawn.mean() < 0.7
 
@@ -59,23 +63,36 @@ def test_objective_curves_are_the_runs():
     panels, least = {}, {}
     for L in (1.0, 3.0):
         octopus, start, steps = Octopus(5, L), np.full(5, 0.5), np.arange(301)
-        noisy = perturbed_descent(octopus, start, 1 / (4 * L), np.random.default_rng(0), n_values=300)
+        noisy = perturbed_descent(
+            octopus, start, 1 / (4 * L), np.random.default_rng(0), n_values=300
+        )
         plain = descent_values(octopus, start, 1 / (4 * L), steps)
-        panels[f"L = {L}"] = {"gradient descent": (steps, plain), "perturbed": (steps, noisy.values)}
+        panels[f"L = {L}"] = {
+            "gradient descent": (steps, plain),
+            "perturbed": (steps, noisy.values),
+        }
         least[f"L = {L}"] = octopus.least
     figure = saddle_figures.objective_by_step(panels, least=least)
     for axes, (title, curves) in zip(figure.axes, panels.items(), strict=True):
         assert np.array_equal(axes.lines[0].get_ydata(), curves["gradient descent"][1])
         assert axes.lines[1].get_ydata()[-1] < least[title] + 1e-2 < axes.lines[0].get_ydata()[-1]
-    assert saddle_figures.objective_by_step(panels, least=least, logarithmic=True).axes[0].get_xscale() == "log"
+    assert (
+        saddle_figures.objective_by_step(panels, least=least, logarithmic=True).axes[0].get_xscale()
+        == "log"
+    )
 
 
 def test_escape_times_show_runs_law_and_bound():
     """DU-K7, DU-L7.3, DU-T7.3: dots, a line, a dashed line; the slope of perturbed descent stands in the legend."""
     k = np.arange(1, 6)
     curves = {"L = 1": (k, 2.7**k)}
-    bounds, noisy = {"L = 1": (k, 2.0**k)}, {"L = 1": (np.array([5.0, 10.0]), np.array([100.0, 200.0]))}
+    bounds, noisy = (
+        {"L = 1": (k, 2.0**k)},
+        {"L = 1": (np.array([5.0, 10.0]), np.array([100.0, 200.0]))},
+    )
     left, right = saddle_figures.escape_times(curves, curves, bounds, noisy).axes
-    assert [np.asarray(line.get_ydata()).tolist() for line in left.lines] == [(2.7**k).tolist()] * 2 + [(2.0**k).tolist()]
+    assert [np.asarray(line.get_ydata()).tolist() for line in left.lines] == [
+        (2.7**k).tolist()
+    ] * 2 + [(2.0**k).tolist()]
     assert left.get_yscale() == "log"
     assert right.get_legend().get_texts()[0].get_text() == "L = 1: 20 a saddle"

@@ -74,13 +74,18 @@ def test_golden_gradient_and_drop():
     assert octopus.drop == pytest.approx(139.870432574007, rel=1e-14)
 
 
-@pytest.mark.parametrize(("L", "gamma", "tau", "mirrored"), [(E, 1.0, E, True), (1.0, 1.0, 3.0, False), (5.0, 2.0, 4.0, True)])
+@pytest.mark.parametrize(
+    ("L", "gamma", "tau", "mirrored"),
+    [(E, 1.0, E, True), (1.0, 1.0, 3.0, False), (5.0, 2.0, 4.0, True)],
+)
 def test_value_gradient_and_hessian_are_those_of_a_second_implementation(L, gamma, tau, mirrored):
     """DU-O7: the cases written out and differenced in seventy digits, at points of every stage and sign."""
     octopus = Octopus(4, L, gamma, tau, mirrored)
     x = points_everywhere(octopus, 40, 0)
     assert octopus.in_domain(x).all()
-    values, gradients, hessians = zip(*(derivatives(lambda z: by_cases(z, L, gamma, tau), row) for row in x), strict=True)
+    values, gradients, hessians = zip(
+        *(derivatives(lambda z: by_cases(z, L, gamma, tau), row) for row in x), strict=True
+    )
     np.testing.assert_allclose(octopus.value(x), values, rtol=1e-12)
     np.testing.assert_allclose(octopus.gradient(x), gradients, rtol=1e-12, atol=1e-11)
     np.testing.assert_allclose(octopus.hessian(x), hessians, rtol=1e-12, atol=1e-11)
@@ -117,7 +122,9 @@ def test_splines_meet_their_neighbours_exactly(L, gamma):
     assert [at(smoothstep, 1, order) for order in range(3)] == [-gamma, 0, 0]
     splines = Splines(float(L), float(gamma), 1.0)
     np.testing.assert_allclose(splines.g1_coefficients[0], [float(c) for c in g1], rtol=1e-15)
-    np.testing.assert_allclose(splines.g2_coefficients[0], [float(c) for c in smoothstep], rtol=1e-15)
+    np.testing.assert_allclose(
+        splines.g2_coefficients[0], [float(c) for c in smoothstep], rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize("edge", [E, 2 * E])
@@ -135,7 +142,8 @@ def test_value_gradient_and_hessian_do_not_jump(edge):
 
 
 @pytest.mark.parametrize(
-    ("L", "lowest", "lowest_g1"), [(1.0, -7.320, -4.134), (1.5, -9.555, -6.149), (E, -15.168, -11.092), (5.0, -25.883, -20.364)]
+    ("L", "lowest", "lowest_g1"),
+    [(1.0, -7.320, -4.134), (1.5, -9.555, -6.149), (E, -15.168, -11.092), (5.0, -25.883, -20.364)],
 )
 def test_slope_of_the_buffer_is_steeper_than_printed(L, lowest, lowest_g1):
     """DU-L7.4: the slope lies in [lowest, -2] tau and passes the printed bound -4 L tau."""
@@ -188,7 +196,12 @@ def test_outside_of_the_domain_there_is_no_value():
 
 @pytest.mark.parametrize(
     ("options", "word"),
-    [({"dimension": 0}, "dimension"), ({"L": 0.5}, "gamma"), ({"gamma": -1.0}, "gamma"), ({"tau": 2.0}, "tau")],
+    [
+        ({"dimension": 0}, "dimension"),
+        ({"L": 0.5}, "gamma"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"tau": 2.0}, "tau"),
+    ],
 )
 def test_constants_without_meaning_are_refused(options, word):
     with pytest.raises(DataError, match=word):
@@ -206,7 +219,12 @@ def test_points_and_saddles_of_the_wrong_size_are_refused():
 
 @pytest.mark.parametrize(
     ("L", "ell", "rho", "epsilon"),
-    [(1.0, 15.54, 47.1, 0.0849), (1.5, 21.06, 63.3, 0.0632), (E, 34.66, 102.7, 0.0389), (5.0, 60.30, 176.6, 0.0227)],
+    [
+        (1.0, 15.54, 47.1, 0.0849),
+        (1.5, 21.06, 63.3, 0.0632),
+        (E, 34.66, 102.7, 0.0389),
+        (5.0, 60.30, 176.6, 0.0227),
+    ],
 )
 def test_smoothness_constants_are_those_of_the_specification(L, ell, rho, epsilon):
     """DU-O7, DU-C7.1: grid maxima of the specification, against proved bounds within 1e-3."""
@@ -230,8 +248,15 @@ def test_smoothness_bounds_hold_and_are_tight(L, gamma, tau):
     largest = 0.0
     for angle in np.linspace(0.0, np.pi, 24, endpoint=False):
         moved = x + 1e-5 * tau * np.array([np.cos(angle), np.sin(angle)])
-        inside = octopus.in_domain(moved) & (moved[:, 0] < 2 * tau) & (moved[:, 0] > tau) & (moved[:, 1] > 0)
-        change = np.linalg.norm(octopus.hessian(moved[inside]) - octopus.hessian(x[inside]), 2, axis=(1, 2))
+        inside = (
+            octopus.in_domain(moved)
+            & (moved[:, 0] < 2 * tau)
+            & (moved[:, 0] > tau)
+            & (moved[:, 1] > 0)
+        )
+        change = np.linalg.norm(
+            octopus.hessian(moved[inside]) - octopus.hessian(x[inside]), 2, axis=(1, 2)
+        )
         largest = max(largest, float(change.max()) / (1e-5 * tau))
     assert 0.99 * bounds.hessian <= largest <= bounds.hessian * (1 + 1e-8)
 
@@ -279,7 +304,9 @@ def test_moved_octopus_is_the_octopus_with_another_step():
     np.testing.assert_allclose(moved.inside(outer), inner, rtol=1e-9, atol=1e-9)
     assert moved.value(outer) == pytest.approx(float(octopus.value(inner)), rel=1e-9)
     h = 1e-6
-    differences = [(moved.gradient(outer + h * e) - moved.gradient(outer - h * e)) / (2 * h) for e in np.eye(3)]
+    differences = [
+        (moved.gradient(outer + h * e) - moved.gradient(outer - h * e)) / (2 * h) for e in np.eye(3)
+    ]
     np.testing.assert_allclose(moved.hessian(outer), differences, rtol=1e-6, atol=1e-6)
     bounds, before = moved.smoothness_upper(), octopus_smoothness_upper(octopus)
     assert bounds.hessian == pytest.approx(before.hessian / 2.5**3)

@@ -37,7 +37,9 @@ def test_exit_from_the_band_takes_the_closed_form(x2):
 def test_the_band_of_exponential_time_has_the_stated_width():
     """DU-E7.a: half-width 1.5^-exp(1/eps) needs exp(1/eps) steps."""
     for epsilon in (0.5, 0.25, 0.2):
-        assert band_exit_steps(math.exp(log_band_half_width(epsilon))) >= math.exp(1 / epsilon) - 1e-9
+        assert (
+            band_exit_steps(math.exp(log_band_half_width(epsilon))) >= math.exp(1 / epsilon) - 1e-9
+        )
 
 
 @pytest.mark.parametrize(("distance", "steps"), [(10, 27), (20, 54), (40, 108)])
@@ -85,7 +87,9 @@ def test_far_slope_falls_all_the_way_on_the_axis():
     assert (np.diff(slopes) > 0).all()
 
 
-@pytest.mark.parametrize(("L", "gamma", "eta"), [(1.0, 1.0, 0.25), (2.0, 1.0, 0.125), (3.0, 0.5, 0.01)])
+@pytest.mark.parametrize(
+    ("L", "gamma", "eta"), [(1.0, 1.0, 0.25), (2.0, 1.0, 0.125), (3.0, 0.5, 0.01)]
+)
 def test_second_saddle_takes_the_key_factor_longer(L, gamma, eta):
     """DU-K7: the closed form against a run in logarithms; never less than (L + gamma)/gamma times as long."""
     up, down = math.log1p(2 * eta * gamma), math.log1p(-2 * eta * L)

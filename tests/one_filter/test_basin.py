@@ -48,7 +48,9 @@ STARTS = 5000
 
 
 @pytest.mark.parametrize("k", PREDICTED)
-def test_every_cell_of_the_table_is_within_three_standard_errors(k: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_cell_of_the_table_is_within_three_standard_errors(
+    k: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     """DU-TAB5.1: the standard error is that of the prediction; every cell of ones is exactly one; no run stays undecided."""
     found = [basin_estimate(k, ratio, 6, STARTS, seed=5) for ratio in RATIOS]
     for cell, expected, printed in zip(found, PREDICTED[k], PRINTED[k], strict=True):
@@ -58,7 +60,11 @@ def test_every_cell_of_the_table_is_within_three_standard_errors(k: int, capsys:
         assert abs(cell.probability - printed) <= 0.035
     with capsys.disabled():
         cells = zip(found, PREDICTED[k], PRINTED[k], strict=True)
-        print(f"\nk = {k:3d}: " + "  ".join(f"{c.probability:.3f} ({e:.3f}, printed {p:.2f})" for c, e, p in cells), end="")
+        print(
+            f"\nk = {k:3d}: "
+            + "  ".join(f"{c.probability:.3f} ({e:.3f}, printed {p:.2f})" for c, e, p in cells),
+            end="",
+        )
 
 
 def test_closed_form_has_the_values_of_the_specification() -> None:
@@ -106,7 +112,15 @@ def test_one_patch_always_reaches_the_global_minimum() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"k": 0}, {"ratio": 26.0}, {"ratio": -1.0}, {"n_initializations": 0}, {"start": "cube"}, {"k": 1, "ratio": 0.5}]
+    "bad",
+    [
+        {"k": 0},
+        {"ratio": 26.0},
+        {"ratio": -1.0},
+        {"n_initializations": 0},
+        {"start": "cube"},
+        {"k": 1, "ratio": 0.5},
+    ],
 )
 def test_impossible_cells_are_refused(bad: dict) -> None:
     with pytest.raises(DataError, match=next(iter(bad)) if len(bad) == 1 else "ratio"):

@@ -41,8 +41,13 @@ def test_saddles_have_a_direction_down_whose_curvature_is_that_of_the_loss():
     assert point.escape is not None
     assert point.escape.u is not None
     h = 1e-4
-    losses = [population_loss(v + t * point.escape.U, a + t * point.escape.u, TRAPPING) for t in (-h, 0.0, h)]
-    assert (losses[0] - 2 * losses[1] + losses[2]) / h**2 == pytest.approx(point.escape.curvature, rel=1e-5)
+    losses = [
+        population_loss(v + t * point.escape.U, a + t * point.escape.u, TRAPPING)
+        for t in (-h, 0.0, h)
+    ]
+    assert (losses[0] - 2 * losses[1] + losses[2]) / h**2 == pytest.approx(
+        point.escape.curvature, rel=1e-5
+    )
     assert point.escape.curvature < 0
 
 

@@ -74,7 +74,9 @@ def test_explicit_two_phase_theorem_holds_along_random_runs() -> None:
             met += 1
             assert math.cos(phi[promise.first_steps]) >= 0.5
             assert run["b"][late, 0] >= 0.213 * teacher.size
-            assert np.all(np.diff(np.log(np.sin(phi[late:]))) * 2 <= math.log(promise.second_rate) + 1e-12)
+            assert np.all(
+                np.diff(np.log(np.sin(phi[late:]))) * 2 <= math.log(promise.second_rate) + 1e-12
+            )
     assert met >= 8
 
 
@@ -112,7 +114,9 @@ def test_invariants_never_fail_where_their_hypotheses_hold(step_size: float) -> 
         slacks = invariant_slacks(before, step(before, teacher, step_size), teacher, step_size)
         for name, slack in slacks.items():
             known = slack[~np.isnan(slack)]
-            assert known.size > 0 or (name == "sum" and 2 * math.pi / (teacher.k + math.pi - 1) <= step_size), name
+            assert known.size > 0 or (
+                name == "sum" and 2 * math.pi / (teacher.k + math.pi - 1) <= step_size
+            ), name
             assert np.all(known >= -1e-12), name
 
 
@@ -135,7 +139,11 @@ def test_exact_one_step_identity_of_the_sine() -> None:
     teacher = FilterTeacher(np.eye(3)[0], np.array([1.0, -0.4, 0.2]))
     state = random_batch(teacher, 2)
     lam = state.b * (math.pi - state.phi) / (2 * math.pi * state.length2)
-    expected = np.sin(state.phi) ** 2 * (1 - 0.3 * lam * np.cos(state.phi)) ** 2 / (1 + 0.09 * lam**2 * np.sin(state.phi) ** 2)
+    expected = (
+        np.sin(state.phi) ** 2
+        * (1 - 0.3 * lam * np.cos(state.phi)) ** 2
+        / (1 + 0.09 * lam**2 * np.sin(state.phi) ** 2)
+    )
     np.testing.assert_allclose(np.sin(step(state, teacher, 0.3).phi) ** 2, expected, atol=1e-13)
 
 
@@ -157,8 +165,14 @@ def test_errors_of_sum_and_head_stay_below_their_bounds() -> None:
         phi0, eta = angle(v, teacher.w), 0.5 * 2 * math.pi / (teacher.k + math.pi - 1)
         start = a.copy()
         for t in range(200):
-            assert abs(teacher.s - a.sum()) <= sum_error_upper(start.sum(), phi0, teacher, eta, t) + 1e-12
-            assert np.linalg.norm(a - teacher.a) <= head_error_upper(start, phi0, teacher, eta, t) + 1e-12
+            assert (
+                abs(teacher.s - a.sum())
+                <= sum_error_upper(start.sum(), phi0, teacher, eta, t) + 1e-12
+            )
+            assert (
+                np.linalg.norm(a - teacher.a)
+                <= head_error_upper(start, phi0, teacher, eta, t) + 1e-12
+            )
             if angle(v, teacher.w) > phi0 + 1e-12:
                 break
             dv, da = population_gradient(v, a, teacher)
@@ -180,7 +194,10 @@ def test_loss_near_the_truth_is_bounded_and_the_constant_grows_with_k() -> None:
         for direction in [np.ones(k), *rng.standard_normal((20, k))]:
             a = teacher.W * teacher.a + height * direction / np.linalg.norm(direction)
             assert population_loss(v, a, teacher) <= bound
-        assert population_loss(v, teacher.W * teacher.a + height * np.ones(k) / math.sqrt(k), teacher) >= 0.8 * bound
+        assert (
+            population_loss(v, teacher.W * teacher.a + height * np.ones(k) / math.sqrt(k), teacher)
+            >= 0.8 * bound
+        )
 
 
 def test_starts_of_the_failure_theorem_end_at_the_spurious_minimum() -> None:
@@ -207,7 +224,15 @@ def test_starts_of_the_failure_theorem_end_at_the_spurious_minimum() -> None:
 
 def test_chance_of_a_spurious_flip_has_the_values_of_the_specification() -> None:
     """DU-T5.5: Beta quantiles at p = 6, and by drawing directions."""
-    for ratio, expected in ((0.01, 0.978), (0.05, 0.890), (0.1, 0.776), (0.25, 0.428), (0.4, 0.115), (0.5, 0.0), (2.0, 0.0)):
+    for ratio, expected in (
+        (0.01, 0.978),
+        (0.05, 0.890),
+        (0.1, 0.776),
+        (0.25, 0.428),
+        (0.4, 0.115),
+        (0.5, 0.0),
+        (2.0, 0.0),
+    ):
         assert spurious_flip_probability(ratio, 6) == pytest.approx(expected, abs=6e-4)
     V = np.random.default_rng(5).standard_normal((20_000, 6))
     cosine = np.abs(V[:, 0]) / np.linalg.norm(V, axis=1)
@@ -223,7 +248,9 @@ def test_first_angle_has_the_beta_law() -> None:
         for level in (0.1, 0.5, 0.9):
             share = np.mean(cosine <= initial_cosine_quantile(level, p))
             assert abs(share - level) < 4 * math.sqrt(level * (1 - level) / 20_000)
-    assert initial_cosine_quantile(0.9, 400) * 20 == pytest.approx(initial_cosine_quantile(0.9, 100) * 10, rel=0.02)
+    assert initial_cosine_quantile(0.9, 400) * 20 == pytest.approx(
+        initial_cosine_quantile(0.9, 100) * 10, rel=0.02
+    )
     with pytest.raises(DataError, match="patch_size"):
         initial_cosine_quantile(0.5, 1)
 
@@ -238,10 +265,15 @@ def test_gaussian_identities_hold_by_sampling() -> None:
         (z * ((z @ w) * on)[:, None], half_space_second_moment_times(w)),
         (z * on[:, None], half_space_mean(w)),
         (z * ((z @ w_star) * both)[:, None], both_half_spaces_times(w, w_star)),
-        ((np.maximum(z @ w, 0) * np.maximum(z @ w_star, 0))[:, None], np.array([relu_product_mean(w, w_star)])),
+        (
+            (np.maximum(z @ w, 0) * np.maximum(z @ w_star, 0))[:, None],
+            np.array([relu_product_mean(w, w_star)]),
+        ),
     ]
     for draws, expected in cases:
-        assert np.all(np.abs(draws.mean(axis=0) - expected) < 4.5 * draws.std(axis=0) / math.sqrt(len(z)))
+        assert np.all(
+            np.abs(draws.mean(axis=0) - expected) < 4.5 * draws.std(axis=0) / math.sqrt(len(z))
+        )
     with pytest.raises(DataError, match="w is zero"):
         half_space_mean(np.zeros(3))
 
@@ -250,9 +282,13 @@ def test_rotation_invariant_loss_is_the_gaussian_one_with_gaussian_moments() -> 
     """DU-R5.2 against DU-T5.1 and DU-T5.2."""
     v, a, teacher = good_start(7)
     moments = 1 / math.sqrt(2 * math.pi), 1.0
-    assert rotation_invariant_loss(v, a, teacher, *moments) == pytest.approx(population_loss(v, a, teacher), rel=1e-12)
+    assert rotation_invariant_loss(v, a, teacher, *moments) == pytest.approx(
+        population_loss(v, a, teacher), rel=1e-12
+    )
     for found, expected in zip(
-        rotation_invariant_gradient(v, a, teacher, *moments), population_gradient(v, a, teacher), strict=True
+        rotation_invariant_gradient(v, a, teacher, *moments),
+        population_gradient(v, a, teacher),
+        strict=True,
     ):
         np.testing.assert_allclose(found, expected, atol=1e-13)
 
@@ -260,7 +296,11 @@ def test_rotation_invariant_loss_is_the_gaussian_one_with_gaussian_moments() -> 
 def test_rotation_invariant_loss_holds_on_the_sphere() -> None:
     """DU-R5.2 by Monte Carlo with patches uniform on a sphere of radius 2, and the gradient by differences."""
     rng = np.random.default_rng(8)
-    v, a, teacher = rng.standard_normal(4), rng.standard_normal(3), FilterTeacher(rng.standard_normal(4), rng.standard_normal(3))
+    v, a, teacher = (
+        rng.standard_normal(4),
+        rng.standard_normal(3),
+        FilterTeacher(rng.standard_normal(4), rng.standard_normal(3)),
+    )
     moments = sphere_moments(4, 2.0)
     Z = rng.standard_normal((200_000, 3, 4))
     Z *= 2.0 / np.linalg.norm(Z, axis=2, keepdims=True)
@@ -272,12 +312,14 @@ def test_rotation_invariant_loss_holds_on_the_sphere() -> None:
     dv, da = rotation_invariant_gradient(v, a, teacher, *moments)
     for i, e in enumerate(np.eye(4) * 1e-6):
         slope = (
-            rotation_invariant_loss(v + e, a, teacher, *moments) - rotation_invariant_loss(v - e, a, teacher, *moments)
+            rotation_invariant_loss(v + e, a, teacher, *moments)
+            - rotation_invariant_loss(v - e, a, teacher, *moments)
         ) / 2e-6
         assert slope == pytest.approx(dv[i], abs=1e-8)
     for i, e in enumerate(np.eye(3) * 1e-6):
         slope = (
-            rotation_invariant_loss(v, a + e, teacher, *moments) - rotation_invariant_loss(v, a - e, teacher, *moments)
+            rotation_invariant_loss(v, a + e, teacher, *moments)
+            - rotation_invariant_loss(v, a - e, teacher, *moments)
         ) / 2e-6
         assert slope == pytest.approx(da[i], abs=1e-8)
     with pytest.raises(DataError, match="belong to no law"):

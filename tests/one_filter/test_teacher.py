@@ -22,7 +22,14 @@ from globalmin.one_filter.landscape import (
     trap_test,
 )
 from globalmin.one_filter.recursion import heads_state, state_loss, state_of, step, trajectory
-from globalmin.one_filter.teacher import FilterTeacher, g, pi_minus_g, population_gradient, population_loss, sine_excess
+from globalmin.one_filter.teacher import (
+    FilterTeacher,
+    g,
+    pi_minus_g,
+    population_gradient,
+    population_loss,
+    sine_excess,
+)
 
 TEACHER = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
 TRAPPING = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, -0.5]))
@@ -30,7 +37,11 @@ TRAPPING = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, -0.5]))
 
 def random_case(seed: int, p: int = 4, k: int = 3) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:
     rng = np.random.default_rng(seed)
-    return rng.standard_normal(p), rng.standard_normal(k), FilterTeacher(rng.standard_normal(p), rng.standard_normal(k))
+    return (
+        rng.standard_normal(p),
+        rng.standard_normal(k),
+        FilterTeacher(rng.standard_normal(p), rng.standard_normal(k)),
+    )
 
 
 def test_loss_and_gradients_have_the_golden_values() -> None:
@@ -50,7 +61,9 @@ def test_loss_is_the_mean_over_gaussian_patches() -> None:
     miss = np.maximum(np.einsum("npk,p->nk", Z, v), 0) @ a / np.linalg.norm(v)
     miss -= np.maximum(np.einsum("npk,p->nk", Z, teacher.w), 0) @ teacher.a
     sample = 0.5 * miss**2
-    assert abs(sample.mean() - population_loss(v, a, teacher)) < 4.5 * sample.std() / math.sqrt(sample.size)
+    assert abs(sample.mean() - population_loss(v, a, teacher)) < 4.5 * sample.std() / math.sqrt(
+        sample.size
+    )
 
 
 def test_gradient_is_the_derivative_of_the_loss() -> None:
@@ -97,7 +110,9 @@ def test_four_numbers_follow_the_whole_network() -> None:
             dv, da = population_gradient(v, a, teacher)
             v, a, state = v - 0.05 * dv, a - 0.05 * da, step(state, teacher, 0.05)
         assert abs(angle(v, teacher.w) - state.phi[0]) < 1e-10
-        assert population_loss(v, a, teacher) == pytest.approx(state_loss(state, teacher)[0], abs=1e-13)
+        assert population_loss(v, a, teacher) == pytest.approx(
+            state_loss(state, teacher)[0], abs=1e-13
+        )
         assert v @ v == pytest.approx(state.length2[0], rel=1e-12)
         assert a @ teacher.a == pytest.approx(state.b[0], abs=1e-12)
 
@@ -139,7 +154,10 @@ def test_profile_is_the_least_loss_over_output_weights() -> None:
         least = population_loss(v, best, teacher)
         assert float(profile(value, teacher)) == pytest.approx(least, rel=1e-12)
         assert np.linalg.norm(population_gradient(v, best, teacher)[1]) < 1e-13
-        assert all(population_loss(v, best + 0.1 * rng.standard_normal(3), teacher) > least for _ in range(20))
+        assert all(
+            population_loss(v, best + 0.1 * rng.standard_normal(3), teacher) > least
+            for _ in range(20)
+        )
 
 
 def test_points_on_the_saddle_sphere_are_strict_saddles() -> None:
@@ -165,7 +183,9 @@ def _hessian(v: np.ndarray, a: np.ndarray, teacher: FilterTeacher) -> np.ndarray
     def gradient(x: np.ndarray) -> np.ndarray:
         return np.concatenate(population_gradient(x[:p], x[p:], teacher))
 
-    columns = [(gradient(point + h * e) - gradient(point - h * e)) / (2 * h) for e in np.eye(point.size)]
+    columns = [
+        (gradient(point + h * e) - gradient(point - h * e)) / (2 * h) for e in np.eye(point.size)
+    ]
     return np.array(columns)
 
 
@@ -177,7 +197,9 @@ def test_barrier_is_the_least_loss_on_the_wall() -> None:
         unit = teacher.a / np.linalg.norm(teacher.a)
         heads = rng.standard_normal((300, 3)) * teacher.W
         heads -= np.outer(heads @ unit, unit)
-        assert min(population_loss(v, head, teacher) for head in heads) >= barrier(teacher) * (1 - 1e-12)
+        assert min(population_loss(v, head, teacher) for head in heads) >= barrier(teacher) * (
+            1 - 1e-12
+        )
         M = (np.ones((3, 3)) + (math.pi - 1) * np.eye(3)) / (2 * math.pi)
         inverse = np.linalg.solve(M, teacher.a)
         best = teacher.W * (teacher.a - inverse * teacher.size / (teacher.a @ inverse))
@@ -191,7 +213,9 @@ def test_trap_test_agrees_with_long_runs() -> None:
         teacher = FilterTeacher(rng.standard_normal(3), rng.standard_normal(k))
         starts = decided_starts(teacher, 50, rng)
         phi = np.array([angle(v, teacher.w) for v, _ in starts])
-        state = heads_state(phi, np.array([v @ v for v, _ in starts]), np.array([a for _, a in starts]), teacher)
+        state = heads_state(
+            phi, np.array([v @ v for v, _ in starts]), np.array([a for _, a in starts]), teacher
+        )
         eta = min(1.9 / smoothness(v, a, teacher) for v, a in starts)
         for _ in range(3000):
             state = step(state, teacher, eta)
@@ -200,7 +224,9 @@ def test_trap_test_agrees_with_long_runs() -> None:
         assert np.all(np.where(good, state.phi < phi, state.phi > phi))
 
 
-def decided_starts(teacher: FilterTeacher, count: int, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+def decided_starts(
+    teacher: FilterTeacher, count: int, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray]]:
     starts: list[tuple[np.ndarray, np.ndarray]] = []
     while len(starts) < count:
         v = rng.standard_normal(3)
@@ -223,7 +249,9 @@ def test_counterexample_to_the_older_trap_test_is_not_accepted() -> None:
     assert state.b[0] > 0
 
 
-@pytest.mark.parametrize("bad", [np.zeros(3), np.array([]), np.array([np.nan, 1.0]), np.ones((2, 2))])
+@pytest.mark.parametrize(
+    "bad", [np.zeros(3), np.array([]), np.array([np.nan, 1.0]), np.ones((2, 2))]
+)
 def test_teacher_that_is_no_vector_or_zero_is_refused(bad: np.ndarray) -> None:
     with pytest.raises(DataError, match="teacher"):
         FilterTeacher(bad, np.ones(2))

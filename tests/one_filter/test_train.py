@@ -12,7 +12,12 @@ import pytest
 from globalmin.errors import DataError
 from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import Basin, spurious_loss
-from globalmin.one_filter.network import OneFilterNetwork, empirical_gradient, empirical_loss, one_filter_outputs
+from globalmin.one_filter.network import (
+    OneFilterNetwork,
+    empirical_gradient,
+    empirical_loss,
+    one_filter_outputs,
+)
 from globalmin.one_filter.phases import in_basin_set
 from globalmin.one_filter.recursion import state_of, trajectory
 from globalmin.one_filter.teacher import FilterTeacher, population_gradient
@@ -39,13 +44,19 @@ def test_output_is_the_loop_and_does_not_depend_on_the_length_of_the_filter() ->
     loop = [sum(a[i] * max(z[i] @ v, 0.0) for i in range(3)) / np.linalg.norm(v) for z in Z]
     np.testing.assert_allclose(one_filter_outputs(Z, v, a), loop, rtol=1e-13)
     np.testing.assert_allclose(one_filter_outputs(Z, 7 * v, a), loop, rtol=1e-13)
-    np.testing.assert_allclose(OneFilterNetwork(v, 2 * a).predict(Z), 2 * np.array(loop), rtol=1e-13)
+    np.testing.assert_allclose(
+        OneFilterNetwork(v, 2 * a).predict(Z), 2 * np.array(loop), rtol=1e-13
+    )
 
 
 def test_empirical_gradient_is_the_derivative_and_tends_to_the_population_gradient() -> None:
     """DU-M5, DU-T5.2: automatic differentiation on samples; Monte Carlo towards the closed form."""
     rng = np.random.default_rng(1)
-    v, a, teacher = rng.standard_normal(4), rng.standard_normal(3), FilterTeacher(rng.standard_normal(4), rng.standard_normal(3))
+    v, a, teacher = (
+        rng.standard_normal(4),
+        rng.standard_normal(3),
+        FilterTeacher(rng.standard_normal(4), rng.standard_normal(3)),
+    )
     Z = patches(100_000, 4, 3, 2)
     y = one_filter_outputs(Z, teacher.w, teacher.W * teacher.a)
     dv, da = empirical_gradient(Z, y, v, a)
@@ -114,7 +125,9 @@ def test_phases_of_a_covered_start_respect_the_explicit_bounds() -> None:
 def test_failed_run_ends_at_the_spurious_loss_and_says_so() -> None:
     """DU-L5.1, DU-F5.1b: the plateau is the closed form to 1e-6."""
     teacher = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, -0.5]))
-    run = population_run(OneFilterNetwork([0.1, -1.0], [-0.5, 0.7]), teacher, step_size=0.5, max_iter=4000)
+    run = population_run(
+        OneFilterNetwork([0.1, -1.0], [-0.5, 0.7]), teacher, step_size=0.5, max_iter=4000
+    )
     assert run.basin is Basin.SPURIOUS
     assert not run.converged
     assert run.losses[-1] == pytest.approx(spurious_loss(teacher), abs=1e-6)
@@ -135,7 +148,9 @@ def test_samples_are_fitted_from_flips_with_restarts() -> None:
 
 def test_one_patch_and_one_entry_work() -> None:
     """DU-A1: k = 1 has no spurious minimum; p = 1 is a sign."""
-    one = population_fit(FilterTeacher(np.array([1.0, 1.0]), np.array([2.0])), seed=0, step_size=0.3)
+    one = population_fit(
+        FilterTeacher(np.array([1.0, 1.0]), np.array([2.0])), seed=0, step_size=0.3
+    )
     assert one.converged
     Z = patches(50, 1, 2, 8)
     y = one_filter_outputs(Z, np.ones(1), np.array([1.0, -2.0]))
@@ -168,6 +183,8 @@ def test_bad_networks_patches_and_steps_are_refused() -> None:
         population_fit(teacher, restarts=-1)
     with pytest.raises(DataError, match="n labels"):
         sample_fit(np.ones((5, 3, 2)), np.ones(4))
-    run = sample_run(OneFilterNetwork(np.ones(3), np.ones(2)), patches(5, 3, 2), np.ones(5), max_iter=2)
+    run = sample_run(
+        OneFilterNetwork(np.ones(3), np.ones(2)), patches(5, 3, 2), np.ones(5), max_iter=2
+    )
     with pytest.raises(DataError, match="population runs only"):
         detect_phases(run, run.network, teacher)

@@ -9,7 +9,14 @@ import globalmin as gm
 from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.claims.trap import certify_filter
-from globalmin.one_filter.landscape import Basin, barrier, best_head, smoothness, spurious_loss, trap_test
+from globalmin.one_filter.landscape import (
+    Basin,
+    barrier,
+    best_head,
+    smoothness,
+    spurious_loss,
+    trap_test,
+)
 from globalmin.one_filter.recursion import heads_state, state_of, trajectory
 from globalmin.one_filter.teacher import FilterTeacher, population_loss
 from globalmin_check import Verdict
@@ -22,10 +29,19 @@ Decided = tuple[np.ndarray, np.ndarray, FilterTeacher, Basin]
 def random_start(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:
     """Any filter, output weights anywhere between the trap's and the teacher's, lengths over six orders of magnitude."""
     k, p = int(rng.integers(1, 30)), int(rng.integers(1, 8))
-    teacher = FilterTeacher(rng.standard_normal(p) * 10 ** rng.uniform(-1, 1), rng.standard_normal(k) + rng.uniform(-1, 1))
-    v = (rng.uniform(-3, 3) * teacher.w / teacher.W + rng.standard_normal(p)) * 10 ** rng.uniform(-3, 3)
+    teacher = FilterTeacher(
+        rng.standard_normal(p) * 10 ** rng.uniform(-1, 1),
+        rng.standard_normal(k) + rng.uniform(-1, 1),
+    )
+    v = (rng.uniform(-3, 3) * teacher.w / teacher.W + rng.standard_normal(p)) * 10 ** rng.uniform(
+        -3, 3
+    )
     a = best_head(rng.uniform(0, np.pi), teacher)
-    return v, a + rng.uniform(0, 0.5) * np.linalg.norm(a) * rng.standard_normal(k) / np.sqrt(k), teacher
+    return (
+        v,
+        a + rng.uniform(0, 0.5) * np.linalg.norm(a) * rng.standard_normal(k) / np.sqrt(k),
+        teacher,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +73,9 @@ def test_certified_runs_obey_the_theorem(decided: list[Decided]) -> None:
     """DU-B5: at nearly 2/beta b keeps its sign and the loss falls; (S) above the floor, (G) with an angle that never grows."""
     for v, a, teacher, basin in decided[::4]:
         eta = 0.999 * 2 / smoothness(v, a, teacher)
-        assert check_bytes(certify_filter(v, a, teacher, eta).to_bytes()).verdict is Verdict.ACCEPTED
+        assert (
+            check_bytes(certify_filter(v, a, teacher, eta).to_bytes()).verdict is Verdict.ACCEPTED
+        )
         run = trajectory(state_of(v, a, teacher), teacher, eta, 300)
         room = 1e-12 * (teacher.W**2 * teacher.size)
         assert np.all(np.diff(run["loss"], axis=0) <= room)
@@ -77,9 +95,15 @@ def test_certified_runs_arrive_where_the_certificate_says(side: float) -> None:
     filters = [np.array([side, *(0.1 * rng.standard_normal(2))]) for _ in range(5)]
     heads = best_head(0.0 if side < 0 else np.pi, teacher) + 0.05 * rng.standard_normal((5, 3))
     eta = min(0.9 * 2 / smoothness(v, a, teacher) for v, a in zip(filters, heads, strict=True))
-    kinds = {certify_filter(v, a, teacher, eta).claims[0].kind for v, a in zip(filters, heads, strict=True)}
+    kinds = {
+        certify_filter(v, a, teacher, eta).claims[0].kind
+        for v, a in zip(filters, heads, strict=True)
+    }
     assert kinds == {"spurious-minimum" if side < 0 else "global-basin"}
-    phi, length2 = np.array([angle(v, teacher.w) for v in filters]), np.array([float(v @ v) for v in filters])
+    phi, length2 = (
+        np.array([angle(v, teacher.w) for v in filters]),
+        np.array([float(v @ v) for v in filters]),
+    )
     run = trajectory(heads_state(phi, length2, heads, teacher), teacher, eta, 5000)
     limit = spurious_loss(teacher) if side < 0 else 0.0
     assert run["loss"][-1] == pytest.approx(np.full(5, limit), abs=1e-7)
@@ -90,18 +114,27 @@ def test_stored_bounds_are_tight(decided: list[Decided]) -> None:
         summary = certify_filter(v, a, teacher).claims[0].summary
         assert summary["loss_upper"] == pytest.approx(population_loss(v, a, teacher), rel=1e-8)
         assert summary["barrier"] == barrier(teacher)
-        assert summary.get("floor", spurious_loss(teacher)) == pytest.approx(spurious_loss(teacher), rel=1e-8)
+        assert summary.get("floor", spurious_loss(teacher)) == pytest.approx(
+            spurious_loss(teacher), rel=1e-8
+        )
 
 
 def test_the_same_certificate_has_the_same_bytes() -> None:
     teacher = FilterTeacher(np.array([3.0, 4.0]), np.array([1.0, 0.5]))
-    first, second = (certify_filter([3.0, 3.0], [4.0, 2.0], teacher, 0.1).to_bytes() for _ in range(2))
+    first, second = (
+        certify_filter([3.0, 3.0], [4.0, 2.0], teacher, 0.1).to_bytes() for _ in range(2)
+    )
     assert first == second
 
 
 def test_undecided_starts_are_refused_with_a_reason() -> None:
     teacher = FilterTeacher(np.array([3.0, 4.0]), np.array([1.0, 2.0]))
-    for v, a in (([1.0, 0.0], [-50.0, 1.0]), ([3.0, 4.0], [0.0, 0.0]), ([3.0, 4.0], [2.0, -1.0]), ([-3.0, -4.0], [0.5, 1.0])):
+    for v, a in (
+        ([1.0, 0.0], [-50.0, 1.0]),
+        ([3.0, 4.0], [0.0, 0.0]),
+        ([3.0, 4.0], [2.0, -1.0]),
+        ([-3.0, -4.0], [0.5, 1.0]),
+    ):
         with pytest.raises(gm.errors.CannotCertify, match="both ends are still possible") as error:
             certify_filter(v, a, teacher)
         assert "barrier" in str(error.value.reasons)
@@ -114,7 +147,10 @@ def test_steps_outside_the_open_interval_are_refused() -> None:
     for step in (0.0, -1.0, most, 1.001 * most, np.inf, np.nan):
         with pytest.raises(gm.errors.CannotCertify, match="step_size"):
             certify_filter(v, a, teacher, step)
-    assert check_bytes(certify_filter(v, a, teacher, 0.9999 * most).to_bytes()).verdict is Verdict.ACCEPTED
+    assert (
+        check_bytes(certify_filter(v, a, teacher, 0.9999 * most).to_bytes()).verdict
+        is Verdict.ACCEPTED
+    )
 
 
 def test_the_counterexample_to_the_older_test_is_refused_for_descent_only() -> None:
@@ -139,7 +175,9 @@ def test_starts_at_and_next_to_the_teacher_are_accepted() -> None:
     rng = np.random.default_rng(8)
     for deviation in (0.0, 1e-16, 1e-12, 1e-8, 1e-4):
         for _ in range(8):
-            teacher = FilterTeacher(rng.standard_normal(4) * 10.0 ** rng.integers(-3, 4), rng.standard_normal(5))
+            teacher = FilterTeacher(
+                rng.standard_normal(4) * 10.0 ** rng.integers(-3, 4), rng.standard_normal(5)
+            )
             a = teacher.W * (teacher.a + deviation * rng.standard_normal(5))
             result = check_bytes(certify_filter(2.0 * teacher.w, a, teacher).to_bytes())
             assert result.verdict.value == "ACCEPTED", result.reason

@@ -26,7 +26,12 @@ def _assert_optimal(H, g, sigma):
     return found
 
 
-@given(st.integers(1, 6), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 50.0]), st.sampled_from([0.0, 1e-9, 1.0, 1e3]))
+@given(
+    st.integers(1, 6),
+    st.integers(0, 10_000),
+    st.sampled_from([1e-3, 1.0, 50.0]),
+    st.sampled_from([0.0, 1e-9, 1.0, 1e3]),
+)
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_every_step_satisfies_the_conditions_of_a_global_minimizer(p, seed, sigma, scale):
     rng = np.random.default_rng(seed)
@@ -40,7 +45,9 @@ def test_the_hard_case_moves_along_the_lowest_eigenvector():
     found = _assert_optimal(H, g, 1.0)
     assert found.multiplier == pytest.approx(2.0)
     assert abs(found.step[0]) > 1.9
-    assert _assert_optimal(np.diag([-2.0, -2.0, 1.0]), np.zeros(3), 0.5).decrease == pytest.approx(2 / 3 * 2.0 * 4.0**2 / 4)
+    assert _assert_optimal(np.diag([-2.0, -2.0, 1.0]), np.zeros(3), 0.5).decrease == pytest.approx(
+        2 / 3 * 2.0 * 4.0**2 / 4
+    )
 
 
 def test_nearly_hard_cases_keep_the_conditions():

@@ -19,8 +19,12 @@ def _quadratic(scales):
 def test_the_flow_of_a_quadratic_is_exponential(method):
     scales, theta = np.array([1.0, 3.0, 0.5]), np.array([1.0, -2.0, 3.0])
     loose = method in ("RK23", "Radau", "BDF")
-    run = integrate_flow(_quadratic(scales), theta, time=2.0, method=method, rtol=1e-7 if loose else 1e-11)
-    np.testing.assert_allclose(run.theta, theta * np.exp(-2.0 * scales), rtol=1e-4 if loose else 1e-8)
+    run = integrate_flow(
+        _quadratic(scales), theta, time=2.0, method=method, rtol=1e-7 if loose else 1e-11
+    )
+    np.testing.assert_allclose(
+        run.theta, theta * np.exp(-2.0 * scales), rtol=1e-4 if loose else 1e-8
+    )
     assert run.status is Status.CONVERGED
     assert run.time[0] == 0.0
     assert run.time[-1] == 2.0
@@ -29,7 +33,13 @@ def test_the_flow_of_a_quadratic_is_exponential(method):
 
 def test_the_integral_is_followed_as_accurately_as_the_flow():
     scales, theta = np.array([1.0, 3.0]), np.array([1.0, -2.0])
-    run = integrate_flow(_quadratic(scales), theta, time=1.5, integrand=lambda t, g: [g @ g, t[0]], measure=lambda t: t)
+    run = integrate_flow(
+        _quadratic(scales),
+        theta,
+        time=1.5,
+        integrand=lambda t, g: [g @ g, t[0]],
+        measure=lambda t: t,
+    )
     lost = run.loss[0] - run.loss  # d loss/dt = -||g||^2
     np.testing.assert_allclose(run.integral[:, 0], lost, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(run.integral[:, 1], 1 - np.exp(-run.time), rtol=1e-9, atol=1e-11)
@@ -66,7 +76,9 @@ def test_the_run_ends_by_its_own_limits():
     run = integrate_flow(oracle, np.ones(1), time=100.0, max_evaluations=50)
     assert run.status is Status.MAX_ITER
     assert "kink_width" in run.message
-    run = integrate_flow(lambda t: (-float(t[0] ** 4), -4 * t**3), np.ones(1), time=1.0)  # blows up at t = 1/8
+    run = integrate_flow(
+        lambda t: (-float(t[0] ** 4), -4 * t**3), np.ones(1), time=1.0
+    )  # blows up at t = 1/8
     assert run.status is Status.STALLED
     assert run.time[-1] == pytest.approx(0.125, abs=1e-3)
     run = integrate_flow(oracle, np.ones(1), time=1.0, max_records=3)

@@ -53,13 +53,17 @@ def _assert_same(objective, x):
     assert value == pytest.approx(expected[0], rel=1e-13)
     np.testing.assert_allclose(slope, expected[1], rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(objective.hessian(x), expected[2], rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(objective.hessian_times(x, u), expected[2] @ u, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        objective.hessian_times(x, u), expected[2] @ u, rtol=1e-10, atol=1e-12
+    )
 
 
 def test_a_pytree_loss_has_the_derivatives_of_the_formulas_in_double_precision():
     before = jax.config.jax_enable_x64
     start = {"W": jnp.asarray(W0, dtype=jnp.float32), "v": V0}  # flattened by key: W before v
-    objective = as_objective(lambda tree: _pytree_loss({"W": tree["b_W"], "v": tree["a_v"]}), {"a_v": V0, "b_W": W0})
+    objective = as_objective(
+        lambda tree: _pytree_loss({"W": tree["b_W"], "v": tree["a_v"]}), {"a_v": V0, "b_W": W0}
+    )
     assert objective.kind == "pytree"
     _assert_same(objective, objective.start)
     restored = as_objective(_pytree_loss, start).restore(np.arange(16.0))
@@ -76,17 +80,25 @@ def test_a_torch_module_in_double_precision_has_the_derivatives_of_the_formulas(
 
 
 def test_a_single_precision_module_with_single_precision_data_is_differentiated_in_double_precision():
-    module, inputs, labels = _Net(torch.float32), torch.tensor(X, dtype=torch.float32), torch.tensor(Y, dtype=torch.float32)
+    module, inputs, labels = (
+        _Net(torch.float32),
+        torch.tensor(X, dtype=torch.float32),
+        torch.tensor(Y, dtype=torch.float32),
+    )
     objective = as_objective(lambda: 0.5 * torch.square(module(inputs) - labels).sum(), module)
     x = objective.start
     value, slope = objective.value_and_gradient(x)
 
     def same_loss(flat):
         v, W = flat[:4], flat[4:].reshape(4, 3)
-        return 0.5 * np.sum((np.tanh(inputs.double().numpy() @ W.T) @ v - labels.double().numpy()) ** 2)
+        return 0.5 * np.sum(
+            (np.tanh(inputs.double().numpy() @ W.T) @ v - labels.double().numpy()) ** 2
+        )
 
     differences = as_objective(same_loss, x, derivatives="central_differences")
-    assert value == pytest.approx(same_loss(x), rel=1e-14)  # single precision would agree to 1e-7 only
+    assert value == pytest.approx(
+        same_loss(x), rel=1e-14
+    )  # single precision would agree to 1e-7 only
     np.testing.assert_allclose(slope, differences.value_and_gradient(x)[1], rtol=1e-7, atol=1e-8)
 
 
@@ -119,7 +131,9 @@ def test_tensors_written_in_place_inside_the_closure_keep_their_meaning():
         return outputs.square().sum()
 
     value, slope = as_objective(loss, module).value_and_gradient(np.concatenate([V0, W0.ravel()]))
-    whole = as_objective(lambda: module(torch.tensor(X, dtype=torch.float32)).square().sum(), module)
+    whole = as_objective(
+        lambda: module(torch.tensor(X, dtype=torch.float32)).square().sum(), module
+    )
     expected = whole.value_and_gradient(np.concatenate([V0, W0.ravel()]))
     assert value == pytest.approx(expected[0], rel=1e-6)
     np.testing.assert_allclose(slope, expected[1], rtol=1e-5, atol=1e-5)
@@ -149,19 +163,28 @@ def _quartic_hessian(x):
     ],
 )
 def test_a_plain_function_with_given_traced_or_difference_derivatives(options):
-    objective, x, u = as_objective(_quartic, [0.3, -0.7], **options), np.array([0.3, -0.7]), np.array([1.0, 2.0])
+    objective, x, u = (
+        as_objective(_quartic, [0.3, -0.7], **options),
+        np.array([0.3, -0.7]),
+        np.array([1.0, 2.0]),
+    )
     value, slope = objective.value_and_gradient(x)
     close = 1e-3 if options == {"derivatives": "central_differences"} else 1e-8
     assert value == pytest.approx(_quartic(x), rel=1e-14)
     np.testing.assert_allclose(slope, _quartic_gradient(x), rtol=1e-8)
     np.testing.assert_allclose(objective.hessian(x), _quartic_hessian(x), rtol=close, atol=close)
-    np.testing.assert_allclose(objective.hessian_times(x, u), np.array(_quartic_hessian(x)) @ u, rtol=close, atol=close)
+    np.testing.assert_allclose(
+        objective.hessian_times(x, u), np.array(_quartic_hessian(x)) @ u, rtol=close, atol=close
+    )
 
 
 def test_jax_is_asked_only_for_what_is_missing():
     """A loss that JAX cannot trace is fine as long as no Hessian is needed."""
     objective = as_objective(lambda x: math.cos(x[0]), [0.3], gradient=lambda x: [-math.sin(x[0])])
-    assert objective.value_and_gradient(np.array([0.3])) == (math.cos(0.3), pytest.approx([-math.sin(0.3)]))
+    assert objective.value_and_gradient(np.array([0.3])) == (
+        math.cos(0.3),
+        pytest.approx([-math.sin(0.3)]),
+    )
     with pytest.raises(DataError, match="hessian="):
         objective.hessian(np.array([0.3]))
 

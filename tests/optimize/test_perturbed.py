@@ -86,14 +86,18 @@ def test_the_run_is_algorithm_2_step_by_step():
 
 def test_the_published_setting_is_the_printed_formula():
     """DU-A2, DU-T7.2: every number for d = 10, l = 2, rho = 3, epsilon = 0.01, delta = 0.1, B = 5, c = 1/2."""
-    numbers = perturbation_parameters(Smoothness(2.0, 3.0, 5.0), 10, epsilon=0.01, failure=0.1, constant=0.5)
+    numbers = perturbation_parameters(
+        Smoothness(2.0, 3.0, 5.0), 10, epsilon=0.01, failure=0.1, constant=0.5
+    )
     chi = 3 * math.log(10 * 2 * 5 / (0.5 * 1e-4 * 0.1))
     assert numbers.step_size == 0.25
     assert numbers.gradient_threshold == pytest.approx(math.sqrt(0.5) / chi**2 * 0.01, rel=1e-14)
     assert numbers.radius == pytest.approx(math.sqrt(0.5) / chi**2 * 0.01 / 2, rel=1e-14)
     assert numbers.wait == math.ceil(chi / 0.25 * 2 / math.sqrt(0.03))
     assert numbers.decrease == pytest.approx(0.5 / chi**3 * math.sqrt(1e-6 / 3), rel=1e-14)
-    assert perturbed_descent_steps(Smoothness(2.0, 3.0, 5.0), 10, epsilon=0.1) == pytest.approx(1e3 * math.log(1e5) ** 4)
+    assert perturbed_descent_steps(Smoothness(2.0, 3.0, 5.0), 10, epsilon=0.1) == pytest.approx(
+        1e3 * math.log(1e5) ** 4
+    )
 
 
 def test_small_problems_use_the_floor_of_the_logarithm():
@@ -105,7 +109,12 @@ def test_small_problems_use_the_floor_of_the_logarithm():
 def test_from_smoothness_constants_the_minimum_is_found_and_the_published_rule_stops():
     """DU-T7.2 with the constants of the double well on [-2, 2]: gradient 11, Hessian 12 (DU-D7.1, DU-D7.2, DU-D7.3)."""
     run = perturbed_gradient_descent(
-        double_well, np.zeros(4), smoothness=Smoothness(11.0, 12.0, 0.25), epsilon=0.05, max_iter=50_000, **GIVEN
+        double_well,
+        np.zeros(4),
+        smoothness=Smoothness(11.0, 12.0, 0.25),
+        epsilon=0.05,
+        max_iter=50_000,
+        **GIVEN,
     )
     assert run.status is Ending.NO_DECREASE
     assert len(run.perturbations) >= 2
@@ -116,7 +125,10 @@ def test_from_smoothness_constants_the_minimum_is_found_and_the_published_rule_s
 
 def test_escape_time_does_not_grow_like_a_power_of_the_dimension():
     """DU-T7.2: dimensions 2 and 200 differ by a logarithm only (the noise along one axis shrinks like d^-1/2)."""
-    steps = [perturbed_gradient_descent(double_well, np.zeros(d), step_size=0.1, **GIVEN).n_iter for d in (2, 200)]
+    steps = [
+        perturbed_gradient_descent(double_well, np.zeros(d), step_size=0.1, **GIVEN).n_iter
+        for d in (2, 200)
+    ]
     assert steps[1] <= steps[0] + 60
 
 
@@ -138,7 +150,9 @@ def test_the_noise_is_uniform_on_the_ball():
 
 
 def test_the_stop_function_ends_the_run_at_its_point():
-    run = perturbed_gradient_descent(double_well, np.zeros(2), step_size=0.1, stop=lambda x: abs(x[0]) > 0.5, **GIVEN)
+    run = perturbed_gradient_descent(
+        double_well, np.zeros(2), step_size=0.1, stop=lambda x: abs(x[0]) > 0.5, **GIVEN
+    )
     assert run.status is Ending.STOPPED
     assert 0.5 < abs(run.vector[0]) < 0.8
 
@@ -176,7 +190,9 @@ def test_a_step_that_diverges_is_reported():
     assert run.status is Ending.DIVERGED
     assert np.isfinite(run.loss)
     with pytest.raises(NotConverged, match="not finite"):
-        perturbed_gradient_descent(double_well, [3.0, 1.0], step_size=5.0, max_iter=200, throw=True, **GIVEN)
+        perturbed_gradient_descent(
+            double_well, [3.0, 1.0], step_size=5.0, max_iter=200, throw=True, **GIVEN
+        )
 
 
 @pytest.mark.parametrize(

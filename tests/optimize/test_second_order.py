@@ -45,8 +45,16 @@ def test_the_least_epsilon_is_where_the_kind_changes():
     found = gm.estimate_second_order(f, np.array([0.01, 0.0]), **given)
     least = found.least_epsilon(rho=3.0)
     assert least == pytest.approx(max(found.gradient_norm, 0.09 / 3.0))
-    for factor, kind in ((0.999, ("large gradient", "strict saddle")), (1.001, ("second-order stationary",))):
-        assert gm.estimate_second_order(f, np.array([0.01, 0.0]), epsilon=factor * least, rho=3.0, **given).kind in kind
+    for factor, kind in (
+        (0.999, ("large gradient", "strict saddle")),
+        (1.001, ("second-order stationary",)),
+    ):
+        assert (
+            gm.estimate_second_order(
+                f, np.array([0.01, 0.0]), epsilon=factor * least, rho=3.0, **given
+            ).kind
+            in kind
+        )
 
 
 def test_large_problems_are_looked_at_by_products_only():
@@ -77,4 +85,6 @@ def test_wrong_arguments_are_named():
         with pytest.raises(DataError, match=message):
             gm.estimate_second_order(f, np.zeros(2), **options, **given)
     with pytest.raises(DataError, match="not finite"):
-        gm.estimate_second_order(f, np.zeros(2), gradient=given["gradient"], hessian=lambda x: np.full((2, 2), np.nan))
+        gm.estimate_second_order(
+            f, np.zeros(2), gradient=given["gradient"], hessian=lambda x: np.full((2, 2), np.nan)
+        )

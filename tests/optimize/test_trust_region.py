@@ -63,7 +63,11 @@ def test_large_problems_use_products_only():
 def test_the_step_along_negative_curvature_falls_as_the_theorem_says():
     """DU-CERT7, SO (b): f = -x^2/2 + rho x^3/6 (c = 1) falls by at least c tau^2/4 and tau is at least half of 3c/(2 rho)."""
     rho = 5.0
-    objective = as_objective(lambda x: -(x[0] ** 2) / 2 + rho * abs(x[0]) ** 3 / 6, [0.0], derivatives="central_differences")
+    objective = as_objective(
+        lambda x: -(x[0] ** 2) / 2 + rho * abs(x[0]) ** 3 / 6,
+        [0.0],
+        derivatives="central_differences",
+    )
     moved = negative_curvature_step(objective, np.zeros(1), np.ones(1), 1.0)
     assert moved is not None
     tau = moved[0][0]
@@ -110,12 +114,19 @@ def test_points_with_a_finite_loss_but_no_hessian_are_refused(method):
         return False
 
     run = minimize(
-        lambda x: 0.5 * float(x @ x), np.array([3.0, 0.5]), method=method, gradient=lambda x: x, hessian=bend, stop=watch
+        lambda x: 0.5 * float(x @ x),
+        np.array([3.0, 0.5]),
+        method=method,
+        gradient=lambda x: x,
+        hessian=bend,
+        stop=watch,
     )
     assert any(tried)
     assert not [x for x in seen if 1.4 < x < 2.4]
     assert run.loss < 4.0
-    assert run.status is Ending.STALLED if run.vector[0] >= 2.4 else run.status is Ending.SECOND_ORDER
+    assert (
+        run.status is Ending.STALLED if run.vector[0] >= 2.4 else run.status is Ending.SECOND_ORDER
+    )
 
 
 def test_a_start_without_a_hessian_is_left():
@@ -164,7 +175,9 @@ def test_wrong_arguments_are_named():
 def planted(n=40, d=4, rank=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
-    return gm.Dataset(X, ((X @ rng.standard_normal((d, rank))) ** 2).sum(axis=1), bias=False, scaling="none")
+    return gm.Dataset(
+        X, ((X @ rng.standard_normal((d, rank))) ** 2).sum(axis=1), bias=False, scaling="none"
+    )
 
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
@@ -174,9 +187,13 @@ def test_the_network_objective_has_the_hessian_of_the_landscape(trained):
     objective = network_objective(network, pose(network, data, trained))
     x, u = objective.start, np.random.default_rng(1).standard_normal(objective.size)
     slope = objective.value_and_gradient(x)[1]
-    differences = as_objective(lambda t: objective.value_and_gradient(t)[0], x, derivatives="central_differences")
+    differences = as_objective(
+        lambda t: objective.value_and_gradient(t)[0], x, derivatives="central_differences"
+    )
     np.testing.assert_allclose(slope, differences.value_and_gradient(x)[1], rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(objective.hessian(x) @ u, objective.hessian_times(x, u), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        objective.hessian(x) @ u, objective.hessian_times(x, u), rtol=1e-10, atol=1e-10
+    )
     bent = as_objective(
         lambda t: objective.value_and_gradient(t)[0],
         x,
@@ -202,16 +219,34 @@ def test_noise_takes_training_off_the_saddle_where_gradient_descent_stays():
     network = gm.ShallowNetwork(np.zeros((4, 4)), np.ones(4), "quadratic")
     stuck = gm.train(network, data, method="gradient_descent", step_size=1e-4, max_iter=50)
     assert stuck.losses[-1] == stuck.losses[0]
-    run = gm.train(network, data, method="perturbed_gradient_descent", step_size=2e-4, max_iter=5_000, tol=1e-3, seed=1)
+    run = gm.train(
+        network,
+        data,
+        method="perturbed_gradient_descent",
+        step_size=2e-4,
+        max_iter=5_000,
+        tol=1e-3,
+        seed=1,
+    )
     assert run.status is Status.CONVERGED
-    again = gm.train(network, data, method="perturbed_gradient_descent", step_size=2e-4, max_iter=5_000, tol=1e-3, seed=1)
+    again = gm.train(
+        network,
+        data,
+        method="perturbed_gradient_descent",
+        step_size=2e-4,
+        max_iter=5_000,
+        tol=1e-3,
+        seed=1,
+    )
     np.testing.assert_array_equal(run.network.W, again.network.W)
 
 
 def test_a_stalled_trust_region_run_is_a_second_order_point():
     """DU-D7.5 for labels that no network of the class fits: the gradient vanishes, no eigenvalue is below rounding."""
     rng = np.random.default_rng(3)
-    data = gm.Dataset(rng.standard_normal((30, 3)), rng.standard_normal(30), bias=False, scaling="none")
+    data = gm.Dataset(
+        rng.standard_normal((30, 3)), rng.standard_normal(30), bias=False, scaling="none"
+    )
     network = gm.ShallowNetwork(0.1 * rng.standard_normal((3, 3)), np.ones(3), "quadratic")
     run = gm.train(network, data, method="trust_region")
     assert run.status is Status.STALLED

@@ -97,7 +97,9 @@ def test_an_absurd_step_diverges_and_the_best_network_is_kept(method):
 
 def test_a_start_that_overflows_is_diverged_at_once():
     data = generators.sphere_with_random_labels(5, 3, seed=0)
-    network = ShallowNetwork(1e200 * np.ones((2, 3)), np.array([1.0, -2.0]), get_activation("quadratic"))
+    network = ShallowNetwork(
+        1e200 * np.ones((2, 3)), np.array([1.0, -2.0]), get_activation("quadratic")
+    )
     run = train(network, data, "gradient_descent", step_size=0.1)
     assert run.status is Status.DIVERGED
     assert run.n_iter == 0
@@ -129,12 +131,17 @@ def test_training_stops_as_soon_as_the_claim_is_provable(until):
 def test_trajectory_columns_agree_with_their_definitions():
     network, data = case()
     points = []
-    run = train(network, data, "levenberg_marquardt", monitor=lambda step: points.append(step.network()))
+    run = train(
+        network, data, "levenberg_marquardt", monitor=lambda step: points.append(step.network())
+    )
     path = run.trajectory
     assert len(points) == len(path)
     assert path.iteration[0] == 0
     lengths = [np.linalg.norm(b.W - a.W) for a, b in itertools.pairwise(points)]
-    signs = [np.sum((preactivations(p, data.X) > 0) != (preactivations(network, data.X) > 0)) for p in points]
+    signs = [
+        np.sum((preactivations(p, data.X) > 0) != (preactivations(network, data.X) > 0))
+        for p in points
+    ]
     sigma = [np.sqrt(max(np.linalg.eigvalsh(jacobian_gram(p, data.X))[0], 0)) for p in points]
     assert np.allclose(path.loss, [loss(p, data.X, data.y) for p in points], rtol=1e-12, atol=1e-30)
     assert np.allclose(path.distance, [np.linalg.norm(p.W - network.W) for p in points], rtol=1e-12)

@@ -11,7 +11,9 @@ import numpy as np
 STEP, DIGITS = Decimal(10) ** -16, 70
 
 
-def derivatives(f: Callable[[list[Decimal]], Decimal], x: Sequence[float]) -> tuple[float, np.ndarray, np.ndarray]:
+def derivatives(
+    f: Callable[[list[Decimal]], Decimal], x: Sequence[float]
+) -> tuple[float, np.ndarray, np.ndarray]:
     """The value, the gradient and the Hessian of f at x, which must not be within 1e-15 of a joint of two pieces."""
     d = len(x)
     with localcontext() as context:
@@ -28,6 +30,11 @@ def derivatives(f: Callable[[list[Decimal]], Decimal], x: Sequence[float]) -> tu
         hessian = np.empty((d, d))
         for i in range(d):
             for j in range(i + 1):
-                cross = at((i, 1), (j, 1)) - at((i, 1), (j, -1)) - at((i, -1), (j, 1)) + at((i, -1), (j, -1))
+                cross = (
+                    at((i, 1), (j, 1))
+                    - at((i, 1), (j, -1))
+                    - at((i, -1), (j, 1))
+                    + at((i, -1), (j, -1))
+                )
                 hessian[i, j] = hessian[j, i] = float(cross / (4 * STEP * STEP))
         return float(f(center)), np.array([float(entry) for entry in gradient]), hessian

@@ -22,7 +22,10 @@ def shifted(A: IntervalMatrix, shift: Fraction, *, sign: int = 1) -> list[list[I
     bits = A[0][0].bits
     diagonal = Interval.of(shift, bits)
     signed = [[entry if sign > 0 else -entry for entry in row] for row in A]
-    return [[entry + diagonal if i == j else entry for j, entry in enumerate(row)] for i, row in enumerate(signed)]
+    return [
+        [entry + diagonal if i == j else entry for j, entry in enumerate(row)]
+        for i, row in enumerate(signed)
+    ]
 
 
 def witnessed(A: IntervalMatrix, C: RationalMatrix) -> bool | None:
@@ -43,7 +46,10 @@ def witnessed_exactly(A: RationalMatrix, C: RationalMatrix) -> bool:
     """P1 in exact rationals: no None."""
     m = len(A)
     CA = [[sum((row[s] * A[s][j] for s in range(m)), Fraction(0)) for j in range(m)] for row in C]
-    T = [[sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)] for i in range(m)]
+    T = [
+        [sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)]
+        for i in range(m)
+    ]
     return sum((x * x for row in T for x in row), Fraction(0)) < 1
 
 

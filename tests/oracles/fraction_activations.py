@@ -32,7 +32,11 @@ def _logistic(z: Fraction, bits: int) -> Derivatives:
     e, complement = decay(abs(z), bits)
     whole = Interval.of(1, bits) + e
     slope = e / whole.square()
-    return (whole.reciprocal() if z >= 0 else e / whole), slope, -_signed(slope * (complement / whole), z)
+    return (
+        (whole.reciprocal() if z >= 0 else e / whole),
+        slope,
+        -_signed(slope * (complement / whole), z),
+    )
 
 
 def _sigmoid(z: Fraction, bits: int, b: Fraction) -> Derivatives:
@@ -76,7 +80,9 @@ def exact_value(name: str, z: Fraction, parameter: Fraction | None) -> Fraction 
     return None
 
 
-@lru_cache(maxsize=2**15)  # campaigns attack the same stored network many times, and its series are most of their time
+@lru_cache(
+    maxsize=2**15
+)  # campaigns attack the same stored network many times, and its series are most of their time
 def derivatives(name: str, z: Fraction, bits: int, parameter: Fraction | None) -> Derivatives:
     """Enclosures of phi(z), phi'(z), phi''(z) for a smooth activation."""
     b = Fraction(1) if parameter is None else parameter
@@ -96,7 +102,11 @@ def derivatives(name: str, z: Fraction, bits: int, parameter: Fraction | None) -
 def value(name: str, z: Fraction, bits: int, parameter: Fraction | None) -> Interval:
     """Enclosure of phi(z) for every activation."""
     rational = exact_value(name, z, parameter)
-    return derivatives(name, z, bits, parameter)[0] if rational is None else Interval.of(rational, bits)
+    return (
+        derivatives(name, z, bits, parameter)[0]
+        if rational is None
+        else Interval.of(rational, bits)
+    )
 
 
 # Closed forms: sup |s''| = sqrt(3)/18, sup |tanh''| = 4/(3 sqrt 3), erf: 2/sqrt(pi) times 1, sqrt(2/e), 2.
@@ -111,11 +121,16 @@ _RATIONALS: dict[str, tuple[Fraction | None, Fraction, Fraction]] = {
 _ROUNDED = {("softplus", 3), ("sigmoid", 2), ("tanh", 2), ("erf", 1), ("erf", 2), ("erf", 3)}
 
 
-def suprema(name: str, parameter: Fraction | None, *, exact: bool = False) -> tuple[Fraction | None, Fraction, Fraction]:
+def suprema(
+    name: str, parameter: Fraction | None, *, exact: bool = False
+) -> tuple[Fraction | None, Fraction, Fraction]:
     """(b_1, b_2, b_3); None stands for infinity."""
     first, second, third = _RATIONALS[name]
     if exact:
-        lowered = [b - 2 * _UNIT if b and (name, j) in _ROUNDED else b for j, b in enumerate(_RATIONALS[name], start=1)]
+        lowered = [
+            b - 2 * _UNIT if b and (name, j) in _ROUNDED else b
+            for j, b in enumerate(_RATIONALS[name], start=1)
+        ]
         first, second, third = lowered[0], lowered[1] or Fraction(0), lowered[2] or Fraction(0)
     b = Fraction(1) if parameter is None else parameter
     if name == "softplus":

@@ -19,10 +19,23 @@ from tests.oracles import (
     fraction_unique_minimum,
 )
 from tests.oracles.claim_grammar import CLAIMS, MalformedError, NoDataError, OtherDataError
-from tests.oracles.fraction_claims import Check, Truth, Witnessed, descent_checks, guarded, interpolation_checks
+from tests.oracles.fraction_claims import (
+    Check,
+    Truth,
+    Witnessed,
+    descent_checks,
+    guarded,
+    interpolation_checks,
+)
 from tests.oracles.fraction_exact_claims import floor_checks, read_cell, read_groups, relu_checks
 from tests.oracles.fraction_network import Network
-from tests.oracles.fraction_quadratic_claims import ambiguous_checks, barrier_checks, gap_checks, identifies_checks, read_rows
+from tests.oracles.fraction_quadratic_claims import (
+    ambiguous_checks,
+    barrier_checks,
+    gap_checks,
+    identifies_checks,
+    read_rows,
+)
 from tests.oracles.fraction_second_order_claims import saddle_checks, second_order_checks
 from tests.oracles.strict_container import Certificate, Claim, network_kind, read
 
@@ -79,7 +92,10 @@ def _walk(certificate: Certificate, judge: Witnessed, bits: int) -> list[Check]:
     net = Network(certificate, bits, judge.lenient)
     outcomes = [_bias_check(certificate)]
     for index, claim in enumerate(certificate.claims):
-        outcomes += [(f"claim {index} ({claim.kind}): {name}", x) for name, x in guarded(CHECKS[claim.kind](net, claim, judge))]
+        outcomes += [
+            (f"claim {index} ({claim.kind}): {name}", x)
+            for name, x in guarded(CHECKS[claim.kind](net, claim, judge))
+        ]
     return outcomes
 
 

@@ -13,7 +13,13 @@ from fractions import Fraction
 from tests.oracles.definiteness import eliminated, inverse_energy, shifted, witnessed
 from tests.oracles.fraction_activations import SMOOTH
 from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, less, total
-from tests.oracles.fraction_network import Network, quartic_exceeds, row_sum_bound, rows_matrix, svec_matrix
+from tests.oracles.fraction_network import (
+    Network,
+    quartic_exceeds,
+    row_sum_bound,
+    rows_matrix,
+    svec_matrix,
+)
 from tests.oracles.strict_container import Claim
 
 Check = tuple[str, bool | None]
@@ -110,7 +116,9 @@ def loss_checks(net: Network, claim: Claim) -> Iterator[Check]:
     yield "loss_upper", at_most(net.loss, Interval.of(claim.fields["loss_upper"], net.bits))
 
 
-def _lipschitz(net: Network, claim: Claim, judge: Witnessed, lip: list[Interval]) -> Iterator[Check]:
+def _lipschitz(
+    net: Network, claim: Claim, judge: Witnessed, lip: list[Interval]
+) -> Iterator[Check]:
     """Theorems LIP-W and LIP-VW; the constant is appended to `lip`."""
     f, bits = claim.fields, net.bits
     yield "quartic kappa", judge.quartic(net, net.quartic_weights(f["trained"], f["rho"]), claim)
@@ -119,7 +127,12 @@ def _lipschitz(net: Network, claim: Claim, judge: Witnessed, lip: list[Interval]
         lip.append(kappa.sqrt())
         return
     yield "beta2 > 0", f["beta2"] > 0
-    yield "beta2", judge.definite(shifted(net.slope_gram(f["rho"]), f["beta2"], sign=-1), claim.tensors["C_beta"].rows())
+    yield (
+        "beta2",
+        judge.definite(
+            shifted(net.slope_gram(f["rho"]), f["beta2"], sign=-1), claim.tensors["C_beta"].rows()
+        ),
+    )
     root = (kappa + Interval.of(4 * f["beta2"], bits)).sqrt()
     lip.append((kappa.sqrt() + root) * Interval.of(Fraction(1, 2), bits))
 

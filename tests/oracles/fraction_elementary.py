@@ -24,7 +24,11 @@ def _from_zero_to(x: Interval) -> Interval:
 
 
 def _is_negligible(term: Interval, partial_sum: Interval, bits: int) -> bool:
-    return term.high == 0 or term.high.bit_length() + term.exponent < partial_sum.low.bit_length() + partial_sum.exponent - bits
+    return (
+        term.high == 0
+        or term.high.bit_length() + term.exponent
+        < partial_sum.low.bit_length() + partial_sum.exponent - bits
+    )
 
 
 def exp_minus_one(t: Fraction, bits: int) -> Interval:
@@ -97,7 +101,9 @@ def pi(bits: int) -> Interval:
     """pi = 16 artan(1/5) - 4 artan(1/239)."""
     work = bits + GUARD_BITS
     four = Interval.of(4, work)
-    return _rounded(four * (four * _artan_of_reciprocal(5, work) - _artan_of_reciprocal(239, work)), bits)
+    return _rounded(
+        four * (four * _artan_of_reciprocal(5, work) - _artan_of_reciprocal(239, work)), bits
+    )
 
 
 @cache

@@ -46,8 +46,13 @@ def _matrix(tensors: dict[str, Tensor], name: str, shape: tuple[int, int]) -> Ma
     return [numbers[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
 
 
-def _claim(entry: Any, index: int, tensors: dict[str, Tensor], sizes: tuple[int, int, int]) -> GapClaim:
-    require(isinstance(entry, dict) and entry.get("kind") == "factorization-gap", "not a claim about a factorization")
+def _claim(
+    entry: Any, index: int, tensors: dict[str, Tensor], sizes: tuple[int, int, int]
+) -> GapClaim:
+    require(
+        isinstance(entry, dict) and entry.get("kind") == "factorization-gap",
+        "not a claim about a factorization",
+    )
     require(entry.get("theorem") == "best-rank/1", "the wrong theorem")
     require(type(entry.get("version")) is int and entry["version"] == 1, "unknown claim version")
     method = entry.get("method")
@@ -63,21 +68,38 @@ def _claim(entry: Any, index: int, tensors: dict[str, Tensor], sizes: tuple[int,
     require(r < min(m, n), "the rank is not below both sides")
     size = n if fields["side"] == "right" else m
     C_a = _matrix(tensors, f"claims.{index}.C_a", (r, r))
-    return GapClaim(fields, C_a, _matrix(tensors, f"claims.{index}.C_b", (size, size)) if method == "factor" else [])
+    return GapClaim(
+        fields,
+        C_a,
+        _matrix(tensors, f"claims.{index}.C_b", (size, size)) if method == "factor" else [],
+    )
 
 
 def read_factorization(raw: bytes) -> FactorizationFile:
     """Parse a factorization file."""
     top, tensors = read_sealed(raw)
-    require(top["loss"] == "half-squared-frobenius" and top["network"] == {"kind": "factorization"}, "unknown loss or network")
+    require(
+        top["loss"] == "half-squared-frobenius" and top["network"] == {"kind": "factorization"},
+        "unknown loss or network",
+    )
     data, entries = top["data"], top["claims"]
     require(isinstance(data, dict) and set(data) == {"rows", "columns"}, "data has wrong fields")
     m, n = data["rows"], data["columns"]
-    require(type(m) is int and type(n) is int and m >= 1 and n >= 1, "rows and columns are not positive integers")
-    require(isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS, "claims must be a list of 1 to 64")
+    require(
+        type(m) is int and type(n) is int and m >= 1 and n >= 1,
+        "rows and columns are not positive integers",
+    )
+    require(
+        isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS,
+        "claims must be a list of 1 to 64",
+    )
     require("U" in tensors and len(tensors["U"].shape) == 2, "U is missing or not a matrix")
     r = tensors["U"].shape[1]
-    M, U, V = _matrix(tensors, "M", (m, n)), _matrix(tensors, "U", (m, r)), _matrix(tensors, "V", (n, r))
+    M, U, V = (
+        _matrix(tensors, "M", (m, n)),
+        _matrix(tensors, "U", (m, r)),
+        _matrix(tensors, "V", (n, r)),
+    )
     claims = [_claim(entry, i, tensors, (m, n, r)) for i, entry in enumerate(entries)]
     require(not tensors, "tensor that nobody asked for")
     return FactorizationFile(M, U, V, claims)
@@ -86,7 +108,10 @@ def read_factorization(raw: bytes) -> FactorizationFile:
 def product(A: Matrix, B: Matrix) -> Matrix:
     """A B, exactly."""
     columns = list(zip(*B, strict=True))
-    return [[sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in A]
+    return [
+        [sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in columns]
+        for row in A
+    ]
 
 
 def transpose(A: Matrix) -> Matrix:
@@ -96,7 +121,9 @@ def transpose(A: Matrix) -> Matrix:
 
 def minus(A: Matrix, B: Matrix) -> Matrix:
     """A - B."""
-    return [[x - y for x, y in zip(left, right, strict=True)] for left, right in zip(A, B, strict=True)]
+    return [
+        [x - y for x, y in zip(left, right, strict=True)] for left, right in zip(A, B, strict=True)
+    ]
 
 
 def square(A: Matrix) -> Fraction:
@@ -153,7 +180,12 @@ def gap_checks(file: FactorizationFile, claim: GapClaim) -> Iterator[Check]:
     if fields["method"] == "frobenius":
         yield "F5", square(B) <= b
     else:
-        yield "F6", witnessed_exactly(minus(scaled_identity(len(S), b), product(transpose(B), B)), claim.C_b)
+        yield (
+            "F6",
+            witnessed_exactly(
+                minus(scaled_identity(len(S), b), product(transpose(B), B)), claim.C_b
+            ),
+        )
     inside = square(product(minus(product(P, transpose(S)), M), Q))
     leak = square(product(product(transpose(B), M), Q))
     excess = (inside + leak / (tau - b) + len(G) * max(tau - a, Fraction(0))) / 2
@@ -174,7 +206,9 @@ def eigenvalues_below(A: list[list[int]], t: int) -> int | None:
             return None
         count += (pivot < 0) != (last < 0)
         for i in range(s + 1, len(rest)):
-            rest[i] = [(x * pivot - rest[i][s] * y) // last for x, y in zip(rest[i], rest[s], strict=True)]
+            rest[i] = [
+                (x * pivot - rest[i][s] * y) // last for x, y in zip(rest[i], rest[s], strict=True)
+            ]
         last = pivot
     return count
 
@@ -202,7 +236,9 @@ def best_loss(M: Matrix, r: int) -> tuple[Fraction, Fraction]:
     """An enclosure of half the sum of the squared singular values after the r-th."""
     M = M if len(M) >= len(M[0]) else transpose(M)
     tail = smallest_eigenvalues(product(transpose(M), M), max(len(M[0]) - r, 0))
-    return sum((low for low, _ in tail), Fraction(0)) / 2, sum((high for _, high in tail), Fraction(0)) / 2
+    return sum((low for low, _ in tail), Fraction(0)) / 2, sum(
+        (high for _, high in tail), Fraction(0)
+    ) / 2
 
 
 def _truth(file: FactorizationFile) -> Iterator[bool | None]:

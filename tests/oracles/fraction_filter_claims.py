@@ -35,11 +35,19 @@ class FilterFile:
 
 
 def _claim(entry: Any) -> tuple[str, Fields]:
-    require(isinstance(entry, dict) and isinstance(entry.get("kind"), str), "a claim is not an object with a kind")
+    require(
+        isinstance(entry, dict) and isinstance(entry.get("kind"), str),
+        "a claim is not an object with a kind",
+    )
     kind = entry["kind"]
-    require(kind in THEOREMS and entry.get("theorem") == THEOREMS[kind], "not a claim about one filter, or the wrong theorem")
+    require(
+        kind in THEOREMS and entry.get("theorem") == THEOREMS[kind],
+        "not a claim about one filter, or the wrong theorem",
+    )
     require(type(entry.get("version")) is int and entry["version"] == 1, "unknown claim version")
-    needed = rationals("loss_upper", "floor") if kind == "spurious-minimum" else rationals("loss_upper")
+    needed = (
+        rationals("loss_upper", "floor") if kind == "spurious-minimum" else rationals("loss_upper")
+    )
     readers = needed | rationals("eta")
     names = set(entry) - {"kind", "version", "theorem"}
     require(set(needed) <= names <= set(readers), "claim has wrong fields")
@@ -56,9 +64,15 @@ def read_filter(raw: bytes) -> FilterFile:
     """Parse a filter file."""
     top, tensors = read_sealed(raw)
     require(top["loss"] == "population-half-square", "unknown loss")
-    require(top["network"] == {"kind": "filter"} and top["data"] == {"law": "gaussian-patches"}, "unknown network or law")
+    require(
+        top["network"] == {"kind": "filter"} and top["data"] == {"law": "gaussian-patches"},
+        "unknown network or law",
+    )
     entries = top["claims"]
-    require(isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS, "claims must be a list of 1 to 64")
+    require(
+        isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS,
+        "claims must be a list of 1 to 64",
+    )
     w, true = _vector(tensors, "true_filter"), _vector(tensors, "true_head")
     v, a = _vector(tensors, "filter", len(w)), _vector(tensors, "head", len(true))
     require(not tensors, "tensor that nobody asked for")
@@ -90,7 +104,11 @@ class Moments:
 
     def __init__(self, file: FilterFile, bits: int) -> None:
         self.file, self.bits, self.pi = file, bits, pi(bits)
-        self.k, self.A, self.s = len(file.true), dot(file.true, file.true), sum(file.true, Fraction(0))
+        self.k, self.A, self.s = (
+            len(file.true),
+            dot(file.true, file.true),
+            sum(file.true, Fraction(0)),
+        )
         self.v2, self.w2 = dot(file.v, file.v), dot(file.w, file.w)
         self.W, self.one = self.of(self.w2).sqrt(), self.of(1)
 
@@ -120,12 +138,16 @@ class Moments:
     def loss(self) -> Interval:
         """Loss at the stored weights."""
         a, true = self.file.a, self.file.true
-        return self.loss_of((self.of(dot(a, a)), self.of(sum(a, Fraction(0))), self.of(dot(a, true))), self.g())
+        return self.loss_of(
+            (self.of(dot(a, a)), self.of(sum(a, Fraction(0))), self.of(dot(a, true))), self.g()
+        )
 
     def trap_loss(self) -> Interval:
         """Loss at the opposite filter with a~ from (11^T + (pi-1) I) a~ = W (11^T - I) a*, solved row by row."""
         pull = self.of((self.k - 1) * self.s) / (self.of(self.k - 1) + self.pi)
-        rows = [self.W * (self.of(self.s - x) - pull) / (self.pi - self.one) for x in self.file.true]
+        rows = [
+            self.W * (self.of(self.s - x) - pull) / (self.pi - self.one) for x in self.file.true
+        ]
         squares, alpha = total((x.square() for x in rows), self.bits), total(rows, self.bits)
         b = total((x * self.of(y) for x, y in zip(rows, self.file.true, strict=True)), self.bits)
         return self.loss_of((squares, alpha, b), self.of(0))
@@ -139,7 +161,10 @@ class Moments:
     def beta(self, loss: Interval) -> Interval:
         """Bound of the Hessian along descent."""
         height, tau = self.of(self.A).sqrt(), self.of(2) * self.pi
-        b_max = self.W * self.of(self.A) + height * (self.of(2) * tau * loss / (self.pi - self.one)).sqrt()
+        b_max = (
+            self.W * self.of(self.A)
+            + height * (self.of(2) * tau * loss / (self.pi - self.one)).sqrt()
+        )
         filter_block = self.W * b_max / self.of(2 * self.v2)
         head_block = (self.of(self.k - 1) + self.pi) / tau
         cross = self.of(Fraction("1.81971")) * self.W * height / (tau * self.of(self.v2).sqrt())
@@ -171,7 +196,10 @@ def _judged(file: FilterFile) -> tuple[bool | None, str]:
     for bits in PRECISIONS:
         outcomes: list[Check] = []
         for index, (kind, fields) in enumerate(file.claims):
-            outcomes += [(f"claim {index}: {name}", x) for name, x in guarded(filter_checks(file, kind, fields, bits))]
+            outcomes += [
+                (f"claim {index}: {name}", x)
+                for name, x in guarded(filter_checks(file, kind, fields, bits))
+            ]
         failed = [name for name, outcome in outcomes if outcome is False]
         if failed:
             return False, failed[0]

@@ -35,7 +35,11 @@ class Interval:
             raise ValueError(f"empty interval: {low} > {high}")
         excess = max(low.bit_length(), high.bit_length()) - bits
         if excess > 0:
-            low, high, exponent = _shift_down(low, excess), _shift_up(high, excess), exponent + excess
+            low, high, exponent = (
+                _shift_down(low, excess),
+                _shift_up(high, excess),
+                exponent + excess,
+            )
         self.low, self.high, self.exponent, self.bits = low, high, exponent, bits
 
     @classmethod
@@ -86,7 +90,9 @@ class Interval:
 
     def __add__(self, other: Interval) -> Interval:
         e = min(self.exponent, other.exponent)
-        return Interval(self._low_at(e) + other._low_at(e), self._high_at(e) + other._high_at(e), e, self.bits)
+        return Interval(
+            self._low_at(e) + other._low_at(e), self._high_at(e) + other._high_at(e), e, self.bits
+        )
 
     def __sub__(self, other: Interval) -> Interval:
         return self + (-other)
@@ -121,7 +127,9 @@ class Interval:
         scale = 2 * self.bits + (self.exponent & 1)
         low, high = max(self.low, 0) << scale, self.high << scale
         above = isqrt(high)
-        return Interval(isqrt(low), above + (above * above != high), (self.exponent - scale) >> 1, self.bits)
+        return Interval(
+            isqrt(low), above + (above * above != high), (self.exponent - scale) >> 1, self.bits
+        )
 
 
 def less(a: Interval, b: Interval) -> bool | None:

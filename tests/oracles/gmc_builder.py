@@ -40,7 +40,9 @@ BLANK_SEAL = "0" * 64
 
 def canonical(value: object) -> str:
     """The canonical JSON text of section 2."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def rational(value: Fraction | float | str) -> str:
@@ -62,7 +64,9 @@ def written(value: Any) -> Any:
 
 def claim(kind: str, **fields: Any) -> dict[str, Any]:
     """A claim object with its version and theorem filled in."""
-    return written({"kind": kind, "version": 1, "theorem": THEOREMS.get(kind, "unknown/1"), **fields})
+    return written(
+        {"kind": kind, "version": 1, "theorem": THEOREMS.get(kind, "unknown/1"), **fields}
+    )
 
 
 def data_digest(X: Any, y: Any) -> str:
@@ -143,7 +147,13 @@ def certificate_object(
     n, d = np.shape(X)
     return {
         "claims": [written(item) for item in claims],
-        "data": {"bias": bias, "d": int(d), "n": int(n), "sha256": data_digest(X, y), "stored": stored},
+        "data": {
+            "bias": bias,
+            "d": int(d),
+            "n": int(n),
+            "sha256": data_digest(X, y),
+            "stored": stored,
+        },
         "loss": "half-sum-of-squares",
         "network": network,
         "producer": "tests",
@@ -169,7 +179,9 @@ def build(
     for index, (_, roles) in enumerate(claims):
         tensors |= {f"claims.{index}.{role}": array for role, array in roles.items()}
     objects = [item for item, _ in claims]
-    certificate = certificate_object(X, y, objects, activation=activation, parameter=parameter, bias=bias, stored=stored)
+    certificate = certificate_object(
+        X, y, objects, activation=activation, parameter=parameter, bias=bias, stored=stored
+    )
     return pack(certificate, tensors)
 
 

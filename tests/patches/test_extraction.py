@@ -29,12 +29,17 @@ def test_signal_patches_are_the_loop(size: int, stride: int) -> None:
 
 
 @pytest.mark.parametrize(("size", "stride"), [(2, 1), ((2, 3), (2, 1)), ((5, 4), 1)])
-def test_image_patches_are_the_loop(size: int | tuple[int, int], stride: int | tuple[int, int]) -> None:
+def test_image_patches_are_the_loop(
+    size: int | tuple[int, int], stride: int | tuple[int, int]
+) -> None:
     """DU-M6: rows first, from flat rows and from images alike."""
     X = np.random.default_rng(1).standard_normal((3, 5, 4))
     h, w = (size, size) if isinstance(size, int) else size
     a, b = (stride, stride) if isinstance(stride, int) else stride
-    loop = [[x[i : i + h, j : j + w].ravel() for i in range(0, 6 - h, a) for j in range(0, 5 - w, b)] for x in X]
+    loop = [
+        [x[i : i + h, j : j + w].ravel() for i in range(0, 6 - h, a) for j in range(0, 5 - w, b)]
+        for x in X
+    ]
     assert np.array_equal(extract_patches(X, size, stride), loop)
     assert np.array_equal(extract_patches(X.reshape(3, -1), size, stride, image_shape=(5, 4)), loop)
 
@@ -71,7 +76,9 @@ def test_rotation_invariant_patches_have_their_moments() -> None:
     """DU-M6: mean zero, covariance I and I/p, within five standard errors."""
     for draw, scale in ((gaussian_patches, 1.0), (sphere_patches, 0.25)):
         Z = draw(20_000, 2, 4, 0).reshape(-1, 4)
-        np.testing.assert_allclose(Z.T @ Z / len(Z), scale * np.eye(4), atol=5 * scale * math.sqrt(2 / len(Z)))
+        np.testing.assert_allclose(
+            Z.T @ Z / len(Z), scale * np.eye(4), atol=5 * scale * math.sqrt(2 / len(Z))
+        )
     assert np.allclose(np.linalg.norm(sphere_patches(5, 3, 4), axis=2), 1.0)
 
 

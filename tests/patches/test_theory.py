@@ -13,7 +13,13 @@ import pytest
 from globalmin.errors import DataError, HypothesisError
 from globalmin.patches.closeness import closeness
 from globalmin.patches.constants import estimate_constants, gaussian_constants, sphere_constants
-from globalmin.patches.distributions import angular_inputs, close_patches, gaussian_patches, random_filter, sphere_patches
+from globalmin.patches.distributions import (
+    angular_inputs,
+    close_patches,
+    gaussian_patches,
+    random_filter,
+    sphere_patches,
+)
 from globalmin.patches.initialization import (
     draw_in_ball,
     good_angle_start,
@@ -21,8 +27,21 @@ from globalmin.patches.initialization import (
     good_start_printed,
     is_good_start,
 )
-from globalmin.patches.model import filter_gradient, filter_loss, filter_outputs, is_dead, relative_loss
-from globalmin.patches.rates import angle_bound, contraction, cross_margin, iterations_upper, max_step, starts_below_zero
+from globalmin.patches.model import (
+    filter_gradient,
+    filter_loss,
+    filter_outputs,
+    is_dead,
+    relative_loss,
+)
+from globalmin.patches.rates import (
+    angle_bound,
+    contraction,
+    cross_margin,
+    iterations_upper,
+    max_step,
+    starts_below_zero,
+)
 from globalmin.patches.regions import (
     gaussian_neuron_gradient,
     gaussian_region_eigenvalues,
@@ -35,7 +54,9 @@ from globalmin.patches.sgd import largest_good_angle, sgd_bounds, stay_failure_u
 from globalmin.patches.train import fit_filter
 
 
-def random_problem(seed: int, k: int = 4, p: int = 3, n: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_problem(
+    seed: int, k: int = 4, p: int = 3, n: int = 200
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, k, p)), rng.standard_normal(p), rng.standard_normal(p)
 
@@ -44,9 +65,13 @@ def test_outputs_are_the_loop_and_the_gradient_is_the_derivative() -> None:
     """DU-M6: brute force and automatic differentiation."""
     Z, w, w_star = random_problem(0, n=50)
     y = filter_outputs(Z, w_star)
-    np.testing.assert_allclose(y, [sum(max(w_star @ z, 0.0) for z in sample) / 4 for sample in Z], rtol=1e-13)
+    np.testing.assert_allclose(
+        y, [sum(max(w_star @ z, 0.0) for z in sample) / 4 for sample in Z], rtol=1e-13
+    )
     with jax.enable_x64(True):
-        grad = jax.grad(lambda w: 0.5 * jnp.mean((jnp.maximum(jnp.asarray(Z) @ w, 0).mean(axis=1) - y) ** 2))(jnp.asarray(w))
+        grad = jax.grad(
+            lambda w: 0.5 * jnp.mean((jnp.maximum(jnp.asarray(Z) @ w, 0).mean(axis=1) - y) ** 2)
+        )(jnp.asarray(w))
     np.testing.assert_allclose(filter_gradient(Z, y, w), grad, atol=1e-14)
     assert filter_loss(Z, y, w_star) == 0.0
     assert relative_loss(Z, y, w) == pytest.approx(2 * filter_loss(Z, y, w) / y.mean() ** 2)
@@ -59,7 +84,9 @@ def test_gradient_is_the_sum_over_regions(k: int) -> None:
     for seed in range(5):
         Z, w, w_star = random_problem(seed, k=k)
         np.testing.assert_allclose(
-            gradient_by_regions(Z, w, w_star), filter_gradient(Z, filter_outputs(Z, w_star), w), atol=1e-13
+            gradient_by_regions(Z, w, w_star),
+            filter_gradient(Z, filter_outputs(Z, w_star), w),
+            atol=1e-13,
         )
 
 
@@ -79,16 +106,25 @@ def test_gaussian_closed_forms_agree_with_sampling() -> None:
     w_star, phi = np.array([1.5, 0, 0, 0]), 0.7
     w = np.array([math.cos(phi), math.sin(phi), 0, 0])
     Z = gaussian_patches(200_000, 1, 4, 1)
-    np.testing.assert_allclose(filter_gradient(Z, filter_outputs(Z, w_star), w), gaussian_neuron_gradient(w, w_star), atol=0.015)
+    np.testing.assert_allclose(
+        filter_gradient(Z, filter_outputs(Z, w_star), w),
+        gaussian_neuron_gradient(w, w_star),
+        atol=0.015,
+    )
     R = regions(Z, w, w_star)
     for moment, expected in zip(
-        (R.moment(R.both, R.both), R.moment(R.own, R.own)), gaussian_region_eigenvalues(phi, 4), strict=True
+        (R.moment(R.both, R.both), R.moment(R.own, R.own)),
+        gaussian_region_eigenvalues(phi, 4),
+        strict=True,
     ):
         np.testing.assert_allclose(np.linalg.eigvalsh(moment), expected, atol=0.008)
     known = gaussian_constants()
     assert known.gamma(phi) == pytest.approx(gaussian_region_eigenvalues(phi, 4)[0][0])
     assert known.largest(phi) == pytest.approx(gaussian_region_eigenvalues(phi, 4)[0][-1])
-    assert (known.gamma(1.0), known.largest(1.0)) == (pytest.approx(0.2069, abs=1e-4), pytest.approx(0.4748, abs=1e-4))
+    assert (known.gamma(1.0), known.largest(1.0)) == (
+        pytest.approx(0.2069, abs=1e-4),
+        pytest.approx(0.4748, abs=1e-4),
+    )
 
 
 @pytest.mark.parametrize("p", [2, 3, 6])
@@ -96,9 +132,17 @@ def test_beta_is_one_over_pi_p_on_the_sphere(p: int) -> None:
     """DU-D6.1, DU-T6.7: the spec's 0.1072, 0.0711, 0.0356 at phi = .7; never above beta phi, and close to it at small angles."""
     known = sphere_constants(p)
     expected = {2: 0.1072, 3: 0.0711, 6: 0.0356}[p]
-    assert gaussian_region_eigenvalues(0.7, p)[1][-1] / p == pytest.approx(expected, abs=3e-4)  # printed values are Monte Carlo
+    assert gaussian_region_eigenvalues(0.7, p)[1][-1] / p == pytest.approx(
+        expected, abs=3e-4
+    )  # printed values are Monte Carlo
     w_star = np.eye(p)[0]
-    found = estimate_constants(sphere_patches(40_000, 1, p, 2), w_star, angles=[0.0, 0.3, 0.7], n_directions=3, n_bootstrap=0)
+    found = estimate_constants(
+        sphere_patches(40_000, 1, p, 2),
+        w_star,
+        angles=[0.0, 0.3, 0.7],
+        n_directions=3,
+        n_bootstrap=0,
+    )
     assert found.beta == pytest.approx(known.beta, rel=0.08)
     assert found.gamma(0.7) == pytest.approx(known.gamma(0.7), rel=0.05)
     assert found.largest(0.7) == pytest.approx(known.largest(0.7), rel=0.05)
@@ -125,11 +169,15 @@ def test_bootstrap_intervals_cover_the_closed_form() -> None:
 def test_constants_are_monotone_and_identical_patches_do_not_cross() -> None:
     """DU-D6.1, DU-D6.2: gamma and L do not grow with the angle; L_cross is 0 for equal patches, positive for others."""
     w_star = random_filter(3, 0)
-    same = estimate_constants(close_patches(3000, 4, w_star, 0.0, 1), w_star, n_directions=6, n_bootstrap=0)
+    same = estimate_constants(
+        close_patches(3000, 4, w_star, 0.0, 1), w_star, n_directions=6, n_bootstrap=0
+    )
     assert np.all(np.diff(same.gammas[:, 0]) <= 1e-3)
     assert np.all(np.diff(same.largests[:, 0]) <= 1e-3)
     np.testing.assert_allclose(same.crosses[1:, 0], 0.0, atol=2e-3)
-    apart = estimate_constants(close_patches(3000, 4, w_star, 1.0, 1), w_star, n_directions=6, n_bootstrap=0)
+    apart = estimate_constants(
+        close_patches(3000, 4, w_star, 1.0, 1), w_star, n_directions=6, n_bootstrap=0
+    )
     assert np.all(apart.crosses[1:, 0] > 0.02)
 
 
@@ -166,11 +214,15 @@ def test_filter_descends_at_least_as_fast_as_promised_on_close_patches() -> None
     """DU-T6.3: mixture inputs with sigma = .5, spread .03, k = 4, p = 3; L_cross at the angle; 0 of 100 steps violate it."""
     w_star = random_filter(3, 0)
     Z = close_patches(8000, 4, w_star, 0.03, 1, sigma=0.5)
-    known = estimate_constants(Z, w_star, angles=np.linspace(0, 0.8, 17), n_directions=10, n_bootstrap=0)
+    known = estimate_constants(
+        Z, w_star, angles=np.linspace(0, 0.8, 17), n_directions=10, n_bootstrap=0
+    )
     w0 = w_star + 0.5 * random_filter(3, 5)
     assert cross_margin(known, angle_bound(w0, w_star)) > 0.0
     y = filter_outputs(Z, w_star)
-    fit = fit_filter(Z, y, w0, step_size="theory", max_iter=60, tol=0.0, w_star=w_star, constants=known)
+    fit = fit_filter(
+        Z, y, w0, step_size="theory", max_iter=60, tol=0.0, w_star=w_star, constants=known
+    )
     d2 = fit.distances**2
     for before, after in itertools.pairwise(d2):
         phi = math.asin(math.sqrt(before))
@@ -217,7 +269,10 @@ def test_sgd_bounds_shrink_with_the_step_and_name_the_hypothesis_that_fails() ->
     assert stay_failure_upper(1e-4, 0.1, 2.0, (0.5, 0.8), 10) == pytest.approx(
         min(1.0, 10 * math.exp(-1e-5 * (0.64 - 0.25) ** 2 / (2 * c**2)))
     )
-    small = [sgd_bounds(gaussian_constants(), 0.5, eta, 1000, gradient_bound=1.0, eps=0.1, W=1.0) for eta in (1e-4, 1e-6)]
+    small = [
+        sgd_bounds(gaussian_constants(), 0.5, eta, 1000, gradient_bound=1.0, eps=0.1, W=1.0)
+        for eta in (1e-4, 1e-6)
+    ]
     assert small[1].leave_upper < small[0].leave_upper or small[0].leave_upper == 0.0
     with pytest.raises(HypothesisError, match="alpha"):
         sgd_bounds(gaussian_constants(), 0.5, 1.0, 10, gradient_bound=1.0, eps=0.1, W=1.0)
@@ -249,7 +304,9 @@ def test_corrected_bound_of_close_patches_holds_where_the_printed_one_fails() ->
         unit = Z.mean(axis=1)
         unit /= np.linalg.norm(unit, axis=1, keepdims=True)
         kept = unit[(unit @ w >= 0) & (unit @ w_star >= 0)]
-        assert gamma < float(np.linalg.eigvalsh(kept.T @ kept / len(Z))[0]) - 4 * (1 - math.cos(rho))
+        assert gamma < float(np.linalg.eigvalsh(kept.T @ kept / len(Z))[0]) - 4 * (
+            1 - math.cos(rho)
+        )
 
 
 def test_cross_terms_need_the_density_around_both_hyperplanes() -> None:
@@ -257,7 +314,10 @@ def test_cross_terms_need_the_density_around_both_hyperplanes() -> None:
     Z, w_star = circle_patches(20_000, 0.1, -0.8, 0.8), np.array([1.0, 0.0])
     w = np.array([math.cos(1.2), math.sin(1.2)])
     R = regions(Z, w, w_star)
-    cross = sum(float(np.linalg.norm(R.moment(a, b), 2)) for a, b in ((R.both, R.own), (R.both, R.other), (R.own, R.other)))
+    cross = sum(
+        float(np.linalg.norm(R.moment(a, b), 2))
+        for a, b in ((R.both, R.own), (R.both, R.other), (R.own, R.other))
+    )
     close = closeness(Z, w, w_star)
     assert np.linalg.norm(R.moment(R.both, R.other), 2) == pytest.approx(0.0311, abs=5e-4)
     assert close.mu_star == 0.0
@@ -266,8 +326,12 @@ def test_cross_terms_need_the_density_around_both_hyperplanes() -> None:
         closeness(0 * Z, w, w_star)
 
 
-@pytest.mark.parametrize(("p", "alpha", "expected"), [(6, 0.05, 0.456), (6, 0.1, 0.414), (25, 0.07, 0.367)])
-def test_random_starts_are_good_as_often_as_the_bound_says(p: int, alpha: float, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("p", "alpha", "expected"), [(6, 0.05, 0.456), (6, 0.1, 0.414), (25, 0.07, 0.367)]
+)
+def test_random_starts_are_good_as_often_as_the_bound_says(
+    p: int, alpha: float, expected: float
+) -> None:
     """DU-T6.6: Monte Carlo above the sharp bound, which is above the printed one, and within .02 of it."""
     w = draw_in_ball(p, alpha, 100_000, np.random.default_rng(p))
     distance = np.linalg.norm(w - np.eye(p)[0], axis=1)
@@ -290,7 +354,9 @@ def test_starts_of_the_corollary_are_good_with_probability_above_a_quarter() -> 
 
 
 def measured(Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray) -> FilterReport:
-    return filter_report(Z, w_star, w0, estimate_constants(Z, w_star, n_directions=5, n_bootstrap=0))
+    return filter_report(
+        Z, w_star, w0, estimate_constants(Z, w_star, n_directions=5, n_bootstrap=0)
+    )
 
 
 def test_report_tells_which_hypotheses_hold() -> None:
@@ -329,7 +395,9 @@ def test_degenerate_inputs_have_documented_outcomes() -> None:
         filter_outputs(Z, np.ones(4))
     with pytest.raises(DataError, match="n_directions"):
         estimate_constants(Z, w_star, n_directions=0)
-    report = filter_report(np.where(np.arange(3) < 2, Z, 0.0) * (np.arange(4)[:, None] > 0), w_star, w)
+    report = filter_report(
+        np.where(np.arange(3) < 2, Z, 0.0) * (np.arange(4)[:, None] > 0), w_star, w
+    )
     assert any(each.item == "DU-T6.5" and not each.holds for each in report.findings)
     line = estimate_constants(angular_inputs(50, [1.0], 1.0, 0), [1.0], n_bootstrap=0)
     assert line.gamma(0.5) > 0.0

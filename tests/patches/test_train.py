@@ -26,7 +26,15 @@ def test_every_method_recovers_a_filter_from_gaussian_patches(method: str) -> No
     """DU-M6: from a start at distance .5, to the accuracy of the tolerance."""
     Z, w_star = gaussian_patches(400, 3, 4, 0), random_filter(4, 1)
     y = filter_outputs(Z, w_star)
-    fit = fit_filter(Z, y, filter_at_distance(w_star, 0.5, 2), method=method, max_iter=400, tol=1e-16, w_star=w_star)
+    fit = fit_filter(
+        Z,
+        y,
+        filter_at_distance(w_star, 0.5, 2),
+        method=method,
+        max_iter=400,
+        tol=1e-16,
+        w_star=w_star,
+    )
     assert fit.status is FilterStatus.CONVERGED
     assert fit.distances[-1] < 1e-6
     assert len(fit.distances) == len(fit.losses) == fit.n_iter + 1
@@ -38,7 +46,9 @@ def test_smoother_inputs_are_learned_faster() -> None:
     for sigma in (0.2, 0.5, 1.0):
         Z = angular_inputs(5000, w_star, sigma, 1)
         start = w_star + 0.8 * np.array([-0.6, 0.8])
-        fit = fit_filter(Z, filter_outputs(Z, w_star), start, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star)
+        fit = fit_filter(
+            Z, filter_outputs(Z, w_star), start, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star
+        )
         ends.append(fit.distances[-1])
     assert ends[0] > 100 * ends[1] > 10_000 * ends[2]
 
@@ -49,7 +59,9 @@ def test_closer_patches_are_learned_faster() -> None:
     for spread in (0.05, 1.0):
         Z = close_patches(3000, 8, w_star, spread, 2)
         start = filter_at_distance(w_star, 0.7, 3)
-        fit = fit_filter(Z, filter_outputs(Z, w_star), start, step_size=1.0, max_iter=200, tol=0.0, w_star=w_star)
+        fit = fit_filter(
+            Z, filter_outputs(Z, w_star), start, step_size=1.0, max_iter=200, tol=0.0, w_star=w_star
+        )
         ends.append(fit.distances[-1])
     assert 10 * ends[0] < ends[1]
 
@@ -61,12 +73,22 @@ def test_filter_is_recovered_from_digits_and_a_dead_start_is_reported(kind: str)
     w_star = random_filter(25, 0) if kind == "random" else gabor_filter(5)
     y = filter_outputs(Z, w_star)
     ends = [
-        fit_filter(Z, y, filter_at_distance(w_star, distance, 1), method="sgd", step_size=1.0, max_iter=10).loss
+        fit_filter(
+            Z, y, filter_at_distance(w_star, distance, 1), method="sgd", step_size=1.0, max_iter=10
+        ).loss
         for distance in (0.3, 0.9)
     ]
     assert ends[0] < 0.3 * ends[1]
     assert 2 * ends[0] / y.mean() ** 2 < 10**-2.0
-    fit = fit_filter(Z, y, filter_at_distance(w_star, 0.9, 1), method="auto", max_iter=100, tol=1e-24, w_star=w_star)
+    fit = fit_filter(
+        Z,
+        y,
+        filter_at_distance(w_star, 0.9, 1),
+        method="auto",
+        max_iter=100,
+        tol=1e-24,
+        w_star=w_star,
+    )
     assert fit.status is FilterStatus.CONVERGED
     assert fit.distances[-1] < 1e-10
     dead = fit_filter(Z, y, -np.ones(25))
@@ -78,7 +100,10 @@ def test_filter_is_recovered_from_digits_and_a_dead_start_is_reported(kind: str)
 def test_dead_directions_are_drawn_again_and_counted() -> None:
     """Positive inputs in two dimensions: a quarter of all directions is dead."""
     Z, w_star = np.abs(gaussian_patches(100, 2, 2, 0)), np.array([1.0, 2.0])
-    fits = [fit_random_start(Z, filter_outputs(Z, w_star), method="auto", seed=seed) for seed in range(20)]
+    fits = [
+        fit_random_start(Z, filter_outputs(Z, w_star), method="auto", seed=seed)
+        for seed in range(20)
+    ]
     assert all(fit.status is FilterStatus.CONVERGED for fit in fits)
     assert sum(fit.dead_starts for fit in fits) > 0
     assert all(fit.starts > fit.dead_starts for fit in fits)
@@ -110,7 +135,9 @@ def test_theory_step_needs_the_teacher_and_uses_it() -> None:
     y, w0 = filter_outputs(Z, w_star), filter_at_distance(w_star, 0.5, 1)
     with pytest.raises(DataError, match="w_star and constants"):
         fit_filter(Z, y, w0, step_size="theory")
-    fit = fit_filter(Z, y, w0, step_size="theory", max_iter=50, w_star=w_star, constants=gaussian_constants())
+    fit = fit_filter(
+        Z, y, w0, step_size="theory", max_iter=50, w_star=w_star, constants=gaussian_constants()
+    )
     assert np.all(np.diff(fit.distances) < 0)
 
 
@@ -121,13 +148,23 @@ def test_labels_out_of_reach_stall_with_the_least_squares_of_a_cell() -> None:
     fit = fit_filter(Z, y, np.ones(3), method="least_squares")
     assert fit.status is FilterStatus.STALLED
     assert not is_dead(Z, fit.w)
-    worse = [fit_filter(Z, y, fit.w + 1e-3 * u, max_iter=1, step_size=1e-12).losses[0] for u in rng.standard_normal((20, 3))]
+    worse = [
+        fit_filter(Z, y, fit.w + 1e-3 * u, max_iter=1, step_size=1e-12).losses[0]
+        for u in rng.standard_normal((20, 3))
+    ]
     assert min(worse) >= fit.loss * (1 - 1e-12)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"method": "newton"}, {"step_size": 0.0}, {"step_size": (1.0, -1.0)}, {"max_iter": 0}, {"step_size": "fast"}, {"tol": -1.0}],
+    [
+        {"method": "newton"},
+        {"step_size": 0.0},
+        {"step_size": (1.0, -1.0)},
+        {"max_iter": 0},
+        {"step_size": "fast"},
+        {"tol": -1.0},
+    ],
 )
 def test_bad_options_are_refused(options: dict) -> None:
     Z = gaussian_patches(5, 1, 2, 0)

@@ -12,7 +12,13 @@ from safetensors.numpy import load_file
 from tests.shallow.claims.trained_networks import interpolating
 
 from globalmin.proving.claim import rational
-from globalmin.proving.container import canonical_json, data_bytes, data_digest, save_atomically, sealed_bytes
+from globalmin.proving.container import (
+    canonical_json,
+    data_bytes,
+    data_digest,
+    save_atomically,
+    sealed_bytes,
+)
 from globalmin.proving.producer import certify
 
 TENSORS = {
@@ -72,7 +78,9 @@ def test_seal_is_the_digest_of_the_file_with_the_seal_zeroed():
 
 def test_data_digest_follows_the_format_byte_by_byte():
     X, y = np.array([[1.0, -0.0]]), np.array([2.5])
-    expected = hashlib.sha256(b"globalmin-data/1 1 2\n" + X.astype("<f8").tobytes() + y.astype("<f8").tobytes()).hexdigest()
+    expected = hashlib.sha256(
+        b"globalmin-data/1 1 2\n" + X.astype("<f8").tobytes() + y.astype("<f8").tobytes()
+    ).hexdigest()
     assert data_digest(X, y) == expected
     assert data_digest(np.asfortranarray(X), y) == expected
     assert data_digest(np.array([[1.0, 0.0]]), y) != expected
@@ -123,7 +131,13 @@ def test_a_saved_certificate_carries_network_data_and_claims(tmp_path):
         content = json.loads(file.metadata()["certificate"])
     assert content["loss"] == "half-sum-of-squares"
     assert content["network"] == {"activation": "softplus", "kind": "shallow"}
-    assert content["data"] == {"bias": True, "n": 20, "d": 6, "sha256": data_digest(data.X, data.y), "stored": True}
+    assert content["data"] == {
+        "bias": True,
+        "n": 20,
+        "d": 6,
+        "sha256": data_digest(data.X, data.y),
+        "stored": True,
+    }
     assert [claim["kind"] for claim in content["claims"]] == ["descent", "interpolation"]
     assert len(content["producer"]) <= 100
 
@@ -134,10 +148,14 @@ def test_without_stored_data_the_file_holds_their_digest_only(tmp_path):
     loaded = load_file(certificate.save(tmp_path / "fit.gmc"))
     assert "X" not in loaded
     assert "y" not in loaded
-    np.testing.assert_array_equal(load_file(certificate.save_data(tmp_path / "data.safetensors"))["X"], data.X)
+    np.testing.assert_array_equal(
+        load_file(certificate.save_data(tmp_path / "data.safetensors"))["X"], data.X
+    )
 
 
-def test_saving_leaves_no_temporary_file_and_keeps_the_old_one_when_writing_fails(tmp_path, monkeypatch):
+def test_saving_leaves_no_temporary_file_and_keeps_the_old_one_when_writing_fails(
+    tmp_path, monkeypatch
+):
     path = tmp_path / "fit.gmc"
     save_atomically(path, b"old")
     save_atomically(path, b"new")

@@ -67,7 +67,9 @@ def test_positive_heads_with_dependent_features_use_spanning_rows(tmp_path):
     B = rng.integers(-4, 5, (40, 3)).astype(float)
     X, y = np.column_stack([B, B[:, 0] + B[:, 1]]), rng.standard_normal(40)
     solution = solve_quadratic(X, y, signs="positive")
-    certificate = certify(solution.network, Dataset.from_preprocessed(X, y), claims=["optimality-gap"])
+    certificate = certify(
+        solution.network, Dataset.from_preprocessed(X, y), claims=["optimality-gap"]
+    )
     assert certificate.claims[0].fields["rank"] == 3
     assert accepted(certificate, tmp_path)["gap"] <= 1e-8 * solution.loss
 
@@ -94,7 +96,9 @@ def test_gap_of_arbitrary_mixed_weights_is_the_exact_excess_loss(tmp_path):
     """SJL-T2.1: the gap is tight at any weights, against least squares."""
     X, y = sample(60, 5)
     rng = np.random.default_rng(1)
-    network = ShallowNetwork(rng.standard_normal((4, 5)), np.array([1.0, -1.0, 2.0, -0.5]), "quadratic")
+    network = ShallowNetwork(
+        rng.standard_normal((4, 5)), np.array([1.0, -1.0, 2.0, -0.5]), "quadratic"
+    )
     numbers = proved(network, X, y, "optimality-gap", tmp_path)
     excess = estimate_span_gap(X, network.predict(X) - y)
     assert excess * (1 - 1e-9) <= numbers["gap"] <= excess * (1 + 1e-6)
@@ -107,7 +111,9 @@ def test_weight_decay_keeps_the_proof_for_every_head(n, d, decay, signs, tmp_pat
     """SJL-T2.2k: theorem D, samples fewer or more than d(d+1)/2."""
     X, y = sample(n, d)
     head = -0.5 * np.ones(d) if signs == "negative" else None
-    solution = solve_quadratic(X, y, signs="positive" if head is not None else signs, head=head, weight_decay=decay)
+    solution = solve_quadratic(
+        X, y, signs="positive" if head is not None else signs, head=head, weight_decay=decay
+    )
     numbers = proved(solution.network, X, y, "optimality-gap", tmp_path, weight_decay=decay)
     assert numbers["method"] == "decay"
     assert numbers["gap"] <= 1e-9 * numbers["objective"]
@@ -174,9 +180,14 @@ def test_too_few_samples_and_wrong_options_are_refused_with_the_reason():
     with pytest.raises(DataError, match="for quadratic networks"):
         certify(ShallowNetwork(network.W, network.v, "tanh"), data, weight_decay=1.0)
     with pytest.raises(CannotCertify, match="do not provably span"):
-        optimality_gap.build(network, Dataset.from_preprocessed(np.repeat(X, 3, axis=0), np.repeat(y, 3)))
+        optimality_gap.build(
+            network, Dataset.from_preprocessed(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+        )
     with pytest.raises(CannotCertify, match="all samples are zero"):
-        optimality_gap.build(ShallowNetwork(network.W, np.abs(network.v), "quadratic"), Dataset.from_preprocessed(0 * X, y))
+        optimality_gap.build(
+            ShallowNetwork(network.W, np.abs(network.v), "quadratic"),
+            Dataset.from_preprocessed(0 * X, y),
+        )
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 9])
@@ -208,7 +219,9 @@ def test_many_samples_on_a_quadric_are_ambiguous_with_an_integer_matrix(tmp_path
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (40, 4))
     network = ShallowNetwork(rng.standard_normal((4, 4)), np.ones(4), "quadratic")
-    certificate = certify(network, Dataset.from_preprocessed(X, network.predict(X)), claims="ambiguous")
+    certificate = certify(
+        network, Dataset.from_preprocessed(X, network.predict(X)), claims="ambiguous"
+    )
     M = certificate.claims[0].tensors["M"]
     assert M.any()
     assert not np.einsum("ij,jk,ik->i", X, M, X).any()
@@ -229,7 +242,9 @@ def test_ambiguity_needs_positive_heads_and_full_rank():
 def test_rank_alone_is_certified_on_request():
     """GKZ-T2.6a: without the least eigenvalue."""
     X, y = sample(30, 4)
-    claim = identifies.build(solve_quadratic(X, y).network, Dataset.from_preprocessed(X, y), stable=False)
+    claim = identifies.build(
+        solve_quadratic(X, y).network, Dataset.from_preprocessed(X, y), stable=False
+    )
     assert "mu" not in claim.fields
     assert not claim.tensors
 
@@ -274,7 +289,9 @@ def test_weights_above_the_barrier_are_refused_with_the_numbers():
     with pytest.raises(CannotCertify, match="not below the barrier"):
         below_barrier.build(network, Dataset.from_preprocessed(X, y))
     with pytest.raises(CannotCertify, match="v > 0"):
-        below_barrier.build(ShallowNetwork(network.W, -network.v, "quadratic"), Dataset.from_preprocessed(X, y))
+        below_barrier.build(
+            ShallowNetwork(network.W, -network.v, "quadratic"), Dataset.from_preprocessed(X, y)
+        )
     with pytest.raises(CannotCertify, match="do not provably span"):
         below_barrier.build(network, Dataset.from_preprocessed(X[:8], y[:8]))
 
@@ -303,7 +320,9 @@ def test_planted_saddles_of_quadratic_networks_have_an_accepted_direction(seed, 
 
 @pytest.mark.parametrize("activation", ["softplus", "tanh", "quadratic", "erf", "sigmoid"])
 @pytest.mark.parametrize("trained", ["W", "vW"])
-def test_random_weights_of_every_smooth_activation_have_one_of_the_two_claims(activation, trained, tmp_path):
+def test_random_weights_of_every_smooth_activation_have_one_of_the_two_claims(
+    activation, trained, tmp_path
+):
     rng = np.random.default_rng(5)
     X, y = sample(20, 3)
     network = ShallowNetwork(rng.standard_normal((4, 3)), rng.choice([-1.0, 1.0], 4), activation)
@@ -333,17 +352,32 @@ def test_blocks_skip_neurons_with_zero_head_and_serve_many_parameters(tmp_path):
     rng = np.random.default_rng(0)
     v = rng.standard_normal(70)
     v[3] = 0.0
-    numbers = proved(ShallowNetwork(rng.standard_normal((70, 6)), v, "tanh"), X, y, "second-order-stationary", tmp_path)
+    numbers = proved(
+        ShallowNetwork(rng.standard_normal((70, 6)), v, "tanh"),
+        X,
+        y,
+        "second-order-stationary",
+        tmp_path,
+    )
     assert numbers["method"] == "blocks"
     with pytest.raises(CannotCertify, match="more than 400"):
-        proved(ShallowNetwork(rng.standard_normal((70, 6)), v, "tanh"), X, y, "second-order-stationary", tmp_path, trained="vW")
+        proved(
+            ShallowNetwork(rng.standard_normal((70, 6)), v, "tanh"),
+            X,
+            y,
+            "second-order-stationary",
+            tmp_path,
+            trained="vW",
+        )
 
 
 def test_second_order_claims_refuse_kinks_and_minima():
     X, y = sample(60, 4)
     data = Dataset.from_preprocessed(X, y)
     with pytest.raises(CannotCertify, match="not for relu"):
-        certify(ShallowNetwork(np.eye(4), np.ones(4), "relu"), data, claims="second-order-stationary")
+        certify(
+            ShallowNetwork(np.eye(4), np.ones(4), "relu"), data, claims="second-order-stationary"
+        )
     convex = solve_quadratic(X, y)
     with pytest.raises(CannotCertify, match="curvature"):
         certify(convex.network, data, claims="strict-saddle")

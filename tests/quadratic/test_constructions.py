@@ -34,9 +34,14 @@ def gaussian_fourth_moment(indices):
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7])
 def test_population_samples_have_the_fourth_moments_of_a_gaussian_exactly(d):
     """GKZ-R4: in fractions, every product of four coordinates, up to the common factor 1/2."""
-    X = [[Fraction(entry) for entry in row] for row in quadratic_design.population_samples(d).tolist()]
+    X = [
+        [Fraction(entry) for entry in row]
+        for row in quadratic_design.population_samples(d).tolist()
+    ]
     for indices in combinations_with_replacement(range(d), 4):
-        total = sum(row[indices[0]] * row[indices[1]] * row[indices[2]] * row[indices[3]] for row in X)
+        total = sum(
+            row[indices[0]] * row[indices[1]] * row[indices[2]] * row[indices[3]] for row in X
+        )
         assert total == Fraction(gaussian_fourth_moment(indices), 2)
 
 
@@ -44,9 +49,15 @@ def test_population_samples_have_the_fourth_moments_of_a_gaussian_exactly(d):
 def test_loss_on_the_population_samples_is_a_quarter_of_the_population_risk(d):
     """GKZ-R1: value and gradient at random networks."""
     rng = np.random.default_rng(d)
-    X, W, Wstar = quadratic_design.population_samples(d), rng.standard_normal((d + 1, d)), rng.standard_normal((d, d))
+    X, W, Wstar = (
+        quadratic_design.population_samples(d),
+        rng.standard_normal((d + 1, d)),
+        rng.standard_normal((d, d)),
+    )
     r = quadratic_outputs(W, X) - quadratic_outputs(Wstar, X)
-    assert 0.5 * r @ r == pytest.approx(quadratic_design.RISK_FACTOR * population_risk(W, Wstar), rel=1e-11)
+    assert 0.5 * r @ r == pytest.approx(
+        quadratic_design.RISK_FACTOR * population_risk(W, Wstar), rel=1e-11
+    )
     gradient = 2 * W @ ((X * r[:, None]).T @ X)
     expected = quadratic_design.RISK_FACTOR * population_gradient(W, Wstar)
     np.testing.assert_allclose(gradient, expected, atol=1e-11 * np.abs(expected).max())
@@ -63,13 +74,21 @@ def test_descent_on_the_population_risk_is_certified_below_the_papers_barrier(d,
     """GKZ-RATE, GKZ-GD: accepted below 2 sigma^4, refused at the barrier point; the rate in floats is no worse."""
     Wstar = runs.conditioned_teacher(d, d + 1, seed=1)
     near = Wstar + 0.1 / d * np.random.default_rng(2).standard_normal(Wstar.shape)
-    certificate = below_barrier.population_certificate(ShallowNetwork(near, np.ones(d + 1), "quadratic"), Wstar)
+    certificate = below_barrier.population_certificate(
+        ShallowNetwork(near, np.ones(d + 1), "quadratic"), Wstar
+    )
     result = check(certificate.save(tmp_path / "claim.gmc"))
     assert result.verdict.name == "ACCEPTED", result.reason
     numbers = result.claims[0].numbers
-    assert numbers["E0"] == pytest.approx(quadratic_design.RISK_FACTOR * population_risk(near, Wstar), rel=1e-6)
-    height = quadratic_design.RISK_FACTOR * barrier(Wstar, "exact" if d == 1 else "paper")  # one feature: F is the number 3/2
-    assert height * (1 - 1.2e-5) <= numbers["barrier"] <= height  # the witness of F > phi I keeps 1e-5 of room
+    assert numbers["E0"] == pytest.approx(
+        quadratic_design.RISK_FACTOR * population_risk(near, Wstar), rel=1e-6
+    )
+    height = quadratic_design.RISK_FACTOR * barrier(
+        Wstar, "exact" if d == 1 else "paper"
+    )  # one feature: F is the number 3/2
+    assert (
+        height * (1 - 1.2e-5) <= numbers["barrier"] <= height
+    )  # the witness of F > phi I keeps 1e-5 of room
     floats = population_rate(near, Wstar)
     assert floats is not None
     assert numbers["s2"] <= floats.s2 * (1 + 1e-9)
@@ -92,7 +111,9 @@ def test_two_networks_fit_the_same_data_and_disagree_by_the_number_computed(n, d
     assert size is None or found.root_mean_square == pytest.approx(size, rel=1e-12)
     fresh = rng.standard_normal((20_000, d))
     squares = (found.second.predict(fresh) - found.first.predict(fresh)) ** 2
-    assert abs(squares.mean() - found.root_mean_square**2) <= 5 * squares.std() / np.sqrt(squares.size)
+    assert abs(squares.mean() - found.root_mean_square**2) <= 5 * squares.std() / np.sqrt(
+        squares.size
+    )
     at_x = found.second.predict(found.x[None]) - found.first.predict(found.x[None])
     assert float(at_x[0]) == pytest.approx(found.at_x, rel=1e-6)
 
@@ -130,7 +151,12 @@ def test_samples_are_counted_exactly(d):
 
 def test_rank_that_floats_cannot_see_is_seen_and_one_not_settled_is_left_open():
     """GKZ-SPAN: rows that differ by 1e-200; a deficient rank beyond the exact limit is None."""
-    assert quadratic_identifiability.samples_determine([[1.0, 0.0], [1.0, 1e-200], [1.0, -1e-200]]).determines is True
+    assert (
+        quadratic_identifiability.samples_determine(
+            [[1.0, 0.0], [1.0, 1e-200], [1.0, -1e-200]]
+        ).determines
+        is True
+    )
     signs = np.random.default_rng(2).choice([-1.0, 1.0], (40, 4))
     assert quadratic_identifiability.samples_determine(signs, max_exact=5).determines is None
     assert quadratic_identifiability.samples_determine(signs).determines is False
@@ -149,7 +175,9 @@ def test_mixed_heads_on_dependent_squares_get_the_weaker_claim_with_a_tiny_decay
     rng = np.random.default_rng(3)
     X = {
         "signs": lambda: rng.choice([-1.0, 1.0], (60, 5)),
-        "one-hot": lambda: np.column_stack([np.eye(3)[rng.integers(0, 3, 80)], rng.standard_normal((80, 2))]),
+        "one-hot": lambda: np.column_stack(
+            [np.eye(3)[rng.integers(0, 3, 80)], rng.standard_normal((80, 2))]
+        ),
         "repeated feature": lambda: rng.standard_normal((60, 4))[:, [0, 1, 2, 3, 0]],
     }[kind]()
     y = rng.standard_normal(X.shape[0])
@@ -157,7 +185,9 @@ def test_mixed_heads_on_dependent_squares_get_the_weaker_claim_with_a_tiny_decay
     with pytest.raises(CannotCertify, match="do not provably span"):
         certify(solution.network, data, claims=["optimality-gap"])
     found = smallest_provable_decay(solution.network.W, solution.network.v, X, y)
-    certificate = certify(solution.network, data, claims=["optimality-gap"], weight_decay=found.weight_decay)
+    certificate = certify(
+        solution.network, data, claims=["optimality-gap"], weight_decay=found.weight_decay
+    )
     result = check(certificate.save(tmp_path / "claim.gmc"))
     assert result.verdict.name == "ACCEPTED", result.reason
     numbers = result.claims[0].numbers
@@ -228,7 +258,9 @@ def test_fits_are_wrong_elsewhere_below_the_critical_number_and_right_above():
 
 def test_share_of_starts_below_the_barrier_rises_with_the_width_and_the_scale_of_the_data_is_better():
     """GKZ-X4, GKZ-T2.5: d = 10; thresholds near 6 d^2 (paper's scale) and 3 to 4 d^2 (data)."""
-    paper, data = (runs.start_shares(10, [2, 4, 8], scale=scale, draws=10) for scale in ("paper", "data"))
+    paper, data = (
+        runs.start_shares(10, [2, 4, 8], scale=scale, draws=10) for scale in ("paper", "data")
+    )
     assert paper[2.0] <= 0.1
     assert paper[8.0] >= 0.9
     assert data[4.0] >= 0.8 > paper[4.0]
@@ -236,7 +268,9 @@ def test_share_of_starts_below_the_barrier_rises_with_the_width_and_the_scale_of
 
 def test_teachers_of_the_runs_have_the_stated_singular_values():
     np.testing.assert_allclose(
-        np.linalg.svd(runs.conditioned_teacher(3, 5, spread=3.0), compute_uv=False), [3.0, 2.0, 1.0], rtol=1e-12
+        np.linalg.svd(runs.conditioned_teacher(3, 5, spread=3.0), compute_uv=False),
+        [3.0, 2.0, 1.0],
+        rtol=1e-12,
     )
     with pytest.raises(DataError, match="d <= width"):
         runs.conditioned_teacher(3, 2)

@@ -13,7 +13,12 @@ from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_gram, design_matrix, svec, unsvec
 from globalmin.quadratic import barrier as barrier_theory
 from globalmin.quadratic import risk
-from globalmin.quadratic.ambiguity import bad_interpolant, exact_kernel_matrix, farthest_step, kernel_direction
+from globalmin.quadratic.ambiguity import (
+    bad_interpolant,
+    exact_kernel_matrix,
+    farthest_step,
+    kernel_direction,
+)
 from globalmin.quadratic.census import classify_stationary, stationary_census, stationary_weights
 from globalmin.quadratic.escape import population_escape
 from globalmin.quadratic.general_activation import general_network
@@ -57,7 +62,10 @@ def hessian_by_differences(W, Wstar):
     """Differences of the gradient, a cubic polynomial: the combination of steps 1/2 and 1 is exact up to rounding."""
 
     def slope(direction, h):
-        return (risk.population_gradient(W + h * direction, Wstar) - risk.population_gradient(W - h * direction, Wstar)) / (2 * h)
+        return (
+            risk.population_gradient(W + h * direction, Wstar)
+            - risk.population_gradient(W - h * direction, Wstar)
+        ) / (2 * h)
 
     basis = np.eye(W.size).reshape(W.size, *W.shape)
     return np.stack([((4 * slope(e, 0.5) - slope(e, 1.0)) / 3).ravel() for e in basis])
@@ -71,7 +79,9 @@ def test_population_risk_equals_its_eigenvalue_form(d, m):
     """GKZ-R1: 2 sum lambda_i^2 + (sum lambda_i)^2 over the eigenvalues of D."""
     W, Wstar = teacher(d, m, 1), teacher(d, m, 2)
     eigenvalues = np.linalg.eigvalsh(W.T @ W - Wstar.T @ Wstar)
-    assert risk.population_risk(W, Wstar) == pytest.approx(2 * np.sum(eigenvalues**2) + eigenvalues.sum() ** 2, rel=1e-12)
+    assert risk.population_risk(W, Wstar) == pytest.approx(
+        2 * np.sum(eigenvalues**2) + eigenvalues.sum() ** 2, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(("law", "mu4"), [("normal", 3.0), ("uniform", 9 / 5), ("signs", 1.0)])
@@ -99,7 +109,9 @@ def test_population_gradient_and_hessian_agree_with_automatic_differentiation(d,
         gradient = np.asarray(jax.grad(autodiff_risk)(*arrays))
         H = np.asarray(jax.hessian(autodiff_risk)(*arrays)).reshape(W.size, W.size)
     np.testing.assert_allclose(risk.population_gradient(W, Wstar), gradient, rtol=1e-12, atol=1e-10)
-    assert risk.population_hessian_form(W, Wstar, V) == pytest.approx(V.ravel() @ H @ V.ravel(), rel=1e-11)
+    assert risk.population_hessian_form(W, Wstar, V) == pytest.approx(
+        V.ravel() @ H @ V.ravel(), rel=1e-11
+    )
     np.testing.assert_allclose(hessian_by_differences(W, Wstar), H, atol=1e-10 * np.abs(H).max())
     assert np.linalg.eigvalsh(H)[-1] <= risk.population_hessian_bound(W, Wstar) * (1 + 1e-12)
 
@@ -107,10 +119,14 @@ def test_population_gradient_and_hessian_agree_with_automatic_differentiation(d,
 def test_hessian_bound_is_nearly_attained():
     """GKZ-R3: the bound is reasonably tight, within 30 per cent for a wide W, and holds for random ones."""
     W, Wstar = teacher(4, 40, 1), teacher(4, 40, 2)
-    assert np.linalg.eigvalsh(hessian_by_differences(W, Wstar))[-1] >= 0.7 * risk.population_hessian_bound(W, Wstar)
+    assert np.linalg.eigvalsh(hessian_by_differences(W, Wstar))[
+        -1
+    ] >= 0.7 * risk.population_hessian_bound(W, Wstar)
     for seed in range(20):
         W, Wstar = teacher(3, 4, seed), 2 * teacher(3, 4, 100 + seed)
-        assert np.linalg.eigvalsh(hessian_by_differences(W, Wstar))[-1] <= risk.population_hessian_bound(W, Wstar)
+        assert np.linalg.eigvalsh(hessian_by_differences(W, Wstar))[
+            -1
+        ] <= risk.population_hessian_bound(W, Wstar)
 
 
 def test_empirical_risk_and_gradient_equal_sums_over_samples():
@@ -118,14 +134,17 @@ def test_empirical_risk_and_gradient_equal_sums_over_samples():
     rng = np.random.default_rng(4)
     X, W, Wstar = rng.standard_normal((7, 3)), teacher(3, 4, 1), teacher(3, 4, 2)
     y = risk.quadratic_outputs(Wstar, X)
-    by_loop = sum((sum(float(w @ x) ** 2 for w in W) - label) ** 2 for x, label in zip(X, y, strict=True)) / 7
+    by_loop = (
+        sum((sum(float(w @ x) ** 2 for w in W) - label) ** 2 for x, label in zip(X, y, strict=True))
+        / 7
+    )
     assert risk.empirical_risk(W, X, y) == pytest.approx(by_loop, rel=1e-12)
     s = svec(W.T @ W - Wstar.T @ Wstar)
     assert s @ design_gram(X) @ s / 7 == pytest.approx(by_loop, rel=1e-11)
     with jax.enable_x64(True):
-        gradient = jax.grad(lambda w: jnp.mean((jnp.sum((jnp.asarray(X) @ w.T) ** 2, axis=1) - jnp.asarray(y)) ** 2))(
-            jnp.asarray(W)
-        )
+        gradient = jax.grad(
+            lambda w: jnp.mean((jnp.sum((jnp.asarray(X) @ w.T) ** 2, axis=1) - jnp.asarray(y)) ** 2)
+        )(jnp.asarray(W))
     np.testing.assert_allclose(risk.empirical_gradient(W, X, y), np.asarray(gradient), rtol=1e-11)
 
 
@@ -142,7 +161,9 @@ def test_outputs_do_not_change_under_rotations_of_the_neurons():
     """GKZ-M1: f(QW; x) = f(W; x)."""
     W, X = teacher(3, 5, 1), teacher(3, 8, 2)
     Q = np.linalg.qr(teacher(5, 5, 3))[0]
-    np.testing.assert_allclose(risk.quadratic_outputs(Q @ W, X), risk.quadratic_outputs(W, X), rtol=1e-12)
+    np.testing.assert_allclose(
+        risk.quadratic_outputs(Q @ W, X), risk.quadratic_outputs(W, X), rtol=1e-12
+    )
 
 
 def test_orbit_distance_is_zero_on_the_orbit_and_equals_the_nuclear_norm_formula_off_it():
@@ -154,7 +175,9 @@ def test_orbit_distance_is_zero_on_the_orbit_and_equals_the_nuclear_norm_formula
     nuclear = np.linalg.svd(W @ Wstar.T, compute_uv=False).sum()
     by_formula = math.sqrt(np.sum(W * W) + np.sum(Wstar * Wstar) - 2 * nuclear)
     assert risk.orbit_distance(W, Wstar) == pytest.approx(by_formula, rel=1e-12)
-    best = min(np.linalg.norm(W - np.linalg.qr(teacher(5, 5, seed))[0] @ Wstar) for seed in range(200))
+    best = min(
+        np.linalg.norm(W - np.linalg.qr(teacher(5, 5, seed))[0] @ Wstar) for seed in range(200)
+    )
     assert risk.orbit_distance(W, Wstar) <= best
     with pytest.raises(DataError, match="zero rows"):
         risk.align(W, Wstar[:4])
@@ -175,7 +198,9 @@ def test_general_quadratic_risk_agrees_with_monte_carlo():
     expected = risk.population_risk_general(W, Wstar, coefficients)
     assert abs(squares.mean() - expected) <= 5 * squares.std() / math.sqrt(squares.size)
     deficient = barrier_theory.exact_barrier_point(Wstar)
-    assert risk.population_risk_general(deficient, Wstar, coefficients) >= alpha**2 * barrier_theory.barrier(Wstar) * (1 - 1e-12)
+    assert risk.population_risk_general(
+        deficient, Wstar, coefficients
+    ) >= alpha**2 * barrier_theory.barrier(Wstar) * (1 - 1e-12)
     with pytest.raises(DataError, match="widths must agree"):
         risk.population_risk_general(W[:3], Wstar, coefficients)
 
@@ -183,11 +208,15 @@ def test_general_quadratic_risk_agrees_with_monte_carlo():
 def test_completing_the_square_gives_the_same_function_on_the_extended_inputs():
     """GKZ-C2.2: alpha z^2 + beta z + gamma as z^2 on (x, 1)."""
     rng = np.random.default_rng(6)
-    network = ShallowNetwork(rng.standard_normal((4, 3)), rng.standard_normal(4), "polynomial(0.4,-1.3,0.7)")
+    network = ShallowNetwork(
+        rng.standard_normal((4, 3)), rng.standard_normal(4), "polynomial(0.4,-1.3,0.7)"
+    )
     assert quadratic_coefficients(network) == (0.7, -1.3, 0.4)
     X = rng.standard_normal((9, 3))
     squared = complete_square(network)
-    np.testing.assert_allclose(squared.predict(np.hstack([X, np.ones((9, 1))])), network.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        squared.predict(np.hstack([X, np.ones((9, 1))])), network.predict(X), rtol=1e-12
+    )
     assert quadratic_coefficients(squared) == (1.0, 0.0, 0.0)
     with pytest.raises(DataError, match="not quadratic"):
         complete_square(ShallowNetwork(network.W, network.v, "polynomial(0,0,1,1)"))
@@ -200,7 +229,9 @@ def test_general_network_represents_a_prescribed_quadratic_function(coefficients
     M, b, X = rng.standard_normal((3, 3)), rng.standard_normal(3), rng.standard_normal((8, 3))
     M = M + M.T
     network = general_network(M, b, coefficients)
-    np.testing.assert_allclose(network.predict(X), np.einsum("ij,jk,ik->i", X, M, X) + X @ b, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        network.predict(X), np.einsum("ij,jk,ik->i", X, M, X) + X @ b, rtol=1e-11, atol=1e-11
+    )
     with pytest.raises(DataError, match="no linear part"):
         general_network(M, b, (1.0, 0.0, 0.0))
     with pytest.raises(DataError, match="alpha != 0"):
@@ -217,10 +248,14 @@ def test_tight_and_exact_points_attain_their_values_to_twelve_digits(d, m):
     sigma4 = np.linalg.svd(Wstar, compute_uv=False)[-1] ** 4
     tight, exact = barrier_theory.tight_point(Wstar), barrier_theory.exact_barrier_point(Wstar)
     assert risk.population_risk(tight, Wstar) == pytest.approx(3 * sigma4, rel=1e-12, abs=1e-12)
-    assert risk.population_risk(exact, Wstar) == pytest.approx(barrier_theory.barrier(Wstar), rel=1e-12, abs=1e-12)
+    assert risk.population_risk(exact, Wstar) == pytest.approx(
+        barrier_theory.barrier(Wstar), rel=1e-12, abs=1e-12
+    )
     assert barrier_theory.barrier(Wstar, "paper") == pytest.approx(2 * sigma4, rel=1e-12)
     assert risk.numerical_rank(tight) == risk.numerical_rank(exact) == d - 1
-    np.testing.assert_allclose(risk.population_gradient(exact, Wstar), 0.0, atol=1e-11 * np.linalg.norm(Wstar) ** 3)
+    np.testing.assert_allclose(
+        risk.population_gradient(exact, Wstar), 0.0, atol=1e-11 * np.linalg.norm(Wstar) ** 3
+    )
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
@@ -237,7 +272,10 @@ def test_no_rank_deficient_network_is_below_the_exact_barrier_and_search_attains
         return 2 * np.sum(D * D) + t**2, (4 * factor @ (2 * D + t * np.eye(d))).ravel()
 
     rng = np.random.default_rng(10)
-    values = [minimize(value, rng.standard_normal((d - 1) * d), jac=True, options={"gtol": 1e-10}).fun for _ in range(8)]
+    values = [
+        minimize(value, rng.standard_normal((d - 1) * d), jac=True, options={"gtol": 1e-10}).fun
+        for _ in range(8)
+    ]
     assert min(values) >= height * (1 - 1e-9)
     assert min(values) == pytest.approx(height, rel=1e-6)
     assert height >= barrier_theory.barrier(Wstar, "paper")
@@ -248,7 +286,11 @@ def test_barrier_of_one_feature_is_three_sigma_to_the_fourth_and_zero_for_defici
     assert barrier_theory.barrier(np.array([[2.0]])) == pytest.approx(3 * 16.0)
     deficient = np.array([[1.0, 1.0], [2.0, 2.0]])
     assert barrier_theory.barrier(deficient) == pytest.approx(0.0, abs=1e-60)
-    for refuse in (barrier_theory.tight_point, barrier_theory.exact_barrier_point, stationary_census):
+    for refuse in (
+        barrier_theory.tight_point,
+        barrier_theory.exact_barrier_point,
+        stationary_census,
+    ):
         with pytest.raises(HypothesisError, match="rank"):
             refuse(deficient)
     with pytest.raises(HypothesisError, match="at least as many neurons"):
@@ -266,7 +308,9 @@ def test_smallest_eigenvalue_is_bounded_below_the_barrier_and_the_bound_is_attai
         bound = barrier_theory.estimate_smallest_eigenvalue_below(W, Wstar)
         assert np.linalg.eigvalsh(W.T @ W)[0] >= bound - 1e-12
     exact = barrier_theory.exact_barrier_point(Wstar)
-    assert barrier_theory.estimate_smallest_eigenvalue_below(exact, Wstar) == pytest.approx(0.0, abs=1e-12)
+    assert barrier_theory.estimate_smallest_eigenvalue_below(exact, Wstar) == pytest.approx(
+        0.0, abs=1e-12
+    )
 
 
 # --- stationary points ----------------------------------------------------------------------------------------------------
@@ -283,11 +327,15 @@ def test_census_points_are_stationary_with_the_stated_risk_and_curvature(d, m):
     scale = np.linalg.norm(Wstar) ** 3
     for row in rows:
         W = stationary_weights(row, m)
-        assert risk.population_risk(W, Wstar) == pytest.approx(row.risk, rel=1e-10, abs=1e-12 * scale)
+        assert risk.population_risk(W, Wstar) == pytest.approx(
+            row.risk, rel=1e-10, abs=1e-12 * scale
+        )
         np.testing.assert_allclose(risk.population_gradient(W, Wstar), 0.0, atol=1e-11 * scale)
         H = hessian_by_differences(W, Wstar)
         if m > 1 or not row.is_global:  # one neuron has no orbit along which the minimum is flat
-            assert np.linalg.eigvalsh(H)[0] == pytest.approx(row.least_curvature, rel=1e-9, abs=1e-9)
+            assert np.linalg.eigvalsh(H)[0] == pytest.approx(
+                row.least_curvature, rel=1e-9, abs=1e-9
+            )
         escape = population_escape(W, Wstar)
         if row.is_global:
             assert escape is None
@@ -295,7 +343,9 @@ def test_census_points_are_stationary_with_the_stated_risk_and_curvature(d, m):
         else:
             assert escape is not None
             assert escape.curvature == pytest.approx(row.least_curvature, rel=1e-9)
-            assert risk.population_hessian_form(W, Wstar, escape.U) == pytest.approx(row.least_curvature, rel=1e-9)
+            assert risk.population_hessian_form(W, Wstar, escape.U) == pytest.approx(
+                row.least_curvature, rel=1e-9
+            )
             assert classify_stationary(W, Wstar) == "strict saddle"
     smallest = min(row.risk for row in rows if not row.is_global)
     assert smallest == pytest.approx(barrier_theory.barrier(Wstar), rel=1e-10)
@@ -306,7 +356,9 @@ def test_census_holds_with_repeated_eigenvalues_and_offers_extremes_for_large_d(
     Q = np.linalg.qr(teacher(4, 4, 14))[0]
     Wstar = np.diag([2.0, 1.0, 1.0, 1.0]) @ Q
     for row in stationary_census(Wstar):
-        np.testing.assert_allclose(risk.population_gradient(stationary_weights(row, 6), Wstar), 0.0, atol=1e-12)
+        np.testing.assert_allclose(
+            risk.population_gradient(stationary_weights(row, 6), Wstar), 0.0, atol=1e-12
+        )
     big = teacher(20, 25, 15)
     assert len(stationary_census(big, "extremes")) == 22
     assert stationary_census(big, [(0, 1), ()])[0].subset == (0, 1)
@@ -345,7 +397,9 @@ def test_full_rank_stationary_points_of_the_empirical_risk_fit_the_data():
         W = flat.reshape(3, 3)
         return risk.empirical_risk(W, X, y), risk.empirical_gradient(W, X, y).ravel()
 
-    found = minimize(value, rng.standard_normal(9), jac=True, options={"gtol": 1e-12}).x.reshape(3, 3)
+    found = minimize(value, rng.standard_normal(9), jac=True, options={"gtol": 1e-12}).x.reshape(
+        3, 3
+    )
     assert risk.numerical_rank(found) == 3
     assert risk.empirical_risk(found, X, y) <= 1e-18
 
@@ -377,11 +431,16 @@ def test_gradient_domination_behind_the_rate_holds():
     for _ in range(300):
         Wstar, W = rng.standard_normal((4, 3)), rng.standard_normal((4, 3))
         low = np.linalg.svd(W, compute_uv=False)[-1] ** 2
-        ratios.append(np.sum(risk.population_gradient(W, Wstar) ** 2) / (32 * low * risk.population_risk(W, Wstar)))
+        ratios.append(
+            np.sum(risk.population_gradient(W, Wstar) ** 2)
+            / (32 * low * risk.population_risk(W, Wstar))
+        )
     assert min(ratios) >= 1
     isotropic, traceless = np.eye(3), np.diag([1.1, 1.0, 0.9])
     gradient = risk.population_gradient(isotropic, np.sqrt(traceless))
-    assert np.sum(gradient**2) == pytest.approx(32 * risk.population_risk(isotropic, np.sqrt(traceless)), rel=1e-9)
+    assert np.sum(gradient**2) == pytest.approx(
+        32 * risk.population_risk(isotropic, np.sqrt(traceless)), rel=1e-9
+    )
 
 
 def test_steps_without_a_guarantee_are_refused_or_run_as_given():
@@ -411,7 +470,9 @@ def test_empirical_domination_and_barrier_hold_for_any_data(n):
         gradient, value = risk.empirical_gradient(W, X, y), risk.empirical_risk(W, X, y)
         assert np.sum(gradient**2) >= barrier_theory.empirical_domination(W, X) * value * (1 - 1e-9)
         deficient = W @ np.diag([1.0, 1.0, 0.0])
-        assert risk.empirical_risk(deficient, X, y) >= barrier_theory.empirical_barrier(Wstar, X) * (1 - 1e-9)
+        assert risk.empirical_risk(deficient, X, y) >= barrier_theory.empirical_barrier(
+            Wstar, X
+        ) * (1 - 1e-9)
     assert (barrier_theory.empirical_barrier(Wstar, X) > 1e-12) == (n >= 6)
 
 
@@ -425,7 +486,9 @@ def test_below_barrier_quantities_with_noise_and_unequal_heads_are_kept_by_gradi
     W = Wstar + 0.02 * rng.standard_normal((k, d))
     q = barrier_theory.barrier_quantities(W, v, X, y)
     assert q.is_below
-    least = 0.5 * np.sum((design_matrix(X) @ np.linalg.lstsq(design_matrix(X), y, rcond=None)[0] - y) ** 2)
+    least = 0.5 * np.sum(
+        (design_matrix(X) @ np.linalg.lstsq(design_matrix(X), y, rcond=None)[0] - y) ** 2
+    )
     loss = 0.5 * np.sum((risk.quadratic_outputs(W, X, v) - y) ** 2)
     assert pytest.approx(loss - least, rel=1e-6) == q.E0
     previous = q.E0
@@ -516,8 +579,15 @@ def test_identity_start_is_a_multiple_of_the_identity_and_its_risk_obeys_the_gen
     assert risk.population_risk(W0, Wstar) <= risk_of_start_bound(3, 0.5)
     everywhere = identity_start(3, 3, scale=18.5)
     isotropic = math.sqrt(19.0) * np.eye(3)
-    assert risk.population_risk(everywhere, isotropic) == pytest.approx(risk_of_start_bound(3, 0.5), rel=1e-12)
-    for bad in ({"scale": "guess"}, {"scale": -1.0}, {"scale": "data"}, {"scale": "data", "y": -np.ones(3)}):
+    assert risk.population_risk(everywhere, isotropic) == pytest.approx(
+        risk_of_start_bound(3, 0.5), rel=1e-12
+    )
+    for bad in (
+        {"scale": "guess"},
+        {"scale": -1.0},
+        {"scale": "data"},
+        {"scale": "data", "y": -np.ones(3)},
+    ):
         with pytest.raises(DataError):
             identity_start(7, 3, **bad)
     with pytest.raises(HypothesisError, match="m >= d"):
@@ -581,7 +651,9 @@ def test_samples_that_span_recover_the_teacher(d, m):
     fresh = rng.standard_normal((20, d))
     recovered = recover_network(X, y, m)
     assert recovered.shape == (m, d)
-    np.testing.assert_allclose(risk.quadratic_outputs(recovered, fresh), risk.quadratic_outputs(Wstar, fresh), rtol=1e-5)
+    np.testing.assert_allclose(
+        risk.quadratic_outputs(recovered, fresh), risk.quadratic_outputs(Wstar, fresh), rtol=1e-5
+    )
     with pytest.raises(HypothesisError, match="below d"):
         recover_network(X, y, d - 1)
 
@@ -611,7 +683,9 @@ def test_bad_interpolant_fits_the_samples_and_is_wrong_elsewhere(d, m, n):
         assert far is not None
         assert far.delta >= bad.delta * (1 - 1e-9)
         assert far.training_error <= 1e-8 * max(scale, far.delta)
-        assert np.linalg.eigvalsh(Wstar.T @ Wstar + far.delta * far.M)[0] == pytest.approx(0.0, abs=1e-8 * far.delta)
+        assert np.linalg.eigvalsh(Wstar.T @ Wstar + far.delta * far.M)[0] == pytest.approx(
+            0.0, abs=1e-8 * far.delta
+        )
 
 
 def test_bad_interpolants_are_unbounded_when_the_samples_do_not_span_the_inputs():
@@ -686,7 +760,9 @@ def test_positive_heads_are_absorbed_into_the_weights():
     """GKZ-C2.7: the same outputs, and back."""
     rng = np.random.default_rng(38)
     a, W, X = rng.uniform(0.1, 2, 4), teacher(3, 4, 39), rng.standard_normal((6, 3))
-    np.testing.assert_allclose(risk.quadratic_outputs(absorb_weights(a, W), X), risk.quadratic_outputs(W, X, a), rtol=1e-12)
+    np.testing.assert_allclose(
+        risk.quadratic_outputs(absorb_weights(a, W), X), risk.quadratic_outputs(W, X, a), rtol=1e-12
+    )
     np.testing.assert_allclose(release_weights(a, absorb_weights(a, W)), W, rtol=1e-14)
     for bad in (np.array([1.0, 0.0, 1.0, 1.0]), np.ones(3)):
         with pytest.raises(HypothesisError):
@@ -702,6 +778,8 @@ def test_svec_keeps_the_trace_product_and_round_trips():
     M, N = M + M.T, N + N.T
     assert svec(M) @ svec(N) == pytest.approx(np.trace(M @ N), rel=1e-12)
     np.testing.assert_allclose(unsvec(svec(M)), M, rtol=1e-15)
-    np.testing.assert_allclose(design_matrix(X) @ svec(M), np.einsum("ij,jk,ik->i", X, M, X), rtol=1e-12)
+    np.testing.assert_allclose(
+        design_matrix(X) @ svec(M), np.einsum("ij,jk,ik->i", X, M, X), rtol=1e-12
+    )
     with pytest.raises(DataError, match="no svec"):
         unsvec(np.ones(4))

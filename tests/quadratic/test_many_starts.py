@@ -32,7 +32,9 @@ def test_value_and_gradient_of_every_network_equal_the_sums_over_samples(n, d):
     W = np.random.default_rng(1).standard_normal((5, 3, d))
     values, gradients = QuadraticLoss.of_data(X, y, v).value_and_gradient(W)
     for w, value, slope in zip(W, values, gradients, strict=True):
-        assert value == pytest.approx(network_loss(ShallowNetwork(w, v, "quadratic"), X, y), rel=1e-10)
+        assert value == pytest.approx(
+            network_loss(ShallowNetwork(w, v, "quadratic"), X, y), rel=1e-10
+        )
         np.testing.assert_allclose(slope, quadratic_gradient(w, v, X, y), rtol=1e-9, atol=1e-10)
 
 
@@ -43,7 +45,9 @@ def test_loss_of_a_teacher_is_half_the_population_risk():
     values, gradients = QuadraticLoss.of_teacher(Wstar, 5).value_and_gradient(W)
     for w, value, slope in zip(W, values, gradients, strict=True):
         assert value == pytest.approx(0.5 * population_risk(w, Wstar), rel=1e-12)
-        np.testing.assert_allclose(slope, 0.5 * population_gradient(w, Wstar), rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            slope, 0.5 * population_gradient(w, Wstar), rtol=1e-10, atol=1e-10
+        )
 
 
 @pytest.mark.parametrize("n", [3, 40])
@@ -91,7 +95,9 @@ def test_plateaus_are_dips_of_the_gradient_and_lead_to_saddles():
     kinds = set()
     for plateau in found.plateaus:
         network = ShallowNetwork(plateau.W, v, "quadratic")
-        assert np.linalg.norm(gradient(network, X, y)[0]) == pytest.approx(plateau.gradient_norm, rel=1e-6)
+        assert np.linalg.norm(gradient(network, X, y)[0]) == pytest.approx(
+            plateau.gradient_norm, rel=1e-6
+        )
         assert plateau.loss <= network_loss(network, X, y) * (1 + 1e-9)
         kinds.add(classify_point(nearest_stationary(network, X, y), Data(X, y)).kind)
     assert PointKind.STRICT_SADDLE in kinds

@@ -21,7 +21,9 @@ def excesses(seeds, *, d=8, n=60, max_iter=20_000):
     found = []
     for seed in seeds:
         W = np.random.default_rng(seed).standard_normal((2 * d, d)) / np.sqrt(d)
-        run = train(ShallowNetwork(W, v, "quadratic"), data, method="gradient_descent", max_iter=max_iter)
+        run = train(
+            ShallowNetwork(W, v, "quadratic"), data, method="gradient_descent", max_iter=max_iter
+        )
         assert run.loss >= least.lower_estimate * (1 - 1e-12)
         found.append((run.loss - least.objective) / least.objective)
     return np.array(found)
@@ -35,7 +37,9 @@ def test_gradient_descent_reaches_the_proved_minimum_from_a_few_starts():
 def test_gradient_descent_reaches_the_proved_minimum_from_a_thousand_starts():
     """d = 8, k = 16, n = 60 > N = 36, arbitrary labels; 1,000 starts, about twenty minutes."""
     found = excesses(range(1_000))
-    print(f"\nworst relative excess of 1,000 runs: {found.max():.1e}, median {np.median(found):.1e}")
+    print(
+        f"\nworst relative excess of 1,000 runs: {found.max():.1e}, median {np.median(found):.1e}"
+    )
     assert (found <= 1e-4).all()
 
 

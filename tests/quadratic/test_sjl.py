@@ -24,7 +24,11 @@ from globalmin.linalg.symmetric import (
     svec,
 )
 from globalmin.quadratic import duality
-from globalmin.quadratic.approximate import estimate_mixed_excess, estimate_planted_excess, largest_cubic_root
+from globalmin.quadratic.approximate import (
+    estimate_mixed_excess,
+    estimate_planted_excess,
+    largest_cubic_root,
+)
 from globalmin.shallow.escape import quadratic_escape
 from globalmin.shallow.hessian import (
     curvature_along,
@@ -47,7 +51,12 @@ PHI = {
 
 def problem(n, d, k, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((n, d)), rng.standard_normal(n), rng.standard_normal((k, d)), rng.standard_normal(k)
+    return (
+        rng.standard_normal((n, d)),
+        rng.standard_normal(n),
+        rng.standard_normal((k, d)),
+        rng.standard_normal(k),
+    )
 
 
 def flat_loss(theta, X, y, phi, k):
@@ -66,7 +75,10 @@ def test_gradient_hessian_and_products_agree_with_automatic_differentiation(name
     theta = np.concatenate([v, W.ravel()])
     with jax.enable_x64(True):
         loss = lambda t: flat_loss(t, jnp.asarray(X), jnp.asarray(y), PHI[name], 2)  # noqa: E731
-        g, H = np.asarray(jax.grad(loss)(jnp.asarray(theta))), np.asarray(jax.hessian(loss)(jnp.asarray(theta)))
+        g, H = (
+            np.asarray(jax.grad(loss)(jnp.asarray(theta))),
+            np.asarray(jax.hessian(loss)(jnp.asarray(theta))),
+        )
     in_W, in_v = gradient(network, X, y, trained="vW")
     assert in_v is not None
     np.testing.assert_allclose(np.concatenate([in_v, in_W.ravel()]), g, rtol=1e-11, atol=1e-12)
@@ -76,10 +88,18 @@ def test_gradient_hessian_and_products_agree_with_automatic_differentiation(name
     u, U = direction[:2], direction[2:].reshape(2, 3)
     image_W, image_v = hessian_times(network, X, y, U, u)
     assert image_v is not None
-    np.testing.assert_allclose(np.concatenate([image_v, image_W.ravel()]), H @ direction, rtol=1e-10, atol=1e-11)
-    np.testing.assert_allclose(hessian_times(network, X, y, U)[0].ravel(), H[2:, 2:] @ U.ravel(), rtol=1e-10, atol=1e-11)
-    assert curvature_along(network, X, y, U, u) == pytest.approx(direction @ H @ direction, rel=1e-10)
-    assert curvature_along(network, X, y, U) == pytest.approx(U.ravel() @ H[2:, 2:] @ U.ravel(), rel=1e-10)
+    np.testing.assert_allclose(
+        np.concatenate([image_v, image_W.ravel()]), H @ direction, rtol=1e-10, atol=1e-11
+    )
+    np.testing.assert_allclose(
+        hessian_times(network, X, y, U)[0].ravel(), H[2:, 2:] @ U.ravel(), rtol=1e-10, atol=1e-11
+    )
+    assert curvature_along(network, X, y, U, u) == pytest.approx(
+        direction @ H @ direction, rel=1e-10
+    )
+    assert curvature_along(network, X, y, U) == pytest.approx(
+        U.ravel() @ H[2:, 2:] @ U.ravel(), rel=1e-10
+    )
 
 
 def test_quadratic_forms_of_gradient_and_hessian_equal_the_general_ones():
@@ -88,14 +108,20 @@ def test_quadratic_forms_of_gradient_and_hessian_equal_the_general_ones():
     network = ShallowNetwork(W, v, "quadratic")
     r = network.predict(X) - y
     Z = moment_matrix(X, r)
-    np.testing.assert_allclose(quadratic_gradient(W, v, X, y), gradient(network, X, y)[0], rtol=1e-11)
+    np.testing.assert_allclose(
+        quadratic_gradient(W, v, X, y), gradient(network, X, y)[0], rtol=1e-11
+    )
     M = (W * v[:, None]).T @ W
     assert np.sum(W * quadratic_gradient(W, v, X, y)) == pytest.approx(2 * np.sum(M * Z), rel=1e-11)
     J = (2 * (X @ W.T) * v)[:, :, None] * X[:, None, :]
     J = J.reshape(9, -1)
-    np.testing.assert_allclose(hessian(network, X, y), J.T @ J + np.kron(2 * np.diag(v), Z), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        hessian(network, X, y), J.T @ J + np.kron(2 * np.diag(v), Z), rtol=1e-10, atol=1e-10
+    )
     U = np.random.default_rng(3).standard_normal(W.shape)
-    assert quadratic_hessian_form(W, v, X, y, U) == pytest.approx(U.ravel() @ hessian(network, X, y) @ U.ravel(), rel=1e-11)
+    assert quadratic_hessian_form(W, v, X, y, U) == pytest.approx(
+        U.ravel() @ hessian(network, X, y) @ U.ravel(), rel=1e-11
+    )
 
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
@@ -122,13 +148,17 @@ def test_operators_agree_with_their_definitions_and_are_adjoint():
     M = rng.standard_normal((3, 3))
     M = M + M.T
     np.testing.assert_allclose(quadratic_forms(X, M), [x @ M @ x for x in X], rtol=1e-12)
-    np.testing.assert_allclose(moment_matrix(X, u), sum(c * np.outer(x, x) for c, x in zip(u, X, strict=True)), atol=1e-12)
+    np.testing.assert_allclose(
+        moment_matrix(X, u), sum(c * np.outer(x, x) for c, x in zip(u, X, strict=True)), atol=1e-12
+    )
     assert u @ quadratic_forms(X, M) == pytest.approx(np.sum(moment_matrix(X, u) * M), rel=1e-12)
     S = design_matrix(X)
     np.testing.assert_allclose(design_gram(X), S.T @ S, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(sample_gram(X), S @ S.T, rtol=1e-12, atol=1e-12)
     W, v = rng.standard_normal((2, 3)), rng.standard_normal(2)
-    np.testing.assert_allclose(factored_forms(X, W, v), quadratic_forms(X, (W * v[:, None]).T @ W), rtol=1e-12)
+    np.testing.assert_allclose(
+        factored_forms(X, W, v), quadratic_forms(X, (W * v[:, None]).T @ W), rtol=1e-12
+    )
     tall = rng.standard_normal((300_000, 2))
     np.testing.assert_allclose(quadratic_forms(tall, np.eye(2)), (tall**2).sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(moment_matrix(tall, np.ones(300_000)), tall.T @ tall, rtol=1e-11)
@@ -170,7 +200,13 @@ def test_least_squares_value_is_reached_by_descent_from_random_starts(n):
 
     for seed in range(3):
         start = np.random.default_rng(seed).standard_normal(32)
-        found = minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": 5_000, "ftol": 1e-16, "gtol": 1e-12})
+        found = minimize(
+            value,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 5_000, "ftol": 1e-16, "gtol": 1e-12},
+        )
         assert found.fun == pytest.approx(least, rel=1e-9, abs=1e-12)
 
 
@@ -198,9 +234,13 @@ def test_excess_loss_is_exactly_the_projected_residual(n, d):
         S = design_matrix(X)
         r = factored_forms(X, W, v) - y
         least = 0.5 * np.sum((S @ np.linalg.lstsq(S, y, rcond=None)[0] - y) ** 2)
-        assert duality.estimate_span_gap(X, r) == pytest.approx(0.5 * r @ r - least, rel=1e-8, abs=1e-10)
+        assert duality.estimate_span_gap(X, r) == pytest.approx(
+            0.5 * r @ r - least, rel=1e-8, abs=1e-10
+        )
         g = S.T @ r
-        assert duality.estimate_span_gap(X, r) == pytest.approx(0.5 * g @ np.linalg.pinv(S.T @ S) @ g, rel=1e-6)
+        assert duality.estimate_span_gap(X, r) == pytest.approx(
+            0.5 * g @ np.linalg.pinv(S.T @ S) @ g, rel=1e-6
+        )
 
 
 def test_span_witness_solves_the_normal_equations_and_gives_the_excess_loss():
@@ -259,9 +299,17 @@ def test_every_planted_saddle_of_a_mixed_network_has_an_escape_direction():
         X, y, _, _ = problem(25, 3, 1, seed=seed)
 
         def value(flat, X=X, y=y):
-            return 0.5 * np.sum(((X @ flat) ** 2 - y) ** 2), 2 * (X.T @ (((X @ flat) ** 2 - y) * (X @ flat)))
+            return 0.5 * np.sum(((X @ flat) ** 2 - y) ** 2), 2 * (
+                X.T @ (((X @ flat) ** 2 - y) * (X @ flat))
+            )
 
-        w = minimize(value, np.random.default_rng(seed).standard_normal(3), jac=True, method="BFGS", options={"gtol": 1e-11}).x
+        w = minimize(
+            value,
+            np.random.default_rng(seed).standard_normal(3),
+            jac=True,
+            method="BFGS",
+            options={"gtol": 1e-11},
+        ).x
         W = np.zeros((8, 3))
         W[0] = w
         network = ShallowNetwork(W, v, "quadratic")
@@ -275,14 +323,18 @@ def test_every_planted_saddle_of_a_mixed_network_has_an_escape_direction():
 # --- positive heads -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (12, 3, 3), (12, 3, 1), (40, 4, 6), (3, 5, 5)])
+@pytest.mark.parametrize(
+    ("n", "d", "k"), [(1, 1, 1), (12, 3, 3), (12, 3, 1), (40, 4, 6), (3, 5, 5)]
+)
 def test_dual_bound_holds_at_random_networks_and_is_feasible(n, d, k):
     """SJL-DUAL, SJL-T2.2k: D(lambda) <= L of every network with head >= 0, also found by search; Z(lambda) >= 0."""
     rng = np.random.default_rng(10)
     X, y, W, v = problem(n, d, k, seed=10)
     bound = duality.positive_dual(X, y, factored_forms(X, W, np.abs(v)) - y)
     assert duality.is_positive_dual(X, bound.vector, tolerance=1e-12)
-    assert bound.value == pytest.approx(-bound.vector @ y - bound.vector @ bound.vector / 2, rel=1e-12)
+    assert bound.value == pytest.approx(
+        -bound.vector @ y - bound.vector @ bound.vector / 2, rel=1e-12
+    )
     assert bound.value >= 0.0
 
     def value(flat):
@@ -308,7 +360,13 @@ def test_dual_bound_is_tight_at_second_order_points():
         return 0.5 * r @ r, quadratic_gradient(W, v, X, y).ravel()
 
     options = {"maxiter": 10_000, "maxfun": 50_000, "ftol": 0.0, "gtol": 1e-11}
-    found = minimize(value, np.random.default_rng(12).standard_normal(16), jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        value,
+        np.random.default_rng(12).standard_normal(16),
+        jac=True,
+        method="L-BFGS-B",
+        options=options,
+    )
     W = found.x.reshape(4, 4)
     kkt = duality.positive_kkt(W, v, X, y)
     scale = np.abs(np.linalg.eigvalsh(moment_matrix(X, y))).max()
@@ -331,7 +389,9 @@ def test_planted_positive_networks_are_fitted_exactly():
 
     for _ in range(5):
         options = {"maxiter": 5_000, "ftol": 1e-30, "gtol": 1e-12}
-        found = minimize(value, rng.standard_normal(16), jac=True, method="L-BFGS-B", options=options)
+        found = minimize(
+            value, rng.standard_normal(16), jac=True, method="L-BFGS-B", options=options
+        )
         assert found.fun <= 1e-10 * y @ y
 
 
@@ -386,7 +446,10 @@ def test_weight_decay_bound_holds_at_random_networks_and_is_feasible(two_sided):
         spectrum = np.linalg.eigvalsh(moment_matrix(X, bound.vector))
         assert spectrum[0] > -c
         assert not two_sided or spectrum[-1] < c
-        other_W, other_v = rng.standard_normal((4, 3)) * rng.uniform(0, 1), rng.uniform(-v_max if two_sided else 0.0, v_max, 4)
+        other_W, other_v = (
+            rng.standard_normal((4, 3)) * rng.uniform(0, 1),
+            rng.uniform(-v_max if two_sided else 0.0, v_max, 4),
+        )
         assert bound.value <= duality.network_objective(other_W, other_v, X, y, weight_decay=w)
         assert bound.value <= duality.network_objective(W, v, X, y, weight_decay=w)
 
@@ -440,7 +503,13 @@ def test_mixed_excess_bound_holds_at_random_points():
         checked += 1
     assert checked == 60
     with pytest.raises(HypothesisError, match="d \\+ 1"):
-        estimate_mixed_excess(np.eye(2), np.array([1.0, -1.0]), gradient_norm=0.0, negative_curvature=0.0, nuclear_norm=1.0)
+        estimate_mixed_excess(
+            np.eye(2),
+            np.array([1.0, -1.0]),
+            gradient_norm=0.0,
+            negative_curvature=0.0,
+            nuclear_norm=1.0,
+        )
 
 
 def test_planted_excess_bound_holds_at_random_points_and_is_a_function_of_the_data():
@@ -468,12 +537,19 @@ def test_planted_excess_bound_holds_at_random_points_and_is_a_function_of_the_da
         tightest = min(tightest, sharper.loss / loss)
     assert tightest < 10
     with pytest.raises(HypothesisError, match="column rank"):
-        estimate_planted_excess(np.ones((3, 2)), np.ones(3), head=1.0, gradient_norm=0.0, negative_curvature=0.0)
+        estimate_planted_excess(
+            np.ones((3, 2)), np.ones(3), head=1.0, gradient_norm=0.0, negative_curvature=0.0
+        )
     with pytest.raises(DataError, match="head"):
-        estimate_planted_excess(np.eye(2), np.ones(2), head=-1.0, gradient_norm=0.0, negative_curvature=0.0)
+        estimate_planted_excess(
+            np.eye(2), np.ones(2), head=-1.0, gradient_norm=0.0, negative_curvature=0.0
+        )
 
 
-@pytest.mark.parametrize(("a", "b", "c"), [(1.0, 1.0, 0.0), (2.0, 3.0, 1.0), (1.0, -1.0, 2.0), (1.0, 0.0, 8.0), (3.0, 5.0, 1e-9)])
+@pytest.mark.parametrize(
+    ("a", "b", "c"),
+    [(1.0, 1.0, 0.0), (2.0, 3.0, 1.0), (1.0, -1.0, 2.0), (1.0, 0.0, 8.0), (3.0, 5.0, 1e-9)],
+)
 def test_cubic_root_is_the_largest_real_one(a, b, c):
     """SJL-T2.2a: a w^3 - b w = c, checked by substitution and monotonicity beyond."""
     w = largest_cubic_root(a, b, c)

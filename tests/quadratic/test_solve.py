@@ -36,7 +36,11 @@ def slow_minimum(X, y, c, two_sided, steps=8_000):
     t = 1.0
     for _ in range(steps):
         lam, Q = np.linalg.eigh(P - step * moment_matrix(X, quadratic_forms(X, P) - y))
-        shrunk = np.sign(lam) * np.maximum(np.abs(lam) - step * c, 0.0) if two_sided else np.maximum(lam - step * c, 0.0)
+        shrunk = (
+            np.sign(lam) * np.maximum(np.abs(lam) - step * c, 0.0)
+            if two_sided
+            else np.maximum(lam - step * c, 0.0)
+        )
         new, t_new = (Q * shrunk) @ Q.T, (1 + np.sqrt(1 + 4 * t * t)) / 2
         P, M, t = new + (t - 1) / t_new * (new - M), new, t_new
     r = quadratic_forms(X, M) - y
@@ -46,10 +50,18 @@ def slow_minimum(X, y, c, two_sided, steps=8_000):
 def assert_consistent(solution, X, y, weight_decay=0.0):
     """Loss, objective, M and gap as their definitions say, from the stored network alone."""
     W, v = solution.network.W, solution.network.v
-    assert solution.objective == pytest.approx(network_objective(W, v, X, y, weight_decay=weight_decay), rel=1e-12)
-    assert solution.loss == pytest.approx(0.5 * np.sum((solution.network.predict(X) - y) ** 2), rel=1e-9, abs=1e-25)
-    np.testing.assert_allclose(solution.M, (W * v[:, None]).T @ W, atol=1e-12 * max(1.0, np.abs(solution.M).max()))
-    assert solution.gap == pytest.approx(solution.objective - solution.lower_estimate, abs=1e-15 * max(1.0, solution.objective))
+    assert solution.objective == pytest.approx(
+        network_objective(W, v, X, y, weight_decay=weight_decay), rel=1e-12
+    )
+    assert solution.loss == pytest.approx(
+        0.5 * np.sum((solution.network.predict(X) - y) ** 2), rel=1e-9, abs=1e-25
+    )
+    np.testing.assert_allclose(
+        solution.M, (W * v[:, None]).T @ W, atol=1e-12 * max(1.0, np.abs(solution.M).max())
+    )
+    assert solution.gap == pytest.approx(
+        solution.objective - solution.lower_estimate, abs=1e-15 * max(1.0, solution.objective)
+    )
     assert solution.dual.shape == y.shape
     assert solution.network.activation.name == "quadratic"
 
@@ -93,14 +105,18 @@ def test_weight_decay_closes_the_gap_with_a_feasible_dual_vector(n, d, share, tw
     w, v_max = share * critical_decay(X, y, two_sided=two_sided, v_max=0.5), 0.5
     if w == 0.0:
         w = 1.0
-    solution = solve_quadratic(X, y, signs="mixed" if two_sided else "positive", weight_decay=w, v_max=v_max)
+    solution = solve_quadratic(
+        X, y, signs="mixed" if two_sided else "positive", weight_decay=w, v_max=v_max
+    )
     assert_consistent(solution, X, y, w)
     assert solution.status is Status.CONVERGED
     c = w / (2 * v_max)
     spectrum = np.linalg.eigvalsh(moment_matrix(X, solution.dual))
     assert spectrum[0] > -c
     assert not two_sided or spectrum[-1] < c
-    assert -solution.dual @ y - 0.5 * solution.dual @ solution.dual == pytest.approx(solution.lower_estimate, rel=1e-12)
+    assert -solution.dual @ y - 0.5 * solution.dual @ solution.dual == pytest.approx(
+        solution.lower_estimate, rel=1e-12
+    )
     assert solution.relative_gap <= 1e-9
 
 
@@ -137,7 +153,9 @@ def test_unit_vectors_as_samples_have_closed_form_solutions():
     np.testing.assert_allclose(np.diag(positive.M), np.maximum(y, 0), atol=1e-9)
     assert positive.objective == pytest.approx(0.5 * (1.0 + 0.04), rel=1e-9)
     decayed = solve_quadratic(X, y, weight_decay=1.0)
-    np.testing.assert_allclose(decayed.M, np.diag(np.sign(y) * np.maximum(np.abs(y) - 0.5, 0)), atol=1e-9)
+    np.testing.assert_allclose(
+        decayed.M, np.diag(np.sign(y) * np.maximum(np.abs(y) - 0.5, 0)), atol=1e-9
+    )
     assert decayed.rank == 2
 
 
@@ -147,10 +165,14 @@ def test_one_feature_has_the_formula_of_one_dimensional_regression():
     x2 = X[:, 0] ** 2
     slope = x2 @ y / (x2 @ x2)
     assert solve_quadratic(X, y).M[0, 0] == pytest.approx(slope, rel=1e-9)
-    assert solve_quadratic(X, y, signs="positive").M[0, 0] == pytest.approx(max(slope, 0.0), rel=1e-8, abs=1e-12)
+    assert solve_quadratic(X, y, signs="positive").M[0, 0] == pytest.approx(
+        max(slope, 0.0), rel=1e-8, abs=1e-12
+    )
     c = 0.3 * abs(x2 @ y)
     shrunk = np.sign(slope) * max(abs(x2 @ y) - c, 0) / (x2 @ x2)
-    assert solve_quadratic(X, y, weight_decay=2 * c, tol=1e-13).M[0, 0] == pytest.approx(shrunk, rel=1e-5)
+    assert solve_quadratic(X, y, weight_decay=2 * c, tol=1e-13).M[0, 0] == pytest.approx(
+        shrunk, rel=1e-5
+    )
 
 
 def test_golden_example_of_one_sample():
@@ -179,7 +201,9 @@ def test_all_labels_of_one_sign_are_handled():
     assert negative.objective == pytest.approx(0.5 * y @ y, rel=1e-9)
     assert negative.rank == 0
     flipped = solve_quadratic(X, -np.abs(y), head=-np.ones(3))
-    assert flipped.objective == pytest.approx(solve_quadratic(X, np.abs(y), signs="positive").objective, rel=1e-9)
+    assert flipped.objective == pytest.approx(
+        solve_quadratic(X, np.abs(y), signs="positive").objective, rel=1e-9
+    )
     assert (flipped.network.v == -1).all()
     nothing = solve_quadratic(X, np.zeros(12), signs="positive")
     assert (nothing.objective, nothing.gap, nothing.relative_gap) == (0.0, 0.0, 0.0)
@@ -192,7 +216,12 @@ def test_rank_deficient_repeated_and_zero_samples_are_handled(signs, decay):
     rng = np.random.default_rng(7)
     low = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 5))
     y = rng.standard_normal(20)
-    for X in (low, np.repeat(low[:10], 2, axis=0), np.vstack([low[:19], np.zeros((1, 5))]), np.zeros((20, 5))):
+    for X in (
+        low,
+        np.repeat(low[:10], 2, axis=0),
+        np.vstack([low[:19], np.zeros((1, 5))]),
+        np.zeros((20, 5)),
+    ):
         solution = solve_quadratic(X, y, signs=signs, weight_decay=decay)
         assert_consistent(solution, X, y, decay)
         assert solution.status is Status.CONVERGED, X.shape
@@ -238,7 +267,9 @@ def test_heads_with_zeros_and_unequal_weights_are_respected():
     assert solution.status is Status.CONVERGED
     np.testing.assert_array_equal(solution.network.v, head)
     assert solution.objective == pytest.approx(solve_quadratic(X, y).objective, rel=1e-9)
-    uneven = solve_quadratic(X, y, head=np.array([1.0, 0.5, 0.5, -1.0, -0.5, -0.5]), weight_decay=0.5)
+    uneven = solve_quadratic(
+        X, y, head=np.array([1.0, 0.5, 0.5, -1.0, -0.5, -0.5]), weight_decay=0.5
+    )
     even = solve_quadratic(X, y, weight_decay=0.5)
     assert uneven.lower_estimate == pytest.approx(even.lower_estimate, rel=1e-9)
     assert uneven.objective >= even.objective * (1 - 1e-9)
@@ -247,7 +278,9 @@ def test_heads_with_zeros_and_unequal_weights_are_respected():
 def test_local_search_stops_at_a_stationary_point():
     X, y = gaussian(30, 4, seed=11)
     v = np.array([1.0, -1.0])
-    W, steps = local_minimum(X, y, np.random.default_rng(0).standard_normal((2, 4)), v, weight_decay=0.1)
+    W, steps = local_minimum(
+        X, y, np.random.default_rng(0).standard_normal((2, 4)), v, weight_decay=0.1
+    )
     r = ((X @ W.T) ** 2) @ v - y
     gradient = 2 * v[:, None] * (W @ moment_matrix(X, r)) + 0.1 * W
     assert np.linalg.norm(gradient) <= 1e-5 * y @ y

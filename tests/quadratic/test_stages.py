@@ -19,7 +19,9 @@ def problem(n=40, d=6, share=0.1, two_sided=True, seed=0):
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
     if share == 0.0:
         return MatrixProblem(row_space(X).white, y, 0.0, False)
-    return MatrixProblem(X, y, share * np.abs(np.linalg.eigvalsh(moment_matrix(X, y))).max(), two_sided)
+    return MatrixProblem(
+        X, y, share * np.abs(np.linalg.eigvalsh(moment_matrix(X, y))).max(), two_sided
+    )
 
 
 CASES = [(0.0, False), (0.3, False), (0.3, True), (0.02, True)]
@@ -45,7 +47,9 @@ def test_proximal_points_alone_solve_from_zero(share, two_sided):
     found, used = proximal.proximal_point(zero, tol=1e-10, max_iter=20_000)
     assert found.is_solved(1e-10)
     assert used > 0
-    assert found.objective == pytest.approx(solve_matrix(p, tol=1e-10, max_iter=20_000).point.objective, rel=1e-9)
+    assert found.objective == pytest.approx(
+        solve_matrix(p, tol=1e-10, max_iter=20_000).point.objective, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(("share", "two_sided"), CASES)
@@ -64,7 +68,9 @@ def test_chart_gradient_and_hessian_agree_with_differences_of_the_objective(shar
     curvature = float(np.sum(weights * T * chart.hessian_times(T)))
     values = [newton.moved(chart, T, t).objective for t in (-1.0, 0.0, 1.0)]
     assert (values[2] - values[0]) / 2 == pytest.approx(slope, rel=1e-2, abs=1e-12 * p.scale)
-    assert values[0] - 2 * values[1] + values[2] == pytest.approx(curvature, rel=1e-2, abs=1e-13 * p.scale)
+    assert values[0] - 2 * values[1] + values[2] == pytest.approx(
+        curvature, rel=1e-2, abs=1e-13 * p.scale
+    )
 
 
 def test_dense_and_iterative_newton_steps_agree():
@@ -90,7 +96,9 @@ def test_dense_step_with_fewer_samples_than_dimensions_solves_the_newton_equatio
     whole = p.at(near.M + 1e-2 * np.trace(near.M) * np.eye(6))
     chart = newton.chart_at(whole, np.ones(6, dtype=bool))
     T = newton.dense_direction(chart)
-    np.testing.assert_allclose(chart.hessian_times(T), -chart.gradient, atol=1e-8 * np.abs(chart.gradient).max())
+    np.testing.assert_allclose(
+        chart.hessian_times(T), -chart.gradient, atol=1e-8 * np.abs(chart.gradient).max()
+    )
     assert np.abs(T).max() < 1e3 * np.abs(whole.M).max()
 
 
@@ -123,22 +131,40 @@ def test_shrinkage_and_its_derivative():
     lam, Q = np.linalg.eigh(G)
     Omega = proximal.divided_differences(lam, proximal.shrink(lam, 1.0, two_sided=True))
     derivative = Q @ (Omega * (Q.T @ H @ Q)) @ Q.T
-    np.testing.assert_allclose((shrunk(G + 1e-6 * H) - shrunk(G - 1e-6 * H)) / 2e-6, derivative, atol=1e-6)
-    assert proximal.divided_differences(np.zeros(2), np.zeros(2)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
-    np.testing.assert_allclose(proximal.divided_differences(np.array([2.0, 2.0]), np.ones(2)), np.ones((2, 2)))
+    np.testing.assert_allclose(
+        (shrunk(G + 1e-6 * H) - shrunk(G - 1e-6 * H)) / 2e-6, derivative, atol=1e-6
+    )
+    assert proximal.divided_differences(np.zeros(2), np.zeros(2)).tolist() == [
+        [0.0, 0.0],
+        [0.0, 0.0],
+    ]
+    np.testing.assert_allclose(
+        proximal.divided_differences(np.array([2.0, 2.0]), np.ones(2)), np.ones((2, 2))
+    )
 
 
 def test_inner_value_has_the_stated_gradient():
     p = problem(share=0.1)
     rng = np.random.default_rng(3)
-    center, u, direction = np.diag(rng.standard_normal(6)), rng.standard_normal(40), rng.standard_normal(40)
+    center, u, direction = (
+        np.diag(rng.standard_normal(6)),
+        rng.standard_normal(40),
+        rng.standard_normal(40),
+    )
     at = proximal.evaluate(p, center, 0.01, u)
-    ahead, behind = (proximal.evaluate(p, center, 0.01, u + t * direction).value for t in (1e-5, -1e-5))
+    ahead, behind = (
+        proximal.evaluate(p, center, 0.01, u + t * direction).value for t in (1e-5, -1e-5)
+    )
     assert (ahead - behind) / 2e-5 == pytest.approx(at.gradient @ direction, rel=1e-6)
 
 
 def test_change_of_variables_is_its_own_inverse_and_whitens_without_decay():
-    p = MatrixProblem(np.random.default_rng(4).standard_normal((50, 4)) * [1e-2, 1, 1, 1e2], np.ones(50), 1e-12, True)
+    p = MatrixProblem(
+        np.random.default_rng(4).standard_normal((50, 4)) * [1e-2, 1, 1, 1e2],
+        np.ones(50),
+        1e-12,
+        True,
+    )
     T, inverse = change_of_variables(p)
     np.testing.assert_allclose(T @ inverse, np.eye(4), atol=1e-6)
     whitened = T @ (p.X.T @ p.X) @ T
@@ -186,7 +212,9 @@ def test_slow_conjugate_gradients_fall_back_to_a_dense_solve(monkeypatch):
         X, y = rng.standard_normal((n, 4)), rng.standard_normal(n)
         S = design_matrix(X)
         least = 0.5 * np.sum((S @ np.linalg.lstsq(S, y, rcond=None)[0] - y) ** 2)
-        assert 0.5 * np.sum(ls.least_squares(X, y).residual ** 2) == pytest.approx(least, rel=1e-9, abs=1e-20)
+        assert 0.5 * np.sum(ls.least_squares(X, y).residual ** 2) == pytest.approx(
+            least, rel=1e-9, abs=1e-20
+        )
 
 
 # --- general quadratic activation -----------------------------------------------------------------------------------------
@@ -203,7 +231,9 @@ def test_general_quadratic_networks_reach_the_least_squares_value(n, coefficient
     solution = solve_general_quadratic(X, y, coefficients)
     assert solution.status is Status.CONVERGED
     assert solution.loss == pytest.approx(least, rel=1e-9, abs=1e-20)
-    assert solution.loss == pytest.approx(0.5 * np.sum((solution.network.predict(X) - y) ** 2), rel=1e-12, abs=1e-25)
+    assert solution.loss == pytest.approx(
+        0.5 * np.sum((solution.network.predict(X) - y) ** 2), rel=1e-12, abs=1e-25
+    )
     assert solution.network.v.sum() == 0.0
     with pytest.raises(DataError, match="alpha"):
         solve_general_quadratic(X, y, (0.0, 1.0, 1.0))

@@ -71,7 +71,11 @@ def test_separated_sets_never_exceed_the_size_of_a_net():
     rng = np.random.default_rng(1)
     for m, eps, radius in itertools.product((1, 2, 3), (0.3, 0.7), (1.0, 2.5)):
         points = rng.standard_normal((1_500, m))
-        points *= radius * rng.random((1_500, 1)) ** (1 / m) / np.linalg.norm(points, axis=1, keepdims=True)
+        points *= (
+            radius
+            * rng.random((1_500, 1)) ** (1 / m)
+            / np.linalg.norm(points, axis=1, keepdims=True)
+        )
         size = math.log(len(separated(points, eps)))
         assert size <= lc.log_net_size(m, eps, radius) <= m * math.log(3 * radius / eps) + 1e-12
     assert lc.log_net_size(5, 0.25) == pytest.approx(5 * math.log(9))
@@ -83,7 +87,9 @@ def test_psi2_norm_of_known_laws():
     """FCL-L7's norm: sqrt(8/3) for N(0,1) by quadrature, 1/sqrt(log 2) for a sign."""
     z = np.linspace(-12, 12, 4001)
     w = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
-    assert (w * np.exp(z**2 / lc.GAUSSIAN_PSI2**2)).sum() == pytest.approx(2.0, rel=1e-3)  # tails beyond 12 carry 1e-3
+    assert (w * np.exp(z**2 / lc.GAUSSIAN_PSI2**2)).sum() == pytest.approx(
+        2.0, rel=1e-3
+    )  # tails beyond 12 carry 1e-3
     assert lc.estimate_psi2_norm([1.0, -1.0]) == pytest.approx(1 / math.sqrt(math.log(2)))
     assert lc.estimate_psi2_norm(np.zeros(4)) == 0.0
     values = np.random.default_rng(0).standard_normal(20_000) * 3
@@ -93,7 +99,9 @@ def test_psi2_norm_of_known_laws():
         lc.estimate_psi2_norm([math.inf])
 
 
-@pytest.mark.parametrize(("name", "binary"), [("sigmoid", True), ("sigmoid", False), ("tanh", False), ("erf", False)])
+@pytest.mark.parametrize(
+    ("name", "binary"), [("sigmoid", True), ("sigmoid", False), ("tanh", False), ("erf", False)]
+)
 def test_gradients_along_a_direction_are_subgaussian_as_stated(name, binary):
     """FCL-L7: empirical psi_2 norms for random and for aligned directions stay below the bound."""
     rng = np.random.default_rng(3)
@@ -115,7 +123,9 @@ def test_the_psi2_bound_is_nearly_attained():
     u[:, 0] = 0.5
     values = lc.sample_gradients_along(u, np.zeros((K, d)), X, np.ones(len(X)), "sigmoid")
     np.testing.assert_allclose(np.abs(values), np.abs(X[:, 0]) * 0.25 * 0.5 / math.sqrt(K))
-    assert lc.estimate_psi2_norm(values) == pytest.approx(lc.gradient_psi2_bound(K, "sigmoid") / 2, rel=0.02)
+    assert lc.estimate_psi2_norm(values) == pytest.approx(
+        lc.gradient_psi2_bound(K, "sigmoid") / 2, rel=0.02
+    )
 
 
 def test_gradients_along_a_direction_are_those_of_automatic_differentiation():
@@ -124,9 +134,13 @@ def test_gradients_along_a_direction_are_those_of_automatic_differentiation():
     W, u = rng.standard_normal((2, 3, 4))
     X, y = rng.standard_normal((6, 4)), rng.random(6)
     with jax.enable_x64(True):
-        gradients = jax.jacobian(lambda W: 0.5 * (jax.nn.sigmoid(jnp.asarray(X) @ W.T).mean(axis=1) - y) ** 2)(jnp.asarray(W))
+        gradients = jax.jacobian(
+            lambda W: 0.5 * (jax.nn.sigmoid(jnp.asarray(X) @ W.T).mean(axis=1) - y) ** 2
+        )(jnp.asarray(W))
     expected = np.einsum("ijk,jk->i", np.asarray(gradients), u)
-    np.testing.assert_allclose(lc.sample_gradients_along(u, W, X, y, "sigmoid"), expected, atol=1e-15)
+    np.testing.assert_allclose(
+        lc.sample_gradients_along(u, W, X, y, "sigmoid"), expected, atol=1e-15
+    )
     with pytest.raises(DataError, match="shape"):
         lc.sample_gradients_along(u[:2], W, X, y, "sigmoid")
 
@@ -150,7 +164,9 @@ def test_deviations_at_the_teacher_stay_below_the_explicit_bounds(binary):
     seen = []
     for seed in range(20):
         X, y = draw(W, n, binary=binary, seed=seed)
-        seen.append((hessian_deviation(W, W, X, y, "sigmoid"), gradient_deviation(W, W, X, y, "sigmoid")))
+        seen.append(
+            (hessian_deviation(W, W, X, y, "sigmoid"), gradient_deviation(W, W, X, y, "sigmoid"))
+        )
     worst = np.max(seen, axis=0)
     assert worst[0] <= hessian <= 60 * worst[0]
     assert worst[1] <= gradient
@@ -162,9 +178,13 @@ def test_deviations_on_a_ball_stay_below_the_explicit_bounds():
     rng, W, n = np.random.default_rng(2), orthogonal(2, 3, 1.5), 4_000
     X, y = draw(W, n, binary=True)
     bounds = [
-        bound(n, 3, 2, "sigmoid", delta=0.05, radius=1.0) for bound in (lc.hessian_deviation_bound, lc.gradient_deviation_bound)
+        bound(n, 3, 2, "sigmoid", delta=0.05, radius=1.0)
+        for bound in (lc.hessian_deviation_bound, lc.gradient_deviation_bound)
     ]
-    single = [bound(n, 3, 2, "sigmoid", delta=0.05) for bound in (lc.hessian_deviation_bound, lc.gradient_deviation_bound)]
+    single = [
+        bound(n, 3, 2, "sigmoid", delta=0.05)
+        for bound in (lc.hessian_deviation_bound, lc.gradient_deviation_bound)
+    ]
     for _ in range(10):
         D = rng.standard_normal(W.shape)
         V = W + D / np.linalg.norm(D)
@@ -175,9 +195,14 @@ def test_deviations_on_a_ball_stay_below_the_explicit_bounds():
 
 
 def test_bounds_fall_like_the_root_of_n_and_grow_with_the_ball():
-    few, many = (lc.hessian_deviation_bound(n, 10, 3, "sigmoid", delta=0.01) for n in (10**6, 10**8))
+    few, many = (
+        lc.hessian_deviation_bound(n, 10, 3, "sigmoid", delta=0.01) for n in (10**6, 10**8)
+    )
     assert many == pytest.approx(few / 10, rel=0.02)
-    small, large = (lc.gradient_deviation_bound(10**6, 10, 3, "sigmoid", delta=0.01, radius=r) for r in (0.1, 10.0))
+    small, large = (
+        lc.gradient_deviation_bound(10**6, 10, 3, "sigmoid", delta=0.01, radius=r)
+        for r in (0.1, 10.0)
+    )
     assert small < large
     with pytest.raises(DataError, match="delta"):
         lc.gradient_deviation_bound(10, 2, 2, "sigmoid", delta=0.0)
@@ -194,4 +219,7 @@ def test_so_many_samples_suffice_and_fewer_do_not_by_this_bound():
     at = lambda n: lc.hessian_deviation_bound(n, 10, 3, "sigmoid", delta=0.01, radius=found.radius)  # noqa: E731
     assert at(found.samples) <= allowed < at(int(0.99 * found.samples))
     assert 1e9 < found.samples < 1e11
-    assert lc.explicit_samples(W, curvature=2 * population_radius(W, "sigmoid").least * 2).samples < found.samples
+    assert (
+        lc.explicit_samples(W, curvature=2 * population_radius(W, "sigmoid").least * 2).samples
+        < found.samples
+    )

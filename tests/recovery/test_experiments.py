@@ -21,9 +21,21 @@ def test_a_data_set_comes_from_its_teacher():
 
 def test_rate_and_error_are_averages_over_the_data_sets():
     """FCL-E1, FCL-E2: noiseless labels: every data set succeeds at W* itself."""
-    setting = LocalSetting(n=1_500, d=4, K=2, labels="regression", sigma=1.5, starts=3, max_iter=1_200, step="curvature")
+    setting = LocalSetting(
+        n=1_500,
+        d=4,
+        K=2,
+        labels="regression",
+        sigma=1.5,
+        starts=3,
+        max_iter=1_200,
+        step="curvature",
+    )
     found = local_experiment(setting, datasets=2, seed=5)
-    singles = [local_spread(*setting.draw(seed), starts=3, max_iter=1_200, step="curvature", seed=seed) for seed in (5, 6)]
+    singles = [
+        local_spread(*setting.draw(seed), starts=3, max_iter=1_200, step="curvature", seed=seed)
+        for seed in (5, 6)
+    ]
     np.testing.assert_allclose(found.spreads, [one.sd for one in singles])
     assert found.mean_error == pytest.approx(np.mean([one.mean_error for one in singles]))
     assert found.success_rate == 1.0

@@ -31,7 +31,9 @@ def test_recovered_neurons_are_drawn_against_the_true_ones():
 
 def test_variants_show_medians_and_the_error_picture_a_line_of_slope_one_half():
     errors = np.array([[0.4, 0.6, 0.5], [0.2, 0.1, 0.3], [0.05, 0.06, 0.04]])
-    axes = _axes(lambda: recovery_figures.variants_figure(N, {"literal": 2 * errors, "tuned": errors}))
+    axes = _axes(
+        lambda: recovery_figures.variants_figure(N, {"literal": 2 * errors, "tuned": errors})
+    )
     np.testing.assert_allclose(axes.lines[1].get_ydata(), [0.5, 0.2, 0.05])
     axes = _axes(lambda: recovery_figures.error_figure(N, {"after descent": errors}))
     x, y = axes.lines[-1].get_data()

@@ -27,7 +27,9 @@ def instance(seed=0, n=40, d=3, K=2):
 
 
 def loss_in_jax(name, X, y):
-    return lambda w: jnp.mean((PHI[name](X @ w.reshape(-1, X.shape[1]).T).mean(axis=1) - y) ** 2) / 2
+    return lambda w: (
+        jnp.mean((PHI[name](X @ w.reshape(-1, X.shape[1]).T).mean(axis=1) - y) ** 2) / 2
+    )
 
 
 @pytest.mark.parametrize("name", PHI)
@@ -35,7 +37,9 @@ def test_gradient_hessian_and_third_tensor_agree_with_automatic_differentiation(
     W, X, y, _ = instance()
     with jax.enable_x64(True):
         f, w = loss_in_jax(name, jnp.asarray(X), jnp.asarray(y)), jnp.asarray(W).reshape(-1)
-        value, G, H, T = (np.asarray(g(w)) for g in (f, jax.grad(f), jax.hessian(f), jax.jacfwd(jax.hessian(f))))
+        value, G, H, T = (
+            np.asarray(g(w)) for g in (f, jax.grad(f), jax.hessian(f), jax.jacfwd(jax.hessian(f)))
+        )
     loss, gradient = empirical_loss_and_gradient(W, X, y, name)
     assert loss == pytest.approx(float(value), rel=1e-13)
     np.testing.assert_allclose(gradient.reshape(-1), G, atol=1e-14)
@@ -49,7 +53,9 @@ def test_directional_derivatives_are_contractions_of_the_tensors():
     second, third = directional_derivatives(W, A, X, y, "sigmoid")
     a = A.reshape(-1)
     assert second == pytest.approx(a @ empirical_hessian(W, X, y, "sigmoid") @ a, rel=1e-12)
-    assert third == pytest.approx(np.einsum("ijk,i,j,k", third_tensor(W, X, y, "sigmoid"), a, a, a), rel=1e-12)
+    assert third == pytest.approx(
+        np.einsum("ijk,i,j,k", third_tensor(W, X, y, "sigmoid"), a, a, a), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", PHI)
@@ -58,8 +64,14 @@ def test_products_with_the_hessian_need_no_hessian(name):
     W, X, y, rng = instance(3, K=3)
     A = rng.standard_normal(W.shape)
     with jax.enable_x64(True):
-        H = np.asarray(jax.hessian(loss_in_jax(name, jnp.asarray(X), jnp.asarray(y)))(jnp.asarray(W).reshape(-1)))
-    np.testing.assert_allclose(hessian_times(W, A, X, y, name).reshape(-1), H @ A.reshape(-1), atol=1e-14)
+        H = np.asarray(
+            jax.hessian(loss_in_jax(name, jnp.asarray(X), jnp.asarray(y)))(
+                jnp.asarray(W).reshape(-1)
+            )
+        )
+    np.testing.assert_allclose(
+        hessian_times(W, A, X, y, name).reshape(-1), H @ A.reshape(-1), atol=1e-14
+    )
 
 
 def test_the_parts_of_the_hessian_are_what_they_say():
@@ -70,19 +82,27 @@ def test_the_parts_of_the_hessian_are_what_they_say():
     assert not np.any(blocks[0, :, 1, :])
     exact = empirical_loss_and_gradient(W, X, np.zeros(40), "sigmoid")  # residuals change N_0 only
     assert exact[0] != empirical_loss(W, X, y, "sigmoid")
-    np.testing.assert_array_equal(hessian_parts(W, X, 0 * y, "sigmoid").gauss_newton, parts.gauss_newton)
+    np.testing.assert_array_equal(
+        hessian_parts(W, X, 0 * y, "sigmoid").gauss_newton, parts.gauss_newton
+    )
 
 
 def test_n_times_the_loss_is_the_loss_of_our_networks_with_head_one_over_k():
     W, X, y, _ = instance(3, K=3)
     network = ShallowNetwork(W, np.full(3, 1 / 3), "tanh")
-    np.testing.assert_allclose(landscape_hessian(network, X, y), len(y) * empirical_hessian(W, X, y, "tanh"), atol=1e-12)
+    np.testing.assert_allclose(
+        landscape_hessian(network, X, y), len(y) * empirical_hessian(W, X, y, "tanh"), atol=1e-12
+    )
 
 
 def test_blocks_of_samples_add_up():
     W, X, y, _ = instance(4, n=200_000, d=3)
-    G = ((1 / (1 + np.exp(-X @ W.T))).mean(axis=1) - y)[:, None] * (lambda s: s * (1 - s))(1 / (1 + np.exp(-X @ W.T)))
-    np.testing.assert_allclose(empirical_loss_and_gradient(W, X, y, "sigmoid")[1], G.T @ X / (2 * len(y)), atol=1e-13)
+    G = ((1 / (1 + np.exp(-X @ W.T))).mean(axis=1) - y)[:, None] * (lambda s: s * (1 - s))(
+        1 / (1 + np.exp(-X @ W.T))
+    )
+    np.testing.assert_allclose(
+        empirical_loss_and_gradient(W, X, y, "sigmoid")[1], G.T @ X / (2 * len(y)), atol=1e-13
+    )
 
 
 def test_permutations_rotations_and_the_reflection_of_the_sigmoid_leave_the_loss_alone():
@@ -90,7 +110,9 @@ def test_permutations_rotations_and_the_reflection_of_the_sigmoid_leave_the_loss
     W, X, y, rng = instance(5, K=3)
     f, G = empirical_loss_and_gradient(W, X, y, "sigmoid")
     order, Q = [2, 0, 1], np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    permuted, rotated = (empirical_loss_and_gradient(A, B, y, "sigmoid") for A, B in ((W[order], X), (W @ Q, X @ Q)))
+    permuted, rotated = (
+        empirical_loss_and_gradient(A, B, y, "sigmoid") for A, B in ((W[order], X), (W @ Q, X @ Q))
+    )
     assert permuted[0] == pytest.approx(f)
     assert rotated[0] == pytest.approx(f)
     np.testing.assert_allclose(permuted[1], G[order], atol=1e-15)

@@ -41,7 +41,11 @@ def test_all_three_matrices_are_what_monte_carlo_says():
         phi, Z = get_activation("sigmoid"), X @ W.T
         p = phi(Z).mean(axis=1)
         J = (phi.derivative(Z)[:, :, None] * X[:, None, :]).reshape(len(X), -1) / K
-        for matrix, factor in ((found.curvature, 1), (found.noise, p * (1 - p)), (found.fisher, 1 / (p * (1 - p)))):
+        for matrix, factor in (
+            (found.curvature, 1),
+            (found.noise, p * (1 - p)),
+            (found.fisher, 1 / (p * (1 - p))),
+        ):
             probe = np.linspace(-1, 1, J.shape[1])
             values = factor * (J @ probe) ** 2
             error = values.std() / math.sqrt(len(X)) * (6 if K <= 3 else 9)
@@ -70,9 +74,17 @@ def test_the_likelihood_is_never_worse_and_both_attain_their_errors():
     for seed in range(40):
         X, y = draw(W, n, seed)
         squares = local_descent(X, y, W, step="curvature", max_iter=200, newton=True).weights
-        errors.append([np.sum((A - W) ** 2) for A in (squares, likelihood_refinement(X, y, squares, "sigmoid"))])
+        errors.append(
+            [
+                np.sum((A - W) ** 2)
+                for A in (squares, likelihood_refinement(X, y, squares, "sigmoid"))
+            ]
+        )
     mean, spread = np.mean(errors, axis=0), np.std(errors, axis=0) / math.sqrt(40)
-    expected = [li.asymptotic_error(C, n) ** 2 for C in (info.squares_covariance, info.likelihood_covariance)]
+    expected = [
+        li.asymptotic_error(C, n) ** 2
+        for C in (info.squares_covariance, info.likelihood_covariance)
+    ]
     assert np.all(np.abs(mean - expected) < 5 * spread)
     for C in (info.squares_covariance, info.likelihood_covariance):
         assert 0.7 < li.estimate_median_error(C, n) / li.asymptotic_error(C, n) < 1.0
@@ -80,7 +92,9 @@ def test_the_likelihood_is_never_worse_and_both_attain_their_errors():
 
 def test_median_of_one_direction_is_that_of_a_normal():
     """The median of |N(0, 4/n)| is 2 * 0.67449/sqrt n."""
-    assert li.estimate_median_error(np.diag([4.0, 0.0]), 100) == pytest.approx(0.2 * 0.67449, rel=0.01)
+    assert li.estimate_median_error(np.diag([4.0, 0.0]), 100) == pytest.approx(
+        0.2 * 0.67449, rel=0.01
+    )
     with pytest.raises(DataError, match="n=0"):
         li.asymptotic_error(np.eye(2), 0)
 

@@ -30,7 +30,9 @@ def moved(teacher, distance, seed):
 def dense_jacobian(network, X):
     Z = X @ network.W.T
     slopes = network.activation.derivative(Z) * network.v
-    return np.hstack([network.activation(Z), (slopes[:, :, None] * X[:, None, :]).reshape(len(X), -1)])
+    return np.hstack(
+        [network.activation(Z), (slopes[:, :, None] * X[:, None, :]).reshape(len(X), -1)]
+    )
 
 
 def test_orders_of_the_theorem():
@@ -64,7 +66,9 @@ def test_descent_near_the_teacher_is_at_least_as_fast_as_certified(name):
         r = residual(network, X, y)
         step = found.quantities.eta * (dense_jacobian(network, X).T @ r)
         k = len(network.v)
-        network = network.with_weights(network.W - step[k:].reshape(network.W.shape), network.v - step[:k])
+        network = network.with_weights(
+            network.W - step[k:].reshape(network.W.shape), network.v - step[:k]
+        )
         bound, path = bound * found.quantities.rate, path + np.linalg.norm(step)
         assert np.linalg.norm(residual(network, X, y)) <= bound * (1 + 1e-9) + 1e-14
     assert path <= found.quantities.S
@@ -91,12 +95,22 @@ def test_every_start_in_the_basin_converges_as_promised(name):
     for seed in range(12):
         start = moved(teacher, basin.radius, seed)
         single = lp.joint_descent(start, X, y, eta=basin.step)
-        assert single is not None  # the basin's promise is implied by OS-C5 at the start itself, with room
+        assert (
+            single is not None
+        )  # the basin's promise is implied by OS-C5 at the start itself, with room
         assert single.quantities.rate <= basin.rate
         assert basin.path >= single.quantities.S
-        run = gradient_descent(start, Dataset(X, y, bias=False, scaling="none"), trained="vW", step_size=basin.step, max_iter=200)
+        run = gradient_descent(
+            start,
+            Dataset(X, y, bias=False, scaling="none"),
+            trained="vW",
+            step_size=basin.step,
+            max_iter=200,
+        )
         losses = np.asarray(run.losses)
-        assert np.all(losses <= losses[0] * basin.rate ** (2 * np.arange(len(losses))) * (1 + 1e-9) + 1e-28)
+        assert np.all(
+            losses <= losses[0] * basin.rate ** (2 * np.arange(len(losses))) * (1 + 1e-9) + 1e-28
+        )
 
 
 def test_the_jacobian_moves_no_more_than_the_basin_assumes():

@@ -55,7 +55,9 @@ def test_matching_is_the_best_of_all_permutations():
 def test_spread_is_the_root_mean_square_distance_from_the_mean():
     points = np.array([[[1.0, 0.0]], [[-1.0, 0.0]], [[0.0, 3.0]]])
     mean = points.mean(axis=0)
-    assert spread(points) == pytest.approx(np.sqrt(np.mean([np.sum((p - mean) ** 2) for p in points])))
+    assert spread(points) == pytest.approx(
+        np.sqrt(np.mean([np.sum((p - mean) ** 2) for p in points]))
+    )
     with pytest.raises(DataError, match="end points"):
         spread(points[0])
 
@@ -156,7 +158,9 @@ def test_the_likelihood_rises_and_its_gradient_vanishes():
     for place in itertools.product(range(2), range(3)):
         E = np.zeros((2, 3))
         E[place] = h
-        slope = (log_likelihood(X, y, best + E, "sigmoid") - log_likelihood(X, y, best - E, "sigmoid")) / (2 * h)
+        slope = (
+            log_likelihood(X, y, best + E, "sigmoid") - log_likelihood(X, y, best - E, "sigmoid")
+        ) / (2 * h)
         assert abs(slope) < 1e-6
 
 
@@ -173,8 +177,14 @@ def test_regression_recovers_the_weights_up_to_order(name):
 def test_the_literal_variant_is_selectable_and_says_when_it_is_lost():
     W = orthogonal(3, 10, 1.5)
     X, y = draw(W, 3_000)
-    literal, tuned = (recover_teacher(plain(X, y), 3, variant=variant) for variant in ("literal", "tuned"))
-    assert match_neurons(tuned.initialization, W).relative_error < 0.3 < match_neurons(literal.initialization, W).relative_error
+    literal, tuned = (
+        recover_teacher(plain(X, y), 3, variant=variant) for variant in ("literal", "tuned")
+    )
+    assert (
+        match_neurons(tuned.initialization, W).relative_error
+        < 0.3
+        < match_neurons(literal.initialization, W).relative_error
+    )
     assert not tuned.warnings
     assert literal.warnings
 
@@ -242,5 +252,7 @@ def test_inputs_of_another_law_and_a_wrong_number_of_neurons_are_flagged():
 def test_results_depend_on_the_seed_only():
     W = orthogonal(2, 4, 1.5)
     data = plain(*draw(W, 1_000))
-    first, second = (recover_teacher(data, 2, seed=3, variant="literal", max_iter=50) for _ in range(2))
+    first, second = (
+        recover_teacher(data, 2, seed=3, variant="literal", max_iter=50) for _ in range(2)
+    )
     np.testing.assert_array_equal(first.weights, second.weights)

@@ -26,7 +26,9 @@ def test_weights_radius_file_and_picture_come_out_of_one_call(tmp_path):
     assert found.radius > 0.02
     assert gm.check(found.save_certificate(tmp_path / "teacher.gmc")).verdict.value == "ACCEPTED"
     truth = W[found.match(W).order.argsort()]
-    assert np.linalg.norm(found.weights - truth) <= found.radius  # W* is a critical point of noiseless labels, so it is the one
+    assert (
+        np.linalg.norm(found.weights - truth) <= found.radius
+    )  # W* is a critical point of noiseless labels, so it is the one
     U = np.random.default_rng(1).standard_normal(W.shape)
     net = found.network.with_weights(W=found.weights + 0.99 * found.radius * U / np.linalg.norm(U))
     ball = found.ball

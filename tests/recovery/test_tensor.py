@@ -13,7 +13,13 @@ from globalmin.errors import DataError
 from globalmin.recovery.matching import match_neurons
 from globalmin.recovery.moments import hermite_moment
 from globalmin.recovery.tensor_decomposition import decompose_symmetric, joint_diagonalize
-from globalmin.recovery.tensor_initialization import LITERAL, TUNED, TensorOptions, recover_magnitudes, tensor_start
+from globalmin.recovery.tensor_initialization import (
+    LITERAL,
+    TUNED,
+    TensorOptions,
+    recover_magnitudes,
+    tensor_start,
+)
 from globalmin.recovery.tensor_moments import (
     MatrixMoment,
     first_moment,
@@ -38,7 +44,9 @@ def full_moment(X, r, order):
         return np.einsum("n,na,nb->ab", r, X, X) / n - r.mean() * eye
     if order == 3:
         v = X.T @ r / n
-        return np.einsum("n,na,nb,nc->abc", r, X, X, X) / n - 3 * symmetrized(np.einsum("a,bc->abc", v, eye))
+        return np.einsum("n,na,nb,nc->abc", r, X, X, X) / n - 3 * symmetrized(
+            np.einsum("a,bc->abc", v, eye)
+        )
     M = np.einsum("n,na,nb->ab", r, X, X) / n
     pairs = 6 * symmetrized(np.einsum("ab,cd->abcd", M, eye))
     return (
@@ -57,7 +65,9 @@ def quadrature(W, name, points=24):
     """Nodes of a product Gauss rule as samples with weights: X, n times weight times output, for exact population moments."""
     z, w = np.polynomial.hermite_e.hermegauss(points)
     X = np.array(list(itertools.product(z, repeat=W.shape[1])))
-    weights = np.prod(np.array(list(itertools.product(w, repeat=W.shape[1]))), axis=1) / (2 * np.pi) ** (W.shape[1] / 2)
+    weights = np.prod(np.array(list(itertools.product(w, repeat=W.shape[1]))), axis=1) / (
+        2 * np.pi
+    ) ** (W.shape[1] / 2)
     return X, len(X) * weights * get_activation(name)(X @ W.T).mean(axis=1)
 
 
@@ -88,8 +98,16 @@ def test_population_moments_are_sums_over_neurons(name):
     units, V, alpha = W / norms[:, None], np.eye(2), np.array([0.3, 0.8])
     m = [None, *(hermite_moment(norms, name, j) / 2 for j in (1, 2, 3, 4))]
     np.testing.assert_allclose(first_moment(X, r), m[1] @ units, atol=1e-9)
-    np.testing.assert_allclose(MatrixMoment(X, r, order=2).times(V), np.einsum("i,ia,ib->ab", m[2], units, units), atol=1e-9)
-    np.testing.assert_allclose(projected_tensor(X, r, V), np.einsum("i,ia,ib,ic->abc", m[3], units, units, units), atol=1e-9)
+    np.testing.assert_allclose(
+        MatrixMoment(X, r, order=2).times(V),
+        np.einsum("i,ia,ib->ab", m[2], units, units),
+        atol=1e-9,
+    )
+    np.testing.assert_allclose(
+        projected_tensor(X, r, V),
+        np.einsum("i,ia,ib,ic->abc", m[3], units, units, units),
+        atol=1e-9,
+    )
     four = np.einsum("i,ia,ib,ic,i->abc", m[4], units, units, units, units @ alpha)
     np.testing.assert_allclose(projected_tensor(X, r, V, order=4, alpha=alpha), four, atol=1e-8)
 
@@ -99,7 +117,10 @@ def test_reduced_labels_are_orthogonal_to_what_was_removed():
     assert abs(reduced_labels(X, y, "mean").mean()) < 1e-15
     r = reduced_labels(X, y, "linear")
     np.testing.assert_allclose(np.column_stack([X, np.ones(len(y))]).T @ r, 0.0, atol=1e-11)
-    np.testing.assert_allclose(linear_fit(X, y)[1], np.linalg.lstsq(np.column_stack([X, np.ones(len(y))]), y, rcond=None)[0][:4])
+    np.testing.assert_allclose(
+        linear_fit(X, y)[1],
+        np.linalg.lstsq(np.column_stack([X, np.ones(len(y))]), y, rcond=None)[0][:4],
+    )
     np.testing.assert_array_equal(reduced_labels(X, y, "nothing"), y)
     V = np.eye(4)[:, :2]
     q = without_projected_quadratic(X, y, V)
@@ -111,7 +132,9 @@ def test_reduced_labels_are_orthogonal_to_what_was_removed():
 def test_variance_reduction_shrinks_the_noise_of_the_third_moment():
     """FCL-VR: same mean, far smaller spread, over 40 draws of a sigmoid teacher."""
     W = 1.5 * np.eye(2, 4)
-    target = np.einsum("i,ia,ib,ic->abc", hermite_moment([1.5, 1.5], "sigmoid", 3) / 2, W / 1.5, W / 1.5, W / 1.5)
+    target = np.einsum(
+        "i,ia,ib,ic->abc", hermite_moment([1.5, 1.5], "sigmoid", 3) / 2, W / 1.5, W / 1.5, W / 1.5
+    )
     errors = {"nothing": [], "linear": []}
     for seed in range(40):
         X = np.random.default_rng(seed).standard_normal((2_000, 4))
@@ -133,7 +156,9 @@ class Dense:
 
 
 @pytest.mark.parametrize(
-    "find", [leading_subspace, partial(shifted_power_subspace, iterations=2_000)], ids=["squared", "shifted"]
+    "find",
+    [leading_subspace, partial(shifted_power_subspace, iterations=2_000)],
+    ids=["squared", "shifted"],
 )
 def test_both_subspace_iterations_find_the_largest_absolute_eigenvalues(find):
     rng = np.random.default_rng(0)
@@ -170,7 +195,9 @@ def test_exact_tensors_are_decomposed_to_rounding(K):
         found = decompose_symmetric(T)
         assert np.all(cosines(found, U) > 1 - 1e-12)
         assert found.residual < 1e-10
-        np.testing.assert_allclose(np.sort(np.abs(found.weights)), np.sort(np.abs(weights)), rtol=1e-9)
+        np.testing.assert_allclose(
+            np.sort(np.abs(found.weights)), np.sort(np.abs(weights)), rtol=1e-9
+        )
 
 
 def test_noise_of_a_thousandth_moves_well_conditioned_components_little():
@@ -202,7 +229,9 @@ def test_exact_moments_give_back_exact_weights(name):
     norms = np.linalg.norm(W, axis=1)
     units = W / norms[:, None]
     Q1 = hermite_moment(norms, name, 1) @ units / 3
-    found, betas, clipped = recover_magnitudes(np.array([[1.0], [-1.0], [-1.0]]) * units, Q1, name, largest_norm=50.0)
+    found, betas, clipped = recover_magnitudes(
+        np.array([[1.0], [-1.0], [-1.0]]) * units, Q1, name, largest_norm=50.0
+    )
     np.testing.assert_allclose(found, W, atol=1e-8)
     assert not clipped.any()
     np.testing.assert_allclose(betas, hermite_moment(norms, name, 1))
@@ -229,7 +258,11 @@ def test_the_tuned_start_is_near_and_the_literal_one_is_not():
         errors = []
         for seed in range(3):
             X, y, W = draw(10_000, 10, 1.5, seed=seed)
-            errors.append(match_neurons(tensor_start(X, y, 3, options=options, seed=seed).weights, W).relative_error)
+            errors.append(
+                match_neurons(
+                    tensor_start(X, y, 3, options=options, seed=seed).weights, W
+                ).relative_error
+            )
         medians[name] = np.median(errors)
     assert medians["tuned"] < 0.2
     assert medians["tuned"] < medians["best"] < medians["literal"]

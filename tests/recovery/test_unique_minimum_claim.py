@@ -13,7 +13,13 @@ from globalmin.recovery.claims import unique_minimum
 from globalmin.recovery.claims.convexity_forms import BUILDERS, measure_center
 from globalmin.recovery.claims.unique_minimum import polish_minimum
 from globalmin.shallow.hessian import gradient, gradient_norm, hessian
-from globalmin.shallow.hessian_lipschitz import best_tilt, estimate_hessian_lipschitz, third_blocks, third_derivative, tilted
+from globalmin.shallow.hessian_lipschitz import (
+    best_tilt,
+    estimate_hessian_lipschitz,
+    third_blocks,
+    third_derivative,
+    tilted,
+)
 from globalmin.shallow.network import ShallowNetwork
 
 FORMS = tuple(BUILDERS)
@@ -26,7 +32,9 @@ def teacher(mode, *, n=400, d=3, k=2, sigma=1.5, activation="sigmoid", seed=0):
     truth = ShallowNetwork(W, np.full(k, 1 / k), activation)
     X = rng.standard_normal((n, d))
     p = truth.predict(X)
-    data = Dataset.from_preprocessed(X, p if mode == "regression" else (rng.random(n) < p).astype(float))
+    data = Dataset.from_preprocessed(
+        X, p if mode == "regression" else (rng.random(n) < p).astype(float)
+    )
     return polish_minimum(truth, data), data
 
 
@@ -56,8 +64,14 @@ def test_default_form_has_the_largest_ball_and_mixed_beats_the_plain_one():
     """FCL-CERT: the radius of the default is the largest of the four; split and tensor together beat each alone here."""
     for mode in ("regression", "classification"):
         network, data = teacher(mode, n=1000)
-        radii = {form: unique_minimum.build(network, data, form=form).summary["r"] for form in FORMS}
-        assert unique_minimum.build(network, data).summary["r"] == max(radii.values()) == radii["mixed"]
+        radii = {
+            form: unique_minimum.build(network, data, form=form).summary["r"] for form in FORMS
+        }
+        assert (
+            unique_minimum.build(network, data).summary["r"]
+            == max(radii.values())
+            == radii["mixed"]
+        )
         assert radii["mixed"] > 1.5 * radii["plain"]
 
 
@@ -83,15 +97,20 @@ def test_lipschitz_levels_are_ordered_and_bound_sampled_differences():
     network, data = teacher("classification", n=1000)
     R = 0.1
     crude, spectral, quartic = (
-        estimate_hessian_lipschitz(network, data.X, data.y, R, level=level) for level in ("crude", "spectral", "quartic")
+        estimate_hessian_lipschitz(network, data.X, data.y, R, level=level)
+        for level in ("crude", "spectral", "quartic")
     )
     assert crude > spectral > quartic
     rng = np.random.default_rng(3)
     seen = 0.0
     for _ in range(60):
         steps = rng.standard_normal((2, *network.W.shape))
-        first, second = (network.W + R * rng.random() * step / np.linalg.norm(step) for step in steps)
-        change = hessian(network.with_weights(W=first), data.X, data.y) - hessian(network.with_weights(W=second), data.X, data.y)
+        first, second = (
+            network.W + R * rng.random() * step / np.linalg.norm(step) for step in steps
+        )
+        change = hessian(network.with_weights(W=first), data.X, data.y) - hessian(
+            network.with_weights(W=second), data.X, data.y
+        )
         seen = max(seen, float(np.linalg.norm(change, 2)) / float(np.linalg.norm(first - second)))
     assert quartic / 20 < seen < quartic
     with pytest.raises(DataError, match="level"):
@@ -108,9 +127,14 @@ def test_third_derivative_is_the_derivative_of_the_hessian(activation):
         step = np.zeros(moved.W.size)
         step[a] = h
         above, below = (
-            hessian(moved.with_weights(W=moved.W + sign * step.reshape(moved.W.shape)), data.X, data.y) for sign in (1, -1)
+            hessian(
+                moved.with_weights(W=moved.W + sign * step.reshape(moved.W.shape)), data.X, data.y
+            )
+            for sign in (1, -1)
         )
-        np.testing.assert_allclose((above - below) / (2 * h), D[a], atol=1e-7 * np.abs(D).max() + 1e-6)
+        np.testing.assert_allclose(
+            (above - below) / (2 * h), D[a], atol=1e-7 * np.abs(D).max() + 1e-6
+        )
 
 
 def test_tilted_matrix_dominates_every_direction():
@@ -131,7 +155,9 @@ def test_tilted_matrix_dominates_every_direction():
 
 def test_radius_and_modulus_can_be_chosen(tmp_path):
     network, data = teacher("regression", n=1000)
-    full, half = (unique_minimum.build(network, data, form="plain", modulus=share) for share in (0.02, 0.5))
+    full, half = (
+        unique_minimum.build(network, data, form="plain", modulus=share) for share in (0.02, 0.5)
+    )
     assert half.summary["r"] < full.summary["r"]
     assert half.summary["rate"] < full.summary["rate"]
     center = measure_center(network, data.X, data.y)
@@ -151,12 +177,19 @@ def test_conversion_from_the_mean_loss_with_head_one_over_k():
     bends = slopes * (1 - 2 * expit(Z))
     blocks = [
         [
-            (data.X.T * (slopes[:, j] * slopes[:, m] / k**2 + (e * bends[:, j] / k if j == m else 0.0))) @ data.X / n
+            (
+                data.X.T
+                * (slopes[:, j] * slopes[:, m] / k**2 + (e * bends[:, j] / k if j == m else 0.0))
+            )
+            @ data.X
+            / n
             for m in range(k)
         ]
         for j in range(k)
     ]
-    np.testing.assert_allclose(np.block(blocks) * n, hessian(network, data.X, data.y), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        np.block(blocks) * n, hessian(network, data.X, data.y), rtol=1e-10, atol=1e-12
+    )
 
 
 def test_polishing_reaches_rounding_and_certify_knows_the_claim(tmp_path):
@@ -195,7 +228,9 @@ def test_refusals_name_the_reason():
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize(("mode", "plain", "best"), [("regression", 0.018, 0.04), ("classification", 0.004, 0.015)])
+@pytest.mark.parametrize(
+    ("mode", "plain", "best"), [("regression", 0.018, 0.04), ("classification", 0.004, 0.015)]
+)
 def test_certified_radii_of_ten_draws_reach_the_promised_medians(mode, plain, best, tmp_path):
     """FCL-CERT: K = 3, d = 10, n = 20,000, sigma = 1.5, every certificate accepted by the checker."""
     radii = {"plain": [], "mixed": []}

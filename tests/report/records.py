@@ -40,7 +40,11 @@ def record(*targets: TargetRecord, **data) -> FitRecord:
 def accepted(kind: str = "interpolation", **numbers) -> Proof:
     """An accepted proof with one claim."""
     known = {"loss_upper": 1e-26, "R": 1e-13, "a": 0.01, "h": 1e-9} | numbers
-    return Proof("ACCEPTED", "every check holds", (ProvedClaim(kind, "ACCEPTED", "", "The checker's words.", known),))
+    return Proof(
+        "ACCEPTED",
+        "every check holds",
+        (ProvedClaim(kind, "ACCEPTED", "", "The checker's words.", known),),
+    )
 
 
 def relu_target() -> TargetRecord:

@@ -20,15 +20,21 @@ def test_success_and_failure_show_the_plateau_at_the_closed_form(tmp_path):
     runs = [trajectory(state_of(flip.v, flip.a, teacher), teacher, 0.1, 1500) for flip in flips]
     success = min((run["loss"][:, 0] for run in runs), key=lambda losses: losses[-1])
     trapped = next(i for i, run in enumerate(runs) if run["b"][-1, 0] < 0)
-    failure = trajectory(state_of(flips[trapped].v, flips[trapped].a, teacher), teacher, 0.1, 25_000)["loss"][:, 0]
+    failure = trajectory(
+        state_of(flips[trapped].v, flips[trapped].a, teacher), teacher, 0.1, 25_000
+    )["loss"][:, 0]
     assert abs(failure[-1] - spurious_loss(teacher)) < 1e-6
     assert success[-1] < 1e-13
     figure = filter_figures.success_and_failure(success, failure, spurious_loss(teacher))
     assert np.array_equal(figure.axes[0].lines[1].get_ydata(), failure)
-    paths = filter_figures.save(lambda: filter_figures.success_and_failure(success, failure, 0.15), tmp_path / "a-5.1b")
+    paths = filter_figures.save(
+        lambda: filter_figures.success_and_failure(success, failure, 0.15), tmp_path / "a-5.1b"
+    )
     assert [path.name for path in paths] == ["a-5.1b.svg", "a-5.1b.png"]
     first = paths[0].read_bytes()
-    filter_figures.save(lambda: filter_figures.success_and_failure(success, failure, 0.15), tmp_path / "a-5.1b")
+    filter_figures.save(
+        lambda: filter_figures.success_and_failure(success, failure, 0.15), tmp_path / "a-5.1b"
+    )
     assert paths[0].read_bytes() == first
 
 

@@ -25,7 +25,9 @@ def _levels(axes, color):
 
 def test_the_loss_curve_shows_every_positive_loss_and_the_proved_line_inside_the_axes():
     axes = _axes(lambda: figures.loss_curve(STEPS, np.append(LOSSES[:-1], 0.0), loss_upper=3e-20))
-    np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.column_stack([STEPS[:-1], LOSSES[:-1]]))
+    np.testing.assert_array_equal(
+        axes.lines[0].get_xydata(), np.column_stack([STEPS[:-1], LOSSES[:-1]])
+    )
     assert _levels(axes, figures.GREEN) == [3e-20]
     low, high = axes.get_ylim()
     assert low < 3e-20 < 100 < high
@@ -53,14 +55,20 @@ def test_the_spectrum_is_sorted_and_zeros_do_not_break_it():
 
 def test_ticks_are_round_powers_of_ten_and_few():
     for exponent in (2, 9, 33, 120, 300):
-        axes = _axes(lambda exponent=exponent: figures.loss_curve(np.arange(2.0), np.array([1.0, 10.0**-exponent])))
+        axes = _axes(
+            lambda exponent=exponent: figures.loss_curve(
+                np.arange(2.0), np.array([1.0, 10.0**-exponent])
+            )
+        )
         ticks = np.log10(axes.get_yticks())
         assert 2 <= len(ticks) <= 9
         np.testing.assert_allclose(ticks, np.round(ticks), atol=1e-9)
 
 
 def test_margins_are_drawn_with_the_needed_margin():
-    axes = _axes(lambda: figures.margins(np.array([1e-3, 1e-2, 1.0]), np.array([4.0, 9.0]), needed=1e-12))
+    axes = _axes(
+        lambda: figures.margins(np.array([1e-3, 1e-2, 1.0]), np.array([4.0, 9.0]), needed=1e-12)
+    )
     assert axes.get_xlim()[0] < 1e-12
     assert [line.get_xdata()[0] for line in axes.lines] == [1e-12]
 
@@ -85,16 +93,28 @@ def test_svg_bytes_do_not_depend_on_the_users_matplotlib_settings():
 
 
 def test_labels_are_escaped():
-    svg = inline_svg(lambda: figures.predictions((STEPS, STEPS), name='<b>"&'), name="a", label='<b>"')
+    svg = inline_svg(
+        lambda: figures.predictions((STEPS, STEPS), name='<b>"&'), name="a", label='<b>"'
+    )
     assert "<b>" not in svg
     assert 'aria-label="&lt;b&gt;&#34;"' in svg
 
 
 def test_the_measured_spectrum_and_margins_agree_with_the_jacobian_and_brute_force():
     rng = np.random.default_rng(0)
-    X, network = rng.standard_normal((5, 3)), ShallowNetwork(rng.standard_normal((4, 3)), rng.standard_normal(4), "relu")
-    J = np.array([[v * (w @ x > 0) * c for v, w in zip(network.v, network.W, strict=True) for c in x] for x in X])
-    np.testing.assert_allclose(estimate_spectrum(network, X), np.linalg.svd(J, compute_uv=False) ** 2, atol=1e-12)
+    X, network = (
+        rng.standard_normal((5, 3)),
+        ShallowNetwork(rng.standard_normal((4, 3)), rng.standard_normal(4), "relu"),
+    )
+    J = np.array(
+        [
+            [v * (w @ x > 0) * c for v, w in zip(network.v, network.W, strict=True) for c in x]
+            for x in X
+        ]
+    )
+    np.testing.assert_allclose(
+        estimate_spectrum(network, X), np.linalg.svd(J, compute_uv=False) ** 2, atol=1e-12
+    )
     margins = estimate_margins(network, X)
     assert margins is not None
     distances = [abs(w @ x) for w in network.W for x in X]

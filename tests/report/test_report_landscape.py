@@ -11,27 +11,69 @@ from globalmin.report.proof import Proof, ProvedClaim
 from globalmin.report.words import headline, limits, plain_statement
 from globalmin.shallow.network import ShallowNetwork
 
-FACTS = {"zero": 50.0, "linear": 12.0, "threshold": 0.0, "dual_eigenvalues": [-1e-12, 1e-12], "n": 24, "needed": 15}
-GAP = {"objective": 10.0, "floor": 9.999999, "gap": 1e-9, "method": "span", "heads": "any", "decay": "0", "loss_upper": 10.0}
+FACTS = {
+    "zero": 50.0,
+    "linear": 12.0,
+    "threshold": 0.0,
+    "dual_eigenvalues": [-1e-12, 1e-12],
+    "n": 24,
+    "needed": 15,
+}
+GAP = {
+    "objective": 10.0,
+    "floor": 9.999999,
+    "gap": 1e-9,
+    "method": "span",
+    "heads": "any",
+    "decay": "0",
+    "loss_upper": 10.0,
+}
 DECAY = GAP | {"method": "decay", "decay": "2", "loss_upper": 8.0}
 NUMBERS = {
     "optimality-gap": GAP,
     "identifies": {"loss_upper": 1.0, "rank": 15.0},
     "ambiguous": {"loss_upper": 1.0, "difference": 0.25, "sigma2": 0.1},
     "below-barrier": {"loss_upper": 1.0, "E0": 0.1, "barrier": 3.0, "eta": "1/8", "rate": 0.5},
-    "strict-saddle": {"loss_upper": 7.0, "gamma": 2.5, "eps": 1e-9, "radius": 0.125, "trained": "W"},
+    "strict-saddle": {
+        "loss_upper": 7.0,
+        "gamma": 2.5,
+        "eps": 1e-9,
+        "radius": 0.125,
+        "trained": "W",
+    },
     "second-order-stationary": {"loss_upper": 7.0, "eps": 1e-9, "delta": 1e-6, "trained": "W"},
-    "unique-minimum": {"loss_upper": 7.0, "r": 0.125, "r_minus": 1e-9, "starts": 0.124, "mu": 2.5, "eta": "1/8", "rate": 0.5},
+    "unique-minimum": {
+        "loss_upper": 7.0,
+        "r": 0.125,
+        "r_minus": 1e-9,
+        "starts": 0.124,
+        "mu": 2.5,
+        "eta": "1/8",
+        "rate": 0.5,
+    },
 }
 
 
 def proof_of(kind, numbers=None):
-    return Proof("ACCEPTED", "", (ProvedClaim(kind, "ACCEPTED", "", "The checker's words.", numbers or NUMBERS[kind]),))
+    return Proof(
+        "ACCEPTED",
+        "",
+        (ProvedClaim(kind, "ACCEPTED", "", "The checker's words.", numbers or NUMBERS[kind]),),
+    )
 
 
 def page_of(proof, **facts):
-    solved = {"method": "convex", "message": "", "n_iter": 9, "starts": 1, "loss": 10.0, "relative_residual": 0.4}
-    return render(record(target(quadratic=FACTS | facts, training={"status": "converged", **solved})), [proof])
+    solved = {
+        "method": "convex",
+        "message": "",
+        "n_iter": 9,
+        "starts": 1,
+        "loss": 10.0,
+        "relative_residual": 0.4,
+    }
+    return render(
+        record(target(quadratic=FACTS | facts, training={"status": "converged", **solved})), [proof]
+    )
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
@@ -45,11 +87,19 @@ def test_every_kind_has_words_of_its_own_without_a_hole(kind):
 @pytest.mark.parametrize(
     ("kind", "color", "words"),
     [
-        ("optimality-gap", "green", "at the global minimum over quadratic networks with any head, of any width"),
+        (
+            "optimality-gap",
+            "green",
+            "at the global minimum over quadratic networks with any head, of any width",
+        ),
         ("identifies", "amber", "Nothing is proved about the loss"),
         ("ambiguous", "amber", "Nothing is proved about the loss"),
         ("below-barrier", "amber", "they are not there yet"),
-        ("strict-saddle", "amber", "not a local minimum: along the direction in the file the loss curves downwards"),
+        (
+            "strict-saddle",
+            "amber",
+            "not a local minimum: along the direction in the file the loss curves downwards",
+        ),
         ("second-order-stationary", "amber", "Whether they are a global minimum is not proved"),
         ("unique-minimum", "amber", "Whether it is global is not proved"),
     ],
@@ -81,8 +131,12 @@ def test_weight_decay_is_named_wherever_its_loss_is_meant():
 
 
 def test_heads_of_one_sign_are_part_of_the_statement():
-    assert "with a head v ≤ 0" in plain_statement(proof_of("optimality-gap", GAP | {"heads": "nonpositive"}).claims[0])
-    assert "with a head v ≥ 0" in plain_statement(proof_of("optimality-gap", GAP | {"heads": "nonnegative"}).claims[0])
+    assert "with a head v ≤ 0" in plain_statement(
+        proof_of("optimality-gap", GAP | {"heads": "nonpositive"}).claims[0]
+    )
+    assert "with a head v ≥ 0" in plain_statement(
+        proof_of("optimality-gap", GAP | {"heads": "nonnegative"}).claims[0]
+    )
 
 
 def test_the_page_of_a_solved_network_shows_the_bracket_and_no_curve_of_steps():
@@ -115,7 +169,11 @@ def test_the_bracket_has_a_rung_for_each_positive_value_and_survives_a_zero_gap(
 
 
 def test_eigenvalues_on_the_edge_of_the_band_are_set_apart():
-    axes = _axes(lambda: figures_landscape.dual_spectrum(np.array([2.0, -2.0, 0.5]), threshold=2.0, two_sided=True))
+    axes = _axes(
+        lambda: figures_landscape.dual_spectrum(
+            np.array([2.0, -2.0, 0.5]), threshold=2.0, two_sided=True
+        )
+    )
     inside, edge = axes.lines[0], axes.lines[1]
     np.testing.assert_array_equal(inside.get_ydata(), [0.5])
     np.testing.assert_array_equal(np.sort(edge.get_ydata()), [-2.0, 2.0])
@@ -139,7 +197,8 @@ def test_the_facts_about_a_quadratic_network_agree_with_loops():
     network = ShallowNetwork(rng.standard_normal((2, 3)), np.array([0.5, -0.5]), "quadratic")
     facts = estimate_quadratic(network, X, y, weight_decay=3.0)
     Z = sum(
-        (sum(v * (w @ x) ** 2 for v, w in zip(network.v, network.W, strict=True)) - t) * np.outer(x, x)
+        (sum(v * (w @ x) ** 2 for v, w in zip(network.v, network.W, strict=True)) - t)
+        * np.outer(x, x)
         for x, t in zip(X, y, strict=True)
     )
     np.testing.assert_allclose(facts["dual_eigenvalues"], np.linalg.eigvalsh(Z), atol=1e-12)

@@ -30,7 +30,9 @@ class _Page(HTMLParser):
         self._open += [] if tag in VOID else [tag]
         for name, value in attrs:
             self.ids += [value] if name == "id" else []
-            self.references += re.findall(r"url\(#([^)]*)\)", value or "") + ([value] if name in ("href", "src") else [])
+            self.references += re.findall(r"url\(#([^)]*)\)", value or "") + (
+                [value] if name in ("href", "src") else []
+            )
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
@@ -91,7 +93,9 @@ def test_whatever_is_not_accepted_is_marked_and_explained(proof, color, words):
 
 
 def test_numbers_of_a_rejected_claim_are_not_shown_as_proved():
-    claim = ProvedClaim("interpolation", "ACCEPTED", "", "", {"loss_upper": 1.25e-30, "R": 1e-13, "a": 0.5})
+    claim = ProvedClaim(
+        "interpolation", "ACCEPTED", "", "", {"loss_upper": 1.25e-30, "R": 1e-13, "a": 0.5}
+    )
     other = ProvedClaim("descent", "REJECTED", "D3 fails", "", {})
     page = render(record(target()), [Proof("REJECTED", "D3 fails", (claim, other))])
     assert "1.25" not in page
@@ -114,7 +118,10 @@ def test_relu_pages_show_margins_against_the_largest_possible_move():
 
 
 def test_a_loss_floor_page_says_that_the_minimum_is_not_zero():
-    page = render(record(target(loss_floor="1/4")), [accepted("loss-floor", floor="1/4", gap=1e-15, loss_upper=0.25)])
+    page = render(
+        record(target(loss_floor="1/4")),
+        [accepted("loss-floor", floor="1/4", gap=1e-15, loss_upper=0.25)],
+    )
     assert "Least loss L*" in page
     assert "not zero" in page
     assert "0.25" in page
@@ -135,19 +142,27 @@ def test_every_claim_kind_adds_its_own_limits():
 
 def test_long_tables_are_thinned_and_say_so():
     steps = list(range(3000))
-    long = target(trajectory={"iteration": steps, "loss": [1.0 / (1 + s) for s in steps]}, held_out=None)
+    long = target(
+        trajectory={"iteration": steps, "loss": [1.0 / (1 + s) for s in steps]}, held_out=None
+    )
     page = render(record(long), [accepted()])
     assert "Every 6th of 3000 rows" in page
     assert ">2999<" in page
 
 
 def test_corners_are_drawn_without_complaint():
-    still = target(trajectory={"iteration": [0], "loss": [0.0]}, spectrum=[0.0], held_out=None, scores={})
+    still = target(
+        trajectory={"iteration": [0], "loss": [0.0]}, spectrum=[0.0], held_out=None, scores={}
+    )
     one = target(
         train=still.train.__class__([1.0], [1.0]),
         trajectory={"iteration": [0, 1], "loss": [1.0, 0.0]},
         spectrum=[1e-300],
         held_out=None,
     )
-    for record_, proof in ((still, no_proof({})), (one, accepted(loss_upper=0.0, a=0.0)), (one, accepted(loss_upper="1/3"))):
+    for record_, proof in (
+        (still, no_proof({})),
+        (one, accepted(loss_upper=0.0, a=0.0)),
+        (one, accepted(loss_upper="1/3")),
+    ):
         _Page(render(record(record_), [proof]))

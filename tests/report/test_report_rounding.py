@@ -56,14 +56,18 @@ def test_rationals_become_the_nearest_double():
 
 def test_every_number_shown_is_rounded_to_the_side_that_keeps_its_bound_true():
     third = Fraction(1, 3)
-    claim = ProvedClaim("interpolation", "ACCEPTED", "", "", {name: str(third) for name in SHOWN} | {"trained": "W"})
+    claim = ProvedClaim(
+        "interpolation", "ACCEPTED", "", "", {name: str(third) for name in SHOWN} | {"trained": "W"}
+    )
     for name, _, text in shown_numbers(claim):
         side = SHOWN[name][1]
         assert side == "nearest" or (Fraction(text) > third) == (side == "up")
 
 
 def test_a_rate_close_to_one_is_shown_by_its_distance_from_one():
-    assert bound_text("rate", 1 - 2.0**-20) == "1 - 9.53e-7"  # 2^-20 = 9.5367...e-7, rounded down: the rate is rounded up
+    assert (
+        bound_text("rate", 1 - 2.0**-20) == "1 - 9.53e-7"
+    )  # 2^-20 = 9.5367...e-7, rounded down: the rate is rounded up
     assert bound_text("rate", 0.5) == "0.5"
 
 

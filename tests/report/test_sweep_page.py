@@ -14,7 +14,9 @@ from globalmin.report.sweep_summary import average, choose
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     base = tmp_path_factory.mktemp("page")
-    plan = sweep.Plan(recipes.product, grid={"a": [0, 1, 2], "b": [1, 5]}, seeds=3, name="<b>plane</b>")
+    plan = sweep.Plan(
+        recipes.product, grid={"a": [0, 1, 2], "b": [1, 5]}, seeds=3, name="<b>plane</b>"
+    )
     sweep.run(plan, base / "out", workers=1)
     return base / "out"
 
@@ -22,7 +24,11 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory):
     base = tmp_path_factory.mktemp("broken")
-    sweep.run(sweep.Plan(recipes.poisoned, grid={"a": [0, 1]}, fixed={"folder": str(base)}, seeds=60), base / "out", workers=1)
+    sweep.run(
+        sweep.Plan(recipes.poisoned, grid={"a": [0, 1]}, fixed={"folder": str(base)}, seeds=60),
+        base / "out",
+        workers=1,
+    )
     return base / "out"
 
 
@@ -54,7 +60,11 @@ def test_axes_and_columns_can_be_chosen_and_mistakes_are_named(folder):
     with pytest.raises(PlanError, match="those are a, b"):
         read_cells(folder, x="c")
     with pytest.raises(PlanError, match="nothing to draw"):
-        choose([{"trial": "t", "a": 1, "seed": 0, "status": "done", "error": None}], ["a"], (None, None, None))
+        choose(
+            [{"trial": "t", "a": 1, "seed": 0, "status": "done", "error": None}],
+            ["a"],
+            (None, None, None),
+        )
 
 
 def test_words_on_an_axis_keep_their_order_and_one_axis_gives_a_line():
@@ -85,7 +95,11 @@ def test_failures_are_shown_with_their_traceback(broken):
 
 
 def test_a_sweep_without_numbers_still_has_a_page(tmp_path):
-    sweep.run(sweep.Plan(recipes.poisoned, grid={"a": [1]}, fixed={"folder": str(tmp_path)}), tmp_path / "out", workers=1)
+    sweep.run(
+        sweep.Plan(recipes.poisoned, grid={"a": [1]}, fixed={"folder": str(tmp_path)}),
+        tmp_path / "out",
+        workers=1,
+    )
     page = render(tmp_path / "out")
     assert "<svg" not in page
     assert "no luck" in page

@@ -7,13 +7,24 @@ from globalmin.activations import get_activation
 from globalmin.data import generators
 from globalmin.report.figures import style
 from globalmin.reproductions import Setting, certified_phase
-from globalmin.reproductions.certified_phase import Plane, certified_cell, is_accepted, required_widths
+from globalmin.reproductions.certified_phase import (
+    Plane,
+    certified_cell,
+    is_accepted,
+    required_widths,
+)
 from globalmin.shallow.network import ShallowNetwork
 
 
 def test_a_wide_cell_is_fitted_and_proved_by_both_methods():
     found = certified_cell(n=40, k=20, d=15, trials=1, seed=0)
-    assert found == {"gd_fitted": 1, "gd_proved": 1, "lm_fitted": 1, "lm_proved": 1, "only_limit": 0}
+    assert found == {
+        "gd_fitted": 1,
+        "gd_proved": 1,
+        "lm_fitted": 1,
+        "lm_proved": 1,
+        "only_limit": 0,
+    }
 
 
 def test_levenberg_marquardt_fits_where_the_limit_of_steps_stops_gradient_descent():
@@ -24,7 +35,9 @@ def test_levenberg_marquardt_fits_where_the_limit_of_steps_stops_gradient_descen
 
 def test_a_network_that_does_not_fit_is_not_accepted():
     data = generators.sphere_with_random_labels(20, 6, seed=0)
-    assert not is_accepted(ShallowNetwork(np.ones((8, 6)), np.ones(8), get_activation("softplus")), data)
+    assert not is_accepted(
+        ShallowNetwork(np.ones((8, 6)), np.ones(8), get_activation("softplus")), data
+    )
 
 
 def test_the_theorems_ask_for_millions_of_neurons():

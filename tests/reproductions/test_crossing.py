@@ -26,7 +26,12 @@ def test_the_fit_is_the_maximum_found_by_a_generic_optimizer():
         likelihood = np.sum(hits * np.log(p) + (trials - hits) * np.log1p(-p))
         return -(likelihood + 0.5 * np.linalg.slogdet(design * weight @ design.T)[1])
 
-    best = minimize(height, [-11.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4_000}).x
+    best = minimize(
+        height,
+        [-11.0, 1.0],
+        method="Nelder-Mead",
+        options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 4_000},
+    ).x
     found = logistic_crossing(x, hits, trials)
     assert found.center == pytest.approx(-best[0] / best[1], abs=0.02)
     assert found.slope == pytest.approx(best[1], rel=0.05)

@@ -32,7 +32,9 @@ def test_a_section_has_picture_command_table_choice_and_files():
 def test_the_page_has_one_chapter_a_work_and_one_beyond_the_papers():
     page = gallery.page([RECORD, {**RECORD, "item": "DU-F7.1"}, {**RECORD, "item": "GM-phase"}])
     assert page.count("## DU: ") == 1
-    assert page.index("### DU-F7.1") < page.index("## Beyond the papers") < page.index("### GM-phase")
+    assert (
+        page.index("### DU-F7.1") < page.index("## Beyond the papers") < page.index("### GM-phase")
+    )
 
 
 def test_files_that_the_page_links_are_copied_and_no_others(tmp_path, monkeypatch):
@@ -45,4 +47,8 @@ def test_files_that_the_page_links_are_copied_and_no_others(tmp_path, monkeypatc
     monkeypatch.setattr(gallery, "MADE", made)
     monkeypatch.setattr(gallery, "FOLDER", folder)
     gallery.copy_files([RECORD])
-    assert {path.name for path in folder.iterdir()} == {"DU-F5.2.data.csv", "DU-F5.2.table.csv", "DU-F5.2.svg"}
+    assert {path.name for path in folder.iterdir()} == {
+        "DU-F5.2.data.csv",
+        "DU-F5.2.table.csv",
+        "DU-F5.2.svg",
+    }

@@ -22,7 +22,16 @@ def test_a_cell_is_what_plain_gradient_descent_finds(activation):
     for t in range(3):
         data = os_dataset(X[t], y[t])
         network = ShallowNetwork(W[t], v[t], get_activation(activation))
-        runs.append(train(network, data, "gradient_descent", step_size=os.STEPS[activation], tol=os.TOL, max_iter=2_000))
+        runs.append(
+            train(
+                network,
+                data,
+                "gradient_descent",
+                step_size=os.STEPS[activation],
+                tol=os.TOL,
+                max_iter=2_000,
+            )
+        )
     found = os.phase_cell(**cell, activation=activation)
     assert found["share"] == np.mean([run.status.is_success for run in runs])
     assert found["steps"] == pytest.approx(sum(run.n_iter for run in runs), rel=0.01)
@@ -41,7 +50,9 @@ def figure():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "THUMBNAIL", os.Size((5, 14, 25), 1))
         patch.setattr(os, "MAX_ITER", 4_000)
-        return os._phase_diagram("OS-E.fig2a", 100, Setting(), {"softplus": {(25, 25): 1.0, (5, 5): 0.0}})
+        return os._phase_diagram(
+            "OS-E.fig2a", 100, Setting(), {"softplus": {(25, 25): 1.0, (5, 5): 0.0}}
+        )
 
 
 def test_the_figure_has_a_row_a_cell_and_fits_only_above_the_line(figure):

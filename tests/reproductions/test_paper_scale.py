@@ -24,7 +24,9 @@ def first_plan(item):
 
 def test_table_51_has_36_cells_of_5000_starts():
     points = first_plan("DU-TAB5.1")
-    assert {(p["k"], p["ratio"]) for p in points} == {(k, r) for k in (25, 36, 49, 64, 81, 100) for r in (0, 1, 4, 9, 16, 25)}
+    assert {(p["k"], p["ratio"]) for p in points} == {
+        (k, r) for k in (25, 36, 49, 64, 81, 100) for r in (0, 1, 4, 9, 16, 25)
+    }
     assert {p["starts"] for p in points} == {5_000}
 
 

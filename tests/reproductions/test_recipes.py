@@ -16,11 +16,19 @@ def test_relu_descent_by_width_equals_plain_loops(monkeypatch):
     start = ShallowNetwork.initialize(data, width=4, activation="relu", scheme="du", seed=1)
     W, W0, losses, flips, moved = start.W.copy(), start.W, [], [], []
     for _ in range(4):
-        r = np.array([sum(start.v[j] * max(W[j] @ x, 0.0) for j in range(4)) for x in data.X]) - data.y
+        r = (
+            np.array([sum(start.v[j] * max(W[j] @ x, 0.0) for j in range(4)) for x in data.X])
+            - data.y
+        )
         losses.append(0.5 * sum(r**2))
-        flips.append(np.mean([[(W[j] @ x >= 0) != (W0[j] @ x >= 0) for j in range(4)] for x in data.X]))
+        flips.append(
+            np.mean([[(W[j] @ x >= 0) != (W0[j] @ x >= 0) for j in range(4)] for x in data.X])
+        )
         moved.append(max(np.linalg.norm(W[j] - W0[j]) for j in range(4)))
-        slope = [sum(r[i] * start.v[j] * (W[j] @ x > 0) * x for i, x in enumerate(data.X)) for j in range(4)]
+        slope = [
+            sum(r[i] * start.v[j] * (W[j] @ x > 0) * x for i, x in enumerate(data.X))
+            for j in range(4)
+        ]
         W = W - 0.5 * np.array(slope)
     assert found["loss"] == pytest.approx(np.array(losses), rel=1e-12)
     assert found["flips"] == pytest.approx(np.array(flips))

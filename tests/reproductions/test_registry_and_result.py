@@ -34,7 +34,13 @@ def test_a_row_that_is_not_judged_says_why_and_a_judged_one_has_two_numbers():
 
 
 def test_cells_are_texts_with_sign_and_word():
-    assert Row("a", 0.5, 0.25, 1.0, note="why").texts() == ("a", "0.5", "0.25", "-0.25", "agrees; why")
+    assert Row("a", 0.5, 0.25, 1.0, note="why").texts() == (
+        "a",
+        "0.5",
+        "0.25",
+        "-0.25",
+        "agrees; why",
+    )
     assert Row("a", 2, 1, 0.5).texts() == ("a", "2", "1", "-1", "DIFFERS")
     assert Row("a", 2.0, 3.0, 0.0, ">=").texts()[1] == "≥ 2"
     assert number_text(12_345) == "12,345"
@@ -48,7 +54,13 @@ def test_columns_of_different_length_are_refused():
 
 
 def test_the_text_of_a_reproduction_has_every_row_and_choice():
-    found = Reproduction("X", "thumbnail", (Row("share", 0.5, 0.4, 0.2, note="as printed"),), {"a": [1]}, choices=("Step 0.1.",))
+    found = Reproduction(
+        "X",
+        "thumbnail",
+        (Row("share", 0.5, 0.4, 0.2, note="as printed"),),
+        {"a": [1]},
+        choices=("Step 0.1.",),
+    )
     text = str(found)
     assert "share" in text
     assert "agrees; as printed" in text

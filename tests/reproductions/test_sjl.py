@@ -21,11 +21,17 @@ def test_figure_one_shows_the_activations_and_agrees_with_example_2_4():
 
 def test_one_teacher_far_above_and_one_far_below_the_transition():
     """SJL-E.fig2a, SJL-E.fig3a: with many weights every run is global, with few none is."""
-    wide = sjl.teacher_runs(k=20, d=10, activation="softplus(10)", teacher=0, runs=2, steps=8_000, seed=0)
+    wide = sjl.teacher_runs(
+        k=20, d=10, activation="softplus(10)", teacher=0, runs=2, steps=8_000, seed=0
+    )
     assert wide["finished_runs"] == 2
-    narrow = sjl.teacher_runs(k=6, d=10, activation="softplus(10)", teacher=0, runs=2, steps=2_000, seed=0)
+    narrow = sjl.teacher_runs(
+        k=6, d=10, activation="softplus(10)", teacher=0, runs=2, steps=2_000, seed=0
+    )
     assert narrow["finished_runs"] == narrow["global_runs"] == 0
-    quadratic = sjl.teacher_runs(k=14, d=20, activation="quadratic", teacher=0, runs=2, steps=8_000, seed=0)
+    quadratic = sjl.teacher_runs(
+        k=14, d=20, activation="quadratic", teacher=0, runs=2, steps=8_000, seed=0
+    )
     assert quadratic == {"global_runs": 2, "finished_runs": 2, "diverged": 0}
 
 
@@ -36,7 +42,17 @@ def test_no_quadratic_neuron_loses_its_sign():
     X = rng.standard_normal((n, d))
     y = np.square(X @ (rng.standard_normal((k, d)) / np.sqrt(d)).T).sum(axis=1)
     W, v = rng.standard_normal((6, k, d)) / np.sqrt(d), rng.choice([-1.0, 1.0], size=(6, k))
-    runs = train_many(X, y, W, v, activation="quadratic", trained="vW", step_size=0.005 / n, max_iter=10_000, tol=0.0)
+    runs = train_many(
+        X,
+        y,
+        W,
+        v,
+        activation="quadratic",
+        trained="vW",
+        step_size=0.005 / n,
+        max_iter=10_000,
+        tol=0.0,
+    )
     kept = 2 * v**2 - np.square(W).sum(axis=2)
     now = 2 * runs.v**2 - np.square(runs.W).sum(axis=2)
     np.testing.assert_allclose(now, kept, atol=0.2)
@@ -71,7 +87,9 @@ def test_the_transition_is_fitted_and_compared_with_the_published_crossing(trans
 
 def test_published_crossings_and_sizes_are_those_of_the_text():
     """SJL-E.fig2a, SJL-E.fig2b, SJL-E.fig3a, SJL-E.fig3b."""
-    found = {item: (e.published, e.varies, e.fixed, e.activation) for item, e in sjl.EXPERIMENTS.items()}
+    found = {
+        item: (e.published, e.varies, e.fixed, e.activation) for item, e in sjl.EXPERIMENTS.items()
+    }
     assert found == {
         "SJL-E.fig2a": (11.40, "k", 10, "softplus(10)"),
         "SJL-E.fig2b": (10.70, "d", 10, "softplus(10)"),
@@ -80,7 +98,9 @@ def test_published_crossings_and_sizes_are_those_of_the_text():
     }
 
 
-@pytest.mark.parametrize(("item", "activation"), [("SJL-E.fig4a", "softplus(10)"), ("SJL-E.fig4b", "quadratic")])
+@pytest.mark.parametrize(
+    ("item", "activation"), [("SJL-E.fig4a", "softplus(10)"), ("SJL-E.fig4b", "quadratic")]
+)
 def test_no_positive_network_passes_the_floor_and_a_trained_head_does(item, activation):
     """SJL-E.fig4a, SJL-E.fig4b: with v = 1 the error stays above the floor (erratum S28), with both layers it goes to zero."""
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,13 @@ import pytest
 from globalmin.activations import get_activation
 from globalmin.data import Dataset
 from globalmin.optimize.trajectory import Status
-from globalmin.shallow.degenerate import count_free_outputs, pose, reachable_labels, representatives, tied_samples
+from globalmin.shallow.degenerate import (
+    count_free_outputs,
+    pose,
+    reachable_labels,
+    representatives,
+    tied_samples,
+)
 from globalmin.shallow.network import ShallowNetwork, loss, outputs
 from globalmin.shallow.problem import Tie
 from globalmin.shallow.train import train, train_auto
@@ -23,7 +29,17 @@ def conflicting(*, zero_rows=False, seed=0):
     return Dataset.from_preprocessed(X, y)
 
 
-ALL = ["softplus", "relu", "leaky_relu(0.25)", "abs", "tanh", "quadratic", "linear", "polynomial(0,0,0,1)", "polynomial(0,0,2)"]
+ALL = [
+    "softplus",
+    "relu",
+    "leaky_relu(0.25)",
+    "abs",
+    "tanh",
+    "quadratic",
+    "linear",
+    "polynomial(0,0,0,1)",
+    "polynomial(0,0,2)",
+]
 
 
 @pytest.mark.parametrize("activation", ALL)
@@ -43,7 +59,9 @@ def test_outputs_of_any_network_on_tied_samples_are_proportional_to_g(activation
     ties = list(tied_samples(data.degeneracy, network.activation))
     assert ties
     for members, g in ties:
-        assert np.allclose(f[members], g * f[members[0]] / g[0] if g.any() else 0.0, rtol=1e-12, atol=1e-13)
+        assert np.allclose(
+            f[members], g * f[members[0]] / g[0] if g.any() else 0.0, rtol=1e-12, atol=1e-13
+        )
 
 
 @pytest.mark.parametrize("activation", ALL)

@@ -38,7 +38,13 @@ def test_relu_counts_active_neurons_exactly(instance):
     """DU-Q2.6: H_ij = x_i.x_j (number of neurons active on both)/m."""
     W, _, X = instance
     active = W @ X.T >= 0
-    counts = [[sum(bool(a and b) for a, b in zip(active[:, i], active[:, j], strict=True)) for j in range(5)] for i in range(5)]
+    counts = [
+        [
+            sum(bool(a and b) for a, b in zip(active[:, i], active[:, j], strict=True))
+            for j in range(5)
+        ]
+        for i in range(5)
+    ]
     np.testing.assert_array_equal(normalized_finite_gram(W, X), np.array(counts) / 7 * (X @ X.T))
 
 
@@ -50,7 +56,10 @@ def test_wide_networks_approach_the_limit_like_one_over_the_root_of_the_width(na
     scaled = []
     for m in (100, 1600, 25600):
         norms = [
-            measure_deviation(normalized_finite_gram(np.random.default_rng(s).standard_normal((m, 4)), X, name), limit).norm
+            measure_deviation(
+                normalized_finite_gram(np.random.default_rng(s).standard_normal((m, 4)), X, name),
+                limit,
+            ).norm
             for s in range(20)
         ]
         scaled.append(np.sqrt(m) * float(np.mean(norms)))

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError, HypothesisError, MemoryRefused
-from globalmin.shallow.hessian import curvature_blocks, estimate_least_eigenvalue_below, gradient, gradient_norm, hessian
+from globalmin.shallow.hessian import (
+    curvature_blocks,
+    estimate_least_eigenvalue_below,
+    gradient,
+    gradient_norm,
+    hessian,
+)
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual
 
 
@@ -18,13 +24,18 @@ def instance(activation="tanh", n=8, d=3, k=4, seed=0):
 def test_least_eigenvalue_is_bounded_by_the_blocks(activation):
     for seed in range(10):
         network, X, y = instance(activation, seed=seed)
-        assert estimate_least_eigenvalue_below(network, X, y) <= np.linalg.eigvalsh(hessian(network, X, y))[0] + 1e-12
+        assert (
+            estimate_least_eigenvalue_below(network, X, y)
+            <= np.linalg.eigvalsh(hessian(network, X, y))[0] + 1e-12
+        )
 
 
 def test_bound_by_blocks_is_attained_at_the_zero_network():
     network, X, y = instance("quadratic")
     zero = network.with_weights(np.zeros_like(network.W))
-    assert estimate_least_eigenvalue_below(zero, X, y) == pytest.approx(np.linalg.eigvalsh(hessian(zero, X, y))[0], rel=1e-12)
+    assert estimate_least_eigenvalue_below(zero, X, y) == pytest.approx(
+        np.linalg.eigvalsh(hessian(zero, X, y))[0], rel=1e-12
+    )
 
 
 def test_hessian_is_the_gram_matrix_plus_the_blocks():
@@ -40,7 +51,9 @@ def test_hessian_is_the_gram_matrix_plus_the_blocks():
 def test_gradient_norm_covers_both_layers():
     network, X, y = instance()
     in_W, in_v = gradient(network, X, y, trained="vW")
-    assert gradient_norm(network, X, y, trained="vW") == pytest.approx(np.sqrt(np.sum(in_W**2) + np.sum(in_v**2)))
+    assert gradient_norm(network, X, y, trained="vW") == pytest.approx(
+        np.sqrt(np.sum(in_W**2) + np.sum(in_v**2))
+    )
     assert gradient_norm(network, X, y) == pytest.approx(np.linalg.norm(in_W))
 
 

@@ -34,7 +34,9 @@ def test_the_balanced_head_sums_to_zero_and_has_the_size_of_the_labels(k):
     assert v.shape == (k,)
     assert math.fsum(v) == 0.0
     assert np.abs(v).max() == pytest.approx(np.linalg.norm(y) / np.sqrt(k * len(y)))
-    assert np.linalg.norm(v) == pytest.approx(np.linalg.norm(y) / np.sqrt(len(y)) * np.sqrt((k - k % 2) / k))
+    assert np.linalg.norm(v) == pytest.approx(
+        np.linalg.norm(y) / np.sqrt(len(y)) * np.sqrt((k - k % 2) / k)
+    )
     assert (v > 0).sum() == (v < 0).sum() == k // 2
     assert (v == 0).sum() == k % 2
 
@@ -45,7 +47,9 @@ def test_heads_that_would_vanish_get_the_documented_size():
     assert os_head(np.zeros(3), 1).tolist() == [1.0]
 
 
-@pytest.mark.parametrize(("scheme", "deviation"), [("os", 1.0), ("sjl", 1 / np.sqrt(20)), ("du", 1.0)])
+@pytest.mark.parametrize(
+    ("scheme", "deviation"), [("os", 1.0), ("sjl", 1 / np.sqrt(20)), ("du", 1.0)]
+)
 def test_first_layer_weights_follow_the_stated_normal_law(scheme, deviation):
     W = draw(table(), 2000, scheme=scheme, seed=5).W
     # Kolmogorov-Smirnov at level 1e-6; seeded, so this never flickers
@@ -67,9 +71,9 @@ def test_the_first_residual_has_the_expected_size():
     X = rng.normal(size=(30, 20))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     data = table()
-    ratios = np.array([np.sum(residual(draw(data, 40, "softplus", seed=s), X, data.y) ** 2) for s in range(400)]) / np.sum(
-        data.y**2
-    )
+    ratios = np.array(
+        [np.sum(residual(draw(data, 40, "softplus", seed=s), X, data.y) ** 2) for s in range(400)]
+    ) / np.sum(data.y**2)
     assert abs(ratios.mean() - (1 + float(variance("softplus")))) <= 6 * ratios.std() / np.sqrt(400)
 
 
@@ -78,7 +82,9 @@ def test_seeds_decide_everything(scheme):
     data = table()
     assert draw(data, 6, scheme=scheme, seed=3) == draw(data, 6, scheme=scheme, seed=3)
     assert draw(data, 6, scheme=scheme, seed=3) != draw(data, 6, scheme=scheme, seed=4)
-    assert draw(data, 6, scheme=scheme, seed=3) == draw(data, 6, scheme=scheme, seed=np.random.default_rng(3))
+    assert draw(data, 6, scheme=scheme, seed=3) == draw(
+        data, 6, scheme=scheme, seed=np.random.default_rng(3)
+    )
     assert draw(data, 6, scheme=scheme, seed=None) != draw(data, 6, scheme=scheme, seed=None)
     rng = np.random.default_rng(3)
     assert draw(data, 6, scheme=scheme, seed=rng) != draw(data, 6, scheme=scheme, seed=rng)

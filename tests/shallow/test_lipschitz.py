@@ -41,7 +41,9 @@ def dense_jacobian(name, v, W, X, *, trained):
 def test_dense_jacobian_of_these_tests_agrees_with_automatic_differentiation(name):
     X, v, W, _ = instance(11)
     with jax.enable_x64(True):
-        parts = jax.jacobian(lambda p: PHI[name](jnp.asarray(X) @ p[1].T) @ p[0])((jnp.asarray(v), jnp.asarray(W)))
+        parts = jax.jacobian(lambda p: PHI[name](jnp.asarray(X) @ p[1].T) @ p[0])(
+            (jnp.asarray(v), jnp.asarray(W))
+        )
         J = np.hstack([np.asarray(parts[0]), np.asarray(parts[1]).reshape(len(X), -1)])
     np.testing.assert_allclose(dense_jacobian(name, v, W, X, trained="vW"), J, atol=1e-13)
 
@@ -65,7 +67,12 @@ def test_constant_holds_for_pairs_of_points_in_the_ball(name, trained, method):
             if trained == "W":
                 step[: v.size] = 0.0
             points.append(step * radius / np.linalg.norm(step))
-        jacobians = [dense_jacobian(name, v + p[: v.size], W + p[v.size :].reshape(W.shape), X, trained=trained) for p in points]
+        jacobians = [
+            dense_jacobian(
+                name, v + p[: v.size], W + p[v.size :].reshape(W.shape), X, trained=trained
+            )
+            for p in points
+        ]
         distance = np.linalg.norm(points[0] - points[1])
         assert np.linalg.norm(jacobians[0] - jacobians[1], 2) <= Lip * distance * (1 + 1e-9)
 
@@ -80,20 +87,24 @@ def test_both_layers_are_sharp_for_the_quadratic_golden_example():
     """f = v w^2: the Hessian of f is [[0, 2w], [2w, 2v]], whose norm is the constant at rho = 0."""
     v, w = 0.7, 1.5
     norm = np.abs(np.linalg.eigvalsh([[0.0, 2 * w], [2 * w, 2 * v]])).max()
-    assert estimate_lipschitz(ShallowNetwork([[w]], [v], "quadratic"), np.ones((1, 1)), 0.0, trained="vW") == pytest.approx(
-        norm, rel=1e-12
-    )
+    assert estimate_lipschitz(
+        ShallowNetwork([[w]], [v], "quadratic"), np.ones((1, 1)), 0.0, trained="vW"
+    ) == pytest.approx(norm, rel=1e-12)
     assert combine_layers(2 * v, 2 * w) == pytest.approx(norm, rel=1e-14)
 
 
 def test_constant_is_nearly_attained_by_a_quadratic_network_along_its_best_direction():
     """J is linear in W for z^2; moving one neuron of largest |v| along the maximizing direction attains 2 |v| sqrt(sup)."""
     X, v, W, _ = instance(3, n=8, d=2, k=2)
-    directions = np.stack([np.cos(np.linspace(0, np.pi, 20_001)), np.sin(np.linspace(0, np.pi, 20_001))], axis=1)
+    directions = np.stack(
+        [np.cos(np.linspace(0, np.pi, 20_001)), np.sin(np.linspace(0, np.pi, 20_001))], axis=1
+    )
     a = directions[(((directions @ X.T) ** 4).sum(axis=1)).argmax()]
     step = np.zeros_like(W)
     step[np.abs(v).argmax()] = a
-    moved = dense_jacobian("quadratic", v, W + step, X, trained="W") - dense_jacobian("quadratic", v, W, X, trained="W")
+    moved = dense_jacobian("quadratic", v, W + step, X, trained="W") - dense_jacobian(
+        "quadratic", v, W, X, trained="W"
+    )
     Lip = estimate_lipschitz(ShallowNetwork(W, v, "quadratic"), X, 1.0, method="svec")
     assert 0.95 * Lip <= np.linalg.norm(moved, 2) <= Lip * (1 + 1e-9)
 
@@ -106,7 +117,9 @@ def test_local_suprema_bound_the_derivative_on_the_interval(name, order):
     Z, reach = rng.uniform(-4.0, 4.0, (5, 7)), rng.uniform(0.0, 1.0, (5, 7))
     bound = local_suprema(activation, Z, reach, order=order)
     grid = np.linspace(-1.0, 1.0, 401)
-    values = np.abs(activation.derivative(Z[..., None] + reach[..., None] * grid, order=order)).max(axis=-1)
+    values = np.abs(activation.derivative(Z[..., None] + reach[..., None] * grid, order=order)).max(
+        axis=-1
+    )
     assert (values <= bound * (1 + 1e-12)).all()
     assert (bound <= float(activation.supremum(order))).all()
 
@@ -118,14 +131,19 @@ def test_weights_equal_their_definitions_written_as_loops():
 
     def s2(j, i):
         z = float(W[j] @ X[i])
-        return min(b2, abs(-2 * math.tanh(z) / math.cosh(z) ** 2) + b3 * rho * float(np.linalg.norm(X[i])))
+        return min(
+            b2, abs(-2 * math.tanh(z) / math.cosh(z) ** 2) + b3 * rho * float(np.linalg.norm(X[i]))
+        )
 
     expected = [max(abs(v[j]) * s2(j, i) for j in range(4)) for i in range(6)]
     np.testing.assert_allclose(curvature_weights(network, X, rho), expected, rtol=1e-12)
     both = [max((abs(v[j]) + rho) * s2(j, i) for j in range(4)) for i in range(6)]
     np.testing.assert_allclose(curvature_weights(network, X, rho, trained="vW"), both, rtol=1e-12)
     slopes = [
-        max(min(1.0, 1 / math.cosh(float(W[j] @ X[i])) ** 2 + b2 * rho * np.linalg.norm(X[i])) for j in range(4))
+        max(
+            min(1.0, 1 / math.cosh(float(W[j] @ X[i])) ** 2 + b2 * rho * np.linalg.norm(X[i]))
+            for j in range(4)
+        )
         for i in range(6)
     ]
     np.testing.assert_allclose(slope_weights(network, X, rho), slopes, rtol=1e-8)
@@ -147,5 +165,7 @@ def test_rounding_estimate_covers_the_true_error_of_the_preactivations():
     Z, allowed = X @ network.W.T, rounding_of_preactivations(network, X)
     for i, x in enumerate(X):
         for j, w in enumerate(network.W):
-            exact = sum(Fraction(a) * Fraction(b) for a, b in zip(x.tolist(), w.tolist(), strict=True))
+            exact = sum(
+                Fraction(a) * Fraction(b) for a, b in zip(x.tolist(), w.tolist(), strict=True)
+            )
             assert abs(exact - Fraction(float(Z[i, j]))) <= Fraction(float(allowed[i, j]))

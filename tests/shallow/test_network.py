@@ -59,7 +59,10 @@ def differentiated(network, X, y, phi):
 
         gradients = jax.grad(half_square, argnums=(0, 1))(W, v)
         by_W, by_v = jax.jacobian(f, argnums=(0, 1))(W, v)
-        return [np.asarray(a) for a in (f(W, v), half_square(W, v), *gradients, by_W.reshape(len(y), -1), by_v)]
+        return [
+            np.asarray(a)
+            for a in (f(W, v), half_square(W, v), *gradients, by_W.reshape(len(y), -1), by_v)
+        ]
 
 
 def test_everything_agrees_with_automatic_differentiation(case):
@@ -70,12 +73,18 @@ def test_everything_agrees_with_automatic_differentiation(case):
     u, U = rng.normal(size=7), rng.normal(size=(5, 4))
     np.testing.assert_allclose(outputs(network, X), f, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(loss(network, X, y), L, rtol=1e-12)
-    np.testing.assert_allclose(jacobian_transpose_times(network, X, r), by_W, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        jacobian_transpose_times(network, X, r), by_W, rtol=1e-11, atol=1e-11
+    )
     np.testing.assert_allclose(head_gradient(network, X, r), by_v, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(jacobian_transpose_times(network, X, u).ravel(), J.T @ u, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        jacobian_transpose_times(network, X, u).ravel(), J.T @ u, rtol=1e-11, atol=1e-11
+    )
     np.testing.assert_allclose(jacobian_times(network, X, U), J @ U.ravel(), rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(jacobian_gram(network, X), J @ J.T, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(jacobian_gram(network, X, trained="vW"), J @ J.T + Q @ Q.T, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        jacobian_gram(network, X, trained="vW"), J @ J.T + Q @ Q.T, rtol=1e-11, atol=1e-11
+    )
 
 
 def test_forward_pass_and_gram_matrix_agree_with_loops(case):
@@ -90,14 +99,22 @@ def test_forward_pass_and_gram_matrix_agree_with_loops(case):
     for i in range(3):
         for j in range(3):
             slopes = [
-                network.v[m] ** 2 * phi.derivative(network.W[m] @ X[i]) * phi.derivative(network.W[m] @ X[j]) for m in range(k)
+                network.v[m] ** 2
+                * phi.derivative(network.W[m] @ X[i])
+                * phi.derivative(network.W[m] @ X[j])
+                for m in range(k)
             ]
-            assert K[i, j] == pytest.approx(float(sum(slopes)) * (X[i] @ X[j]), rel=1e-11, abs=1e-12)
+            assert K[i, j] == pytest.approx(
+                float(sum(slopes)) * (X[i] @ X[j]), rel=1e-11, abs=1e-12
+            )
 
 
 def test_the_gram_matrix_is_symmetric_to_the_last_bit():
     rng = np.random.default_rng(3)
-    X, network = rng.normal(size=(30, 6)), ShallowNetwork(rng.normal(size=(9, 6)), rng.normal(size=9))
+    X, network = (
+        rng.normal(size=(30, 6)),
+        ShallowNetwork(rng.normal(size=(9, 6)), rng.normal(size=9)),
+    )
     for trained in ("W", "vW"):
         K = jacobian_gram(network, X, trained=trained)
         assert (K == K.T).all()
@@ -118,7 +135,11 @@ def test_weights_are_copied_read_only_doubles():
 
 def test_equality_hash_and_copies():
     network = ShallowNetwork([[1.0, 2.0]], [3.0], "leaky_relu(0.5)")
-    for twin in (copy.deepcopy(network), pickle.loads(pickle.dumps(network)), network.with_weights()):  # noqa: S301 (our own bytes)
+    for twin in (
+        copy.deepcopy(network),
+        pickle.loads(pickle.dumps(network)),
+        network.with_weights(),
+    ):  # noqa: S301 (our own bytes)
         assert twin == network
         assert hash(twin) == hash(network)
         assert not twin.W.flags.writeable

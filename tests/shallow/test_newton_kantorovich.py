@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from globalmin.shallow.lipschitz import estimate_lipschitz
-from globalmin.shallow.network import ShallowNetwork, jacobian_gram, jacobian_transpose_times, residual
+from globalmin.shallow.network import (
+    ShallowNetwork,
+    jacobian_gram,
+    jacobian_transpose_times,
+    residual,
+)
 from globalmin.shallow.newton_kantorovich import (
     Linearization,
     descent_quantities,
@@ -86,7 +91,11 @@ def test_the_zero_found_by_newton_steps_lies_between_the_two_radii(seed):
         moved = moved.with_weights(moved.W - jacobian_transpose_times(moved, X, u))
     distance = np.linalg.norm(moved.W - network.W)
     assert np.linalg.norm(residual(moved, X, y)) < 1e-12
-    assert newton_radius_below(point.a, point.e, Lip) <= distance <= newton_radius(point.a, point.e, Lip)
+    assert (
+        newton_radius_below(point.a, point.e, Lip)
+        <= distance
+        <= newton_radius(point.a, point.e, Lip)
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -95,7 +104,9 @@ def test_gradient_descent_keeps_the_promised_rate_and_path(seed):
     Lip = estimate_lipschitz(network, X, math.inf)  # the global constant
     first = linearize(jacobian_gram(network, X), residual(network, X, y))
     assert first is not None
-    scale = 0.6 / descent_ratio(first.a, first.g, Lip)  # put the run at 2 Lip g / a^2 = 0.6, where the theorem has little slack
+    scale = 0.6 / descent_ratio(
+        first.a, first.g, Lip
+    )  # put the run at 2 Lip g / a^2 = 0.6, where the theorem has little slack
     y = network.predict(X) + scale * (y - network.predict(X))
     point = linearize(jacobian_gram(network, X), residual(network, X, y))
     assert point is not None

@@ -17,7 +17,11 @@ from globalmin.shallow.widths import first_width
 
 def network(seed, k=7, d=4, activation="softplus"):
     rng = np.random.default_rng(seed)
-    return ShallowNetwork(rng.standard_normal((k, d)), rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 1.5, k), activation)
+    return ShallowNetwork(
+        rng.standard_normal((k, d)),
+        rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 1.5, k),
+        activation,
+    )
 
 
 def dense_centered(net, X):
@@ -104,7 +108,9 @@ def test_rank_deficient_means_give_no_bound():
     X = np.random.default_rng(6).standard_normal((5, 4))
     assert oj.whitened_bound(net, X) == 0.0
     assert oj.centered_condition_ratio(net, 5) == math.inf
-    assert oj.centered_condition_ratio(network(5), 20) == pytest.approx(2 * oj.centered_condition_ratio(network(5), 5))
+    assert oj.centered_condition_ratio(network(5), 20) == pytest.approx(
+        2 * oj.centered_condition_ratio(network(5), 5)
+    )
 
 
 def test_nearly_orthogonal_rows_enclose_the_singular_values():
@@ -117,7 +123,10 @@ def test_nearly_orthogonal_rows_enclose_the_singular_values():
         assert low <= s[-1] + 1e-12
         assert s[0] <= high + 1e-12
         A, v = rng.standard_normal((7, 3)), rng.standard_normal(7)
-        assert oj.scaled_rows_bound(A, v) <= np.linalg.svd(v[:, None] * A, compute_uv=False)[-1] + 1e-12
+        assert (
+            oj.scaled_rows_bound(A, v)
+            <= np.linalg.svd(v[:, None] * A, compute_uv=False)[-1] + 1e-12
+        )
     assert oj.nearly_orthogonal_bounds(np.diag([1.0, 2.0])) == pytest.approx((1.0, 4.0))
 
 
@@ -127,7 +136,9 @@ def test_spectrum_ratios_and_tail_exponent_are_scale_free_where_they_should_be()
     low, high = oj.jacobian_spectrum_ratios(net, 1.0, 2.0, 10)
     scaled = net.with_weights(W=3 * net.W)
     assert oj.jacobian_spectrum_ratios(scaled, 3.0, 6.0, 10) == pytest.approx((low, high))
-    assert oj.hanson_wright_exponent(2.0, 1.5, 3.0, 1.0) == pytest.approx(oj.hanson_wright_exponent(20.0, 1.5, 30.0, 10.0))
+    assert oj.hanson_wright_exponent(2.0, 1.5, 3.0, 1.0) == pytest.approx(
+        oj.hanson_wright_exponent(20.0, 1.5, 30.0, 10.0)
+    )
     assert oj.hanson_wright_exponent(1e6, 1.0, 1.0, 1.0) == 1e6
 
 

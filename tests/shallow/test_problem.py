@@ -7,7 +7,13 @@ import pytest
 
 from globalmin.activations import get_activation
 from globalmin.shallow.degenerate import pose, representatives
-from globalmin.shallow.network import ShallowNetwork, head_gradient, jacobian_gram, jacobian_transpose_times, loss
+from globalmin.shallow.network import (
+    ShallowNetwork,
+    head_gradient,
+    jacobian_gram,
+    jacobian_transpose_times,
+    loss,
+)
 from globalmin.shallow.problem import length
 
 ACTIVATIONS = ["softplus", "tanh", "sigmoid(2)", "quadratic", "gelu"]
@@ -23,7 +29,9 @@ class Plain:
 def problem(activation="softplus", trained="W", *, n=7, d=3, k=5, seed=0):
     rng = np.random.default_rng(seed)
     data = Plain(rng.standard_normal((n, d)), rng.standard_normal(n))
-    network = ShallowNetwork(rng.standard_normal((k, d)), rng.standard_normal(k), get_activation(activation))
+    network = ShallowNetwork(
+        rng.standard_normal((k, d)), rng.standard_normal(k), get_activation(activation)
+    )
     return network, data, pose(network, data, trained)
 
 
@@ -74,7 +82,9 @@ def test_a_point_agrees_with_the_formulas_of_the_network(trained):
     network, data, point = problem(trained=trained)
     u = np.linspace(-1, 1, len(data.y))
     assert point.loss == pytest.approx(loss(network, data.X, data.y), rel=1e-14)
-    assert np.allclose(point.pull_back(u)[0], jacobian_transpose_times(network, data.X, u), rtol=1e-13)
+    assert np.allclose(
+        point.pull_back(u)[0], jacobian_transpose_times(network, data.X, u), rtol=1e-13
+    )
     assert np.allclose(point.gram(), jacobian_gram(network, data.X, trained=trained), rtol=1e-13)
     if trained == "vW":
         assert np.allclose(point.pull_back(u)[1], head_gradient(network, data.X, u), rtol=1e-13)

@@ -29,9 +29,18 @@ def test_smooth_value_equals_the_formula_by_eigendecomposition(activation, train
     assert point is not None
     expected = 2 * estimate_lipschitz(network, X, 2 * point.e, trained=trained) * point.e / point.a
     assert estimate_provability(network, X, y, trained) == pytest.approx(expected, rel=2e-4)
-    assert estimate_provability(network, X, y, trained, K=K) == estimate_provability(network, X, y, trained)
-    descent = 2 * estimate_lipschitz(network, X, 2 * point.g / point.a, trained=trained) * point.g / point.a**2
-    assert estimate_provability(network, X, y, trained, claim="descent") == pytest.approx(descent, rel=2e-4)
+    assert estimate_provability(network, X, y, trained, K=K) == estimate_provability(
+        network, X, y, trained
+    )
+    descent = (
+        2
+        * estimate_lipschitz(network, X, 2 * point.g / point.a, trained=trained)
+        * point.g
+        / point.a**2
+    )
+    assert estimate_provability(network, X, y, trained, claim="descent") == pytest.approx(
+        descent, rel=2e-4
+    )
 
 
 def test_relu_value_equals_the_largest_ratio_over_pairs():
@@ -58,8 +67,12 @@ def test_singular_jacobians_and_uncovered_activations_are_infinite():
     assert estimate_provability(narrow, X, y) == math.inf
     assert estimate_provability(network.with_weights(v=np.zeros(8)), X, y) == math.inf
     for activation in ("leaky_relu(0.1)", "abs"):
-        assert estimate_provability(ShallowNetwork(network.W, network.v, activation), X, y) == math.inf
-    assert estimate_provability(ShallowNetwork(network.W[:2], network.v[:2], "relu"), X, y) == math.inf
+        assert (
+            estimate_provability(ShallowNetwork(network.W, network.v, activation), X, y) == math.inf
+        )
+    assert (
+        estimate_provability(ShallowNetwork(network.W[:2], network.v[:2], "relu"), X, y) == math.inf
+    )
     assert estimate_provability(network, X * 1e200, y) == math.inf
 
 

@@ -27,7 +27,9 @@ def test_margins_are_the_smallest_distance_of_a_neuron_from_any_kink():
     expected = [min(abs(w @ x) / np.linalg.norm(x) for x in X) for w in W]
     np.testing.assert_allclose(relative_margins(X @ W.T, X), expected, rtol=1e-13)
     with_zero_row = np.vstack([X, np.zeros(X.shape[1])])
-    np.testing.assert_allclose(relative_margins(with_zero_row @ W.T, with_zero_row), expected, rtol=1e-13)
+    np.testing.assert_allclose(
+        relative_margins(with_zero_row @ W.T, with_zero_row), expected, rtol=1e-13
+    )
     assert (relative_margins(np.zeros((1, 3)), np.zeros((1, 4))) == math.inf).all()
 
 
@@ -42,7 +44,12 @@ def test_choice_of_neurons_is_the_largest_valid_set_found_by_brute_force(seed):
     Z = X @ W.T
     slopes, margins, norm = cell_slopes(Z, v), relative_margins(Z, X), float(np.linalg.norm(r))
     cell = choose_neurons(X, slopes, margins, norm)
-    subsets = [s for m in range(1, 7) for s in itertools.combinations(range(6), m) if valid(X, slopes, margins, norm, s)]
+    subsets = [
+        s
+        for m in range(1, 7)
+        for s in itertools.combinations(range(6), m)
+        if valid(X, slopes, margins, norm, s)
+    ]
     if not subsets:
         assert cell is None or cell.ratio > 1
         return
@@ -58,8 +65,16 @@ def test_brute_force_meets_all_three_outcomes():
     for seed in range(12):
         X, W, v, r = instance(seed, n=3, size=3e-2)
         Z = X @ W.T
-        cell = choose_neurons(X, cell_slopes(Z, v), relative_margins(Z, X), float(np.linalg.norm(r)))
-        outcomes.add("none" if cell is None or cell.ratio > 1 else "all" if cell.neurons.size == 6 else "some")
+        cell = choose_neurons(
+            X, cell_slopes(Z, v), relative_margins(Z, X), float(np.linalg.norm(r))
+        )
+        outcomes.add(
+            "none"
+            if cell is None or cell.ratio > 1
+            else "all"
+            if cell.neurons.size == 6
+            else "some"
+        )
     assert outcomes == {"none", "all", "some"}
 
 
@@ -83,7 +98,15 @@ def test_singular_cells_and_neurons_on_a_kink_are_left_out():
     X, W, v, r = instance(2)
     Z = X @ W.T
     norm = float(np.linalg.norm(r))
-    assert choose_neurons(np.vstack([X, X[:1]]), cell_slopes(np.vstack([Z, Z[:1]]), v), relative_margins(Z, X), norm) is None
+    assert (
+        choose_neurons(
+            np.vstack([X, X[:1]]),
+            cell_slopes(np.vstack([Z, Z[:1]]), v),
+            relative_margins(Z, X),
+            norm,
+        )
+        is None
+    )
     margins = relative_margins(Z, X)
     margins[1] = 0.0
     cell = choose_neurons(X, cell_slopes(Z, v), margins, norm)

@@ -17,14 +17,25 @@ from globalmin.shallow.claims import relu_descent
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import preactivations
-from globalmin.shallow.relu_flow import ReluState, Slopes, estimate_flow_radius, estimate_flow_rate, slopes_of_radius
+from globalmin.shallow.relu_flow import (
+    ReluState,
+    Slopes,
+    estimate_flow_radius,
+    estimate_flow_rate,
+    slopes_of_radius,
+)
 
 
 def instance(n, d, m, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1)[:, None]
-    return X, rng.standard_normal(n), rng.standard_normal((m, d)), rng.choice([-1.0, 1.0], m) / np.sqrt(m)
+    return (
+        X,
+        rng.standard_normal(n),
+        rng.standard_normal((m, d)),
+        rng.choice([-1.0, 1.0], m) / np.sqrt(m),
+    )
 
 
 def state_at(X, y, W, v):
@@ -54,11 +65,16 @@ def trained(X, y, W, v, *, until):
         W = W - 0.9 / top * ((Z > 0) * v * r[:, None]).T @ X
 
 
-@pytest.mark.parametrize(("shape", "tau"), [((8, 5, 60), 0.3), ((12, 4, 200), 0.02), ((6, 10, 40), 1.0)])
+@pytest.mark.parametrize(
+    ("shape", "tau"), [((8, 5, 60), 0.3), ((12, 4, 200), 0.02), ((6, 10, 40), 1.0)]
+)
 def test_no_slopes_in_the_sets_go_below_the_rates(shape, tau):
     """DU-CERT-L1C: hill climbing over slopes, corners and fractions, for the least eigenvalue; the bound holds."""
     X, y, W, v = instance(*shape, 0)
-    state, rng = state_at(X, y, W, v * (1.0 + 0.5 * np.sin(np.arange(v.size)))), np.random.default_rng(1)
+    state, rng = (
+        state_at(X, y, W, v * (1.0 + 0.5 * np.sin(np.arange(v.size)))),
+        np.random.default_rng(1),
+    )
     slopes = slopes_of_radius(state.K, state.Z, state.v, tau)
     rate = estimate_flow_rate(state.K, state.v, slopes)
     pairs = np.argwhere(slopes.unstable)
@@ -66,7 +82,9 @@ def test_no_slopes_in_the_sets_go_below_the_rates(shape, tau):
     least = np.inf
     for trial in range(6):
         D = slopes.sure.astype(float)
-        D[slopes.unstable] = rng.random(len(pairs)) if trial % 2 else rng.integers(2, size=len(pairs))
+        D[slopes.unstable] = (
+            rng.random(len(pairs)) if trial % 2 else rng.integers(2, size=len(pairs))
+        )
         value = np.linalg.eigvalsh(gram(state.K, state.v, D))[0]
         for i, j in rng.permutation(pairs)[:80]:
             other = D.copy()
@@ -85,11 +103,15 @@ def test_gamma_is_the_best_and_the_printed_form_is_never_better():
     slopes = slopes_of_radius(state.K, state.Z, v, 0.03)
     S, U, shaky = slopes.sure, slopes.unstable, slopes.unstable.any(axis=0)
     assert 0 < shaky.sum() < shaky.size
-    Q = np.diag([sum(abs(state.K[i, j]) * (v**2 * U[i] * U[j]).sum() for j in range(10)) for i in range(10)])
+    Q = np.diag(
+        [sum(abs(state.K[i, j]) * (v**2 * U[i] * U[j]).sum() for j in range(10)) for i in range(10)]
+    )
     H, steady = gram(state.K, v, S), gram(state.K, v * ~shaky, S)
     grid = np.linspace(1e-3, 1.0, 2000)
     printed = max(np.linalg.eigvalsh((1 - g) * H - (1 / g - 1) * Q)[0] for g in grid)
-    ours = max(np.linalg.eigvalsh(steady + (1 - g) * (H - steady) - (1 / g - 1) * Q)[0] for g in grid)
+    ours = max(
+        np.linalg.eigvalsh(steady + (1 - g) * (H - steady) - (1 / g - 1) * Q)[0] for g in grid
+    )
     rate = estimate_flow_rate(state.K, v, slopes)
     assert rate.split >= ours - 1e-12
     assert rate.split == pytest.approx(ours, abs=1e-5)
@@ -112,7 +134,12 @@ def test_the_sets_and_the_plain_rate_are_those_of_the_claim_relu_descent():
     network = gm.ShallowNetwork(W, v, "relu")
     residual = precise_residual(network, X, y)
     point = relu_descent.ReluPoint(
-        network, X, residual, preactivations(network, X), rounding_of_preactivations(network, X), X @ X.T
+        network,
+        X,
+        residual,
+        preactivations(network, X),
+        rounding_of_preactivations(network, X),
+        X @ X.T,
     )
     state, tau = state_at(X, y, W, v), 0.2
     slopes = slopes_of_radius(state.K, state.Z, v, tau)
@@ -130,7 +157,10 @@ def check_along(states, rate, slopes, step_size):
     states = list(states)
     first, length = states[0], 0.0
     for k, state in enumerate(states):
-        assert state.residual_norm <= np.exp(-rate * step_size * k) * first.residual_norm * (1 + 1e-9) + 1e-13
+        assert (
+            state.residual_norm
+            <= np.exp(-rate * step_size * k) * first.residual_norm * (1 + 1e-9) + 1e-13
+        )
         assert (np.abs(state.Z - first.Z) <= slopes.moves * (1 + 1e-9) + 1e-13).all()
         stable = ~slopes.unstable
         assert ((state.Z > 0) == (first.Z > 0))[stable].all()
@@ -150,7 +180,9 @@ def test_the_refined_rate_holds_where_the_plain_one_says_nothing():
     assert estimate_flow_radius(state_at(X, y, W, v), refined=False) is None
     assert found.rate.plain < 0 < found.rate.best == found.rate.split
     assert found.slopes.unstable.sum() > 500
-    length = check_along(descend(X, y, W, v, step_size=0.1, steps=1000), found.rate.best, found.slopes, 0.1)
+    length = check_along(
+        descend(X, y, W, v, step_size=0.1, steps=1000), found.rate.best, found.slopes, 0.1
+    )
     assert length <= found.tau
 
 
@@ -165,7 +197,9 @@ def test_where_both_hold_the_refined_one_is_not_worse():
         assert refined.rate.best >= plain.rate.plain > 0
         assert refined.tau <= plain.tau
         assert state.residual_norm <= plain.rate.plain * plain.tau
-        length = check_along(descend(X, y, W, v, step_size=0.02, steps=300), refined.rate.best, refined.slopes, 0.02)
+        length = check_along(
+            descend(X, y, W, v, step_size=0.02, steps=300), refined.rate.best, refined.slopes, 0.02
+        )
         assert 0.2 * refined.tau <= length <= refined.tau
 
 
@@ -187,7 +221,9 @@ def test_the_integrals_of_the_linearized_path_are_above_the_true_ones_and_close(
     assert (trapezoid * (1 - 1e-4) <= path.totals).all()
     assert (path.totals <= 1.01 * trapezoid + 1e-3 * length).all()
     integrals = np.cumsum(rows, axis=0) * h - h * (rows + rows[0]) / 2
-    moves = np.abs(np.einsum("ij,tj,jl->til", state.K, integrals, (state.Z > 0).astype(float))).max(axis=0)
+    moves = np.abs(np.einsum("ij,tj,jl->til", state.K, integrals, (state.Z > 0).astype(float))).max(
+        axis=0
+    )
     bound = _largest_moves(state, path)
     assert (moves <= bound + 1e-9).all()
     assert (bound - moves <= 0.02 * path.length * np.linalg.norm(state.K, axis=1)[:, None]).all()
@@ -203,7 +239,11 @@ def test_the_sums_of_linearized_descent_are_those_of_a_loop(share):
     path, r, total, lengths = linearized_path(state, eta), state.r, np.zeros(5), 0.0
     sums, moves = np.zeros(5), np.zeros_like(state.Z)
     while np.linalg.norm(r) > 1e-14:
-        total, lengths, sums = total + eta * np.abs(r), lengths + eta * np.linalg.norm(r), sums + eta * r
+        total, lengths, sums = (
+            total + eta * np.abs(r),
+            lengths + eta * np.linalg.norm(r),
+            sums + eta * r,
+        )
         moves = np.maximum(moves, np.abs((state.K * sums) @ (state.Z > 0)))
         r = r - eta * H @ r
     assert path.length == pytest.approx(lengths, rel=1e-10)
@@ -222,11 +262,18 @@ def test_the_linearized_condition_holds_at_widths_where_the_plain_one_does_not()
         assert found.rate == pytest.approx(share * found.mu)
         path = linearized_path(state)
         assert found.length >= path.length
-        length = check_along(descend(X, y, W, v, step_size=0.05, steps=100), found.rate, found.slopes, 0.05)
+        length = check_along(
+            descend(X, y, W, v, step_size=0.05, steps=100), found.rate, found.slopes, 0.05
+        )
         assert length <= found.length
         descent = estimate_linearized_rate(state, 0.5 / path.top)
         assert descent is not None
-        check_along(descend(X, y, W, v, step_size=0.5 / path.top, steps=60), descent.rate, descent.slopes, 0.5 / path.top)
+        check_along(
+            descend(X, y, W, v, step_size=0.5 / path.top, steps=60),
+            descent.rate,
+            descent.slopes,
+            0.5 / path.top,
+        )
 
 
 def test_the_run_stays_as_close_to_the_linearized_path_as_the_condition_says():
@@ -257,8 +304,14 @@ def test_both_conditions_hold_on_the_final_table_by_loops():
     for i in range(5):
         for q in range(0, 3000, 37):
             row = np.sqrt(sum(state.K[i, j] ** 2 for j in range(5) if possible[j, q]))
-            far = sum(abs(state.K[i, j]) * path.totals[j] for j in range(5) if possible[j, q] and not sure[j, q])
-            need = abs(v[q]) * min(row * found.length, largest[i, q] + far + row * found.eps * found.length / found.mu)
+            far = sum(
+                abs(state.K[i, j]) * path.totals[j]
+                for j in range(5)
+                if possible[j, q] and not sure[j, q]
+            )
+            need = abs(v[q]) * min(
+                row * found.length, largest[i, q] + far + row * found.eps * found.length / found.mu
+            )
             assert s[i, q] == pytest.approx(need, rel=1e-10)
     np.testing.assert_array_equal(s, required_moves(state, path, largest, found.slopes, found.eps))
 

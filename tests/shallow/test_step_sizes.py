@@ -52,7 +52,9 @@ def test_theory_step_is_os_6_3_for_relu():
 def test_theory_step_is_the_general_one_for_other_rows_and_heads():
     rng = np.random.default_rng(0)
     data = Dataset(rng.standard_normal((40, 3)), rng.standard_normal(40))
-    network = ShallowNetwork(rng.standard_normal((5, 4)), rng.standard_normal(5), get_activation("softplus"))
+    network = ShallowNetwork(
+        rng.standard_normal((5, 4)), rng.standard_normal(5), get_activation("softplus")
+    )
     assert theory_step(network, pose(network, data, "W")) == general_step(data.X, network.v, 1.0)
 
 
@@ -82,7 +84,9 @@ def test_theory_step_is_that_of_descent_where_its_hypothesis_holds():
     data = Dataset.from_preprocessed(X, network.predict(X) + 1e-6 * rng.standard_normal(5))
     start = pose(network, data, "W")
     point = linearize(jacobian_gram(network, X), start.residual)
-    quantities = descent_quantities(point, estimate_lipschitz(network, X, 2 * point.g / point.a, trained="W"))
+    quantities = descent_quantities(
+        point, estimate_lipschitz(network, X, 2 * point.g / point.a, trained="W")
+    )
     assert theory_step(network, start) == pytest.approx(quantities.eta_max, rel=1e-9)
 
 
@@ -115,7 +119,9 @@ def test_sgd_step_refuses_data_without_the_hypothesis_and_unbounded_slopes():
         sgd_step(few.X, few.y, get_activation("quadratic"))
 
 
-@pytest.mark.parametrize(("name", "value"), [("relu", 1 / math.sqrt(2 * math.pi)), ("linear", 0.0), ("quadratic", 2.0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("relu", 1 / math.sqrt(2 * math.pi)), ("linear", 0.0), ("quadratic", 2.0)]
+)
 def test_first_moment_equals_its_closed_form(name, value):
     assert first_moment(get_activation(name)) == pytest.approx(value, abs=1e-13)
 
@@ -124,7 +130,9 @@ def test_first_moment_agrees_with_monte_carlo():
     g = np.random.default_rng(0).standard_normal(1_000_000)
     phi = get_activation("tanh")
     samples = g * phi.derivative(g)
-    assert abs(first_moment(phi) - samples.mean()) < 6 * samples.std() / 1000  # six standard errors: one failure in 5e8
+    assert (
+        abs(first_moment(phi) - samples.mean()) < 6 * samples.std() / 1000
+    )  # six standard errors: one failure in 5e8
 
 
 def test_recognizes_the_os_head_and_unit_rows():

@@ -14,7 +14,13 @@ from globalmin.data.preprocessing import Preprocessing
 from globalmin.errors import DataError
 from globalmin.shallow import storage
 from globalmin.shallow.network import ShallowNetwork
-from globalmin.shallow.storage import FORMAT, load_network, load_networks, save_network, save_networks
+from globalmin.shallow.storage import (
+    FORMAT,
+    load_network,
+    load_networks,
+    save_network,
+    save_networks,
+)
 
 
 def network(seed=0, activation="softplus", k=3, d=4):
@@ -82,7 +88,9 @@ def test_preprocessing_and_metadata_return_bit_for_bit(tmp_path):
 def test_several_networks_share_a_file(tmp_path):
     path = tmp_path / "networks.safetensors"
     networks = [network(seed, k=2 + seed) for seed in range(12)]
-    save_networks(path, networks, [preprocessing(seed, target_name=f"t{seed}") for seed in range(12)])
+    save_networks(
+        path, networks, [preprocessing(seed, target_name=f"t{seed}") for seed in range(12)]
+    )
     loaded = load_networks(path)
     assert list(loaded.networks) == networks
     assert [p.target_name for p in loaded.preprocessing] == [f"t{seed}" for seed in range(12)]
@@ -113,7 +121,9 @@ def test_the_same_network_gives_the_same_bytes_in_every_process(tmp_path):
     contents = set()
     for hash_seed in ("0", "1"):
         path = tmp_path / f"{hash_seed}.safetensors"
-        environment = dict(os.environ, PYTHONHASHSEED=hash_seed, PYTHONPATH=os.pathsep.join(sys.path))
+        environment = dict(
+            os.environ, PYTHONHASHSEED=hash_seed, PYTHONPATH=os.pathsep.join(sys.path)
+        )
         subprocess.run([sys.executable, "-c", program, str(path)], check=True, env=environment)
         contents.add(path.read_bytes())
     assert len(contents) == 1
@@ -153,7 +163,10 @@ def test_missing_files_and_folders_are_named(tmp_path):
         save_network(tmp_path / "folder" / "network.safetensors", network())
 
 
-@pytest.mark.parametrize("content", [b"", b"abc", b"a,b\n1,2\n" * 10, b"\xff" * 100, (2).to_bytes(8, "little") + b"{}" + b"rest"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"abc", b"a,b\n1,2\n" * 10, b"\xff" * 100, (2).to_bytes(8, "little") + b"{}" + b"rest"],
+)
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "table.csv"
     path.write_bytes(content)
@@ -174,7 +187,10 @@ def test_every_truncation_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"metadata": {"format": "globalmin-network/2"}}, "holds 'globalmin-network/2' where 'globalmin-network/1' is needed"),
+        (
+            {"metadata": {"format": "globalmin-network/2"}},
+            "holds 'globalmin-network/2' where 'globalmin-network/1' is needed",
+        ),
         ({"metadata": {"format": "globalmin-certificate/1"}}, "holds 'globalmin-certificate/1'"),
         ({"drop": ["format"]}, "holds 'no format'"),
         ({"metadata": {"activation": "rectifier"}}, "unknown; .* registered before loading"),
@@ -201,7 +217,10 @@ def test_every_truncation_is_refused(tmp_path):
         ({"tensors": {"0.x_scale": np.zeros(3)}}, "preprocessing of network 0 is damaged"),
         ({"tensors": {"0.x_shift": np.zeros(2)}}, "preprocessing of network 0 is damaged"),
         ({"tensors": {"0.x_shift": np.full(3, np.nan)}}, "preprocessing of network 0 is damaged"),
-        ({"tensors": {"0.x_shift": np.zeros(5), "0.x_scale": np.ones(5)}}, "network 0 is damaged|preprocessing gives 6"),
+        (
+            {"tensors": {"0.x_shift": np.zeros(5), "0.x_scale": np.ones(5)}},
+            "network 0 is damaged|preprocessing gives 6",
+        ),
     ],
 )
 def test_damaged_files_are_refused_with_a_reason(tmp_path, change, message):

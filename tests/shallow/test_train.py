@@ -12,7 +12,16 @@ from globalmin.shallow.memory import estimate_memory
 from globalmin.shallow.methods.table import METHODS, method_for
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, outputs
 from globalmin.shallow.restarts import MAX_STARTS, redrawn
-from globalmin.shallow.starts import between, draws, oscillation_of, separating, tree_edges, usable, with_full_head, with_reach
+from globalmin.shallow.starts import (
+    between,
+    draws,
+    oscillation_of,
+    separating,
+    tree_edges,
+    usable,
+    with_full_head,
+    with_reach,
+)
 from globalmin.shallow.train import _plan, train, train_auto
 from globalmin.shallow.widths import GROWTH, can_interpolate, capacity, first_width, widths
 
@@ -28,8 +37,16 @@ def few_features(n=30, d=1, seed=1):
 
 def test_method_by_activation():
     assert method_for(get_activation("softplus")) == "levenberg_marquardt"
-    assert [method_for(get_activation(a)) for a in ("relu", "leaky_relu", "abs")] == ["homotopy"] * 3
-    first_order = {"gradient_descent", "sgd", "gradient_flow", "lbfgs", "perturbed_gradient_descent"}
+    assert [method_for(get_activation(a)) for a in ("relu", "leaky_relu", "abs")] == [
+        "homotopy"
+    ] * 3
+    first_order = {
+        "gradient_descent",
+        "sgd",
+        "gradient_flow",
+        "lbfgs",
+        "perturbed_gradient_descent",
+    }
     assert set(METHODS) == {"levenberg_marquardt", "homotopy", "trust_region"} | first_order
 
 
@@ -132,7 +149,9 @@ def test_between_gives_the_shortest_vector_with_the_values_one_and_minus_one():
     rng = np.random.default_rng(0)
     P, Q = rng.standard_normal((6, 4)), rng.standard_normal((6, 4))
     for p, q, w in zip(P, Q, between(P, Q), strict=True):
-        assert np.allclose(w, np.linalg.lstsq(np.stack([p, q]), np.array([1.0, -1.0]), rcond=None)[0])
+        assert np.allclose(
+            w, np.linalg.lstsq(np.stack([p, q]), np.array([1.0, -1.0]), rcond=None)[0]
+        )
     assert np.allclose(between(P[:1], 2 * P[:1]) @ P[0], 1.0)
 
 
@@ -201,7 +220,9 @@ def test_auto_tries_six_starts_in_all():
 def test_repeated_rows_with_equal_labels_do_not_end_the_search_before_a_provable_fit():
     """ReLU: the provability of one sample per group of repeated rows is asked, as the certificate drops the others."""
     base = sphere(20, 6)
-    data = Dataset(np.vstack([base.X, base.X[:3]]), np.append(base.y, base.y[:3]), bias=False, scaling="none")
+    data = Dataset(
+        np.vstack([base.X, base.X[:3]]), np.append(base.y, base.y[:3]), bias=False, scaling="none"
+    )
     run = train_auto(data, activation="relu", seed=0)
     assert certify(run.network, data).claims[0].kind == "relu-interpolation"
 

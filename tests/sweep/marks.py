@@ -18,26 +18,41 @@ sweep.run(plan, sys.argv[2], workers=int(sys.argv[3]), progress=False)
 
 def count_marks(folder):
     """How often each (a, seed) was executed to its end."""
-    lines = [line for file in Path(folder).glob("*.marks") for line in file.read_text(encoding="ascii").splitlines()]
+    lines = [
+        line
+        for file in Path(folder).glob("*.marks")
+        for line in file.read_text(encoding="ascii").splitlines()
+    ]
     return Counter(tuple(map(int, line.split())) for line in lines)
 
 
 def process_environment():
     """What a Python process needs to import globalmin and these tests."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "OPENBLAS_NUM_THREADS": "1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def start_driver(plan, folder, workers=2, program=DRIVER, **options):
     """A driver as a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-c", program, str(plan), str(folder), str(workers)], env=process_environment(), **options
+        [sys.executable, "-c", program, str(plan), str(folder), str(workers)],
+        env=process_environment(),
+        **options,
     )
 
 
 def children_of(pid):
     """Living child processes."""
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+        return [
+            int(child)
+            for child in Path(f"/proc/{pid}/task/{pid}/children")
+            .read_text(encoding="ascii")
+            .split()
+        ]
     except OSError:
         return []
 
@@ -45,7 +60,10 @@ def children_of(pid):
 def is_alive(pid):
     """Whether a process runs; a zombie does not."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+            != "Z"
+        )
     except OSError:
         return False
 

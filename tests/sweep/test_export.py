@@ -15,7 +15,9 @@ from globalmin.errors import PlanError, StoreError
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("sweep") / "out"
     plan = sweep.Plan(
-        recipes.poisoned_product, trials=[{"a": a, "b": b} for a in (0, 1) for b in (1, 2.5)] + [{"a": 2, "b": [1, 2]}], seeds=2
+        recipes.poisoned_product,
+        trials=[{"a": a, "b": b} for a in (0, 1) for b in (1, 2.5)] + [{"a": 2, "b": [1, 2]}],
+        seeds=2,
     )
     sweep.run(plan, out, workers=2)
     return out
@@ -28,7 +30,12 @@ def test_parquet_has_one_type_per_column_and_nulls_for_failures(folder, tmp_path
     assert types["a"] == "int64"
     assert types["b"] == "string"  # a list among numbers
     assert types["loss"] == types["diverged"] == "double"
-    assert (types["count"], types["even"], types["word"], types["curve"]) == ("int64", "bool", "string", "string")
+    assert (types["count"], types["even"], types["word"], types["curve"]) == (
+        "int64",
+        "bool",
+        "string",
+        "string",
+    )
     assert table.column_names[:4] == ["trial", "a", "b", "seed"]
     expected = sweep.rows(folder)
     assert table.column("loss").to_pylist() == [row["loss"] for row in expected]
@@ -51,7 +58,9 @@ def test_csv_has_the_same_cells(folder, tmp_path):
 def test_the_same_sweep_gives_the_same_bytes(folder, tmp_path, suffix):
     first = sweep.export(folder, tmp_path / f"first{suffix}").read_bytes()
     plan = sweep.Plan(
-        recipes.poisoned_product, trials=[{"a": a, "b": b} for a in (0, 1) for b in (1, 2.5)] + [{"a": 2, "b": [1, 2]}], seeds=2
+        recipes.poisoned_product,
+        trials=[{"a": a, "b": b} for a in (0, 1) for b in (1, 2.5)] + [{"a": 2, "b": [1, 2]}],
+        seeds=2,
     )
     sweep.run(plan, tmp_path / "again", workers=1)
     assert sweep.export(tmp_path / "again", tmp_path / f"second{suffix}").read_bytes() == first

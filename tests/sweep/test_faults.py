@@ -77,7 +77,12 @@ def _fill(folder, files=None, size=3):
 def _check_whole(folder, acknowledged, *, at_most=1):
     """Every acknowledged row and its object is there; nothing half-written can be seen; a later run goes on."""
     with Store(folder) as store:
-        done = [id for (id,) in store.ledger.query("SELECT id FROM trial WHERE state = 'done' ORDER BY seed")]
+        done = [
+            id
+            for (id,) in store.ledger.query(
+                "SELECT id FROM trial WHERE state = 'done' ORDER BY seed"
+            )
+        ]
         assert done[: len(acknowledged)] == acknowledged
         assert len(done) <= len(acknowledged) + at_most
         for (digest,) in store.ledger.query("SELECT object FROM artifact"):
@@ -137,7 +142,10 @@ def _tiny_disk(kilobytes):
     folder = Path(tempfile.mkdtemp())
     command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
     try:
-        mounted = shutil.which("mount") is not None and subprocess.run(command, capture_output=True).returncode == 0
+        mounted = (
+            shutil.which("mount") is not None
+            and subprocess.run(command, capture_output=True).returncode == 0
+        )
         try:
             yield folder if mounted else None
         finally:
@@ -158,7 +166,9 @@ def test_a_full_disk_is_named_and_what_was_recorded_is_read_back():
         assert 0 < len(acknowledged) < N
         for index in range(len(acknowledged)):  # on the full disk itself
             digest = next(iter(encode_result({"x": np.full(15000, float(index))}, [])[1]))
-            assert hashlib.sha256(Objects(disk / "out" / "objects").get(digest)).hexdigest() == digest
+            assert (
+                hashlib.sha256(Objects(disk / "out" / "objects").get(digest)).hexdigest() == digest
+            )
         subprocess.run(["mount", "-o", "remount,size=4m", str(disk)], check=True)
         _check_whole(disk / "out", acknowledged)
 
@@ -246,7 +256,9 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 @pytest.fixture
 def done(tmp_path):
-    sweep.run(sweep.Plan(recipes.product, grid={"a": [1, 2], "b": [3]}), tmp_path / "out", workers=1)
+    sweep.run(
+        sweep.Plan(recipes.product, grid={"a": [1, 2], "b": [3]}), tmp_path / "out", workers=1
+    )
     return tmp_path / "out"
 
 
@@ -283,7 +295,14 @@ def test_a_damaged_ledger_stops_every_command_with_its_name(done):
         file.unlink()
     path.write_bytes(path.read_bytes()[:100] + bytes(range(256)) * 100)
     plan = sweep.Plan(recipes.product, grid={"a": [1, 2], "b": [3]})
-    for command in (sweep.status, sweep.rows, sweep.resume, sweep.gc, sweep.failures, lambda folder: sweep.run(plan, folder)):
+    for command in (
+        sweep.status,
+        sweep.rows,
+        sweep.resume,
+        sweep.gc,
+        sweep.failures,
+        lambda folder: sweep.run(plan, folder),
+    ):
         with pytest.raises(StoreError, match="damaged") as caught:
             command(done)
         assert str(path) in str(caught.value)
@@ -317,7 +336,9 @@ def test_leases_of_a_dead_driver_are_void_and_its_orphans_removed(tmp_path):
         store.settle(leased=["t"])
         orphan = b"an array whose row was never written"
         store.objects.put({hashlib.sha256(orphan).hexdigest(): orphan})
-        (store.objects.path(hashlib.sha256(orphan).hexdigest()).parent / ".tmp-left").write_bytes(b"half")
+        (store.objects.path(hashlib.sha256(orphan).hexdigest()).parent / ".tmp-left").write_bytes(
+            b"half"
+        )
     with Store(tmp_path / "out") as store:
         assert store.ledger.query("SELECT state, tries FROM trial") == [("waiting", 0)]
         assert not list(store.objects.folder.glob("*/*"))
@@ -364,7 +385,9 @@ def test_a_ledger_alone_in_a_folder_is_read_without_its_journal(done, monkeypatc
     assert len(sweep.rows(done)) == 2
     assert asked[1].endswith("immutable=1")
     asked.clear()
-    (done / "ledger.sqlite-wal").touch()  # somebody may be writing: then the file alone is not the truth
+    (
+        done / "ledger.sqlite-wal"
+    ).touch()  # somebody may be writing: then the file alone is not the truth
     with pytest.raises(StoreError, match="unable to open"):
         sweep.rows(done)
 

@@ -98,7 +98,10 @@ def test_leases_come_back_with_or_without_a_try(ledger):
     with ledger.transaction():
         ledger.release(["a"], counted=True)
         ledger.release(["b"], counted=False)
-    assert [(trial.id, trial.tries) for _, trial in ledger.waiting((-1, -1), 9)] == [("b", 0), ("a", 1)]
+    assert [(trial.id, trial.tries) for _, trial in ledger.waiting((-1, -1), 9)] == [
+        ("b", 0),
+        ("a", 1),
+    ]
     with ledger.transaction():
         assert ledger.release_all() == 1
     assert len(ledger.waiting((-1, -1), 9)) == 3
@@ -109,7 +112,9 @@ def test_enrolling_again_keeps_what_is_known(ledger):
     with ledger.transaction():
         ledger.record([Outcome("b", "{}", None, 0.5)])
         ledger.enroll(_trials(["d", "b"]), "code")
-    assert ledger.query("SELECT id, state FROM trial WHERE position IS NOT NULL ORDER BY position") == [
+    assert ledger.query(
+        "SELECT id, state FROM trial WHERE position IS NOT NULL ORDER BY position"
+    ) == [
         ("d", "waiting"),
         ("b", "done"),
     ]
@@ -120,40 +125,65 @@ def test_failed_trials_can_wait_again(ledger):
     with ledger.transaction():
         ledger.record([Outcome("b", None, "no", 0.5)])
         assert ledger.retry_failed() == 1
-    assert ledger.query("SELECT state, tries, error FROM trial WHERE id = 'b'") == [("waiting", 0, None)]
+    assert ledger.query("SELECT state, tries, error FROM trial WHERE id = 'b'") == [
+        ("waiting", 0, None)
+    ]
 
 
 def test_eight_writers_and_two_readers_lose_nothing_and_wait_for_each_other(tmp_path):
     path = tmp_path / "ledger.sqlite"
     with Ledger(path, "create") as ledger, ledger.transaction():
-        ledger.enroll(_trials(f"{w}-{i}" for w in range(WRITERS) for i in range(PER_WRITER)), "code")
+        ledger.enroll(
+            _trials(f"{w}-{i}" for w in range(WRITERS) for i in range(PER_WRITER)), "code"
+        )
 
     def start(program, *arguments):
         command = [sys.executable, "-c", program, str(path), *map(str, arguments)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=process_environment())
+        return subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=process_environment(),
+        )
 
     readers = [start(READER, WRITERS * PER_WRITER) for _ in range(2)]
     writers = [start(WRITER, number, WRITERS, PER_WRITER) for number in range(WRITERS)]
-    ended = [(process.communicate(timeout=300), process.returncode) for process in (*writers, *readers)]
+    ended = [
+        (process.communicate(timeout=300), process.returncode) for process in (*writers, *readers)
+    ]
     assert [(error, code) for (_, error), code in ended] == [("", 0)] * (WRITERS + 2)
     assert sum(int(out) for (out, _), _ in ended[:WRITERS]) == WRITERS * PER_WRITER
     print(f"looks of the readers: {[int(out) for (out, _), _ in ended[WRITERS:]]}")
     with Ledger(path, "read") as ledger:
         ledger.check()
-        assert ledger.query("SELECT state, count(*), min(tries), max(tries) FROM trial GROUP BY state") == [("done", 4000, 1, 1)]
+        assert ledger.query(
+            "SELECT state, count(*), min(tries), max(tries) FROM trial GROUP BY state"
+        ) == [("done", 4000, 1, 1)]
 
 
 def test_a_lock_held_too_long_is_explained(ledger, monkeypatch):
     monkeypatch.setattr("globalmin.sweep.ledger.BUSY_SECONDS", 0.05)
-    with ledger.transaction(), Ledger(ledger.path) as other, pytest.raises(StoreError, match="still locked"), other.transaction():
+    with (
+        ledger.transaction(),
+        Ledger(ledger.path) as other,
+        pytest.raises(StoreError, match="still locked"),
+        other.transaction(),
+    ):
         pass
 
 
 def _damages():
-    yield "no database", lambda content: b"this is no database at all, but it is long enough to look at" * 100
+    yield (
+        "no database",
+        lambda content: b"this is no database at all, but it is long enough to look at" * 100,
+    )
     yield "empty page", lambda content: content[:4096] + bytes(4096) + content[8192:]
     yield "cut short", lambda content: content[: len(content) // 2]
-    yield "garbage inside", lambda content: content[:5000] + bytes(range(256)) * 20 + content[5000 + 5120 :]
+    yield (
+        "garbage inside",
+        lambda content: content[:5000] + bytes(range(256)) * 20 + content[5000 + 5120 :],
+    )
     yield "header", lambda content: b"SQLite format 9\x00" + content[16:]
 
 
@@ -161,7 +191,9 @@ def _damages():
 def test_a_damaged_ledger_is_named_with_a_remedy(tmp_path, name, damage):
     path = tmp_path / "ledger.sqlite"
     with Ledger(path, "create") as ledger, ledger.transaction():
-        ledger.enroll([Trial(f"trial {i}", json.dumps({"x": "y" * 200}), i) for i in range(200)], "code")
+        ledger.enroll(
+            [Trial(f"trial {i}", json.dumps({"x": "y" * 200}), i) for i in range(200)], "code"
+        )
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(StoreError, match="damaged") as caught, Ledger(path) as ledger:
         ledger.check()

@@ -58,7 +58,12 @@ def test_identity_is_the_digest_of_the_documented_text():
 
 def test_identity_changes_with_everything_that_determines_a_trial():
     same = ("m:f", {"a": 1}, 0, "c")
-    others = [("m:g", {"a": 1}, 0, "c"), ("m:f", {"a": 2}, 0, "c"), ("m:f", {"a": 1}, 1, "c"), ("m:f", {"a": 1}, 0, "d")]
+    others = [
+        ("m:g", {"a": 1}, 0, "c"),
+        ("m:f", {"a": 2}, 0, "c"),
+        ("m:f", {"a": 1}, 1, "c"),
+        ("m:f", {"a": 1}, 0, "d"),
+    ]
     assert len({trial_id(*one) for one in [same, *others]}) == 5
     assert trial_id(*same) == trial_id("m:f", {"a": np.int64(1).item()}, 0, "c")
 
@@ -66,7 +71,9 @@ def test_identity_changes_with_everything_that_determines_a_trial():
 def test_code_version_follows_the_source_and_the_version_attribute(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "first_recipe.py").write_text("def f(seed):\n    return {}\n", encoding="ascii")
-    (tmp_path / "second_recipe.py").write_text("def f(seed):\n    return {'x': 1}\n", encoding="ascii")
+    (tmp_path / "second_recipe.py").write_text(
+        "def f(seed):\n    return {'x': 1}\n", encoding="ascii"
+    )
     first, second = (find_recipe(f"{name}_recipe:f") for name in ("first", "second"))
     version = code_version("first_recipe:f", first)
     assert version != code_version("second_recipe:f", second)
@@ -111,7 +118,10 @@ def test_code_version_follows_the_source_and_the_version_attribute(tmp_path, mon
         ('recipe = "m:f"\ntimeout = 0', ["timeout", "more than 0"]),
         ('recipe = "m:f"\ntimeout = "1"', ["timeout"]),
         ('recipe = "m:f"\nbatch_size = 0', ["batch_size", "at least 1"]),
-        ('recipe = "m:f"\nseeds = 1000000\n[grid]\na = [1,2,3,4,5,6,7,8,9,10,11]', ["11,000,000 trials", "split"]),
+        (
+            'recipe = "m:f"\nseeds = 1000000\n[grid]\na = [1,2,3,4,5,6,7,8,9,10,11]',
+            ["11,000,000 trials", "split"],
+        ),
         ("recipe = ", ["not TOML"]),
     ],
 )
@@ -135,7 +145,13 @@ def test_a_plan_that_is_not_there_or_no_text_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(object(), "object"), ({1: 2}, "no string"), ({"a": {1, 2}}, "set"), (b"x", "bytes"), ([float("inf")], "finite")],
+    [
+        (object(), "object"),
+        ({1: 2}, "no string"),
+        ({"a": {1, 2}}, "set"),
+        (b"x", "bytes"),
+        ([float("inf")], "finite"),
+    ],
 )
 def test_values_that_json_cannot_hold_are_refused(value, words):
     with pytest.raises(PlanError, match=words):
@@ -143,7 +159,11 @@ def test_values_that_json_cannot_hold_are_refused(value, words):
 
 
 def test_numpy_values_become_plain():
-    plan = Plan(recipes.product, grid={"a": np.arange(2), "b": [np.float64(0.5), (1, 2)]}, seeds=np.int64(2).item())
+    plan = Plan(
+        recipes.product,
+        grid={"a": np.arange(2), "b": [np.float64(0.5), (1, 2)]},
+        seeds=np.int64(2).item(),
+    )
     assert plan.grid == {"a": [0, 1], "b": [0.5, [1, 2]]}
 
 
@@ -162,7 +182,8 @@ def test_recipes_that_cannot_be_found_are_refused(name, words):
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [("import no_such_thing_x", "install what it needs"), ("1 / 0", "ZeroDivisionError")]
+    ("content", "words"),
+    [("import no_such_thing_x", "install what it needs"), ("1 / 0", "ZeroDivisionError")],
 )
 def test_a_recipe_whose_module_fails_is_refused(tmp_path, content, words):
     name = f"failing_{abs(hash(content)) % 10**8}"
@@ -213,13 +234,23 @@ def test_results_come_back_as_they_were():
     back = decode_result(text)
     assert not blobs
     assert np.isnan(back.pop("n"))
-    assert back == {"b": True, "i": 3, "f": 0.1, "p": float("inf"), "m": -float("inf"), "s": "x", "z": None}
+    assert back == {
+        "b": True,
+        "i": 3,
+        "f": 0.1,
+        "p": float("inf"),
+        "m": -float("inf"),
+        "s": "x",
+        "z": None,
+    }
     assert type(back["i"]) is int
     assert canonical_json(json.loads(text)) == text
 
 
 def test_arrays_are_stored_once_by_content():
-    text, blobs = encode_result({"x": np.arange(3), "y": np.arange(3), "z": np.arange(3.0)[::-1]}, [])
+    text, blobs = encode_result(
+        {"x": np.arange(3), "y": np.arange(3), "z": np.arange(3.0)[::-1]}, []
+    )
     assert len(blobs) == 2
     assert all(hashlib.sha256(content).hexdigest() == digest for digest, content in blobs.items())
     back = decode_result(text)
@@ -227,7 +258,9 @@ def test_arrays_are_stored_once_by_content():
     assert back["x"].startswith("sha256:")
 
 
-@pytest.mark.parametrize("kind", ["list", "no dict", "key", "taken", "reserved", "objects", "class"])
+@pytest.mark.parametrize(
+    "kind", ["list", "no dict", "key", "taken", "reserved", "objects", "class"]
+)
 def test_results_that_no_table_can_hold_are_refused(kind):
     with pytest.raises((TypeError, ValueError), match="recipe"):
         encode_result(recipes.wrong(kind, 0), ["kind"])

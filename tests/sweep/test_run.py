@@ -32,11 +32,15 @@ def _until(condition, seconds=60.0):
 
 
 def test_the_table_has_every_trial_in_order_with_what_the_recipe_returned(tmp_path):
-    plan = sweep.Plan(recipes.product, grid={"a": [0, 1], "b": [2, 3]}, fixed={"scale": 10.0}, seeds=2)
+    plan = sweep.Plan(
+        recipes.product, grid={"a": [0, 1], "b": [2, 3]}, fixed={"scale": 10.0}, seeds=2
+    )
     summary = sweep.run(plan, tmp_path / "out", workers=2)
     assert (summary.total, summary.done, summary.failed, summary.computed) == (8, 8, 0, 8)
     table = sweep.rows(tmp_path / "out", arrays=True)
-    assert [(row["a"], row["b"], row["seed"]) for row in table] == [(a, b, s) for a in (0, 1) for b in (2, 3) for s in (0, 1)]
+    assert [(row["a"], row["b"], row["seed"]) for row in table] == [
+        (a, b, s) for a in (0, 1) for b in (2, 3) for s in (0, 1)
+    ]
     for row, trial in zip(table, trials_of(plan, _checked_code(plan)), strict=True):
         expected = recipes.product(row["a"], row["b"], row["seed"], 10.0)
         assert row["trial"] == trial.id
@@ -61,7 +65,9 @@ def test_running_again_computes_nothing_and_a_larger_plan_only_what_is_new(tmp_p
 
 
 def test_poisoned_trials_fail_alone_and_leave_their_traceback(tmp_path):
-    plan = sweep.Plan(recipes.poisoned, grid={"a": list(range(8))}, fixed={"folder": str(tmp_path)}, seeds=2)
+    plan = sweep.Plan(
+        recipes.poisoned, grid={"a": list(range(8))}, fixed={"folder": str(tmp_path)}, seeds=2
+    )
     summary = sweep.run(plan, tmp_path / "out", workers=2)
     assert (summary.done, summary.failed) == (8, 8)
     found = {(f.parameters["a"], f.seed): f for f in sweep.failures(tmp_path / "out")}
@@ -74,7 +80,11 @@ def test_poisoned_trials_fail_alone_and_leave_their_traceback(tmp_path):
     assert {a: found[a, 0].tries for a in (1, 2, 3, 4)} == {1: 1, 2: 3, 3: 3, 4: 1}
     assert set(count_marks(tmp_path).values()) == {1}
     row = sweep.rows(tmp_path / "out")[2]
-    assert (row["status"], row["error"], row["value"]) == ("failed", "ValueError: no luck with seed 0", None)
+    assert (row["status"], row["error"], row["value"]) == (
+        "failed",
+        "ValueError: no luck with seed 0",
+        None,
+    )
 
 
 def test_failed_trials_are_tried_again_only_when_asked(tmp_path):
@@ -86,7 +96,9 @@ def test_failed_trials_are_tried_again_only_when_asked(tmp_path):
 
 def test_results_that_no_table_can_hold_fail_with_the_reason(tmp_path):
     kinds = ["list", "no dict", "key", "taken", "reserved", "objects", "class"]
-    assert sweep.run(sweep.Plan(recipes.wrong, grid={"kind": kinds}), tmp_path / "out", workers=1).failed == len(kinds)
+    assert sweep.run(
+        sweep.Plan(recipes.wrong, grid={"kind": kinds}), tmp_path / "out", workers=1
+    ).failed == len(kinds)
     assert all("recipe" in failure.error for failure in sweep.failures(tmp_path / "out"))
 
 
@@ -102,7 +114,12 @@ def test_a_trial_that_never_ends_is_ended_by_its_timeout(tmp_path):
 
 def test_batches_give_the_same_rows_and_only_culprits_fail(tmp_path):
     plan = sweep.Plan(
-        recipes.batched, grid={"a": list(range(12))}, seeds=3, fixed={"folder": str(tmp_path)}, batch_size=9, name="batches"
+        recipes.batched,
+        grid={"a": list(range(12))},
+        seeds=3,
+        fixed={"folder": str(tmp_path)},
+        batch_size=9,
+        name="batches",
     )
     summary = sweep.run(plan, tmp_path / "out", workers=2)
     table = sweep.rows(tmp_path / "out", arrays=True)
@@ -135,14 +152,23 @@ def test_a_batch_is_one_transaction(tmp_path, monkeypatch):
 
 
 def test_a_batch_of_the_wrong_length_fails_its_trials(tmp_path):
-    assert sweep.run(sweep.Plan(recipes.short_batch, grid={"a": [1, 2]}), tmp_path / "out", workers=1).failed == 2
+    assert (
+        sweep.run(
+            sweep.Plan(recipes.short_batch, grid={"a": [1, 2]}), tmp_path / "out", workers=1
+        ).failed
+        == 2
+    )
     assert "returned 0 results for 1 trials" in sweep.failures(tmp_path / "out")[0].error
 
 
 def test_a_recipe_beside_the_plan_is_found_and_a_change_of_it_is_noticed(tmp_path):
     recipe = tmp_path / "beside_the_plan.py"
-    recipe.write_text("def f(a, seed):\n    print('noise')\n    return {'x': a}\n", encoding="ascii")
-    (tmp_path / "plan.toml").write_text('recipe = "beside_the_plan:f"\n[grid]\na = [1, 2]\n', encoding="ascii")
+    recipe.write_text(
+        "def f(a, seed):\n    print('noise')\n    return {'x': a}\n", encoding="ascii"
+    )
+    (tmp_path / "plan.toml").write_text(
+        'recipe = "beside_the_plan:f"\n[grid]\na = [1, 2]\n', encoding="ascii"
+    )
     program = (
         "import sys; from globalmin import sweep\n"
         "s = sweep.run(sweep.Plan.from_toml(sys.argv[1]), sys.argv[2], workers=1); print(s.computed)\n"
@@ -151,7 +177,11 @@ def test_a_recipe_beside_the_plan_is_found_and_a_change_of_it_is_noticed(tmp_pat
 
     def call(text):
         process = start_driver(
-            tmp_path / "plan.toml", tmp_path / "out", program=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            tmp_path / "plan.toml",
+            tmp_path / "out",
+            program=text,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         out, error = process.communicate(timeout=60)
         return out.decode(), error.decode()
@@ -215,7 +245,13 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_interrupt_ends_after_the_running_trials_are_recorded(tmp_path, number):
     plan = _slow_plan(tmp_path, 0.3, 100)
-    driver = start_driver(plan, tmp_path / "out", program=INTERRUPTIBLE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    driver = start_driver(
+        plan,
+        tmp_path / "out",
+        program=INTERRUPTIBLE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     _until(lambda: count_marks(tmp_path / "marks"))
     driver.send_signal(number)
     out, _ = driver.communicate(timeout=60)
@@ -265,12 +301,20 @@ def test_status_tells_how_far_a_running_sweep_is(tmp_path):
         driver.kill()
         driver.wait()
     found = sweep.status(tmp_path / "out")
-    assert (found.done, found.running, found.waiting, found.driven, found.seconds_left) == (12, 0, 0, False, 0.0)
+    assert (found.done, found.running, found.waiting, found.driven, found.seconds_left) == (
+        12,
+        0,
+        0,
+        False,
+        0.0,
+    )
 
 
 def test_a_sweep_may_run_outside_the_main_thread(tmp_path):
     plan = sweep.Plan(marked, grid={"a": [1]}, fixed={"folder": str(tmp_path)})
-    thread = threading.Thread(target=sweep.run, args=(plan, tmp_path / "out"), kwargs={"workers": 1})
+    thread = threading.Thread(
+        target=sweep.run, args=(plan, tmp_path / "out"), kwargs={"workers": 1}
+    )
     thread.start()
     thread.join(60)
     assert sweep.status(tmp_path / "out").done == 1
@@ -287,7 +331,9 @@ def test_the_progress_bar_counts_on_stderr(tmp_path, capsys):
 
 def test_threads_of_workers_share_the_cores(monkeypatch):
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    assert local._environment(LocalExecutor(1)._threads)["OPENBLAS_NUM_THREADS"] == str(available_cores())
+    assert local._environment(LocalExecutor(1)._threads)["OPENBLAS_NUM_THREADS"] == str(
+        available_cores()
+    )
     assert local._environment(LocalExecutor(10**6)._threads)["OPENBLAS_NUM_THREADS"] == "1"
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     assert local._environment(1)["OPENBLAS_NUM_THREADS"] == "7"
@@ -296,7 +342,11 @@ def test_threads_of_workers_share_the_cores(monkeypatch):
 def test_workers_that_cannot_start_are_an_error_not_a_loop(monkeypatch, tmp_path):
     monkeypatch.setattr(local, "_PROGRAM", "import sys; sys.exit(3)")
     with pytest.raises(GlobalMinError, match="end before they are ready"):
-        sweep.run(sweep.Plan(marked, grid={"a": [1]}, fixed={"folder": str(tmp_path)}), tmp_path / "out", workers=1)
+        sweep.run(
+            sweep.Plan(marked, grid={"a": [1]}, fixed={"folder": str(tmp_path)}),
+            tmp_path / "out",
+            workers=1,
+        )
     found = sweep.status(tmp_path / "out")
     assert (found.waiting, found.failed) == (1, 0)
 
@@ -312,7 +362,9 @@ def test_a_worker_with_other_code_refuses(tmp_path):
     try:
         executor.submit(_one(1, tmp_path, code="other"))
         with pytest.raises(PlanError, match="another version"):
-            [executor.wait(30) for _ in range(2)]  # "ready" and the refusal come together or one after the other
+            [
+                executor.wait(30) for _ in range(2)
+            ]  # "ready" and the refusal come together or one after the other
     finally:
         executor.close()
 
@@ -342,7 +394,12 @@ def test_a_worker_that_dies_while_idle_is_replaced(tmp_path):
 def test_the_worker_runs_a_task_in_this_process_too(tmp_path):
     ((outcome, _),) = worker.run_task(_one(4, tmp_path))
     assert outcome.result is not None
-    poisoned = Task(1, f"{recipes.__name__}:poisoned", _code(recipes.poisoned), (Trial("x", '{"a":1,"folder":""}', 3),))
+    poisoned = Task(
+        1,
+        f"{recipes.__name__}:poisoned",
+        _code(recipes.poisoned),
+        (Trial("x", '{"a":1,"folder":""}', 3),),
+    )
     ((outcome, blobs),) = worker.run_task(poisoned)
     assert (outcome.result, blobs) == (None, {})
     assert "no luck with seed 3" in outcome.error
@@ -356,8 +413,16 @@ def _code(recipe):
 
 def test_importing_the_room_is_light():
     heavy = ("numpy", "pyarrow", "rich", "distributed", "ray")
-    program = f"import sys; import globalmin.sweep; print([m for m in {heavy!r} if m in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=process_environment())
+    program = (
+        f"import sys; import globalmin.sweep; print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=process_environment(),
+    )
     assert out.stdout == "[]\n"
 
 
@@ -365,18 +430,30 @@ def test_extras_that_are_missing_are_named(monkeypatch):
     for name in ("distributed", "ray"):
         monkeypatch.setitem(sys.modules, name, None)
     for name in ("dask", "ray"):
-        with pytest.raises(PlanError, match=rf"globalmin\[{name}\]"), contextlib.closing(make_executor(name, 1)):
+        with (
+            pytest.raises(PlanError, match=rf"globalmin\[{name}\]"),
+            contextlib.closing(make_executor(name, 1)),
+        ):
             pass
 
 
 def test_batches_run_in_this_process_too():
     code, name = _code(recipes.batched), f"{recipes.__name__}:batched"
     trials = tuple(Trial(str(a), f'{{"a":{a},"folder":""}}', 0) for a in (1, 5, 7))
-    found = {outcome.id: outcome for outcome, _ in worker.run_task(Task(1, name, code, trials, batch=True, timeout=60))}
+    found = {
+        outcome.id: outcome
+        for outcome, _ in worker.run_task(Task(1, name, code, trials, batch=True, timeout=60))
+    }
     assert found["1"].result is not None
     assert "ValueError: five" in found["5"].error
     assert found["7"].result is not None  # its batch failed as a whole, alone it does not
-    short = Task(1, f"{recipes.__name__}:short_batch", _code(recipes.short_batch), (Trial("x", '{"a":1}', 0),), batch=True)
+    short = Task(
+        1,
+        f"{recipes.__name__}:short_batch",
+        _code(recipes.short_batch),
+        (Trial("x", '{"a":1}', 0),),
+        batch=True,
+    )
     ((outcome, _),) = worker.run_task(short)
     assert "return one for each" in outcome.error
     with pytest.raises(PlanError, match="another version"):
@@ -387,11 +464,18 @@ def test_a_task_in_a_process_of_its_own_reports_outcomes_and_deaths(tmp_path):
     from globalmin.sweep.executors import isolated
 
     try:
-        report = isolated.report_of(_one(3, tmp_path), isolated.run_isolated(_one(3, tmp_path).to_text()))
+        report = isolated.report_of(
+            _one(3, tmp_path), isolated.run_isolated(_one(3, tmp_path).to_text())
+        )
         assert [outcome.error for outcome in report.outcomes] == [None]
         assert (report.ended, report.lost) == (True, "")
         (idle,) = isolated._idle
-        poison = Task(2, f"{recipes.__name__}:poisoned", _code(recipes.poisoned), (Trial("x", '{"a":2,"folder":""}', 3),))
+        poison = Task(
+            2,
+            f"{recipes.__name__}:poisoned",
+            _code(recipes.poisoned),
+            (Trial("x", '{"a":2,"folder":""}', 3),),
+        )
         report = isolated.report_of(poison, isolated.run_isolated(poison.to_text()))
         assert (report.outcomes, report.in_order, "SIGKILL" in report.lost) == ([], True, True)
         assert list(isolated._idle) == [idle]
@@ -426,7 +510,9 @@ def test_an_executor_of_ones_own_is_used_and_left_open(tmp_path):
         executor.close()
 
 
-@pytest.mark.parametrize("wrong", [{"executor": "spark"}, {"workers": 0}, {"workers": "a"}, {"address": "here"}])
+@pytest.mark.parametrize(
+    "wrong", [{"executor": "spark"}, {"workers": 0}, {"workers": "a"}, {"address": "here"}]
+)
 def test_a_wrong_executor_leaves_nothing_behind(tmp_path, wrong):
     plan = sweep.Plan(marked, grid={"a": [1]}, fixed={"folder": str(tmp_path)})
     with pytest.raises(PlanError):

@@ -56,7 +56,11 @@ def test_only_the_first_unfinished_trial_is_suspect_where_trials_run_in_order():
     schedule = _schedule(4, batch=True, batch_size=4)
     task = schedule.next_task()
     schedule.note(Report(task.key, [Outcome("t0", "{}", None, 0.1)]))
-    assert schedule.lost(Report(task.key, ended=True, lost="signal 9", in_order=True)) == (["t2", "t3"], ["t1"], [])
+    assert schedule.lost(Report(task.key, ended=True, lost="signal 9", in_order=True)) == (
+        ["t2", "t3"],
+        ["t1"],
+        [],
+    )
     assert [_ids(schedule.next_task()) for _ in range(2)] == [["t2", "t3"], ["t1"]]
     assert schedule.next_task() is None
 
@@ -84,7 +88,11 @@ def test_a_worker_that_dies_before_it_is_ready_blames_nobody():
     schedule = _schedule(1)
     for _ in range(10):
         task = schedule.next_task()
-        assert schedule.lost(Report(task.key, ended=True, lost="x", started=False)) == (["t0"], [], [])
+        assert schedule.lost(Report(task.key, ended=True, lost="x", started=False)) == (
+            ["t0"],
+            [],
+            [],
+        )
 
 
 def test_tries_of_earlier_runs_count():
@@ -114,7 +122,9 @@ def test_trials_put_back_are_not_fetched_a_second_time():
 
 
 def test_tasks_and_outcomes_survive_the_way_as_text():
-    task = Task(3, "m:f", "c", (Trial("a", '{"x":1}', 2, 1),), batch=True, timeout=2.5, paths=("p",))
+    task = Task(
+        3, "m:f", "c", (Trial("a", '{"x":1}', 2, 1),), batch=True, timeout=2.5, paths=("p",)
+    )
     assert Task.from_text(task.to_text()) == task
     outcome = Outcome("a", '{"x":1}', None, 0.5, ("d1", "d2"))
     assert outcome_from(outcome_text(outcome)) == outcome

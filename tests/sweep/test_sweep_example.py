@@ -31,7 +31,9 @@ def test_the_page_quotes_the_example():
     (quoted,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
     real = tomllib.loads((EXAMPLE / "phase.toml").read_text(encoding="utf-8"))
     for key, value in tomllib.loads(quoted).items():
-        assert {**real[key], **value} == real[key] if isinstance(value, dict) else real[key] == value
+        assert (
+            {**real[key], **value} == real[key] if isinstance(value, dict) else real[key] == value
+        )
     recipe = (EXAMPLE / "width_and_samples.py").read_text(encoding="utf-8")
     for line in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0].splitlines():
         if "return" not in line:

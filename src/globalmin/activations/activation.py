@@ -67,7 +67,9 @@ class Activation:
         Infinite ends are allowed. See `globalmin.activations.suprema` for the proof.
         """
         _checked_order(order, 1, 3)
-        low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
+        low, high = np.broadcast_arrays(
+            np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        )
         if not np.all(low <= high):
             raise DataError("low must be <= high in every interval, without NaN")
         finite = np.isfinite(low) & np.isfinite(high)
@@ -78,11 +80,17 @@ class Activation:
     def spelling(self) -> str:
         """Name with parameters, as `get_activation` reads it: `get_activation(phi.spelling) == phi`."""
         values = self.coefficients or (() if self._has_default_parameter else (self.parameter,))
-        return f"{self.name}({','.join(_digits(value) for value in values if value is not None)})" if values else self.name
+        return (
+            f"{self.name}({','.join(_digits(value) for value in values if value is not None)})"
+            if values
+            else self.name
+        )
 
     @property
     def _has_default_parameter(self) -> bool:
-        return self.parameter is None or (self.parameter == 1.0 and self.name in ("softplus", "sigmoid"))
+        return self.parameter is None or (
+            self.parameter == 1.0 and self.name in ("softplus", "sigmoid")
+        )
 
     @property
     def certificate_parameter(self) -> Fraction | None:

@@ -51,7 +51,9 @@ def custom_activation(
     activation = Activation(
         name,
         derivatives=derivatives,
-        suprema=given_suprema(derivatives, line, known=tuple(function is not None for function in given)),
+        suprema=given_suprema(
+            derivatives, line, known=tuple(function is not None for function in given)
+        ),
         is_smooth=is_smooth,
         is_odd=is_odd,
         is_nonnegative=is_nonnegative,
@@ -71,17 +73,23 @@ def _derivatives(name: str, given: Sequence[RealFunction | None]) -> Derivatives
 
         return refuse
 
-    zero, first, second, third = (absent(order) if function is None else function for order, function in enumerate(given))
+    zero, first, second, third = (
+        absent(order) if function is None else function for order, function in enumerate(given)
+    )
     return zero, first, second, third
 
 
-def _line(name: str, suprema: Sequence[Fraction | float | None] | None) -> tuple[Supremum, Supremum, Supremum, Supremum]:
+def _line(
+    name: str, suprema: Sequence[Fraction | float | None] | None
+) -> tuple[Supremum, Supremum, Supremum, Supremum]:
     bounds = [math.inf if bound is None else bound for bound in suprema or ()]
     if len(bounds) > 4 or any(not bound >= 0 for bound in bounds):
         raise DataError(
             f"suprema={suprema!r} of activation {name!r}: give up to four numbers >= 0, math.inf or None where unknown"
         )
-    first, second, third, fourth = (_exact(bound) for bound in [*bounds, *[math.inf] * (4 - len(bounds))])
+    first, second, third, fourth = (
+        _exact(bound) for bound in [*bounds, *[math.inf] * (4 - len(bounds))]
+    )
     return first, second, third, fourth
 
 
@@ -95,7 +103,11 @@ def _test_shapes(name: str, given: Sequence[RealFunction | None]) -> None:
             continue
         z = GRID[:6].reshape(2, 3)
         value = np.asarray(function(z))
-        if value.shape != z.shape or value.dtype != np.float64 or not np.isfinite(np.asarray(function(GRID))).all():
+        if (
+            value.shape != z.shape
+            or value.dtype != np.float64
+            or not np.isfinite(np.asarray(function(GRID))).all()
+        ):
             raise DataError(
                 f"activation {name!r}, derivative of order {order}: a float array of shape (2, 3) must give a float array of "
                 f"that shape, finite on [-9.7, 9.3]; got shape {value.shape}, type {value.dtype}"
@@ -119,12 +131,16 @@ def _difference(f: RealFunction, h: float) -> Array:
     return (8.0 * (f(GRID + h) - f(GRID - h)) - (f(GRID + 2 * h) - f(GRID - 2 * h))) / (12.0 * h)
 
 
-def _test_supremum(name: str, given: Sequence[RealFunction | None], line: Sequence[Supremum], order: int) -> None:
+def _test_supremum(
+    name: str, given: Sequence[RealFunction | None], line: Sequence[Supremum], order: int
+) -> None:
     function, below = given[order], given[order - 1]
     if function is not None:
         sizes = np.abs(function(GRID))
     elif below is not None:
-        sizes = np.abs(np.diff(below(GRID)) / np.diff(GRID))  # mean value theorem: a quotient never exceeds the supremum
+        sizes = np.abs(
+            np.diff(below(GRID)) / np.diff(GRID)
+        )  # mean value theorem: a quotient never exceeds the supremum
     else:
         return
     worst = int(np.argmax(sizes))
@@ -139,10 +155,12 @@ def _test_facts(activation: Activation) -> None:
     phi, scale = activation, 1.0 + np.abs(activation(GRID))
     p = activation.homogeneity
     facts = {
-        "is_odd": not activation.is_odd or bool((np.abs(phi(-GRID) + phi(GRID)) <= 1e-9 * scale).all()),
+        "is_odd": not activation.is_odd
+        or bool((np.abs(phi(-GRID) + phi(GRID)) <= 1e-9 * scale).all()),
         "is_nonnegative": not activation.is_nonnegative or bool((phi(GRID) >= 0).all()),
         "vanishes_at_zero": not activation.vanishes_at_zero or float(phi(0.0)) == 0.0,
-        "homogeneity": p is None or bool((np.abs(phi(2.5 * GRID) - 2.5**p * phi(GRID)) <= 1e-9 * 2.5**p * scale).all()),
+        "homogeneity": p is None
+        or bool((np.abs(phi(2.5 * GRID) - 2.5**p * phi(GRID)) <= 1e-9 * 2.5**p * scale).all()),
     }
     for fact, holds in facts.items():
         if not holds:

@@ -38,7 +38,9 @@ ROUNDING = 2.0**-46  # of sums and closed forms, relative to sqrt(E phi(u)^2 E p
 
 
 @states("DU-DA0", "DU-DA1", "DU-DA2", "DU-DA5")
-def dual_kernel(activation: str | Activation, a: ArrayLike, b: ArrayLike, c: ArrayLike, order: int = 0) -> Array:
+def dual_kernel(
+    activation: str | Activation, a: ArrayLike, b: ArrayLike, c: ArrayLike, order: int = 0
+) -> Array:
     r"""$E[\phi^{(j)}(u)\phi^{(j)}(v)]$ for (u, v) ~ N(0, [[a, c], [c, b]]), elementwise on broadcast arrays; j = order.
 
     Parameters
@@ -79,7 +81,13 @@ def dual_matrices(activation: str | Activation, K: ArrayLike) -> tuple[Array, Ar
 
 @states("DU-DA2")
 def dual_partial_sum(
-    activation: str | Activation, a: ArrayLike, b: ArrayLike, c: ArrayLike, order: int = 0, *, terms: int
+    activation: str | Activation,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike,
+    order: int = 0,
+    *,
+    terms: int,
 ) -> Array:
     r"""The first `terms` terms of $\sum_k \alpha_k(a)\alpha_k(b)\rho^k$, for a, b > 0 and at most 1,024 terms."""
     phi, (a, b, c) = _checked(activation, order), _pairs(a, b, c)
@@ -92,7 +100,13 @@ def dual_partial_sum(
 
 @states("DU-DA2")
 def dual_error(
-    activation: str | Activation, a: ArrayLike, b: ArrayLike, c: ArrayLike, order: int = 0, *, terms: int | None = None
+    activation: str | Activation,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike,
+    order: int = 0,
+    *,
+    terms: int | None = None,
 ) -> Array:
     r"""Error bar of `dual_kernel`, elementwise; with `terms`, that of `dual_partial_sum` with so many terms.
 
@@ -132,7 +146,9 @@ def _live_values(phi: Activation, a: Array, b: Array, c: Array, order: int) -> A
     return values
 
 
-def _expansion(phi: Activation, covariance: tuple[Array, Array, Array], terms: int, order: int) -> tuple[Array, ...]:
+def _expansion(
+    phi: Activation, covariance: tuple[Array, Array, Array], terms: int, order: int
+) -> tuple[Array, ...]:
     """Normalized coefficients of both sides, cosines, product of sizes, product of the norms of the tails; flat."""
     if terms not in range(1, LADDER[-1] + 1):
         raise DataError(f"terms={terms!r}: give an integer from 1 to {LADDER[-1]}")
@@ -144,11 +160,21 @@ def _expansion(phi: Activation, covariance: tuple[Array, Array, Array], terms: i
     tails = tail_norms(table, terms)
     left, right = place
     rho, _ = cosine_and_sine(a, b, c)
-    return table.table[:, left], table.table[:, right], rho, table.sizes[left] * table.sizes[right], tails[left] * tails[right]
+    return (
+        table.table[:, left],
+        table.table[:, right],
+        rho,
+        table.sizes[left] * table.sizes[right],
+        tails[left] * tails[right],
+    )
 
 
 def _is_exact(phi: Activation, order: int) -> bool:
-    return phi.coefficients is not None or phi.name in POLYNOMIALS or (order <= 1 and closed_form(phi) is not None)
+    return (
+        phi.coefficients is not None
+        or phi.name in POLYNOMIALS
+        or (order <= 1 and closed_form(phi) is not None)
+    )
 
 
 def _mean(phi: Activation, a: Array, order: int) -> Array:
@@ -175,7 +201,9 @@ def _pairs(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> tuple[Array, Array, Arra
     if not (np.isfinite(a).all() and np.isfinite(b).all() and (a >= 0).all() and (b >= 0).all()):
         raise DataError("a and b must be finite and >= 0: they are variances")
     if not (np.abs(c) <= np.sqrt(a) * np.sqrt(b) * (1.0 + EXCESS)).all():
-        raise DataError("|c| <= sqrt(a b) must hold: c is the covariance of variables with variances a and b")
+        raise DataError(
+            "|c| <= sqrt(a b) must hold: c is the covariance of variables with variances a and b"
+        )
     return a, b, c
 
 

@@ -22,8 +22,13 @@ def arcsine_polynomial() -> tuple[float, ...]:
     r"""Coefficients of P, lowest first: interpolation at Chebyshev nodes in rational arithmetic, values from the series."""
     from fractions import Fraction
 
-    nodes = [Fraction((1.0 + math.cos((2 * i + 1) * math.pi / (2 * DEGREE + 2))) / 8.0) for i in range(DEGREE + 1)]
-    series = [Fraction(math.comb(2 * j, j), 4**j * (2 * j + 1)) for j in range(40)]  # 4^{-40} is below rounding
+    nodes = [
+        Fraction((1.0 + math.cos((2 * i + 1) * math.pi / (2 * DEGREE + 2))) / 8.0)
+        for i in range(DEGREE + 1)
+    ]
+    series = [
+        Fraction(math.comb(2 * j, j), 4**j * (2 * j + 1)) for j in range(40)
+    ]  # 4^{-40} is below rounding
     table = [sum(q * t**j for j, q in enumerate(series)) for t in nodes]
     for k in range(1, DEGREE + 1):  # Newton's divided differences
         for i in range(DEGREE, k - 1, -1):

@@ -50,7 +50,9 @@ def covariance_duals(phi: Activation, K: Array, orders: Sequence[int]) -> list[A
         rows = slice(i, min(i + ROWS, len(K)))
         for j in range(i, len(K), COLUMNS):
             columns = slice(j, min(j + COLUMNS, len(K)))
-            for result, values in zip(results, kernel(rows, columns, K[rows, columns]), strict=True):
+            for result, values in zip(
+                results, kernel(rows, columns, K[rows, columns]), strict=True
+            ):
                 result[columns, rows] = values.T
                 result[rows, columns] = values
         for result in results:
@@ -87,7 +89,9 @@ def cosines(C: Array, s: Array, t: Array) -> Array:
     R = C / np.multiply.outer(s, t)
     top = max(float(R.max()), -float(R.min()))
     if not top <= 1.0 + EXCESS:
-        raise DataError(f"a correlation is {top:.9g}; the matrix is not a covariance: |K_ij| <= sqrt(K_ii K_jj) must hold")
+        raise DataError(
+            f"a correlation is {top:.9g}; the matrix is not a covariance: |K_ij| <= sqrt(K_ii K_jj) must hold"
+        )
     return np.clip(R, -1.0, 1.0, out=R) if top > 1.0 else R
 
 
@@ -102,7 +106,9 @@ def _kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kern
     return _series_kernel(phi, scales, orders)
 
 
-def _closed_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
+def _closed_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
     form, variances = closed_form(phi), np.square(scales)
     if form is None:
         raise DataError(f"{phi} has no closed form")
@@ -111,13 +117,19 @@ def _closed_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tup
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
-        values = form(Pairs(s[:, None], t, C, *refined_sine(rho, variances[rows, None], variances[columns], C)))
+        values = form(
+            Pairs(
+                s[:, None], t, C, *refined_sine(rho, variances[rows, None], variances[columns], C)
+            )
+        )
         return [values[order] for order in orders]
 
     return block, [diagonal[order] for order in orders]
 
 
-def _kinked_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
+def _kinked_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
     even, odd = even_and_odd(phi)
     variances = np.square(scales)
 
@@ -125,11 +137,18 @@ def _kinked_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tup
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
         sigma = np.sqrt((1.0 - rho) * (1.0 + rho)) if 0 in orders else rho
-        results = piecewise_linear_block(Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders)
+        results = piecewise_linear_block(
+            Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders
+        )
         if rho.max() > STEEP_COSINE or rho.min() < -STEEP_COSINE:
             i, j = np.nonzero(np.abs(rho) > STEEP_COSINE)
             c = C[i, j]
-            near = Pairs(s[i], t[j], c, *refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c))
+            near = Pairs(
+                s[i],
+                t[j],
+                c,
+                *refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c),
+            )
             values = piecewise_linear(near, even=even, odd=odd)
             for order, result in zip(orders, results, strict=True):
                 result[i, j] = values[order]
@@ -139,7 +158,9 @@ def _kinked_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tup
     return block, [np.full(scales.shape, total) if order else total * variances for order in orders]
 
 
-def _polynomial_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
+def _polynomial_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
     factors = [polynomial_factors(phi, np.square(scales), order) for order in orders]
 
     def sums(left: Array, right: Array, C: Array) -> Array:
@@ -154,7 +175,9 @@ def _polynomial_kernel(phi: Activation, scales: Array, orders: Sequence[int]) ->
     return block, [sums(q, q, np.square(scales)) for q in factors]
 
 
-def _series_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
+def _series_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
     distinct, place = distinct_scales(scales)
     tables = [series_coefficients(phi, distinct, order=order) for order in orders]
     spread = tables if distinct.size == 1 else [table.take(place) for table in tables]
@@ -170,7 +193,9 @@ def _series_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tup
         values *= np.multiply.outer(size[rows], size[columns])
         i, j = np.divmod(slow, R.shape[1])
         s, t = scales[rows][i], scales[columns][j]
-        values[i, j] = slow_pairs(phi, orders[which], Pairs(s, t, C[i, j], *cosine_and_sine(s * s, t * t, C[i, j])))
+        values[i, j] = slow_pairs(
+            phi, orders[which], Pairs(s, t, C[i, j], *cosine_and_sine(s * s, t * t, C[i, j]))
+        )
         return values
 
     return block, [np.square(size) for size in sizes]
@@ -179,7 +204,12 @@ def _series_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tup
 def slow_pairs(phi: Activation, order: int, pairs: Pairs) -> Array:
     """Quadrature, pair by pair."""
     rows = zip(pairs.s, pairs.t, pairs.rho, pairs.sigma, strict=True)
-    return np.array([pair_integral(phi, float(s), float(t), (float(r), float(q)), order=order) for s, t, r, q in rows])
+    return np.array(
+        [
+            pair_integral(phi, float(s), float(t), (float(r), float(q)), order=order)
+            for s, t, r, q in rows
+        ]
+    )
 
 
 def polynomial_factors(phi: Activation, variances: Array, order: int) -> Array:

@@ -57,7 +57,10 @@ def refined_sine(rho: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array
     near = np.abs(rho) > STEEP_COSINE
     if near.any():
         a, b, c = (np.broadcast_to(x, rho.shape)[near] for x in (a, b, c))
-        (ma, ea), (mb, eb) = np.frexp(a), np.frexp(b)  # scaled by powers of two: splitting neither overflows nor underflows
+        (ma, ea), (mb, eb) = (
+            np.frexp(a),
+            np.frexp(b),
+        )  # scaled by powers of two: splitting neither overflows nor underflows
         odd = (ea + eb) % 2
         ma, mc = np.ldexp(ma, -odd), np.ldexp(c, -((ea + eb + odd) // 2))
         defect = np.maximum(_difference_of_products(ma, mb, mc), 0.0) / (ma * mb)
@@ -118,7 +121,9 @@ def even_and_odd(phi: Activation) -> tuple[float, float]:
     return (right + left) / 2, (right - left) / 2
 
 
-def piecewise_linear_block(p: Pairs, *, even: float, odd: float, orders: Sequence[int]) -> list[Array]:
+def piecewise_linear_block(
+    p: Pairs, *, even: float, odd: float, orders: Sequence[int]
+) -> list[Array]:
     """The same for a block, faster; entries of almost parallel pairs are for the caller to replace."""
     signs = arcsine(p.rho) * (2.0 / math.pi)
     results = []
@@ -151,10 +156,15 @@ def polynomial_table(coefficients: tuple[float, ...], order: int) -> list[list[f
     r"""Row k holds the coefficients of $q_k(a) = \alpha_k(a)/a^{k/2}$, so that E = sum_k q_k(a) q_k(b) c^k; for phi^(order)."""
     from numpy.polynomial.polynomial import polyder
 
-    derived = [float(x) for x in np.atleast_1d(polyder(np.array(coefficients, dtype=np.float64), order))]
+    derived = [
+        float(x) for x in np.atleast_1d(polyder(np.array(coefficients, dtype=np.float64), order))
+    ]
     rows = []
     for k in range(len(derived)):
         terms = range(0, (len(derived) - 1 - k) // 2 + 1)
-        scale = [math.factorial(k + 2 * m) / (2.0**m * math.factorial(m) * math.sqrt(math.factorial(k))) for m in terms]
+        scale = [
+            math.factorial(k + 2 * m) / (2.0**m * math.factorial(m) * math.sqrt(math.factorial(k)))
+            for m in terms
+        ]
         rows.append([derived[k + 2 * m] * scale[m] for m in terms])
     return rows

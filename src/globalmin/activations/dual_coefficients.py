@@ -79,15 +79,21 @@ def bandwidth(phi: Activation) -> float | None:
     return {"erf": 12.5, "gelu": 9.5}.get(phi.name)  # e^{-w^2/4} and e^{-w^2/2} times powers
 
 
-def series_coefficients(phi: Activation, scales: Array, *, order: int, least: int = 0) -> Coefficients:
+def series_coefficients(
+    phi: Activation, scales: Array, *, order: int, least: int = 0
+) -> Coefficients:
     """The shortest table of the ladder that suffices for every correlation, or the longest there is; `least` terms or more."""
     psi, band = phi.derivatives[order], bandwidth(phi)
     trial = _integrals(psi, scales.max(keepdims=True), LADDER[-1], band)
-    enough = (np.square(_tails(trial[0], trial[1])[:, 0]) <= 4.0 * FLOOR) & (np.array(LADDER) >= least)[: _rungs(trial[0])]
+    enough = (np.square(_tails(trial[0], trial[1])[:, 0]) <= 4.0 * FLOOR) & (
+        np.array(LADDER) >= least
+    )[: _rungs(trial[0])]
     terms = LADDER[int(np.argmax(enough))] if enough.any() else LADDER[len(enough) - 1]
     order_of_size = np.argsort(scales)
     octaves = np.floor(np.log2(scales[order_of_size]))
-    groups = np.split(order_of_size, np.flatnonzero(np.diff(octaves)) + 1)  # one rule per octave: small scales need few nodes
+    groups = np.split(
+        order_of_size, np.flatnonzero(np.diff(octaves)) + 1
+    )  # one rule per octave: small scales need few nodes
     table, squares = np.empty((terms, scales.size)), np.empty(scales.size)
     for group in groups:
         columns, squares[group] = _integrals(psi, scales[group], terms, band)
@@ -96,7 +102,9 @@ def series_coefficients(phi: Activation, scales: Array, *, order: int, least: in
     live = np.where(sizes > 0, sizes, 1.0)
     table /= live
     tails = _tails(table, np.where(sizes > 0, 1.0, 0.0))
-    classes = tuple(p for p in (0, 1) if np.square(table[2 + p :: 2]).sum(axis=0).max(initial=0.0) > 1e-20)
+    classes = tuple(
+        p for p in (0, 1) if np.square(table[2 + p :: 2]).sum(axis=0).max(initial=0.0) > 1e-20
+    )
     return Coefficients(scales, sizes, np.ascontiguousarray(table), tails, classes)
 
 
@@ -115,10 +123,15 @@ def _tails(table: Array, squares: Array) -> Array:
     total = np.square(table)
     rest = np.maximum(squares - total.sum(axis=0), 0.0) + FLOOR * squares
     rungs = LADDER[: _rungs(table)]
-    return np.sqrt(np.stack([total[k:].sum(axis=0) + rest for k in rungs]) / np.where(squares > 0, squares, 1.0))
+    return np.sqrt(
+        np.stack([total[k:].sum(axis=0) + rest for k in rungs])
+        / np.where(squares > 0, squares, 1.0)
+    )
 
 
-def _integrals(psi: Callable[[Array], Array], scales: Array, terms: int, band: float | None) -> tuple[Array, Array]:
+def _integrals(
+    psi: Callable[[Array], Array], scales: Array, terms: int, band: float | None
+) -> tuple[Array, Array]:
     """Coefficients (terms x scales, or fewer terms for the steep rule) and E psi^2."""
     width = None if band is None else math.sqrt(terms) + 12.0 + band * float(scales.max())
     if width is None or 2.0 * REACH / short_step(width) > MAX_NODES:

@@ -36,7 +36,9 @@ STATED_ERROR = 2.0**-43  # relative to sqrt(E psi(u)^2 E psi(v)^2); measured err
 
 
 @states("DU-DA4")
-def pair_integral(phi: Activation, s: float, t: float, angle: tuple[float, float], *, order: int) -> float:
+def pair_integral(
+    phi: Activation, s: float, t: float, angle: tuple[float, float], *, order: int
+) -> float:
     """E[phi^(order)(u) phi^(order)(v)] for standard deviations s, t > 0 and `angle` = (cosine, sine)."""
     rho, sigma = angle
     psi = phi.derivatives[order]
@@ -55,7 +57,13 @@ def pair_integral(phi: Activation, s: float, t: float, angle: tuple[float, float
 
 @states("DU-DA3")
 def estimate_by_gauss_hermite(
-    phi: Activation, s: float, t: float, angle: tuple[float, float], *, order: int = 0, nodes: int = 40
+    phi: Activation,
+    s: float,
+    t: float,
+    angle: tuple[float, float],
+    *,
+    order: int = 0,
+    nodes: int = 40,
 ) -> float:
     r"""E[phi^(order)(u) phi^(order)(v)] by the product Gauss-Hermite rule with `nodes` squared points; arguments as above.
 
@@ -85,7 +93,9 @@ def _normal_rule(step: float) -> tuple[Array, Array]:
     return z, np.exp(-0.5 * z * z) * (step / math.sqrt(2.0 * math.pi))
 
 
-def _plane(psi: Function, s: float, t: float, angle: tuple[float, float], steps: tuple[float, float]) -> float:
+def _plane(
+    psi: Function, s: float, t: float, angle: tuple[float, float], steps: tuple[float, float]
+) -> float:
     (x, p), (y, q) = _normal_rule(steps[0]), _normal_rule(steps[1])
     inner = psi(t * (angle[0] * x[:, None] + angle[1] * y)) @ q
     return math.fsum(psi(s * x) * inner * p)
@@ -114,7 +124,10 @@ def _sectors(psi: Function, s: float, t: float, angle: tuple[float, float]) -> f
     for sign in (1.0, -1.0):
         width = math.atan2(angle[1], -sign * angle[0])
         # u and v have equal signs in the first sector and its reflection, opposite ones in the second
-        u, v = (s * r[:, None]) * np.sin(width * fraction), (t * r[:, None]) * np.sin(width * fraction[::-1])
+        u, v = (
+            (s * r[:, None]) * np.sin(width * fraction),
+            (t * r[:, None]) * np.sin(width * fraction[::-1]),
+        )
         values = psi(u) * psi(sign * v) + psi(-u) * psi(-sign * v)
         total.append(width * float(radial @ (values @ angular)))
     return math.fsum(total)

@@ -21,12 +21,16 @@ TOLERANCE = 2.0**-48  # target of the truncation error, relative to sqrt(E phi(u
 SINGLE_COST = 8.0  # one term of one pair summed singly costs this many terms of a block
 
 
-def block_sum(coefficients: Coefficients, rows: slice, columns: slice, R: Array) -> tuple[Array, Indices]:
+def block_sum(
+    coefficients: Coefficients, rows: slice, columns: slice, R: Array
+) -> tuple[Array, Indices]:
     """Normalized sums for a block of cosines R, and the flat positions of the pairs whose error is above `TOLERANCE`."""
     level, late = _choose_level(coefficients, rows, columns, R)
     table = coefficients.table[: coefficients.levels[level]]
     single = table.shape[1] == 1
-    left, right = (table[:, 0], table[:, 0]) if single else (table[:, rows, None], table[:, None, columns])
+    left, right = (
+        (table[:, 0], table[:, 0]) if single else (table[:, rows, None], table[:, None, columns])
+    )
     total = _horner(coefficients, left, right, R)
     if late.size == 0:
         return total, late
@@ -37,7 +41,9 @@ def block_sum(coefficients: Coefficients, rows: slice, columns: slice, R: Array)
     return total, late[open_pairs]
 
 
-def pair_sum(coefficients: Coefficients, i: Indices, j: Indices, rho: Array) -> tuple[Array, Indices]:
+def pair_sum(
+    coefficients: Coefficients, i: Indices, j: Indices, rho: Array
+) -> tuple[Array, Indices]:
     """Normalized sums for pairs (i, j) of columns of the table, and the positions whose error is above `TOLERANCE`."""
     values, left = np.zeros(rho.shape), np.arange(rho.size)
     for level in (len(coefficients.levels) // 2, len(coefficients.levels) - 1):
@@ -57,7 +63,9 @@ def pair_bar(coefficients: Coefficients, i: Indices, j: Indices, rho: Array, lev
     return np.abs(rho) ** coefficients.levels[level] * tails[i] * tails[j]
 
 
-def _choose_level(coefficients: Coefficients, rows: slice, columns: slice, R: Array) -> tuple[int, Indices]:
+def _choose_level(
+    coefficients: Coefficients, rows: slice, columns: slice, R: Array
+) -> tuple[int, Indices]:
     """The length of sum that costs least together with the pairs it leaves over, and those pairs."""
     size = np.abs(R).ravel()
     top, best, chosen, limit = float(size.max(initial=0.0)), np.inf, 0, 0.0

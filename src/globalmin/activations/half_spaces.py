@@ -16,7 +16,9 @@ def angle(u: ArrayLike, v: ArrayLike) -> float:
     u, v = np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64)
     lengths = float(np.linalg.norm(u)), float(np.linalg.norm(v))
     if min(lengths) == 0.0 or not all(map(math.isfinite, lengths)):
-        raise DataError("the angle of a zero vector is not defined; give two finite vectors that are not zero")
+        raise DataError(
+            "the angle of a zero vector is not defined; give two finite vectors that are not zero"
+        )
     u, v = u / lengths[0], v / lengths[1]
     return 2.0 * math.atan2(float(np.linalg.norm(u - v)), float(np.linalg.norm(u + v)))
 

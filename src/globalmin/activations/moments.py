@@ -25,7 +25,9 @@ PIECEWISE_LINEAR = ("relu", "leaky_relu", "abs", "linear")
 
 
 @states("OS-HERM", "DU-DA2")
-def hermite_coefficients(activation: str | Activation, count: int, scale: ArrayLike = 1.0, *, order: int = 0) -> Array:
+def hermite_coefficients(
+    activation: str | Activation, count: int, scale: ArrayLike = 1.0, *, order: int = 0
+) -> Array:
     r"""mu_r(phi^(order); s) = E[phi^(order)(s g) h_r(g)] for r = 0..count-1, along a new last axis.
 
     Parameters
@@ -40,12 +42,20 @@ def hermite_coefficients(activation: str | Activation, count: int, scale: ArrayL
     """
     phi, scales = get_activation(activation), _scales(scale)
     if count not in range(1, 513) or order not in (0, 1, 2):
-        raise DataError(f"count={count!r}, order={order!r}: count must be an integer from 1 to 512 and order 0, 1 or 2")
+        raise DataError(
+            f"count={count!r}, order={order!r}: count must be an integer from 1 to 512 and order 0, 1 or 2"
+        )
     closed = _closed_coefficients(phi, count + order, scales.ravel())
     done = 0 if closed is not None else order if phi.is_smooth else min(order, 1)
-    table = hermite_integrals(phi.derivatives[done], count + order - done, scales.ravel()) if closed is None else closed
+    table = (
+        hermite_integrals(phi.derivatives[done], count + order - done, scales.ravel())
+        if closed is None
+        else closed
+    )
     for _ in range(order - done):
-        table = table[:, 1:] * np.sqrt(np.arange(1, table.shape[1])) / scales.ravel()[:, None]  # Stein's identity
+        table = (
+            table[:, 1:] * np.sqrt(np.arange(1, table.shape[1])) / scales.ravel()[:, None]
+        )  # Stein's identity
     return table.reshape(*scales.shape, count)
 
 
@@ -95,7 +105,10 @@ def variance(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
     if phi.is_odd:
         return mean_square(phi, scales)
     centers = mean_value(phi, scales).ravel()
-    values = [expectation(lambda g, c=c, s=s: np.square(phi(s * g) - c)) for c, s in zip(centers, scales.ravel(), strict=True)]
+    values = [
+        expectation(lambda g, c=c, s=s: np.square(phi(s * g) - c))
+        for c, s in zip(centers, scales.ravel(), strict=True)
+    ]
     return np.array(values).reshape(scales.shape)
 
 
@@ -108,7 +121,9 @@ def normalizer(activation: str | Activation) -> float:
 def _scales(scale: ArrayLike) -> Array:
     scales = np.asarray(scale, dtype=np.float64)
     if not (np.isfinite(scales).all() and (scales > 0).all()):
-        raise DataError("scale must be positive and finite: the standard deviation of the argument of phi")
+        raise DataError(
+            "scale must be positive and finite: the standard deviation of the argument of phi"
+        )
     return scales
 
 
@@ -116,23 +131,33 @@ def _square(phi: Activation, scales: Array, *, order: int) -> Array:
     """E phi^(order)(s g)^2: the finite Hermite sum for polynomials, closed or quadrature for the others."""
     polynomial = _coefficients(phi)
     if polynomial is not None:
-        return np.square(hermite_coefficients(phi, len(polynomial), scales, order=order)).sum(axis=-1)
+        return np.square(hermite_coefficients(phi, len(polynomial), scales, order=order)).sum(
+            axis=-1
+        )
     if phi.name in PIECEWISE_LINEAR:
         even, odd = _even_and_odd(phi)
         return (even**2 + odd**2) * scales ** (2 - 2 * order)
-    return hermite_integrals(lambda z: np.square(phi.derivatives[order](z)), 1, scales.ravel())[:, 0].reshape(scales.shape)
+    return hermite_integrals(lambda z: np.square(phi.derivatives[order](z)), 1, scales.ravel())[
+        :, 0
+    ].reshape(scales.shape)
 
 
 def _closed_coefficients(phi: Activation, count: int, scales: Array) -> Array | None:
     """Rows of mu_r(phi; s), r < count, where a closed form is known."""
     polynomial = _coefficients(phi)
     if polynomial is not None:
-        return np.array([_polynomial_coefficients(polynomial, count, s) for s in scales]).reshape(scales.size, count)
+        return np.array([_polynomial_coefficients(polynomial, count, s) for s in scales]).reshape(
+            scales.size, count
+        )
     if phi.name in PIECEWISE_LINEAR:
         even, odd = _even_and_odd(phi)
-        return scales[:, None] * (even * _coefficients_of_abs(count) + odd * (np.arange(count) == 1))
+        return scales[:, None] * (
+            even * _coefficients_of_abs(count) + odd * (np.arange(count) == 1)
+        )
     if phi.name == "erf":
-        return np.array([_coefficients_of_erf(count, s) for s in scales]).reshape(scales.size, count)
+        return np.array([_coefficients_of_erf(count, s) for s in scales]).reshape(
+            scales.size, count
+        )
     return None
 
 

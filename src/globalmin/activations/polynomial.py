@@ -35,7 +35,9 @@ def exact_derivative(coefficients: tuple[float, ...], order: int) -> Exact:
 
 def polynomial_suprema(coefficients: tuple[float, ...]) -> Suprema:
     """Over the line: the constant itself, or infinity; over an interval: the ends and the critical points inside."""
-    first, second, third, fourth = (_line(exact_derivative(coefficients, order)) for order in (1, 2, 3, 4))
+    first, second, third, fourth = (
+        _line(exact_derivative(coefficients, order)) for order in (1, 2, 3, 4)
+    )
 
     def local(order: int, low: Array, high: Array) -> Array:
         exact = exact_derivative(coefficients, order)
@@ -81,10 +83,14 @@ def _real_roots(exact: Exact) -> list[arb]:
     """Balls that contain every real root (and perhaps the real part of a root that could not be told from a real one)."""
     from flint import fmpq, fmpq_poly
 
-    found: Any = fmpq_poly([fmpq(c.numerator, c.denominator) for c in exact]).complex_roots()  # the stub omits multiplicities
+    found: Any = fmpq_poly(
+        [fmpq(c.numerator, c.denominator) for c in exact]
+    ).complex_roots()  # the stub omits multiplicities
     return [root.real for root, _ in found if root.imag.contains(0)]
 
 
 def _outward(ball: arb) -> tuple[float, float]:
     """Floats certainly below and above a real ball."""
-    return math.nextafter(float(ball.lower()), -math.inf), math.nextafter(float(ball.upper()), math.inf)
+    return math.nextafter(float(ball.lower()), -math.inf), math.nextafter(
+        float(ball.upper()), math.inf
+    )

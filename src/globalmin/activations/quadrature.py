@@ -22,8 +22,12 @@ CHUNK = 2**22  # entries of the largest temporary array
 @cache
 def nodes_and_weights(frequency: int = 0) -> tuple[Array, Array]:
     """Nodes g and weights for E psi(g); `frequency` is the highest degree of a Hermite polynomial in psi."""
-    step = 2.0 ** -(5 + max(0, math.ceil(math.log2(max(1.0, frequency) / 16.0) / 2)))  # a power of two makes the nodes exact
-    u = -40.0 + step * np.arange(math.ceil((40.0 + math.log(14.0)) / step))  # e^{-40} is below rounding, so is the density at 14
+    step = 2.0 ** -(
+        5 + max(0, math.ceil(math.log2(max(1.0, frequency) / 16.0) / 2))
+    )  # a power of two makes the nodes exact
+    u = -40.0 + step * np.arange(
+        math.ceil((40.0 + math.log(14.0)) / step)
+    )  # e^{-40} is below rounding, so is the density at 14
     half = np.exp(u)
     weights = step * half * np.exp(-0.5 * half * half) / math.sqrt(2.0 * math.pi)
     return np.concatenate([-half[::-1], half]), np.concatenate([weights[::-1], weights])

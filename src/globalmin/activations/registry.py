@@ -48,7 +48,9 @@ def get_activation(activation: str | Activation) -> Activation:
     known = ", ".join(activation_names())
     match = _SPELLING.fullmatch(activation) if isinstance(activation, str) else None
     if match is None:
-        raise DataError(f"activation={activation!r} is not a name such as 'softplus' or 'leaky_relu(0.1)'; known: {known}")
+        raise DataError(
+            f"activation={activation!r} is not a name such as 'softplus' or 'leaky_relu(0.1)'; known: {known}"
+        )
     name, values = match[1], _numbers(activation, match[2])
     if name in _REGISTERED and not values:
         return _REGISTERED[name]
@@ -63,7 +65,9 @@ def _numbers(activation: str, arguments: str | None) -> tuple[float, ...]:
     try:
         values = tuple(float(text) for text in arguments.split(","))
     except ValueError:
-        raise DataError(f"activation={activation!r}: the parameters must be numbers separated by commas") from None
+        raise DataError(
+            f"activation={activation!r}: the parameters must be numbers separated by commas"
+        ) from None
     if not all(math.isfinite(value) for value in values):
         raise DataError(f"activation={activation!r}: the parameters must be finite")
     return values
@@ -73,7 +77,9 @@ def _build(name: str, values: tuple[float, ...]) -> Activation:
     try:
         inspect.signature(CATALOG[name]).bind(*values)
     except TypeError:
-        raise DataError(f"activation {name!r} does not take {len(values)} parameter(s), got {values}") from None
+        raise DataError(
+            f"activation {name!r} does not take {len(values)} parameter(s), got {values}"
+        ) from None
     return CATALOG[name](*values)
 
 
@@ -112,11 +118,17 @@ def register_activation(
     Fraction(1, 1)
     """
     if not isinstance(name, str) or not re.fullmatch(_NAME, name):
-        raise DataError(f"name={name!r} must begin with a letter and contain only letters, digits and underscores")
+        raise DataError(
+            f"name={name!r} must begin with a letter and contain only letters, digits and underscores"
+        )
     if name in CATALOG or (name in _REGISTERED and not replace):
-        remedy = "choose another name" if name in CATALOG else "choose another name or pass replace=True"
+        remedy = (
+            "choose another name" if name in CATALOG else "choose another name or pass replace=True"
+        )
         raise DataError(f"name={name!r} is taken; {remedy}")
     if set(facts) - _FACTS:
-        raise DataError(f"unknown: {', '.join(sorted(set(facts) - _FACTS))}; the facts are {', '.join(sorted(_FACTS))}")
+        raise DataError(
+            f"unknown: {', '.join(sorted(set(facts) - _FACTS))}; the facts are {', '.join(sorted(_FACTS))}"
+        )
     _REGISTERED[name] = custom_activation(name, (phi, derivative, second, third), suprema, **facts)
     return _REGISTERED[name]

@@ -140,13 +140,18 @@ def bounded(
 ) -> Suprema:
     """Suprema of gain * phi(rate z) from those of phi, whose derivatives are monotone between the given peaks."""
     factors = [gain * Fraction(rate) ** order for order in (1, 2, 3, 4)]
-    first, second, third, fourth = (bound * factor for bound, factor in zip(line, factors, strict=True))
+    first, second, third, fourth = (
+        bound * factor for bound, factor in zip(line, factors, strict=True)
+    )
     tops = [float_above(bound) for bound in (first, second, third)]
     enclosures = [_enclosures(peaks[j], rate=rate, factor=factors[j]) for j in range(3)]
 
     def local(order: int, low: Array, high: Array) -> Array:
         ends = np.maximum(np.abs(derivatives[order](low)), np.abs(derivatives[order](high)))
-        return np.minimum(raise_to_peaks(ends, enclosures[order - 1], low, high) + SLACK * tops[order - 1], tops[order - 1])
+        return np.minimum(
+            raise_to_peaks(ends, enclosures[order - 1], low, high) + SLACK * tops[order - 1],
+            tops[order - 1],
+        )
 
     return Suprema((first, second, third, fourth), local)
 
@@ -174,7 +179,9 @@ def piecewise_linear_suprema(left: float, right: float) -> Suprema:
 
     def local(order: int, low: Array, high: Array) -> Array:
         if order == 1:
-            return np.maximum(np.where(low <= 0, slopes[0], 0.0), np.where(high >= 0, slopes[1], 0.0))
+            return np.maximum(
+                np.where(low <= 0, slopes[0], 0.0), np.where(high >= 0, slopes[1], 0.0)
+            )
         return np.where((low <= 0) & (high >= 0), float(higher), 0.0)
 
     return Suprema((top, higher, higher, higher), local)
@@ -200,7 +207,9 @@ def given_suprema(
         middle = 0.5 * low + 0.5 * high
         half = np.maximum(high - middle, middle - low)
         size = np.abs(derivatives[order](middle))
-        bound = (size + slope * half) * (1.0 + SLACK) + SLACK * (top if math.isfinite(top) else slope)
+        bound = (size + slope * half) * (1.0 + SLACK) + SLACK * (
+            top if math.isfinite(top) else slope
+        )
         return np.minimum(bound, top)
 
     return Suprema(line, local)

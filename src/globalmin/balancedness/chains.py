@@ -53,7 +53,13 @@ class WeightShape:
 
 @states("DU-T4.1", "DU-T4.2", "DU-T4.3")
 def chain_boundary(
-    below: WeightShape, above: WeightShape, *, degree: int = 1, linear: bool = False, gap: int = 0, channels_last: bool = False
+    below: WeightShape,
+    above: WeightShape,
+    *,
+    degree: int = 1,
+    linear: bool = False,
+    gap: int = 0,
+    channels_last: bool = False,
 ) -> Boundary:
     """The boundary between two layers that follow each other; parameters are the weights in C order, then the bias.
 
@@ -63,11 +69,17 @@ def chain_boundary(
     """
     for layer in (below, above):
         if len(layer.shape) < 2 or min(layer.shape) < 1:
-            raise DataError(f"weights {layer.name} have shape {layer.shape}; give out x in, or out x in x window")
+            raise DataError(
+                f"weights {layer.name} have shape {layer.shape}; give out x in, or out x in x window"
+            )
     n_blocks = min(below.n_out, above.n_in)
     pixels_above, pixels_below = above.n_in // n_blocks, below.n_out // n_blocks
-    flattens = below.is_convolution and not above.is_convolution and n_blocks * pixels_above == above.n_in
-    unflattens = above.is_convolution and not below.is_convolution and n_blocks * pixels_below == below.n_out
+    flattens = (
+        below.is_convolution and not above.is_convolution and n_blocks * pixels_above == above.n_in
+    )
+    unflattens = (
+        above.is_convolution and not below.is_convolution and n_blocks * pixels_below == below.n_out
+    )
     if below.n_out != above.n_in and not flattens and not unflattens:
         raise DataError(
             f"weights {below.name} {below.shape} give {below.n_out} outputs but {above.name} {above.shape} take {above.n_in}; "
@@ -92,8 +104,12 @@ def _entering(layer: WeightShape, pixels: int, channels_last: bool) -> Labels:
 
 def _leaving(layer: WeightShape, pixels: int, channels_last: bool) -> Labels:
     o, i = np.indices(layer.shape[:2]).reshape(2, -1)
-    units = o // (layer.n_out // layer.groups) * layer.shape[1] + i  # a grouped convolution's rows read their own channels only
-    weights = np.repeat(_block(units, layer.n_in, pixels, channels_last), math.prod(layer.shape[2:]))
+    units = (
+        o // (layer.n_out // layer.groups) * layer.shape[1] + i
+    )  # a grouped convolution's rows read their own channels only
+    weights = np.repeat(
+        _block(units, layer.n_in, pixels, channels_last), math.prod(layer.shape[2:])
+    )
     return np.concatenate([weights, np.full(layer.n_out if layer.bias else 0, -1)])
 
 

@@ -93,7 +93,11 @@ def matrix_imbalance(boundary: Boundary, below: ArrayLike, above: ArrayLike) -> 
 
 @states("DU-T4.1", "DU-T4.3")
 def conservation_defect(
-    boundary: Boundary, below: ArrayLike, above: ArrayLike, gradient_below: ArrayLike, gradient_above: ArrayLike
+    boundary: Boundary,
+    below: ArrayLike,
+    above: ArrayLike,
+    gradient_below: ArrayLike,
+    gradient_above: ArrayLike,
 ) -> Array:
     """<theta_b, g_b> - p <theta'_b, g'_b>, zero but for rounding when the theorem applies; -1/2 times dD_b/dt along the flow."""
     theta, theta_next = _flat(below, boundary.incoming), _flat(above, boundary.outgoing)
@@ -105,7 +109,11 @@ def conservation_defect(
 
 @states("DU-T4.2")
 def matrix_defect(
-    boundary: Boundary, below: ArrayLike, above: ArrayLike, gradient_below: ArrayLike, gradient_above: ArrayLike
+    boundary: Boundary,
+    below: ArrayLike,
+    above: ArrayLike,
+    gradient_below: ArrayLike,
+    gradient_above: ArrayLike,
 ) -> Array:
     """W G^T + G W^T - (W'^T G' + G'^T W'), zero but for rounding at a linear boundary."""
     pairs = [(below, gradient_below), (above, gradient_above)]
@@ -122,7 +130,9 @@ def neuron_imbalance(W: ArrayLike, W_next: ArrayLike, *, degree: int = 1) -> Arr
     """||W[i, :]||^2 - p ||W'[:, i]||^2 for every hidden neuron i of two plain matrices, out x in."""
     A, B = np.asarray(W, dtype=np.float64), np.asarray(W_next, dtype=np.float64)
     if A.ndim != 2 or B.ndim != 2 or A.shape[0] != B.shape[1]:
-        raise DataError(f"W {A.shape} and W_next {B.shape} do not follow each other; give out x in matrices, W' W x")
+        raise DataError(
+            f"W {A.shape} and W_next {B.shape} do not follow each other; give out x in matrices, W' W x"
+        )
     return np.square(A).sum(axis=1) - degree * np.square(B).sum(axis=0)
 
 
@@ -157,13 +167,17 @@ def conserved(boundaries: Sequence[Boundary], parameters: Sequence[ArrayLike]) -
     pieces = []
     for b in boundaries:
         below, above = parameters[b.gap], parameters[b.gap + 1]
-        pieces.append(_upper(matrix_imbalance(b, below, above)) if b.is_linear else imbalance(b, below, above))
+        pieces.append(
+            _upper(matrix_imbalance(b, below, above)) if b.is_linear else imbalance(b, below, above)
+        )
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
 def conserved_counts(boundaries: Sequence[Boundary]) -> tuple[int, ...]:
     """How many entries of `conserved` belong to each boundary."""
-    return tuple(b.n_blocks * (b.n_blocks + 1) // 2 if b.is_linear else b.n_blocks for b in boundaries)
+    return tuple(
+        b.n_blocks * (b.n_blocks + 1) // 2 if b.is_linear else b.n_blocks for b in boundaries
+    )
 
 
 def _upper(D: Array) -> Array:
@@ -172,7 +186,9 @@ def _upper(D: Array) -> Array:
 
 def _form(boundary: Boundary, theta: Array, theta_next: Array) -> Array:
     entering = _sums(boundary.incoming, np.square(theta), boundary.n_blocks)
-    return entering - boundary.degree * _sums(boundary.outgoing, np.square(theta_next), boundary.n_blocks)
+    return entering - boundary.degree * _sums(
+        boundary.outgoing, np.square(theta_next), boundary.n_blocks
+    )
 
 
 def _sums(labels: Labels, values: Array, n_blocks: int) -> Array:
@@ -188,7 +204,9 @@ def _stacked(labels: Labels, values: Array, n_blocks: int) -> Array:
 def _flat(value: ArrayLike, labels: Labels) -> Array:
     vector = np.asarray(value, dtype=np.float64).ravel()
     if vector.shape != labels.shape:
-        raise DataError(f"{vector.size} parameters where the boundary expects {labels.size}; give those of the layer beside it")
+        raise DataError(
+            f"{vector.size} parameters where the boundary expects {labels.size}; give those of the layer beside it"
+        )
     return vector
 
 
@@ -202,7 +220,9 @@ def _joined(lower: Labels, upper: Labels) -> tuple[Labels, Labels, int]:
     graph = coo_array((np.ones(len(lower)), (lower, n_lower + upper)), shape=(size, size))
     labels = connected_components(graph, directed=False)[1]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    blocks = np.argsort(np.argsort(first))[inverse].astype(np.intp)  # numbered as the lower units first meet them
+    blocks = np.argsort(np.argsort(first))[inverse].astype(
+        np.intp
+    )  # numbered as the lower units first meet them
     return blocks[:n_lower], blocks[n_lower:], len(first)
 
 

@@ -41,35 +41,50 @@ def step_change(
     decay : lambda of theta+ = (1 - eta lambda) theta - eta g; `before` are then the values of `conserved` before the step.
     """
     shrink = (1.0 - step_size * decay) ** 2 - 1.0
-    return shrink * np.asarray(before, dtype=np.float64) + step_size**2 * conserved(boundaries, gradients)
+    return shrink * np.asarray(before, dtype=np.float64) + step_size**2 * conserved(
+        boundaries, gradients
+    )
 
 
 @states("DU-C4.1")
-def step_budget(boundaries: Sequence[Boundary], gradients: Sequence[ArrayLike], step_size: float) -> Array:
+def step_budget(
+    boundaries: Sequence[Boundary], gradients: Sequence[ArrayLike], step_size: float
+) -> Array:
     """Bound of |change| in one step for every boundary: eta^2 max(||G^(h)||_F^2, p ||G^(h+1)||_F^2).
 
     It holds for every block, for the sum over blocks, and at a linear boundary for the matrix in the operator norm: the
     difference of two positive semidefinite matrices is at most the larger of the two.
     """
     squares = [float(np.square(np.asarray(g, dtype=np.float64)).sum()) for g in gradients]
-    return step_size**2 * np.array([max(squares[b.gap], b.degree * squares[b.gap + 1]) for b in boundaries])
+    return step_size**2 * np.array(
+        [max(squares[b.gap], b.degree * squares[b.gap + 1]) for b in boundaries]
+    )
 
 
-def drift_bound_from_loss(boundaries: Sequence[Boundary], step_size: float, losses: ArrayLike) -> Array:
+def drift_bound_from_loss(
+    boundaries: Sequence[Boundary], step_size: float, losses: ArrayLike
+) -> Array:
     """Bound of the drift of plain gradient descent for every boundary: 2 eta max(1, p) (L_0 - L_k).
 
     It holds when every step lowers the loss by at least (eta/2) ||g||^2, which is the case for eta <= 1/beta where the loss is
     beta-smooth: then the sum of eta^2 ||g_l||^2 is at most 2 eta (L_0 - L_k). `sufficient_descent` tests that on a run.
     """
     values = np.asarray(losses, dtype=np.float64)
-    return np.array([2.0 * step_size * max(1, b.degree) * float(values[0] - values[-1]) for b in boundaries])
+    return np.array(
+        [2.0 * step_size * max(1, b.degree) * float(values[0] - values[-1]) for b in boundaries]
+    )
 
 
 def sufficient_descent(losses: ArrayLike, squared_gradients: ArrayLike, step_size: float) -> bool:
     """Whether L_{l+1} <= L_l - (eta/2) ||g_l||^2 at every step; `squared_gradients` has one entry per step, `losses` one more."""
-    values, squares = np.asarray(losses, dtype=np.float64), np.asarray(squared_gradients, dtype=np.float64)
+    values, squares = (
+        np.asarray(losses, dtype=np.float64),
+        np.asarray(squared_gradients, dtype=np.float64),
+    )
     if values.shape != (len(squares) + 1,):
-        raise DataError(f"losses has shape {values.shape}; give one more than the {len(squares)} steps")
+        raise DataError(
+            f"losses has shape {values.shape}; give one more than the {len(squares)} steps"
+        )
     return bool((values[1:] <= values[:-1] - 0.5 * step_size * squares).all())
 
 
@@ -93,7 +108,9 @@ class DriftAudit:
     within_budget: bool
 
 
-def drift_audit(values: ArrayLike, predicted: ArrayLike, budgets: ArrayLike, counts: Sequence[int]) -> DriftAudit:
+def drift_audit(
+    values: ArrayLike, predicted: ArrayLike, budgets: ArrayLike, counts: Sequence[int]
+) -> DriftAudit:
     """Compare a run's conserved quantities with the exact identity and with the budget.
 
     Parameters

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 def smooth_slope(activation: Activation, width: float) -> Activation:
     """The activation s(z) z with derivative s(z), for relu, leaky_relu and abs; smooth activations come back as they are."""
     if not 0 <= width < np.inf:
-        raise DataError(f"kink_width={width!r} must be a small positive number, or 0 for the kink itself")
+        raise DataError(
+            f"kink_width={width!r} must be a small positive number, or 0 for the kink itself"
+        )
     if width == 0 or activation.is_smooth or activation.homogeneity != 1:
         return activation
     left, right = (float(activation.derivative(z)) for z in (-1.0, 1.0))

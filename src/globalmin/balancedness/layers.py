@@ -71,12 +71,16 @@ class Dense:
     @property
     def rows(self) -> Labels:
         """The row i of W[i, j] and b[i]."""
-        return np.concatenate([np.repeat(np.arange(self.n_out), self.n_in), np.arange(self.n_biases)])
+        return np.concatenate(
+            [np.repeat(np.arange(self.n_out), self.n_in), np.arange(self.n_biases)]
+        )
 
     @property
     def columns(self) -> Labels:
         """The column j of W[i, j]."""
-        return np.concatenate([np.tile(np.arange(self.n_in), self.n_out), np.full(self.n_biases, -1)])
+        return np.concatenate(
+            [np.tile(np.arange(self.n_in), self.n_out), np.full(self.n_biases, -1)]
+        )
 
     def apply(self, v: Array, x: Array, *, with_bias: bool = True) -> Array:
         """W x + b."""
@@ -113,9 +117,16 @@ class Shared:
     def __post_init__(self) -> None:
         table = np.array(self.groups)
         if table.ndim != 2 or 0 in table.shape or not np.issubdtype(table.dtype, np.integer):
-            raise DataError(f"groups has shape {table.shape} and type {table.dtype}; give an n_out x n_in table of integers")
-        if not np.array_equal(np.union1d(table, [0]), np.arange(table.max() + 1)) or table.max() == 0:
-            raise DataError("groups must use every number from 1 to its largest, and 0 for no connection")
+            raise DataError(
+                f"groups has shape {table.shape} and type {table.dtype}; give an n_out x n_in table of integers"
+            )
+        if (
+            not np.array_equal(np.union1d(table, [0]), np.arange(table.max() + 1))
+            or table.max() == 0
+        ):
+            raise DataError(
+                "groups must use every number from 1 to its largest, and 0 for no connection"
+            )
         table = table.astype(np.intp)
         table.setflags(write=False)
         object.__setattr__(self, "groups", table)
@@ -158,12 +169,16 @@ class Shared:
     @property
     def rows(self) -> Labels:
         """Block above that every weight and bias enters."""
-        return np.concatenate([_block_of_weight(self.groups, self.output_blocks), self.output_blocks[: self.n_biases]])
+        return np.concatenate(
+            [_block_of_weight(self.groups, self.output_blocks), self.output_blocks[: self.n_biases]]
+        )
 
     @property
     def columns(self) -> Labels:
         """Block below that every weight leaves."""
-        return np.concatenate([_block_of_weight(self.groups.T, self.input_blocks), np.full(self.n_biases, -1)])
+        return np.concatenate(
+            [_block_of_weight(self.groups.T, self.input_blocks), np.full(self.n_biases, -1)]
+        )
 
     def apply(self, v: Array, x: Array, *, with_bias: bool = True) -> Array:
         """W x + b."""
@@ -172,7 +187,9 @@ class Shared:
 
     def gradient(self, x: Array, q: Array) -> Array:
         """Sums of q^T x over the entries of each group, and the sums of q."""
-        sums = np.bincount(self.groups.ravel(), weights=(q.T @ x).ravel(), minlength=self.n_weights + 1)[1:]
+        sums = np.bincount(
+            self.groups.ravel(), weights=(q.T @ x).ravel(), minlength=self.n_weights + 1
+        )[1:]
         return np.concatenate([sums.astype(np.float64), *([q.sum(axis=0)] if self.bias else [])])
 
     def pull_back(self, v: Array, q: Array) -> Array:
@@ -211,7 +228,9 @@ class Convolution:
         object.__setattr__(self, "shape", tuple(self.shape))
         whole_number(self.out_channels, "out_channels")
         if len(self.shape) not in (2, 3):
-            raise DataError(f"shape={self.shape}: a convolution needs (channels, pixels) or (channels, height, width)")
+            raise DataError(
+                f"shape={self.shape}: a convolution needs (channels, pixels) or (channels, height, width)"
+            )
         _ = self.geometry
 
     @cached_property
@@ -263,12 +282,16 @@ class Convolution:
     def rows(self) -> Labels:
         """The channel above of every weight and bias."""
         channels = np.arange(self.out_channels)
-        return np.concatenate([np.repeat(channels, self.n_weights // self.out_channels), channels[: self.n_biases]])
+        return np.concatenate(
+            [np.repeat(channels, self.n_weights // self.out_channels), channels[: self.n_biases]]
+        )
 
     @property
     def columns(self) -> Labels:
         """The channel below of every weight."""
-        channels = np.tile(np.arange(self.geometry.channels), self.out_channels * self.geometry.window)
+        channels = np.tile(
+            np.arange(self.geometry.channels), self.out_channels * self.geometry.window
+        )
         return np.concatenate([channels, np.full(self.n_biases, -1)])
 
     def apply(self, v: Array, x: Array, *, with_bias: bool = True) -> Array:
@@ -285,7 +308,11 @@ class Convolution:
 
     def pull_back(self, v: Array, q: Array) -> Array:
         """The transposed convolution."""
-        return self.geometry.fold(self._by_pixel(q) @ self._kernel(v)).transpose(0, 2, 1).reshape(len(q), self.n_in)
+        return (
+            self.geometry.fold(self._by_pixel(q) @ self._kernel(v))
+            .transpose(0, 2, 1)
+            .reshape(len(q), self.n_in)
+        )
 
     def _by_pixel(self, q: Array) -> Array:
         return q.reshape(len(q), self.out_channels, -1).transpose(0, 2, 1)
@@ -294,7 +321,9 @@ class Convolution:
         return v[: self.n_weights].reshape(self.out_channels, -1)
 
     def _patches(self, x: Array) -> Array:
-        return self.geometry.patches(x.reshape(len(x), self.geometry.channels, -1).transpose(0, 2, 1))
+        return self.geometry.patches(
+            x.reshape(len(x), self.geometry.channels, -1).transpose(0, 2, 1)
+        )
 
 
 Layer = Dense | Shared | Convolution

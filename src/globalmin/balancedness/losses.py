@@ -34,5 +34,7 @@ def get_loss(loss: str | Loss) -> Loss:
     if not isinstance(loss, str):
         return loss
     if loss not in LOSSES:
-        raise DataError(f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, LOSSES))} or give a function of (F, Y)")
+        raise DataError(
+            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, LOSSES))} or give a function of (F, Y)"
+        )
     return LOSSES[loss]

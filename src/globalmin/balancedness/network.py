@@ -82,15 +82,24 @@ class HomogeneousNetwork:
         """The parameters of each layer out of the vector of all."""
         vector = np.asarray(theta, dtype=np.float64)
         if vector.shape != (self.n_parameters,):
-            raise DataError(f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters in one vector")
+            raise DataError(
+                f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters in one vector"
+            )
         return tuple(np.split(vector, np.cumsum(self.sizes)[:-1]))
 
     def matrices(self, theta: ArrayLike) -> tuple[Array, ...]:
         """W^(1), ..., W^(H) written out, zeros where nothing is connected; biases are left out."""
         pieces = zip(self.layers, self.split(theta), strict=True)
-        return tuple(layer.apply(v, np.eye(layer.n_in), with_bias=False).T.copy() for layer, v in pieces)
+        return tuple(
+            layer.apply(v, np.eye(layer.n_in), with_bias=False).T.copy() for layer, v in pieces
+        )
 
-    def draw(self, seed: int | np.random.Generator | None = 0, *, deviations: float | Sequence[float] | None = None) -> Array:
+    def draw(
+        self,
+        seed: int | np.random.Generator | None = 0,
+        *,
+        deviations: float | Sequence[float] | None = None,
+    ) -> Array:
         """Gaussian weights and zero biases.
 
         Parameters
@@ -102,7 +111,12 @@ class HomogeneousNetwork:
         if deviations is None:
             chosen = [1.0 / math.sqrt(layer.fan_in) for layer in self.layers]
         else:
-            chosen = [float(s) for s in np.broadcast_to(np.asarray(deviations, dtype=np.float64), (len(self.layers),))]
+            chosen = [
+                float(s)
+                for s in np.broadcast_to(
+                    np.asarray(deviations, dtype=np.float64), (len(self.layers),)
+                )
+            ]
         pieces = []
         for layer, s in zip(self.layers, chosen, strict=True):
             pieces += [s * rng.standard_normal(layer.n_weights), np.zeros(layer.n_biases)]
@@ -147,17 +161,24 @@ class HomogeneousNetwork:
         inputs = np.asarray(X, dtype=np.float64)
         inputs = inputs.reshape(len(inputs), -1) if inputs.ndim > 1 else inputs
         if inputs.ndim != 2 or inputs.shape[1] != self.n_inputs:
-            raise DataError(f"X has shape {np.shape(X)}; give one input of {self.n_inputs} numbers per row")
+            raise DataError(
+                f"X has shape {np.shape(X)}; give one input of {self.n_inputs} numbers per row"
+            )
         return inputs
 
 
 def fully_connected(
-    widths: Sequence[int], activations: str | Sequence[str | Activation] = "relu", *, bias: bool = False
+    widths: Sequence[int],
+    activations: str | Sequence[str | Activation] = "relu",
+    *,
+    bias: bool = False,
 ) -> HomogeneousNetwork:
     """Dense layers with these numbers of units, the inputs first and the outputs last."""
     sizes = [whole_number(width, "widths") for width in widths]
     if len(sizes) < 2:
-        raise DataError(f"widths={tuple(widths)} needs at least two numbers: the inputs and the outputs")
+        raise DataError(
+            f"widths={tuple(widths)} needs at least two numbers: the inputs and the outputs"
+        )
     layers = tuple(Dense(a, b, bias=bias) for a, b in pairwise(sizes))
     names = [activations] * (len(layers) - 1) if isinstance(activations, str) else activations
     return HomogeneousNetwork(layers, tuple(get_activation(name) for name in names))
@@ -167,10 +188,14 @@ def _check_chain(layers: tuple[Layer, ...], n_activations: int) -> None:
     if not layers:
         raise DataError("layers is empty; give at least one layer")
     if n_activations != len(layers) - 1:
-        raise DataError(f"{n_activations} activations for {len(layers)} layers; give {len(layers) - 1}, one for each gap")
+        raise DataError(
+            f"{n_activations} activations for {len(layers)} layers; give {len(layers) - 1}, one for each gap"
+        )
     for h, (below, above) in enumerate(pairwise(layers)):
         if below.n_out != above.n_in:
-            raise DataError(f"layers[{h}] has {below.n_out} outputs but layers[{h + 1}] takes {above.n_in} inputs")
+            raise DataError(
+                f"layers[{h}] has {below.n_out} outputs but layers[{h + 1}] takes {above.n_in} inputs"
+            )
 
 
 def _check_degrees(activations: tuple[Activation, ...]) -> None:

@@ -56,7 +56,12 @@ class BalanceProblem:
 
 @states("DU-M4")
 def pose_balance(
-    network: HomogeneousNetwork | LayeredNetwork, X: ArrayLike, Y: ArrayLike, *, loss: Any = "squared", kink_width: float = 0.0
+    network: HomogeneousNetwork | LayeredNetwork,
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    loss: Any = "squared",
+    kink_width: float = 0.0,
 ) -> BalanceProblem:
     """The loss of a network on data: (1/m) sum of l(f(x_i), y_i) (DU (4.4)).
 
@@ -68,12 +73,23 @@ def pose_balance(
         `balancedness.kinks`. What is conserved is the same.
     """
     inputs, targets = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-    if len(inputs) != len(targets) or not np.isfinite(inputs).all() or not np.isfinite(targets).all():
-        raise DataError(f"X {inputs.shape} and Y {targets.shape} must be finite, with one row of Y for each row of X")
+    if (
+        len(inputs) != len(targets)
+        or not np.isfinite(inputs).all()
+        or not np.isfinite(targets).all()
+    ):
+        raise DataError(
+            f"X {inputs.shape} and Y {targets.shape} must be finite, with one row of Y for each row of X"
+        )
     if isinstance(network, LayeredNetwork):
         smoothed = network.with_activation(smooth_slope(network.activation, kink_width))
         return _pose_layered(smoothed, inputs, targets, loss)
-    network = replace(network, activations=tuple(smooth_slope(activation, kink_width) for activation in network.activations))
+    network = replace(
+        network,
+        activations=tuple(
+            smooth_slope(activation, kink_width) for activation in network.activations
+        ),
+    )
 
     def evaluate(theta: Array, rows: Rows | None) -> tuple[float, Array]:
         x, y = (inputs, targets) if rows is None else (inputs[rows], targets[rows])
@@ -84,7 +100,9 @@ def pose_balance(
 
 def _pose_layered(network: LayeredNetwork, X: Array, y: Array, loss: Any) -> BalanceProblem:
     if loss != "squared":
-        raise DataError(f"loss={loss!r}: a DeepNetwork is trained on the squared loss; build a HomogeneousNetwork for another")
+        raise DataError(
+            f"loss={loss!r}: a DeepNetwork is trained on the squared loss; build a HomogeneousNetwork for another"
+        )
     labels = y.reshape(len(X))
 
     def evaluate(theta: Array, rows: Rows | None) -> tuple[float, Array]:
@@ -145,11 +163,15 @@ class BalanceRun:
 
     def audit(self) -> DriftAudit:
         """The drift against the exact identity and the budget."""
-        return drift_audit(self.values, self.predicted, self.budget, conserved_counts(self.boundaries))
+        return drift_audit(
+            self.values, self.predicted, self.budget, conserved_counts(self.boundaries)
+        )
 
 
 @states("DU-T4.1", "DU-T4.2", "DU-T4.3")
-def follow_flow(problem: BalanceProblem, theta: ArrayLike, *, time: float, **options: Any) -> BalanceRun:
+def follow_flow(
+    problem: BalanceProblem, theta: ArrayLike, *, time: float, **options: Any
+) -> BalanceRun:
     """Gradient flow until `time`; `options` are those of `gradient_flow.integrate_flow` (solver, tolerances, limits)."""
     start = np.array(theta, dtype=np.float64)
     n_quantities = problem.conserved(start).size
@@ -201,7 +223,11 @@ def follow_descent(
         which `predicted` contains and `budget` does not.
     """
     eta, vector = check_step(step_size), np.array(theta, dtype=np.float64)
-    due = set(np.unique(np.linspace(0, n_steps, min(n_steps + 1, max(2, max_records))).round().astype(int)).tolist())
+    due = set(
+        np.unique(
+            np.linspace(0, n_steps, min(n_steps + 1, max(2, max_records))).round().astype(int)
+        ).tolist()
+    )
     batches = _batches(problem.n_samples, batch_size, np.random.default_rng(seed))
     before = problem.conserved(vector)
     predicted, budget = np.zeros_like(before), np.zeros(len(problem.boundaries))
@@ -214,20 +240,43 @@ def follow_descent(
                 break
             if step in due:
                 value = problem.conserved(vector)
-                records.append((step * eta, loss, value, predicted.copy(), budget.copy(), _norms(problem, vector)))
+                records.append(
+                    (
+                        step * eta,
+                        loss,
+                        value,
+                        predicted.copy(),
+                        budget.copy(),
+                        _norms(problem, vector),
+                    )
+                )
             if step < n_steps:
                 pieces = problem.split(gradient)
-                change = step_change(problem.boundaries, pieces, eta, decay=decay, before=before + predicted)
+                change = step_change(
+                    problem.boundaries, pieces, eta, decay=decay, before=before + predicted
+                )
                 predicted = predicted + change
                 budget = budget + step_budget(problem.boundaries, pieces, eta)
                 vector = (1.0 - eta * decay) * vector - eta * gradient
     if not records:
-        raise DataError("the loss is not finite at the start; give other parameters or scale the data")
-    return _descent_run(problem, vector, eta, records, f"{step:,} steps of {eta:g}" + ("" if step == n_steps else ": diverged"))
+        raise DataError(
+            "the loss is not finite at the start; give other parameters or scale the data"
+        )
+    return _descent_run(
+        problem,
+        vector,
+        eta,
+        records,
+        f"{step:,} steps of {eta:g}" + ("" if step == n_steps else ": diverged"),
+    )
 
 
-def _descent_run(problem: BalanceProblem, theta: Array, eta: float, records: list[tuple[Any, ...]], message: str) -> BalanceRun:
-    time, loss, values, predicted, budget, norms = (np.array(column) for column in zip(*records, strict=True))
+def _descent_run(
+    problem: BalanceProblem, theta: Array, eta: float, records: list[tuple[Any, ...]], message: str
+) -> BalanceRun:
+    time, loss, values, predicted, budget, norms = (
+        np.array(column) for column in zip(*records, strict=True)
+    )
     return BalanceRun(
         boundaries=problem.boundaries,
         time=time,

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 WEIGHTED = ("Linear", "Conv1d", "Conv2d", "Conv3d")
 MIXING = ("Identity", "Flatten")  # leave a linear gap linear; every channel is treated alike
 KINKED = ("ReLU", "LeakyReLU", "PReLU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d")
-POOLING = tuple(f"{kind}{n}d" for kind in ("AvgPool", "MaxPool", "AdaptiveAvgPool", "AdaptiveMaxPool") for n in (1, 2, 3))
+POOLING = tuple(
+    f"{kind}{n}d"
+    for kind in ("AvgPool", "MaxPool", "AdaptiveAvgPool", "AdaptiveMaxPool")
+    for n in (1, 2, 3)
+)
 
 
 def torch_chain(module: Any) -> tuple[list[Any], tuple[Boundary, ...], dict[str, str]]:
@@ -41,8 +45,12 @@ def torch_chain(module: Any) -> tuple[list[Any], tuple[Boundary, ...], dict[str,
         if reason:
             skipped[f"{a}-{b}"] = reason
             continue
-        linear = all(type(part).__name__ in MIXING or "Avg" in type(part).__name__ for part in between[gap])
-        boundaries.append(chain_boundary(_shape(a, below), _shape(b, above), linear=linear, gap=gap))
+        linear = all(
+            type(part).__name__ in MIXING or "Avg" in type(part).__name__ for part in between[gap]
+        )
+        boundaries.append(
+            chain_boundary(_shape(a, below), _shape(b, above), linear=linear, gap=gap)
+        )
     return [part for _, part in layers], tuple(boundaries), skipped
 
 
@@ -56,7 +64,9 @@ def attach(watch: BalanceWatch, layers: Sequence[Any], optimizer: Any) -> None:
     owners = {id(tensor): group for group in optimizer.param_groups for tensor in group["params"]}
     tensors = [tensor for layer in layers for tensor in _tensors(layer)]
     if any(id(tensor) not in owners for tensor in tensors):
-        raise DataError("the optimizer does not own all parameters of this module; pass optimizer built from module.parameters()")
+        raise DataError(
+            "the optimizer does not own all parameters of this module; pass optimizer built from module.parameters()"
+        )
     groups = [owners[id(tensor)] for tensor in tensors]
     change = np.full_like(watch.values[0], np.nan)
 
@@ -65,7 +75,9 @@ def attach(watch: BalanceWatch, layers: Sequence[Any], optimizer: Any) -> None:
         change = np.full_like(change, np.nan)
         gradients_known = all(tensor.grad is not None for tensor in tensors)
         if gradients_known and _is_plain_descent(optimizer, groups):
-            gradients = [np.concatenate([_array(t.grad) for t in _tensors(layer)]) for layer in layers]
+            gradients = [
+                np.concatenate([_array(t.grad) for t in _tensors(layer)]) for layer in layers
+            ]
             now = conserved(watch.boundaries, read_module(layers))
             rates = float(groups[0]["lr"]), float(groups[0]["weight_decay"])
             change = step_change(watch.boundaries, gradients, rates[0], decay=rates[1], before=now)
@@ -80,8 +92,15 @@ def attach(watch: BalanceWatch, layers: Sequence[Any], optimizer: Any) -> None:
 def _is_plain_descent(optimizer: Any, groups: list[Any]) -> bool:
     """SGD without momentum and with one step size and one weight decay for all watched parameters."""
     first = groups[0]
-    same = all(group["lr"] == first["lr"] and group["weight_decay"] == first["weight_decay"] for group in groups)
-    return type(optimizer).__name__ == "SGD" and same and not any(group["momentum"] or group["maximize"] for group in groups)
+    same = all(
+        group["lr"] == first["lr"] and group["weight_decay"] == first["weight_decay"]
+        for group in groups
+    )
+    return (
+        type(optimizer).__name__ == "SGD"
+        and same
+        and not any(group["momentum"] or group["maximize"] for group in groups)
+    )
 
 
 def _parts(module: Any, prefix: str) -> Iterator[tuple[str, Any]]:
@@ -115,11 +134,15 @@ def _obstacle(below: Any, above: Any, between: list[Any], shared: set[int]) -> s
         return "a weight is used by several layers"
     if not all(tensor.requires_grad for tensor in (*_tensors(below), above.weight)):
         return "a layer is frozen"
-    return _shape_obstacle(below, above, [part for part in between if type(part).__name__ == "Flatten"])
+    return _shape_obstacle(
+        below, above, [part for part in between if type(part).__name__ == "Flatten"]
+    )
 
 
 def _shape_obstacle(below: Any, above: Any, flattens: list[Any]) -> str:
-    convolution_below, convolution_above = (type(layer).__name__ != "Linear" for layer in (below, above))
+    convolution_below, convolution_above = (
+        type(layer).__name__ != "Linear" for layer in (below, above)
+    )
     if any(part.start_dim != 1 or part.end_dim != -1 for part in flattens):
         return "Flatten keeps some of the dimensions"
     if convolution_below and not convolution_above and not flattens:
@@ -136,7 +159,9 @@ def _repeated(tensors: list[Any]) -> set[int]:
 
 def _shape(name: str, layer: Any) -> WeightShape:
     groups = int(getattr(layer, "groups", 1))
-    return WeightShape(tuple(layer.weight.shape), bias=layer.bias is not None, groups=groups, name=name)
+    return WeightShape(
+        tuple(layer.weight.shape), bias=layer.bias is not None, groups=groups, name=name
+    )
 
 
 def _tensors(layer: Any) -> list[Any]:

@@ -43,14 +43,25 @@ class BalanceWatch:
     """
 
     def __init__(
-        self, boundaries: Sequence[Boundary], read: Reader, start: Any, skipped: Mapping[str, str] | None = None
+        self,
+        boundaries: Sequence[Boundary],
+        read: Reader,
+        start: Any,
+        skipped: Mapping[str, str] | None = None,
     ) -> None:
         self.boundaries, self.skipped = tuple(boundaries), dict(skipped or {})
         self._read = read
         self._values = [conserved(self.boundaries, read(start))]
         self._predicted = [np.zeros_like(self._values[0])]
 
-    def record(self, params: Any, *, gradients: Any = None, step_size: float | None = None, decay: float = 0.0) -> Array:
+    def record(
+        self,
+        params: Any,
+        *,
+        gradients: Any = None,
+        step_size: float | None = None,
+        decay: float = 0.0,
+    ) -> Array:
         """Measure and keep; returns the drift so far, one number for each conserved quantity.
 
         Parameters
@@ -61,7 +72,13 @@ class BalanceWatch:
         """
         change = np.full_like(self._values[0], np.nan)
         if gradients is not None and step_size is not None:
-            change = step_change(self.boundaries, self._read(gradients), step_size, decay=decay, before=self._values[-1])
+            change = step_change(
+                self.boundaries,
+                self._read(gradients),
+                step_size,
+                decay=decay,
+                before=self._values[-1],
+            )
         return self.append(conserved(self.boundaries, self._read(params)), change)
 
     def append(self, values: Array, change: Array) -> Array:
@@ -93,7 +110,9 @@ class BalanceWatch:
             f"largest |D| {np.abs(v[-1]).max():.6g}, largest drift {np.abs(v - v[0]).max():.3g}"
             for b, v in pieces
         ]
-        return "\n".join(lines + [f"{name}: not conserved, {reason}" for name, reason in self.skipped.items()])
+        return "\n".join(
+            lines + [f"{name}: not conserved, {reason}" for name, reason in self.skipped.items()]
+        )
 
 
 def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
@@ -113,7 +132,9 @@ def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
     layers, boundaries, skipped = torch_chain(module)
     if not boundaries:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
-        raise HypothesisError(f"this module conserves nothing ({reasons or 'it has fewer than two layers'})")
+        raise HypothesisError(
+            f"this module conserves nothing ({reasons or 'it has fewer than two layers'})"
+        )
 
     def read(model: Any) -> list[Array]:
         if model is not None and model is not module:
@@ -178,7 +199,9 @@ def watch_network(network: ShallowNetwork | LayeredNetwork) -> BalanceWatch:
     return BalanceWatch(_own_boundaries(network), _own_pieces, network)
 
 
-def watch_pytree(params: Any, *, layout: str, activation: str | Activation = "relu") -> BalanceWatch:
+def watch_pytree(
+    params: Any, *, layout: str, activation: str | Activation = "relu"
+) -> BalanceWatch:
     """Watch a JAX pytree (or any arrays): a sequence, or a mapping in its own order, of layers.
 
     A layer is a weight array, a pair (weights, bias), or a mapping with one weight array and at most one bias vector. Sparse
@@ -191,11 +214,15 @@ def watch_pytree(params: Any, *, layout: str, activation: str | Activation = "re
     activation : between all layers; it must be homogeneous.
     """
     boundaries = pytree_boundaries(params, layout=layout, activation=activation)
-    return BalanceWatch(boundaries, lambda tree: [_flat_layer(layer, layout) for layer in _layers(tree)], params)
+    return BalanceWatch(
+        boundaries, lambda tree: [_flat_layer(layer, layout) for layer in _layers(tree)], params
+    )
 
 
 @states("DU-T4.1", "DU-C4.1", "DU-T4.3")
-def balancedness_of(model: Any, *, layout: str = "", activation: str | Activation = "relu") -> dict[str, Array]:
+def balancedness_of(
+    model: Any, *, layout: str = "", activation: str | Activation = "relu"
+) -> dict[str, Array]:
     """||incoming||^2 - p ||outgoing||^2 of every neuron or channel, by boundary.
 
     Parameters
@@ -223,7 +250,11 @@ def _own_boundaries(network: ShallowNetwork | LayeredNetwork) -> tuple[Boundary,
 
 
 def _own_pieces(network: ShallowNetwork | LayeredNetwork) -> tuple[Array, ...]:
-    return (*network.weights, network.head) if isinstance(network, LayeredNetwork) else (network.W, network.v)
+    return (
+        (*network.weights, network.head)
+        if isinstance(network, LayeredNetwork)
+        else (network.W, network.v)
+    )
 
 
 def layered_boundaries(network: LayeredNetwork) -> tuple[Boundary, ...]:
@@ -239,21 +270,37 @@ def layered_boundaries(network: LayeredNetwork) -> tuple[Boundary, ...]:
     return tuple(_plain(a, b, h, network.activation) for h, (a, b) in enumerate(pairwise(shapes)))
 
 
-def pytree_boundaries(params: Any, *, layout: str, activation: str | Activation) -> tuple[Boundary, ...]:
+def pytree_boundaries(
+    params: Any, *, layout: str, activation: str | Activation
+) -> tuple[Boundary, ...]:
     """Boundaries of a chain of layers, see `watch_pytree`."""
     if layout not in LAYOUTS:
-        raise DataError(f"layout={layout!r}: say 'in_out' if the code computes x @ W, 'out_in' if it computes W @ x")
+        raise DataError(
+            f"layout={layout!r}: say 'in_out' if the code computes x @ W, 'out_in' if it computes W @ x"
+        )
     phi, layers = get_activation(activation), _layers(params)
     if len(layers) < 2:
-        raise DataError(f"params has {len(layers)} layers; something is conserved between two layers: give at least two")
+        raise DataError(
+            f"params has {len(layers)} layers; something is conserved between two layers: give at least two"
+        )
     shapes = [_shape(layer, layout, h) for h, layer in enumerate(layers)]
-    options = {"degree": _degree(phi), "linear": phi.name == "linear", "channels_last": layout == "in_out"}
-    return tuple(chain_boundary(a, b, gap=h, **options) for h, (a, b) in enumerate(pairwise(shapes)))
+    options = {
+        "degree": _degree(phi),
+        "linear": phi.name == "linear",
+        "channels_last": layout == "in_out",
+    }
+    return tuple(
+        chain_boundary(a, b, gap=h, **options) for h, (a, b) in enumerate(pairwise(shapes))
+    )
 
 
-def _plain(below: tuple[int, ...], above: tuple[int, ...], gap: int, activation: Activation) -> Boundary:
+def _plain(
+    below: tuple[int, ...], above: tuple[int, ...], gap: int, activation: Activation
+) -> Boundary:
     shapes = WeightShape(below, name=str(gap + 1)), WeightShape(above, name=str(gap + 2))
-    return chain_boundary(*shapes, degree=_degree(activation), linear=activation.name == "linear", gap=gap)
+    return chain_boundary(
+        *shapes, degree=_degree(activation), linear=activation.name == "linear", gap=gap
+    )
 
 
 def _degree(activation: Activation) -> int:
@@ -268,7 +315,10 @@ def _is_torch(model: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and (
         isinstance(model, torch.nn.Module)
-        or (isinstance(model, list | tuple) and any(isinstance(part, torch.nn.Module) for part in model))
+        or (
+            isinstance(model, list | tuple)
+            and any(isinstance(part, torch.nn.Module) for part in model)
+        )
     )
 
 

@@ -10,7 +10,18 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from globalmin.cli import certify, cite, classify, doctor, exits, fit, inspect, report, reproduce, sweep
+from globalmin.cli import (
+    certify,
+    cite,
+    classify,
+    doctor,
+    exits,
+    fit,
+    inspect,
+    report,
+    reproduce,
+    sweep,
+)
 from globalmin.cli.console import warnings_to_stderr
 
 TRACEBACK = "GLOBALMIN_TRACEBACK"
@@ -37,7 +48,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_print_version,
+        is_eager=True,
+        help="Print the version and exit.",
+    ),
 ) -> None:
     pass
 
@@ -95,7 +112,11 @@ def _complain(error: BaseException, *, as_json: bool) -> int:
     message = _message(error, code)
     if as_json:
         sys.stdout.write(
-            json.dumps({"error": {"kind": type(error).__name__, "message": message}, "exit_code": code}, indent=1) + "\n"
+            json.dumps(
+                {"error": {"kind": type(error).__name__, "message": message}, "exit_code": code},
+                indent=1,
+            )
+            + "\n"
         )
     if usage:
         error.show()  # pyright: ignore[reportAttributeAccessIssue]

@@ -14,21 +14,48 @@ if TYPE_CHECKING:
 
 def certify(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Network, a .safetensors file of globalmin.", exists=True, dir_okay=False)
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Network, a .safetensors file of globalmin.",
+            exists=True,
+            dir_okay=False,
+        ),
     ],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
     *,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")],
-    trained: Annotated[str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")] = "W",
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
+    ],
+    trained: Annotated[
+        str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")
+    ] = "W",
     weight_decay: Annotated[
-        float, typer.Option(metavar="W", min=0.0, help="The weight decay of fit, quadratic networks only.")
+        float,
+        typer.Option(
+            metavar="W", min=0.0, help="The weight decay of fit, quadratic networks only."
+        ),
     ] = 0.0,
     test_size: Annotated[
-        float, typer.Option(metavar="F", min=0.0, max=0.95, help="Leave out the rows that fit held out with this fraction.")
+        float,
+        typer.Option(
+            metavar="F",
+            min=0.0,
+            max=0.95,
+            help="Leave out the rows that fit held out with this fraction.",
+        ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc"
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
@@ -50,16 +77,27 @@ def certify(
     from globalmin.cli.proving import prove_into
     from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 
-    attempt = prove_into(network, part, path, trained=trained, weight_decay=weight_decay or None, quiet=quiet or json)
+    attempt = prove_into(
+        network, part, path, trained=trained, weight_decay=weight_decay or None, quiet=quiet or json
+    )
     if json:
         written = str(path) if attempt.has_file else None
-        print_json({"command": "certify", "exit_code": attempt.exit_code, "certificate": written, **proof_json(attempt.proof)})
+        print_json(
+            {
+                "command": "certify",
+                "exit_code": attempt.exit_code,
+                "certificate": written,
+                **proof_json(attempt.proof),
+            }
+        )
     else:
         print_rows([*verdict_rows(attempt.proof), *check_rows(path if attempt.has_file else None)])
     return attempt.exit_code
 
 
-def load_stored(model: Path, data: Path, target: str, test_size: float, seed: int) -> tuple[ShallowNetwork, Dataset]:
+def load_stored(
+    model: Path, data: Path, target: str, test_size: float, seed: int
+) -> tuple[ShallowNetwork, Dataset]:
     """The network for `target` and its training rows in stored form."""
     from globalmin.cli.splitting import split_rows
     from globalmin.data import Dataset

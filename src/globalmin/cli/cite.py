@@ -8,7 +8,12 @@ import typer
 
 
 def cite(
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="ID of an item such as SJL-T2.1, or key of a work such as SJL.")],
+    item: Annotated[
+        str,
+        typer.Argument(
+            metavar="ITEM", help="ID of an item such as SJL-T2.1, or key of a work such as SJL."
+        ),
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Name the work an item belongs to and the functions that state it."""
@@ -25,7 +30,13 @@ def cite(
     items = [name] if name != work.key else list(work.items)
     code = {listed: code_of_items().get(listed, []) for listed in items}
     if json:
-        content = {"command": "cite", "exit_code": exits.ACCEPTED, "item": name, "work": work.key, "title": work.title}
+        content = {
+            "command": "cite",
+            "exit_code": exits.ACCEPTED,
+            "item": name,
+            "work": work.key,
+            "title": work.title,
+        }
         print_json({**content, "code": code})
         return exits.ACCEPTED
     rows = [("work", f"{work.key}: {work.title}", "bold")]

@@ -24,5 +24,14 @@ def code_of_items() -> dict[str, list[str]]:
 
 
 def _stated(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
-    calls = [d for d in node.decorator_list if isinstance(d, ast.Call) and isinstance(d.func, ast.Name) and d.func.id == "states"]
-    return [a.value for call in calls for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    calls = [
+        d
+        for d in node.decorator_list
+        if isinstance(d, ast.Call) and isinstance(d.func, ast.Name) and d.func.id == "states"
+    ]
+    return [
+        a.value
+        for call in calls
+        for a in call.args
+        if isinstance(a, ast.Constant) and isinstance(a.value, str)
+    ]

@@ -10,18 +10,43 @@ import typer
 
 def classify(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Network, a .safetensors file of globalmin.", exists=True, dir_okay=False)
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Network, a .safetensors file of globalmin.",
+            exists=True,
+            dir_okay=False,
+        ),
     ],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
     *,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")],
-    trained: Annotated[str, typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")] = "W",
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
+    ],
+    trained: Annotated[
+        str, typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")
+    ] = "W",
     test_size: Annotated[
-        float, typer.Option(metavar="F", min=0.0, max=0.95, help="Leave out the rows that fit held out with this fraction.")
+        float,
+        typer.Option(
+            metavar="F",
+            min=0.0,
+            max=0.95,
+            help="Leave out the rows that fit held out with this fraction.",
+        ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the certificate here.")] = None,
-    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the point, .svg or .png.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the certificate here.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the point, .svg or .png.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:

@@ -26,7 +26,9 @@ CLAIMS: dict[PointKind, tuple[str, ...] | None] = {
     PointKind.STRICT_SADDLE: ("strict-saddle",),
     PointKind.SPURIOUS_MINIMUM: ("second-order-stationary",),
     PointKind.SECOND_ORDER: ("second-order-stationary",),
-    PointKind.NOT_DECIDED: ("second-order-stationary",),  # true of both: how small gradient and curvature are
+    PointKind.NOT_DECIDED: (
+        "second-order-stationary",
+    ),  # true of both: how small gradient and curvature are
 }
 STYLES = {PointKind.GLOBAL_MINIMUM: "bold green", PointKind.STRICT_SADDLE: "bold yellow"}
 DECAY_HINT = "weights trained with weight decay are no stationary point of the loss alone; see globalmin certify --weight-decay"
@@ -52,7 +54,12 @@ class Classified:
 
 
 def classify_and_prove(
-    network: ShallowNetwork, data: Dataset, *, trained: str, out: Path | None = None, quiet: bool = True
+    network: ShallowNetwork,
+    data: Dataset,
+    *,
+    trained: str,
+    out: Path | None = None,
+    quiet: bool = True,
 ) -> Classified:
     """Classify in floats, then let the checker read a certificate of the claim that fits; it is kept if `out` is given."""
     point = classify_point(network, data, trained=trained)
@@ -66,17 +73,29 @@ def classify_and_prove(
         attempt = prove_into(network, data, out, trained=trained, claims=claims, quiet=quiet)
     else:
         with tempfile.TemporaryDirectory(prefix="globalmin-") as folder:
-            attempt = prove(network, data, Path(folder) / "point.gmc", trained=trained, claims=claims, quiet=quiet)
+            attempt = prove(
+                network,
+                data,
+                Path(folder) / "point.gmc",
+                trained=trained,
+                claims=claims,
+                quiet=quiet,
+            )
     return Classified(point, attempt, quadratic, out is not None)
 
 
-def print_point(found: Classified, *, out: Path | None, picture: Path | None, as_json: bool) -> None:
+def print_point(
+    found: Classified, *, out: Path | None, picture: Path | None, as_json: bool
+) -> None:
     """Print on stdout, as a table or as one JSON object."""
     kept = out if out is not None and found.attempt is not None and found.attempt.has_file else None
     if as_json:
         print_json(_json(found, kept, picture))
         return
-    rows: list[Row] = [("point", str(found.point.kind), STYLES.get(found.point.kind, "bold")), *_number_rows(found.point)]
+    rows: list[Row] = [
+        ("point", str(found.point.kind), STYLES.get(found.point.kind, "bold")),
+        *_number_rows(found.point),
+    ]
     if found.attempt is not None:
         rows += verdict_rows(found.attempt.proof)
     elif found.is_quadratic:
@@ -87,26 +106,56 @@ def print_point(found: Classified, *, out: Path | None, picture: Path | None, as
 
 def _number_rows(point: PointClass) -> list[Row]:
     gradient = f"{nearest_text(point.gradient_norm)}, relative to ‖J‖‖r‖ {nearest_text(point.relative_gradient)}"
-    rows: list[Row] = [("why", point.reason, ""), ("loss", nearest_text(point.loss, 6), ""), ("gradient", gradient, "")]
+    rows: list[Row] = [
+        ("why", point.reason, ""),
+        ("loss", nearest_text(point.loss, 6), ""),
+        ("gradient", gradient, ""),
+    ]
     if point.gap is not None:
-        rows.append(("gap", f"{nearest_text(point.gap)} to the least loss of the class (floating point)", ""))
+        rows.append(
+            (
+                "gap",
+                f"{nearest_text(point.gap)} to the least loss of the class (floating point)",
+                "",
+            )
+        )
     if point.least_eigenvalue is not None:
-        counted = f"{point.negative_eigenvalues} negative" if point.negative_eigenvalues else "none negative"
-        rows.append(("Hessian", f"least eigenvalue {nearest_text(point.least_eigenvalue)}, {counted}", ""))
+        counted = (
+            f"{point.negative_eigenvalues} negative"
+            if point.negative_eigenvalues
+            else "none negative"
+        )
+        rows.append(
+            ("Hessian", f"least eigenvalue {nearest_text(point.least_eigenvalue)}, {counted}", "")
+        )
     if point.escape is not None:
         curvature = nearest_text(point.escape.curvature)
-        rows.append(("escape", f"curvature {curvature} along the direction by {point.escape.method}", ""))
+        rows.append(
+            ("escape", f"curvature {curvature} along the direction by {point.escape.method}", "")
+        )
     return rows
 
 
 def _json(found: Classified, certificate: Path | None, picture: Path | None) -> dict[str, Any]:
     point = found.point
     escape = point.escape
-    names = ("loss", "gradient_norm", "relative_gradient", "gap", "negative_eigenvalues", "least_eigenvalue")
+    names = (
+        "loss",
+        "gradient_norm",
+        "relative_gradient",
+        "gap",
+        "negative_eigenvalues",
+        "least_eigenvalue",
+    )
     direction = None
     if escape is not None:
         u = None if escape.u is None else escape.u.tolist()
-        direction = {"U": escape.U.tolist(), "u": u, "curvature": escape.curvature, "method": escape.method}
+        direction = {
+            "U": escape.U.tolist(),
+            "u": u,
+            "curvature": escape.curvature,
+            "method": escape.method,
+        }
     return {
         "command": "classify",
         "exit_code": found.exit_code,

@@ -28,7 +28,11 @@ def print_rows(rows: Sequence[Row]) -> None:
         lines = [text] if style == COPY else textwrap.wrap(text, max(width, 20)) or [""]
         for i, line in enumerate(lines):
             head = (label if i == 0 else "").ljust(indent)
-            styled = Text.assemble((head, "dim"), (line, "" if style == COPY else style)) if line else Text()
+            styled = (
+                Text.assemble((head, "dim"), (line, "" if style == COPY else style))
+                if line
+                else Text()
+            )
             console.print(styled, soft_wrap=True)
 
 

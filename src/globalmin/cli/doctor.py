@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> int:
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
     """Show versions and memory, and try a tiny certificate end to end."""
     from globalmin.cli import exits
     from globalmin.cli.console import print_json, print_rows
@@ -18,13 +20,23 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="Print one JSON obj
     from globalmin.data.memory import GIB, available_bytes
 
     trials = run_trials()
-    facts: dict[str, Any] = {**environment(), "memory available": f"{available_bytes() / GIB:.1f} GiB"}
-    code = exits.ACCEPTED if all(outcome == "ok" for outcome in trials.values()) else exits.NOT_CERTIFIED
+    facts: dict[str, Any] = {
+        **environment(),
+        "memory available": f"{available_bytes() / GIB:.1f} GiB",
+    }
+    code = (
+        exits.ACCEPTED
+        if all(outcome == "ok" for outcome in trials.values())
+        else exits.NOT_CERTIFIED
+    )
     if json:
         print_json({"command": "doctor", "exit_code": code, "environment": facts, "trials": trials})
         return code
     facts_rows = [(name, str(value), "") for name, value in facts.items()]
-    trial_rows = [(name, outcome, "bold green" if outcome == "ok" else "bold red") for name, outcome in trials.items()]
+    trial_rows = [
+        (name, outcome, "bold green" if outcome == "ok" else "bold red")
+        for name, outcome in trials.items()
+    ]
     print_rows([*facts_rows, ("", "", ""), *trial_rows])
     return code
 
@@ -39,7 +51,9 @@ def run_trials() -> dict[str, str]:
             "ball arithmetic (flint)": _try_flint,
             "write a tiny certificate": lambda: _write_tiny(path),
             "globalmin-check accepts it": lambda: _check(path, expected=0),
-            "globalmin-check refuses it with one byte changed": lambda: _check(_damaged(path), expected=3),
+            "globalmin-check refuses it with one byte changed": lambda: _check(
+                _damaged(path), expected=3
+            ),
         }
         return {name: _outcome(trial) for name, trial in trials.items()}
 
@@ -66,7 +80,9 @@ def _write_tiny(path: Path) -> None:
     from globalmin.proving.producer import certify
     from globalmin.shallow.network import ShallowNetwork
 
-    certify(ShallowNetwork([[1.0]], [1.0], "quadratic"), Dataset.from_preprocessed([[1.0]], [0.25])).save(path)  # pyright: ignore[reportArgumentType]
+    certify(
+        ShallowNetwork([[1.0]], [1.0], "quadratic"), Dataset.from_preprocessed([[1.0]], [0.25])
+    ).save(path)  # pyright: ignore[reportArgumentType]
 
 
 def _damaged(path: Path) -> Path:
@@ -81,7 +97,11 @@ def _check(path: Path, *, expected: int) -> None:
     import subprocess
 
     run = subprocess.run(
-        [sys.executable, "-m", "globalmin_check", str(path)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "globalmin_check", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     if run.returncode != expected:
         said = (run.stdout + run.stderr).strip().replace(str(path), path.name)[:200]

@@ -26,7 +26,11 @@ PACKAGES = (
 
 def environment() -> dict[str, Any]:
     """Versions and machine facts as a flat dictionary, with a `fingerprint` over all of them."""
-    facts: dict[str, Any] = {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()}
+    facts: dict[str, Any] = {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+    }
     facts |= {name: _version(name) for name in PACKAGES}
     facts |= {"cores": cores(), **blas()}
     text = json.dumps(facts, sort_keys=True)
@@ -43,11 +47,16 @@ def blas() -> dict[str, Any]:
     import numpy as np  # noqa: F401 (loads the library that is asked about)
     from threadpoolctl import threadpool_info
 
-    found = sorted((i for i in threadpool_info() if i.get("user_api") == "blas"), key=lambda i: str(i.get("filepath")))
+    found = sorted(
+        (i for i in threadpool_info() if i.get("user_api") == "blas"),
+        key=lambda i: str(i.get("filepath")),
+    )
     if not found:
         return {"blas": "unknown", "blas threads": 0}
     info = found[0]
-    name = " ".join(str(info[key]) for key in ("internal_api", "version", "architecture") if info.get(key))
+    name = " ".join(
+        str(info[key]) for key in ("internal_api", "version", "architecture") if info.get(key)
+    )
     return {"blas": name, "blas threads": int(info["num_threads"])}
 
 

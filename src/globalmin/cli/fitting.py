@@ -73,7 +73,9 @@ def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list
         seconds = {"train": time.perf_counter() - started}
         attempt = _prove(run, data, options, staging / certificate)
         attempt = replace(attempt, seconds=seconds | attempt.seconds)
-        record = record_target(prepared, j, data, run, attempt, certificate=certificate, options=options)
+        record = record_target(
+            prepared, j, data, run, attempt, certificate=certificate, options=options
+        )
         fitted.append(Fitted(data, run, attempt, record))
         if attempt.exit_code == exits.INTERRUPTED:
             break
@@ -99,7 +101,9 @@ def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attem
         return interrupted()
     try:
         decay = options.weight_decay or None
-        extras = ("identifies",) if options.is_solved and data.certified.n_features <= IDENTIFIED else ()
+        extras = (
+            ("identifies",) if options.is_solved and data.certified.n_features <= IDENTIFIED else ()
+        )
         return prove(run.network, data.certified, path, trained=options.trained, weight_decay=decay, extras=extras,
                      quiet=options.quiet)  # fmt: skip
     except KeyboardInterrupt:
@@ -107,15 +111,25 @@ def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attem
         return interrupted()
 
 
-def _write(fitted: Sequence[Fitted], prepared: Prepared, options: FitOptions, staging: Path) -> Outcome:
+def _write(
+    fitted: Sequence[Fitted], prepared: Prepared, options: FitOptions, staging: Path
+) -> Outcome:
     from globalmin.report.page import FILENAME as PAGE
     from globalmin.report.page import render
     from globalmin.shallow.storage import save_networks
 
     record = record_fit(prepared, [f.data for f in fitted], [f.record for f in fitted], options)
-    save_networks(staging / MODEL, [f.run.network for f in fitted], [f.data.training.preprocessing for f in fitted])
+    save_networks(
+        staging / MODEL,
+        [f.run.network for f in fitted],
+        [f.data.training.preprocessing for f in fitted],
+    )
     (staging / RECORD).write_text(record.to_json(), encoding="utf-8")
     with working("drawing the report", quiet=options.quiet):
-        (staging / PAGE).write_text(render(record, [f.attempt.proof for f in fitted]), encoding="utf-8")
+        (staging / PAGE).write_text(
+            render(record, [f.attempt.proof for f in fitted]), encoding="utf-8"
+        )
     attempts = tuple(f.attempt for f in fitted)
-    return Outcome(options, record, attempts, exits.worst(attempt.exit_code for attempt in attempts))
+    return Outcome(
+        options, record, attempts, exits.worst(attempt.exit_code for attempt in attempts)
+    )

@@ -39,7 +39,9 @@ def _move_in(staging: Path, out: Path) -> None:
     names = sorted(path.name for path in staging.iterdir())
     # the old certificate goes first: a folder never shows a certificate beside a network it does not speak of
     for stale in sorted(
-        path for path in out.iterdir() if OURS.fullmatch(path.name) and (path.suffix == ".gmc" or path.name not in names)
+        path
+        for path in out.iterdir()
+        if OURS.fullmatch(path.name) and (path.suffix == ".gmc" or path.name not in names)
     ):
         stale.unlink()
     for name in sorted(names, key=lambda name: (name.endswith(".html"), name)):

@@ -39,7 +39,11 @@ class FitOptions:
 
     def recorded(self) -> dict[str, Any]:
         """The options that determine the result, without paths."""
-        return {name: value for name, value in asdict(self).items() if name not in ("data", "targets", "out", "quiet")}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("data", "targets", "out", "quiet")
+        }
 
 
 def check_width(width: str) -> int | str:
@@ -99,14 +103,18 @@ def check_trained(trained: str) -> str:
 def check_file(option: str, path: Path) -> Path:
     """A place where a file can be written; asked before any work is done."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{option} {path} is a folder or lies in a folder that does not exist; give a file name")
+        raise typer.BadParameter(
+            f"{option} {path} is a folder or lies in a folder that does not exist; give a file name"
+        )
     return path
 
 
 def check_picture(picture: Path | None) -> Path | None:
     """A name that ends in .svg or .png."""
     if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
-        raise typer.BadParameter(f"--picture {picture} ends in neither .svg nor .png; give one of these suffixes")
+        raise typer.BadParameter(
+            f"--picture {picture} ends in neither .svg nor .png; give one of these suffixes"
+        )
     return picture
 
 

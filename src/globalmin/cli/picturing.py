@@ -31,9 +31,16 @@ def write_picture(path: Path, network: ShallowNetwork, data: Dataset, found: Cla
     with style():
         figure = _figure(network, data, found)
         if figure is None:
-            say(f"globalmin: a point of the kind '{found.point.kind}' has no picture here; {path.name} is not written")
+            say(
+                f"globalmin: a point of the kind '{found.point.kind}' has no picture here; {path.name} is not written"
+            )
             return
-        figure.savefig(path, dpi=DOTS_PER_INCH, facecolor="white", metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.savefig(
+            path,
+            dpi=DOTS_PER_INCH,
+            facecolor="white",
+            metadata={"Date": None} if path.suffix == ".svg" else None,
+        )
 
 
 def _figure(network: ShallowNetwork, data: Dataset, found: Classified) -> Figure | None:
@@ -48,7 +55,13 @@ def _figure(network: ShallowNetwork, data: Dataset, found: Classified) -> Figure
     gap, floor = (claim.number("gap"), claim.number("floor")) if claim is not None else (None, None)
     if gap is not None and floor is not None:
         facts = estimate_quadratic(network, data.X, data.y)
-        return bracket(gap, [("all weights zero", facts["zero"] - floor), ("least-squares line", facts["linear"] - floor)])
+        return bracket(
+            gap,
+            [
+                ("all weights zero", facts["zero"] - floor),
+                ("least-squares line", facts["linear"] - floor),
+            ],
+        )
     return None
 
 

@@ -38,7 +38,9 @@ class TargetData:
 
 def prepare(options: FitOptions) -> Prepared:
     """Read the table and hold rows out; DataError names the place in the file."""
-    table = Dataset.load(options.data, target=options.targets, bias=options.bias, scaling=options.scaling)
+    table = Dataset.load(
+        options.data, target=options.targets, bias=options.bias, scaling=options.scaling
+    )
     if table.raw is None:
         raise TypeError("a loaded data set keeps its raw rows")
     train, test = split_rows(table, options.test_size, options.seed)
@@ -57,9 +59,16 @@ def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetDat
     warnings = _constant_target(prepared, j)
     if floor:
         whole = prepared.table.for_target(j).degeneracy.message(options.activation)
-        warnings.append(whole or training.degeneracy.message(options.activation) + " (rows of the training part)")
+        warnings.append(
+            whole
+            or training.degeneracy.message(options.activation) + " (rows of the training part)"
+        )
     certified = training
-    repeats = () if counts_repeats(options.activation, training, options.weight_decay) else repeated_rows(training)
+    repeats = (
+        ()
+        if counts_repeats(options.activation, training, options.weight_decay)
+        else repeated_rows(training)
+    )
     if repeats:
         certified = without_rows(training, repeats)
         warnings.append(

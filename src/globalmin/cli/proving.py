@@ -36,7 +36,11 @@ class Attempt:
     @property
     def has_file(self) -> bool:
         """Whether a certificate file was written."""
-        return bool(self.proof.claims) or self.proof.verdict in ("MALFORMED", "REJECTED", "UNDECIDED")
+        return bool(self.proof.claims) or self.proof.verdict in (
+            "MALFORMED",
+            "REJECTED",
+            "UNDECIDED",
+        )
 
 
 def prove(
@@ -59,8 +63,12 @@ def prove(
     started = time.perf_counter()
     try:
         with working("proving", quiet=quiet):
-            certificate = _certificate(network, data, trained, claims=claims, weight_decay=weight_decay)
-            certificate = replace(certificate, claims=(*certificate.claims, *_extra_claims(network, data, extras)))
+            certificate = _certificate(
+                network, data, trained, claims=claims, weight_decay=weight_decay
+            )
+            certificate = replace(
+                certificate, claims=(*certificate.claims, *_extra_claims(network, data, extras))
+            )
     except (CannotCertify, HypothesisError, MemoryRefused) as error:
         reasons = error.reasons if isinstance(error, CannotCertify) else {}
         message = "none of the claims tried holds" if reasons else str(error).strip().rstrip(".")
@@ -69,11 +77,20 @@ def prove(
     proved = time.perf_counter()
     with working("checking the file", quiet=quiet):
         proof = proof_from(check(path))
-    return Attempt(proof, exits.code_of_proof(proof), {"prove": proved - started, "check": time.perf_counter() - proved})
+    return Attempt(
+        proof,
+        exits.code_of_proof(proof),
+        {"prove": proved - started, "check": time.perf_counter() - proved},
+    )
 
 
 def _certificate(
-    network: ShallowNetwork, data: Dataset, trained: str, *, claims: Sequence[str] | None, weight_decay: float | None
+    network: ShallowNetwork,
+    data: Dataset,
+    trained: str,
+    *,
+    claims: Sequence[str] | None,
+    weight_decay: float | None,
 ) -> Certificate:
     """The certificate; where the squares of the inputs depend, so that no bound for all weights is provable, the gap of a
     quadratic network at a weight decay whose penalty is a tiny part of the loss: a bound for all weights that are not huge.
@@ -85,7 +102,13 @@ def _certificate(
         return certify(network, data, claims, trained, weight_decay=weight_decay)
     except CannotCertify:
         square = float((network.W**2).sum())
-        if claims is not None or weight_decay or trained != "W" or network.activation.name != "quadratic" or not square:
+        if (
+            claims is not None
+            or weight_decay
+            or trained != "W"
+            or network.activation.name != "quadratic"
+            or not square
+        ):
             raise
         for part in TINY_PENALTIES:
             with suppress(CannotCertify):
@@ -122,4 +145,6 @@ def prove_into(network: ShallowNetwork, data: Dataset, path: Path, **options: An
 
 def interrupted() -> Attempt:
     """The attempt that was not made because the user interrupted."""
-    return Attempt(no_proof({}, message="it was interrupted before a proof was tried"), exits.INTERRUPTED)
+    return Attempt(
+        no_proof({}, message="it was interrupted before a proof was tried"), exits.INTERRUPTED
+    )

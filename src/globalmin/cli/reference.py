@@ -20,6 +20,8 @@ def ridge_outputs(X: Array, y: Array, X_held_out: Array) -> tuple[Array, Array] 
     from sklearn.preprocessing import StandardScaler
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # near-singular tables: the penalties that suffer from it lose the cross-validation
+        warnings.simplefilter(
+            "ignore"
+        )  # near-singular tables: the penalties that suffer from it lose the cross-validation
         model = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-4, 6, 41))).fit(X, y)
     return model.predict(X), model.predict(X_held_out)

@@ -10,7 +10,10 @@ import typer
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Output folder of globalmin fit.", exists=True, file_okay=False)
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Output folder of globalmin fit.", exists=True, file_okay=False
+        ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -29,7 +32,12 @@ def report(
     code = exits.worst(exits.code_of_proof(proof) for proof in proofs)
     if json:
         print_json(
-            {"command": "report", "exit_code": code, "report": str(path), "targets": [proof_json(proof) for proof in proofs]}
+            {
+                "command": "report",
+                "exit_code": code,
+                "report": str(path),
+                "targets": [proof_json(proof) for proof in proofs],
+            }
         )
     else:
         typer.echo(f"{path}: {', '.join(proof.verdict for proof in proofs)}")

@@ -8,10 +8,16 @@ from typing import Annotated
 import typer
 
 ITEMS = typer.Argument(
-    metavar="list | ID... | all", help="IDs such as OS-E.fig2a or DU-TAB5.1; `list` names them, `all` makes all."
+    metavar="list | ID... | all",
+    help="IDs such as OS-E.fig2a or DU-TAB5.1; `list` names them, `all` makes all.",
 )
-SCALE = typer.Option(metavar="thumbnail|paper", help="thumbnail: seconds each; paper: the published sizes.")
-OUT = typer.Option(metavar="DIR", help="Folder for figures, tables, data and index.html; trials are kept there too.")
+SCALE = typer.Option(
+    metavar="thumbnail|paper", help="thumbnail: seconds each; paper: the published sizes."
+)
+OUT = typer.Option(
+    metavar="DIR",
+    help="Folder for figures, tables, data and index.html; trials are kept there too.",
+)
 
 
 def reproduce(
@@ -19,9 +25,13 @@ def reproduce(
     *,
     scale: Annotated[str, SCALE] = "thumbnail",
     out: Annotated[Path, OUT] = Path("reproductions"),
-    executor: Annotated[str, typer.Option(metavar="local|dask|ray", help="Where the trials run.")] = "local",
+    executor: Annotated[
+        str, typer.Option(metavar="local|dask|ray", help="Where the trials run.")
+    ] = "local",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of every draw.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of the tables.")
+    ] = False,
 ) -> int:
     """Make figures and tables of the five papers, and our certified phase diagram.
 
@@ -37,4 +47,6 @@ def reproduce(
         return exits.ACCEPTED
     chosen = reproducing.chosen_entries(items)
     reproducing.check(scale, executor)
-    return reproducing.make_all(chosen, out, as_json=json, scale=scale, executor=executor, seed=seed)
+    return reproducing.make_all(
+        chosen, out, as_json=json, scale=scale, executor=executor, seed=seed
+    )

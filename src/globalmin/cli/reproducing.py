@@ -24,7 +24,12 @@ def print_list(*, as_json: bool) -> None:
     """IDs with titles on stdout."""
     known = entries().values()
     if as_json:
-        print_json({"command": "reproduce list", "items": [{"item": one.item, "title": one.title} for one in known]})
+        print_json(
+            {
+                "command": "reproduce list",
+                "items": [{"item": one.item, "title": one.title} for one in known],
+            }
+        )
     else:
         print_rows([(one.item, one.title, "") for one in known])
 
@@ -68,7 +73,9 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
             if len(chosen) == 1:
                 raise
             say(f"globalmin: {one.item} failed: {error}")
-            results.append({"item": one.item, "error": str(error), "exit_code": exits.code_of_error(error)})
+            results.append(
+                {"item": one.item, "error": str(error), "exit_code": exits.code_of_error(error)}
+            )
             continue
         say(f"    {time.monotonic() - began:.1f} s, {_judgement(found)}")
         results.append(_summary(found))
@@ -78,9 +85,18 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
 
 
 def _summary(found: Reproduction) -> dict[str, Any]:
-    rows = [dict(zip(("quantity", "published", "ours", "difference", "note"), row.texts(), strict=True)) for row in found.table]
+    rows = [
+        dict(zip(("quantity", "published", "ours", "difference", "note"), row.texts(), strict=True))
+        for row in found.table
+    ]
     code = exits.ACCEPTED if found.agrees else exits.NOT_CERTIFIED
-    return {"item": found.item, "scale": found.scale, "agrees": found.agrees, "exit_code": code, "table": rows}
+    return {
+        "item": found.item,
+        "scale": found.scale,
+        "agrees": found.agrees,
+        "exit_code": code,
+        "table": rows,
+    }
 
 
 def _judgement(found: Reproduction) -> str:
@@ -91,7 +107,9 @@ def _judgement(found: Reproduction) -> str:
 def _finish(results: list[dict[str, Any]], out: Path, as_json: bool) -> int:
     code = exits.worst(one["exit_code"] for one in results)
     if as_json:
-        print_json({"command": "reproduce", "exit_code": code, "page": str(out / PAGE), "items": results})
+        print_json(
+            {"command": "reproduce", "exit_code": code, "page": str(out / PAGE), "items": results}
+        )
     elif any("error" not in one for one in results):
         print_rows([("page", str(out / PAGE), "copy")])
     return code

@@ -56,4 +56,6 @@ def _endpoints(data: Dataset, solution: QuadraticSolution) -> Trajectory:
     unknown = np.full(2, np.nan)
     losses = np.array([0.5 * float(data.y @ data.y), solution.loss])
     steps = np.array([0, max(solution.n_iter, 1)], dtype=np.int64)
-    return Trajectory(steps, losses, unknown, unknown, unknown, unknown, np.zeros(2, dtype=np.int64))
+    return Trajectory(
+        steps, losses, unknown, unknown, unknown, unknown, np.zeros(2, dtype=np.int64)
+    )

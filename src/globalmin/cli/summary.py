@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from globalmin.cli.console import COPY, Row, print_json, print_rows
 from globalmin.report.rounding import lower_text, nearest_text, upper_text
-from globalmin.report.words import LONG, NOT_GENERALIZATION, bound_text, headline, least_of_class, why_not_zero
+from globalmin.report.words import (
+    LONG,
+    NOT_GENERALIZATION,
+    bound_text,
+    headline,
+    least_of_class,
+    why_not_zero,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +44,11 @@ def _show(outcome: Outcome) -> None:
             ("data", _data_line(outcome.record, target), ""),
             ("network", _network_line(target), ""),
             ("training", _training_line(target, attempt), ""),
-            ("residual", f"‖f(X) − y‖ / ‖y‖ = {nearest_text(target.training['relative_residual'])}", ""),
+            (
+                "residual",
+                f"‖f(X) − y‖ / ‖y‖ = {nearest_text(target.training['relative_residual'])}",
+                "",
+            ),
             *verdict_rows(attempt.proof),
             ("held out", _score_line(target), ""),
             *check_rows(outcome.out / target.certificate if target.certificate else None),
@@ -48,18 +59,27 @@ def _show(outcome: Outcome) -> None:
 
 def verdict_rows(proof: Proof) -> list[Row]:
     """The verdict in its color, then what is proved or why nothing is."""
-    return [("verdict", proof.verdict, COLORS[proof.color]), *((label, line, "") for label, line in proof_lines(proof))]
+    return [
+        ("verdict", proof.verdict, COLORS[proof.color]),
+        *((label, line, "") for label, line in proof_lines(proof)),
+    ]
 
 
 def check_rows(certificate: Path | None) -> list[Row]:
     """The command that checks the certificate again."""
-    return [("check again", f"globalmin-check {quote(str(certificate))} --explain", COPY)] if certificate else []
+    return (
+        [("check again", f"globalmin-check {quote(str(certificate))} --explain", COPY)]
+        if certificate
+        else []
+    )
 
 
 def proof_lines(proof: Proof) -> list[tuple[str, str]]:
     """What is proved, claim by claim with the verified numbers; or why nothing is."""
     if not proof.is_accepted:
-        tried = list(proof.reasons.items()) or [(c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"]
+        tried = list(proof.reasons.items()) or [
+            (c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"
+        ]
         return [("", headline(proof)), *tried]
     floor = proof.claim("loss-floor")
     first = headline(proof)
@@ -72,7 +92,10 @@ def proof_lines(proof: Proof) -> list[tuple[str, str]]:
     for claim in proof.claims:
         long = LONG if claim.kind in ("loss-floor", "optimality-gap") else ()
         shown = [name for name in SHORT if name in claim.numbers]
-        numbers = "  ".join(f"{name} {bound_text(name, claim.numbers[name], 6 if name in long else 3)}" for name in shown)
+        numbers = "  ".join(
+            f"{name} {bound_text(name, claim.numbers[name], 6 if name in long else 3)}"
+            for name in shown
+        )
         lines.append((claim.kind, numbers))
     return lines
 
@@ -108,7 +131,10 @@ def _score_line(target: TargetRecord) -> str:
 
 def _outcome_json(outcome: Outcome) -> dict[str, Any]:
     """The outcome as plain JSON values; proved numbers exactly as the checker gave them."""
-    targets = [_target_json(outcome, t, a) for t, a in zip(outcome.record.targets, outcome.attempts, strict=True)]
+    targets = [
+        _target_json(outcome, t, a)
+        for t, a in zip(outcome.record.targets, outcome.attempts, strict=True)
+    ]
     return {
         "command": "fit",
         "exit_code": outcome.exit_code,
@@ -138,7 +164,13 @@ def _target_json(outcome: Outcome, target: TargetRecord, attempt: Attempt) -> di
 def proof_json(proof: Proof) -> dict[str, Any]:
     """Verdict, reason and claims of a proof as JSON values."""
     claims = [
-        {"kind": c.kind, "verdict": c.verdict, "reason": c.reason, "statement": c.statement, "numbers": dict(c.numbers)}
+        {
+            "kind": c.kind,
+            "verdict": c.verdict,
+            "reason": c.reason,
+            "statement": c.statement,
+            "numbers": dict(c.numbers),
+        }
         for c in proof.claims
     ]
     return {

@@ -39,11 +39,20 @@ def carry_out(folder: Path, work: Callable[[], Summary], *, command: str, as_jso
         message = str(interrupt) or "interrupted at once; what was recorded is safe"
         say(f"globalmin: {message}; go on with: globalmin sweep resume {folder}")
         if as_json:
-            print_json({"command": command, "exit_code": exits.INTERRUPTED, "folder": str(folder), "interrupted": message})
+            print_json(
+                {
+                    "command": command,
+                    "exit_code": exits.INTERRUPTED,
+                    "folder": str(folder),
+                    "interrupted": message,
+                }
+            )
         return exits.INTERRUPTED
     code = exits.NOT_CERTIFIED if summary.failed else exits.ACCEPTED
     if as_json:
-        print_json({"command": command, "exit_code": code, **asdict(summary), "folder": str(folder)})
+        print_json(
+            {"command": command, "exit_code": code, **asdict(summary), "folder": str(folder)}
+        )
         return code
     rows = [
         ("trials", f"{summary.total} ({summary.computed} computed now)", ""),
@@ -52,7 +61,14 @@ def carry_out(folder: Path, work: Callable[[], Summary], *, command: str, as_jso
         ("table", f"globalmin sweep export {folder}", "copy"),
     ]
     if summary.failed:
-        rows.insert(2, ("failed", f"{summary.failed}; their tracebacks: globalmin sweep export {folder} --page page.html", "red"))
+        rows.insert(
+            2,
+            (
+                "failed",
+                f"{summary.failed}; their tracebacks: globalmin sweep export {folder} --page page.html",
+                "red",
+            ),
+        )
     print_rows(rows)
     return code
 
@@ -62,7 +78,13 @@ def show_status(status: Status, *, as_json: bool) -> None:
     if as_json:
         print_json({"command": "sweep status", "exit_code": exits.ACCEPTED, **asdict(status)})
         return
-    driver = "running" if status.driven else "complete" if status.done + status.failed == status.total else "not running"
+    driver = (
+        "running"
+        if status.driven
+        else "complete"
+        if status.done + status.failed == status.total
+        else "not running"
+    )
     print_rows(
         [
             ("sweep", f"{status.name}, {driver}", ""),
@@ -70,8 +92,16 @@ def show_status(status: Status, *, as_json: bool) -> None:
             ("failed", str(status.failed), "red" if status.failed else ""),
             ("running", str(status.running), ""),
             ("waiting", str(status.waiting), ""),
-            ("rate", "unknown" if status.rate is None else f"{status.rate:.3g} trials per second", ""),
-            ("left", "unknown" if status.seconds_left is None else duration(status.seconds_left), ""),
+            (
+                "rate",
+                "unknown" if status.rate is None else f"{status.rate:.3g} trials per second",
+                "",
+            ),
+            (
+                "left",
+                "unknown" if status.seconds_left is None else duration(status.seconds_left),
+                "",
+            ),
         ]
     )
 
@@ -88,7 +118,9 @@ def export_files(
 
     files: dict[str, Path] = {}
     figure, page = wanted["figure"], wanted["page"]
-    column, x, y = shown  # the picture first: it may refuse a column, and then nothing is to be written
+    column, x, y = (
+        shown  # the picture first: it may refuse a column, and then nothing is to be written
+    )
     if figure is not None:
         from globalmin.report.sweep_page import save_figure
 

@@ -88,22 +88,45 @@ class Dataset:
             feature_names=column_names(X) if feature_names is None else feature_names,
             target_names=column_names(y) if target_names is None else target_names,
         )
-        self._store(*_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels)))
+        self._store(
+            *_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels))
+        )
 
-    def _store(self, X: Array, targets: Array, preprocessings: tuple[Preprocessing, ...], raw: RawPart | None) -> None:
-        for name, value in (("X", frozen(X)), ("targets", frozen(targets)), ("preprocessings", preprocessings), ("raw", raw)):
+    def _store(
+        self,
+        X: Array,
+        targets: Array,
+        preprocessings: tuple[Preprocessing, ...],
+        raw: RawPart | None,
+    ) -> None:
+        for name, value in (
+            ("X", frozen(X)),
+            ("targets", frozen(targets)),
+            ("preprocessings", preprocessings),
+            ("raw", raw),
+        ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _made_of(cls, X: Array, targets: Array, preprocessings: tuple[Preprocessing, ...], raw: RawPart | None) -> Dataset:
+    def _made_of(
+        cls,
+        X: Array,
+        targets: Array,
+        preprocessings: tuple[Preprocessing, ...],
+        raw: RawPart | None,
+    ) -> Dataset:
         data = cls.__new__(cls)
         data._store(X, targets, preprocessings, raw)
         return data
 
     @classmethod
-    def from_raw(cls, X: object, y: object, preprocessing: Preprocessing | Sequence[Preprocessing]) -> Dataset:
+    def from_raw(
+        cls, X: object, y: object, preprocessing: Preprocessing | Sequence[Preprocessing]
+    ) -> Dataset:
         """Raw arrays through an already fitted Preprocessing (one per target)."""
-        fitted = (preprocessing,) if isinstance(preprocessing, Preprocessing) else tuple(preprocessing)
+        fitted = (
+            (preprocessing,) if isinstance(preprocessing, Preprocessing) else tuple(preprocessing)
+        )
         inputs = as_matrix(X, "X")
         labels = as_targets(y, inputs.shape[0])
         if labels.shape[1] != len(fitted):
@@ -114,11 +137,18 @@ class Dataset:
             raise DataError(
                 f"X has {inputs.shape[1]} features, but {fitted[0].n_features_in} features are expected by the preprocessing"
             )
-        return cls._made_of(*_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels)))
+        return cls._made_of(
+            *_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels))
+        )
 
     @classmethod
     def from_preprocessed(
-        cls, X: object, y: object, preprocessing: Preprocessing | Sequence[Preprocessing] | None = None, *, bias: bool = False
+        cls,
+        X: object,
+        y: object,
+        preprocessing: Preprocessing | Sequence[Preprocessing] | None = None,
+        *,
+        bias: bool = False,
     ) -> Dataset:
         """Arrays that are already in stored form (bias column included when there is one); kept bit for bit.
 
@@ -129,9 +159,15 @@ class Dataset:
         labels = as_targets(y, stored.shape[0])
         if preprocessing is None:
             d = stored.shape[1] - int(bias)
-            fitted = tuple(Preprocessing("none", bias, np.zeros(d), np.ones(d)) for _ in range(labels.shape[1]))
+            fitted = tuple(
+                Preprocessing("none", bias, np.zeros(d), np.ones(d)) for _ in range(labels.shape[1])
+            )
         else:
-            fitted = (preprocessing,) if isinstance(preprocessing, Preprocessing) else tuple(preprocessing)
+            fitted = (
+                (preprocessing,)
+                if isinstance(preprocessing, Preprocessing)
+                else tuple(preprocessing)
+            )
         _check_stored(stored, labels, fitted)
         return cls._made_of(stored, labels, fitted, None)
 
@@ -156,7 +192,12 @@ class Dataset:
         """
         from globalmin.data.loading import MAX_BYTES, load_table
 
-        table = load_table(path, target=target, features=features, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
+        table = load_table(
+            path,
+            target=target,
+            features=features,
+            max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
+        )
         names = {"feature_names": table.feature_names, "target_names": table.target_names}
         return cls(table.X, table.y, bias=bias, scaling=scaling, **names)
 
@@ -218,7 +259,9 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the stored numbers, as in spec/certificate-v1.md, section 4."""
-        sha = hashlib.sha256(f"globalmin-data/1 {self.n_samples} {self.n_features}\n".encode("ascii"))
+        sha = hashlib.sha256(
+            f"globalmin-data/1 {self.n_samples} {self.n_features}\n".encode("ascii")
+        )
         for array in (self.X, self.y):
             sha.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
         return sha.hexdigest()
@@ -258,13 +301,17 @@ class Dataset:
             )
         index = np.unique(np.asarray(rows, dtype=np.intp))
         if index.size == 0 or index[0] < 0 or index[-1] >= self.n_samples:
-            raise DataError(f"rows must be a non-empty list of sample numbers from 0 to {self.n_samples - 1}")
+            raise DataError(
+                f"rows must be a non-empty list of sample numbers from 0 to {self.n_samples - 1}"
+            )
         labels = self.raw.y[index]
         return RawPart(self.raw.X[index], labels[:, 0] if self.n_targets == 1 else labels)
 
     def __repr__(self) -> str:
         """Sizes and scaling, never the numbers."""
-        sizes = f"n_samples={self.n_samples}, n_features={self.n_features}, n_targets={self.n_targets}"
+        sizes = (
+            f"n_samples={self.n_samples}, n_features={self.n_features}, n_targets={self.n_targets}"
+        )
         return f"Dataset({sizes}, bias={self.bias}, scaling={self.scaling!r})"
 
     def _require_one_target(self, attribute: str) -> None:
@@ -283,7 +330,9 @@ class Dataset:
                 )
             return names.index(target)
         if not 0 <= int(target) < self.n_targets:
-            raise DataError(f"target {target} does not exist; give an index from 0 to {self.n_targets - 1}")
+            raise DataError(
+                f"target {target} does not exist; give an index from 0 to {self.n_targets - 1}"
+            )
         return int(target)
 
 
@@ -296,7 +345,9 @@ def _apply(inputs: Array, labels: Array, fitted: tuple[Preprocessing, ...]) -> t
 
 def _check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -> None:
     if len(fitted) != targets.shape[1]:
-        raise DataError(f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; give one per target")
+        raise DataError(
+            f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; give one per target"
+        )
     expected = fitted[0].n_features_in + int(fitted[0].bias)
     if X.shape[1] != expected or expected == 0:
         raise DataError(
@@ -304,8 +355,12 @@ def _check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -
             "pass the stored form of the inputs"
         )
     if fitted[0].bias and not (X[:, -1] == 1.0).all():
-        raise DataError("bias=True, but the last column of X is not the constant 1; append it or pass bias=False")
-    refuse_unusable_range(X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling)
+        raise DataError(
+            "bias=True, but the last column of X is not the constant 1; append it or pass bias=False"
+        )
+    refuse_unusable_range(
+        X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling
+    )
     refuse_unusable_labels(targets, fitted[0].scaling)
 
 
@@ -315,7 +370,9 @@ def _held_out_count(test_size: float | int, n: int) -> int:
     elif isinstance(test_size, float | np.floating) and 0 < test_size < 1:
         held = int(np.ceil(test_size * n))
     else:
-        raise DataError(f"test_size={test_size!r} must be a fraction strictly between 0 and 1, or a whole number of samples")
+        raise DataError(
+            f"test_size={test_size!r} must be a fraction strictly between 0 and 1, or a whole number of samples"
+        )
     if not 1 <= held < n:
         raise DataError(
             f"test_size={test_size} of {n} sample(s) leaves {n - held} to train on and {held} to test; "

@@ -16,7 +16,13 @@ from globalmin._types import Array, NDArray
 from globalmin.data.exact_rank import rank_bounds
 from globalmin.data.loss_floor import LossFloor, loss_floor
 from globalmin.data.nearness import NearPair, estimate_closest_pair
-from globalmin.data.proportionality import Groups, equal_groups, line_groups, opposite_groups, pivots
+from globalmin.data.proportionality import (
+    Groups,
+    equal_groups,
+    line_groups,
+    opposite_groups,
+    pivots,
+)
 from globalmin.data.ties import Group
 from globalmin.data.validation import as_targets
 from globalmin.errors import DataError, DegenerateDataWarning
@@ -68,7 +74,11 @@ class Degeneracy:
     def rays(self) -> Groups:
         """Groups of two or more nonzero rows that are positive multiples of each other."""
         positive = pivots(self.X)[1] > 0
-        halves = [tuple(i for i in line if positive[i] == side) for line in self.lines for side in (True, False)]
+        halves = [
+            tuple(i for i in line if positive[i] == side)
+            for line in self.lines
+            for side in (True, False)
+        ]
         return tuple(sorted(half for half in halves if len(half) > 1))
 
     @cached_property
@@ -100,7 +110,12 @@ class Degeneracy:
         return estimate_closest_pair(self.X, self.line_representatives)
 
     def loss_floor(
-        self, activation: Activation | str, y: object = None, heads: str = "any", *, certifiable: bool = False
+        self,
+        activation: Activation | str,
+        y: object = None,
+        heads: str = "any",
+        *,
+        certifiable: bool = False,
     ) -> LossFloor:
         """A loss that no shallow network with this activation can beat on these data, and the groups of samples that cause it.
 
@@ -120,7 +135,9 @@ class Degeneracy:
         """
         from globalmin.activations import get_activation
 
-        return loss_floor(self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable)
+        return loss_floor(
+            self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable
+        )
 
     def message(self, activation: Activation | str, heads: str = "any") -> str:
         """Why zero loss is impossible, naming the first few rows; empty when nothing is known against it."""

@@ -61,7 +61,10 @@ def _integers(values: Array) -> tuple[fmpz_mat, int] | None:
     if used.size and int(used.max()) - low > MAX_BITS:
         return None
     shifts = np.where(integers != 0, exponent - low, 0)
-    entries = [int(m) << int(e) for m, e in zip(integers.ravel().tolist(), shifts.ravel().tolist(), strict=True)]
+    entries = [
+        int(m) << int(e)
+        for m, e in zip(integers.ravel().tolist(), shifts.ravel().tolist(), strict=True)
+    ]
     return fmpz_mat(values.shape[0], values.shape[1], entries), low - 53
 
 

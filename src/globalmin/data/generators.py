@@ -166,7 +166,9 @@ def _teach(
         return get_activation(drawn.activation)(X @ W.T) @ v, W, v
     predict = getattr(teacher, "predict", teacher)
     if not callable(predict):
-        raise DataError(f"teacher={teacher!r} has no .predict and is not a function; pass a network or a function of a matrix")
+        raise DataError(
+            f"teacher={teacher!r} has no .predict and is not a function; pass a network or a function of a matrix"
+        )
     outputs = np.asarray(predict(X), dtype=np.float64)
     if outputs.shape != (X.shape[0],):
         raise DataError(

@@ -17,7 +17,9 @@ from globalmin.data.validation import LARGEST_EXACT_INTEGER
 from globalmin.errors import DataError
 
 DELIMITERS = (",", ";", "\t")
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "#n/a", "<na>", "missing"})
+MISSING = frozenset(
+    {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "#n/a", "<na>", "missing"}
+)
 _ROWS_AT_ONCE = 4096
 
 Row = tuple[int, list[str]]  # line of the file on which the row ends, cells
@@ -61,9 +63,13 @@ def _decode(path: Path) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}: byte {error.start} (line {line}) is not UTF-8 text; save the file as UTF-8") from error
+        raise DataError(
+            f"{path}: byte {error.start} (line {line}) is not UTF-8 text; save the file as UTF-8"
+        ) from error
     if "\0" in text:
-        raise DataError(f"{path}: the file contains NUL bytes, so it is not a text table; save it as UTF-8 csv")
+        raise DataError(
+            f"{path}: the file contains NUL bytes, so it is not a text table; save it as UTF-8 csv"
+        )
     if not text.strip():
         raise DataError(f"{path}: the file is empty; give a header row and data rows")
     return text
@@ -73,13 +79,20 @@ def _rows(path: Path, text: str) -> Iterator[Row]:
     """The rows that are not blank; at least one, since the text is not."""
     first = text.lstrip().partition("\n")[0]
     delimiter = max(DELIMITERS, key=lambda mark: _unquoted_count(first, mark))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=delimiter != "\t")
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        strict=True,
+        skipinitialspace=delimiter != "\t",
+    )
     try:
         for row in reader:
             if any(cell.strip() for cell in row) or len(row) > 1:
                 yield reader.line_num, row
     except csv.Error as error:
-        raise DataError(f"{path}: line {reader.line_num} is not readable ({error}); check the quotation marks there") from error
+        raise DataError(
+            f"{path}: line {reader.line_num} is not readable ({error}); check the quotation marks there"
+        ) from error
 
 
 def _unquoted_count(line: str, mark: str) -> int:
@@ -90,13 +103,19 @@ def _header(path: Path, cells: list[str], choice: Choice) -> list[str]:
     header = [name.strip() for name in cells]
     if "" in header:
         place = header.index("") + 1
-        raise DataError(f"{path}: column {place} has no name in the header; name it, or remove it if it is a saved row index")
+        raise DataError(
+            f"{path}: column {place} has no name in the header; name it, or remove it if it is a saved row index"
+        )
     if len(set(header)) < len(header):
         repeated = next(name for name in header if header.count(name) > 1)
-        raise DataError(f"{path}: the header names {repeated!r} twice; give every column its own name")
+        raise DataError(
+            f"{path}: the header names {repeated!r} twice; give every column its own name"
+        )
     named = choice.target is not None and all(name in header for name in choice.target)
     if not named and all(_is_number(name) for name in header):
-        raise DataError(f"{path}: the first row ({', '.join(header[:4])}, ...) holds numbers, not names; add a header row")
+        raise DataError(
+            f"{path}: the first row ({', '.join(header[:4])}, ...) holds numbers, not names; add a header row"
+        )
     return header
 
 
@@ -110,26 +129,42 @@ def _numbers(sheet: _Sheet, chunk: list[Row], *, first: int) -> Array:
     cells = [[row[place] for place in sheet.places] for _, row in chunk]
     try:
         values = np.array([list(map(float, row)) for row in cells])
-        dubious = not (np.abs(values) < LARGEST_EXACT_INTEGER).all() or any("_" in cell for row in cells for cell in row)
+        dubious = not (np.abs(values) < LARGEST_EXACT_INTEGER).all() or any(
+            "_" in cell for row in cells for cell in row
+        )
     except ValueError:
         values, dubious = np.empty(0), True
     if dubious:
         for number, ((line, _), row) in enumerate(zip(chunk, cells, strict=True), start=first):
             for name, cell in zip(sheet.names, row, strict=True):
-                _check_cell(cell.strip(), f"{sheet.path}: column {name!r}, line {line} (data row {number})")
+                _check_cell(
+                    cell.strip(), f"{sheet.path}: column {name!r}, line {line} (data row {number})"
+                )
     return values
 
 
 def _check_cell(cell: str, place: str) -> None:
     if cell.lower() in MISSING:
-        raise DataError(f"{place}: the value is missing ({cell!r}, read as NaN); remove the row or fill it in")
+        raise DataError(
+            f"{place}: the value is missing ({cell!r}, read as NaN); remove the row or fill it in"
+        )
     if not _is_number(cell):
         decimal_comma = _is_number(cell.replace(",", ".", 1))
-        remedy = "write the decimal comma as a point" if decimal_comma else "encode text as numbers or leave the column out"
+        remedy = (
+            "write the decimal comma as a point"
+            if decimal_comma
+            else "encode text as numbers or leave the column out"
+        )
         raise DataError(f"{place}: {cell!r:.60} is not a number; {remedy}")
     if not np.isfinite(float(cell)):
-        raise DataError(f"{place}: {cell!r:.60} is infinite as a double; remove the row or correct the value")
-    if cell.lstrip("+-").isdecimal() and abs(float(cell)) >= LARGEST_EXACT_INTEGER and int(cell) != int(float(cell)):
+        raise DataError(
+            f"{place}: {cell!r:.60} is infinite as a double; remove the row or correct the value"
+        )
+    if (
+        cell.lstrip("+-").isdecimal()
+        and abs(float(cell)) >= LARGEST_EXACT_INTEGER
+        and int(cell) != int(float(cell))
+    ):
         raise DataError(
             f"{place}: the integer {cell:.60} is beyond 2^53 and would be rounded; subtract an offset or leave the column out"
         )

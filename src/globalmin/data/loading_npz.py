@@ -50,7 +50,10 @@ def read_npz(path: Path, choice: Choice, max_bytes: int) -> Table:
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(path, archive, max_bytes)
-            arrays = {role: _read_member(path, archive, _find(path, members, name)) for role, name in wanted.items()}
+            arrays = {
+                role: _read_member(path, archive, _find(path, members, name))
+                for role, name in wanted.items()
+            }
     except DataError:
         raise
     except _BROKEN as error:
@@ -66,19 +69,29 @@ def _members(path: Path, archive: zipfile.ZipFile, max_bytes: int) -> dict[str, 
     """Array name -> directory entry, after the whole directory has passed the guard."""
     entries = archive.infolist()
     if len(entries) > MAX_MEMBERS:
-        raise DataError(f"{path}: the archive has {len(entries)} members, more than {MAX_MEMBERS}; keep only the arrays needed")
+        raise DataError(
+            f"{path}: the archive has {len(entries)} members, more than {MAX_MEMBERS}; keep only the arrays needed"
+        )
     members: dict[str, zipfile.ZipInfo] = {}
     for entry in entries:
         name = entry.filename.removesuffix(".npy")
-        if name in ("", entry.filename) or not name.isprintable() or any(mark in name for mark in ("/", "\\", "..", ":")):
+        if (
+            name in ("", entry.filename)
+            or not name.isprintable()
+            or any(mark in name for mark in ("/", "\\", "..", ":"))
+        ):
             raise DataError(
                 f"{path}: the archive has a member {entry.filename!r:.100}, which is not a plain array name; "
                 "write it with numpy.savez"
             )
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise DataError(f"{path}: member {entry.filename!r} is compressed by an unknown method; write it with numpy.savez")
+            raise DataError(
+                f"{path}: member {entry.filename!r} is compressed by an unknown method; write it with numpy.savez"
+            )
         if name in members:
-            raise DataError(f"{path}: the archive has two members named {name!r}; write it again with numpy.savez")
+            raise DataError(
+                f"{path}: the archive has two members named {name!r}; write it again with numpy.savez"
+            )
         members[name] = entry
     _refuse_bomb(path, entries, max_bytes)
     return members
@@ -93,7 +106,12 @@ def _refuse_bomb(path: Path, entries: list[zipfile.ZipInfo], max_bytes: int) -> 
         )
     # the directory may understate compressed sizes or let members overlap, so the size of the file itself counts too
     compressed = min(path.stat().st_size, sum(entry.compress_size for entry in entries))
-    worst = max([total / max(compressed, 1), *(entry.file_size / max(entry.compress_size, 1) for entry in entries)])
+    worst = max(
+        [
+            total / max(compressed, 1),
+            *(entry.file_size / max(entry.compress_size, 1) for entry in entries),
+        ]
+    )
     if worst > MAX_RATIO:
         raise DataError(
             f"{path}: the archive expands {worst:.0f} times, more than {MAX_RATIO}; "
@@ -118,18 +136,28 @@ def _read_member(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -
             f"{path}: member {entry.filename!r} has another size than the archive says; write it again with numpy.savez"
         )
     _check_header(path, entry.filename, content)
-    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False, max_header_size=_MAX_HEADER)
+    return np.lib.format.read_array(
+        io.BytesIO(content), allow_pickle=False, max_header_size=_MAX_HEADER
+    )
 
 
 def _check_header(path: Path, filename: str, content: bytes) -> None:
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
-        raise DataError(f"{path}: member {filename!r} has array format {version}; write plain numeric arrays with numpy.savez")
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        raise DataError(
+            f"{path}: member {filename!r} has array format {version}; write plain numeric arrays with numpy.savez"
+        )
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
     shape, _, dtype = read(stream, max_header_size=_MAX_HEADER)
     if dtype.hasobject:
-        raise DataError(f"{path}: member {filename!r} holds Python objects (pickle), which are never loaded; store plain numbers")
+        raise DataError(
+            f"{path}: member {filename!r} holds Python objects (pickle), which are never loaded; store plain numbers"
+        )
     count = 1
     for length in shape:
         count *= int(length)

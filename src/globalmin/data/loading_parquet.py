@@ -26,8 +26,12 @@ def read_parquet(path: Path, choice: Choice, max_bytes: int) -> Table:
     except DataError:
         raise
     except (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
-        raise DataError(f"{path}: not a readable parquet file ({error!s:.100}); write it again") from error
-    values = {name: _column(path, name, table.column(name), arrow) for name in (*features, *targets)}
+        raise DataError(
+            f"{path}: not a readable parquet file ({error!s:.100}); write it again"
+        ) from error
+    values = {
+        name: _column(path, name, table.column(name), arrow) for name in (*features, *targets)
+    }
     X = np.stack([values[name] for name in features], axis=1)
     return Table(X, np.stack([values[name] for name in targets], axis=1), features, targets)
 
@@ -37,14 +41,18 @@ def _pyarrow(path: Path) -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise DataError(f"{path}: reading parquet needs pyarrow; install globalmin[parquet], or save the table as csv") from error
+        raise DataError(
+            f"{path}: reading parquet needs pyarrow; install globalmin[parquet], or save the table as csv"
+        ) from error
     return pyarrow.parquet, pyarrow
 
 
 def _refuse_duplicates(path: Path, columns: list[str]) -> None:
     repeated = [name for name in columns if columns.count(name) > 1]
     if repeated:
-        raise DataError(f"{path}: the column {repeated[0]!r} exists twice; give every column its own name")
+        raise DataError(
+            f"{path}: the column {repeated[0]!r} exists twice; give every column its own name"
+        )
 
 
 def _refuse_large(path: Path, metadata: Any, n_columns: int, max_bytes: int) -> None:
@@ -73,7 +81,10 @@ def _column(path: Path, name: str, column: Any, arrow: Any) -> Array:
         raise DataError(
             f"{path}: column {name!r}, data row {missing[0] + 1}: the value is missing (NaN); remove the row or fill it in"
         )
-    if types.is_integer(kind) and max(int(values.max()), -int(values.min())) > LARGEST_EXACT_INTEGER:
+    if (
+        types.is_integer(kind)
+        and max(int(values.max()), -int(values.min())) > LARGEST_EXACT_INTEGER
+    ):
         raise DataError(
             f"{path}: column {name!r} has integers beyond 2^53, which would be rounded; "
             "subtract an offset or leave the column out"
@@ -82,5 +93,7 @@ def _column(path: Path, name: str, column: Any, arrow: Any) -> Array:
     bad = np.flatnonzero(~np.isfinite(floats))
     if bad.size:
         what = "missing (NaN)" if np.isnan(floats[bad[0]]) else "infinite"
-        raise DataError(f"{path}: column {name!r}, data row {bad[0] + 1}: the value is {what}; remove the row or fill it in")
+        raise DataError(
+            f"{path}: column {name!r}, data row {bad[0] + 1}: the value is {what}; remove the row or fill it in"
+        )
     return floats

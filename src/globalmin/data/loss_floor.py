@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from globalmin.activations import Activation
     from globalmin.data.degeneracy import Degeneracy
 
-KINDS = ("equal", "zero", "ray", "line", "odd", "negative label")  # the index is the code in the certificate file
+KINDS = (
+    "equal",
+    "zero",
+    "ray",
+    "line",
+    "odd",
+    "negative label",
+)  # the index is the code in the certificate file
 HEADS = ("any", "nonnegative")
 
 
@@ -39,7 +46,11 @@ class LossFloor(NamedTuple):
         shift = bits - (numerator.bit_length() - denominator.bit_length())
         if numerator == 0 or denominator.bit_length() <= bits:
             return self.floor
-        scaled = (numerator << shift) // denominator if shift >= 0 else numerator // (denominator << -shift)
+        scaled = (
+            (numerator << shift) // denominator
+            if shift >= 0
+            else numerator // (denominator << -shift)
+        )
         return Fraction(scaled, 1 << shift) if shift >= 0 else Fraction(scaled << -shift)
 
     def tensors(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -47,11 +58,20 @@ class LossFloor(NamedTuple):
         members = [i for group in self.groups for i in group.members]
         sizes = [len(group.members) for group in self.groups]
         kinds = [KINDS.index(group.kind) for group in self.groups]
-        return np.array(members, dtype=np.int64), np.array(sizes, dtype=np.int64), np.array(kinds, dtype=np.int64)
+        return (
+            np.array(members, dtype=np.int64),
+            np.array(sizes, dtype=np.int64),
+            np.array(kinds, dtype=np.int64),
+        )
 
 
 def loss_floor(
-    facts: Degeneracy, activation: Activation, y: Array, *, heads: str = "any", certifiable: bool = False
+    facts: Degeneracy,
+    activation: Activation,
+    y: Array,
+    *,
+    heads: str = "any",
+    certifiable: bool = False,
 ) -> LossFloor:
     """A proved lower bound, exact as a number, of L = (1/2) sum of squared residuals over all networks with this activation.
 
@@ -75,13 +95,20 @@ def loss_floor(
     degree, odd = activation.homogeneity or 0, activation.is_odd
 
     def priced(groups: Iterable[Group]) -> list[tuple[Group, Fraction]]:
-        costs = ((group, group_floor(facts.X, labels, group, degree, odd=odd, nonnegative=nonnegative)) for group in groups)
+        costs = (
+            (group, group_floor(facts.X, labels, group, degree, odd=odd, nonnegative=nonnegative))
+            for group in groups
+        )
         return [(group, cost) for group, cost in costs if cost]
 
     chosen = priced(tied_groups(facts, activation, certifiable=certifiable))
     if nonnegative:
         taken = {i for group, _ in chosen for i in group.members}
-        chosen += priced(Group("negative label", (i,)) for i, label in enumerate(labels) if label < 0 and i not in taken)
+        chosen += priced(
+            Group("negative label", (i,))
+            for i, label in enumerate(labels)
+            if label < 0 and i not in taken
+        )
     floor = LossFloor(exact_sum(cost for _, cost in chosen), tuple(group for group, _ in chosen))
     return floor if certifiable or not is_linear(activation) else _least_squares(facts.X, y, floor)
 
@@ -89,11 +116,21 @@ def loss_floor(
 def _least_squares(X: Array, y: Array, tied: LossFloor) -> LossFloor:
     """The least loss of linear functions; the floor of the ties where it says as much, or where integers would be too large."""
     least = least_squares_floor(X, y)
-    return tied if least is None or least <= tied.floor else LossFloor(least, (Group("linear", tuple(range(len(y)))),))
+    return (
+        tied
+        if least is None or least <= tied.floor
+        else LossFloor(least, (Group("linear", tuple(range(len(y)))),))
+    )
 
 
 def group_floor(
-    X: Array, labels: Sequence[Fraction], group: Group, degree: int, *, odd: bool = False, nonnegative: bool = False
+    X: Array,
+    labels: Sequence[Fraction],
+    group: Group,
+    degree: int,
+    *,
+    odd: bool = False,
+    nonnegative: bool = False,
 ) -> Fraction:
     """Cost of one group: (1/2)(|y|^2 - (g.y)^2/|g|^2), with g.y replaced by max(0, g.y) when t >= 0 is known."""
     g = _factors(X, group, degree, odd=odd)

@@ -20,7 +20,9 @@ class NearPair(NamedTuple):
     angle: float
 
 
-def estimate_closest_pair(X: Array, rows: NDArray[np.intp], *, max_bytes: int = 2**26) -> NearPair | None:
+def estimate_closest_pair(
+    X: Array, rows: NDArray[np.intp], *, max_bytes: int = 2**26
+) -> NearPair | None:
     """The pair among `rows` (nonzero rows of X) with the smallest angle between their lines; None for fewer than two rows.
 
     Cosines are compared in blocks of at most `max_bytes`; the best candidates are compared again by chord length, which resolves
@@ -31,9 +33,14 @@ def estimate_closest_pair(X: Array, rows: NDArray[np.intp], *, max_bytes: int = 
     U = normalized_rows(X[rows])
     block = max(1, max_bytes // (16 * rows.size))
     candidates = [
-        pair for start in range(0, rows.size - 1, block) for pair in _block_candidates(U, start, min(block, rows.size - start))
+        pair
+        for start in range(0, rows.size - 1, block)
+        for pair in _block_candidates(U, start, min(block, rows.size - start))
     ]
-    i, j, angle = min(((i, j, _line_angle(U[i], U[j])) for i, j in candidates), key=lambda pair: (pair[2], pair[0], pair[1]))
+    i, j, angle = min(
+        ((i, j, _line_angle(U[i], U[j])) for i, j in candidates),
+        key=lambda pair: (pair[2], pair[0], pair[1]),
+    )
     return NearPair(int(rows[i]), int(rows[j]), angle)
 
 

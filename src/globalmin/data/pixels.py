@@ -41,7 +41,9 @@ class Geometry:
             )
         size = whole_number(self.patch_size, "patch_size")
         if size % 2 == 0:
-            raise DataError(f"patch_size={size} is even: a window needs a middle pixel; give an odd number such as {size + 1}")
+            raise DataError(
+                f"patch_size={size} is even: a window needs a middle pixel; give an odd number such as {size + 1}"
+            )
         if size > min(self.extent):
             raise DataError(
                 f"patch_size={size} is larger than the signal ({' x '.join(map(str, self.extent))} pixels): give an odd number "
@@ -77,8 +79,12 @@ class Geometry:
         """Inputs as n x pixels x channels; X is n x shape, or n rows with the same numbers in the same order."""
         inputs = real_array(X, name)
         if inputs.shape[1:] != self.shape and inputs.shape[1:] != (math.prod(self.shape),):
-            raise DataError(f"{name} has shape {inputs.shape}; one row must have shape {self.shape}, or be that flattened")
-        return np.ascontiguousarray(inputs.reshape(len(inputs), self.channels, self.pixels).transpose(0, 2, 1))
+            raise DataError(
+                f"{name} has shape {inputs.shape}; one row must have shape {self.shape}, or be that flattened"
+            )
+        return np.ascontiguousarray(
+            inputs.reshape(len(inputs), self.channels, self.pixels).transpose(0, 2, 1)
+        )
 
     @states("DU-M3c")
     def patches(self, x: Array) -> Array:
@@ -97,7 +103,9 @@ class Geometry:
         windows = g.reshape(n, p, self.window, -1)
         total = np.zeros((n, p + 1, windows.shape[3]))
         for o in range(self.window):
-            total[:, self.table[:, o]] += windows[:, :, o]  # pixels differ for one offset; only the padding repeats
+            total[:, self.table[:, o]] += windows[
+                :, :, o
+            ]  # pixels differ for one offset; only the padding repeats
         return total[:, :p]
 
     @states("DU-D3.3")
@@ -129,13 +137,19 @@ def _neighbours(extent: tuple[int, ...], patch_size: int) -> NDArray[np.intp]:
 def geometry_of(shape: tuple[int, ...], architecture: str, patch_size: int = 3) -> Geometry:
     """The geometry of one input of this shape; windows slide only in a convolutional architecture."""
     if architecture not in ARCHITECTURES:
-        raise DataError(f"architecture={architecture!r} is unknown; choose one of {', '.join(map(repr, ARCHITECTURES))}")
+        raise DataError(
+            f"architecture={architecture!r} is unknown; choose one of {', '.join(map(repr, ARCHITECTURES))}"
+        )
     if architecture == "convolutional_resnet":
         if len(shape) not in (2, 3):
-            raise DataError(f"one input has shape {shape}; a convolution needs (channels, pixels) or (channels, height, width)")
+            raise DataError(
+                f"one input has shape {shape}; a convolution needs (channels, pixels) or (channels, height, width)"
+            )
         return Geometry(shape, patch_size)
     if len(shape) != 1:
-        raise DataError(f"one input has shape {shape}; architecture={architecture!r} takes vectors: flatten each input")
+        raise DataError(
+            f"one input has shape {shape}; architecture={architecture!r} takes vectors: flatten each input"
+        )
     return Geometry(shape)
 
 

@@ -51,13 +51,21 @@ class Preprocessing:
     def __post_init__(self) -> None:
         check_scaling(self.scaling)
         for name in ("x_shift", "x_scale"):
-            object.__setattr__(self, name, frozen(np.array(as_floats(getattr(self, name), name), ndmin=1)))
+            object.__setattr__(
+                self, name, frozen(np.array(as_floats(getattr(self, name), name), ndmin=1))
+            )
         if self.x_shift.shape != self.x_scale.shape or self.x_shift.ndim != 1:
             raise DataError(
                 f"x_shift has shape {self.x_shift.shape} and x_scale {self.x_scale.shape}; give one number per feature in each"
             )
-        if not (self.x_scale > 0).all() or not 0 < self.y_scale < np.inf or not np.isfinite(self.y_shift):
-            raise DataError("x_scale and y_scale must be positive and finite, y_shift finite; fit the preprocessing again")
+        if (
+            not (self.x_scale > 0).all()
+            or not 0 < self.y_scale < np.inf
+            or not np.isfinite(self.y_shift)
+        ):
+            raise DataError(
+                "x_scale and y_scale must be positive and finite, y_shift finite; fit the preprocessing again"
+            )
 
     @property
     def n_features_in(self) -> int:
@@ -108,7 +116,9 @@ class Preprocessing:
             x_scale=np.array(fields["x_scale"], dtype=np.float64),
             y_shift=float(fields["y_shift"]),
             y_scale=float(fields["y_scale"]),
-            feature_names=None if names is None else as_names(names, len(fields["x_shift"]), "feature_names"),
+            feature_names=None
+            if names is None
+            else as_names(names, len(fields["x_shift"]), "feature_names"),
             target_name=fields.get("target_name"),
         )
 
@@ -129,7 +139,9 @@ class Preprocessing:
 def check_scaling(scaling: object) -> str:
     """Return `scaling` if it is one of `SCALINGS`, raise DataError otherwise."""
     if not isinstance(scaling, str) or scaling not in SCALINGS:
-        raise DataError(f"scaling={scaling!r} is unknown; choose one of {', '.join(map(repr, SCALINGS))}")
+        raise DataError(
+            f"scaling={scaling!r} is unknown; choose one of {', '.join(map(repr, SCALINGS))}"
+        )
     return scaling
 
 
@@ -155,8 +167,12 @@ def fit_preprocessing(
     d, q = X.shape[1], targets.shape[1]
     names = as_names(feature_names, d, "feature_names")
     labels = as_names(target_names, q, "target_names")
-    x_shift, x_scale = column_statistics(X) if scaling == "standardize" else (np.zeros(d), np.ones(d))
-    y_shift, y_scale = column_statistics(targets) if scaling == "standardize" else (np.zeros(q), np.ones(q))
+    x_shift, x_scale = (
+        column_statistics(X) if scaling == "standardize" else (np.zeros(d), np.ones(d))
+    )
+    y_shift, y_scale = (
+        column_statistics(targets) if scaling == "standardize" else (np.zeros(q), np.ones(q))
+    )
     return tuple(
         Preprocessing(
             scaling=scaling,
@@ -178,7 +194,9 @@ def column_statistics(X: Array) -> tuple[Array, Array]:
     exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]
     Z = np.ldexp(X, -exponent)
     center = Z.mean(axis=0)
-    center += (Z - center).mean(axis=0)  # takes out the rounding of the first sum, which matters where the spread is small
+    center += (Z - center).mean(
+        axis=0
+    )  # takes out the rounding of the first sum, which matters where the spread is small
     spread = np.sqrt(np.square(Z - center).mean(axis=0))
     constant = low == high
     with np.errstate(under="ignore"):
@@ -202,7 +220,11 @@ def normalized_rows(X: Array) -> Array:
 def refuse_unusable_range(X: Array, scaling: str) -> None:
     """Raise DataError when fourth powers of the stored inputs would overflow, or all of them would vanish."""
     largest = float(np.abs(X).max())
-    remedy = 'use scaling="standardize"' if scaling == "none" else "divide the columns by a suitable power of ten"
+    remedy = (
+        'use scaling="standardize"'
+        if scaling == "none"
+        else "divide the columns by a suitable power of ten"
+    )
     if not largest <= LARGEST_STORED:
         row, column = (int(i) for i in np.argwhere(~(np.abs(X) <= LARGEST_STORED))[0])
         raise DataError(
@@ -218,9 +240,15 @@ def refuse_unusable_range(X: Array, scaling: str) -> None:
 def refuse_unusable_labels(y: Array, scaling: str) -> None:
     """Raise DataError when the sum of squared stored labels would overflow or vanish."""
     largest = float(np.abs(y).max())
-    remedy = 'use scaling="standardize"' if scaling != "standardize" else "divide the labels by a suitable power of ten"
+    remedy = (
+        'use scaling="standardize"'
+        if scaling != "standardize"
+        else "divide the labels by a suitable power of ten"
+    )
     if not largest <= LARGEST_LABEL:
-        raise DataError(f"y has a label of size {largest:.3g} after scaling={scaling!r}, whose square overflows; {remedy}")
+        raise DataError(
+            f"y has a label of size {largest:.3g} after scaling={scaling!r}, whose square overflows; {remedy}"
+        )
     if 0 < largest < 1.0 / LARGEST_LABEL:
         raise DataError(
             f"y has no label above {largest:.3g} in absolute value, so every square vanishes in floating point; {remedy}"

@@ -101,13 +101,20 @@ def multiply(a: Words, b: Words) -> Words:
     b1, b0 = b >> np.uint64(31), b & _LOW31
     middle = a1 * b0 + a0 * b1
     # 2^62 = 2 and middle 2^31 = (middle >> 30) + (middle mod 2^30) 2^31; the sum stays below 2^63 + 2^32
-    total = np.uint64(2) * (a1 * b1) + (middle >> np.uint64(30)) + ((middle & _LOW30) << np.uint64(31)) + a0 * b0
+    total = (
+        np.uint64(2) * (a1 * b1)
+        + (middle >> np.uint64(30))
+        + ((middle & _LOW30) << np.uint64(31))
+        + a0 * b0
+    )
     return _reduced(total)
 
 
 def projective_keys(X: Array) -> Words:
     """One residue per nonzero row, the same for every nonzero multiple of the row."""
-    weights = np.random.default_rng(_WEIGHT_SEED).integers(1, PRIME, size=X.shape[1], dtype=np.uint64)
+    weights = np.random.default_rng(_WEIGHT_SEED).integers(
+        1, PRIME, size=X.shape[1], dtype=np.uint64
+    )
     total = np.zeros(X.shape[0], dtype=np.uint64)
     for j, weight in enumerate(weights):
         total = _reduced(total + multiply(residues(X[:, j]), np.full(X.shape[0], weight)))

@@ -41,7 +41,11 @@ def serialize(tensors: Tensors, metadata: dict[str, str]) -> bytes:
     pieces, offset = [], 0
     for name in sorted(tensors):
         data = np.ascontiguousarray(tensors[name], dtype="<f8")
-        header[name] = {"dtype": "F64", "shape": list(data.shape), "data_offsets": [offset, offset + data.nbytes]}
+        header[name] = {
+            "dtype": "F64",
+            "shape": list(data.shape),
+            "data_offsets": [offset, offset + data.nbytes],
+        }
         pieces.append(data.tobytes())
         offset += data.nbytes
     text = canonical_json(header).encode("ascii")

@@ -36,11 +36,15 @@ def parity(activation: Activation) -> int:
     """1 if phi(-z) = phi(z) is known, -1 if phi(-z) = -phi(z) is, otherwise 0."""
     if activation.is_odd:
         return -1
-    is_even_power = activation.name == "polynomial" and activation.homogeneity is not None  # odd powers were is_odd
+    is_even_power = (
+        activation.name == "polynomial" and activation.homogeneity is not None
+    )  # odd powers were is_odd
     return 1 if is_even_power or activation.name in _EVEN else 0
 
 
-def tied_groups(facts: Degeneracy, activation: Activation, *, certifiable: bool = False) -> list[Group]:
+def tied_groups(
+    facts: Degeneracy, activation: Activation, *, certifiable: bool = False
+) -> list[Group]:
     """The disjoint groups of samples whose outputs are tied together for every network with this activation.
 
     Parameters
@@ -49,7 +53,9 @@ def tied_groups(facts: Degeneracy, activation: Activation, *, certifiable: bool 
     activation : phi.
     certifiable : only groups of the certificate format, which knows rays and no lines for the linear activation.
     """
-    zero = [Group("zero", facts.zero_rows)] if activation.vanishes_at_zero and facts.zero_rows else []
+    zero = (
+        [Group("zero", facts.zero_rows)] if activation.vanishes_at_zero and facts.zero_rows else []
+    )
     if activation.homogeneity is not None:
         has_lines = parity(activation) == 1 or (parity(activation) == -1 and not certifiable)
         kind, groups = ("line", facts.lines) if has_lines else ("ray", facts.rays)

@@ -59,11 +59,17 @@ def as_targets(y: object, n: int, name: str = "y") -> Array:
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        raise DataError(f"{name} has shape {array.shape}; pass one number per sample, or one column per target")
+        raise DataError(
+            f"{name} has shape {array.shape}; pass one number per sample, or one column per target"
+        )
     if array.shape[0] != n:
-        raise DataError(f"{name} has {array.shape[0]} entries but X has {n} rows; give one label per row")
+        raise DataError(
+            f"{name} has {array.shape[0]} entries but X has {n} rows; give one label per row"
+        )
     if array.shape[1] == 0:
-        raise DataError(f"{name} has shape {array.shape}, no target at all; give at least one column")
+        raise DataError(
+            f"{name} has shape {array.shape}, no target at all; give at least one column"
+        )
     return np.ascontiguousarray(array)
 
 
@@ -72,7 +78,9 @@ def as_floats(value: object, name: str) -> Array:
     if value is None:
         raise DataError(f"{name} cannot be None; pass an array of numbers")
     if hasattr(value, "toarray") and hasattr(value, "nnz"):
-        raise DataTypeError(f"{name} is sparse, and globalmin needs dense data; pass {name}.toarray() if it fits in memory")
+        raise DataTypeError(
+            f"{name} is sparse, and globalmin needs dense data; pass {name}.toarray() if it fits in memory"
+        )
     if _is_frame(value):
         array = _frame_values(value, name)
     elif hasattr(value, "iloc"):
@@ -102,7 +110,11 @@ def refuse_non_finite(array: Array, name: str) -> None:
     bad = array[where]
     what = "NaN" if np.isnan(bad) else f"infinity ({bad})"
     index = ", ".join(map(str, where))
-    remedy = "remove the row or fill in the missing value" if np.isnan(bad) else "remove the row or correct the value"
+    remedy = (
+        "remove the row or fill in the missing value"
+        if np.isnan(bad)
+        else "remove the row or correct the value"
+    )
     raise DataError(f"{name}[{index}] contains {what}; {remedy}")
 
 
@@ -111,10 +123,14 @@ def as_names(names: Sequence[str] | None, count: int, argument: str) -> tuple[st
     if names is None:
         return None
     if isinstance(names, str):
-        raise DataError(f"{argument} is the single string {names!r}; pass a list of {count} name(s)")
+        raise DataError(
+            f"{argument} is the single string {names!r}; pass a list of {count} name(s)"
+        )
     checked = tuple(str(name) for name in names)
     if len(checked) != count:
-        raise DataError(f"{argument} has {len(checked)} names for {count} column(s); give one name per column")
+        raise DataError(
+            f"{argument} has {len(checked)} names for {count} column(s); give one name per column"
+        )
     if len(set(checked)) != count:
         repeated = next(name for name in checked if checked.count(name) > 1)
         raise DataError(f"{argument} contains {repeated!r} twice; give every column its own name")
@@ -136,7 +152,10 @@ def _is_frame(value: object) -> bool:
 
 def _frame_values(frame: Any, name: str) -> Array:
     """Column by column, because the common type of an integer and a float column would round the integers."""
-    columns = [_column_values(frame.iloc[:, j], name, f" column {label!r}") for j, label in enumerate(frame.columns)]
+    columns = [
+        _column_values(frame.iloc[:, j], name, f" column {label!r}")
+        for j, label in enumerate(frame.columns)
+    ]
     return np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
 
 
@@ -153,11 +172,15 @@ def _column_values(column: Any, name: str, which: str) -> Array:
 
 def _as_array(value: object, name: str) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise DataError(f"{name} is a masked array with masked (missing) entries; fill them in or remove the rows")
+        raise DataError(
+            f"{name} is a masked array with masked (missing) entries; fill them in or remove the rows"
+        )
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise DataError(f"{name} cannot be read as an array of numbers ({error}); give rows of equal length") from error
+        raise DataError(
+            f"{name} cannot be read as an array of numbers ({error}); give rows of equal length"
+        ) from error
     return array
 
 
@@ -173,7 +196,11 @@ def _exact_floats(array: NDArray[Any], name: str) -> Array:
         _refuse_large_integers(array, name)
     with np.errstate(over="ignore"):
         floats = np.array(array, dtype=np.float64, order="C", subok=False)
-    if kind == "f" and array.dtype.itemsize > 8 and not (np.isnan(floats) | (floats.astype(array.dtype) == array)).all():
+    if (
+        kind == "f"
+        and array.dtype.itemsize > 8
+        and not (np.isnan(floats) | (floats.astype(array.dtype) == array)).all()
+    ):
         raise DataError(
             f"{name} has extended precision ({array.dtype}) that float64 would round; "
             f"convert it yourself with {name}.astype(float)"

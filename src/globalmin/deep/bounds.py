@@ -42,12 +42,16 @@ def full_rank_hypotheses(X: ArrayLike, activation: str | Activation = "softplus"
     """
     phi, rows = get_activation(activation), real_array(X, "X")
     if rows.ndim != 2:
-        raise DataError(f"X has shape {rows.shape}; this theorem speaks of vectors: flatten each input")
+        raise DataError(
+            f"X has shape {rows.shape}; this theorem speaks of vectors: flatten each input"
+        )
     facts, reasons = Degeneracy(rows), []
     if phi.name in NOT_ANALYTIC_OR_POLYNOMIAL or not phi.is_smooth:
         reasons.append(f"the activation {phi} is a polynomial or has a kink (Condition 3.2)")
     if facts.zero_rows:
-        reasons.append(f"row {facts.zero_rows[0]} is zero, hence parallel to every other ({len(facts.zero_rows)} zero row(s))")
+        reasons.append(
+            f"row {facts.zero_rows[0]} is zero, hence parallel to every other ({len(facts.zero_rows)} zero row(s))"
+        )
     if facts.lines:
         first = " and ".join(map(str, facts.lines[0][:2]))
         reasons.append(f"rows {first} are parallel ({len(facts.lines)} group(s) of parallel rows)")
@@ -76,11 +80,15 @@ def schur_bound(X: ArrayLike, depth: int, activation: str | Activation = "softpl
 
 
 @states("DU-L3.23")
-def hermite_bound(K: ArrayLike, activation: str | Activation = "softplus", *, terms: int = 12) -> float:
+def hermite_bound(
+    K: ArrayLike, activation: str | Activation = "softplus", *, terms: int = 12
+) -> float:
     """lambda_min(c_sigma F(K)) >= c_sigma sum over k < terms of alpha_k^2 lambda_min(K^{o k}), for K with unit diagonal."""
     matrix = np.asarray(K, dtype=np.float64)
     if not np.allclose(np.diag(matrix), 1.0, rtol=0.0, atol=1e-9):
-        raise DataError("K must have diagonal 1 (inputs of norm 1); rescale the rows, or use lambda_min of the moment itself")
+        raise DataError(
+            "K must have diagonal 1 (inputs of norm 1); rescale the rows, or use lambda_min of the moment itself"
+        )
     alpha = hermite_coefficients(activation, terms)
     powers = [max(_smallest(matrix**k), 0.0) for k in range(terms)]
     return normalizer(activation) * float(np.sum(alpha**2 * powers))
@@ -115,7 +123,10 @@ def depth_independent_bound(
     variances, b = c_sigma * np.diag(F), np.sqrt(c_sigma) * mu
     for _ in range(H - 2):
         mu = mean_at(phi, variances)
-        variances, b = variances + 2 * t * b * mu + t**2 * mean_square_at(phi, variances), b + t * mu
+        variances, b = (
+            variances + 2 * t * b * mu + t**2 * mean_square_at(phi, variances),
+            b + t * mu,
+        )
     slope = float(square_slope_at(phi, variances).min())
     return DepthIndependent(kappa, slope, t**2 * kappa * slope)
 

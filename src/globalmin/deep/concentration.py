@@ -114,11 +114,15 @@ def last_layer_split(network: DeepNetwork, X: ArrayLike, *, c_res: float = 0.5) 
     """
     inputs = np.asarray(X, dtype=np.float64).reshape(-1, *network.input_shape)
     options = {"c_res": c_res, "patch_size": network.patch_size}
-    recursion = framework(inputs, network.architecture, network.depth, network.activation, **options)
+    recursion = framework(
+        inputs, network.architecture, network.depth, network.activation, **options
+    )
     passed = network.forward(inputs)
     below = passed.features[-2].reshape(len(recursion.S0), -1)
     P = recursion.geometry.patch_gram(below @ below.T)
     middle = last_formula(recursion, P)
     G, K = deep_passes.layer_grams(network, passed)[-2], last_layer_gram(recursion)
-    sampling, inherited, total = (float(np.linalg.norm(D, 2)) for D in (G - middle, middle - K, G - K))
+    sampling, inherited, total = (
+        float(np.linalg.norm(D, 2)) for D in (G - middle, middle - K, G - K)
+    )
     return LayerSplit(sampling, inherited, total, float(np.linalg.eigvalsh(K)[0]) / 4)

@@ -43,7 +43,9 @@ class Slopes:
     def of(cls, activation: str | Activation) -> Slopes:
         """Those of an activation (DU-A3.1, Condition 3.1)."""
         phi = get_activation(activation)
-        return cls(abs(float(phi(0.0))), float(phi.supremum(1)), float(phi.supremum(2)), normalizer(phi))
+        return cls(
+            abs(float(phi(0.0))), float(phi.supremum(1)), float(phi.supremum(2)), normalizer(phi)
+        )
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,18 @@ def measured_start(network: DeepNetwork, X: ArrayLike) -> Start:
     sizes = [float(np.linalg.norm(x, axis=(1, 2)).max()) for x in passed.features]
     norms = [float(np.linalg.norm(W, 2)) for W in network.weights]
     a = network.head
-    return Start(max(sizes), max(norms) / math.sqrt(m), float(np.linalg.norm(a)) / math.sqrt(m), float((a**4).sum() / m) ** 0.25)
+    return Start(
+        max(sizes),
+        max(norms) / math.sqrt(m),
+        float(np.linalg.norm(a)) / math.sqrt(m),
+        float((a**4).sum() / m) ** 0.25,
+    )
 
 
 @states("DU-L3.1")
-def width_for_norms(n: int, depth: int, activation: str | Activation, *, delta: float = 0.1) -> float:
+def width_for_norms(
+    n: int, depth: int, activation: str | Activation, *, delta: float = 0.1
+) -> float:
     r"""Width from which 1/2 <= ||x_i^(h)(0)|| <= 2 for all i, h with probability 1 - delta; fully connected, inputs of norm 1.
 
     $m \ge 4 n H g_C(H)^2 C_2/\delta$ with the corrected C and C_2 (erratum E16).
@@ -89,7 +98,9 @@ def width_for_norms(n: int, depth: int, activation: str | Activation, *, delta: 
     s, root = Slopes.of(activation), math.sqrt(2.0 / math.pi)
     z, L = s.at_zero, s.L
     C = s.c_sigma * L * (2 * z * root + 2.5 * L)
-    C_2 = s.c_sigma**2 * (z**4 + 8 * z**3 * L * root + 24 * z**2 * L**2 + 64 * z * L**3 * root + 48 * L**4)
+    C_2 = s.c_sigma**2 * (
+        z**4 + 8 * z**3 * L * root + 24 * z**2 * L**2 + 64 * z * L**3 * root + 48 * L**4
+    )
     return 4 * n * depth * geometric_sum(C, depth) ** 2 * C_2 / delta
 
 
@@ -106,25 +117,35 @@ def telescoping_bound(relative: Sequence[float], norms: Sequence[float]) -> floa
 
 
 @states("DU-L3.8")
-def feature_bound(activation: str | Activation, c_w0: float, *, c_res: float, pixels: int = 1, window: int = 1) -> float:
+def feature_bound(
+    activation: str | Activation, c_w0: float, *, c_res: float, pixels: int = 1, window: int = 1
+) -> float:
     r"""c_x0 of residual networks: ||x_i^(h)(0)|| <= this for all h, once ||x^(1)|| <= 2 (or its bound for convolutions).
 
     $e^{\sqrt q c_{res} c_{w0} L}(\|x^{(1)}\| + c_{res}|\sigma(0)|\sqrt p)$; print lacks the term with sigma(0) (erratum E18).
     For convolutions ||x^(1)|| is bounded by sqrt(c_sigma)(|sigma(0)| sqrt(p) + sqrt(q) L c_w0), inputs of norm 1.
     """
     s, root = Slopes.of(activation), math.sqrt(window)
-    first = 2.0 if pixels == 1 else math.sqrt(s.c_sigma) * (s.at_zero * math.sqrt(pixels) + root * s.L * c_w0)
+    first = (
+        2.0
+        if pixels == 1
+        else math.sqrt(s.c_sigma) * (s.at_zero * math.sqrt(pixels) + root * s.L * c_w0)
+    )
     return math.exp(root * c_res * c_w0 * s.L) * (first + c_res * s.at_zero * math.sqrt(pixels))
 
 
-def least_pixel_normalizer(activation: str | Activation, pixels: int, *, points: int = 257) -> float:
+def least_pixel_normalizer(
+    activation: str | Activation, pixels: int, *, points: int = 257
+) -> float:
     """c_{sigma, 1/sqrt(p)} = 1/min E sigma(alpha z)^2 over 1/sqrt(p) <= alpha <= 1 (DU-L3.15), the minimum taken on a grid."""
     variances = np.linspace(1.0 / math.sqrt(pixels), 1.0, points) ** 2
     return 1.0 / float(mean_square_at(get_activation(activation), variances).min())
 
 
 @states("DU-L3.3")
-def feature_movement(activation: str | Activation, start: Start, layer: int, R: float, *, c_res: float | None = None) -> float:
+def feature_movement(
+    activation: str | Activation, start: Start, layer: int, R: float, *, c_res: float | None = None
+) -> float:
     """Bound of ||x^(h)(k) - x^(h)(0)|| when every ||W^(h)(k) - W^(h)(0)||_F <= sqrt(m) R, R <= c_w0.
 
     Fully connected (DU-L3.3) unless `c_res` is given; then residual (DU-L3.10), the same for all layers.
@@ -133,12 +154,22 @@ def feature_movement(activation: str | Activation, start: Start, layer: int, R: 
     if c_res is None:
         c_x = 2 * math.sqrt(s.c_sigma) * s.L * start.c_w0
         return math.sqrt(s.c_sigma) * s.L * start.c_x0 * geometric_sum(c_x, layer) * R
-    return (math.sqrt(s.c_sigma) * s.L + start.c_x0 / start.c_w0) * math.exp(2 * c_res * start.c_w0 * s.L) * R
+    return (
+        (math.sqrt(s.c_sigma) * s.L + start.c_x0 / start.c_w0)
+        * math.exp(2 * c_res * start.c_w0 * s.L)
+        * R
+    )
 
 
 @states("DU-L3.4")
 def gram_movement(
-    activation: str | Activation, start: Start, depth: int, n: int, *, R: float = 1.0, c_res: float | None = None
+    activation: str | Activation,
+    start: Start,
+    depth: int,
+    n: int,
+    *,
+    R: float = 1.0,
+    c_res: float | None = None,
 ) -> float:
     """Bound of ||G^(H)(k) - G^(H)(0)||_F when all weights, the head included, moved by at most sqrt(m) R; it is linear in R.
 
@@ -148,15 +179,29 @@ def gram_movement(
     L, beta, c, x0, a2, a4 = s.L, s.beta, s.c_sigma, start.c_x0, start.a_20, start.a_40
     if c_res is None:
         g = geometric_sum(2 * math.sqrt(c) * L * start.c_w0, depth)
-        terms = 3 * c**1.5 * a2**2 * x0**2 * L**3 * g + 2 * beta * c * a4**2 * x0**3 * L * g + 12 * L**2 * x0**2 * c * a2
+        terms = (
+            3 * c**1.5 * a2**2 * x0**2 * L**3 * g
+            + 2 * beta * c * a4**2 * x0**3 * L * g
+            + 12 * L**2 * x0**2 * c * a2
+        )
         return terms * n * R
     c_x = feature_movement(activation, start, depth, 1.0, c_res=c_res)
-    terms = 3 * x0 * c_x * a2**2 + 2 * beta * x0**2 * (2 * c_x * start.c_w0 + x0) * a4**2 + 12 * x0**2 * a2
+    terms = (
+        3 * x0 * c_x * a2**2
+        + 2 * beta * x0**2 * (2 * c_x * start.c_w0 + x0) * a4**2
+        + 12 * x0**2 * a2
+    )
     return (c_res * L / depth) ** 2 * terms * n * R
 
 
 def allowed_movement(
-    activation: str | Activation, start: Start, depth: int, n: int, *, lambda0: float, c_res: float | None = None
+    activation: str | Activation,
+    start: Start,
+    depth: int,
+    n: int,
+    *,
+    lambda0: float,
+    c_res: float | None = None,
 ) -> float:
     """R up to which G^(H) stays within lambda_0/4 of its start: lambda_0/(4 times the bound of `gram_movement` at R = 1)."""
     return lambda0 / (4 * gram_movement(activation, start, depth, n, c_res=c_res))
@@ -195,13 +240,27 @@ def predicted_movement(
         bound = 2 * factor * start.c_x0 * start.a_20 * c_x**depth
         return Movement(bound, bound, bound)
     growth = start.a_20 * s.L * math.exp(2 * c_res * start.c_w0 * s.L)
-    return Movement(math.sqrt(s.c_sigma) * growth * factor, 2 * c_res * start.c_x0 * growth * factor / depth, start.c_x0 * factor)
+    return Movement(
+        math.sqrt(s.c_sigma) * growth * factor,
+        2 * c_res * start.c_x0 * growth * factor / depth,
+        start.c_x0 * factor,
+    )
 
 
 @states("DU-L3.6")
-def proof_step_size(activation: str | Activation, start: Start, depth: int, n: int, *, residual: float, lambda0: float) -> float:
+def proof_step_size(
+    activation: str | Activation,
+    start: Start,
+    depth: int,
+    n: int,
+    *,
+    residual: float,
+    lambda0: float,
+) -> float:
     """The step size eta for which the proof of DU-T3.1 goes through (fully connected)."""
     s = Slopes.of(activation)
     c_x = max(2 * math.sqrt(s.c_sigma) * s.L * start.c_w0, 1.0)
-    size = start.c_x0**4 * start.a_20**3 * c_x ** (3 * depth) * geometric_sum(2 * c_x, depth) * s.beta
+    size = (
+        start.c_x0**4 * start.a_20**3 * c_x ** (3 * depth) * geometric_sum(2 * c_x, depth) * s.beta
+    )
     return lambda0 / (2048 * n**1.5 * residual * depth**2 * math.sqrt(s.c_sigma) * size)

@@ -62,16 +62,26 @@ def rate_check(history: History, lambda0: float) -> RateCheck:
     history : a trajectory of `training.deep.train_deep` with method "gradient_descent", or anything with the same three names.
     lambda0 : lambda_min(K^(H)), see `deep_gram`; lambda_min of the full kernel gives a promise that is not the theorems'.
     """
-    k, loss, eta = np.asarray(history.iteration), np.asarray(history.loss, dtype=np.float64), float(history.step_size)
+    k, loss, eta = (
+        np.asarray(history.iteration),
+        np.asarray(history.loss, dtype=np.float64),
+        float(history.step_size),
+    )
     if not (eta > 0 and lambda0 >= 0 and 0.5 * eta * lambda0 < 1):
-        raise DataError(f"step_size={eta!r} and lambda0={lambda0!r} must satisfy 0 <= step_size * lambda0 < 2, step_size > 0")
+        raise DataError(
+            f"step_size={eta!r} and lambda0={lambda0!r} must satisfy 0 <= step_size * lambda0 < 2, step_size > 0"
+        )
     promised = -math.log1p(-0.5 * eta * lambda0)
     if len(loss) == 0 or loss[0] <= 0:
         return RateCheck(True, 0.0, 0, promised, math.inf)
     seen = loss > 1e-24 * loss[0]
     with np.errstate(over="ignore", invalid="ignore"):
-        ratios = np.where(seen, np.exp(np.log(np.maximum(loss, 1e-300) / loss[0]) + promised * k), 0.0)
+        ratios = np.where(
+            seen, np.exp(np.log(np.maximum(loss, 1e-300) / loss[0]) + promised * k), 0.0
+        )
     worst = int(np.argmax(ratios))
     last = int(np.flatnonzero(seen)[-1])
     measured = math.log(loss[0] / loss[last]) / float(k[last]) if k[last] > 0 else 0.0
-    return RateCheck(bool(ratios[worst] <= 1.0 + 1e-9), float(ratios[worst]), int(k[worst]), promised, measured)
+    return RateCheck(
+        bool(ratios[worst] <= 1.0 + 1e-9), float(ratios[worst]), int(k[worst]), promised, measured
+    )

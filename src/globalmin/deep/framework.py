@@ -107,10 +107,17 @@ def framework(
     kept: int = 8,
 ) -> Framework:
     """The recursion for these inputs, refused before it starts if `kept` arrays of (np)^2 numbers do not fit in memory."""
-    inputs, phi, H = real_array(X, "X"), get_activation(activation), check_depth(depth, architecture)
+    inputs, phi, H = (
+        real_array(X, "X"),
+        get_activation(activation),
+        check_depth(depth, architecture),
+    )
     geometry = geometry_of(inputs.shape[1:], architecture, patch_size)
     size = len(inputs) * geometry.pixels
-    require_memory(gram_bytes(size, copies=kept), f"the deep recursion for n={len(inputs)} inputs of {geometry.pixels} pixel(s)")
+    require_memory(
+        gram_bytes(size, copies=kept),
+        f"the deep recursion for n={len(inputs)} inputs of {geometry.pixels} pixel(s)",
+    )
     pixels = geometry.arrange(inputs).reshape(size, geometry.channels)
     plain = Rule(math.sqrt(normalizer(phi)), False)
     upper = plain if architecture == "fully_connected" else Rule(check_residual(c_res) / H, True)

@@ -56,27 +56,40 @@ def deep_gram(
     DU-D3.1, DU-D3.2, DU-D3.3, corrected. Zero rows give zero rows of K^(1) and, like repeated rows, a singular K^(H). With
     depth 1 the fully connected value is c_sigma times the two-layer Gram matrix, 2 H^inf for ReLU (erratum E9).
     """
-    return last_layer_gram(framework(X, architecture, depth, activation, c_res=c_res, patch_size=patch_size))
+    return last_layer_gram(
+        framework(X, architecture, depth, activation, c_res=c_res, patch_size=patch_size)
+    )
 
 
 @states("DU-D3.1")
-def fully_connected_gram(X: ArrayLike, depth: int, activation: str | Activation = "softplus") -> Array:
+def fully_connected_gram(
+    X: ArrayLike, depth: int, activation: str | Activation = "softplus"
+) -> Array:
     """K^(H) of the fully connected network: c_sigma K^(H-1) o F'(K^(H-1))."""
     return deep_gram(X, "fully_connected", depth, activation)
 
 
 @states("DU-D3.2")
-def resnet_gram(X: ArrayLike, depth: int, activation: str | Activation = "softplus", *, c_res: float = 0.5) -> Array:
+def resnet_gram(
+    X: ArrayLike, depth: int, activation: str | Activation = "softplus", *, c_res: float = 0.5
+) -> Array:
     """K^(H) of the residual network: (c_res/H)^2 K^(H-1) o F'(K^(H-1))."""
     return deep_gram(X, "resnet", depth, activation, c_res=c_res)
 
 
 @states("DU-D3.3")
 def convolutional_gram(
-    X: ArrayLike, depth: int, activation: str | Activation = "softplus", *, c_res: float = 0.5, patch_size: int = 3
+    X: ArrayLike,
+    depth: int,
+    activation: str | Activation = "softplus",
+    *,
+    c_res: float = 0.5,
+    patch_size: int = 3,
 ) -> Array:
     """K^(H) of the convolutional residual network: (c_res/H)^2 times the trace over pixels of P^(H-1) o F'(P^(H-1))."""
-    return deep_gram(X, "convolutional_resnet", depth, activation, c_res=c_res, patch_size=patch_size)
+    return deep_gram(
+        X, "convolutional_resnet", depth, activation, c_res=c_res, patch_size=patch_size
+    )
 
 
 def deep_features(
@@ -90,7 +103,9 @@ def deep_features(
 ) -> list[Stage]:
     """Feature Gram S^(h) and mean b^(h) of layers h = 0..H at infinite width, over pairs (sample, pixel)."""
     H = check_depth(depth, architecture)
-    recursion = framework(X, architecture, H, activation, c_res=c_res, patch_size=patch_size, kept=8 + H)
+    recursion = framework(
+        X, architecture, H, activation, c_res=c_res, patch_size=patch_size, kept=8 + H
+    )
     return list(recursion.stages(H))
 
 
@@ -113,7 +128,9 @@ def deep_ntk(
     Both lambda_min(K^(H)) and lambda_min of the sum bound the rate; the sum's is many times larger for residual networks.
     """
     H = check_depth(depth, architecture)
-    recursion = framework(X, architecture, H, activation, c_res=c_res, patch_size=patch_size, kept=8 + 2 * H)
+    recursion = framework(
+        X, architecture, H, activation, c_res=c_res, patch_size=patch_size, kept=8 + 2 * H
+    )
     stage, moments = recursion.start(), []
     for rule in recursion.rules:
         P = recursion.geometry.patch_gram(stage.S)
@@ -131,7 +148,9 @@ def last_layer_gram(recursion: Framework) -> Array:
 
 def last_formula(recursion: Framework, P: Array) -> Array:
     """The last line of the recursion at a given patch Gram, that of the limit or that of a finite network (DU-L3.22)."""
-    return recursion.rules[-1].scale ** 2 * recursion.pixel_trace(P * dual_matrix(recursion.activation, P, 1))
+    return recursion.rules[-1].scale ** 2 * recursion.pixel_trace(
+        P * dual_matrix(recursion.activation, P, 1)
+    )
 
 
 def _weight_grams(recursion: Framework, moments: list[tuple[Array, Array]]) -> list[Array]:

@@ -44,7 +44,11 @@ def draw_deep(
     ------
     DU-M3a, DU-M3b, DU-M3c. The theorems speak of inputs of norm 1; nothing is rescaled here.
     """
-    phi, m, H = get_activation(activation), whole_number(width, "width"), check_depth(depth, architecture)
+    phi, m, H = (
+        get_activation(activation),
+        whole_number(width, "width"),
+        check_depth(depth, architecture),
+    )
     geometry = geometry_of(_input_shape(data_or_shape), architecture, patch_size)
     rng = np.random.default_rng(seed)
     channels = [geometry.channels] + [m] * (H - 1)

@@ -72,7 +72,9 @@ def _forward_bounds(network: DeepNetwork, sizes: Array, omega: list[float], L: f
     up = _Up([sizes], [np.zeros_like(sizes)], [])
     for h, kappa in enumerate(network.scales):
         below, moved = up.xi[-1], up.dx[-1]
-        constant = abs(float(network.activation(0.0))) * math.sqrt(len(network.weights[h]) * network.geometry.pixels)
+        constant = abs(float(network.activation(0.0))) * math.sqrt(
+            len(network.weights[h]) * network.geometry.pixels
+        )
         up.dz.append(root * (omega[h] * moved + below))
         skip = float(network.skips[h])
         up.dx.append(kappa * L * up.dz[-1] + skip * moved)
@@ -80,7 +82,9 @@ def _forward_bounds(network: DeepNetwork, sizes: Array, omega: list[float], L: f
     return up
 
 
-def _backward_squares(network: DeepNetwork, up: _Up, omega: list[float], slopes: tuple[float, float], radius: float) -> Array:
+def _backward_squares(
+    network: DeepNetwork, up: _Up, omega: list[float], slopes: tuple[float, float], radius: float
+) -> Array:
     """The sum over layers of T_h^2, per sample."""
     (L, beta), root = slopes, math.sqrt(network.geometry.window)
     p = np.full_like(up.xi[0], np.linalg.norm(network.head) + radius)
@@ -90,7 +94,10 @@ def _backward_squares(network: DeepNetwork, up: _Up, omega: list[float], slopes:
         kappa, skip = network.scales[h], float(network.skips[h])
         q, dq = L * p, beta * up.dz[h] * p + L * dp
         total += (kappa * root * (dq * up.xi[h] + q * up.dx[h])) ** 2
-        p, dp = kappa * root * omega[h] * q + skip * p, kappa * root * (omega[h] * dq + q) + skip * dp
+        p, dp = (
+            kappa * root * omega[h] * q + skip * p,
+            kappa * root * (omega[h] * dq + q) + skip * dp,
+        )
     return total
 
 
@@ -131,7 +138,9 @@ def estimate_deep_descent(network: DeepNetwork, X: ArrayLike, y: ArrayLike) -> D
     if not math.isfinite(t) or Lam * t >= a:
         return DeepDescent(False, size, a, b, Lam, math.inf, 0.0, 0.0)
     eta = 1.0 / (b + Lam * t) ** 2
-    return DeepDescent(size <= a * t - Lam * t**2 / 2, size, a, b, Lam, t, eta, eta * (a - Lam * t) ** 2)
+    return DeepDescent(
+        size <= a * t - Lam * t**2 / 2, size, a, b, Lam, t, eta, eta * (a - Lam * t) ** 2
+    )
 
 
 def _radius(network: DeepNetwork, X: ArrayLike, residual: float, a: float) -> tuple[float, float]:

@@ -65,7 +65,11 @@ def _solve(G: Array, r: Array, shift: float) -> Array | None:
     damped = G.copy()
     damped.flat[:: len(G) + 1] += shift
     try:
-        u = cho_solve(cho_factor(damped, lower=True, overwrite_a=True, check_finite=False), r, check_finite=False)
+        u = cho_solve(
+            cho_factor(damped, lower=True, overwrite_a=True, check_finite=False),
+            r,
+            check_finite=False,
+        )
     except LinAlgError:
         return None
     return u if np.isfinite(u).all() else None

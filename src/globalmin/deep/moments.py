@@ -27,7 +27,11 @@ def mean_square_at(activation: Activation, variances: Array) -> Array:
 
 def square_slope_at(activation: Activation, variances: Array) -> Array:
     """E sigma'(sqrt(a) z)^2 for every variance a >= 0."""
-    return _at(variances, lambda scale: mean_square_slope(activation, scale), float(activation.derivative(0.0)) ** 2)
+    return _at(
+        variances,
+        lambda scale: mean_square_slope(activation, scale),
+        float(activation.derivative(0.0)) ** 2,
+    )
 
 
 def _at(variances: Array, moment: Callable[[Array], Array], at_zero: float) -> Array:

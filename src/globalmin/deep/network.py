@@ -49,10 +49,16 @@ class DeepNetwork:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "activation", get_activation(self.activation))
-        object.__setattr__(self, "weights", tuple(_frozen(W, f"weights[{h}]") for h, W in enumerate(self.weights)))
+        object.__setattr__(
+            self, "weights", tuple(_frozen(W, f"weights[{h}]") for h, W in enumerate(self.weights))
+        )
         object.__setattr__(self, "head", _frozen(self.head, "head"))
         object.__setattr__(self, "scales", tuple(float(s) for s in self.scales))
-        object.__setattr__(self, "input_shape", tuple(int(size) for size in self.input_shape) or self.weights[0].shape[1:])
+        object.__setattr__(
+            self,
+            "input_shape",
+            tuple(int(size) for size in self.input_shape) or self.weights[0].shape[1:],
+        )
         _check_chain(self)
 
     @classmethod
@@ -113,7 +119,9 @@ class DeepNetwork:
         """The same network with other weights, in the order of `parameters`."""
         vector = np.asarray(theta, dtype=np.float64)
         if vector.shape != (self.n_parameters,):
-            raise DataError(f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters")
+            raise DataError(
+                f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters"
+            )
         pieces = self.split(vector)
         return replace(self, weights=pieces[:-1], head=pieces[-1])
 
@@ -125,7 +133,10 @@ class DeepNetwork:
         """A vector of all parameters cut into the shapes of W^(1), ..., W^(H), a."""
         shapes = [*(W.shape for W in self.weights), self.head.shape]
         ends = np.cumsum([math.prod(shape) for shape in shapes])
-        return tuple(piece.reshape(shape) for piece, shape in zip(np.split(theta, ends[:-1]), shapes, strict=True))
+        return tuple(
+            piece.reshape(shape)
+            for piece, shape in zip(np.split(theta, ends[:-1]), shapes, strict=True)
+        )
 
     def forward(self, X: ArrayLike) -> Forward:
         """Features, patches and pre-activations of all layers at the inputs X."""
@@ -141,7 +152,9 @@ class DeepNetwork:
 
         passed = self.forward(X)
         n = len(passed.features[0])
-        require_memory(matrix_bytes(n, self.n_parameters, copies=2), f"the {n} x {self.n_parameters} Jacobian")
+        require_memory(
+            matrix_bytes(n, self.n_parameters, copies=2), f"the {n} x {self.n_parameters} Jacobian"
+        )
         return np.concatenate(deep_passes.jacobian_blocks(self, passed), axis=1)
 
     def loss_and_gradient(self, X: ArrayLike, y: Array) -> tuple[float, Array]:
@@ -164,7 +177,11 @@ class DeepNetwork:
 
     def __reduce__(self) -> tuple[type[DeepNetwork], tuple[object, ...]]:
         form = (self.scales, self.activation, self.architecture, self.input_shape, self.patch_size)
-        return DeepNetwork, (self.weights, self.head, *form)  # through the constructor: copies are read-only as well
+        return DeepNetwork, (
+            self.weights,
+            self.head,
+            *form,
+        )  # through the constructor: copies are read-only as well
 
 
 def _form(network: DeepNetwork) -> tuple[object, ...]:
@@ -189,7 +206,9 @@ def _frozen(value: ArrayLike, name: str) -> Array:
     except (TypeError, ValueError):
         raise DataError(f"{name} is not an array of real numbers; give floats") from None
     if array.ndim not in (1, 2) or 0 in array.shape:
-        raise DataError(f"{name} has shape {array.shape}; give a matrix (or a vector for the head), not empty")
+        raise DataError(
+            f"{name} has shape {array.shape}; give a matrix (or a vector for the head), not empty"
+        )
     if not np.isfinite(array).all():
         raise DataError(f"{name} contains NaN or infinity; give finite weights")
     array.setflags(write=False)
@@ -200,16 +219,24 @@ def _check_chain(network: DeepNetwork) -> None:
     """Refuse layers that do not fit together."""
     geometry = network.geometry
     if len(network.scales) != network.depth or not all(0 < s < math.inf for s in network.scales):
-        raise DataError(f"scales={network.scales} must be {network.depth} positive numbers, one per weight matrix")
+        raise DataError(
+            f"scales={network.scales} must be {network.depth} positive numbers, one per weight matrix"
+        )
     channels = geometry.channels
     for h, W in enumerate(network.weights):
         if W.ndim != 2 or W.shape[1] != geometry.window * channels:
-            raise DataError(f"weights[{h}] has shape {W.shape}; layer {h + 1} needs {geometry.window * channels} columns")
+            raise DataError(
+                f"weights[{h}] has shape {W.shape}; layer {h + 1} needs {geometry.window * channels} columns"
+            )
         if network.skips[h] and W.shape[0] != channels:
             raise DataError(
                 f"weights[{h}] has {W.shape[0]} rows; a residual layer keeps the {channels} channels of the one below"
             )
         channels = W.shape[0]
-    wanted = (channels, geometry.pixels) if network.architecture == "convolutional_resnet" else (channels,)
+    wanted = (
+        (channels, geometry.pixels)
+        if network.architecture == "convolutional_resnet"
+        else (channels,)
+    )
     if network.head.shape != wanted:
         raise DataError(f"head has shape {network.head.shape}; the last layer needs {wanted}")

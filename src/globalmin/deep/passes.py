@@ -89,7 +89,8 @@ def _pixel_gram(x: Array) -> Array:
 def pull_back(network: DeepNetwork, passed: Forward, u: Array) -> Array:
     """J^T u as a flat vector of all parameters, without J: the gradient of the loss for u = r (erratum E13)."""
     pieces = [
-        s * ((Q * u[:, None, None]).reshape(-1, Q.shape[2]).T @ Phi.reshape(-1, Phi.shape[2])).ravel()
+        s
+        * ((Q * u[:, None, None]).reshape(-1, Q.shape[2]).T @ Phi.reshape(-1, Phi.shape[2])).ravel()
         for s, Q, Phi in zip(network.scales, backward(network, passed), passed.patches, strict=True)
     ]
     return np.concatenate([*pieces, np.einsum("i,ilr->rl", u, passed.features[-1]).ravel()])

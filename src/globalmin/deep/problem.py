@@ -45,7 +45,9 @@ def pose_deep(network: DeepNetwork, X: ArrayLike, y: ArrayLike) -> DeepProblem:
     inputs = network.geometry.arrange(X)
     labels = np.asarray(y, dtype=np.float64)
     if labels.shape != (len(inputs),) or not np.isfinite(labels).all():
-        raise DataError(f"y has shape {labels.shape}; give {len(inputs)} finite numbers, one label per input")
+        raise DataError(
+            f"y has shape {labels.shape}; give {len(inputs)} finite numbers, one label per input"
+        )
     reachable = labels.copy()
     facts = Degeneracy(inputs.reshape(len(inputs), -1))
     for group in facts.equal_rows:
@@ -53,7 +55,12 @@ def pose_deep(network: DeepNetwork, X: ArrayLike, y: ArrayLike) -> DeepProblem:
     if network.activation.vanishes_at_zero:
         reachable[list(facts.zero_rows)] = 0.0
     scale = float(np.linalg.norm(labels))
-    return DeepProblem(inputs, reachable, scale if scale > 0 else 1.0, 0.5 * float(np.square(labels - reachable).sum()))
+    return DeepProblem(
+        inputs,
+        reachable,
+        scale if scale > 0 else 1.0,
+        0.5 * float(np.square(labels - reachable).sum()),
+    )
 
 
 class DeepPoint:
@@ -109,4 +116,8 @@ class DeepPoint:
     def moved(self, direction: Array, step: float) -> DeepPoint | None:
         """The point at theta + step * direction; None if that is not finite."""
         theta = self.network.parameters + step * direction
-        return DeepPoint(self.problem, self.network.with_parameters(theta)) if np.isfinite(theta).all() else None
+        return (
+            DeepPoint(self.problem, self.network.with_parameters(theta))
+            if np.isfinite(theta).all()
+            else None
+        )

@@ -30,7 +30,9 @@ class StoredDeep(NamedTuple):
     metadata: dict[str, str]
 
 
-def save_deep_network(path: str | os.PathLike[str], network: DeepNetwork, metadata: Mapping[str, str] | None = None) -> None:
+def save_deep_network(
+    path: str | os.PathLike[str], network: DeepNetwork, metadata: Mapping[str, str] | None = None
+) -> None:
     """Write a network, with free strings of yours; an existing file is replaced atomically, or stays as it was on any error."""
     if not all(isinstance(text, str) for pair in (metadata or {}).items() for text in pair):
         raise DataError("metadata must map strings to strings")
@@ -57,10 +59,14 @@ def load_deep_network(path: str | os.PathLike[str]) -> StoredDeep:
             header = dict(stream.metadata() or {})
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (not a dict)
     except SafetensorError as error:
-        raise DataError(f"{path}: not a readable safetensors file ({error}); give one written by save_deep_network") from error
+        raise DataError(
+            f"{path}: not a readable safetensors file ({error}); give one written by save_deep_network"
+        ) from error
     if header.get("format") != FORMAT:
         found = header.get("format", "no format")
-        raise DataError(f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by save_deep_network")
+        raise DataError(
+            f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by save_deep_network"
+        )
     try:
         return _assemble(tensors, header)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
@@ -70,8 +76,14 @@ def load_deep_network(path: str | os.PathLike[str]) -> StoredDeep:
 def _assemble(tensors: dict[str, np.ndarray], header: dict[str, str]) -> StoredDeep:
     depth = len(tensors) - 2
     expected = {f"W.{h}" for h in range(1, depth + 1)} | {"a", "scales"}
-    if depth < 1 or set(tensors) != expected or any(tensor.dtype != np.float64 for tensor in tensors.values()):
-        raise DataError(f"the tensors must be W.1, ..., W.H, a and scales, all F64, but are {', '.join(sorted(tensors))}")
+    if (
+        depth < 1
+        or set(tensors) != expected
+        or any(tensor.dtype != np.float64 for tensor in tensors.values())
+    ):
+        raise DataError(
+            f"the tensors must be W.1, ..., W.H, a and scales, all F64, but are {', '.join(sorted(tensors))}"
+        )
     name, parameter = header["activation"], header.get("parameter")
     extra = json.loads(header["extra"])
     if not isinstance(extra, dict):

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
 
 MAX_ITER = {"gradient_descent": 20_000, "levenberg_marquardt": 200}
-ROUNDED_FIT = 1e-8  # a run that stops by itself below this relative residual has met the rounding floor
+ROUNDED_FIT = (
+    1e-8  # a run that stops by itself below this relative residual has met the rounding floor
+)
 UNTIL = ("tolerance", "descent")
 
 
@@ -58,9 +60,16 @@ def train_deep(
     X, y = (data.X, data.y) if hasattr(data, "X") else data
     problem = pose_deep(network, X, y)
     n, pixels, _ = problem.inputs.shape
-    require_memory(gram_bytes(n * pixels, copies=3) + gram_bytes(n, copies=network.depth + 4), f"training on n={n} inputs")
+    require_memory(
+        gram_bytes(n * pixels, copies=3) + gram_bytes(n, copies=network.depth + 4),
+        f"training on n={n} inputs",
+    )
     start = problem.at(network)
-    eta = (_largest_step(start) if step_size is None else check_step(step_size)) if method == "gradient_descent" else np.nan
+    eta = (
+        (_largest_step(start) if step_size is None else check_step(step_size))
+        if method == "gradient_descent"
+        else np.nan
+    )
     steps = descent_steps(start, eta) if method == "gradient_descent" else damped_steps(start)
     limit = iteration_limit({"max_iter": max_iter}, MAX_ITER[method])
     return _DeepWatch(start, method, until, tol, monitor=monitor).follow(steps, limit, eta)
@@ -69,7 +78,9 @@ def train_deep(
 def _largest_step(start: DeepPoint) -> float:
     largest = float(np.linalg.eigvalsh(start.gram)[-1])
     if not 0 < largest < np.inf:
-        raise DataError("the Jacobian is zero or not finite at these weights: no step moves the outputs; draw another network")
+        raise DataError(
+            "the Jacobian is zero or not finite at these weights: no step moves the outputs; draw another network"
+        )
     return 1.0 / largest
 
 
@@ -77,7 +88,13 @@ class _DeepWatch:
     """Records a run, says when it is over and keeps the best point."""
 
     def __init__(
-        self, start: DeepPoint, method: str, until: str, tol: float, *, monitor: Callable[[int, DeepPoint], object] | None
+        self,
+        start: DeepPoint,
+        method: str,
+        until: str,
+        tol: float,
+        *,
+        monitor: Callable[[int, DeepPoint], object] | None,
     ) -> None:
         self.best, self.last, self.iteration = start, start, 0
         self.method, self.until, self.tol, self.monitor = method, until, tol, monitor
@@ -127,7 +144,10 @@ class _DeepWatch:
             return False
         self._asked = point.norm
         problem = point.problem
-        return problem.floor == 0.0 and estimate_deep_descent(point.network, self._inputs(point), problem.y).holds
+        return (
+            problem.floor == 0.0
+            and estimate_deep_descent(point.network, self._inputs(point), problem.y).holds
+        )
 
     @staticmethod
     def _inputs(point: DeepPoint) -> np.ndarray:

@@ -100,17 +100,25 @@ class DeepRecorder:
     def record(self, point: DeepPoint, iteration: int) -> None:
         """Append one entry."""
         small = len(point.residual) <= EVERY_SPECTRUM or iteration & (iteration - 1) == 0
-        last, total = (_smallest(point.grams[-2]), _smallest(point.gram)) if small else (np.nan, np.nan)
-        self._rows.append((iteration, point.loss, float(np.linalg.norm(point.gradient)), last, total))
+        last, total = (
+            (_smallest(point.grams[-2]), _smallest(point.gram)) if small else (np.nan, np.nan)
+        )
+        self._rows.append(
+            (iteration, point.loss, float(np.linalg.norm(point.gradient)), last, total)
+        )
         difference = point.network.parameters - self.start.network.parameters
-        self._moves.append(np.array([float(np.linalg.norm(block)) for block in point.network.split(difference)]))
+        self._moves.append(
+            np.array([float(np.linalg.norm(block)) for block in point.network.split(difference)])
+        )
 
     def close(self, step_size: float) -> DeepTrajectory:
         """The trajectory so far."""
         iteration, loss, gradient, last, total = np.array(self._rows, dtype=np.float64).T.copy()
         moves = np.array(self._moves)
         width = self.start.network.width
-        return DeepTrajectory(iteration.astype(np.int64), loss, gradient, last, total, moves, step_size, width)
+        return DeepTrajectory(
+            iteration.astype(np.int64), loss, gradient, last, total, moves, step_size, width
+        )
 
 
 def _smallest(G: Array) -> float:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_FIT_CALLER = 5  # _warn, _fit_targets, fit, scikit-learn's wrapper of fit, and then the line of the user
+_FIT_CALLER = (
+    5  # _warn, _fit_targets, fit, scikit-learn's wrapper of fit, and then the line of the user
+)
 
 
 class ShallowNetworkEstimator(BaseEstimator):
@@ -92,7 +94,9 @@ class ShallowNetworkEstimator(BaseEstimator):
     def network_(self) -> ShallowNetwork:
         """The network, if there is only one; `networks_` lists them all."""
         if not hasattr(self, "networks_") or len(self.networks_) != 1:
-            raise AttributeError(f"this {type(self).__name__} has no single network; fit it, or use networks_ if it has several")
+            raise AttributeError(
+                f"this {type(self).__name__} has no single network; fit it, or use networks_ if it has several"
+            )
         return self.networks_[0]
 
     def save_certificate(self, path: str | Path, target: int = 0) -> Path:
@@ -101,7 +105,9 @@ class ShallowNetworkEstimator(BaseEstimator):
         found = self.certificate_ if isinstance(self.certificate_, list) else [self.certificate_]
         content = found[target]
         if content is None:
-            raise DataError(f"there is no accepted certificate of target {target}; see verdict_ and the warning given by fit")
+            raise DataError(
+                f"there is no accepted certificate of target {target}; see verdict_ and the warning given by fit"
+            )
         path = Path(path)
         path.write_bytes(content)
         return path
@@ -109,11 +115,17 @@ class ShallowNetworkEstimator(BaseEstimator):
     def _fit_targets(self, data: Dataset) -> None:
         """Train and prove one network per target, and set all fitted attributes."""
         targets = [data.for_target(j) for j in range(data.n_targets)]
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=len(targets))
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=len(targets)
+        )
         starts = self._warm_starts(data)
-        runs = [self._train(part, start, int(seed)) for part, start, seed in zip(targets, starts, seeds, strict=True)]
+        runs = [
+            self._train(part, start, int(seed))
+            for part, start, seed in zip(targets, starts, seeds, strict=True)
+        ]
         proofs = [
-            prove(run.network, part, self.trained) if self.certify else Proof() for run, part in zip(runs, targets, strict=True)
+            prove(run.network, part, self.trained) if self.certify else Proof()
+            for run, part in zip(runs, targets, strict=True)
         ]
         self._store(targets, runs, proofs)
         self._warn(runs, proofs)
@@ -122,7 +134,9 @@ class ShallowNetworkEstimator(BaseEstimator):
         """Before anything is computed; the n x n arrays decide, so an automatic width need not be known yet."""
         n, d = X.shape
         needed = estimate_memory(n, d, 1 if self.width == "auto" else int(self.width), self.method)
-        require_memory(needed, f"training on {n} samples with method={self.method!r}", limit=self.memory_limit)
+        require_memory(
+            needed, f"training on {n} samples with method={self.method!r}", limit=self.memory_limit
+        )
 
     def _warm_starts(self, data: Dataset) -> Sequence[ShallowNetwork | None]:
         """The earlier networks where they fit the new data and parameters, None elsewhere."""
@@ -132,13 +146,20 @@ class ShallowNetworkEstimator(BaseEstimator):
         phi = get_activation(self.activation)
         return [
             network
-            if network.n_features == data.n_features and network.activation == phi and self.width in ("auto", network.width)
+            if network.n_features == data.n_features
+            and network.activation == phi
+            and self.width in ("auto", network.width)
             else None
             for network in earlier
         ]
 
     def _train(self, data: Dataset, start: ShallowNetwork | None, seed: int) -> Run:
-        options = {"trained": self.trained, "max_iter": self.max_iter, "tol": self.tol, "step_size": self.step_size}
+        options = {
+            "trained": self.trained,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "step_size": self.step_size,
+        }
         options |= {"seed": seed, "verbose": bool(self.verbose)}
         if start is None:
             return train_auto(data, self.width, self.activation, method=self.method, **options)
@@ -161,7 +182,11 @@ class ShallowNetworkEstimator(BaseEstimator):
     def _warn(self, runs: list[Run], proofs: list[Proof]) -> None:
         """One warning per fit: about training if it fell short, otherwise about a proof that was wanted and not found."""
         unproved = [j for j, proof in enumerate(proofs) if proof.verdict != ACCEPTED]
-        short = [j for j, (run, proof) in enumerate(zip(runs, proofs, strict=True)) if not _is_enough(run, proof)]
+        short = [
+            j
+            for j, (run, proof) in enumerate(zip(runs, proofs, strict=True))
+            if not _is_enough(run, proof)
+        ]
         if short:
             run = runs[short[0]]
             remedy = "raise max_iter, widen the network or try another random_state"
@@ -169,17 +194,25 @@ class ShallowNetworkEstimator(BaseEstimator):
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
         elif self.certify and unproved:
             warnings.warn(
-                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].reason}", UserWarning, stacklevel=_FIT_CALLER
+                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].reason}",
+                UserWarning,
+                stacklevel=_FIT_CALLER,
             )
 
     def _outputs(self, X: Any) -> Array:
         """Outputs of all networks at raw inputs, in the user's units, one column each."""
         check_is_fitted(self)
         raw = validate_data(self, X, reset=False)
-        steps = self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
+        steps = (
+            self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
+        )
         stored = steps[0].transform(raw)
         return np.stack(
-            [step.restore(network.predict(stored)) for step, network in zip(steps, self.networks_, strict=True)], axis=1
+            [
+                step.restore(network.predict(stored))
+                for step, network in zip(steps, self.networks_, strict=True)
+            ],
+            axis=1,
         )
 
 

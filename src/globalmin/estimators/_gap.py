@@ -45,7 +45,9 @@ def prove_gap(network: ShallowNetwork, data: Dataset, weight_decay: float) -> Ga
 
 def _accepted_gap(network: ShallowNetwork, data: Dataset, weight_decay: float) -> GapProof:
     """The claim optimality-gap through the checker; raises `CannotCertify` if it cannot be made."""
-    certificate = certify(network, data, claims=["optimality-gap"], weight_decay=weight_decay or None)
+    certificate = certify(
+        network, data, claims=["optimality-gap"], weight_decay=weight_decay or None
+    )
     with TemporaryDirectory(prefix="globalmin-") as folder:
         path = certificate.save(Path(folder) / "certificate.gmc")
         result, content = check(path), path.read_bytes()
@@ -60,8 +62,14 @@ def _accepted_gap(network: ShallowNetwork, data: Dataset, weight_decay: float) -
 def _at_zero(network: ShallowNetwork, data: Dataset) -> GapProof:
     """Zero loss next to the weights (or the loss floor of conflicting data): the loss is then its own distance to the minimum."""
     proof = prove(network, data, "W")
-    gap = math.nextafter(proof.loss_upper - proof.loss_lower, math.inf) if proof.certificate else math.inf
-    return GapProof(proof.certificate, proof.verdict, proof.loss_upper, proof.loss_lower, gap, proof.reason)
+    gap = (
+        math.nextafter(proof.loss_upper - proof.loss_lower, math.inf)
+        if proof.certificate
+        else math.inf
+    )
+    return GapProof(
+        proof.certificate, proof.verdict, proof.loss_upper, proof.loss_lower, gap, proof.reason
+    )
 
 
 def _weaker(network: ShallowNetwork, data: Dataset, weight_decay: float, reason: str) -> GapProof:

@@ -49,7 +49,9 @@ def prove(network: ShallowNetwork, data: Dataset, trained: str) -> Proof:
     """Certify, write the file, let the checker read the path, and keep the bytes if it accepts them."""
     stated, copies = without_repetitions(data, network.activation)
     try:
-        certificate = certify(network, stated, claims=_claims(stated, network.activation), trained=trained)
+        certificate = certify(
+            network, stated, claims=_claims(stated, network.activation), trained=trained
+        )
     except (CannotCertify, MemoryRefused) as refusal:
         return Proof(reason=str(refusal))
     with TemporaryDirectory(prefix="globalmin-") as folder:
@@ -93,7 +95,9 @@ def _proved_bounds(result: Result) -> tuple[Fraction, Fraction]:
     """The best bounds among the accepted claims; the checker has rounded its floats to the safe side."""
     numbers = [claim.numbers or {} for claim in result.claims]
     upper = min(Fraction(found["loss_upper"]) for found in numbers)
-    return upper, max((Fraction(found["floor"]) for found in numbers if "floor" in found), default=Fraction(0))
+    return upper, max(
+        (Fraction(found["floor"]) for found in numbers if "floor" in found), default=Fraction(0)
+    )
 
 
 def _rounded_up(value: Fraction) -> float:

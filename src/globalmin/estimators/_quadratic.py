@@ -52,9 +52,14 @@ def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale
     if not bias or scaling == "rows":
         given = "bias=False" if not bias else "scaling='rows'"
         remedy = "there is no constant feature to weigh" if not bias else "rows keep norm 1"
-        raise DataError(f"bias_scale={bias_scale!r} has no meaning with {given}: {remedy}; leave it at 1 or change that")
+        raise DataError(
+            f"bias_scale={bias_scale!r} has no meaning with {given}: {remedy}; leave it at 1 or change that"
+        )
     # scaling="none" becomes a division by the factor alone, which the name "standardize" also covers: shift 0
-    fitted = [replace(p, scaling="standardize", x_scale=p.x_scale * bias_scale) for p in data.preprocessings]
+    fitted = [
+        replace(p, scaling="standardize", x_scale=p.x_scale * bias_scale)
+        for p in data.preprocessings
+    ]
     return Dataset.from_raw(X, y, fitted)
 
 
@@ -107,7 +112,9 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
     def _stored_network(self, solution: QuadraticSolution) -> ShallowNetwork:
         return without_zero_neurons(solution.network) if self.width == "auto" else solution.network
 
-    def _store_solutions(self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[GapProof]) -> None:
+    def _store_solutions(
+        self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[GapProof]
+    ) -> None:
         self.preprocessing_ = _single([part.preprocessing for part in targets])
         self.n_iter_ = _single([max(solution.n_iter, 1) for solution in solutions])
         self.width_ = _single([network.width for network in self.networks_])
@@ -121,13 +128,17 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
 
     def _warn_gap(self, solutions: list[QuadraticSolution], proofs: list[GapProof]) -> None:
         """One warning per fit: the minimum was missed, or a proof was wanted and not found."""
-        short = [j for j, solution in enumerate(solutions) if solution.status is not Status.CONVERGED]
+        short = [
+            j for j, solution in enumerate(solutions) if solution.status is not Status.CONVERGED
+        ]
         unproved = [j for j, proof in enumerate(proofs) if proof.verdict != ACCEPTED]
         if short:
             solution = solutions[short[0]]
             remedy = "widen the network" if solution.method == "local" else "raise max_iter or tol"
             text = f"objective {solution.objective:.6g} is {solution.gap:.2g} above its lower bound; {remedy}"
-            warnings.warn(f"{_of(short, solutions)}{text}", ConvergenceWarning, stacklevel=_FIT_CALLER)
+            warnings.warn(
+                f"{_of(short, solutions)}{text}", ConvergenceWarning, stacklevel=_FIT_CALLER
+            )
         elif self.certify and unproved:
             reason = f"{_of(unproved, solutions)}no certificate: {proofs[unproved[0]].reason}"
             warnings.warn(reason, UserWarning, stacklevel=_FIT_CALLER)
@@ -138,12 +149,16 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         raw_X, raw_y = checked
         n, d = raw_X.shape
         needed = matrix_bytes(n, d + 1, copies=8) + matrix_bytes(d + 1, d + 1, copies=40)
-        require_memory(needed, f"a quadratic network on {n} samples of {d} features", limit=self.memory_limit)
+        require_memory(
+            needed, f"a quadratic network on {n} samples of {d} features", limit=self.memory_limit
+        )
         self._labels_shape = np.shape(raw_y)[1:]
         return raw_X, raw_y
 
     def _dataset(self, X: Array, y: Array, bias_scale: float) -> Dataset:
-        return weighted_dataset(X, y, bias=bool(self.bias), scaling=self.scaling, bias_scale=float(bias_scale))
+        return weighted_dataset(
+            X, y, bias=bool(self.bias), scaling=self.scaling, bias_scale=float(bias_scale)
+        )
 
     def predict(self, X: Any) -> Array:
         """Outputs in the units of y, shaped like the y of `fit`."""
@@ -152,4 +167,8 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
 
 
 def _of(which: list[int], solutions: list[QuadraticSolution]) -> str:
-    return "" if len(solutions) == 1 else f"target {which[0]} ({len(which)} of {len(solutions)} targets): "
+    return (
+        ""
+        if len(solutions) == 1
+        else f"target {which[0]} ({len(which)} of {len(solutions)} targets): "
+    )

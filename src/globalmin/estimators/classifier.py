@@ -84,7 +84,9 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
         self._refuse_if_too_large(X)
         scaled = Dataset(X, _signs(codes, len(self.classes_)), bias=self.bias, scaling=self.scaling)
         untouched = [replace(step, y_shift=0.0, y_scale=1.0) for step in scaled.preprocessings]
-        self._fit_targets(Dataset.from_preprocessed(scaled.X, _signs(codes, len(self.classes_)), untouched))
+        self._fit_targets(
+            Dataset.from_preprocessed(scaled.X, _signs(codes, len(self.classes_)), untouched)
+        )
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

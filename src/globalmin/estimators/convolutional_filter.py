@@ -127,27 +127,42 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
         Z = self._patches(X)
         fit = self._train(Z, np.asarray(y, dtype=np.float64))
-        self.patch_shape_ = patch_shape(patch_grid_shape((X.shape[1],), self.image_shape), self.patch_size)
+        self.patch_shape_ = patch_shape(
+            patch_grid_shape((X.shape[1],), self.image_shape), self.patch_size
+        )
         self.coef_, self.filter_ = fit.w, fit.w.reshape(self.patch_shape_)
         self.status_, self.loss_, self.loss_curve_ = str(fit.status), fit.loss, fit.losses
-        self.n_iter_, self.n_patches_, self.dead_starts_ = max(fit.n_iter, 1), Z.shape[1], fit.dead_starts
+        self.n_iter_, self.n_patches_, self.dead_starts_ = (
+            max(fit.n_iter, 1),
+            Z.shape[1],
+            fit.dead_starts,
+        )
         self._warn(fit)
         return self
 
     def _train(self, Z: Array, y: Array) -> FilterFit:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        options: dict[str, Any] = {name: getattr(self, name) for name in ("method", "step_size", "max_iter", "tol", "batch_size")}
-        self.init_ = None if self.init is None else np.ravel(np.asarray(self.init, dtype=np.float64))
+        options: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("method", "step_size", "max_iter", "tol", "batch_size")
+        }
+        self.init_ = (
+            None if self.init is None else np.ravel(np.asarray(self.init, dtype=np.float64))
+        )
         if self.init_ is None:
             return fit_random_start(Z, y, restarts=self.restarts, seed=seed, **options)
         if self.init_.size != Z.shape[2]:
-            raise DataError(f"init has {self.init_.size} numbers, but a patch has {Z.shape[2]}; give a start of that size")
+            raise DataError(
+                f"init has {self.init_.size} numbers, but a patch has {Z.shape[2]}; give a start of that size"
+            )
         return fit_filter(Z, y, self.init_, seed=seed, **options)
 
     def _warn(self, fit: FilterFit) -> None:
         if fit.status is FilterStatus.DEAD:
             warnings.warn(
-                f"{'the filter died' if fit.n_iter else 'dead start'}: {fit.message}", ConvergenceWarning, stacklevel=_FIT_CALLER
+                f"{'the filter died' if fit.n_iter else 'dead start'}: {fit.message}",
+                ConvergenceWarning,
+                stacklevel=_FIT_CALLER,
             )
         elif fit.status is FilterStatus.MAX_ITER:
             text = f"{fit.message} (loss {fit.loss:.3g} after {fit.n_iter} iterations): raise max_iter or tol"
@@ -168,7 +183,9 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
     def theorem_report(self, X: Any, start: Any) -> FilterReport:
         """Which hypotheses of chapter 6 hold on the patches of X, with the fitted filter as teacher and this start."""
         check_is_fitted(self)
-        return filter_report(self._checked_patches(X), self.coef_, np.ravel(np.asarray(start, dtype=np.float64)))
+        return filter_report(
+            self._checked_patches(X), self.coef_, np.ravel(np.asarray(start, dtype=np.float64))
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Poor score: labels of both signs are out of reach of a model that is never negative."""

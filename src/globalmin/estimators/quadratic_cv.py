@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 BIAS_SCALES = (1.0, 4.0, 16.0, 64.0)  # powers of two: dividing the features by them is exact
-_PATH_TOL = 1e-5  # relative gap on the paths, far below the noise of held-out errors; the refit uses `tol`
+_PATH_TOL = (
+    1e-5  # relative gap on the paths, far below the noise of held-out errors; the refit uses `tol`
+)
 
 
 class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
@@ -130,7 +132,9 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
 
     def _scales(self) -> Array:
         if self.bias_scales is None:
-            return np.array(BIAS_SCALES if self.bias and self.scaling != "rows" else BIAS_SCALES[:1])
+            return np.array(
+                BIAS_SCALES if self.bias and self.scaling != "rows" else BIAS_SCALES[:1]
+            )
         return np.unique(_positive_list("bias_scales", self.bias_scales))
 
     def _path(self, data: Dataset) -> Array:
@@ -140,26 +144,40 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
 
     def _default_path(self, data: Dataset) -> Array:
         """The path of the target with the largest critical weight decay; of length 1 if all labels are zero."""
-        options = {"n_decays": int(self.n_decays), "ratio": float(self.ratio), "signs": self.signs, "v_max": 1.0}
+        options = {
+            "n_decays": int(self.n_decays),
+            "ratio": float(self.ratio),
+            "signs": self.signs,
+            "v_max": 1.0,
+        }
         targets = [data.for_target(j) for j in range(data.n_targets)]
         found = [default_decays(part.X, part.y, **options) for part in targets if part.y.any()]
         return np.array(max(found, key=lambda decays: decays[0], default=[1.0]))
 
-    def _held_out(self, X: Array, y: Array, train: NDArray[np.intp], test: NDArray[np.intp]) -> Array:
+    def _held_out(
+        self, X: Array, y: Array, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> Array:
         """Mean squared error on the samples `test`, averaged over the targets: bias scales x weight decays."""
         labels = y[test].reshape(len(test), -1)
         errors = np.zeros_like(self.weight_decays_)
         for row, scale, decays in zip(errors, self.bias_scales_, self.weight_decays_, strict=True):
             data = self._dataset(X[train], y[train], scale)
             for j in range(data.n_targets):
-                row += self._path_errors(data.for_target(j), decays, X[test], labels[:, j]) / data.n_targets
+                row += (
+                    self._path_errors(data.for_target(j), decays, X[test], labels[:, j])
+                    / data.n_targets
+                )
         return errors
 
     def _path_errors(self, data: Dataset, decays: Array, X: Array, labels: Array) -> Array:
         stored = data.preprocessing.transform(X)
         tol = max(float(self.tol), _PATH_TOL)
-        path = decay_path(data.X, data.y, decays.tolist(), signs=self.signs, width=self._neurons, tol=tol)
-        outputs = [data.preprocessing.restore(quadratic_forms(stored, solution.M)) for solution in path]
+        path = decay_path(
+            data.X, data.y, decays.tolist(), signs=self.signs, width=self._neurons, tol=tol
+        )
+        outputs = [
+            data.preprocessing.restore(quadratic_forms(stored, solution.M)) for solution in path
+        ]
         return np.array([float(np.mean((output - labels) ** 2)) for output in outputs])
 
 

@@ -11,7 +11,10 @@ from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
 
-LARGEST, SMALLEST = 1e100, 1e-100  # between these the squares and products of entries stay far from overflow and underflow
+LARGEST, SMALLEST = (
+    1e100,
+    1e-100,
+)  # between these the squares and products of entries stay far from overflow and underflow
 
 
 def checked_matrix(M: ArrayLike, name: str = "M") -> Array:
@@ -21,12 +24,18 @@ def checked_matrix(M: ArrayLike, name: str = "M") -> Array:
         raise DataError(f"{name} has entries of type {value.dtype}; give a matrix of real numbers")
     exact = value.astype(np.float64)
     if value.dtype.kind in "iu" and not np.array_equal(exact.astype(value.dtype), value):
-        raise DataError(f"{name} has integers beyond 2^53, which float64 would round; scale the matrix")
+        raise DataError(
+            f"{name} has integers beyond 2^53, which float64 would round; scale the matrix"
+        )
     if exact.ndim != 2 or exact.size == 0:
-        raise DataError(f"{name} has shape {exact.shape}; give a matrix with at least one row and one column")
+        raise DataError(
+            f"{name} has shape {exact.shape}; give a matrix with at least one row and one column"
+        )
     if not np.isfinite(exact).all():
         row, column = np.argwhere(~np.isfinite(exact))[0]
-        raise DataError(f"{name}[{row}, {column}] is {exact[row, column]}; every entry must be finite (no missing values)")
+        raise DataError(
+            f"{name}[{row}, {column}] is {exact[row, column]}; every entry must be finite (no missing values)"
+        )
     top = float(np.abs(exact).max())
     if top != 0.0 and not SMALLEST <= top <= LARGEST:
         raise DataError(
@@ -49,17 +58,26 @@ class Factors:
         for name, value in (("U", U), ("V", V)):
             object.__setattr__(self, name, checked_matrix(value, name))
         if self.U.shape[1] != self.V.shape[1]:
-            raise DataError(f"U has {self.U.shape[1]} columns and V has {self.V.shape[1]}; give factors of one rank")
+            raise DataError(
+                f"U has {self.U.shape[1]} columns and V has {self.V.shape[1]}; give factors of one rank"
+            )
 
     @classmethod
-    def initialize(cls, shape: tuple[int, int], rank: int, *, scale: float = 1e-3, seed: int = 0) -> Factors:
+    def initialize(
+        cls, shape: tuple[int, int], rank: int, *, scale: float = 1e-3, seed: int = 0
+    ) -> Factors:
         """Independent Gaussian entries with standard deviation `scale`."""
         if not (isinstance(rank, int | np.integer) and rank >= 1):
             raise DataError(f"rank={rank!r} is not a positive integer")
         if not (scale > 0.0 and np.isfinite(scale)):
-            raise DataError(f"scale={scale!r} is not a positive number; zero factors are a saddle that no descent leaves")
+            raise DataError(
+                f"scale={scale!r} is not a positive number; zero factors are a saddle that no descent leaves"
+            )
         rng = np.random.default_rng(seed)
-        return cls(scale * rng.standard_normal((shape[0], rank)), scale * rng.standard_normal((shape[1], rank)))
+        return cls(
+            scale * rng.standard_normal((shape[0], rank)),
+            scale * rng.standard_normal((shape[1], rank)),
+        )
 
     @property
     def rank(self) -> int:
@@ -76,9 +94,14 @@ class Factors:
         Qv, Rv = np.linalg.qr(self.V)
         left, values, right = np.linalg.svd(Ru @ Rv.T)
         roots = np.sqrt(values)
-        small = roots.size  # qr of a wide factor has fewer columns than the rank: pad with zero columns
+        small = (
+            roots.size
+        )  # qr of a wide factor has fewer columns than the rank: pad with zero columns
         U, V = np.zeros_like(self.U), np.zeros_like(self.V)
-        U[:, :small], V[:, :small] = (Qu @ left)[:, :small] * roots, (Qv @ right.T)[:, :small] * roots
+        U[:, :small], V[:, :small] = (
+            (Qu @ left)[:, :small] * roots,
+            (Qv @ right.T)[:, :small] * roots,
+        )
         return Factors(U, V)
 
     def require_fit(self, M: Array) -> None:

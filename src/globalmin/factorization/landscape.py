@@ -21,11 +21,15 @@ PENALTY = 0.125  # weight of ||U^T U - V^T V||_F^2 in the regularized objective 
 def factorization_loss(factors: Factors, M: ArrayLike, *, penalty: float = 0.0) -> float:
     r"""$\frac12\lVert UV^T-M\rVert_F^2 + p\lVert U^TU-V^TV\rVert_F^2$; the thesis has p = 0 in (4.1) and p = 1/8 in (4.3)."""
     residual = factors.product() - np.asarray(M, dtype=np.float64)
-    return 0.5 * float(np.vdot(residual, residual)) + penalty * float(np.sum(imbalance(factors) ** 2))
+    return 0.5 * float(np.vdot(residual, residual)) + penalty * float(
+        np.sum(imbalance(factors) ** 2)
+    )
 
 
 @states("DU-M4", "DU-A4.9")
-def factorization_gradient(factors: Factors, M: ArrayLike, *, penalty: float = 0.0) -> tuple[Array, Array]:
+def factorization_gradient(
+    factors: Factors, M: ArrayLike, *, penalty: float = 0.0
+) -> tuple[Array, Array]:
     r"""$(RV, R^TU)$ with $R = UV^T-M$ (4.2), plus $4p\,U D$ and $-4p\,V D$ with $D = U^TU-V^TV$ for the penalty.
 
     R is never formed: two products of M with r columns.
@@ -64,7 +68,9 @@ def hessian_form(factors: Factors, M: ArrayLike, directions: tuple[ArrayLike, Ar
 
 
 @states("DU-T4.4")
-def hessian_times(factors: Factors, M: ArrayLike, directions: tuple[ArrayLike, ArrayLike]) -> tuple[Array, Array]:
+def hessian_times(
+    factors: Factors, M: ArrayLike, directions: tuple[ArrayLike, ArrayLike]
+) -> tuple[Array, Array]:
     """The Hessian applied to a pair of directions."""
     along_u, along_v = (np.asarray(part, dtype=np.float64) for part in directions)
     residual = factors.product() - np.asarray(M, dtype=np.float64)
@@ -134,7 +140,9 @@ class Monitors:
 
 
 @states("DU-T4.4")
-def lemma_monitors(table: tuple[ArrayLike, ArrayLike, ArrayLike], M: ArrayLike, rank: int, accuracy: float) -> Monitors:
+def lemma_monitors(
+    table: tuple[ArrayLike, ArrayLike, ArrayLike], M: ArrayLike, rank: int, accuracy: float
+) -> Monitors:
     r"""Read Lemma 4.1 off a run.
 
     Parameters
@@ -144,7 +152,11 @@ def lemma_monitors(table: tuple[ArrayLike, ArrayLike, ArrayLike], M: ArrayLike, 
     losses, offs, sizes = (np.asarray(part, dtype=np.float64) for part in table)
     norm = float(np.linalg.norm(np.asarray(M, dtype=np.float64)))
     rise = float(np.max(np.diff(losses), initial=-math.inf))
-    bounds = (float(offs.max()) <= accuracy, rise <= 1e-14 * norm**2, float(losses.max()) <= 2.0 * norm**2)
+    bounds = (
+        float(offs.max()) <= accuracy,
+        rise <= 1e-14 * norm**2,
+        float(losses.max()) <= 2.0 * norm**2,
+    )
     hold = all(bounds) and float(sizes.max()) <= 5.0 * math.sqrt(rank) * norm
     return Monitors(float(offs.max()), rise, float(losses.max()), float(sizes.max()), hold)
 
@@ -159,5 +171,7 @@ def descent_slack(losses: ArrayLike, gradients: ArrayLike, steps: ArrayLike) -> 
     ----------
     losses, gradients : at every point of a run, the last included. steps : the step sizes, one fewer.
     """
-    losses, gradients, steps = (np.asarray(part, dtype=np.float64) for part in (losses, gradients, steps))
+    losses, gradients, steps = (
+        np.asarray(part, dtype=np.float64) for part in (losses, gradients, steps)
+    )
     return losses[:-1] - losses[1:] - 0.5 * steps * gradients[:-1] ** 2

@@ -44,7 +44,9 @@ class RankOneState:
 
 
 @states("DU-T4.5")
-def rank_one_state(u: ArrayLike, v: ArrayLike, u_star: ArrayLike, v_star: ArrayLike) -> RankOneState:
+def rank_one_state(
+    u: ArrayLike, v: ArrayLike, u_star: ArrayLike, v_star: ArrayLike
+) -> RankOneState:
     """The four numbers of vectors u, v against unit vectors u*, v*."""
     numbers = []
     for x, unit in ((u, u_star), (v, v_star)):
@@ -124,7 +126,12 @@ class RankOneRun:
 
 @states("DU-T4.5")
 def rank_one_run(
-    state: RankOneState, sigma: float, c_step: float, *, accuracy: float = 1e-10, max_iter: int = 100_000
+    state: RankOneState,
+    sigma: float,
+    c_step: float,
+    *,
+    accuracy: float = 1e-10,
+    max_iter: int = 100_000,
 ) -> RankOneRun:
     r"""Run the map with $\eta=c_{step}/\sigma_1$ until the distance is at most `accuracy` times $\sigma_1$; check both lemmas.
 
@@ -147,15 +154,25 @@ def rank_one_run(
 
 
 def _read_run(path: list[RankOneState], sigma: float, c_step: float, accuracy: float) -> RankOneRun:
-    table = np.array([(s.alpha, s.beta, s.alpha_rest, s.beta_rest, s.distance(sigma)) for s in path]).T
+    table = np.array(
+        [(s.alpha, s.beta, s.alpha_rest, s.beta_rest, s.distance(sigma)) for s in path]
+    ).T
     alpha, beta = table[0], table[1]
     late = np.flatnonzero(alpha**2 + beta**2 >= sigma / 2.0)
     first = int(late[0]) if late.size else None
     xi = table[2] ** 2 + table[3] ** 2
     end = len(path) if first is None else first
-    c_1 = float(np.min(np.minimum(alpha, beta)[end:], initial=math.inf)) ** 2 / sigma if end < len(path) else math.nan
+    c_1 = (
+        float(np.min(np.minimum(alpha, beta)[end:], initial=math.inf)) ** 2 / sigma
+        if end < len(path)
+        else math.nan
+    )
     far = table[4][-min(20, len(path)) :]
-    rate = float((far[-1] / far[0]) ** (1.0 / (len(far) - 1))) if len(far) > 1 and far[0] > 0.0 else math.nan
+    rate = (
+        float((far[-1] / far[0]) ** (1.0 / (len(far) - 1)))
+        if len(far) > 1 and far[0] > 0.0
+        else math.nan
+    )
     return RankOneRun(
         *table,
         first_stage=first,
@@ -175,7 +192,10 @@ def _stage_one(alpha: Array, beta: Array, xi: Array, c_step: float, end: int) ->
     return {
         "(i) signals positive": bool(np.all(alpha[:end] > 0.0) and np.all(beta[:end] > 0.0)),
         "(ii) rest not above its start": bool(np.all(xi[:end] <= xi[0] * (1.0 + 1e-12))),
-        "(iii) growth": bool(np.all(growth >= 1.0 + c_step / 3.0) and np.all(growth <= (1.0 + c_step) * (1.0 + 1e-12))),
+        "(iii) growth": bool(
+            np.all(growth >= 1.0 + c_step / 3.0)
+            and np.all(growth <= (1.0 + c_step) * (1.0 + 1e-12))
+        ),
         "(iv) ratio": bool(np.all(np.abs(alpha - beta)[:end] <= RATIO * total[:end])),
     }
 
@@ -193,7 +213,10 @@ def _stage_two(h: Array, xi: Array, c_1: float, c_step: float, start: int) -> di
         "(b) product not above sigma_1": bool(np.all(late_h <= tiny * scale)),
         "(c) rest shrinks": bool(np.all(decay)),
         "(d) signal converges": bool(
-            np.all(np.abs(late_h[1:]) <= shrink * np.abs(late_h[:-1]) + c_step * late_xi[:-1] + tiny * scale)
+            np.all(
+                np.abs(late_h[1:])
+                <= shrink * np.abs(late_h[:-1]) + c_step * late_xi[:-1] + tiny * scale
+            )
         ),
     }
 
@@ -224,5 +247,8 @@ def rank_one_constants() -> RankOneConstants:
     """
     c_1 = 1.0 / (8.0 * 10001.0)
     return RankOneConstants(
-        c_1, math.sqrt(1.0 / 600.0), math.sqrt(c_1 * math.log(2.0) / 200.0), math.sqrt(c_1 * math.log(2.0) / 400.0)
+        c_1,
+        math.sqrt(1.0 / 600.0),
+        math.sqrt(c_1 * math.log(2.0) / 200.0),
+        math.sqrt(c_1 * math.log(2.0) / 400.0),
     )

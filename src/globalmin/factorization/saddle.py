@@ -46,7 +46,9 @@ def saddle_test(factors: Factors, M: ArrayLike) -> SaddleTest:
     residual = float(np.linalg.norm(factors.product() - M))
     off = float(np.linalg.norm(imbalance(factors)))
     slope = float(np.sqrt(sum(np.sum(part**2) for part in factorization_gradient(factors, M))))
-    return SaddleTest(direction, hessian_form(factors, M, direction), 0.5 * off**2 - residual**2, slope, residual)
+    return SaddleTest(
+        direction, hessian_form(factors, M, direction), 0.5 * off**2 - residual**2, slope, residual
+    )
 
 
 def balanced_target(M: ArrayLike, rank: int) -> Factors:

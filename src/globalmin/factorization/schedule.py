@@ -19,7 +19,9 @@ from globalmin.factorization.landscape import descent_smoothness_upper, factoriz
 from globalmin.references import states
 
 LN10 = math.log(10.0)
-LOG10_ZERO = -1075 * math.log10(2.0)  # half of the smallest positive double: what is not larger is rounded to zero
+LOG10_ZERO = -1075 * math.log10(
+    2.0
+)  # half of the smallest positive double: what is not larger is rounded to zero
 YEAR = 365.25 * 86400.0
 
 
@@ -31,14 +33,18 @@ def printed_schedule(accuracy: float, rank: int, norm: float) -> Callable[[int],
 
 
 @states("DU-T4.4")
-def footnote_schedule(accuracy: float, rank: int, norm: float, delta: float = 0.1) -> Callable[[int], float]:
+def footnote_schedule(
+    accuracy: float, rank: int, norm: float, delta: float = 0.1
+) -> Callable[[int], float]:
     r"""The footnote's family with an explicit constant: $\eta_t = c(t+1)^{-(1/2+\delta)}$, $0<\delta\le\frac12$.
 
     $c=\min\{(\varepsilon/(80\sqrt r\lVert M\rVert_F^3\zeta(1+2\delta)))^{1/2}, 1/\beta\}$ keeps the budget of the proof,
     $40\sqrt r\lVert M\rVert_F^3\sum\eta_t^2\le\varepsilon/2$, and $\beta$ is `descent_smoothness_upper`.
     """
     if not 0.0 < delta <= 0.5:
-        raise HypothesisError(f"delta={delta!r} is not in (0, 1/2]", hypothesis="delta", value=delta)
+        raise HypothesisError(
+            f"delta={delta!r} is not in (0, 1/2]", hypothesis="delta", value=delta
+        )
     from scipy.special import zeta
 
     _first_step(accuracy, rank, norm)

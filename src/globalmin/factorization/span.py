@@ -39,7 +39,9 @@ class Span:
         return Factors(U, V)
 
 
-def improve_span(M: Array, factors: Factors, max_sweeps: int, report: Callable[[int, float], None]) -> Span:
+def improve_span(
+    M: Array, factors: Factors, max_sweeps: int, report: Callable[[int, float], None]
+) -> Span:
     """Rounds until the residual is at the level of rounding, or `max_sweeps`."""
     size = min(factors.rank, *M.shape)
     Z = _orthonormal(factors.V)[:, :size]

@@ -92,10 +92,15 @@ def descend_factors(
     start.require_fit(M)
     steps, top = _schedule(step_size, M)
     if max_iter < 0 or record_every < 1:
-        raise DataError(f"max_iter={max_iter!r} must be at least 0 and record_every={record_every!r} at least 1")
+        raise DataError(
+            f"max_iter={max_iter!r} must be at least 0 and record_every={record_every!r} at least 1"
+        )
     log = _Log(M, penalty)
     point, status, t = start, Status.MAX_ITER, 0
-    with Progress("factorization", max_iter, visible=verbose) as progress, np.errstate(over="ignore", invalid="ignore"):
+    with (
+        Progress("factorization", max_iter, visible=verbose) as progress,
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
         try:
             for t in range(max_iter + 1):
                 slopes = _Slopes.at(point, M, penalty)
@@ -149,7 +154,9 @@ def factorize(
         raise DataError(f"rank={rank!r}, but the factors of the start have {start.rank} columns")
     if top == 0.0:
         start = Factors(np.zeros_like(start.U), np.zeros_like(start.V))
-    run = descend_factors(M, start, step_size=step_size, max_iter=max_iter, tol=HANDOVER, verbose=verbose)
+    run = descend_factors(
+        M, start, step_size=step_size, max_iter=max_iter, tol=HANDOVER, verbose=verbose
+    )
     if top > 0.0 and run.status in (Status.CONVERGED, Status.MAX_ITER):
         run = _finished(M, run, max_sweeps, verbose)
     if throw and not run.status.is_success:
@@ -177,7 +184,9 @@ def _schedule(step_size: float | Schedule | None, M: Array) -> tuple[Schedule, f
     if step_size is None:
         step_size = STEP / top if top > 0.0 else 1.0
     if not (step_size > 0.0 and math.isfinite(step_size)):
-        raise DataError(f"step_size={step_size!r} is not a positive number; leave it out for .4/sigma_1")
+        raise DataError(
+            f"step_size={step_size!r} is not a positive number; leave it out for .4/sigma_1"
+        )
     constant = float(step_size)
     return lambda t: constant, top
 
@@ -201,7 +210,9 @@ class _Slopes:
         if penalty:
             by_u, by_v = by_u + 4.0 * penalty * U @ (UU - VV), by_v - 4.0 * penalty * V @ (UU - VV)
         norm = math.hypot(float(np.linalg.norm(by_u)), float(np.linalg.norm(by_v)))
-        return cls(by_u, by_v, MV, (UU, VV), norm, math.sqrt(max(float(np.trace(UU) + np.trace(VV)), 0.0)))
+        return cls(
+            by_u, by_v, MV, (UU, VV), norm, math.sqrt(max(float(np.trace(UU) + np.trace(VV)), 0.0))
+        )
 
     def step(self, point: Factors, eta: float) -> Factors:
         return _unchecked(point.U - eta * self.by_u, point.V - eta * self.by_v)
@@ -225,7 +236,9 @@ class _Log:
 
     def note(self, t: int, point: Factors, slopes: _Slopes) -> float:
         UU, VV = slopes.grams
-        loss = 0.5 * (self.norm**2 - 2.0 * float(np.vdot(point.U, slopes.MV)) + float(np.vdot(UU, VV)))
+        loss = 0.5 * (
+            self.norm**2 - 2.0 * float(np.vdot(point.U, slopes.MV)) + float(np.vdot(UU, VV))
+        )
         if loss < _DIRECT * 0.5 * self.norm**2:
             loss = direct_loss(point, self.M)
         off = float(np.linalg.norm(UU - VV))
@@ -236,7 +249,9 @@ class _Log:
     def run(self, point: Factors, status: Status, n_iter: int) -> FactorizationRun:
         table = np.array(self.rows).T
         factors = Factors(point.U, point.V)
-        return FactorizationRun(factors, status, status.message, table[0].astype(np.int64), *table[1:], n_iter=n_iter)
+        return FactorizationRun(
+            factors, status, status.message, table[0].astype(np.int64), *table[1:], n_iter=n_iter
+        )
 
 
 def direct_loss(factors: Factors, M: Array) -> float:
@@ -259,6 +274,22 @@ def _finished(M: Array, run: FactorizationRun, max_sweeps: int, verbose: bool) -
     last = log.run(factors, status, run.n_iter)
     joined = {
         name: np.concatenate([getattr(run, name), getattr(last, name)])
-        for name in ("iteration", "losses", "objectives", "imbalance", "norm_u", "norm_v", "gradients")
+        for name in (
+            "iteration",
+            "losses",
+            "objectives",
+            "imbalance",
+            "norm_u",
+            "norm_v",
+            "gradients",
+        )
     }
-    return FactorizationRun(factors, status, status.message, n_iter=run.n_iter, n_sweeps=span.sweeps, leak=span.leak, **joined)
+    return FactorizationRun(
+        factors,
+        status,
+        status.message,
+        n_iter=run.n_iter,
+        n_sweeps=span.sweeps,
+        leak=span.leak,
+        **joined,
+    )

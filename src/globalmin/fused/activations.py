@@ -49,7 +49,11 @@ def economized(series: list[float], low: float, high: float, degree: int) -> tup
     """
     p = np.array(series)
     for m in range(len(series) - 1, degree, -1):
-        chebyshev = np.polynomial.Chebyshev.basis(m, domain=[low, high]).convert(kind=np.polynomial.Polynomial).coef
+        chebyshev = (
+            np.polynomial.Chebyshev.basis(m, domain=[low, high])
+            .convert(kind=np.polynomial.Polynomial)
+            .coef
+        )
         p = (p - p[-1] / chebyshev[-1] * chebyshev)[:-1]
     return tuple(float(c) for c in p)
 
@@ -71,7 +75,10 @@ def softplus_block(typing_context: Any, Z: Any, P: Any, place: Any, b: Any) -> A
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         values, slopes = (pointer(context, builder, signature.args[i], args[i]) for i in (1, 0))
-        places = [builder.add(args[2], ir.Constant(args[2].type, i * lanes.count)) for i in range(TOGETHER)]
+        places = [
+            builder.add(args[2], ir.Constant(args[2].type, i * lanes.count))
+            for i in range(TOGETHER)
+        ]
         z = [load_at(builder, slopes, at, lanes) for at in places]
         phi, slope = _softplus(builder, z, args[3], lanes)
         for at, value, derivative in zip(places, phi, slope, strict=True):
@@ -96,8 +103,13 @@ def _softplus(builder: Any, z: Registers, b: Any, lanes: Lanes) -> tuple[Registe
     positive = [builder.select(builder.fcmp_ordered(">", x, zero), x, zero) for x in z]
     lengths = [builder.fmul(double_length, x) for x in t]
     phi = [fused(builder, a, x, p) for a, x, p in zip(lengths, artanh, positive, strict=True)]
-    upper = [builder.select(builder.fcmp_ordered("<", x, zero), y, one) for x, y in zip(z, u, strict=True)]
-    slope = [builder.fmul(builder.fmul(a, f), i) for a, f, i in zip(upper, further, inverse, strict=True)]
+    upper = [
+        builder.select(builder.fcmp_ordered("<", x, zero), y, one)
+        for x, y in zip(z, u, strict=True)
+    ]
+    slope = [
+        builder.fmul(builder.fmul(a, f), i) for a, f, i in zip(upper, further, inverse, strict=True)
+    ]
     return phi, slope
 
 
@@ -110,12 +122,19 @@ def _negative_power(builder: Any, y: Registers, lanes: Lanes) -> Registers:
     y = [builder.select(builder.fcmp_ordered(">", x, largest), largest, x) for x in y]
     shifted = [builder.fadd(x, shifter) for x in y]
     fraction = [builder.fsub(builder.fsub(s, shifter), x) for s, x in zip(shifted, y, strict=True)]
-    exponent = [builder.sub(one, builder.shl(builder.bitcast(s, lanes.llvm_bits), places)) for s in shifted]
+    exponent = [
+        builder.sub(one, builder.shl(builder.bitcast(s, lanes.llvm_bits), places)) for s in shifted
+    ]
     scale = [builder.bitcast(e, lanes.llvm) for e in exponent]
-    return [builder.fmul(p, s) for p, s in zip(_polynomial(builder, fraction, POWER, lanes), scale, strict=True)]
+    return [
+        builder.fmul(p, s)
+        for p, s in zip(_polynomial(builder, fraction, POWER, lanes), scale, strict=True)
+    ]
 
 
-def _polynomial(builder: Any, x: Registers, coefficients: dict[int, tuple[float, ...]], lanes: Lanes) -> Registers:
+def _polynomial(
+    builder: Any, x: Registers, coefficients: dict[int, tuple[float, ...]], lanes: Lanes
+) -> Registers:
     """Horner's rule, all registers side by side."""
     highest, *others = reversed(coefficients[lanes.scalar.bitwidth])
     value = [lanes.constant(highest)] * len(x)

@@ -60,7 +60,12 @@ class Rules(NamedTuple):
 @njit(error_model="numpy")
 def _multiply(left, right, target, sizes, lanes):  # noqa: ANN001, ANN202
     """C = A B, each matrix given as (flat array, numbers in a row); sizes: rows of A, depth, registers in a row of B."""
-    (A, a_stride), (B, b_stride), (C, c_stride), (rows, depth, registers) = left, right, target, sizes
+    (A, a_stride), (B, b_stride), (C, c_stride), (rows, depth, registers) = (
+        left,
+        right,
+        target,
+        sizes,
+    )
     for i in range(0, rows, ROWS):
         for j in range(0, registers, COLUMNS):
             multiply_block(
@@ -85,7 +90,9 @@ def _residual_after_softplus(a, s, rules):  # noqa: ANN001, ANN202
             even = multiply_add(spread(a.y, a.v[j]), load(a.P, j * s.stride + at), even)
             odd = multiply_add(spread(a.y, a.v[j + 1]), load(a.P, (j + 1) * s.stride + at), odd)
         if s.k % 2:
-            even = multiply_add(spread(a.y, a.v[s.k - 1]), load(a.P, (s.k - 1) * s.stride + at), even)
+            even = multiply_add(
+                spread(a.y, a.v[s.k - 1]), load(a.P, (s.k - 1) * s.stride + at), even
+            )
         r = (even + odd - load(a.y, at)) * load(a.live, at)
         squares = multiply_add(r, r, squares)
         for j in range(s.k):
@@ -93,7 +100,11 @@ def _residual_after_softplus(a, s, rules):  # noqa: ANN001, ANN202
             store(a.Z, place, load(a.Z, place) * (spread(a.y, a.v[j]) * r))
         if rules.trains_head:
             for j in range(s.k):
-                store(a.head, j * s.lanes, multiply_add(load(a.P, j * s.stride + at), r, load(a.head, j * s.lanes)))
+                store(
+                    a.head,
+                    j * s.lanes,
+                    multiply_add(load(a.P, j * s.stride + at), r, load(a.head, j * s.lanes)),
+                )
     return total(squares)
 
 
@@ -114,10 +125,20 @@ def _residual_and_activation(a, s, rules):  # noqa: ANN001, ANN202
     for at in range(0, s.stride, s.lanes):
         even, odd = spread(a.y, 0.0), spread(a.y, 0.0)
         for j in range(0, s.k - 1, 2):
-            even = multiply_add(spread(a.y, a.v[j]), _cheap(load(a.Z, j * s.stride + at), rules.code)[0], even)
-            odd = multiply_add(spread(a.y, a.v[j + 1]), _cheap(load(a.Z, (j + 1) * s.stride + at), rules.code)[0], odd)
+            even = multiply_add(
+                spread(a.y, a.v[j]), _cheap(load(a.Z, j * s.stride + at), rules.code)[0], even
+            )
+            odd = multiply_add(
+                spread(a.y, a.v[j + 1]),
+                _cheap(load(a.Z, (j + 1) * s.stride + at), rules.code)[0],
+                odd,
+            )
         if s.k % 2:
-            even = multiply_add(spread(a.y, a.v[s.k - 1]), _cheap(load(a.Z, (s.k - 1) * s.stride + at), rules.code)[0], even)
+            even = multiply_add(
+                spread(a.y, a.v[s.k - 1]),
+                _cheap(load(a.Z, (s.k - 1) * s.stride + at), rules.code)[0],
+                even,
+            )
         r = (even + odd - load(a.y, at)) * load(a.live, at)
         squares = multiply_add(r, r, squares)
         for j in range(s.k):
@@ -149,13 +170,29 @@ def _compiled(sources: str) -> Any:
         made_of = sources  # noqa: F841 (a free variable is part of the key of the cache)
         step = 0
         while True:
-            _multiply((a.W, s.w_stride), (a.features, s.stride), (a.Z, s.stride), (s.k, s.d, s.stride // s.lanes), s.lanes)
-            square = _residual_after_softplus(a, s, rules) if rules.code == SOFTPLUS else _residual_and_activation(a, s, rules)
+            _multiply(
+                (a.W, s.w_stride),
+                (a.features, s.stride),
+                (a.Z, s.stride),
+                (s.k, s.d, s.stride // s.lanes),
+                s.lanes,
+            )
+            square = (
+                _residual_after_softplus(a, s, rules)
+                if rules.code == SOFTPLUS
+                else _residual_and_activation(a, s, rules)
+            )
             if rules.record_every > 0 and step % rules.record_every == 0:
                 records[step // rules.record_every] = square
             if square <= rules.target or step >= rules.max_iter or not square < np.inf:
                 return step, square
-            _multiply((a.Z, s.stride), (a.samples, s.w_stride), (a.G, s.w_stride), (s.k, s.n, s.w_stride // s.lanes), s.lanes)
+            _multiply(
+                (a.Z, s.stride),
+                (a.samples, s.w_stride),
+                (a.G, s.w_stride),
+                (s.k, s.n, s.w_stride // s.lanes),
+                s.lanes,
+            )
             _descend_both(a, s, rules)
             step += 1
 

@@ -33,7 +33,9 @@ class Lanes(types.Type):
     @property
     def llvm(self) -> ir.VectorType:
         """The LLVM type of the register."""
-        return ir.VectorType(ir.FloatType() if self.scalar.bitwidth == 32 else ir.DoubleType(), self.count)
+        return ir.VectorType(
+            ir.FloatType() if self.scalar.bitwidth == 32 else ir.DoubleType(), self.count
+        )
 
     @property
     def llvm_bits(self) -> ir.VectorType:
@@ -91,7 +93,9 @@ def absolute(builder: Any, a: Any) -> Any:
 def _call(builder: Any, name: str, *args: Any) -> Any:
     kind = args[0].type
     full = f"llvm.{name}.v{kind.count}f{32 if kind.element == ir.FloatType() else 64}"
-    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * len(args)), full)
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(kind, [kind] * len(args)), full
+    )
     return builder.call(function, args)
 
 
@@ -101,7 +105,9 @@ def load(typing_context: Any, array: Any, index: Any) -> Any:
     lanes = Lanes(array.dtype)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return load_at(builder, pointer(context, builder, signature.args[0], args[0]), args[1], lanes)
+        return load_at(
+            builder, pointer(context, builder, signature.args[0], args[0]), args[1], lanes
+        )
 
     return lanes(array, types.intp), emit
 
@@ -123,7 +129,9 @@ def spread(typing_context: Any, array: Any, number: Any) -> Any:
     lanes = Lanes(array.dtype)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return spread_over(builder, context.cast(builder, args[1], signature.args[1], lanes.scalar), lanes)
+        return spread_over(
+            builder, context.cast(builder, args[1], signature.args[1], lanes.scalar), lanes
+        )
 
     return lanes(array, number), emit
 
@@ -133,7 +141,9 @@ def alike(typing_context: Any, register: Any, number: Any) -> Any:
     """A register of the kind of the first argument filled with the second."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return spread_over(builder, context.cast(builder, args[1], signature.args[1], register.scalar), register)
+        return spread_over(
+            builder, context.cast(builder, args[1], signature.args[1], register.scalar), register
+        )
 
     return register(register, number), emit
 
@@ -155,7 +165,9 @@ def total(typing_context: Any, register: Any) -> Any:
 def part(builder: Any, value: Any, chosen: range | list[int], other: Any = None) -> Any:
     """The chosen numbers of one register, or of two set side by side."""
     places = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), list(chosen))
-    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined) if other is None else other, places)
+    return builder.shuffle_vector(
+        value, ir.Constant(value.type, ir.Undefined) if other is None else other, places
+    )
 
 
 @operation
@@ -188,5 +200,10 @@ def _operation(symbol: Callable[..., Any], name: str) -> None:
         return None
 
 
-for _symbol, _name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul"), (operator.truediv, "fdiv")):
+for _symbol, _name in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
     _operation(_symbol, _name)

@@ -20,7 +20,9 @@ Matrix = tuple[Any, Any, Any]
 
 
 @operation
-def multiply_block(typing_context: Any, left: Any, right: Any, target: Any, depth: Any, rows: Any, columns: Any) -> Any:  # noqa: PLR0917
+def multiply_block(
+    typing_context: Any, left: Any, right: Any, target: Any, depth: Any, rows: Any, columns: Any
+) -> Any:  # noqa: PLR0917
     """A block of C = A B with 1 to `ROWS` rows and 1 to `COLUMNS` registers of columns.
 
     The matrices are given as (A, a, stride of A), (B, b, stride of B), (C, c, stride of C), where the small letters are the
@@ -46,15 +48,22 @@ def multiply_block(typing_context: Any, left: Any, right: Any, target: Any, dept
     return types.void(left, right, target, types.intp, types.intp, types.intp), emit
 
 
-def _sums(builder: Any, left: Matrix, right: Matrix, depth: Any, size: tuple[int, int], lanes: Lanes) -> list[list[Any]]:  # noqa: PLR0917
+def _sums(
+    builder: Any, left: Matrix, right: Matrix, depth: Any, size: tuple[int, int], lanes: Lanes
+) -> list[list[Any]]:  # noqa: PLR0917
     """Instructions for the block's sums, which are returned in registers."""
     (A, a, a_stride), (B, b, b_stride) = left, right
-    sums = [[cgutils.alloca_once(builder, lanes.llvm) for _ in range(size[1])] for _ in range(size[0])]
+    sums = [
+        [cgutils.alloca_once(builder, lanes.llvm) for _ in range(size[1])] for _ in range(size[0])
+    ]
     for kept in (kept for row in sums for kept in row):
         builder.store(lanes.constant(0.0), kept)
     with cgutils.for_range(builder, depth) as loop:
         place = builder.add(b, builder.mul(loop.index, b_stride))
-        registers = [load_at(builder, B, _plus(builder, place, j * lanes.count), lanes) for j in range(size[1])]
+        registers = [
+            load_at(builder, B, _plus(builder, place, j * lanes.count), lanes)
+            for j in range(size[1])
+        ]
         for i, row in enumerate(sums):
             entry = builder.add(_plus_rows(builder, a, a_stride, i), loop.index)
             factor = spread_over(builder, builder.load(builder.gep(A, [entry])), lanes)
@@ -67,7 +76,12 @@ def _write(builder: Any, target: Matrix, sums: list[list[Any]], lanes: Lanes) ->
     C, c, stride = target
     for i, row in enumerate(sums):
         for j, value in enumerate(row):
-            store_at(builder, C, _plus(builder, _plus_rows(builder, c, stride, i), j * lanes.count), value)
+            store_at(
+                builder,
+                C,
+                _plus(builder, _plus_rows(builder, c, stride, i), j * lanes.count),
+                value,
+            )
 
 
 def _unpack(context: Any, builder: Any, kind: Any, value: Any) -> Matrix:

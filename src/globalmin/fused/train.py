@@ -20,7 +20,9 @@ from globalmin.shallow.methods.gradient_descent import check_step
 from globalmin.shallow.problem import Problem
 
 PRECISIONS = ("double", "single", "screened")
-UNCLEAR = 1.5  # a failure in float32 this close to the tolerance is decided by a second run in float64
+UNCLEAR = (
+    1.5  # a failure in float32 this close to the tolerance is decided by a second run in float64
+)
 
 
 @dataclass(frozen=True)
@@ -159,12 +161,20 @@ def _run(trial: _Trial, job: _Job, kind: type[np.floating]) -> _End:
         job.max_iter,
         job.record_every,
     )
-    records = np.full(job.max_iter // job.record_every + 1 if job.record_every else 0, np.nan, dtype=kind)
+    records = np.full(
+        job.max_iter // job.record_every + 1 if job.record_every else 0, np.nan, dtype=kind
+    )
     iterations, square = descend(arrays, shape, rules, records)
     W, v = unpacked(arrays, shape)
     diverged = not np.isfinite(square)
-    residual = np.inf if diverged else Problem(trial.X, trial.y, job.activation, scale=norm).at(W, v).relative_residual
-    return _End(W, v, int(iterations), float(residual), diverged, np.sqrt(records.astype(np.float64)) / norm)
+    residual = (
+        np.inf
+        if diverged
+        else Problem(trial.X, trial.y, job.activation, scale=norm).at(W, v).relative_residual
+    )
+    return _End(
+        W, v, int(iterations), float(residual), diverged, np.sqrt(records.astype(np.float64)) / norm
+    )
 
 
 def _collected(ends: list[_End], tol: float) -> ManyRuns:
@@ -180,15 +190,23 @@ def _collected(ends: list[_End], tol: float) -> ManyRuns:
     )
 
 
-def _job(activation: str | Activation, trained: str, step_size: float, limits: tuple[int, float, int]) -> _Job:
+def _job(
+    activation: str | Activation, trained: str, step_size: float, limits: tuple[int, float, int]
+) -> _Job:
     max_iter, tol, record_every = limits
     phi = get_activation(activation)
     if phi.name not in ("relu", "softplus", "quadratic"):
-        raise DataError(f"activation {phi} has no fused kernel; choose relu, softplus or quadratic, or use `train`")
+        raise DataError(
+            f"activation {phi} has no fused kernel; choose relu, softplus or quadratic, or use `train`"
+        )
     if trained not in ("W", "vW"):
-        raise DataError(f"trained={trained!r} is unknown; give 'W' (hidden layer only) or 'vW' (both layers)")
+        raise DataError(
+            f"trained={trained!r} is unknown; give 'W' (hidden layer only) or 'vW' (both layers)"
+        )
     if max_iter < 0 or record_every < 0 or not tol >= 0:
-        raise DataError(f"max_iter={max_iter}, record_every={record_every} and tol={tol} must be at least 0")
+        raise DataError(
+            f"max_iter={max_iter}, record_every={record_every} and tol={tol} must be at least 0"
+        )
     return _Job(phi, trained, check_step(step_size), int(max_iter), float(tol), int(record_every))
 
 
@@ -197,16 +215,24 @@ def _trials(X: ArrayLike, y: ArrayLike, W: ArrayLike, v: ArrayLike) -> list[_Tri
     arrays = [np.asarray(value, dtype=np.float64) for value in (X, y, W, v)]
     names, dims = ("X", "y", "W", "v"), (3, 2, 3, 2)
     if arrays[2].ndim != 3 or 0 in arrays[2].shape:
-        raise DataError(f"W has shape {arrays[2].shape}; give three axes: trainings, neurons, features")
+        raise DataError(
+            f"W has shape {arrays[2].shape}; give three axes: trainings, neurons, features"
+        )
     t = len(arrays[2])
     for place, (name, value, dim) in enumerate(zip(names, arrays, dims, strict=True)):
         if value.ndim == dim - 1:
             arrays[place] = np.broadcast_to(value, (t, *value.shape))
         elif value.ndim != dim or value.shape[0] != t or 0 in value.shape:
-            raise DataError(f"{name} has shape {value.shape}; give {dim} axes, the first for the {t} trainings of W")
+            raise DataError(
+                f"{name} has shape {value.shape}; give {dim} axes, the first for the {t} trainings of W"
+            )
         if not np.isfinite(value).all():
-            raise DataError(f"{name} contains NaN or infinity; remove or impute these entries first")
+            raise DataError(
+                f"{name} contains NaN or infinity; remove or impute these entries first"
+            )
     X_, y_, W_, v_ = arrays
     if X_.shape[1] != y_.shape[1] or X_.shape[2] != W_.shape[2] or W_.shape[1] != v_.shape[1]:
-        raise DataError(f"X {X_.shape}, y {y_.shape}, W {W_.shape}, v {v_.shape} do not fit; give (t,n,d), (t,n), (t,k,d), (t,k)")
+        raise DataError(
+            f"X {X_.shape}, y {y_.shape}, W {W_.shape}, v {v_.shape} do not fit; give (t,n,d), (t,n), (t,k,d), (t,k)"
+        )
     return [_Trial(*parts) for parts in zip(X_, y_, W_, v_, strict=True)]

@@ -41,7 +41,11 @@ def extremes(G: Array, *, is_singular: bool = False) -> Extremes:
     """
     n = G.shape[0]
     spectrum = np.linalg.eigvalsh(G).astype(np.float64) if n <= ALL_LIMIT else None
-    low, high = (float(spectrum[0]), float(spectrum[-1])) if spectrum is not None else _iterated(G, is_singular)
+    low, high = (
+        (float(spectrum[0]), float(spectrum[-1]))
+        if spectrum is not None
+        else _iterated(G, is_singular)
+    )
     if is_singular:
         return Extremes(0.0, max(high, 0.0), spectrum=spectrum)
     resolved = low > max(4.0 * n * np.finfo(np.float64).eps, RESOLUTION) * high
@@ -69,7 +73,9 @@ def _iterated(G: Array, is_singular: bool) -> tuple[float, float]:
         factor = cho_factor(G, lower=True, check_finite=False)
     except LinAlgError:
         return 0.0, high
-    inverse = LinearOperator(G.shape, matvec=lambda u: cho_solve(factor, u, check_finite=False), dtype=np.float64)  # pyright: ignore
+    inverse = LinearOperator(
+        G.shape, matvec=lambda u: cho_solve(factor, u, check_finite=False), dtype=np.float64
+    )  # pyright: ignore
     return 1.0 / _lanczos(inverse, "LA"), high
 
 

@@ -56,7 +56,10 @@ class TheoremReport:
     def finding(self) -> Finding:
         """FAILS if a hypothesis fails, else UNKNOWN if one needs an unknown constant, else HOLDS."""
         found = {hypothesis.finding for hypothesis in self.hypotheses}
-        return next((finding for finding in (Finding.FAILS, Finding.UNKNOWN) if finding in found), Finding.HOLDS)
+        return next(
+            (finding for finding in (Finding.FAILS, Finding.UNKNOWN) if finding in found),
+            Finding.HOLDS,
+        )
 
     @property
     def is_in_scope(self) -> bool:
@@ -64,7 +67,9 @@ class TheoremReport:
         return all(h.finding is not Finding.FAILS for h in self.hypotheses if h.is_scope)
 
 
-def check(statement: str, condition: bool, measured: str = "", *, is_scope: bool = False) -> Hypothesis:
+def check(
+    statement: str, condition: bool, measured: str = "", *, is_scope: bool = False
+) -> Hypothesis:
     """A hypothesis that was decided."""
     return Hypothesis(statement, Finding.HOLDS if condition else Finding.FAILS, measured, is_scope)
 

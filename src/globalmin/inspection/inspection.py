@@ -12,7 +12,13 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.inspection import theorems_features, theorems_planted, theorems_quadratic, theorems_relu, theorems_smooth
+from globalmin.inspection import (
+    theorems_features,
+    theorems_planted,
+    theorems_quadratic,
+    theorems_relu,
+    theorems_smooth,
+)
 from globalmin.inspection.hypothesis import TheoremReport
 from globalmin.inspection.measurements import Measurements, measure, require_room
 from globalmin.inspection.prediction import Prediction, predict
@@ -74,14 +80,18 @@ class Inspection:
         for report in self.theorems:
             if report.item == item:
                 return report
-        raise DataError(f"theorem {item!r} is not in the table; it has {', '.join(r.item for r in self.theorems)}")
+        raise DataError(
+            f"theorem {item!r} is not in the table; it has {', '.join(r.item for r in self.theorems)}"
+        )
 
     def quantity(self, symbol: str) -> float | None:
         """The value of one quantity by its symbol, such as "λ(X)"."""
         for q in self.quantities:
             if q.symbol == symbol:
                 return q.value
-        raise DataError(f"quantity {symbol!r} is not in the table; it has {', '.join(q.symbol for q in self.quantities)}")
+        raise DataError(
+            f"quantity {symbol!r} is not in the table; it has {', '.join(q.symbol for q in self.quantities)}"
+        )
 
     def required_widths(self) -> dict[str, float]:
         """Least width by theorem, for the theorems about this kind of network that ask for one; infinite: never."""
@@ -92,7 +102,8 @@ class Inspection:
         return {
             "format": FORMAT,
             "instance": {
-                name: getattr(self, name) for name in ("n_samples", "n_features", "width", "activation", "head", "seed")
+                name: getattr(self, name)
+                for name in ("n_samples", "n_features", "width", "activation", "head", "seed")
             },
             "recommended_width": self.recommended_width,
             "explicit_width": _finite(self.explicit_width),
@@ -109,7 +120,12 @@ class Inspection:
 
     def to_json(self) -> str:
         """The same as text, sorted keys, ended by a line feed."""
-        return json.dumps(self.to_dict(), sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        return (
+            json.dumps(
+                self.to_dict(), sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False
+            )
+            + "\n"
+        )
 
     def __str__(self) -> str:
         from globalmin.inspection.text import as_text
@@ -180,11 +196,15 @@ def inspect(
 
 def _checked_width(width: int | None, data: Dataset) -> int | None:
     if data.n_targets != 1:
-        raise DataError(f"the data have {data.n_targets} targets; inspect one with data.for_target(j)")
+        raise DataError(
+            f"the data have {data.n_targets} targets; inspect one with data.for_target(j)"
+        )
     if width is None:
         return None
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 1:
-        raise DataError(f"width={width!r} must be a whole number of at least 1: a network without neurons fits nothing")
+        raise DataError(
+            f"width={width!r} must be a whole number of at least 1: a network without neurons fits nothing"
+        )
     return int(width)
 
 
@@ -213,7 +233,11 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
         ("‖X‖", "largest singular value of the inputs", m.X_norm),
         ("‖y‖", "norm of the labels", m.y_norm),
         ("rank X", "numerical rank of the inputs", float(m.rank)),
-        ("free outputs", "outputs that can be chosen independently (exact ties removed)", float(m.free_outputs)),
+        (
+            "free outputs",
+            "outputs that can be chosen independently (exact ties removed)",
+            float(m.free_outputs),
+        ),
         ("min ‖x‖", "smallest norm of a row", m.row_norms[0]),
         ("max ‖x‖", "largest norm of a row", m.row_norms[1]),
         ("δ", "separation of the rows scaled to norm 1", m.separation),
@@ -228,7 +252,11 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
         ("Var φ", "mean variance of φ(‖x‖g)", m.variance),
         ("kd/n", "trained weights per sample at this width", start.network.W.size / m.n),
         ("‖r₀‖", "misfit of the drawn start", start.residual_norm),
-        ("a²/‖v‖²", "λ_min(JJᵀ)/‖v‖² at the drawn start; its limit is λ(X)", start.gram.low / v2 if v2 > 0 else None),
+        (
+            "a²/‖v‖²",
+            "λ_min(JJᵀ)/‖v‖² at the drawn start; its limit is λ(X)",
+            start.gram.low / v2 if v2 > 0 else None,
+        ),
         ("deviation", "‖JJᵀ/‖v‖² − Σ‖ at the drawn start", start.deviation),
     ]
     return tuple(Quantity(*row) for row in rows)
@@ -237,7 +265,9 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
 def _warnings(m: Measurements) -> tuple[str, ...]:
     found = [m.facts.message(m.activation)]
     if m.d == 1:
-        found.append("d = 1: all rows lie on one line through the origin, so they are parallel; append a bias column (bias=True)")
+        found.append(
+            "d = 1: all rows lie on one line through the origin, so they are parallel; append a bias column (bias=True)"
+        )
     if not m.facts.zero_rows and not m.facts.lines:
         found.append(m.facts.near_message())
     return tuple(text for text in found if text)

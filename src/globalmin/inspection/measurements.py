@@ -113,8 +113,14 @@ class Measurements:
 
 def require_room(n: int, d: int, k: int) -> None:
     """Refuse, with the figure, an inspection whose n x n and n x k arrays do not fit into memory."""
-    needed = gram_bytes(n, copies=GRAM_COPIES) + matrix_bytes(n, k, copies=3) + matrix_bytes(k, d, copies=2)
-    require_memory(needed, f"the inspection of n={n:,} samples at width {k:,} ({GRAM_COPIES} n x n arrays)")
+    needed = (
+        gram_bytes(n, copies=GRAM_COPIES)
+        + matrix_bytes(n, k, copies=3)
+        + matrix_bytes(k, d, copies=2)
+    )
+    require_memory(
+        needed, f"the inspection of n={n:,} samples at width {k:,} ({GRAM_COPIES} n x n arrays)"
+    )
 
 
 def measure(data: Dataset, activation: Activation) -> Measurements:
@@ -145,26 +151,40 @@ def measure(data: Dataset, activation: Activation) -> Measurements:
 
 def _slope(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
     """Sigma is the Gram matrix of w -> phi'(w.x) x: singular for certain when a row is zero or two rows are tied."""
-    return extremes(limit_gram(X, activation), is_singular=bool(facts.zero_rows or parallel_groups(facts, activation)))
+    return extremes(
+        limit_gram(X, activation),
+        is_singular=bool(facts.zero_rows or parallel_groups(facts, activation)),
+    )
 
 
 def _feature(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
     zero = bool(facts.zero_rows) and (activation.vanishes_at_zero or len(facts.zero_rows) > 1)
-    return extremes(limit_gram(X, activation, kind="feature"), is_singular=zero or bool(parallel_groups(facts, activation)))
+    return extremes(
+        limit_gram(X, activation, kind="feature"),
+        is_singular=zero or bool(parallel_groups(facts, activation)),
+    )
 
 
 def _squares(K: Array, facts: Degeneracy) -> Extremes:
     n, d = facts.X.shape
-    return extremes(np.square(K), is_singular=bool(facts.lines or facts.zero_rows or n > d * (d + 1) // 2))
+    return extremes(
+        np.square(K), is_singular=bool(facts.lines or facts.zero_rows or n > d * (d + 1) // 2)
+    )
 
 
 def _quartic(X: Array) -> float:
     n, d = X.shape
     weights = np.ones(n)
-    return estimate_quartic_svec(X, weights).kappa if d * (d + 1) // 2 <= SVEC_LIMIT else estimate_quartic_rows(X, weights)
+    return (
+        estimate_quartic_svec(X, weights).kappa
+        if d * (d + 1) // 2 <= SVEC_LIMIT
+        else estimate_quartic_rows(X, weights)
+    )
 
 
-def _mean_over_rows(moment: Moment, activation: Activation, norms: Array, n: int, *, at_zero: float) -> float:
+def _mean_over_rows(
+    moment: Moment, activation: Activation, norms: Array, n: int, *, at_zero: float
+) -> float:
     """Mean over all n rows of a Gaussian moment at the row's norm; equal norms are computed once, many by a spline."""
     if not norms.size:
         return at_zero

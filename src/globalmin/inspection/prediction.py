@@ -21,7 +21,13 @@ from globalmin.kernels.movement import movement_from_rate, neuron_movement
 from globalmin.kernels.movement_patterns import changed_signs, flips_allowed, kink_descent
 from globalmin.kernels.rates import Guarantee
 from globalmin.shallow.lipschitz import estimate_lipschitz
-from globalmin.shallow.network import jacobian_gram, jacobian_transpose_times, outputs, preactivations, residual
+from globalmin.shallow.network import (
+    jacobian_gram,
+    jacobian_transpose_times,
+    outputs,
+    preactivations,
+    residual,
+)
 from globalmin.shallow.newton_kantorovich import Linearization, descent_quantities, linearize
 
 if TYPE_CHECKING:
@@ -89,7 +95,11 @@ class RunComparison:
         """Geometric mean factor per step over the last half of the steps above rounding."""
         seen = self.measured[self.measured > 1e-12 * self.measured[0]]
         half = len(seen) // 2
-        return float((seen[-1] / seen[half]) ** (1.0 / max(1, len(seen) - 1 - half))) if len(seen) > 1 else math.nan
+        return (
+            float((seen[-1] / seen[half]) ** (1.0 / max(1, len(seen) - 1 - half)))
+            if len(seen) > 1
+            else math.nan
+        )
 
     def summary(self) -> dict[str, float]:
         """The figures of the comparison, last step where there are many."""
@@ -113,23 +123,32 @@ def predict(K: Array, r: Array, step_size: float, *, n_steps: int = 1000) -> Pre
     steps = np.unique(np.round(np.geomspace(1, n_steps + 1, 60)).astype(np.int64)) - 1
     if K.shape[0] <= ALL_LIMIT:
         run = linearize_run(K, r, np.zeros_like(r))
-        return Prediction(steps, run.residual_norms(steps, step_size), step_size, run.rate(step_size))
+        return Prediction(
+            steps, run.residual_norms(steps, step_size), step_size, run.rate(step_size)
+        )
     steps = steps[steps <= 200]
     norms, u = [], r.copy()
     for _ in range(int(steps[-1]) + 1):
         norms.append(float(np.linalg.norm(u)))
         u = u - step_size * (K @ u)
     return Prediction(
-        steps, np.array(norms)[steps], step_size, norms[-1] / norms[-2] if len(norms) > 1 and norms[-2] > 0 else math.nan
+        steps,
+        np.array(norms)[steps],
+        step_size,
+        norms[-1] / norms[-2] if len(norms) > 1 and norms[-2] > 0 else math.nan,
     )
 
 
-def predict_losses(network: ShallowNetwork, data: Dataset, step_size: float, iterations: ArrayLike) -> Array:
+def predict_losses(
+    network: ShallowNetwork, data: Dataset, step_size: float, iterations: ArrayLike
+) -> Array:
     r"""Linearized losses $\frac12\|u(t)-y\|^2$ at the given step numbers of gradient descent from `network`."""
     return 0.5 * np.square(_linearized(network, data).residual_norms(iterations, step_size))
 
 
-def compare_trajectory(trajectory: HasTrajectory, network: ShallowNetwork, data: Dataset, step_size: float) -> dict[str, NDArray]:
+def compare_trajectory(
+    trajectory: HasTrajectory, network: ShallowNetwork, data: Dataset, step_size: float
+) -> dict[str, NDArray]:
     r"""Columns for a recorded run of `gm.train(network, data, method="gradient_descent", step_size=...)`.
 
     Parameters
@@ -144,7 +163,9 @@ def compare_trajectory(trajectory: HasTrajectory, network: ShallowNetwork, data:
     """
     X = np.asarray(data.X, dtype=np.float64)
     Z, norms = preactivations(network, X), np.linalg.norm(X, axis=1)
-    bound = np.array([flips_allowed(Z, norms, float(distance)).sum() for distance in trajectory.distance])
+    bound = np.array(
+        [flips_allowed(Z, norms, float(distance)).sum() for distance in trajectory.distance]
+    )
     return {
         "iteration": trajectory.iteration,
         "loss": trajectory.loss,
@@ -157,10 +178,14 @@ def compare_trajectory(trajectory: HasTrajectory, network: ShallowNetwork, data:
 def _linearized(network: ShallowNetwork, data: Dataset) -> LinearizedRun:
     n = data.n_samples
     require_memory(gram_bytes(n, copies=3), f"the linearized prediction for n={n:,} samples")
-    return linearize_run(jacobian_gram(network, data.X), outputs(network, data.X), np.asarray(data.y))
+    return linearize_run(
+        jacobian_gram(network, data.X), outputs(network, data.X), np.asarray(data.y)
+    )
 
 
-def predict_run(network: ShallowNetwork, data: Dataset, step_size: float | None = None, n_steps: int = 200) -> RunComparison:
+def predict_run(
+    network: ShallowNetwork, data: Dataset, step_size: float | None = None, n_steps: int = 200
+) -> RunComparison:
     """Run gradient descent on W for n_steps and set it against prediction and theorems.
 
     Parameters
@@ -172,9 +197,12 @@ def predict_run(network: ShallowNetwork, data: Dataset, step_size: float | None 
     """
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     if n_steps < 1 or (step_size is not None and not 0.0 < step_size < math.inf):
-        raise DataError(f"step_size={step_size!r}, n_steps={n_steps!r}: give a positive step (or None) and at least one step")
+        raise DataError(
+            f"step_size={step_size!r}, n_steps={n_steps!r}: give a positive step (or None) and at least one step"
+        )
     require_memory(
-        gram_bytes(len(X), copies=4) + matrix_bytes(len(X), network.width, copies=6), f"a run with n={len(X):,} samples"
+        gram_bytes(len(X), copies=4) + matrix_bytes(len(X), network.width, copies=6),
+        f"a run with n={len(X):,} samples",
     )
     run = _linearized(network, data)
     guarantee = _guarantee(network, X, y)
@@ -185,7 +213,11 @@ def predict_run(network: ShallowNetwork, data: Dataset, step_size: float | None 
     t = np.arange(n_steps + 1)
     predicted = run.residual_norms(t, eta)
     deviation = np.linalg.norm(rows["outputs"] - run.outputs(t, eta), axis=1)
-    slope = float(np.abs(network.v).max()) * float(network.activation.supremum(1)) * float(np.linalg.norm(X, 2))
+    slope = (
+        float(np.abs(network.v).max())
+        * float(network.activation.supremum(1))
+        * float(np.linalg.norm(X, 2))
+    )
     first = float(rows["norm"][0])
     return RunComparison(
         eta, rows["norm"], predicted, deviation,
@@ -196,9 +228,13 @@ def predict_run(network: ShallowNetwork, data: Dataset, step_size: float | None 
     )  # fmt: skip
 
 
-def _descend(network: ShallowNetwork, X: Array, y: Array, eta: float, n_steps: int) -> tuple[dict[str, Array], ShallowNetwork]:
+def _descend(
+    network: ShallowNetwork, X: Array, y: Array, eta: float, n_steps: int
+) -> tuple[dict[str, Array], ShallowNetwork]:
     Z0, norms, path, current = preactivations(network, X), np.linalg.norm(X, axis=1), 0.0, network
-    rows: dict[str, list] = {name: [] for name in ("outputs", "norm", "neuron", "distance", "path", "changed", "allowed")}
+    rows: dict[str, list] = {
+        name: [] for name in ("outputs", "norm", "neuron", "distance", "path", "changed", "allowed")
+    }
     for t in range(n_steps + 1):
         r = residual(current, X, y)
         moved = current.W - network.W
@@ -224,7 +260,15 @@ def _guarantee(network: ShallowNetwork, X: Array, y: Array) -> Guarantee | None:
         return None
     if network.activation.name == "relu":
         Z, norms = preactivations(network, X), np.linalg.norm(X, axis=1)
-        found = kink_descent(Z, network.v, norms, float(np.linalg.norm(X, 2)), a=point.a, b=point.b, residual_norm=point.g)
+        found = kink_descent(
+            Z,
+            network.v,
+            norms,
+            float(np.linalg.norm(X, 2)),
+            a=point.a,
+            b=point.b,
+            residual_norm=point.g,
+        )
         return None if found is None else found.guarantee
     return _smooth_guarantee(network, X, point)
 

@@ -14,7 +14,12 @@ from globalmin.kernels.movement_patterns import KinkDescent, kink_descent
 from globalmin.shallow.initialization import draw
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, preactivations, residual
-from globalmin.shallow.newton_kantorovich import DescentQuantities, Linearization, descent_quantities, newton_ratio
+from globalmin.shallow.newton_kantorovich import (
+    DescentQuantities,
+    Linearization,
+    descent_quantities,
+    newton_ratio,
+)
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -62,17 +67,25 @@ class Start:
         return math.sqrt(self.gram.high)
 
 
-def measure_start(data: Dataset, m: Measurements, width: int, *, head: str, seed: int, limit: Array) -> Start:
+def measure_start(
+    data: Dataset, m: Measurements, width: int, *, head: str, seed: int, limit: Array
+) -> Start:
     """Draw a network by the scheme `head` and measure it; `limit` is the limiting Gram matrix Sigma, which is used up."""
     network = draw(data, width, m.activation, scheme=head, seed=seed)
     K = jacobian_gram(network, m.X)
     r = residual(network, m.X, m.y)
     limit -= K / float(network.v @ network.v)
     deviation = spectral_norm(limit)
-    gram = extremes(K, is_singular=(m.slope.low == 0.0 and m.slope.is_resolved) or width * m.d < m.n)
+    gram = extremes(
+        K, is_singular=(m.slope.low == 0.0 and m.slope.is_resolved) or width * m.d < m.n
+    )
     a, g = math.sqrt(gram.low), float(np.linalg.norm(r))
     e = _newton_step(K, r) if a > 0.0 else math.inf
-    Lip = estimate_lipschitz(network, m.X, 2.0 * g / a) if a > 0.0 and m.activation.is_smooth else math.inf
+    Lip = (
+        estimate_lipschitz(network, m.X, 2.0 * g / a)
+        if a > 0.0 and m.activation.is_smooth
+        else math.inf
+    )
     ratio = 2.0 * Lip * g / a**2 if math.isfinite(Lip) else math.inf
     point = Linearization(a, math.sqrt(gram.high), e, g)
     descent = descent_quantities(point, Lip) if math.isfinite(Lip) else None

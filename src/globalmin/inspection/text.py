@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from globalmin.inspection.inspection import Inspection
 
 WIDTH = 110
-PRINTED = ("OS-T6.2", "OS-T2.1", "OS-T6.3", "OS-T2.3", "OS-T2.5", "DU-T2.2", "DU-T2.3")  # convergence theorems with a width
+PRINTED = (
+    "OS-T6.2",
+    "OS-T2.1",
+    "OS-T6.3",
+    "OS-T2.3",
+    "OS-T2.5",
+    "DU-T2.2",
+    "DU-T2.3",
+)  # convergence theorems with a width
 MARKS = {Finding.HOLDS: "+", Finding.FAILS: "-", Finding.UNKNOWN: "?"}
 
 
@@ -21,11 +29,21 @@ def as_text(inspection: Inspection) -> str:
     """The whole table: instance, widths, quantities, theorems about this network, and the others in one line each."""
     inside = [report for report in inspection.theorems if report.is_in_scope]
     outside = [report for report in inspection.theorems if not report.is_in_scope]
-    lines = [*_header(inspection), "", "Quantities (estimates in floats)", *_quantities(inspection), "", *_legend()]
+    lines = [
+        *_header(inspection),
+        "",
+        "Quantities (estimates in floats)",
+        *_quantities(inspection),
+        "",
+        *_legend(),
+    ]
     for report in inside:
         lines += _report(report)
     if outside:
-        lines += ["", f"Not about {inspection.activation} networks on such data: {', '.join(r.item for r in outside)}"]
+        lines += [
+            "",
+            f"Not about {inspection.activation} networks on such data: {', '.join(r.item for r in outside)}",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -33,8 +51,14 @@ def _header(i: Inspection) -> list[str]:
     explicit = f"width {number(i.explicit_width)} by OS-C6 (ours, explicit)"
     if math.isinf(i.explicit_width):
         explicit = "no explicit width: OS-C6 needs a smooth activation with bounded φ' and φ'', and λ(X) > 0"
-    printed = min((width for item, width in i.required_widths().items() if item in PRINTED), default=math.inf)
-    asked = "no printed width applies" if math.isinf(printed) else f"a printed theorem asks for at least {number(printed)}"
+    printed = min(
+        (width for item, width in i.required_widths().items() if item in PRINTED), default=math.inf
+    )
+    asked = (
+        "no printed width applies"
+        if math.isinf(printed)
+        else f"a printed theorem asks for at least {number(printed)}"
+    )
     sizes = f"{i.n_samples:,} samples, {i.n_features} features, {i.activation}, width {i.width:,}"
     lines = [
         f"instance     {sizes} (head {i.head}, seed {i.seed})",
@@ -66,10 +90,15 @@ def _report(r: TheoremReport) -> list[str]:
     for h in r.hypotheses:
         measured = f"  [{h.measured}]" if h.measured else ""
         lines += textwrap.wrap(
-            f"{MARKS[h.finding]} {h.statement}{measured}", WIDTH - 2, initial_indent=" " * 12, subsequent_indent=" " * 14
+            f"{MARKS[h.finding]} {h.statement}{measured}",
+            WIDTH - 2,
+            initial_indent=" " * 12,
+            subsequent_indent=" " * 14,
         )
     if r.instead and r.finding is not Finding.HOLDS:
-        lines += textwrap.wrap(f"instead: {r.instead}", WIDTH - 2, initial_indent=" " * 12, subsequent_indent=" " * 14)
+        lines += textwrap.wrap(
+            f"instead: {r.instead}", WIDTH - 2, initial_indent=" " * 12, subsequent_indent=" " * 14
+        )
     return lines
 
 

@@ -6,7 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from globalmin.inspection.eigenvalues import extremes
-from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, enough_width, number, unknown
+from globalmin.inspection.hypothesis import (
+    Hypothesis,
+    TheoremReport,
+    check,
+    enough_width,
+    number,
+    unknown,
+)
 from globalmin.inspection.theorems_relu import no_parallel_rows
 from globalmin.inspection.theorems_smooth import smooth, unit_rows
 from globalmin.kernels import random_features, widths
@@ -22,7 +29,10 @@ POLYNOMIALS = ("linear", "quadratic", "polynomial")
 
 def reports(m: Measurements, start: Start, *, depth: int, failure: float) -> list[TheoremReport]:
     """Random features, then the three deep architectures at the given depth."""
-    return [random_feature_theorem(m, start, failure=failure), *deep_theorems(m, depth=depth, failure=failure)]
+    return [
+        random_feature_theorem(m, start, failure=failure),
+        *deep_theorems(m, depth=depth, failure=failure),
+    ]
 
 
 @states("OS-T3.2")
@@ -33,10 +43,14 @@ def random_feature_theorem(m: Measurements, start: Start, *, failure: float) -> 
     gap = check("λ̃(X) > 0", lam > 0.0, f"λ̃ = {number(lam)}{_why(m)}")
     bounded = check("φ' is bounded", math.isfinite(m.B), f"sup |φ'| = {number(m.B)}")
     if not (lam > 0.0 and math.isfinite(m.B)):
-        return TheoremReport("OS-T3.2", says, (bounded, gap), width=math.inf if lam <= 0.0 else None)
+        return TheoremReport(
+            "OS-T3.2", says, (bounded, gap), width=math.inf if lam <= 0.0 else None
+        )
     printed = random_features.feature_width(m.n, lam, max(m.B, abs(float(m.activation(0.0)))))
     mean, spread = math.sqrt(m.n * m.mean_square), m.B * m.X_norm
-    needed = random_features.feature_width_explicit(m.n, lam, mean=mean, spread=spread, delta=failure)
+    needed = random_features.feature_width_explicit(
+        m.n, lam, mean=mean, spread=spread, delta=failure
+    )
     return TheoremReport(
         "OS-T3.2", says, (bounded, gap, enough_width(k, needed)), needed, None, None, failure,
         instead=f"printed constant: {number(printed)} features; in practice k ≥ n and λ_min(ΦΦᵀ) > 0 is computed",
@@ -58,7 +72,9 @@ def deep_theorems(m: Measurements, *, depth: int, failure: float) -> list[Theore
 
 def _analytic(m: Measurements) -> Hypothesis:
     is_analytic = m.activation.is_smooth and m.activation.name not in POLYNOMIALS
-    return check("φ is smooth, analytic and no polynomial", is_analytic, f"{m.activation}", is_scope=True)
+    return check(
+        "φ is smooth, analytic and no polynomial", is_analytic, f"{m.activation}", is_scope=True
+    )
 
 
 def _deep(m: Measurements, architecture: str, depth: int) -> tuple[float, tuple[Hypothesis, ...]]:
@@ -68,8 +84,13 @@ def _deep(m: Measurements, architecture: str, depth: int) -> tuple[float, tuple[
         return math.nan, hypotheses
     from globalmin.deep.gram import deep_gram
 
-    found = extremes(deep_gram(m.X, architecture, depth, m.activation), is_singular=m.slope.low == 0.0 and m.slope.is_resolved)
-    gap = check(f"λ_min(K^(H)) > 0 at depth H = {depth}", found.low > 0.0, f"λ_min = {number(found.low)}")
+    found = extremes(
+        deep_gram(m.X, architecture, depth, m.activation),
+        is_singular=m.slope.low == 0.0 and m.slope.is_resolved,
+    )
+    gap = check(
+        f"λ_min(K^(H)) > 0 at depth H = {depth}", found.low > 0.0, f"λ_min = {number(found.low)}"
+    )
     return found.low, (*hypotheses, gap)
 
 
@@ -90,7 +111,9 @@ def residual_theorem(m: Measurements, *, depth: int, failure: float) -> TheoremR
     """DU-T3.2: constants exist only; powers of H corrected (erratum E15)."""
     says = f"the same for a residual network of depth {depth}, without the exponential factor"
     lam, hypotheses = _deep(m, "resnet", max(depth, 2))
-    order = number(widths.residual_width_order(m.n, max(depth, 2), lam, failure)) if lam > 0.0 else "–"
+    order = (
+        number(widths.residual_width_order(m.n, max(depth, 2), lam, failure)) if lam > 0.0 else "–"
+    )
     return TheoremReport(
         "DU-T3.2", says, (*hypotheses, unknown("width ≥ C max{n⁴/(λ⁴H⁴), n²/λ², n/δ, n² log(Hn/δ)/λ²}", f"without C: {order}")),
         instead="the claim deep-descent (theorem DS)",
@@ -103,6 +126,14 @@ def convolutional_theorem(m: Measurements) -> TheoremReport:
     return TheoremReport(
         "DU-T3.3",
         "the same for convolutional residual networks",
-        (_analytic(m), check("inputs are images (channels × pixels)", False, f"a table of {m.d} features", is_scope=True)),
+        (
+            _analytic(m),
+            check(
+                "inputs are images (channels × pixels)",
+                False,
+                f"a table of {m.d} features",
+                is_scope=True,
+            ),
+        ),
         instead="gm.theory.deep_gram with images",
     )

@@ -44,7 +44,12 @@ def gaussian(m: Measurements) -> Hypothesis:
 def thrice_bounded(m: Measurements) -> Hypothesis:
     """Bounded first three derivatives."""
     bounds = (m.B, m.M, float(m.activation.supremum(3)))
-    return check("φ', φ'', φ''' are bounded", all(map(math.isfinite, bounds)), f"{m.activation}", is_scope=True)
+    return check(
+        "φ', φ'', φ''' are bounded",
+        all(map(math.isfinite, bounds)),
+        f"{m.activation}",
+        is_scope=True,
+    )
 
 
 def at_least_as_wide(m: Measurements, k: int) -> Hypothesis:
@@ -80,7 +85,10 @@ def spectrum_proposition(m: Measurements, start: Start) -> TheoremReport:
             gaussian(m),
             smooth(m),
             at_least_as_wide(m, start.network.width),
-            unknown("n ≤ c₀ σ_min(W)⁴ d²/σ_max(W)⁸", f"n σ_max⁸/(σ_min⁴ d²) = {number(ratio)}; wider networks make it worse"),
+            unknown(
+                "n ≤ c₀ σ_min(W)⁴ d²/σ_max(W)⁸",
+                f"n σ_max⁸/(σ_min⁴ d²) = {number(ratio)}; wider networks make it worse",
+            ),
         ),
         instead="a = σ_min(J) is computed at the actual weights",
     )
@@ -101,7 +109,9 @@ def local_theorem(m: Measurements, start: Start) -> TheoremReport:
             smooth(m),
             at_least_as_wide(m, start.network.width),
             unknown(PLANTED, "not visible in the data"),
-            unknown("start within C₀ σ_min³/σ_max d^2.5/(n^1.5 k) of the teacher", "C₀ exists only"),
+            unknown(
+                "start within C₀ σ_min³/σ_max d^2.5/(n^1.5 k) of the teacher", "C₀ exists only"
+            ),
         ),
         instead='OS-C5: gm.certify(..., trained="vW") at the trained weights',
     )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from globalmin.inspection.hypothesis import Finding, Hypothesis, TheoremReport, check, number, unknown
+from globalmin.inspection.hypothesis import (
+    Finding,
+    Hypothesis,
+    TheoremReport,
+    check,
+    number,
+    unknown,
+)
 from globalmin.linalg.symmetric import head_counts
 from globalmin.quadratic.identifiability import critical_samples
 from globalmin.quadratic.initialization import sufficient_width
@@ -44,7 +51,11 @@ def mixed_theorem(m: Measurements, start: Start) -> TheoremReport:
         "quadratic network, signs mixed: no spurious minima, every other critical point has an escape direction",
         (
             quadratic(m),
-            check(f"at least d = {m.d} positive and {m.d} negative head weights", min(plus, minus) >= m.d, f"{plus} and {minus}"),
+            check(
+                f"at least d = {m.d} positive and {m.d} negative head weights",
+                min(plus, minus) >= m.d,
+                f"{plus} and {minus}",
+            ),
             check(f"n ≤ d(d+1)/2 = {N} for zero loss", m.n <= N, f"n = {m.n}"),
         ),
         width=float(quadratic_width(m.d)),

@@ -5,8 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, enough_width, number, unknown
-from globalmin.inspection.theorems_smooth import CONVERGES, labels, positive_lambda, scale_rows, unit_rows
+from globalmin.inspection.hypothesis import (
+    Hypothesis,
+    TheoremReport,
+    check,
+    enough_width,
+    number,
+    unknown,
+)
+from globalmin.inspection.theorems_smooth import (
+    CONVERGES,
+    labels,
+    positive_lambda,
+    scale_rows,
+    unit_rows,
+)
 from globalmin.kernels import movement, probability, rates, widths
 from globalmin.references import states
 from globalmin.shallow.overparameterization import moderate_relu_ratio
@@ -45,31 +58,58 @@ def no_parallel_rows(m: Measurements) -> Hypothesis:
         i, j = lines[0][:2]
         opposite = float(m.X[i] @ m.X[j]) < 0.0
         word = "antiparallel" if opposite else "equal" if (m.X[i] == m.X[j]).all() else "parallel"
-        return check("no two rows parallel, none zero", False, f"rows {i} and {j} are {word} (exact)")
+        return check(
+            "no two rows parallel, none zero", False, f"rows {i} and {j} are {word} (exact)"
+        )
     return check("no two rows parallel, none zero", True, f"separation {number(m.separation)}")
 
 
 @states("OS-T6.3")
 def meta_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
     """OS-T6.3 with the constant of its proof, 9.216e9."""
-    return _printed(m, start, "OS-T6.3", m.lam, (relu(m), unit_rows(m), labels(m), positive_lambda(m)), delta=delta)
+    return _printed(
+        m,
+        start,
+        "OS-T6.3",
+        m.lam,
+        (relu(m), unit_rows(m), labels(m), positive_lambda(m)),
+        delta=delta,
+    )
 
 
 @states("OS-T2.3")
 def khatri_rao_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
     r"""OS-T2.3: $\sigma_{\min}(X*X)^2/(2\pi)$ in place of lambda."""
     lam = m.squares.low / (2.0 * math.pi)
-    gap = check("σ_min(X*X) > 0", lam > 0.0, f"σ_min(X*X) = {number(m.sigma)}, n = {m.n}, d(d+1)/2 = {m.d * (m.d + 1) // 2}")
+    gap = check(
+        "σ_min(X*X) > 0",
+        lam > 0.0,
+        f"σ_min(X*X) = {number(m.sigma)}, n = {m.n}, d(d+1)/2 = {m.d * (m.d + 1) // 2}",
+    )
     return _printed(m, start, "OS-T2.3", lam, (relu(m), unit_rows(m), labels(m), gap), delta=delta)
 
 
 def _printed(
-    m: Measurements, start: Start, item: str, lam: float, hypotheses: tuple[Hypothesis, ...], *, delta: float
+    m: Measurements,
+    start: Start,
+    item: str,
+    lam: float,
+    hypotheses: tuple[Hypothesis, ...],
+    *,
+    delta: float,
 ) -> TheoremReport:
     if not (lam > 0.0 and m.y_norm > 0.0 and m.has_unit_rows):
-        return TheoremReport(item, CONVERGES, hypotheses, width=math.inf if lam <= 0.0 else None, instead=scale_rows(m))
+        return TheoremReport(
+            item,
+            CONVERGES,
+            hypotheses,
+            width=math.inf if lam <= 0.0 else None,
+            instead=scale_rows(m),
+        )
     needed = widths.relu_width(m.n, lam, X_norm=m.X_norm, delta=delta)
-    found = rates.relu_guarantee(m.n, lam, X_norm=m.X_norm, y_norm=m.y_norm, residual_norm=start.residual_norm)
+    found = rates.relu_guarantee(
+        m.n, lam, X_norm=m.X_norm, y_norm=m.y_norm, residual_norm=start.residual_norm
+    )
     failure = min(1.0, 2.0 / m.n + probability.misfit_failure(m.n, m.X_norm, delta))
     wide = enough_width(start.network.width, needed)
     return TheoremReport(
@@ -104,13 +144,25 @@ def separated_theorem(m: Measurements, start: Start, *, delta: float) -> Theorem
     hypotheses = (relu(m), unit_rows(m), labels(m), gap)
     says = "rows that are pairwise separated are enough for gradient descent to reach zero loss"
     if not (0.0 < m.separation < math.inf and m.y_norm > 0.0 and m.has_unit_rows):
-        return TheoremReport("OS-T2.5", says, hypotheses, width=math.inf if m.separation == 0.0 else None, instead=scale_rows(m))
+        return TheoremReport(
+            "OS-T2.5",
+            says,
+            hypotheses,
+            width=math.inf if m.separation == 0.0 else None,
+            instead=scale_rows(m),
+        )
     needed = widths.separated_width(m.n, m.separation, X_norm=m.X_norm, nu=delta)
     eta = m.n / (3.0 * (m.y_norm * m.X_norm) ** 2)
     rate = rates.separated_rate(m.n, m.separation, m.X_norm)
     wide = enough_width(start.network.width, needed)
     return TheoremReport(
-        "OS-T2.5", says, (*hypotheses, wide), needed, eta, rate, instead="the exact λ(X) is far above δ/(100 n²)"
+        "OS-T2.5",
+        says,
+        (*hypotheses, wide),
+        needed,
+        eta,
+        rate,
+        instead="the exact λ(X) is far above δ/(100 n²)",
     )
 
 
@@ -154,11 +206,16 @@ def first_gram(m: Measurements, start: Start, *, failure: float) -> TheoremRepor
     needed = widths.gram_width(m.n, m.lam, X_norm=m.X_norm, delta=failure)
     printed = widths.gram_width_entrywise(m.n, m.lam, K_frobenius=m.K_frobenius, delta=failure)
     size = float(start.network.v @ start.network.v)
-    measured = (
-        f"printed route: {number(printed)}; measured at this start λ_min = {number(start.gram.low / size)}, λ₀ = {number(m.lam)}"
-    )
+    measured = f"printed route: {number(printed)}; measured at this start λ_min = {number(start.gram.low / size)}, λ₀ = {number(m.lam)}"
     return TheoremReport(
-        "DU-L2.1", says, (*common, enough_width(start.network.width, needed)), needed, None, None, failure, measured
+        "DU-L2.1",
+        says,
+        (*common, enough_width(start.network.width, needed)),
+        needed,
+        None,
+        None,
+        failure,
+        measured,
     )
 
 
@@ -174,7 +231,11 @@ def flow_theorem(m: Measurements, start: Start, *, failure: float) -> TheoremRep
     common = (relu(m), unit_rows(m), no_parallel_rows(m), positive_lambda(m))
     if not (m.is_relu and m.lam > 0.0 and m.has_unit_rows):
         return TheoremReport(
-            "DU-T2.2", says, common, width=math.inf if m.is_relu and m.lam <= 0.0 else None, instead=scale_rows(m)
+            "DU-T2.2",
+            says,
+            common,
+            width=math.inf if m.is_relu and m.lam <= 0.0 else None,
+            instead=scale_rows(m),
         )
     misfit = _first_misfit(m, failure)
     needed = widths.flow_width(m.n, m.lam, misfit_square=misfit, delta=failure)
@@ -183,19 +244,29 @@ def flow_theorem(m: Measurements, start: Start, *, failure: float) -> TheoremRep
     room = probability.stable_radius(m.lam, m.n, failure)
     instead = f"at width {number(k)} the weights may move {number(moved)} but only {number(room)} is allowed; see OS-C3"
     wide = enough_width(k, needed)
-    return TheoremReport("DU-T2.2", says, (*common, wide), needed, None, None, min(1.0, 3.0 * failure), instead)
+    return TheoremReport(
+        "DU-T2.2", says, (*common, wide), needed, None, None, min(1.0, 3.0 * failure), instead
+    )
 
 
 @states("DU-T2.3", "DU-C2.1", "DU-L2.5")
 def descent_theorem(m: Measurements, start: Start, *, failure: float) -> TheoremReport:
     """DU-T2.3 with the constants of its proof."""
-    says = "gradient descent on a two-layer ReLU network converges, ‖u(k)−y‖² ≤ (1−ηλ₀/2)^k ‖u(0)−y‖²"
+    says = (
+        "gradient descent on a two-layer ReLU network converges, ‖u(k)−y‖² ≤ (1−ηλ₀/2)^k ‖u(0)−y‖²"
+    )
     common = (relu(m), unit_rows(m), no_parallel_rows(m), positive_lambda(m))
     if not (m.is_relu and m.lam > 0.0 and m.has_unit_rows):
         return TheoremReport(
-            "DU-T2.3", says, common, width=math.inf if m.is_relu and m.lam <= 0.0 else None, instead=scale_rows(m)
+            "DU-T2.3",
+            says,
+            common,
+            width=math.inf if m.is_relu and m.lam <= 0.0 else None,
+            instead=scale_rows(m),
         )
-    needed = widths.descent_width(m.n, m.lam, misfit_square=_first_misfit(m, failure), delta=failure)
+    needed = widths.descent_width(
+        m.n, m.lam, misfit_square=_first_misfit(m, failure), delta=failure
+    )
     eta = rates.relu_step_bound(m.lam, m.n)
     rate = math.sqrt(1.0 - eta * m.lam / 2.0)
     wide = enough_width(start.network.width, needed)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, enough_width, number, unknown
+from globalmin.inspection.hypothesis import (
+    Hypothesis,
+    TheoremReport,
+    check,
+    enough_width,
+    number,
+    unknown,
+)
 from globalmin.kernels import probability, rates, sgd_rate, widths
 from globalmin.references import states
 from globalmin.shallow.overparameterization import moderate_ratio
@@ -35,7 +42,9 @@ def unit_rows(m: Measurements) -> Hypothesis:
     """All rows of norm 1."""
     low, high = m.row_norms
     remedy = "" if m.has_unit_rows else '; use scaling="rows" or scale them'
-    return check("all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}")
+    return check(
+        "all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}"
+    )
 
 
 def scale_rows(m: Measurements) -> str:
@@ -97,18 +106,30 @@ def meta_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremRepor
 def khatri_rao_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
     r"""OS-T2.1: the same with $\mu_\phi^2\sigma_{\min}(X*X)^2$ in place of lambda."""
     lam = (m.mu * m.sigma) ** 2
-    reason = f"n = {m.n} exceeds d(d+1)/2 = {m.d * (m.d + 1) // 2}" if m.n > m.d * (m.d + 1) // 2 else "parallel or zero rows"
+    reason = (
+        f"n = {m.n} exceeds d(d+1)/2 = {m.d * (m.d + 1) // 2}"
+        if m.n > m.d * (m.d + 1) // 2
+        else "parallel or zero rows"
+    )
     shown = f"σ_min(X*X) = {number(m.sigma)}, μ_φ = {number(m.mu)}{'' if m.sigma > 0 else ': ' + reason}"
-    return _printed(m, start, "OS-T2.1", lam, check("μ_φ σ_min(X*X) > 0", lam > 0.0, shown), delta=delta)
+    return _printed(
+        m, start, "OS-T2.1", lam, check("μ_φ σ_min(X*X) > 0", lam > 0.0, shown), delta=delta
+    )
 
 
-def _printed(m: Measurements, start: Start, item: str, lam: float, gap: Hypothesis, *, delta: float) -> TheoremReport:
+def _printed(
+    m: Measurements, start: Start, item: str, lam: float, gap: Hypothesis, *, delta: float
+) -> TheoremReport:
     B, k = max(m.B, m.M), start.network.width
     common = (smooth(m), unit_rows(m), labels(m), gap)
     if not (math.isfinite(B) and lam > 0.0 and m.y_norm > 0.0 and m.has_unit_rows):
-        return TheoremReport(item, CONVERGES, common, width=math.inf if lam <= 0.0 else None, instead=scale_rows(m))
+        return TheoremReport(
+            item, CONVERGES, common, width=math.inf if lam <= 0.0 else None, instead=scale_rows(m)
+        )
     needed = widths.smooth_width(m.n, lam, X_norm=m.X_norm, B=B, M=B, delta=delta)
-    found = rates.smooth_guarantee(m.n, lam, X_norm=m.X_norm, y_norm=m.y_norm, residual_norm=start.residual_norm, B=B)
+    found = rates.smooth_guarantee(
+        m.n, lam, X_norm=m.X_norm, y_norm=m.y_norm, residual_norm=start.residual_norm, B=B
+    )
     failure = min(1.0, 1.0 / m.n + probability.misfit_failure(m.n, m.X_norm, delta))
     return TheoremReport(
         item, CONVERGES, (*common, enough_width(k, needed)), needed, found.step_size, found.rate, failure,
@@ -140,14 +161,28 @@ def stochastic_theorem(m: Measurements, start: Start, *, nu: float = 3.0) -> The
     """OS-T2.6, SGD."""
     says = "stochastic gradient descent converges in mean on an event of stated probability"
     lam = (m.mu * m.sigma) ** 2
-    common = (smooth(m), unit_rows(m), labels(m), check("μ_φ σ_min(X*X) > 0", lam > 0.0, f"{number(math.sqrt(lam))}"))
+    common = (
+        smooth(m),
+        unit_rows(m),
+        labels(m),
+        check("μ_φ σ_min(X*X) > 0", lam > 0.0, f"{number(math.sqrt(lam))}"),
+    )
     if not (lam > 0.0 and m.y_norm > 0.0 and math.isfinite(max(m.B, m.M)) and m.has_unit_rows):
         return TheoremReport("OS-T2.6", says, common, instead=scale_rows(m))
     found = sgd_rate.printed_stochastic_guarantee(
-        m.n, m.mu, m.sigma, B=max(m.B, m.M), X_norm=m.X_norm, y_norm=m.y_norm, n_weights=start.network.W.size, nu=nu
+        m.n,
+        m.mu,
+        m.sigma,
+        B=max(m.B, m.M),
+        X_norm=m.X_norm,
+        y_norm=m.y_norm,
+        n_weights=start.network.W.size,
+        nu=nu,
     )
     width = unknown("width as in OS-T2.1, radius c ν √n", "c is in the cited paper only")
-    meaningful = check("P(E) > 0", found.failure < 1.0, f"1 − P(E) ≤ {number(found.failure)} at ν = {number(nu)}")
+    meaningful = check(
+        "P(E) > 0", found.failure < 1.0, f"1 − P(E) ≤ {number(found.failure)} at ν = {number(nu)}"
+    )
     return TheoremReport(
         "OS-T2.6", says, (*common, width, meaningful), None, found.step_size, math.sqrt(max(found.rate, 0.0)), found.failure,
         instead="OS-C4: explicit step, radius and probability from any weights",
@@ -163,11 +198,15 @@ def explicit_theorem(m: Measurements, start: Start, *, delta: float, theta: floa
         return TheoremReport("OS-C6", says, hypotheses, width=math.inf if m.lam <= 0.0 else None)
     needed = explicit_width(m, delta=delta, theta=theta)
     k = start.network.width
-    failure = widths.explicit_width_failure(m.n, max(k, needed), m.lam, B=m.B, X_norm=m.X_norm, theta=theta, delta=delta)
+    failure = widths.explicit_width_failure(
+        m.n, max(k, needed), m.lam, B=m.B, X_norm=m.X_norm, theta=theta, delta=delta
+    )
     found = start.descent
     eta, rate = (found.eta, found.rate) if found else (None, None)
     instead = "below this width: train, then OS-C1 or OS-C2 at the trained weights (gm.certify)"
-    return TheoremReport("OS-C6", says, (*hypotheses, enough_width(k, needed)), needed, eta, rate, failure, instead)
+    return TheoremReport(
+        "OS-C6", says, (*hypotheses, enough_width(k, needed)), needed, eta, rate, failure, instead
+    )
 
 
 def explicit_width(m: Measurements, *, delta: float, theta: float) -> float:
@@ -200,7 +239,11 @@ def existence_at_start(m: Measurements, start: Start) -> TheoremReport:
         "ours: a network with zero loss exists near exactly these weights",
         (
             smooth(m),
-            check("2 Lip e ≤ a at the drawn start", start.newton_ratio <= 1.0, f"2 Lip e/a = {number(start.newton_ratio)}"),
+            check(
+                "2 Lip e ≤ a at the drawn start",
+                start.newton_ratio <= 1.0,
+                f"2 Lip e/a = {number(start.newton_ratio)}",
+            ),
         ),
         instead="it fires earlier in training than OS-C1",
     )
@@ -209,14 +252,24 @@ def existence_at_start(m: Measurements, start: Start) -> TheoremReport:
 @states("OS-C4")
 def stochastic_at_start(m: Measurements, start: Start) -> TheoremReport:
     """OS-C4 (ours) at the drawn start."""
-    says = "ours: stochastic gradient descent from exactly these weights, with an explicit probability"
+    says = (
+        "ours: stochastic gradient descent from exactly these weights, with an explicit probability"
+    )
     if not (math.isfinite(start.Lip) and start.a > 0.0 and start.Lip > 0.0):
         return TheoremReport(
-            "OS-C4", says, (smooth(m), check("a > 0 at the drawn start", start.a > 0.0, f"a = {number(start.a)}"))
+            "OS-C4",
+            says,
+            (smooth(m), check("a > 0 at the drawn start", start.a > 0.0, f"a = {number(start.a)}")),
         )
     row = m.B * float((start.network.v @ start.network.v) ** 0.5) * m.row_norms[1]
-    found = sgd_rate.stochastic_guarantee(start.a, start.b, start.Lip, start.residual_norm, n=m.n, row_norm=row)
-    meaningful = check("probability of leaving the ball below 1", found.failure < 1.0, f"at most {number(found.failure)}")
+    found = sgd_rate.stochastic_guarantee(
+        start.a, start.b, start.Lip, start.residual_norm, n=m.n, row_norm=row
+    )
+    meaningful = check(
+        "probability of leaving the ball below 1",
+        found.failure < 1.0,
+        f"at most {number(found.failure)}",
+    )
     return TheoremReport(
         "OS-C4", says, (smooth(m), meaningful), None, found.step_size, math.sqrt(found.rate), found.failure,
         instead="apply it after some training, when ‖r‖ is small",

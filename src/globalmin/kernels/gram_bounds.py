@@ -39,7 +39,11 @@ class LambdaBound(NamedTuple):
 
 @states("OS-LH.1", "OS-LH.2", "OS-L6.4", "OS-L6.5")
 def lambda_lower_bounds(
-    X: ArrayLike, activation: str | Activation = "relu", *, kind: Literal["derivative", "feature"] = "derivative", terms: int = 4
+    X: ArrayLike,
+    activation: str | Activation = "relu",
+    *,
+    kind: Literal["derivative", "feature"] = "derivative",
+    terms: int = 4,
 ) -> tuple[LambdaBound, ...]:
     r"""Lower bounds of lambda_min of `limit_gram(X, activation, kind=kind)`: proved inequalities, estimated in floats.
 
@@ -55,11 +59,19 @@ def lambda_lower_bounds(
     """
     X, phi = as_matrix(X), get_activation(activation)
     if terms < 2 or kind not in ("derivative", "feature"):
-        raise DataError(f'terms={terms!r}, kind={kind!r}: give terms >= 2 and kind "derivative" or "feature"')
-    require_memory(gram_bytes(len(X), copies=5), f"lower bounds of lambda_min for {len(X):,} samples")
+        raise DataError(
+            f'terms={terms!r}, kind={kind!r}: give terms >= 2 and kind "derivative" or "feature"'
+        )
+    require_memory(
+        gram_bytes(len(X), copies=5), f"lower bounds of lambda_min for {len(X):,} samples"
+    )
     norms = np.linalg.norm(X, axis=1)
     if not norms.all():
-        return () if kind == "feature" else (LambdaBound("OS-DEF6.1", "a zero row makes the matrix singular", 0.0),)
+        return (
+            ()
+            if kind == "feature"
+            else (LambdaBound("OS-DEF6.1", "a zero row makes the matrix singular", 0.0),)
+        )
     U = normalized_rows(X)
     cosines = U @ U.T
     np.fill_diagonal(cosines, 1.0)
@@ -82,7 +94,11 @@ def _weights(phi: Activation, norms: Array, terms: int, kind: str) -> Array:
 
 def _total(phi: Activation, norms: Array, kind: str) -> Array:
     """Sum over all r of the squared weights: the diagonal of the matrix."""
-    return mean_square(phi, norms) if kind == "feature" else np.square(norms) * mean_square_slope(phi, norms)
+    return (
+        mean_square(phi, norms)
+        if kind == "feature"
+        else np.square(norms) * mean_square_slope(phi, norms)
+    )
 
 
 def _series_bounds(cosines: Array, weights: Array, shift: int) -> list[LambdaBound]:
@@ -98,7 +114,13 @@ def _series_bounds(cosines: Array, weights: Array, shift: int) -> list[LambdaBou
         bounds.append(LambdaBound(item, f"one term, r = {r}", least * smallest))
         total += power * np.multiply.outer(weight, weight)
         if r == 1 and shift:
-            bounds.append(LambdaBound("OS-L6.4", "reduction to the quadratic activation, terms 0 and 1", _smallest(total)))
+            bounds.append(
+                LambdaBound(
+                    "OS-L6.4",
+                    "reduction to the quadratic activation, terms 0 and 1",
+                    _smallest(total),
+                )
+            )
     bounds.append(LambdaBound(item, f"partial sum, r < {len(weights)}", _smallest(total)))
     return bounds
 
@@ -109,20 +131,28 @@ def _smallest(G: Array) -> float:
     return max(estimate_lambda_min(G) - rounding, 0.0)
 
 
-def _with_tail(partial: float, cosines: Array, weights: Array, total: Array, shift: int) -> LambdaBound:
+def _with_tail(
+    partial: float, cosines: Array, weights: Array, total: Array, shift: int
+) -> LambdaBound:
     """Terms from S on: each power of the cosines has lambda_min >= 1 - (n-1) rho^S, rho the largest |cosine|."""
     terms = len(weights)
     rest = float(np.maximum(total - np.square(weights).sum(axis=0), 0.0).min())
     dominance = 1.0 - (len(cosines) - 1) * _largest_cosine(cosines) ** (terms + shift)
     item = "OS-LH.1" if shift else "OS-LH.2"
     return LambdaBound(
-        item, f"partial sum, r < {terms}, and the tail by diagonal dominance", partial + rest * max(0.0, dominance)
+        item,
+        f"partial sum, r < {terms}, and the tail by diagonal dominance",
+        partial + rest * max(0.0, dominance),
     )
 
 
 def _largest_cosine(cosines: Array) -> float:
     n = len(cosines)
-    return max((float(np.abs(np.delete(cosines[i], i)).max()) for i in range(n)), default=0.0) if n > 1 else 0.0
+    return (
+        max((float(np.abs(np.delete(cosines[i], i)).max()) for i in range(n)), default=0.0)
+        if n > 1
+        else 0.0
+    )
 
 
 @states("OS-TI.1", "OS-CI.2")
@@ -130,9 +160,15 @@ def _separation_bounds(X: Array, least: float) -> list[LambdaBound]:
     delta, n = separation(X), len(X)
     delta = min(delta, math.sqrt(2.0))  # a single row: any delta that two rows could have
     return [
-        LambdaBound("OS-CI.2", f"separation delta = {delta:.6g}: delta/(100 n^2)", least * PRINTED * delta / n**2),
         LambdaBound(
-            "OS-TI.1", f"separation delta = {delta:.6g}: .0186 delta/n^2, the proof's own constant", least * OURS * delta / n**2
+            "OS-CI.2",
+            f"separation delta = {delta:.6g}: delta/(100 n^2)",
+            least * PRINTED * delta / n**2,
+        ),
+        LambdaBound(
+            "OS-TI.1",
+            f"separation delta = {delta:.6g}: .0186 delta/n^2, the proof's own constant",
+            least * OURS * delta / n**2,
         ),
     ]
 
@@ -150,7 +186,9 @@ def _arcsine_bound(cosines: Array, least: float, terms: int) -> LambdaBound:
         power *= square
     dominance = 1.0 - (len(cosines) - 1) * _largest_cosine(cosines) ** (2 * J + 2)
     value += (math.pi / 2 - sum(q)) / (2.0 * math.pi) * max(0.0, dominance)
-    return LambdaBound("DU-D2.1", f"arcsine series, {J} terms and the tail by diagonal dominance", least * value)
+    return LambdaBound(
+        "DU-D2.1", f"arcsine series, {J} terms and the tail by diagonal dominance", least * value
+    )
 
 
 def arcsine_coefficients(count: int) -> list[float]:

@@ -64,7 +64,9 @@ def monomial_rows(X: Array, r: int) -> Array:
 
 
 def _arrangements(place: tuple[int, ...]) -> int:
-    return math.factorial(len(place)) // math.prod(math.factorial(place.count(j)) for j in set(place))
+    return math.factorial(len(place)) // math.prod(
+        math.factorial(place.count(j)) for j in set(place)
+    )
 
 
 @states("OS-T2.1")

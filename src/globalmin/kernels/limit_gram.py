@@ -41,7 +41,9 @@ STRIP = 2**15  # entries looked at together in the search for almost parallel ro
 
 
 @states("OS-DEF6.1", "OS-DEF3.1", "DU-D2.1")
-def limit_gram(X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative") -> Array:
+def limit_gram(
+    X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative"
+) -> Array:
     r"""The Gram matrix of an infinitely wide two-layer network at initialization, n x n.
 
     Parameters
@@ -59,7 +61,9 @@ def limit_gram(X: ArrayLike, activation: str | Activation = "relu", *, kind: Kin
     X, phi, order = as_matrix(X), get_activation(activation), _order(kind)
     require_memory(gram_bytes(len(X), copies=3), f"the Gram matrix of {len(X):,} samples")
     groups = equal_groups(X)
-    if groups:  # repeated rows get equal entries, whatever the order in which inner products are summed
+    if (
+        groups
+    ):  # repeated rows get equal entries, whatever the order in which inner products are summed
         place = _first_places(len(X), groups)
         kept, place = np.unique(place, return_inverse=True)
         return _gram_of_distinct(X[kept], phi, order)[np.ix_(place, place)]
@@ -83,10 +87,14 @@ def _gram_of_distinct(X: Array, phi: Activation, order: int) -> Array:
     return G
 
 
-def gram_error(X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative") -> Array:
+def gram_error(
+    X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative"
+) -> Array:
     """Error bars of `limit_gram`, n x n: the bar of the dual kernel and the rounding of the inner products."""
     X, order = as_matrix(X), _order(kind)
-    require_memory(gram_bytes(len(X), copies=8), f"the error bars of the Gram matrix of {len(X):,} samples")
+    require_memory(
+        gram_bytes(len(X), copies=8), f"the error bars of the Gram matrix of {len(X):,} samples"
+    )
     K = X @ X.T
     a = np.diagonal(K)
     norms = np.sqrt(a)
@@ -95,7 +103,10 @@ def gram_error(X: ArrayLike, activation: str | Activation = "relu", *, kind: Kin
     phi = get_activation(activation)
     smooth = phi.is_smooth or order == 0
     slope = _size(phi, a, order + 1) if smooth and phi.is_smooth else np.ones_like(a)
-    bars = dual_error(phi, a[:, None], a, np.clip(K, -bound, bound), order) + np.multiply.outer(slope, slope) * inner
+    bars = (
+        dual_error(phi, a[:, None], a, np.clip(K, -bound, bound), order)
+        + np.multiply.outer(slope, slope) * inner
+    )
     return bars * bound + _size_outer(phi, a, order) * inner if order else bars
 
 
@@ -121,7 +132,9 @@ def _refine_angles(phi: Activation, X: Array, K: Array, G: Array, order: int) ->
     rows = max(1, STRIP // len(X))
     for start in range(0, len(X), rows):
         stop = min(start + rows, len(X))
-        near = np.abs(K[start:stop, start:]) > np.multiply.outer(STEEP_COSINE * norms[start:stop], norms[start:])
+        near = np.abs(K[start:stop, start:]) > np.multiply.outer(
+            STEEP_COSINE * norms[start:stop], norms[start:]
+        )
         i, j = np.divmod(np.flatnonzero(near), len(X) - start)
         i, j = i[i < j] + start, j[i < j] + start
         for part in np.array_split(np.arange(i.size), 1 + i.size * X.shape[1] // 2**20):

@@ -69,7 +69,9 @@ def linearize_run(G: Array, outputs: Array, y: Array) -> LinearizedRun:
     DU-Q2.6: $du/dt = G(y-u)$ with G held at its first value; gradient descent obeys it up to the change of G along the way.
     """
     eigenvalues, vectors = np.linalg.eigh(G)
-    return LinearizedRun(eigenvalues, vectors, vectors.T @ (outputs - y), np.asarray(y, dtype=np.float64))
+    return LinearizedRun(
+        eigenvalues, vectors, vectors.T @ (outputs - y), np.asarray(y, dtype=np.float64)
+    )
 
 
 def secant_slopes(activation: Activation, Z: Array, Z_next: Array) -> Array:
@@ -101,7 +103,9 @@ def secant_gram(network: ShallowNetwork, W_next: Array, X: Array) -> Array:
     return ((secant_slopes(network.activation, Z, X @ W_next.T) * network.v) @ slopes.T) * (X @ X.T)
 
 
-def linearization_error_bound(steps: ArrayLike, step_size: float, mu: float, eps: float, residual_norm: float) -> Array:
+def linearization_error_bound(
+    steps: ArrayLike, step_size: float, mu: float, eps: float, residual_norm: float
+) -> Array:
     r"""$\|r_0\|[(1-\eta\mu+\eta\epsilon)^t-(1-\eta\mu)^t]$, bound of $\|u(t)-u_{lin}(t)\|$ while $\|\hat H-G\| \le \epsilon$
     (ours).
 
@@ -115,7 +119,9 @@ def linearization_error_bound(steps: ArrayLike, step_size: float, mu: float, eps
     return residual_norm * (fast**t - slow**t)
 
 
-def predicted_steps(run: LinearizedRun, step_size: float, fraction: float = 1e-3, *, limit: int = 10**9) -> float:
+def predicted_steps(
+    run: LinearizedRun, step_size: float, fraction: float = 1e-3, *, limit: int = 10**9
+) -> float:
     r"""Least t with $\|u(t)-y\| \le$ fraction $\cdot\|u_0-y\|$ by bisection on the prediction; infinite beyond `limit`."""
     target = fraction * float(np.linalg.norm(run.coordinates))
     if run.rate(step_size) >= 1.0 or run.residual_norms([limit], step_size)[0] > target:
@@ -125,5 +131,9 @@ def predicted_steps(run: LinearizedRun, step_size: float, fraction: float = 1e-3
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if run.residual_norms([middle], step_size)[0] <= target else (middle, high)
+        low, high = (
+            (low, middle)
+            if run.residual_norms([middle], step_size)[0] <= target
+            else (middle, high)
+        )
     return float(high)

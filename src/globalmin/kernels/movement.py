@@ -31,7 +31,9 @@ def descent_movement(X_norm: float, residual_norm: float, m: int, lambda0: float
 
 
 @states("DU-L2.4")
-def stays_in_place(X_norm: float, residual_norm: float, m: int, lambda0: float, *, n: int, delta: float) -> bool:
+def stays_in_place(
+    X_norm: float, residual_norm: float, m: int, lambda0: float, *, n: int, delta: float
+) -> bool:
     r"""Whether $R' < R$: the movement bound of DU-L2.3 is below the radius on which DU-L2.2 keeps the Gram matrix positive."""
     return flow_movement(X_norm, residual_norm, m, lambda0) < stable_radius(lambda0, n, delta)
 

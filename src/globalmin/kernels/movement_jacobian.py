@@ -16,7 +16,9 @@ def schur_eigenvalue_bounds(A: Array, B: Array) -> tuple[float, float]:
     B.
     """
     eigenvalues, diagonal = np.linalg.eigvalsh(A), np.diag(B)
-    return float(diagonal.min()) * float(eigenvalues[0]), float(diagonal.max()) * float(eigenvalues[-1])
+    return float(diagonal.min()) * float(eigenvalues[0]), float(diagonal.max()) * float(
+        eigenvalues[-1]
+    )
 
 
 @states("OS-L6.6")
@@ -42,7 +44,9 @@ def jacobian_change_bound(slopes: Array, other: Array, v: Array, X_norm: float) 
 
 
 @states("SJL-L7.11")
-def joint_jacobian_change_bound(dW: Array, dv: Array, v: Array, *, B: float, M: float, X_norm: float, row_norm: float) -> float:
+def joint_jacobian_change_bound(
+    dW: Array, dv: Array, v: Array, *, B: float, M: float, X_norm: float, row_norm: float
+) -> float:
     r"""$M\|v\|_\infty\|X\|\max\|x_i\|\|W'-W\| + B\|X\|\|v'-v\|_2$, for the first-layer Jacobian when both layers move.
 
     Theory
@@ -70,7 +74,9 @@ def averaged_step_bound(J0r_norm: float, r_norm: float, step_size: float) -> flo
 
 
 @states("SJL-L7.13")
-def planted_loss_bound(dW: Array, dv: Array, v: Array, *, B: float, X_norm: float, n: int, teacher_features: Array) -> float:
+def planted_loss_bound(
+    dW: Array, dv: Array, v: Array, *, B: float, X_norm: float, n: int, teacher_features: Array
+) -> float:
     r"""$\frac1{2n}\|f-f^*\|^2 \le B^2\|v\|^2\frac{\|X\|^2}{n}\|W-W^*\|_F^2 + \frac1n\|\phi(XW^{*T})(v-v^*)\|^2$.
 
     Parameters

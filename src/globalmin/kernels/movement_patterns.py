@@ -74,7 +74,9 @@ def gram_change_bound(K: Array, counts: Counts, weight: float) -> float:
 
 
 @states("OS-C3")
-def kink_jacobian_change(Z: Array, v: Array, row_norms: Array, X_norm: float, distance: float) -> float:
+def kink_jacobian_change(
+    Z: Array, v: Array, row_norms: Array, X_norm: float, distance: float
+) -> float:
     r"""$\epsilon(R) = \|X\|\max_i\sqrt{\max\sum v_l^2}$ over sets of neurons with $\sum(w_l\cdot x_i)^2 \le R^2\|x_i\|^2$.
 
     The inner maximum is a knapsack; its fractional relaxation (cheapest $z^2/v^2$ first, the last one in part) is taken, which is
@@ -88,7 +90,11 @@ def kink_jacobian_change(Z: Array, v: Array, row_norms: Array, X_norm: float, di
     budget = (distance * row_norms[:, None]) ** 2
     before = np.cumsum(costs, axis=1) - costs
     left = np.clip(budget - before, 0.0, None)
-    share = np.where(costs > 0, np.minimum(1.0, left / np.where(costs > 0, costs, 1.0)), (budget - before >= 0).astype(float))
+    share = np.where(
+        costs > 0,
+        np.minimum(1.0, left / np.where(costs > 0, costs, 1.0)),
+        (budget - before >= 0).astype(float),
+    )
     return X_norm * math.sqrt(float((gains * share).sum(axis=1).max()))
 
 
@@ -103,7 +109,15 @@ class KinkDescent:
 
 @states("OS-C3")
 def kink_descent(
-    Z: Array, v: Array, row_norms: Array, X_norm: float, *, a: float, b: float, residual_norm: float, points: int = 60
+    Z: Array,
+    v: Array,
+    row_norms: Array,
+    X_norm: float,
+    *,
+    a: float,
+    b: float,
+    residual_norm: float,
+    points: int = 60,
 ) -> KinkDescent | None:
     r"""The best radius R of a grid with $3\epsilon(R) < a$ and $\|r\|/(a-3\epsilon(R)) \le R$, or None.
 

@@ -94,7 +94,12 @@ def whitened_moment_bounds(network: ShallowNetwork) -> tuple[float, float]:
     gamma = mean_curvature(network.activation, np.linalg.norm(network.W, axis=1))
     low = float(np.linalg.svd(gamma[:, None] * network.W, compute_uv=False)[d - 1])
     heads = np.abs(network.v)
-    rho = float(heads.max() / heads.min()) * float(network.activation.supremum(2)) * float(np.linalg.norm(network.W, 2)) / low
+    rho = (
+        float(heads.max() / heads.min())
+        * float(network.activation.supremum(2))
+        * float(np.linalg.norm(network.W, 2))
+        / low
+    )
     return float(d), rho**2 * d
 
 
@@ -128,7 +133,9 @@ def centered_condition_ratio(network: ShallowNetwork, n: int) -> float:
 
 
 @states("SJL-P7.4", "SJL-R7.3")
-def jacobian_spectrum_ratios(network: ShallowNetwork, sigma_min: float, sigma_max: float, n: int) -> tuple[float, float]:
+def jacobian_spectrum_ratios(
+    network: ShallowNetwork, sigma_min: float, sigma_max: float, n: int
+) -> tuple[float, float]:
     r"""$(\sigma_{\min}(J)/(\sigma_{\min}(W)d), \sigma_{\max}(J)/(\sigma_{\max}(W)\sqrt{nk}))$, which SJL-P7.4 bounds by unknown
     constants.
 
@@ -137,7 +144,9 @@ def jacobian_spectrum_ratios(network: ShallowNetwork, sigma_min: float, sigma_ma
     singular = np.linalg.svd(network.W, compute_uv=False)
     k, d = network.W.shape
     low = float(singular[-1]) if k >= d else 0.0
-    return sigma_min / (low * d) if low > 0.0 else math.inf, sigma_max / (float(singular[0]) * math.sqrt(n * k))
+    return sigma_min / (low * d) if low > 0.0 else math.inf, sigma_max / (
+        float(singular[0]) * math.sqrt(n * k)
+    )
 
 
 @states("SJL-L5.3")

@@ -39,7 +39,9 @@ def chernoff_failure(n: int, ratio: float, theta: float = 0.5) -> float:
 
 
 @states("OS-L6.7")
-def jacobian_failure(n: int, lam: float, *, head_ratio: float, B: float, X_norm: float, theta: float = 0.5) -> float:
+def jacobian_failure(
+    n: int, lam: float, *, head_ratio: float, B: float, X_norm: float, theta: float = 0.5
+) -> float:
     r"""Bound on $P(\sigma_{\min}(J(W_0))^2 < (1-\theta)\|v\|^2\lambda(X))$.
 
     Parameters

@@ -84,7 +84,9 @@ def truncation_loss(T: float, mean: float, spread: float) -> float:
 
 
 @states("OS-T3.2")
-def feature_failure(n: int, k: float, lam: float, *, T: float, mean: float, spread: float, theta: float = 0.5) -> float:
+def feature_failure(
+    n: int, k: float, lam: float, *, T: float, mean: float, spread: float, theta: float = 0.5
+) -> float:
     r"""Bound on $P(\lambda_{\min}(\Phi\Phi^T) < (1-\theta)k(\tilde\lambda - \text{loss}))$, loss as in `truncation_loss` (ours).
 
     The truncated features have $\|\phi\phi^T\| \le T^2$ and an expectation of at least $\tilde\lambda - $ loss, and dropping the
@@ -95,7 +97,9 @@ def feature_failure(n: int, k: float, lam: float, *, T: float, mean: float, spre
 
 
 @states("OS-T3.2")
-def feature_width_explicit(n: int, lam: float, *, mean: float, spread: float, delta: float = 0.01, theta: float = 0.5) -> float:
+def feature_width_explicit(
+    n: int, lam: float, *, mean: float, spread: float, delta: float = 0.01, theta: float = 0.5
+) -> float:
     r"""Least k for which `feature_failure` is at most delta, the threshold T chosen by a scan (ours; any row norms)."""
     if not lam > 0.0:
         return math.inf

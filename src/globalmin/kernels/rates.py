@@ -85,7 +85,9 @@ def kink_guarantee(a: float, b: float, eps: float, residual_norm: float) -> Guar
 
 
 @states("OS-T6.2", "OS-T2.1")
-def smooth_guarantee(n: int, lam: float, *, X_norm: float, y_norm: float, residual_norm: float, B: float) -> Guarantee:
+def smooth_guarantee(
+    n: int, lam: float, *, X_norm: float, y_norm: float, residual_norm: float, B: float
+) -> Guarantee:
     r"""OS-T6.2 with etabar = 1, head and initialization of OS; for OS-T2.1 pass $\lambda = \mu_\phi^2\sigma_{\min}(X*X)^2$.
 
     $\eta = n/(2B^2\|y\|^2\|X\|^2)$, rate $1-\frac{1}{32}\lambda/(B\|X\|)^2$, path at most
@@ -97,7 +99,9 @@ def smooth_guarantee(n: int, lam: float, *, X_norm: float, y_norm: float, residu
 
 
 @states("OS-T6.3", "OS-T2.3")
-def relu_guarantee(n: int, lam: float, *, X_norm: float, y_norm: float, residual_norm: float) -> Guarantee:
+def relu_guarantee(
+    n: int, lam: float, *, X_norm: float, y_norm: float, residual_norm: float
+) -> Guarantee:
     r"""OS-T6.3 with etabar = 1; for OS-T2.3 pass $\lambda = \sigma_{\min}(X*X)^2/(2\pi)$.
 
     $\eta = n/(3\|y\|^2\|X\|^2)$, rate $1-\frac{1}{24}\lambda/\|X\|^2$, distance at most
@@ -123,7 +127,9 @@ def flow_envelope(times: ArrayLike, lambda0: float, residual_norm: float) -> Arr
 
 
 @states("DU-T2.3", "DU-T3.1")
-def descent_envelope(steps: ArrayLike, step_size: float, lambda0: float, residual_norm: float) -> Array:
+def descent_envelope(
+    steps: ArrayLike, step_size: float, lambda0: float, residual_norm: float
+) -> Array:
     r"""$(1-\eta\lambda_0/2)^{k/2}\|y-u(0)\|$, the bound of $\|y-u(k)\|$ in DU-T2.3 and, for all layers trained, DU-T3.1 to
     DU-T3.3.
     """

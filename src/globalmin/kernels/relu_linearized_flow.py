@@ -57,14 +57,19 @@ def linearized_path(state: ReluState, step_size: float | None = None) -> Lineari
     if not mu > len(values) * np.finfo(np.float64).eps * top:
         return None
     if step_size is not None and not 0.0 < step_size <= 2.0 / (mu + top):
-        raise DataError(f"step_size={step_size!r} must be > 0 and at most 2/(mu + top) = {2.0 / (mu + top):.6g}")
+        raise DataError(
+            f"step_size={step_size!r} must be > 0 and at most 2/(mu + top) = {2.0 / (mu + top):.6g}"
+        )
     steps, decay = _flow_times(values) if step_size is None else _descent_times(values, step_size)
     modes = vectors.T @ state.r
     path, integrals = (decay * modes) @ vectors.T, ((1.0 - decay) / values * modes) @ vectors.T
     norms = np.linalg.norm(path, axis=1)
     if step_size is None:
         slopes = np.linalg.norm(H, axis=1) * norms[:-1, None]
-        pieces, totals = steps * (norms[:-1] + norms[1:]) / 2.0, _absolute_integrals(path, integrals, steps[:, None], slopes)
+        pieces, totals = (
+            steps * (norms[:-1] + norms[1:]) / 2.0,
+            _absolute_integrals(path, integrals, steps[:, None], slopes),
+        )
     else:
         pieces, totals = steps * norms[:-1], steps @ np.abs(path[:-1])
     tail = norms[-1] / mu  # from the last time to infinity
@@ -74,14 +79,18 @@ def linearized_path(state: ReluState, step_size: float | None = None) -> Lineari
     gaps = np.diff(reached[chosen])
     if step_size is not None:
         gaps[np.diff(chosen) == 1] = 0.0  # between two steps of descent there is nothing
-    return LinearizedPath(mu, top, float(reached[-1]), totals + tail, integrals[chosen], float(gaps.max()))
+    return LinearizedPath(
+        mu, top, float(reached[-1]), totals + tail, integrals[chosen], float(gaps.max())
+    )
 
 
 def _absolute_integrals(path: Array, integrals: Array, steps: Array, slopes: Array) -> Array:
     """Integrals of |r_j| from above: on a step too short for a zero of r_j that of r_j itself, else what the slope allows."""
     ends = np.abs(path[:-1]) + np.abs(path[1:])
     has_no_zero = ends > slopes * steps
-    return np.where(has_no_zero, np.abs(np.diff(integrals, axis=0)), steps * (ends / 2.0 + slopes * steps / 4.0)).sum(axis=0)
+    return np.where(
+        has_no_zero, np.abs(np.diff(integrals, axis=0)), steps * (ends / 2.0 + slopes * steps / 4.0)
+    ).sum(axis=0)
 
 
 def _flow_times(values: Array) -> tuple[Array, Array]:
@@ -112,7 +121,9 @@ class LinearizedEstimate:
 
 
 @states("DU-CERT-L2")
-def estimate_linearized_rate(state: ReluState, step_size: float | None = None) -> LinearizedEstimate | None:
+def estimate_linearized_rate(
+    state: ReluState, step_size: float | None = None
+) -> LinearizedEstimate | None:
     r"""The largest rate found to meet the condition, for gradient flow or descent with `step_size`; None if there is none.
 
     For each trial of $\epsilon$ the table s is raised from 0 until its sets stop changing (the right-hand side of (ii) grows with
@@ -150,7 +161,9 @@ def _largest_moves(state: ReluState, path: LinearizedPath) -> Array:
     return largest + path.piece / 2.0 * np.sqrt((state.K**2) @ active)
 
 
-def required_moves(state: ReluState, path: LinearizedPath, largest: Array, slopes: Slopes, eps: float) -> Array:
+def required_moves(
+    state: ReluState, path: LinearizedPath, largest: Array, slopes: Slopes, eps: float
+) -> Array:
     """The right-hand side of condition (ii) for the sets of `slopes`."""
     T = _length(state, path, eps)
     rows = np.sqrt((state.K**2) @ slopes.possible)
@@ -162,18 +175,24 @@ def change_of_gram(state: ReluState, slopes: Slopes) -> float:
     """The right-hand side of condition (i): no reachable Gram matrix is further from another in the spectral norm."""
     if not slopes.unstable.any():
         return 0.0
-    spread = np.abs(state.K) * (pair_counts(slopes.possible, state.v) - pair_counts(slopes.sure, state.v))
+    spread = np.abs(state.K) * (
+        pair_counts(slopes.possible, state.v) - pair_counts(slopes.sure, state.v)
+    )
     return float(np.linalg.norm(spread, 2))
 
 
-def _least_moves(state: ReluState, path: LinearizedPath, largest: Array, eps: float) -> Slopes | None:
+def _least_moves(
+    state: ReluState, path: LinearizedPath, largest: Array, eps: float
+) -> Slopes | None:
     """The least table with (ii), if (i) holds for it; the sets only grow, so (i) is final once it fails."""
     slopes = Slopes.within(state.Z, np.zeros_like(state.Z))
     for _ in range(_ROUNDS):
         if change_of_gram(state, slopes) > eps:
             return None
         wider = Slopes.within(state.Z, required_moves(state, path, largest, slopes, eps))
-        if np.array_equal(wider.possible, slopes.possible) and np.array_equal(wider.sure, slopes.sure):
+        if np.array_equal(wider.possible, slopes.possible) and np.array_equal(
+            wider.sure, slopes.sure
+        ):
             return wider
         slopes = wider
     return None

@@ -31,7 +31,9 @@ def separation(X: ArrayLike) -> float:
 
 
 @states("DU-T2.1")
-def parallel_pairs(X: ArrayLike, *, tolerance: float = 0.0, limit: int = 1000) -> tuple[tuple[int, int], ...]:
+def parallel_pairs(
+    X: ArrayLike, *, tolerance: float = 0.0, limit: int = 1000
+) -> tuple[tuple[int, int], ...]:
     r"""Pairs i < j of nonzero rows on one line, equal or opposite directions alike; at most `limit` of them.
 
     Parameters

@@ -21,7 +21,14 @@ class StochasticGuarantee:
 
 @states("OS-C4")
 def stochastic_guarantee(
-    a: float, b: float, Lip: float, residual_norm: float, *, n: int, row_norm: float, alpha: float | None = None
+    a: float,
+    b: float,
+    Lip: float,
+    residual_norm: float,
+    *,
+    n: int,
+    row_norm: float,
+    alpha: float | None = None,
 ) -> StochasticGuarantee:
     r"""SGD from any point, with an explicit probability (ours).
 
@@ -42,7 +49,10 @@ def stochastic_guarantee(
     """
     level = 2.0 * a / 3.0 if alpha is None else alpha
     if not 0.0 < level < a or not Lip > 0.0:
-        raise HypothesisError(f"OS-C4 needs 0 < alpha < a and Lip > 0; alpha={level:.3g}, a={a:.3g}, Lip={Lip:.3g}", value=level)
+        raise HypothesisError(
+            f"OS-C4 needs 0 < alpha < a and Lip > 0; alpha={level:.3g}, a={a:.3g}, Lip={Lip:.3g}",
+            value=level,
+        )
     rho = (a - level) / Lip
     b2 = b + 2.0 * Lip * rho
     highest = residual_norm + 2.0 * b2 * rho
@@ -54,7 +64,15 @@ def stochastic_guarantee(
 
 @states("OS-T2.6")
 def printed_stochastic_guarantee(
-    n: int, mu: float, sigma: float, *, B: float, X_norm: float, y_norm: float, n_weights: int, nu: float = 3.0
+    n: int,
+    mu: float,
+    sigma: float,
+    *,
+    B: float,
+    X_norm: float,
+    y_norm: float,
+    n_weights: int,
+    nu: float = 3.0,
 ) -> StochasticGuarantee:
     r"""OS-T2.6 with etabar = 1: step, factor of $E[\|r_t\|^21_E]$, and $1-P(E) \le \frac4\nu(3B\|X\|/(\mu\sigma))^{1/(kd)}$.
 

@@ -20,7 +20,9 @@ def _quotient(numerator: float, denominator: float) -> float:
 
 
 @states("OS-T6.2")
-def smooth_width(n: int, lam: float, *, X_norm: float, B: float, M: float, delta: float = 1.0) -> float:
+def smooth_width(
+    n: int, lam: float, *, X_norm: float, B: float, M: float, delta: float = 1.0
+) -> float:
     r"""$k \ge (32M(1+(1+\delta)B)\sqrt n\|X\|/\lambda)^2$ and OS-L6.7's $20\ln(n)B^2\|X\|^2/\lambda$.
 
     Parameters
@@ -39,7 +41,9 @@ def smooth_width(n: int, lam: float, *, X_norm: float, B: float, M: float, delta
 
 
 @states("OS-T2.1")
-def smooth_width_khatri_rao(n: int, mu: float, sigma: float, *, X_norm: float, B: float, M: float, delta: float = 1.0) -> float:
+def smooth_width_khatri_rao(
+    n: int, mu: float, sigma: float, *, X_norm: float, B: float, M: float, delta: float = 1.0
+) -> float:
     r"""OS-T2.1: `smooth_width` with $\lambda$ replaced by its lower bound $\mu_\phi^2\sigma_{\min}(X*X)^2$."""
     return smooth_width(n, (mu * sigma) ** 2, X_norm=X_norm, B=B, M=M, delta=delta)
 
@@ -67,7 +71,15 @@ def separated_width(n: int, separation: float, *, X_norm: float, nu: float = 1.0
 
 @states("OS-C6")
 def explicit_width(
-    n: int, lam: float, *, kappa4: float, B: float, M: float, variance: float, theta: float = 0.5, delta: float = 1.0
+    n: int,
+    lam: float,
+    *,
+    kappa4: float,
+    B: float,
+    M: float,
+    variance: float,
+    theta: float = 0.5,
+    delta: float = 1.0,
 ) -> float:
     r"""The least k with $\sqrt k > 2M\sqrt{\kappa_4 n}(\sqrt{1+\mathrm{Var}}+\delta B)/((1-\theta)\lambda)$.
 
@@ -88,8 +100,15 @@ def explicit_width(
     ------
     OS-C6 (ours): then the descent theorem OS-C1 applies at the random initialization.
     """
-    root = _quotient(2.0 * M * math.sqrt(kappa4 * n) * (math.sqrt(1.0 + variance) + delta * B), (1.0 - theta) * lam)
-    return 2.0 * (math.floor(root**2 / 2.0) + 1.0) if math.isfinite(root) and root < 1e150 else math.inf
+    root = _quotient(
+        2.0 * M * math.sqrt(kappa4 * n) * (math.sqrt(1.0 + variance) + delta * B),
+        (1.0 - theta) * lam,
+    )
+    return (
+        2.0 * (math.floor(root**2 / 2.0) + 1.0)
+        if math.isfinite(root) and root < 1e150
+        else math.inf
+    )
 
 
 @states("OS-C6")
@@ -104,7 +123,9 @@ def explicit_width_failure(
 
 
 @states("DU-L2.1")
-def gram_width_entrywise(n: int, lambda0: float, *, K_frobenius: float, delta: float = 0.1) -> float:
+def gram_width_entrywise(
+    n: int, lambda0: float, *, K_frobenius: float, delta: float = 0.1
+) -> float:
     r"""$m \ge 8\|K\|_F^2\ln(2n^2/\delta)/\lambda_0^2$, K = XX^T: then $\|H(0) - H^\infty\| \le \lambda_0/4$ with probability
     $1-\delta$.
     """
@@ -141,16 +162,24 @@ def deep_width_order(n: int, depth: int, lambda0: float, delta: float = 0.1) -> 
     which the thesis does not give: an order of magnitude, no bound.
     """
     logarithm = math.log(depth * n / delta)
-    return max(_quotient(float(n) ** 4, lambda0**4), n / delta, _quotient(n**2 * logarithm, lambda0**2))
+    return max(
+        _quotient(float(n) ** 4, lambda0**4), n / delta, _quotient(n**2 * logarithm, lambda0**2)
+    )
 
 
 @states("DU-T3.2", "DU-T3.3")
-def residual_width_order(n: int, depth: int, lambda0: float, delta: float = 0.1, *, pixels: int = 1) -> float:
+def residual_width_order(
+    n: int, depth: int, lambda0: float, delta: float = 0.1, *, pixels: int = 1
+) -> float:
     r"""The width of DU-T3.2 (pixels = 1) and DU-T3.3 without constants and poly(p): an order of magnitude, no bound.
 
     The corrected first terms are $n^4/(\lambda_0^4H^4)$ and $n^2/\lambda_0^2$, because head and first layer move without the
     factor 1/H (erratum E15); for convolutions $n^4/(\lambda_0^4H^2)$ takes the place of the second.
     """
     first = _quotient(float(n) ** 4, lambda0**4 * depth**4)
-    second = _quotient(n**2, lambda0**2) if pixels == 1 else _quotient(float(n) ** 4, lambda0**4 * depth**2)
+    second = (
+        _quotient(n**2, lambda0**2)
+        if pixels == 1
+        else _quotient(float(n) ** 4, lambda0**4 * depth**2)
+    )
     return max(first, second, n / delta, _quotient(n**2 * math.log(depth * n / delta), lambda0**2))

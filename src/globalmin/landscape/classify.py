@@ -15,7 +15,11 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.landscape.excess import estimate_excess
-from globalmin.landscape.threshold import CurvatureThreshold, curvature_threshold, eigenvalue_rounding
+from globalmin.landscape.threshold import (
+    CurvatureThreshold,
+    curvature_threshold,
+    eigenvalue_rounding,
+)
 from globalmin.linalg.inertia import inertia, least_eigenvalue
 from globalmin.one_filter.classify import classify_filter_point
 from globalmin.one_filter.network import OneFilterNetwork
@@ -101,11 +105,18 @@ def classify_point(
     if excess <= gap_tolerance * 0.5 * float(y @ y):
         return _verdict(PointKind.GLOBAL_MINIMUM, f"{reason}: gap {excess:.3g}", measured, excess)
     if measured.relative_gradient > tolerance:
-        return _verdict(PointKind.NOT_STATIONARY, f"relative gradient {measured.relative_gradient:.3g}", measured, gap)
+        return _verdict(
+            PointKind.NOT_STATIONARY,
+            f"relative gradient {measured.relative_gradient:.3g}",
+            measured,
+            gap,
+        )
     return _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
 
 
-def _filter_point(network: object, teacher: object, tolerance: float, gap_tolerance: float) -> PointClass:
+def _filter_point(
+    network: object, teacher: object, tolerance: float, gap_tolerance: float
+) -> PointClass:
     if not (isinstance(network, OneFilterNetwork) and isinstance(teacher, FilterTeacher)):
         found = f"{type(network).__name__} and {type(teacher).__name__}"
         raise DataError(f"a OneFilterNetwork is classified with its FilterTeacher, but got {found}")
@@ -131,7 +142,14 @@ def _measure(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Meas
 
 
 def _stationary(
-    network: ShallowNetwork, X: Array, y: Array, measured: _Measured, *, trained: str, gap: float | None, achieved: float | None
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    measured: _Measured,
+    *,
+    trained: str,
+    gap: float | None,
+    achieved: float | None,
 ) -> PointClass:
     """The verdict at a stationary point that is not known to be global."""
     closed = quadratic_escape(network, X, y) if is_quadratic(network.activation) else None
@@ -146,8 +164,14 @@ def _stationary(
         found = [closed, hessian_escape(network, X, y, trained=trained, H=seen.H)]
         escape = min((e for e in found if e is not None), key=lambda e: e.curvature, default=None)
         return _verdict(kind, reason, measured, gap, escape=escape, **numbers)
-    if kind is PointKind.SECOND_ORDER and achieved is not None and seen.is_minimum_above(achieved, measured.loss):
-        reason = f"the Hessian is positive definite and a loss of {achieved:.6g} is reached elsewhere"
+    if (
+        kind is PointKind.SECOND_ORDER
+        and achieved is not None
+        and seen.is_minimum_above(achieved, measured.loss)
+    ):
+        reason = (
+            f"the Hessian is positive definite and a loss of {achieved:.6g} is reached elsewhere"
+        )
         return _verdict(PointKind.SPURIOUS_MINIMUM, reason, measured, gap, **numbers)
     return _verdict(kind, reason, measured, gap, **numbers)
 
@@ -172,7 +196,9 @@ class _Curvature:
     def kind(self) -> PointKind:
         if self.found < -self.limit.largest:
             return PointKind.STRICT_SADDLE
-        return PointKind.SECOND_ORDER if self.found >= -self.limit.rounding else PointKind.NOT_DECIDED
+        return (
+            PointKind.SECOND_ORDER if self.found >= -self.limit.rounding else PointKind.NOT_DECIDED
+        )
 
     @property
     def reason(self) -> str:
@@ -185,7 +211,10 @@ class _Curvature:
 
     def is_minimum_above(self, achieved: float, loss: float) -> bool:
         """Whether a strict minimum is next to these weights whose loss is certainly above one that was reached elsewhere."""
-        return self.least > self.limit.largest and achieved < loss - 2.0 * self.limit.gradient**2 / self.least
+        return (
+            self.least > self.limit.largest
+            and achieved < loss - 2.0 * self.limit.gradient**2 / self.least
+        )
 
 
 def _doubt(curvature: float, limit: CurvatureThreshold) -> str:
@@ -202,19 +231,27 @@ def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Cu
     head = network.width if trained == "vW" else 0
     U, u = vector[head:].reshape(network.W.shape), vector[:head] if head else None
     found, error = least, rounding
-    if -rounding <= least < 0.0:  # along its own direction the curvature has less rounding than an eigenvalue
+    if (
+        -rounding <= least < 0.0
+    ):  # along its own direction the curvature has less rounding than an eigenvalue
         along, own = curvature_along(network, X, y, U, u), curvature_rounding(network, X, y, U, u)
         found, error = (along, own) if along < -own else (least, rounding)
-    limit = curvature_threshold(network, X, y, found, trained=trained, rounding=error, direction=(U, u))
+    limit = curvature_threshold(
+        network, X, y, found, trained=trained, rounding=error, direction=(U, u)
+    )
     return _Curvature(H, inertia(H, shift=rounding).negative, least, found, limit)
 
 
-def _settled(network: ShallowNetwork, X: Array, y: Array, trained: str) -> tuple[PointKind, str] | None:
+def _settled(
+    network: ShallowNetwork, X: Array, y: Array, trained: str
+) -> tuple[PointKind, str] | None:
     """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby, or it is doubtful too."""
     if _size(network, trained) > SETTLED_LIMIT:
         return None
     there = nearest_stationary(network, X, y, trained=trained, tol=0.0, max_iter=SETTLING_STEPS)
-    moved = float(np.hypot(np.linalg.norm(there.W - network.W), np.linalg.norm(there.v - network.v)))
+    moved = float(
+        np.hypot(np.linalg.norm(there.W - network.W), np.linalg.norm(there.v - network.v))
+    )
     if moved > NEARBY * float(np.hypot(np.linalg.norm(network.W), np.linalg.norm(network.v))):
         return None
     seen = _curvature(there, X, y, trained)
@@ -224,7 +261,14 @@ def _settled(network: ShallowNetwork, X: Array, y: Array, trained: str) -> tuple
 
 
 def _large_stationary(
-    network: ShallowNetwork, X: Array, y: Array, measured: _Measured, *, trained: str, gap: float | None, escape: Escape | None
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    measured: _Measured,
+    *,
+    trained: str,
+    gap: float | None,
+    escape: Escape | None,
 ) -> PointClass:
     """Without the dense Hessian: the closed-form direction, or the bound of the least eigenvalue by blocks."""
     if escape is not None:
@@ -242,13 +286,18 @@ def _large_stationary(
             return _verdict(PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape)
         if escape.curvature < -limit.rounding:
             return _verdict(PointKind.NOT_DECIDED, _doubt(escape.curvature, limit), measured, gap)
-    below, rounding = estimate_least_eigenvalue_below(network, X, y), hessian_rounding(network, X, y)
+    below, rounding = (
+        estimate_least_eigenvalue_below(network, X, y),
+        hessian_rounding(network, X, y),
+    )
     if trained == "W" and below >= -rounding:
         reason = f"least eigenvalue of the Hessian in W at least {below:.3g}; no theorem makes such a point global here"
         return _verdict(PointKind.SECOND_ORDER, reason, measured, gap)
     reason = f"{_size(network, trained)} parameters are too many for the dense Hessian"
     if trained == "W":
-        reason += f"; its least eigenvalue in W is at least {below:.3g}, which leaves a saddle possible"
+        reason += (
+            f"; its least eigenvalue in W is at least {below:.3g}, which leaves a saddle possible"
+        )
     return _verdict(PointKind.NOT_DECIDED, reason, measured, gap)
 
 
@@ -263,4 +312,6 @@ def _verdict(
     escape: Escape | None = None,
 ) -> PointClass:
     m = measured
-    return PointClass(kind, reason, m.loss, m.gradient_norm, m.relative_gradient, gap, negative, least, escape)
+    return PointClass(
+        kind, reason, m.loss, m.gradient_norm, m.relative_gradient, gap, negative, least, escape
+    )

@@ -38,13 +38,17 @@ def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -
         return _quadratic(network, X, y, r, trained)
     if is_quadratic(network.activation):
         gap = estimate_general_gap(network, X, r, trained=trained)
-        return Excess(gap, "least squares over all functions of such networks, completed to squares on (x, 1) (theorem S)")
+        return Excess(
+            gap,
+            "least squares over all functions of such networks, completed to squares on (x, 1) (theorem S)",
+        )
     if X.shape[0] <= LARGEST_PROVABLE and estimate_provability(network, X, y, trained) < 1.0:
         return Excess(0.5 * float(r @ r), "zero loss can be proved near this point (OS-C2)")
     floor = float(Degeneracy(X, y).loss_floor(network.activation).floor)
     if floor > 0.0:
         return Excess(
-            max(0.5 * float(r @ r) - floor, 0.0), f"no network with this activation is below the loss floor {floor:.6g}"
+            max(0.5 * float(r @ r) - floor, 0.0),
+            f"no network with this activation is below the loss floor {floor:.6g}",
         )
     return Excess(None, "no loss is below zero")
 
@@ -54,5 +58,7 @@ def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: s
     if trained == "W" and not (plus and minus):
         sign = -1.0 if minus else 1.0
         bound = positive_dual(X, sign * y, sign * r).value
-        return Excess(0.5 * float(r @ r) - bound, "dual bound over all heads of this sign (theorem P)")
+        return Excess(
+            0.5 * float(r @ r) - bound, "dual bound over all heads of this sign (theorem P)"
+        )
     return Excess(estimate_span_gap(X, r), "least squares over all quadratic functions (theorem S)")

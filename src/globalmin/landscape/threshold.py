@@ -27,7 +27,10 @@ from globalmin._types import Array
 from globalmin.linalg.inertia import rounding_shift
 from globalmin.references import states
 from globalmin.shallow.hessian import curvature_along, gradient_norm
-from globalmin.shallow.hessian_lipschitz import estimate_hessian_lipschitz, estimate_hessian_lipschitz_both_layers
+from globalmin.shallow.hessian_lipschitz import (
+    estimate_hessian_lipschitz,
+    estimate_hessian_lipschitz_both_layers,
+)
 from globalmin.shallow.rounding import gradient_rounding, hessian_rounding
 
 if TYPE_CHECKING:
@@ -68,7 +71,14 @@ class CurvatureThreshold:
 
 @states("DU-D7.5")
 def curvature_threshold(
-    network: ShallowNetwork, X: Array, y: Array, curvature: float, *, trained: str, rounding: float, direction: Direction
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    curvature: float,
+    *,
+    trained: str,
+    rounding: float,
+    direction: Direction,
 ) -> CurvatureThreshold:
     r"""What a curvature of this size must exceed.
 
@@ -81,7 +91,9 @@ def curvature_threshold(
     direction : the unit vector u as (U, u). Where the activation has no bounds, $\rho$ is an estimate: four times the largest
         difference quotient of the curvature along it.
     """
-    epsilon = gradient_norm(network, X, y, trained=trained) + gradient_rounding(network, X, y, trained=trained)
+    epsilon = gradient_norm(network, X, y, trained=trained) + gradient_rounding(
+        network, X, y, trained=trained
+    )
     radius = 2.0 * epsilon / abs(curvature) if curvature != 0.0 else math.inf
     rho = _lipschitz(network, X, y, radius, trained)
     if math.isinf(rho) and radius < LARGEST_RADIUS:
@@ -102,7 +114,9 @@ def _lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: s
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _estimated_slope(network: ShallowNetwork, X: Array, y: Array, R: float, direction: Direction) -> float:
+def _estimated_slope(
+    network: ShallowNetwork, X: Array, y: Array, R: float, direction: Direction
+) -> float:
     U, u = direction
     here, reach = curvature_along(network, X, y, U, u), max(R, SMALLEST_STEP)
     quotients = []

@@ -39,4 +39,6 @@ def ball_matrix(values: Array) -> BallMatrix:
 
 def to_floats(matrix: BallMatrix) -> Array:
     """Midpoints rounded to doubles, in the shape of the matrix."""
-    return np.array([float(entry) for entry in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
+    return np.array([float(entry) for entry in matrix.entries()]).reshape(
+        matrix.nrows(), matrix.ncols()
+    )

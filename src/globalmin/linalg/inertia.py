@@ -32,7 +32,9 @@ def inertia(A: Array, *, shift: float = 0.0) -> Inertia:
 
     A = np.asarray(A, dtype=np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape[0] == 0 or not np.isfinite(A).all():
-        raise DataError(f"A has shape {A.shape}; give a square matrix of finite numbers, at least 1 x 1")
+        raise DataError(
+            f"A has shape {A.shape}; give a square matrix of finite numbers, at least 1 x 1"
+        )
     _, D, _ = ldl(A + shift * np.eye(A.shape[0]), lower=True, check_finite=False)
     signs: list[int] = []
     i = 0

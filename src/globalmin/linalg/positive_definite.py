@@ -21,7 +21,9 @@ RESIDUAL_LIMIT = 0.1  # P1 needs < 1; the rest of the room is for what floats do
 _GAP = 1e-5  # the claimed eigenvalue bound stays at least this fraction below the eigenvalue, so that C stays moderate
 _LARGEST_GAP = 0.1
 _PRECISE_GAP = 1e-2
-_SHIFT_FOR_NOISE = 40.0  # gap over noise that keeps the contribution of rounding to the residual of P1 below 1/40
+_SHIFT_FOR_NOISE = (
+    40.0  # gap over noise that keeps the contribution of rounding to the residual of P1 below 1/40
+)
 _ROUNDS = 6
 PRECISE_ROWS_LIMIT = 1500  # the balls of larger matrices would not fit the memory promised
 
@@ -69,7 +71,9 @@ class LowerWitness:
     inverse_factor: Array | None = field(default=None, repr=False)
 
 
-def lower_witness(gram: Gram, *, largest_gap: float = _LARGEST_GAP, precise_gap: float = _PRECISE_GAP) -> LowerWitness:
+def lower_witness(
+    gram: Gram, *, largest_gap: float = _LARGEST_GAP, precise_gap: float = _PRECISE_GAP
+) -> LowerWitness:
     """A bound just below the smallest eigenvalue, with its witness; NotPositiveDefiniteError with the measured eigenvalue.
 
     Doubles are used if they give the bound within `largest_gap` of the eigenvalue, else high precision within `precise_gap`.
@@ -82,7 +86,10 @@ def lower_witness(gram: Gram, *, largest_gap: float = _LARGEST_GAP, precise_gap:
         bound = low - gap
         C = inverse_factor(_minus_shift(gram.values, bound))
         # ||C||^2 = 1/gap, so the rounding of the entries contributes at most noise/gap to the residual of P1
-        if C is not None and _residual(C, _minus_shift(gram.values, bound)) + gram.noise / gap < RESIDUAL_LIMIT:
+        if (
+            C is not None
+            and _residual(C, _minus_shift(gram.values, bound)) + gram.noise / gap < RESIDUAL_LIMIT
+        ):
             return LowerWitness(bound, C)
     return _precise_lower_witness(gram, precise_gap)
 
@@ -103,12 +110,16 @@ def upper_witness(
         the gap, which is kept four times as large.
     """
     if not np.isfinite(A).all():
-        raise NotPositiveDefiniteError("a bound of the Jacobian or of its Lipschitz constant overflows; scale the data")
+        raise NotPositiveDefiniteError(
+            "a bound of the Jacobian or of its Lipschitz constant overflows; scale the data"
+        )
     high = max(float(np.linalg.eigvalsh(A)[-1]), 0.0)
     bound = max(high + max(relative_gap * high, 4.0 * uncertain), floor)
     C = inverse_factor(bound * np.eye(A.shape[0]) - A)
     if C is None:
-        raise NotPositiveDefiniteError(f"no witness for the upper bound {bound:.6g} of the largest eigenvalue {high:.6g}")
+        raise NotPositiveDefiniteError(
+            f"no witness for the upper bound {bound:.6g} of the largest eigenvalue {high:.6g}"
+        )
     return bound, C
 
 
@@ -148,14 +159,20 @@ def _precise_lower_witness(gram: Gram, precise_gap: float) -> LowerWitness:
     start = inverse_factor(_minus_shift(gram.values, -_shift(gram.values, gram.noise)))
     unshifted = None if start is None else _refine(gram.precise, 0.0, start, limit=precise_gap / 10)
     if unshifted is None:
-        raise NotPositiveDefiniteError(f"smallest eigenvalue {low:.3g} of largest {high:.3g}: singular or indefinite")
+        raise NotPositiveDefiniteError(
+            f"smallest eigenvalue {low:.3g} of largest {high:.3g}: singular or indefinite"
+        )
     smallest = (1.0 / float(np.linalg.norm(unshifted, 2))) ** 2  # A^-1 = C^T C up to the residual
     bound = (1.0 - precise_gap) * smallest
     if not bound > 0.0:
-        raise NotPositiveDefiniteError(f"smallest eigenvalue {smallest:.3g} of largest {high:.3g}: below the range of doubles")
+        raise NotPositiveDefiniteError(
+            f"smallest eigenvalue {smallest:.3g} of largest {high:.3g}: below the range of doubles"
+        )
     C = _refine(gram.precise, bound, unshifted, limit=RESIDUAL_LIMIT)
     if C is None:
-        raise NotPositiveDefiniteError(f"smallest eigenvalue {smallest:.3g} of largest {high:.3g}: no witness at {bound:.3g}")
+        raise NotPositiveDefiniteError(
+            f"smallest eigenvalue {smallest:.3g} of largest {high:.3g}: no witness at {bound:.3g}"
+        )
     return LowerWitness(bound, C, unshifted)
 
 
@@ -172,8 +189,12 @@ def _refine(A: BallMatrix, shift: float, C: Array, *, limit: float) -> Array | N
         if distance < limit:
             return C
         factor = inverse_factor(T)
-        if factor is None:  # T is singular to double precision: factor it shifted, the next round sees the rest
-            factor = inverse_factor(_minus_shift(T, -_shift(T, len(T) * EPS * float(np.linalg.norm(T, 2)))))
+        if (
+            factor is None
+        ):  # T is singular to double precision: factor it shifted, the next round sees the rest
+            factor = inverse_factor(
+                _minus_shift(T, -_shift(T, len(T) * EPS * float(np.linalg.norm(T, 2))))
+            )
         if factor is None:
             return None
         C = np.tril(factor @ C)

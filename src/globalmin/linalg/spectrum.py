@@ -26,5 +26,7 @@ def estimate_lowest(G: ArrayLike, count: int) -> list[float]:
     require_memory(gram_bytes(len(G), copies=2), f"an eigenvalue of a matrix of order {len(G):,}")
     from scipy.linalg import eigh
 
-    values = eigh(G, eigvals_only=True, subset_by_index=(0, min(count, len(G)) - 1), check_finite=False)
+    values = eigh(
+        G, eigvals_only=True, subset_by_index=(0, min(count, len(G)) - 1), check_finite=False
+    )
     return [float(value) for value in values]

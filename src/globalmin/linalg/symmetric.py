@@ -40,7 +40,9 @@ def order_of(N: int) -> int:
     """The d with d(d+1)/2 = N."""
     d = (math.isqrt(8 * N + 1) - 1) // 2
     if d * (d + 1) // 2 != N or N == 0:
-        raise DataError(f"a vector of {N} entries is no svec of a symmetric matrix; its length must be d(d+1)/2 with d >= 1")
+        raise DataError(
+            f"a vector of {N} entries is no svec of a symmetric matrix; its length must be d(d+1)/2 with d >= 1"
+        )
     return d
 
 

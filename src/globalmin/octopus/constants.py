@@ -71,7 +71,11 @@ def _largest_norms(octopus: Octopus, tolerance: float) -> tuple[float, float]:
 
 
 def _largest(
-    entries: tuple[Entries, ...], norm: Callable[[Array], Array], weights: Array, reach: float, tolerance: float
+    entries: tuple[Entries, ...],
+    norm: Callable[[Array], Array],
+    weights: Array,
+    reach: float,
+    tolerance: float,
 ) -> float:
     r"""Upper bound of the norm over (u, w) in [0, 1] x [0, reach], by splitting the cells that could exceed the best center.
 
@@ -84,11 +88,15 @@ def _largest(
         upper = (at_center + np.sqrt(spread**2 @ weights)) * ROUNDED_UP
         best = max(best, float(at_center.max()))
         if float(upper.max()) <= (1.0 + tolerance) * best:
-            return max(float(upper.max()), (1.0 + 0.5 * tolerance) * best)  # the second for the cells given up
+            return max(
+                float(upper.max()), (1.0 + 0.5 * tolerance) * best
+            )  # the second for the cells given up
         kept = centers[upper > (1.0 + 0.5 * tolerance) * best]
         half *= 0.5
         corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]) * half
-        centers = np.unique(np.clip((kept[:, None, :] + corners).reshape(-1, 2), 0.0, [1.0, reach]), axis=0)
+        centers = np.unique(
+            np.clip((kept[:, None, :] + corners).reshape(-1, 2), 0.0, [1.0, reach]), axis=0
+        )
 
 
 def _enclosures(entries: tuple[Entries, ...], centers: Array, half: float) -> tuple[Array, Array]:

@@ -31,14 +31,18 @@ def checked_start(octopus: Octopus, start: ArrayLike | None, rng: np.random.Gene
         return rng.uniform(-1.0, 1.0, octopus.dimension)
     x = np.array(start, dtype=np.float64)
     if x.shape != (octopus.dimension,) or not (np.abs(x) <= 1.0).all():
-        raise DataError(f"start of shape {x.shape} must be a vector of {octopus.dimension} numbers between -1 and 1")
+        raise DataError(
+            f"start of shape {x.shape} must be a vector of {octopus.dimension} numbers between -1 and 1"
+        )
     return x
 
 
 def checked_step_size(octopus: Octopus, step_size: float) -> float:
     """The step, in (0, 1/(2L)]: beyond it descent can leave the domain."""
     if not 0.0 < step_size <= 0.5 / octopus.L:
-        raise DataError(f"step_size={step_size} must be positive and at most 1/(2L) = {0.5 / octopus.L:.6g}")
+        raise DataError(
+            f"step_size={step_size} must be positive and at most 1/(2L) = {0.5 / octopus.L:.6g}"
+        )
     return float(step_size)
 
 
@@ -141,7 +145,9 @@ def descent_escape_times(octopus: Octopus, start: ArrayLike, step_size: float) -
 
 
 @states("DU-X7.a")
-def descent_points(octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]) -> Array:
+def descent_points(
+    octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]
+) -> Array:
     """The points of gradient descent after each of the numbers `steps`, in increasing order, len(steps) x d; also after 1e30.
 
     What is below the range of float64 is zero here, though not in the run.
@@ -163,6 +169,8 @@ def descent_points(octopus: Octopus, start: ArrayLike, step_size: float, steps: 
 
 
 @states("DU-X7.a", "DU-F7.3", "DU-F7.4")
-def descent_values(octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]) -> Array:
+def descent_values(
+    octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]
+) -> Array:
     """The function along gradient descent after each of the numbers `steps`, see `descent_points`."""
     return octopus.value(descent_points(octopus, start, step_size, steps))

@@ -67,8 +67,15 @@ def octopus_escape_times(
     if method == "gradient_descent":
         times = descent_escape_times(octopus, x, step_size)
     elif method == "perturbed_gradient_descent":
-        options = {"radius": radius, "noise_gap": noise_gap, "gradient_threshold": gradient_threshold, "max_iter": max_iter}
+        options = {
+            "radius": radius,
+            "noise_gap": noise_gap,
+            "gradient_threshold": gradient_threshold,
+            "max_iter": max_iter,
+        }
         times = perturbed_descent(octopus, x, step_size, rng, **options).escape_times  # pyright: ignore[reportArgumentType]
     else:
         raise DataError(f"method={method!r} is unknown; choose one of {', '.join(METHODS)}")
-    return np.array(times, dtype=np.int64) if times[-1] < EXACT else np.array(times, dtype=np.float64)
+    return (
+        np.array(times, dtype=np.int64) if times[-1] < EXACT else np.array(times, dtype=np.float64)
+    )

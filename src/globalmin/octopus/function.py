@@ -66,12 +66,18 @@ class Octopus:
     def __post_init__(self) -> None:
         if int(self.dimension) != self.dimension or self.dimension < 1:
             raise DataError(f"dimension={self.dimension} must be a whole number, at least 1")
-        if not all(isinstance(value, int | float | np.number) for value in (self.L, self.gamma, self.tau)):
-            raise DataError(f"L={self.L!r}, gamma={self.gamma!r} and tau={self.tau!r} must be numbers")
+        if not all(
+            isinstance(value, int | float | np.number) for value in (self.L, self.gamma, self.tau)
+        ):
+            raise DataError(
+                f"L={self.L!r}, gamma={self.gamma!r} and tau={self.tau!r} must be numbers"
+            )
         if not (math.isfinite(self.L) and 0.0 < self.gamma <= self.L):
             raise DataError(f"L={self.L} and gamma={self.gamma} must satisfy L >= gamma > 0")
         if not (math.isfinite(self.tau) and self.tau >= math.e):
-            raise DataError(f"tau={self.tau} must be at least e = {math.e}: with less the descent can leave the domain")
+            raise DataError(
+                f"tau={self.tau} must be at least e = {math.e}: with less the descent can leave the domain"
+            )
 
     @cached_property
     def splines(self) -> Splines:
@@ -101,10 +107,16 @@ class Octopus:
         """The function at points (..., d); NaN outside of the domain."""
         points = self._points(x)
         place, L = self._place(np.abs(points)), self.L
-        squares = np.where(place.before, (place.y - 4.0 * self.tau) ** 2, np.where(place.after, place.y**2, 0.0))
+        squares = np.where(
+            place.before, (place.y - 4.0 * self.tau) ** 2, np.where(place.after, place.y**2, 0.0)
+        )
         a, b2 = place.leaving, place.following**2
         spline = self.splines.g1(a) + (self.splines.g2(a) - L) * b2
-        total = L * squares.sum(axis=-1) - place.i * self.drop + np.where(place.buffer, spline, -self.gamma * a * a)
+        total = (
+            L * squares.sum(axis=-1)
+            - place.i * self.drop
+            + np.where(place.buffer, spline, -self.gamma * a * a)
+        )
         return np.where(self._inside(points, place), total, np.nan)
 
     def gradient(self, x: ArrayLike) -> Array:
@@ -144,9 +156,15 @@ class Octopus:
         if not 0 <= passed <= self.dimension:
             raise DataError(f"passed={passed} must be from 0 to the dimension {self.dimension}")
         x = np.zeros(self.dimension)
-        x[:passed] = 4.0 * self.tau * (1.0 if signs is None else np.sign(np.asarray(signs, dtype=np.float64)[:passed]))
+        x[:passed] = (
+            4.0
+            * self.tau
+            * (1.0 if signs is None else np.sign(np.asarray(signs, dtype=np.float64)[:passed]))
+        )
         if not self.mirrored and (x < 0.0).any():
-            raise DataError("signs: the tube has positive entries only; use mirrored=True for the octopus")
+            raise DataError(
+                "signs: the tube has positive entries only; use mirrored=True for the octopus"
+            )
         return x
 
     @states("DU-L7.1")
@@ -157,7 +175,9 @@ class Octopus:
     def _points(self, x: ArrayLike) -> Array:
         points = np.asarray(x, dtype=np.float64)
         if points.ndim < 1 or points.shape[-1] != self.dimension:
-            raise DataError(f"x has shape {points.shape}; its last axis must have the dimension {self.dimension}")
+            raise DataError(
+                f"x has shape {points.shape}; its last axis must have the dimension {self.dimension}"
+            )
         return points
 
     def _inside(self, points: Array, place: _Place) -> NDArray[np.bool_]:
@@ -175,4 +195,14 @@ class Octopus:
         buffer = leaving > tau
         behind = index == i[..., None] + 1
         following = np.where(behind, y, 0.0).sum(axis=-1)
-        return _Place(y, i, index < i[..., None], at, after, behind & buffer[..., None], leaving, following, buffer)
+        return _Place(
+            y,
+            i,
+            index < i[..., None],
+            at,
+            after,
+            behind & buffer[..., None],
+            leaving,
+            following,
+            buffer,
+        )

@@ -32,9 +32,15 @@ def escape_ratio(L: float, gamma: float, step_size: float) -> float:
     [2.71, 3.409, 4.106, 5.497]
     """
     if not (0.0 < gamma <= L and 0.0 < step_size <= 0.5 / L):
-        raise DataError(f"L={L}, gamma={gamma}, step_size={step_size}: need L >= gamma > 0 and 0 < step_size <= 1/(2L)")
+        raise DataError(
+            f"L={L}, gamma={gamma}, step_size={step_size}: need L >= gamma > 0 and 0 < step_size <= 1/(2L)"
+        )
     shrink = -2.0 * step_size * L
-    return 1.0 - math.log1p(shrink) / math.log1p(2.0 * step_size * gamma) if shrink > -1.0 else math.inf
+    return (
+        1.0 - math.log1p(shrink) / math.log1p(2.0 * step_size * gamma)
+        if shrink > -1.0
+        else math.inf
+    )
 
 
 @states("DU-K7")
@@ -60,13 +66,18 @@ def escape_times_lower(octopus: Octopus, step_size: float) -> Array:
     $S = \ln\tau/\ln(1+2\eta\gamma) \le S_1$. Rounded down by 1e-12 relatively.
     """
     eta = checked_step_size(octopus, step_size)
-    first, kappa = math.log(octopus.tau) / math.log1p(2.0 * eta * octopus.gamma), escape_ratio(octopus.L, octopus.gamma, eta)
+    first, kappa = (
+        math.log(octopus.tau) / math.log1p(2.0 * eta * octopus.gamma),
+        escape_ratio(octopus.L, octopus.gamma, eta),
+    )
     sums = np.cumsum(np.array([kappa**k if k else 1.0 for k in range(octopus.dimension)]))
     return first * sums * ROUNDED_DOWN
 
 
 @states("DU-T7.3", "DU-L7.3")
-def escape_step_lower(dimension: int, L: float, gamma: float, step_size: float | None = None) -> float:
+def escape_step_lower(
+    dimension: int, L: float, gamma: float, step_size: float | None = None
+) -> float:
     r"""The bounds as printed: $|x_d| \le 2\tau$ for all $T \le ((L+\gamma)/\gamma)^{d-1}$.
 
     With a step size given, what its proof shows: $T_d \ge \frac1{2\eta\gamma}((L+\gamma)/\gamma)^{d-1}$, for steps up to 1/(2L).
@@ -75,7 +86,11 @@ def escape_step_lower(dimension: int, L: float, gamma: float, step_size: float |
     octopus = Octopus(dimension, L, gamma)
     power = (L + gamma) / gamma
     steps = power ** (dimension - 1) * ROUNDED_DOWN
-    return steps if step_size is None else steps / (2.0 * checked_step_size(octopus, step_size) * gamma)
+    return (
+        steps
+        if step_size is None
+        else steps / (2.0 * checked_step_size(octopus, step_size) * gamma)
+    )
 
 
 @states("DU-L7.2")
@@ -85,7 +100,9 @@ def buffer_steps_upper(octopus: Octopus, step_size: float) -> int:
     Each moves by at least $2\eta\gamma\tau$: on the buffer $g_1' + 2\gamma\tau \le -2\gamma\tau u(1 + 2u - 2u^2) \le 0$ by
     $L \ge \gamma$, and $g_2' \le 0$.
     """
-    return math.ceil(1.0 / (2.0 * checked_step_size(octopus, step_size) * octopus.gamma) * (1.0 + 1e-12))
+    return math.ceil(
+        1.0 / (2.0 * checked_step_size(octopus, step_size) * octopus.gamma) * (1.0 + 1e-12)
+    )
 
 
 @states("DU-K7", "DU-X7.a")
@@ -95,7 +112,10 @@ def estimate_escape_times(octopus: Octopus, start: ArrayLike, step_size: float) 
     An estimate, within a step or two at the first saddles and relatively ever better: the crossing of a buffer is the average
     over where it can begin, with a next coordinate that is infinitely small.
     """
-    eta, x = checked_step_size(octopus, step_size), checked_start(octopus, start, np.random.default_rng(0))
+    eta, x = (
+        checked_step_size(octopus, step_size),
+        checked_start(octopus, start, np.random.default_rng(0)),
+    )
     up, kappa = math.log1p(2.0 * eta * octopus.gamma), escape_ratio(octopus.L, octopus.gamma, eta)
     steps, gain = _crossing(octopus, eta, up)
     with np.errstate(divide="ignore"):

@@ -86,7 +86,9 @@ def _gradient(octopus: Octopus, x: Array) -> Array:
     """The gradient at one point, faster than `Octopus.gradient`, which is for many."""
     y, i, s = np.abs(x), _passed(octopus, x), octopus.splines
     if y[:i].max(initial=0.0) > 6.0 * octopus.tau or y[i + 1 :].max(initial=0.0) > octopus.tau:
-        raise DataError("the run left the domain of the octopus; choose a smaller radius of the noise or a smaller step_size")
+        raise DataError(
+            "the run left the domain of the octopus; choose a smaller radius of the noise or a smaller step_size"
+        )
     G = 2.0 * octopus.L * y
     G[:i] -= 8.0 * octopus.L * octopus.tau
     if i < octopus.dimension:

@@ -31,7 +31,9 @@ class MovedOctopus:
         if not 0.0 < self.radius < math.inf:
             raise DataError(f"radius={self.radius} must be positive and finite")
         if np.shape(self.center) != (self.octopus.dimension,):
-            raise DataError(f"center has shape {np.shape(self.center)}; it must have {self.octopus.dimension} entries")
+            raise DataError(
+                f"center has shape {np.shape(self.center)}; it must have {self.octopus.dimension} entries"
+            )
 
     def inside(self, x: ArrayLike) -> Array:
         """The coordinates $(x - z)/R$ of the octopus."""
@@ -57,7 +59,9 @@ class MovedOctopus:
         r"""Upper bounds: B as before, $\ell/R^2$, $\rho/R^3$; and the epsilon of DU-C7.1 for them, 1/R times as large."""
         s, R = octopus_smoothness_upper(self.octopus), self.radius
         away = 1.0 + 1e-12
-        return OctopusSmoothness(s.value, s.gradient / R**2 * away, s.hessian / R**3 * away, s.epsilon / R / away)
+        return OctopusSmoothness(
+            s.value, s.gradient / R**2 * away, s.hessian / R**3 * away, s.epsilon / R / away
+        )
 
 
 @states("DU-C7.2")
@@ -78,5 +82,7 @@ def gaussian_radius(dimension: int, probability: float) -> float:
     The union bound over 2d tails, each at most $e^{-R^2/2}$; better than $\log d$ whenever a given $\delta$ is wanted.
     """
     if dimension < 1 or not 0.0 < probability < 1.0:
-        raise DataError(f"dimension={dimension} must be at least 1 and probability={probability} between 0 and 1")
+        raise DataError(
+            f"dimension={dimension} must be at least 1 and probability={probability} between 0 and 1"
+        )
     return math.sqrt(2.0 * math.log(2.0 * dimension / probability))

@@ -31,7 +31,9 @@ class Splines:
     def g1_coefficients(self) -> tuple[Array, ...]:
         r"""Coefficients in u, lowest first, of $g_1$ and its derivatives by y."""
         L, gamma = self.L, self.gamma
-        first = np.array([-gamma, -2 * gamma, -gamma, (10 * gamma - 14 * L) / 3, (5 * L - 3 * gamma) / 2])
+        first = np.array(
+            [-gamma, -2 * gamma, -gamma, (10 * gamma - 14 * L) / 3, (5 * L - 3 * gamma) / 2]
+        )
         return _derivatives(self.tau**2 * first, self.tau)
 
     @cached_property

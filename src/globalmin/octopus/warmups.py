@@ -47,7 +47,9 @@ def band_exit_steps(x2: float, step_size: float = STEP) -> int:
     (2, 35)
     """
     if not 0.0 < abs(x2) <= 1.0 or not step_size > 0.0:
-        raise DataError(f"x2={x2} must be in [-1, 1] and not 0 (then it never leaves), step_size={step_size} positive")
+        raise DataError(
+            f"x2={x2} must be in [-1, 1] and not 0 (then it never leaves), step_size={step_size} positive"
+        )
     return math.ceil(-math.log(abs(x2)) / math.log1p(2.0 * step_size) - 1e-12)
 
 
@@ -72,7 +74,9 @@ def far_value(x: ArrayLike) -> Array:
     x1, x2 = _pair(x)
     u = np.clip(x1 + 2.0, 0.0, 1.0)
     middle = SHIFT - 4.0 * u + 4.0 * u**3 / 3.0 - 0.5 * u**4 + _coefficient(u) * x2 * x2
-    return np.where(x1 < -2.0, -4.0 * x1 + x2 * x2 - 8.0 + SHIFT, np.where(x1 > -1.0, x1 * x1 - x2 * x2, middle))
+    return np.where(
+        x1 < -2.0, -4.0 * x1 + x2 * x2 - 8.0 + SHIFT, np.where(x1 > -1.0, x1 * x1 - x2 * x2, middle)
+    )
 
 
 @states("DU-E7.b")
@@ -92,11 +96,15 @@ def far_hessian(x: ArrayLike) -> Array:
     u = np.clip(x1 + 2.0, 0.0, 1.0)
     first = np.where(x1 > -1.0, 2.0, 8.0 * u - 6.0 * u**2 + _coefficient(u, 2) * x2 * x2)
     mixed, second = 2.0 * _coefficient(u, 1) * x2, 2.0 * _coefficient(u)
-    return np.stack([np.stack([first, mixed], axis=-1), np.stack([mixed, second], axis=-1)], axis=-2)
+    return np.stack(
+        [np.stack([first, mixed], axis=-1), np.stack([mixed, second], axis=-1)], axis=-2
+    )
 
 
 @states("DU-E7.b")
-def far_escape_steps(distance: float, x2: float = 0.5, step_size: float = STEP, *, max_iter: int = 100_000) -> int:
+def far_escape_steps(
+    distance: float, x2: float = 0.5, step_size: float = STEP, *, max_iter: int = 100_000
+) -> int:
     r"""Steps of gradient descent on `far_value` from $(-R, x_2)$ until $|x_2| \ge 1$ beyond the slope: about 2.71 R.
 
     The law is $R(1 + \ln2/\ln1.5)$ at the step 1/4: R steps on the slope halve $x_2$ each, and it grows by 1.5 afterwards.
@@ -107,13 +115,17 @@ def far_escape_steps(distance: float, x2: float = 0.5, step_size: float = STEP, 
     (27, 54, 108)
     """
     if not (distance > 2.0 and 0.0 < abs(x2) <= 1.0 and 0.0 < step_size <= 0.5):
-        raise DataError(f"distance={distance} must exceed 2, 0 < |x2|={abs(x2)} <= 1, 0 < step_size={step_size} <= 1/2")
+        raise DataError(
+            f"distance={distance} must exceed 2, 0 < |x2|={abs(x2)} <= 1, 0 < step_size={step_size} <= 1/2"
+        )
     x = np.array([-float(distance), float(x2)])
     for step in range(1, max_iter + 1):
         x = x - step_size * far_gradient(x)
         if x[0] > -1.0 and abs(x[1]) >= 1.0:
             return step
-    raise DataError(f"distance={distance}: not escaped after max_iter={max_iter} steps; raise max_iter")
+    raise DataError(
+        f"distance={distance}: not escaped after max_iter={max_iter} steps; raise max_iter"
+    )
 
 
 @states("DU-E7.b")
@@ -123,7 +135,9 @@ def far_escape_law(distance: float) -> float:
 
 
 @states("DU-E7.a", "DU-E7.b")
-def descent_path(gradient: Callable[[Array], Array], start: ArrayLike, step_size: float, n_steps: int) -> Array:
+def descent_path(
+    gradient: Callable[[Array], Array], start: ArrayLike, step_size: float, n_steps: int
+) -> Array:
     """The points of plain gradient descent, (n_steps + 1) x d, for the pictures."""
     path = [np.asarray(start, dtype=np.float64)]
     for _ in range(n_steps):
@@ -132,14 +146,23 @@ def descent_path(gradient: Callable[[Array], Array], start: ArrayLike, step_size
 
 
 @states("DU-K7")
-def two_saddle_times(x2: float, x3: float, L: float, gamma: float, step_size: float) -> tuple[float, float]:
+def two_saddle_times(
+    x2: float, x3: float, L: float, gamma: float, step_size: float
+) -> tuple[float, float]:
     r"""Steps $t_1$ after which $|x_2| = 1$, and $t_2$ after which $|x_3| = 1$, as real numbers, for two saddles in a row.
 
     $x_3$ shrinks by $1 - 2\eta L$ a step while $x_2$ leaves the first saddle and then grows by $1 + 2\eta\gamma$: eq. (7.3). With
     equal starts $t_2/t_1 = \kappa + 1$ exactly, and never less than $(L+\gamma)/\gamma$ for $|x_3| \le 1$.
     """
-    if not (0.0 < abs(x2) < 1.0 and 0.0 < abs(x3) <= 1.0 and 0.0 < gamma <= L and 0.0 < step_size < 0.5 / L):
-        raise DataError("need 0 < |x2| < 1, 0 < |x3| <= 1, L >= gamma > 0 and 0 < step_size < 1/(2L)")
+    if not (
+        0.0 < abs(x2) < 1.0
+        and 0.0 < abs(x3) <= 1.0
+        and 0.0 < gamma <= L
+        and 0.0 < step_size < 0.5 / L
+    ):
+        raise DataError(
+            "need 0 < |x2| < 1, 0 < |x3| <= 1, L >= gamma > 0 and 0 < step_size < 1/(2L)"
+        )
     up, down = math.log1p(2.0 * step_size * gamma), -math.log1p(-2.0 * step_size * L)
     first = -math.log(abs(x2)) / up
     return first, first + (first * down - math.log(abs(x3))) / up

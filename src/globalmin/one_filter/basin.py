@@ -34,7 +34,13 @@ class BasinEstimate:
 
 @states("DU-TAB5.1")
 def global_basin_probability(
-    k: int, ratio: float, patch_size: int = 6, n_initializations: int = 5000, seed: int = 0, *, start: str = "gaussian"
+    k: int,
+    ratio: float,
+    patch_size: int = 6,
+    n_initializations: int = 5000,
+    seed: int = 0,
+    *,
+    start: str = "gaussian",
 ) -> float:
     r"""One cell of Table 5.1: the share of random starts from which gradient descent reaches the global minimum; an estimate.
 
@@ -78,7 +84,9 @@ def basin_estimate(
     probability = (won + 0.5 * (n_initializations - won - lost)) / n_initializations
     spread = math.sqrt(max(probability * (1.0 - probability), 0.0) / n_initializations)
     undecided = (n_initializations - won - lost) / n_initializations
-    return BasinEstimate(probability, spread, undecided, quasi_static_probability(k, ratio, patch_size))
+    return BasinEstimate(
+        probability, spread, undecided, quasi_static_probability(k, ratio, patch_size)
+    )
 
 
 @states("DU-TAB5.1")
@@ -109,7 +117,9 @@ def ratio_teacher(k: int, ratio: float, patch_size: int, rng: np.random.Generato
 
 
 @states("DU-T5.4")
-def random_states(teacher: FilterTeacher, count: int, rng: np.random.Generator, start: str = "sphere") -> FilterState:
+def random_states(
+    teacher: FilterTeacher, count: int, rng: np.random.Generator, start: str = "sphere"
+) -> FilterState:
     r"""Random starts of DU-T5.4: a uniform in the ball of radius $|s|W/\sqrt k$, the filter in a uniform direction.
 
     For s = 0 the ball is a point, a = 0.
@@ -119,7 +129,9 @@ def random_states(teacher: FilterTeacher, count: int, rng: np.random.Generator, 
     cosine = filters @ teacher.w / (np.sqrt(length2) * teacher.W)
     sine = np.sqrt(np.maximum(length2 - (filters @ teacher.w / teacher.W) ** 2, 0.0) / length2)
     heads = random_heads(teacher, count, rng)
-    return heads_state(np.arctan2(sine, cosine), length2 if start == "gaussian" else np.ones(count), heads, teacher)
+    return heads_state(
+        np.arctan2(sine, cosine), length2 if start == "gaussian" else np.ones(count), heads, teacher
+    )
 
 
 def random_heads(teacher: FilterTeacher, count: int, rng: np.random.Generator) -> Array:
@@ -130,7 +142,9 @@ def random_heads(teacher: FilterTeacher, count: int, rng: np.random.Generator) -
     return radius * rng.random((count, 1)) ** (1.0 / teacher.k) * directions
 
 
-def _decide(state: FilterState, teacher: FilterTeacher, eta: float, max_steps: int) -> tuple[int, int]:
+def _decide(
+    state: FilterState, teacher: FilterTeacher, eta: float, max_steps: int
+) -> tuple[int, int]:
     """Runs that the trap test sends to the global and to the spurious minimum."""
     wall, won, lost = barrier(teacher), 0, 0
     for _ in range(0, max_steps, LOOK_EVERY):
@@ -150,7 +164,9 @@ def _check(k: int, ratio: float, patch_size: int, count: int, start: str) -> Non
         if not isinstance(value, int | np.integer) or value < 1:
             raise DataError(f"{name}={value!r}: give an integer of at least 1")
     if not 0.0 <= ratio <= k:
-        raise DataError(f"ratio={ratio!r}: it is (sum of a*)^2 / |a*|^2, so it lies between 0 and k = {k}")
+        raise DataError(
+            f"ratio={ratio!r}: it is (sum of a*)^2 / |a*|^2, so it lies between 0 and k = {k}"
+        )
     if k == 1 and ratio != 1:
         raise DataError(f"ratio={ratio!r}: with one patch (k = 1) the ratio is always 1")
     if start not in STARTS:

@@ -28,7 +28,11 @@ _DIFFERENCE_ERROR = 1e-7  # relative to the largest eigenvalue, far above that e
 
 @states("DU-L5.1", "DU-X5.b")
 def classify_filter_point(
-    network: OneFilterNetwork, teacher: FilterTeacher, *, tolerance: float = 1e-6, gap_tolerance: float = 1e-9
+    network: OneFilterNetwork,
+    teacher: FilterTeacher,
+    *,
+    tolerance: float = 1e-6,
+    gap_tolerance: float = 1e-9,
 ) -> PointClass:
     r"""Classify the weights of a one-filter network for the population loss of its teacher.
 
@@ -41,13 +45,17 @@ def classify_filter_point(
     gradient = np.concatenate(population_gradient(network.v, network.a, teacher))
     norm = float(np.linalg.norm(gradient))
     relative = norm / _natural_size(network, teacher)
-    kind, reason, escape = _kind(network, teacher, loss <= gap_tolerance * teacher.W**2 * teacher.size, relative <= tolerance)
+    kind, reason, escape = _kind(
+        network, teacher, loss <= gap_tolerance * teacher.W**2 * teacher.size, relative <= tolerance
+    )
     if kind is not PointKind.STRICT_SADDLE:
         return PointClass(kind, reason, loss, norm, relative, loss, None, None, escape)
     spectrum, steepest = _spectrum(network, teacher)
     negative = int((spectrum < -_DIFFERENCE_ERROR * np.abs(spectrum).max()).sum())
     escape = steepest if escape is None or steepest.curvature < escape.curvature else escape
-    return PointClass(kind, reason, loss, norm, relative, loss, negative, float(spectrum[0]), escape)
+    return PointClass(
+        kind, reason, loss, norm, relative, loss, negative, float(spectrum[0]), escape
+    )
 
 
 def _kind(
@@ -57,14 +65,30 @@ def _kind(
     if is_zero:
         return PointKind.GLOBAL_MINIMUM, "the loss is zero: the teacher's function", None
     if not is_stationary:
-        return PointKind.NOT_STATIONARY, f"the gradient is not zero; angle to the true filter {phi:.4g}", None
+        return (
+            PointKind.NOT_STATIONARY,
+            f"the gradient is not zero; angle to the true filter {phi:.4g}",
+            None,
+        )
     if scene.saddle_angle is not None and phi > (scene.saddle_angle + math.pi) / 2:
         threshold = f"r = {teacher.ratio:.4g} < {scene.threshold:.4g}"
-        return PointKind.SPURIOUS_MINIMUM, f"the opposite filter with its best output weights, and {threshold} (DU-X5.b)", None
+        return (
+            PointKind.SPURIOUS_MINIMUM,
+            f"the opposite filter with its best output weights, and {threshold} (DU-X5.b)",
+            None,
+        )
     escape = saddle_escape(network, teacher)
     if scene.saddle_angle is not None and escape.curvature < 0.0:
-        return PointKind.STRICT_SADDLE, f"on the sphere of saddles, a . a* = 0; curvature {escape.curvature:.3g}", escape
-    return PointKind.SECOND_ORDER, "the opposite filter above the threshold: a degenerate point, not a minimum (DU-X5.b)", None
+        return (
+            PointKind.STRICT_SADDLE,
+            f"on the sphere of saddles, a . a* = 0; curvature {escape.curvature:.3g}",
+            escape,
+        )
+    return (
+        PointKind.SECOND_ORDER,
+        "the opposite filter above the threshold: a degenerate point, not a minimum (DU-X5.b)",
+        None,
+    )
 
 
 def saddle_escape(network: OneFilterNetwork, teacher: FilterTeacher) -> Escape:
@@ -96,7 +120,8 @@ def _spectrum(network: OneFilterNetwork, teacher: FilterTeacher) -> tuple[Array,
         step = np.zeros_like(start)
         step[j] = _STEP * float(np.linalg.norm(network.v if j < p else start))
         ahead, behind = (
-            np.concatenate(population_gradient(point[:p], point[p:], teacher)) for point in (start + step, start - step)
+            np.concatenate(population_gradient(point[:p], point[p:], teacher))
+            for point in (start + step, start - step)
         )
         columns.append((ahead - behind) / (2.0 * step[j]))
     H = np.stack(columns)

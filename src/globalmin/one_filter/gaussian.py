@@ -37,7 +37,9 @@ def relu_product_mean(w: ArrayLike, w_star: ArrayLike) -> float:
 
 
 @states("DU-R5.2")
-def rotation_invariant_loss(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, mean_relu: float, second_moment: float) -> float:
+def rotation_invariant_loss(
+    v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, mean_relu: float, second_moment: float
+) -> float:
     r"""The population loss when the patches are independent and rotation-invariant, not Gaussian.
 
     Parameters
@@ -69,7 +71,9 @@ def rotation_invariant_gradient(
     slope = second_moment * float(a @ teacher.a) * (math.pi - phi) / (2.0 * math.pi * length)
     miss = a - teacher.W * teacher.a
     turned = second_moment * float(pi_minus_g(phi)) / (2.0 * math.pi) * teacher.W * teacher.a
-    return -slope * (teacher.w - unit * float(unit @ teacher.w)), (diagonal - off) * miss + off * miss.sum() + turned
+    return -slope * (teacher.w - unit * float(unit @ teacher.w)), (
+        diagonal - off
+    ) * miss + off * miss.sum() + turned
 
 
 @states("DU-R5.2")
@@ -77,7 +81,9 @@ def sphere_moments(patch_size: int, radius: float = 1.0) -> tuple[float, float]:
     r"""$(\mu_1, E\lVert z\rVert^2/p)$ of the uniform law on the sphere: $\mu_1 = R\,\Gamma(p/2)/(2\sqrt\pi\,\Gamma((p+1)/2))$."""
     if patch_size < 1 or not radius > 0.0:
         raise DataError(f"patch_size={patch_size} and radius={radius} must be positive")
-    half_mean = math.exp(math.lgamma(patch_size / 2.0) - math.lgamma((patch_size + 1) / 2.0)) / (2.0 * math.sqrt(math.pi))
+    half_mean = math.exp(math.lgamma(patch_size / 2.0) - math.lgamma((patch_size + 1) / 2.0)) / (
+        2.0 * math.sqrt(math.pi)
+    )
     return radius * half_mean, radius**2 / patch_size
 
 
@@ -88,7 +94,9 @@ def initial_cosine_quantile(probability: float, patch_size: int) -> float:
     Of order $1/\sqrt p$ (the thesis prints that for the angle itself).
     """
     if not 0.0 <= probability <= 1.0 or patch_size < 2:
-        raise DataError(f"probability={probability} must lie in [0, 1] and patch_size={patch_size} be at least 2")
+        raise DataError(
+            f"probability={probability} must lie in [0, 1] and patch_size={patch_size} be at least 2"
+        )
     from scipy.stats import beta
 
     half = (patch_size - 1) / 2.0

@@ -72,7 +72,10 @@ def best_head(g_value: float, teacher: FilterTeacher) -> Array:
     r"""$a_\varphi = W(11^T+(\pi-1)I)^{-1}(11^T+(g-1)I)a^*$, the best output weights at an angle with $g(\varphi)$ given."""
     k, mean = teacher.k, teacher.s / teacher.k
     around = teacher.a - mean
-    return teacher.W * ((k + g_value - 1.0) / (k + math.pi - 1.0) * mean + (g_value - 1.0) / (math.pi - 1.0) * around)
+    return teacher.W * (
+        (k + g_value - 1.0) / (k + math.pi - 1.0) * mean
+        + (g_value - 1.0) / (math.pi - 1.0) * around
+    )
 
 
 @states("DU-X5.b")
@@ -93,7 +96,9 @@ def spurious_loss(teacher: FilterTeacher) -> float:
     r"""Loss at $(\varphi = \pi, \tilde a)$, at least $\frac{\pi-2}{4(\pi-1)}W^2\lVert a^*\rVert^2$ (explicit in DU-T5.5)."""
     k, common = teacher.k, teacher.s**2 / teacher.k
     across = max(teacher.size - common, 0.0)
-    parts = (math.pi - 2.0) / (math.pi - 1.0) * across + (2.0 * k + math.pi - 2.0) / (k + math.pi - 1.0) * common
+    parts = (math.pi - 2.0) / (math.pi - 1.0) * across + (2.0 * k + math.pi - 2.0) / (
+        k + math.pi - 1.0
+    ) * common
     return teacher.W**2 / 4.0 * parts
 
 
@@ -108,7 +113,13 @@ def angle_of_g(value: float) -> float:
     r"""The angle with $g(\varphi)$ = value, for a value in $[0, \pi]$."""
     from scipy.optimize import root_scalar
 
-    found = root_scalar(lambda phi: float(g(phi)) - value, bracket=(0.0, math.pi), method="brentq", xtol=1e-15, rtol=1e-15)
+    found = root_scalar(
+        lambda phi: float(g(phi)) - value,
+        bracket=(0.0, math.pi),
+        method="brentq",
+        xtol=1e-15,
+        rtol=1e-15,
+    )
     return float(found.root)
 
 
@@ -131,6 +142,10 @@ def trap_test(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> Basin:
 def smoothness(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float:
     r"""$\beta$ of theorem TB: gradient descent from (v, a) with step below $2/\beta$ decreases the loss at every step."""
     length, height = float(np.linalg.norm(v)), math.sqrt(teacher.size)
-    b_max = teacher.W * teacher.size + height * math.sqrt(4.0 * math.pi * population_loss(v, a, teacher) / (math.pi - 1.0))
-    diagonal = max(teacher.W * b_max / (2.0 * length**2), (teacher.k + math.pi - 1.0) / (2.0 * math.pi))
+    b_max = teacher.W * teacher.size + height * math.sqrt(
+        4.0 * math.pi * population_loss(v, a, teacher) / (math.pi - 1.0)
+    )
+    diagonal = max(
+        teacher.W * b_max / (2.0 * length**2), (teacher.k + math.pi - 1.0) / (2.0 * math.pi)
+    )
     return diagonal + MAX_SLOPE * teacher.W * height / (2.0 * math.pi * length)

@@ -26,11 +26,15 @@ class OneFilterNetwork:
         for name in ("v", "a"):
             value = np.array(getattr(self, name), dtype=np.float64)
             if value.ndim != 1 or value.size == 0 or not np.isfinite(value).all():
-                raise DataError(f"{name} has shape {value.shape}; give a vector of finite numbers, at least one")
+                raise DataError(
+                    f"{name} has shape {value.shape}; give a vector of finite numbers, at least one"
+                )
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         if not np.any(self.v):
-            raise DataError("v is zero, and a zero filter has no direction: v/|v| is not defined; give another filter")
+            raise DataError(
+                "v is zero, and a zero filter has no direction: v/|v| is not defined; give another filter"
+            )
 
     @property
     def patch_size(self) -> int:
@@ -70,7 +74,9 @@ def empirical_loss(Z: ArrayLike, y: ArrayLike, v: ArrayLike, a: ArrayLike) -> fl
 
 
 @states("DU-M5")
-def empirical_gradient(Z: ArrayLike, y: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
+def empirical_gradient(
+    Z: ArrayLike, y: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> tuple[Array, Array]:
     r"""$(\partial_v, \partial_a)$ of `empirical_loss`, with $\sigma'(0) = 0$; the first is orthogonal to v up to rounding."""
     Z, unit, a, length = _checked(Z, v, a)
     H = _products(Z, unit)
@@ -93,5 +99,7 @@ def _checked(Z: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Ar
         )
     length = float(np.linalg.norm(v))
     if length == 0.0:
-        raise DataError("v is zero, and a zero filter has no direction: v/|v| is not defined; give another filter")
+        raise DataError(
+            "v is zero, and a zero filter has no direction: v/|v| is not defined; give another filter"
+        )
     return Z, v / length, a, length

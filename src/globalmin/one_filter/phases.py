@@ -55,19 +55,32 @@ def unit_teacher(teacher: FilterTeacher) -> FilterTeacher:
 def in_basin_set(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> bool:
     r"""Membership in $\tilde B = \{v^Tw^* \ge 0, a^Ta^* \ge 0, |1^Ta| \le W|1^Ta^*|\}$: sufficient for small steps only."""
     v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
-    return bool(v @ teacher.w >= 0.0 and a @ teacher.a >= 0.0 and abs(a.sum()) <= teacher.W * abs(teacher.s))
+    return bool(
+        v @ teacher.w >= 0.0 and a @ teacher.a >= 0.0 and abs(a.sum()) <= teacher.W * abs(teacher.s)
+    )
 
 
 @states("DU-T5.3", "DU-T5.3x", "DU-L5.9", "DU-C5.1")
-def two_phases(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, step_size: float | None = None) -> TwoPhases | None:
+def two_phases(
+    v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, step_size: float | None = None
+) -> TwoPhases | None:
     r"""The explicit two-phase theorem at a start, or None if a hypothesis fails.
 
     Hypotheses (after the change to a unit teacher): $\lVert v_0\rVert = 1$, $a_0^Ta^* > 0$, $|1^Ta_0| \le |1^Ta^*|$,
     $\varphi_0 < \pi/2$, and a step at most `max_step`.
     """
-    teacher, v, a = unit_teacher(teacher), np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
+    teacher, v, a = (
+        unit_teacher(teacher),
+        np.asarray(v, dtype=np.float64),
+        np.asarray(a, dtype=np.float64),
+    )
     phi, b, size = angle(v, teacher.w), float(a @ teacher.a), teacher.size
-    if abs(float(v @ v) - 1.0) > 1e-12 or b <= 0.0 or abs(a.sum()) > abs(teacher.s) or phi >= math.pi / 2.0:
+    if (
+        abs(float(v @ v) - 1.0) > 1e-12
+        or b <= 0.0
+        or abs(a.sum()) > abs(teacher.s)
+        or phi >= math.pi / 2.0
+    ):
         return None
     c0, S = math.cos(phi), max(size + teacher.s**2, b)
     beta0 = min(b, (float(g(phi)) - 1.0) / (math.pi - 1.0) * size)
@@ -87,7 +100,9 @@ def two_phases(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, step_size: fl
 
 
 @states("DU-L5.2", "DU-L5.3", "DU-L5.4", "DU-L5.5", "DU-L5.7", "DU-L5.8", "DU-X5.a")
-def invariant_slacks(before: FilterState, after: FilterState, teacher: FilterTeacher, step_size: float) -> dict[str, Array]:
+def invariant_slacks(
+    before: FilterState, after: FilterState, teacher: FilterTeacher, step_size: float
+) -> dict[str, Array]:
     r"""Slack of each invariant over one step, >= 0 where it holds; W = 1. NaN where a hypothesis of the lemma fails.
 
     `angle` L5.2 (needs $\eta\lambda \le 2$), `side` L5.3, `sum` L5.4, `sine` L5.5 (needs $\eta\lambda \le \cos\varphi$), `head`
@@ -97,15 +112,22 @@ def invariant_slacks(before: FilterState, after: FilterState, teacher: FilterTea
     lam = before.b * (math.pi - before.phi) / (2.0 * math.pi * before.length2)
     X = (g(before.phi) - 1.0) / (math.pi - 1.0) * size
     tame = (before.b > 0.0) & (s * before.alpha <= s**2) & (before.phi < math.pi / 2.0)
-    sine = (1.0 - step_size * np.cos(before.phi) * lam) * np.sin(before.phi) ** 2 - np.sin(after.phi) ** 2
+    sine = (1.0 - step_size * np.cos(before.phi) * lam) * np.sin(before.phi) ** 2 - np.sin(
+        after.phi
+    ) ** 2
     rise = np.minimum(before.b + step_size * (math.pi - 1.0) / (2.0 * math.pi) * (X - before.b), X)
     return {
         "angle": _where((before.b > 0.0) & (step_size * lam <= 2.0), before.phi - after.phi),
         "side": _where(tame & (step_size < 2.0), after.b),
-        "sum": _where((s * before.alpha <= s**2) & (step_size < 2.0 * math.pi / (k + math.pi - 1.0)), s**2 - s * after.alpha),
+        "sum": _where(
+            (s * before.alpha <= s**2) & (step_size < 2.0 * math.pi / (k + math.pi - 1.0)),
+            s**2 - s * after.alpha,
+        ),
         "sine": _where((before.b > 0.0) & (step_size * lam <= np.cos(before.phi)), sine),
         "head": _where(tame & (step_size < 2.0), after.b - rise),
-        "bounded": _where(tame & (s * before.alpha >= -(s**2)) & (before.b <= size + s**2), size + s**2 - after.b),
+        "bounded": _where(
+            tame & (s * before.alpha >= -(s**2)) & (before.b <= size + s**2), size + s**2 - after.b
+        ),
     }
 
 
@@ -120,7 +142,9 @@ def head_time(step_size: float) -> float:
 
 
 @states("DU-L5.10")
-def sum_error_upper(alpha0: float, phi0: float, teacher: FilterTeacher, step_size: float, t: int) -> float:
+def sum_error_upper(
+    alpha0: float, phi0: float, teacher: FilterTeacher, step_size: float, t: int
+) -> float:
     r"""Upper bound of $|1^Ta^* - 1^Ta_t|$ while the angle does not grow (W = 1), $\eta \le 2\pi/(k+\pi-1)$."""
     c = (teacher.k + math.pi - 1.0) / (2.0 * math.pi)
     floor = (math.pi - float(g(phi0))) * abs(teacher.s) / (teacher.k + math.pi - 1.0)
@@ -128,7 +152,9 @@ def sum_error_upper(alpha0: float, phi0: float, teacher: FilterTeacher, step_siz
 
 
 @states("DU-L5.11")
-def head_error_upper(a0: ArrayLike, phi0: float, teacher: FilterTeacher, step_size: float, t: int) -> float:
+def head_error_upper(
+    a0: ArrayLike, phi0: float, teacher: FilterTeacher, step_size: float, t: int
+) -> float:
     r"""Upper bound of $\lVert a_t - a^*\rVert$ while the angle does not grow (W = 1), $\eta \le 2\pi/(k+\pi-1)$."""
     start = float(np.linalg.norm(np.asarray(a0, dtype=np.float64) - teacher.a))
     floor = (math.pi - float(g(phi0))) / (math.pi - 1.0) * math.sqrt(teacher.size)
@@ -147,7 +173,9 @@ def spurious_start(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> bool:
     r"""The start condition of DU-T5.5 (corrected): $a_0^Ta^* < 0$, $|1^Ta_0| \le W|s|$ and $g(\varphi_0) \le 1 - 2r$."""
     a = np.asarray(a, dtype=np.float64)
     small = abs(a.sum()) <= teacher.W * abs(teacher.s)
-    return bool(a @ teacher.a < 0.0 and small and float(g(angle(v, teacher.w))) <= 1.0 - 2.0 * teacher.ratio)
+    return bool(
+        a @ teacher.a < 0.0 and small and float(g(angle(v, teacher.w))) <= 1.0 - 2.0 * teacher.ratio
+    )
 
 
 @states("DU-T5.5")
@@ -160,4 +188,7 @@ def spurious_flip_probability(ratio: float, patch_size: int) -> float:
     from globalmin.one_filter.landscape import angle_of_g
 
     half = (patch_size - 1) / 2.0
-    return min(1.0, 2.0 * float(beta.cdf((math.cos(angle_of_g(1.0 - 2.0 * ratio)) + 1.0) / 2.0, half, half)))
+    return min(
+        1.0,
+        2.0 * float(beta.cdf((math.cos(angle_of_g(1.0 - 2.0 * ratio)) + 1.0) / 2.0, half, half)),
+    )

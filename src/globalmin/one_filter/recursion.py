@@ -32,20 +32,26 @@ class FilterState:
 
     def keep(self, chosen: NDArray[np.bool_]) -> FilterState:
         """The runs selected by a mask."""
-        return FilterState(*(getattr(self, name)[chosen] for name in ("phi", "length2", "alpha", "b", "rest2")))
+        return FilterState(
+            *(getattr(self, name)[chosen] for name in ("phi", "length2", "alpha", "b", "rest2"))
+        )
 
 
 def state_of(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> FilterState:
     """The state of one network, as arrays of length 1."""
     v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
-    return heads_state(np.array([angle(v, teacher.w)]), np.array([float(v @ v)]), a[None, :], teacher)
+    return heads_state(
+        np.array([angle(v, teacher.w)]), np.array([float(v @ v)]), a[None, :], teacher
+    )
 
 
 def heads_state(phi: Array, length2: Array, heads: Array, teacher: FilterTeacher) -> FilterState:
     """States of many networks: angles, squared lengths and rows of output weights."""
     alpha, b = heads.sum(axis=1), heads @ teacher.a
     span = _span_norm2(alpha, b, teacher)
-    return FilterState(phi, length2, alpha, b, np.maximum(np.einsum("ij,ij->i", heads, heads) - span, 0.0))
+    return FilterState(
+        phi, length2, alpha, b, np.maximum(np.einsum("ij,ij->i", heads, heads) - span, 0.0)
+    )
 
 
 def _span_norm2(alpha: Array, b: Array, teacher: FilterTeacher) -> Array:
@@ -72,8 +78,10 @@ def step(state: FilterState, teacher: FilterTeacher, step_size: float) -> Filter
     return FilterState(
         phi=np.where(phi > math.pi, tau - phi, phi),
         length2=state.length2 * (1.0 + D**2),
-        alpha=(1.0 - step_size * (k + math.pi - 1.0) / tau) * state.alpha + step_size * (k + G - 1.0) * W * s / tau,
-        b=shrink * state.b + step_size / tau * (W * (G - 1.0) * teacher.size + W * s**2 - s * state.alpha),
+        alpha=(1.0 - step_size * (k + math.pi - 1.0) / tau) * state.alpha
+        + step_size * (k + G - 1.0) * W * s / tau,
+        b=shrink * state.b
+        + step_size / tau * (W * (G - 1.0) * teacher.size + W * s**2 - s * state.alpha),
         rest2=shrink**2 * state.rest2,
     )
 
@@ -83,11 +91,15 @@ def state_loss(state: FilterState, teacher: FilterTeacher) -> Array:
     W, tau = teacher.W, 2.0 * math.pi
     miss_alpha, miss_b = state.alpha - W * teacher.s, state.b - W * teacher.size
     miss2 = _span_norm2(miss_alpha, miss_b, teacher) + state.rest2
-    return ((math.pi - 1.0) * miss2 + miss_alpha**2) / (2.0 * tau) + pi_minus_g(state.phi) * W * state.b / tau
+    return ((math.pi - 1.0) * miss2 + miss_alpha**2) / (2.0 * tau) + pi_minus_g(
+        state.phi
+    ) * W * state.b / tau
 
 
 @states("DU-X5.a")
-def trajectory(state: FilterState, teacher: FilterTeacher, step_size: float, n_steps: int) -> dict[str, Array]:
+def trajectory(
+    state: FilterState, teacher: FilterTeacher, step_size: float, n_steps: int
+) -> dict[str, Array]:
     """All states of all runs: arrays (n_steps + 1) x runs under `phi`, `length2`, `alpha`, `b`, `loss`."""
     rows: dict[str, list[Array]] = {name: [] for name in ("phi", "length2", "alpha", "b", "loss")}
     for t in range(n_steps + 1):

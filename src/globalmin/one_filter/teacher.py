@@ -36,8 +36,15 @@ class FilterTeacher:
     def __post_init__(self) -> None:
         for name in ("w", "a"):
             value = np.asarray(getattr(self, name), dtype=np.float64)
-            if value.ndim != 1 or value.size == 0 or not np.all(np.isfinite(value)) or not np.any(value):
-                raise DataError(f"{name}: the teacher needs a vector of finite numbers that is not zero, got shape {value.shape}")
+            if (
+                value.ndim != 1
+                or value.size == 0
+                or not np.all(np.isfinite(value))
+                or not np.any(value)
+            ):
+                raise DataError(
+                    f"{name}: the teacher needs a vector of finite numbers that is not zero, got shape {value.shape}"
+                )
             object.__setattr__(self, name, value)
 
     @property
@@ -102,7 +109,9 @@ def population_loss(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float
     a = _head(a, teacher)
     miss = a - teacher.W * teacher.a
     turned = float(pi_minus_g(angle(v, teacher.w))) * teacher.W * float(a @ teacher.a)
-    return ((math.pi - 1.0) * float(miss @ miss) + float(miss.sum()) ** 2) / (4.0 * math.pi) + turned / (2.0 * math.pi)
+    return ((math.pi - 1.0) * float(miss @ miss) + float(miss.sum()) ** 2) / (
+        4.0 * math.pi
+    ) + turned / (2.0 * math.pi)
 
 
 @states("DU-T5.2")

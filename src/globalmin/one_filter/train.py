@@ -78,7 +78,12 @@ class Phases:
 
 @states("DU-A1")
 def population_run(
-    network: OneFilterNetwork, teacher: FilterTeacher, *, step_size: float = 0.1, max_iter: int = 1000, tol: float = 1e-14
+    network: OneFilterNetwork,
+    teacher: FilterTeacher,
+    *,
+    step_size: float = 0.1,
+    max_iter: int = 1000,
+    tol: float = 1e-14,
 ) -> OneFilterRun:
     r"""Algorithm 1 on the population loss until it is at most `tol` $W^2\lVert a^*\rVert^2$ or `max_iter` steps are done."""
     _check(step_size, max_iter)
@@ -87,19 +92,40 @@ def population_run(
     def note(v: Array, a: Array) -> float:
         miss = a - teacher.W * teacher.a
         value = population_loss(v, a, teacher)
-        rows.append((value, angle(v, teacher.w), float(a @ teacher.a), abs(float(miss.sum())), float(np.linalg.norm(miss))))
+        rows.append(
+            (
+                value,
+                angle(v, teacher.w),
+                float(a @ teacher.a),
+                abs(float(miss.sum())),
+                float(np.linalg.norm(miss)),
+            )
+        )
         return value
 
     target = tol * teacher.W**2 * teacher.size
-    v, a = _descend(network, lambda v, a: population_gradient(v, a, teacher), note, (step_size, max_iter, target))
+    v, a = _descend(
+        network,
+        lambda v, a: population_gradient(v, a, teacher),
+        note,
+        (step_size, max_iter, target),
+    )
     table = np.array(rows).T
     done = bool(table[0, -1] <= target)
-    return OneFilterRun(OneFilterNetwork(v, a), table[0], step_size, done, trap_test(v, a, teacher), *table[1:])
+    return OneFilterRun(
+        OneFilterNetwork(v, a), table[0], step_size, done, trap_test(v, a, teacher), *table[1:]
+    )
 
 
 @states("DU-A1")
 def sample_run(
-    network: OneFilterNetwork, Z: ArrayLike, y: ArrayLike, *, step_size: float = 0.1, max_iter: int = 1000, tol: float = 1e-10
+    network: OneFilterNetwork,
+    Z: ArrayLike,
+    y: ArrayLike,
+    *,
+    step_size: float = 0.1,
+    max_iter: int = 1000,
+    tol: float = 1e-10,
 ) -> OneFilterRun:
     """Algorithm 1 on the empirical loss of patches n x k x p, until it is at most `tol` times half the mean of y squared."""
     _check(step_size, max_iter)
@@ -111,12 +137,17 @@ def sample_run(
         return losses[-1]
 
     target = tol * 0.5 * float(np.mean(y**2))
-    v, a = _descend(network, lambda v, a: empirical_gradient(Z, y, v, a), note, (step_size, max_iter, target))
+    v, a = _descend(
+        network, lambda v, a: empirical_gradient(Z, y, v, a), note, (step_size, max_iter, target)
+    )
     return OneFilterRun(OneFilterNetwork(v, a), np.array(losses), step_size, losses[-1] <= target)
 
 
 def _descend(
-    network: OneFilterNetwork, gradient: Gradient, note: Callable[[Array, Array], float], limits: tuple[float, int, float]
+    network: OneFilterNetwork,
+    gradient: Gradient,
+    note: Callable[[Array, Array], float],
+    limits: tuple[float, int, float],
 ) -> tuple[Array, Array]:
     step_size, max_iter, target = limits
     v, a = network.v, network.a
@@ -125,7 +156,9 @@ def _descend(
         if value <= target:
             return v, a
         if not value < OVERFLOW:
-            raise DataError(f"step_size={step_size} is too large: the loss overflowed; give a smaller step")
+            raise DataError(
+                f"step_size={step_size} is too large: the loss overflowed; give a smaller step"
+            )
         dv, da = gradient(v, a)
         v, a = v - step_size * dv, a - step_size * da
     note(v, a)
@@ -135,18 +168,24 @@ def _descend(
 @states("DU-T5.4")
 def sign_flips(network: OneFilterNetwork) -> tuple[OneFilterNetwork, ...]:
     """(v, a), (v, -a), (-v, a), (-v, -a): one of them satisfies the start conditions of DU-T5.3."""
-    return tuple(OneFilterNetwork(i * network.v, j * network.a) for i in (1.0, -1.0) for j in (1.0, -1.0))
+    return tuple(
+        OneFilterNetwork(i * network.v, j * network.a) for i in (1.0, -1.0) for j in (1.0, -1.0)
+    )
 
 
 @states("DU-T5.4")
-def draw_network(patch_size: int, n_patches: int, radius: float, rng: np.random.Generator) -> OneFilterNetwork:
+def draw_network(
+    patch_size: int, n_patches: int, radius: float, rng: np.random.Generator
+) -> OneFilterNetwork:
     """A filter uniform on the unit sphere, output weights uniform in the ball of this radius; zero weights for radius 0."""
     v, direction = rng.standard_normal(patch_size), rng.standard_normal(n_patches)
     length = radius * rng.random() ** (1.0 / n_patches)
     return OneFilterNetwork(v / np.linalg.norm(v), length * direction / np.linalg.norm(direction))
 
 
-def _starts(shape: tuple[int, int], radius: float, restarts: int, seed: int) -> Iterator[OneFilterNetwork]:
+def _starts(
+    shape: tuple[int, int], radius: float, restarts: int, seed: int
+) -> Iterator[OneFilterNetwork]:
     rng = np.random.default_rng(seed)
     for attempt in range(restarts + 1):
         yield from sign_flips(draw_network(*shape, radius * 0.5**attempt, rng))
@@ -154,7 +193,13 @@ def _starts(shape: tuple[int, int], radius: float, restarts: int, seed: int) -> 
 
 @states("DU-T5.4")
 def population_fit(
-    teacher: FilterTeacher, *, seed: int = 0, restarts: int = 5, step_size: float = 0.1, max_iter: int = 2000, tol: float = 1e-14
+    teacher: FilterTeacher,
+    *,
+    seed: int = 0,
+    restarts: int = 5,
+    step_size: float = 0.1,
+    max_iter: int = 2000,
+    tol: float = 1e-14,
 ) -> OneFilterRun:
     r"""Algorithm 1 from the sign flips of random starts until a run is in the basin of the global minimum.
 
@@ -192,7 +237,9 @@ def sample_fit(
     """
     Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if Z.ndim != 3 or 0 in Z.shape or y.shape != (len(Z),):
-        raise DataError(f"Z has shape {Z.shape} and y has shape {y.shape}; give patches (n, k, p) and n labels")
+        raise DataError(
+            f"Z has shape {Z.shape} and y has shape {y.shape}; give patches (n, k, p) and n labels"
+        )
     k, p = Z.shape[1:]
     reach = math.sqrt(2.0 * math.pi / k) * abs(float(y.mean())) if radius is None else radius
     best: OneFilterRun | None = None
@@ -210,7 +257,9 @@ def sample_fit(
 def detect_phases(run: OneFilterRun, start: OneFilterNetwork, teacher: FilterTeacher) -> Phases:
     """Where phase one of a population run ends, the two measured rates and the rates of the explicit theorem."""
     if run.phi.size == 0:
-        raise DataError("phases are seen in population runs only: a run on samples has no angle to a teacher")
+        raise DataError(
+            "phases are seen in population runs only: a run on samples has no angle to a teacher"
+        )
     size = teacher.W * teacher.size
     there = np.flatnonzero((np.cos(run.phi) >= 0.5) & (run.b >= PHASE_TWO_HEAD * size))
     first = int(there[0]) if there.size else None
@@ -222,7 +271,9 @@ def detect_phases(run: OneFilterRun, start: OneFilterNetwork, teacher: FilterTea
         second_slope=math.nan if first is None else _slope(run.phi[first:]),
         first_bound=math.nan if promised is None else math.log(promised.first_rate),
         second_bound=math.nan if promised is None else math.log(promised.second_rate),
-        first_steps_bound=math.nan if promised is None else promised.first_steps + promised.head_steps,
+        first_steps_bound=math.nan
+        if promised is None
+        else promised.first_steps + promised.head_steps,
     )
 
 
@@ -236,4 +287,6 @@ def _slope(phi: Array) -> float:
 
 def _check(step_size: float, max_iter: int) -> None:
     if not 0.0 < step_size < math.inf or max_iter < 1:
-        raise DataError(f"step_size={step_size} and max_iter={max_iter}: give a positive step and at least one iteration")
+        raise DataError(
+            f"step_size={step_size} and max_iter={max_iter}: give a positive step and at least one iteration"
+        )

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from globalmin.optimize.objective import Objective
 
 
-GOOD, FAIR = 0.9, 0.1  # ratio of actual to predicted decrease above which sigma is halved, below which the step is refused
+GOOD, FAIR = (
+    0.9,
+    0.1,
+)  # ratio of actual to predicted decrease above which sigma is halved, below which the step is refused
 LEAST_SIGMA, LARGEST_SIGMA = 1e-10, 1e30
 KRYLOV = 60  # dimension of the subspace of the step when the Hessian is not formed
 TINY = np.finfo(np.float64).tiny
@@ -42,7 +45,9 @@ def cubic_step(H: Array, g: Array, sigma: float) -> CubicStep:
     zero on the lowest eigenspace), $\lambda = -\lambda_1$ and a multiple of the lowest eigenvector makes up the length.
     """
     if not (np.isfinite(H).all() and np.isfinite(g).all() and 0.0 < sigma < math.inf):
-        raise DataError(f"the cubic model needs a finite Hessian and gradient and sigma > 0, not sigma={sigma!r}")
+        raise DataError(
+            f"the cubic model needs a finite Hessian and gradient and sigma > 0, not sigma={sigma!r}"
+        )
     values, vectors = np.linalg.eigh(H)
     slopes, gaps, low = vectors.T @ g, values - values[0], float(values[0])
     mu = _secular_root(slopes, gaps, low, sigma)
@@ -76,10 +81,16 @@ def _secular_root(slopes: Array, gaps: Array, low: float, sigma: float) -> float
     left = max(left, TINY)
     if excess(left) <= 0:
         return low if low > 0 else 0.0
-    return float(brentq(excess, left, right, xtol=TINY, rtol=4.0 * float(np.finfo(np.float64).eps), maxiter=500))  # pyright: ignore[reportArgumentType]
+    return float(
+        brentq(
+            excess, left, right, xtol=TINY, rtol=4.0 * float(np.finfo(np.float64).eps), maxiter=500
+        )
+    )  # pyright: ignore[reportArgumentType]
 
 
-def cubic_steps(objective: Objective, x: Array, *, dense: bool, sigma: float = 1.0) -> Iterator[tuple[Array, float, Array]]:
+def cubic_steps(
+    objective: Objective, x: Array, *, dense: bool, sigma: float = 1.0
+) -> Iterator[tuple[Array, float, Array]]:
     """Adaptive cubic regularization: the iterates x, f(x), gradient; a refused step repeats its point; points where
     anything is not finite are refused. Ends when sigma overflows.
     """
@@ -91,13 +102,21 @@ def cubic_steps(objective: Objective, x: Array, *, dense: bool, sigma: float = 1
         if small.decrease == 0.0:
             return
         new, bent = objective.value_and_gradient(x + s)
-        ratio = (value - new) / small.decrease if np.isfinite(new) and np.isfinite(bent).all() else -math.inf
+        ratio = (
+            (value - new) / small.decrease
+            if np.isfinite(new) and np.isfinite(bent).all()
+            else -math.inf
+        )
         model = _model(objective, x + s, bent, dense) if ratio >= FAIR else None
         if model is not None and np.isfinite(model[1]).all():
             x, value, slope, (basis, H) = x + s, new, bent, model
         else:
             ratio = -math.inf
-        sigma = max(sigma / 2.0, LEAST_SIGMA) if ratio >= GOOD else (sigma if ratio >= FAIR else 4.0 * sigma)
+        sigma = (
+            max(sigma / 2.0, LEAST_SIGMA)
+            if ratio >= GOOD
+            else (sigma if ratio >= FAIR else 4.0 * sigma)
+        )
         yield x, value, slope
 
 

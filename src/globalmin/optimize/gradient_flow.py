@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     Oracle = Callable[[Array], tuple[float, Array]]
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
-RTOL, ATOL = 1e-11, 1e-12  # errors of the invariants below 1e-8 on runs of some ten thousand steps of the solver
+RTOL, ATOL = (
+    1e-11,
+    1e-12,
+)  # errors of the invariants below 1e-8 on runs of some ten thousand steps of the solver
 _SLIDING = "a flow that slides along a kink needs a smoothed slope (kink_width), another flow a larger max_evaluations"
 
 
@@ -67,11 +70,18 @@ def gradient_flow(
     options : of `integrate_flow`.
     """
     if measure is not None and not callable(measure):
-        raise DataError(f"measure={measure!r} must be a function of the parameters that returns a vector")
+        raise DataError(
+            f"measure={measure!r} must be a function of the parameters that returns a vector"
+        )
     objective = as_objective(loss, start, gradient=gradient)
     seen = None if measure is None else lambda theta: measure(objective.restore(theta))
     return integrate_flow(
-        objective.value_and_gradient, objective.start, time=time, measure=seen, restore=objective.restore, **options
+        objective.value_and_gradient,
+        objective.start,
+        time=time,
+        measure=seen,
+        restore=objective.restore,
+        **options,
     )
 
 
@@ -106,7 +116,9 @@ def integrate_flow(
     if not 0 < time < np.inf:
         raise DataError(f"time={time!r} must be a positive number: the end of the flow")
     flow = _Flow(oracle, np.array(theta, dtype=np.float64), measure, integrand)
-    status, message, n_steps = flow.run(time, method, {"rtol": rtol, "atol": atol}, tol, limit=max_evaluations)
+    status, message, n_steps = flow.run(
+        time, method, {"rtol": rtol, "atol": atol}, tol, limit=max_evaluations
+    )
     kept = _thinned(len(flow.records), max_records)
     rows = [flow.records[i] for i in kept]
     end, convert = flow.theta, restore or (lambda vector: vector.copy())
@@ -152,9 +164,15 @@ class _Flow:
         """Right-hand side for the parameters and the running integral."""
         theta = state[: self.size]
         gradient = self.evaluate(theta)[1]
-        return -gradient if self.integrand is None else np.concatenate([-gradient, self._integrand(theta, gradient)])
+        return (
+            -gradient
+            if self.integrand is None
+            else np.concatenate([-gradient, self._integrand(theta, gradient)])
+        )
 
-    def run(self, time: float, method: str, tolerances: dict[str, float], tol: float, *, limit: int) -> tuple[Status, str, int]:
+    def run(
+        self, time: float, method: str, tolerances: dict[str, float], tol: float, *, limit: int
+    ) -> tuple[Status, str, int]:
         """Step until the end; returns how it ended and how many steps were accepted."""
         import scipy.integrate
 
@@ -164,12 +182,24 @@ class _Flow:
         steps = 0
         while solver.status == "running":
             if self.records[-1][2] <= tol:
-                return Status.CONVERGED, f"the gradient's norm is at most tol={tol:g} at time {solver.t:.6g}", steps
+                return (
+                    Status.CONVERGED,
+                    f"the gradient's norm is at most tol={tol:g} at time {solver.t:.6g}",
+                    steps,
+                )
             if self.n_evaluations >= limit:
-                return Status.MAX_ITER, f"{limit:,} evaluations used at time {solver.t:.6g} of {time:g}; {_SLIDING}", steps
+                return (
+                    Status.MAX_ITER,
+                    f"{limit:,} evaluations used at time {solver.t:.6g} of {time:g}; {_SLIDING}",
+                    steps,
+                )
             complaint = solver.step()
             if solver.status == "failed" or not np.isfinite(solver.y).all():
-                return Status.STALLED, f"the solver stopped at time {solver.t:.6g}: {complaint or 'values overflowed'}", steps
+                return (
+                    Status.STALLED,
+                    f"the solver stopped at time {solver.t:.6g}: {complaint or 'values overflowed'}",
+                    steps,
+                )
             steps += 1
             self._record(float(solver.t), solver.y)
         return Status.CONVERGED, f"reached time {time:g} in {steps:,} steps", steps
@@ -181,15 +211,29 @@ class _Flow:
         return np.concatenate([self.theta, np.zeros(count)])
 
     def _integrand(self, theta: Array, gradient: Array) -> Array:
-        return np.zeros(0) if self.integrand is None else np.asarray(self.integrand(theta, gradient), dtype=np.float64).ravel()
+        return (
+            np.zeros(0)
+            if self.integrand is None
+            else np.asarray(self.integrand(theta, gradient), dtype=np.float64).ravel()
+        )
 
     def _record(self, time: float, state: Array) -> None:
         self.theta = state[: self.size].copy()
         value, gradient = self.evaluate(self.theta)
-        measured = np.zeros(0) if self.measure is None else np.asarray(self.measure(self.theta), dtype=np.float64).ravel()
-        self.records.append((time, value, float(np.linalg.norm(gradient)), measured, state[self.size :].copy()))
+        measured = (
+            np.zeros(0)
+            if self.measure is None
+            else np.asarray(self.measure(self.theta), dtype=np.float64).ravel()
+        )
+        self.records.append(
+            (time, value, float(np.linalg.norm(gradient)), measured, state[self.size :].copy())
+        )
 
 
 def _thinned(n: int, most: int) -> NDArray[np.intp]:
     """First, last and evenly spaced places between, at most so many."""
-    return np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, max(2, most)).round().astype(np.intp))
+    return (
+        np.arange(n)
+        if n <= most
+        else np.unique(np.linspace(0, n - 1, max(2, most)).round().astype(np.intp))
+    )

@@ -23,8 +23,14 @@ if TYPE_CHECKING:
 class Ending(SpokenStatus):
     """How the minimization of a general function ended; `message` says it in words."""
 
-    SECOND_ORDER = "second_order", "gradient and least eigenvalue of the Hessian are within the tolerances (estimated in floats)"
-    NO_DECREASE = "no_decrease", "the loss did not fall by the threshold after a perturbation, the stopping rule of the method"
+    SECOND_ORDER = (
+        "second_order",
+        "gradient and least eigenvalue of the Hessian are within the tolerances (estimated in floats)",
+    )
+    NO_DECREASE = (
+        "no_decrease",
+        "the loss did not fall by the threshold after a perturbation, the stopping rule of the method",
+    )
     STOPPED = "stopped", "the caller's stop function asked for it"
     STALLED = "stalled", "no further decrease was found although the tolerances are not reached"
     MAX_ITER = "max_iter", "the iteration limit was reached"
@@ -80,7 +86,9 @@ class Tolerances:
     def checked(cls, gradient: float, curvature: float | None) -> Tolerances:
         """Refuse tolerances without meaning; by default the curvature tolerance is the square root of the other (rho = 1)."""
         if not 0.0 <= gradient < np.inf:
-            raise DataError(f"gradient_tolerance={gradient!r} must be a number >= 0 (0: no second-order test)")
+            raise DataError(
+                f"gradient_tolerance={gradient!r} must be a number >= 0 (0: no second-order test)"
+            )
         curvature = float(np.sqrt(gradient)) if curvature is None else float(curvature)
         if not 0.0 <= curvature < np.inf:
             raise DataError(f"curvature_tolerance={curvature!r} must be a number >= 0")
@@ -113,7 +121,12 @@ class Tracker:
         stop: Callable[[Array], bool] | None,
         verbose: bool,
     ) -> None:
-        self.objective, self.tolerances, self.method, self.stop = objective, tolerances, method, stop
+        self.objective, self.tolerances, self.method, self.stop = (
+            objective,
+            tolerances,
+            method,
+            stop,
+        )
         self.max_iter = iteration_limit({"max_iter": max_iter}, max_iter)
         self.perturbations: list[int] = []
         self.estimate: SecondOrderEstimate | None = None
@@ -156,7 +169,13 @@ class Tracker:
         self.estimate = None
         if not 0.0 < self.tolerances.gradient >= float(np.linalg.norm(slope)):
             return False
-        self.estimate = estimate_at(self.objective, x, slope, epsilon=self.tolerances.gradient, delta=self.tolerances.curvature)
+        self.estimate = estimate_at(
+            self.objective,
+            x,
+            slope,
+            epsilon=self.tolerances.gradient,
+            delta=self.tolerances.curvature,
+        )
         if self.estimate.least_eigenvalue < -self.tolerances.curvature:
             return False
         self.settle(x, value, Ending.SECOND_ORDER)
@@ -171,7 +190,9 @@ class Tracker:
                 ending = Ending.INTERRUPTED
         result = self._result(ending)
         if throw and not ending.is_success:
-            raise NotConverged(f"{result.message}; try a larger max_iter, another step or looser tolerances")
+            raise NotConverged(
+                f"{result.message}; try a larger max_iter, another step or looser tolerances"
+            )
         return result
 
     def _result(self, ending: Ending) -> Minimization:

@@ -73,9 +73,13 @@ def as_objective(
         "central_differences": what is not given comes from differences of what is, with half to two thirds of the digits.
     """
     if not callable(loss):
-        raise DataError(f"loss={loss!r} is not callable; give a function of the parameters that returns one number")
+        raise DataError(
+            f"loss={loss!r} is not callable; give a function of the parameters that returns one number"
+        )
     if derivatives not in DERIVATIVES:
-        raise DataError(f"derivatives={derivatives!r} is unknown; give one of {', '.join(DERIVATIVES)}")
+        raise DataError(
+            f"derivatives={derivatives!r} is unknown; give one of {', '.join(DERIVATIVES)}"
+        )
     given = gradient is not None or hessian is not None or derivatives == "central_differences"
     if _is_module(start):
         _refuse(given, "a torch module")
@@ -83,7 +87,9 @@ def as_objective(
 
         return module_objective(loss, start)
     if _is_array(start):
-        return _array_objective(loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives)
+        return _array_objective(
+            loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
+        )
     _refuse(given, "a pytree")
     from globalmin.optimize.objective_jax import pytree_objective
 
@@ -92,7 +98,9 @@ def as_objective(
 
 def _refuse(given: bool, what: str) -> None:
     if given:
-        raise DataError(f"gradient, hessian and derivatives are for a function of an array; the start is {what}: drop them")
+        raise DataError(
+            f"gradient, hessian and derivatives are for a function of an array; the start is {what}: drop them"
+        )
 
 
 def _is_module(start: object) -> bool:
@@ -105,7 +113,10 @@ def _is_array(start: object) -> bool:
     if isinstance(start, np.ndarray | np.generic | int | float):
         return True
     if isinstance(start, list | tuple) and not hasattr(start, "_fields"):
-        return len(start) > 0 and all(isinstance(entry, int | float | np.generic | list) and _is_array(entry) for entry in start)
+        return len(start) > 0 and all(
+            isinstance(entry, int | float | np.generic | list) and _is_array(entry)
+            for entry in start
+        )
     return False
 
 
@@ -136,7 +147,11 @@ def _array_objective(
     if gradient is not None:
         pair = _given_pair(value, restore, gradient)
     else:
-        pair = partial(_difference_pair, value) if differences else (lambda x: traced().value_and_gradient(x))
+        pair = (
+            partial(_difference_pair, value)
+            if differences
+            else (lambda x: traced().value_and_gradient(x))
+        )
 
     def slope(x: Array) -> Array:
         return pair(x)[1]
@@ -146,14 +161,26 @@ def _array_objective(
         return Objective(point.ravel(), pair, lambda x, u: bend(x) @ u, bend, restore, "function")
     if differences:
         return Objective(
-            point.ravel(), pair, partial(difference_times, slope), partial(difference_hessian, slope), restore, "function"
+            point.ravel(),
+            pair,
+            partial(difference_times, slope),
+            partial(difference_hessian, slope),
+            restore,
+            "function",
         )
     return Objective(
-        point.ravel(), pair, lambda x, u: traced().hessian_times(x, u), lambda x: traced().hessian(x), restore, "function"
+        point.ravel(),
+        pair,
+        lambda x, u: traced().hessian_times(x, u),
+        lambda x: traced().hessian(x),
+        restore,
+        "function",
     )
 
 
-def _given_pair(value: Callable[[Array], float], restore: Any, gradient: Any) -> Callable[[Array], tuple[float, Array]]:
+def _given_pair(
+    value: Callable[[Array], float], restore: Any, gradient: Any
+) -> Callable[[Array], tuple[float, Array]]:
     return lambda x: (value(x), flat_vector(gradient(restore(x)), x.size, "gradient"))
 
 
@@ -169,7 +196,9 @@ def difference_gradient(value: Callable[[Array], float], x: Array) -> Array:
     """Central differences of the value, 2p evaluations; about ten digits at best."""
     steps = np.cbrt(np.finfo(np.float64).eps) * np.maximum(1.0, np.abs(x))
     moved = [_at(x, i, step) for i, step in enumerate(steps)]
-    return np.array([(value(up) - value(down)) / (up[i] - down[i]) for i, (up, down) in enumerate(moved)])
+    return np.array(
+        [(value(up) - value(down)) / (up[i] - down[i]) for i, (up, down) in enumerate(moved)]
+    )
 
 
 def _at(x: Array, i: int, step: float) -> tuple[Array, Array]:
@@ -206,7 +235,9 @@ def flat_vector(vector: Any, size: int, name: str) -> Array:
     """A gradient in the caller's shape as a vector of p floats."""
     array = np.asarray(vector, dtype=np.float64)
     if array.size != size:
-        raise DataError(f"{name} returned shape {array.shape}; it must have the {size} entries of the start")
+        raise DataError(
+            f"{name} returned shape {array.shape}; it must have the {size} entries of the start"
+        )
     return array.ravel().copy()
 
 
@@ -227,5 +258,7 @@ def _checked_start(start: Any) -> Array:
         raise DataError("start is empty; give at least one number")
     if not np.isfinite(point).all():
         place = int(np.argmin(np.isfinite(point.reshape(-1))))
-        raise DataError(f"start has {point.reshape(-1)[place]} as entry {place}; every entry must be finite")
+        raise DataError(
+            f"start has {point.reshape(-1)[place]} as entry {place}; every entry must be finite"
+        )
     return point

@@ -59,11 +59,19 @@ def pytree_objective(loss: Callable[..., Any], start: Any) -> Objective:
     if not leaves:
         raise DataError(f"start={start!r} has no leaves; give a pytree with at least one array")
     for leaf in leaves:
-        kind = np.asarray(leaf).dtype.kind if hasattr(leaf, "dtype") or isinstance(leaf, int | float) else "O"
+        kind = (
+            np.asarray(leaf).dtype.kind
+            if hasattr(leaf, "dtype") or isinstance(leaf, int | float)
+            else "O"
+        )
         if kind not in "fiu" and "float" not in str(getattr(leaf, "dtype", "")):
-            raise DataError(f"the pytree has a leaf of type {type(leaf).__name__}; all leaves must be arrays of real numbers")
+            raise DataError(
+                f"the pytree has a leaf of type {type(leaf).__name__}; all leaves must be arrays of real numbers"
+            )
     with double_precision():
-        doubled = jax.tree_util.tree_map(lambda leaf: jax.numpy.asarray(np.asarray(leaf, dtype=np.float64)), start)
+        doubled = jax.tree_util.tree_map(
+            lambda leaf: jax.numpy.asarray(np.asarray(leaf, dtype=np.float64)), start
+        )
         flat, unravel = ravel_pytree(doubled)
         vector = np.array(flat, dtype=np.float64)
     if not np.isfinite(vector).all():
@@ -75,7 +83,9 @@ def pytree_objective(loss: Callable[..., Any], start: Any) -> Objective:
         return jax.tree_util.tree_map(lambda leaf: np.array(leaf, dtype=np.float64), tree)
 
     traced = _derivatives(lambda x: loss(unravel(x)))
-    return Objective(vector, traced.value_and_gradient, traced.hessian_times, traced.hessian, restore, "pytree")
+    return Objective(
+        vector, traced.value_and_gradient, traced.hessian_times, traced.hessian, restore, "pytree"
+    )
 
 
 def _derivatives(function: Callable[[Any], Any]) -> Derivatives:

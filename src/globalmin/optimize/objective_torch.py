@@ -27,9 +27,15 @@ def _in_double() -> Callable[[], Any]:
     from torch.overrides import TorchFunctionMode
 
     class InDouble(TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             name = getattr(func, "__name__", "")
-            kept = 1 if name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) else 0
+            kept = (
+                1
+                if name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
+                else 0
+            )
             doubled = (*args[:kept], *(_double(argument) for argument in args[kept:]))
             return func(*doubled, **{key: _double(value) for key, value in (kwargs or {}).items()})
 
@@ -40,7 +46,11 @@ def _double(value: Any) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor):
-        return value.to(torch.float64) if value.is_floating_point() and value.dtype != torch.float64 else value
+        return (
+            value.to(torch.float64)
+            if value.is_floating_point() and value.dtype != torch.float64
+            else value
+        )
     if type(value) in (list, tuple):
         return type(value)(_double(entry) for entry in value)
     return value
@@ -63,10 +73,14 @@ def _evaluated(module: torch.nn.Module, loss: Callable[..., Any]) -> torch.nn.Mo
 
 def _takes_argument(loss: Callable[..., Any]) -> bool:
     required = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    found = [entry for entry in inspect.signature(loss).parameters.values() if entry.kind in required]
+    found = [
+        entry for entry in inspect.signature(loss).parameters.values() if entry.kind in required
+    ]
     missing = [entry for entry in found if entry.default is inspect.Parameter.empty]
     if len(missing) > 1:
-        raise DataError(f"loss takes {len(missing)} arguments; with a torch module it takes the module, or nothing")
+        raise DataError(
+            f"loss takes {len(missing)} arguments; with a torch module it takes the module, or nothing"
+        )
     return len(missing) == 1
 
 
@@ -74,7 +88,9 @@ def module_objective(loss: Callable[..., Any], module: torch.nn.Module) -> Objec
     """The loss as a function of the module's trainable parameters (those with requires_grad), in `named_parameters` order."""
     trained = {name: value for name, value in module.named_parameters() if value.requires_grad}
     if not trained:
-        raise DataError("start is a torch module without trainable parameters; set requires_grad on at least one")
+        raise DataError(
+            "start is a torch module without trainable parameters; set requires_grad on at least one"
+        )
     start = np.concatenate([_array(value) for value in trained.values()])
     if not np.isfinite(start).all():
         raise DataError("the module's parameters contain NaN or infinity; initialize it first")
@@ -87,16 +103,31 @@ def module_objective(loss: Callable[..., Any], module: torch.nn.Module) -> Objec
         H = calculus.products(x, np.eye(x.size))
         return (H + H.T) / 2.0
 
-    return Objective(start, calculus.value_and_gradient, lambda x, u: calculus.products(x, u[None])[0], hessian, restore, "torch")
+    return Objective(
+        start,
+        calculus.value_and_gradient,
+        lambda x, u: calculus.products(x, u[None])[0],
+        hessian,
+        restore,
+        "torch",
+    )
 
 
 class _Calculus:
     """Value, gradient and Hessian products of the loss by torch's automatic differentiation, in double precision."""
 
-    def __init__(self, loss: Callable[..., Any], module: torch.nn.Module, trained: dict[str, Any]) -> None:
+    def __init__(
+        self, loss: Callable[..., Any], module: torch.nn.Module, trained: dict[str, Any]
+    ) -> None:
         self.sizes = [value.numel() for value in trained.values()]
-        self._shapes, self._names = [value.shape for value in trained.values()], [f"module.{name}" for name in trained]
-        self._device, self._evaluated = next(iter(trained.values())).device, _evaluated(module, loss)
+        self._shapes, self._names = (
+            [value.shape for value in trained.values()],
+            [f"module.{name}" for name in trained],
+        )
+        self._device, self._evaluated = (
+            next(iter(trained.values())).device,
+            _evaluated(module, loss),
+        )
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         """f(x) and its gradient."""
@@ -117,7 +148,12 @@ class _Calculus:
                 return np.zeros_like(directions)
             rows = [
                 torch.autograd.grad(
-                    slope, theta, torch.tensor(u, device=self._device), True, allow_unused=True, materialize_grads=True
+                    slope,
+                    theta,
+                    torch.tensor(u, device=self._device),
+                    True,
+                    allow_unused=True,
+                    materialize_grads=True,
                 )
                 for u in directions
             ]
@@ -128,18 +164,31 @@ class _Calculus:
 
         return torch.tensor(x, dtype=torch.float64, device=self._device, requires_grad=True)
 
-    def _differentiate(self, theta: torch.Tensor, *, graph: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    def _differentiate(
+        self, theta: torch.Tensor, *, graph: bool
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         import torch
 
-        parts = [part.reshape(shape) for part, shape in zip(theta.split(self.sizes), self._shapes, strict=True)]
+        parts = [
+            part.reshape(shape)
+            for part, shape in zip(theta.split(self.sizes), self._shapes, strict=True)
+        ]
         with _in_double()():
-            result = torch.func.functional_call(self._evaluated, dict(zip(self._names, parts, strict=True)), ())
+            result = torch.func.functional_call(
+                self._evaluated, dict(zip(self._names, parts, strict=True)), ()
+            )
         if not isinstance(result, torch.Tensor) or result.numel() != 1:
-            raise DataError(f"loss returned {type(result).__name__}; it must return a tensor with one number")
+            raise DataError(
+                f"loss returned {type(result).__name__}; it must return a tensor with one number"
+            )
         value = result.reshape(()).to(torch.float64)
         if not value.requires_grad:
-            raise DataError("the loss does not depend on the module's parameters through torch; call the module inside the loss")
-        (slope,) = torch.autograd.grad(value, theta, create_graph=graph, allow_unused=True, materialize_grads=True)
+            raise DataError(
+                "the loss does not depend on the module's parameters through torch; call the module inside the loss"
+            )
+        (slope,) = torch.autograd.grad(
+            value, theta, create_graph=graph, allow_unused=True, materialize_grads=True
+        )
         return value, slope
 
 
@@ -149,7 +198,9 @@ def _array(tensor: torch.Tensor) -> Array:
     return tensor.detach().to("cpu", torch.float64).numpy().ravel().copy()
 
 
-def _with_parameters(module: torch.nn.Module, names: list[str], parts: list[Array]) -> torch.nn.Module:
+def _with_parameters(
+    module: torch.nn.Module, names: list[str], parts: list[Array]
+) -> torch.nn.Module:
     """A copy of the module, in its own types, with these parameters."""
     import torch
 

@@ -82,7 +82,12 @@ class Smoothness:
 
 @states("DU-A2", "DU-T7.2")
 def perturbation_parameters(
-    smoothness: Smoothness, dimension: int, *, epsilon: float, failure: float = 0.1, constant: float = 1.0
+    smoothness: Smoothness,
+    dimension: int,
+    *,
+    epsilon: float,
+    failure: float = 0.1,
+    constant: float = 1.0,
 ) -> Perturbation:
     r"""The setting that the source cited for DU-T7.2 publishes with its Algorithm 2.
 
@@ -114,7 +119,9 @@ def perturbation_parameters(
             hypothesis="epsilon <= ell^2/rho",
             value=epsilon,
         )
-    chi = 3.0 * max(math.log(dimension * ell * smoothness.loss_range / (constant * epsilon**2 * failure)), 4.0)
+    chi = 3.0 * max(
+        math.log(dimension * ell * smoothness.loss_range / (constant * epsilon**2 * failure)), 4.0
+    )
     threshold = math.sqrt(constant) * epsilon / chi**2
     return Perturbation(
         step_size=constant / ell,
@@ -126,7 +133,9 @@ def perturbation_parameters(
 
 
 @states("DU-T7.2")
-def perturbed_descent_steps(smoothness: Smoothness, dimension: int, *, epsilon: float, failure: float = 0.1) -> float:
+def perturbed_descent_steps(
+    smoothness: Smoothness, dimension: int, *, epsilon: float, failure: float = 0.1
+) -> float:
     r"""$(\ell B/\epsilon^2)\log^4(d\ell B/(\epsilon^2\delta))$, the order of the number of steps in DU-T7.2; its constant is
     unnamed.
     """
@@ -195,7 +204,9 @@ def perturbed_gradient_descent(
     epsilon-second-order point after $O((\ell B/\epsilon^2)\log^4)$ steps. DU-T7.1: without noise, almost surely in the limit,
     after any number of steps.
     """
-    objective = as_objective(loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives)
+    objective = as_objective(
+        loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
+    )
     if gradient_tolerance is None:
         gradient_tolerance = GRADIENT_TOLERANCE if smoothness is None else 0.0
     if curvature_tolerance is None and smoothness is not None and epsilon is not None:
@@ -204,31 +215,47 @@ def perturbed_gradient_descent(
     if smoothness is None and step_size is not None:
         derived = Perturbation(step_size, RADIUS, gradient_tolerance, WAIT)
     elif smoothness is not None and epsilon is not None:
-        derived = perturbation_parameters(smoothness, objective.size, epsilon=epsilon, failure=failure, constant=constant)
+        derived = perturbation_parameters(
+            smoothness, objective.size, epsilon=epsilon, failure=failure, constant=constant
+        )
     else:
         raise DataError("give step_size, or both smoothness and epsilon, from which it follows")
     numbers = _overruled(derived, (step_size, radius, gradient_threshold, wait, decrease))
     name = "perturbed_gradient_descent"
-    tracker = Tracker(objective, tolerances, method=name, max_iter=max_iter, stop=stop, verbose=verbose)
+    tracker = Tracker(
+        objective, tolerances, method=name, max_iter=max_iter, stop=stop, verbose=verbose
+    )
     rng = np.random.default_rng(seed)
     return tracker.run(lambda tracker: _descend(tracker, objective, numbers, rng), throw=throw)
 
 
 def _overruled(derived: Perturbation, given: tuple[Any, ...]) -> Perturbation:
     """The derived numbers, except those given by hand."""
-    return Perturbation(*(old if new is None else new for old, new in zip(astuple(derived), given, strict=True)))
+    return Perturbation(
+        *(old if new is None else new for old, new in zip(astuple(derived), given, strict=True))
+    )
 
 
-def _descend(tracker: Tracker, objective: Objective, numbers: Perturbation, rng: np.random.Generator) -> Ending:
+def _descend(
+    tracker: Tracker, objective: Objective, numbers: Perturbation, rng: np.random.Generator
+) -> Ending:
     """Algorithm 2: noise where the gradient is small and the last noise is long ago, then a gradient step."""
-    x, noisy, tested, before = objective.start, -numbers.wait - 1, -numbers.wait - 1, (objective.start, math.inf)
+    x, noisy, tested, before = (
+        objective.start,
+        -numbers.wait - 1,
+        -numbers.wait - 1,
+        (objective.start, math.inf),
+    )
     while True:
         value, slope = objective.value_and_gradient(x)
         ending = tracker.see(x, value, slope)
         if ending is not None:
             return ending
         t, norm = tracker.n_iter, float(np.linalg.norm(slope))
-        if norm <= max(tracker.tolerances.gradient, numbers.gradient_threshold) and t - tested > numbers.wait:
+        if (
+            norm <= max(tracker.tolerances.gradient, numbers.gradient_threshold)
+            and t - tested > numbers.wait
+        ):
             tested = t
             if tracker.is_second_order(x, value, slope):
                 return Ending.SECOND_ORDER
@@ -237,7 +264,11 @@ def _descend(tracker: Tracker, objective: Objective, numbers: Perturbation, rng:
             x = x + uniform_in_ball(x.size, numbers.radius, rng)
             value, slope = objective.value_and_gradient(x)
             tracker.amend(value, slope)
-        elif numbers.decrease is not None and t - noisy == numbers.wait and value - before[1] > -numbers.decrease:
+        elif (
+            numbers.decrease is not None
+            and t - noisy == numbers.wait
+            and value - before[1] > -numbers.decrease
+        ):
             return tracker.settle(*before, Ending.NO_DECREASE)
         x = x - numbers.step_size * slope
 

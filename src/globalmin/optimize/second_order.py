@@ -53,7 +53,9 @@ class SecondOrderEstimate:
         r"""The least $\epsilon$ for which the point is $\epsilon$-second-order stationary (DU-D7.5), for a $\rho$-Lipschitz
         Hessian: $\max(\|\nabla f\|, \lambda_{\min}^2/\rho$ if negative$)$.
         """
-        return max(self.gradient_norm, min(self.least_eigenvalue, 0.0) ** 2 / check_positive("rho", rho))
+        return max(
+            self.gradient_norm, min(self.least_eigenvalue, 0.0) ** 2 / check_positive("rho", rho)
+        )
 
     def __str__(self) -> str:
         return (
@@ -90,17 +92,31 @@ def estimate_second_order(
     DU-D7.4, DU-D7.5: $\epsilon$-second-order stationary means $\|\nabla f\| \le \epsilon$ and $\lambda_{\min} \ge
     -\sqrt{\rho\epsilon}$. DU-CERT7 proves it; this only estimates it.
     """
-    objective = as_objective(loss, point, gradient=gradient, hessian=hessian, derivatives=derivatives)
+    objective = as_objective(
+        loss, point, gradient=gradient, hessian=hessian, derivatives=derivatives
+    )
     if rho is not None and delta is not None:
         raise DataError("give rho or delta, not both: delta = sqrt(rho epsilon)")
     epsilon = check_positive("epsilon", epsilon)
-    tolerance = math.sqrt((1.0 if rho is None else check_positive("rho", rho)) * epsilon) if delta is None else float(delta)
+    tolerance = (
+        math.sqrt((1.0 if rho is None else check_positive("rho", rho)) * epsilon)
+        if delta is None
+        else float(delta)
+    )
     slope = objective.value_and_gradient(objective.start)[1]
-    return estimate_at(objective, objective.start, slope, epsilon=epsilon, delta=tolerance, method=method)
+    return estimate_at(
+        objective, objective.start, slope, epsilon=epsilon, delta=tolerance, method=method
+    )
 
 
 def estimate_at(
-    objective: Objective, x: Array, slope: Array, *, epsilon: float, delta: float, method: str = "auto"
+    objective: Objective,
+    x: Array,
+    slope: Array,
+    *,
+    epsilon: float,
+    delta: float,
+    method: str = "auto",
 ) -> SecondOrderEstimate:
     """The report at x, where the gradient is `slope`."""
     if method not in METHODS:
@@ -116,7 +132,9 @@ def estimate_at(
 def _densely(objective: Objective, x: Array) -> tuple[float, Array]:
     H = objective.hessian(x)
     if not np.isfinite(H).all():
-        raise DataError("the Hessian at this point is not finite; choose a point where the loss is smooth")
+        raise DataError(
+            "the Hessian at this point is not finite; choose a point where the loss is smooth"
+        )
     return least_eigenvalue((H + H.T) / 2.0)
 
 
@@ -126,12 +144,18 @@ def _by_lanczos(objective: Objective, x: Array) -> tuple[float, Array]:
 
     if x.size < 3:
         return _densely(objective, x)
-    operator = LinearOperator((x.size, x.size), matvec=lambda u: objective.hessian_times(x, np.ravel(u)), dtype=np.float64)  # pyright: ignore[reportCallIssue]
+    operator = LinearOperator(
+        (x.size, x.size), matvec=lambda u: objective.hessian_times(x, np.ravel(u)), dtype=np.float64
+    )  # pyright: ignore[reportCallIssue]
     first = np.random.default_rng(0).standard_normal(x.size)
     try:
-        values, vectors = eigsh(operator, k=1, which="SA", v0=first, ncv=min(x.size, 40), maxiter=50 * x.size, tol=RITZ)  # pyright: ignore[reportArgumentType]
+        values, vectors = eigsh(
+            operator, k=1, which="SA", v0=first, ncv=min(x.size, 40), maxiter=50 * x.size, tol=RITZ
+        )  # pyright: ignore[reportArgumentType]
     except ArpackNoConvergence as error:
-        raise DataError("Lanczos did not find the least eigenvalue of the Hessian; use method='dense'") from error
+        raise DataError(
+            "Lanczos did not find the least eigenvalue of the Hessian; use method='dense'"
+        ) from error
     u = vectors[:, 0] / np.linalg.norm(vectors[:, 0])
     return float(values[0]), u
 

@@ -163,7 +163,15 @@ class Recorder:
         iteration, loss, gradient, distance, path, sigma, changes = table.T.copy()
         if len(sigma) and np.isnan(sigma[-1]):
             sigma[-1] = _smallest_singular_value(self._last_point)
-        return Trajectory(iteration.astype(np.int64), loss, gradient, distance, path, sigma, changes.astype(np.int64))
+        return Trajectory(
+            iteration.astype(np.int64),
+            loss,
+            gradient,
+            distance,
+            path,
+            sigma,
+            changes.astype(np.int64),
+        )
 
 
 def _smallest_singular_value(point: Point) -> float:

@@ -69,12 +69,20 @@ def minimize(
     """
     if method != "auto" and method not in METHODS:
         raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
-    objective = as_objective(loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives)
-    chosen = ("trust-exact" if objective.size <= TINY else "trust-krylov") if method == "auto" else method
+    objective = as_objective(
+        loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
+    )
+    chosen = (
+        ("trust-exact" if objective.size <= TINY else "trust-krylov")
+        if method == "auto"
+        else method
+    )
     if not gradient_tolerance > 0:
         raise DataError(f"gradient_tolerance={gradient_tolerance!r} must be positive")
     tolerances = Tolerances.checked(gradient_tolerance, curvature_tolerance)
-    tracker = Tracker(objective, tolerances, method=chosen, max_iter=max_iter, stop=stop, verbose=verbose)
+    tracker = Tracker(
+        objective, tolerances, method=chosen, max_iter=max_iter, stop=stop, verbose=verbose
+    )
     return tracker.run(lambda tracker: _search(tracker, objective, chosen), throw=throw)
 
 
@@ -95,7 +103,11 @@ def _search(tracker: Tracker, objective: Objective, method: str) -> Ending:
             tracker.perturbations.append(tracker.n_iter)
         else:
             ending, x, value, slope = descend(
-                objective, x, tracker.see, method=method, gradient_tolerance=tracker.tolerances.gradient
+                objective,
+                x,
+                tracker.see,
+                method=method,
+                gradient_tolerance=tracker.tolerances.gradient,
             )
     return ending
 
@@ -106,10 +118,14 @@ def _along_negative_curvature(
     if tracker.estimate is None or tracker.estimate.least_eigenvalue >= 0:
         return None
     w = tracker.estimate.direction
-    return negative_curvature_step(objective, x, w if float(slope @ w) <= 0 else -w, -tracker.estimate.least_eigenvalue)
+    return negative_curvature_step(
+        objective, x, w if float(slope @ w) <= 0 else -w, -tracker.estimate.least_eigenvalue
+    )
 
 
-def negative_curvature_step(objective: Objective, x: Array, w: Array, c: float) -> tuple[Array, float, Array] | None:
+def negative_curvature_step(
+    objective: Objective, x: Array, w: Array, c: float
+) -> tuple[Array, float, Array] | None:
     r"""The point $x + \tau w$ with f lower by at least $c\tau^2/4$, $\tau$ a power of two as large as it may be; None if there
     is none.
 
@@ -133,14 +149,25 @@ def negative_curvature_step(objective: Objective, x: Array, w: Array, c: float) 
 
 
 def descend(
-    objective: Objective, x: Array, see: Callable[[Array, float, Array], Any], *, method: str, gradient_tolerance: float
+    objective: Objective,
+    x: Array,
+    see: Callable[[Array, float, Array], Any],
+    *,
+    method: str,
+    gradient_tolerance: float,
 ) -> tuple[Any, Array, float, Array]:
     """One local round from x: what ended it (None: the gradient is small enough) and the last iterate, value and gradient.
 
     `see` is called with every iterate, refused steps included, and ends the round by returning something else than None. Where
     scipy's methods cannot move any more (trust-krylov near singular Hessians), cubic regularization goes on.
     """
-    round_ = _Round(objective, x, see, gradient_tolerance, dense=method == "trust-exact" or objective.size <= DENSE)
+    round_ = _Round(
+        objective,
+        x,
+        see,
+        gradient_tolerance,
+        dense=method == "trust-exact" or objective.size <= DENSE,
+    )
     if method != "cubic":
         _by_scipy(round_, objective, x, method, gradient_tolerance)
     if not round_.is_over:
@@ -151,7 +178,9 @@ def descend(
     return round_.result()
 
 
-def _by_scipy(round_: _Round, objective: Objective, x: Array, method: str, gradient_tolerance: float) -> None:
+def _by_scipy(
+    round_: _Round, objective: Objective, x: Array, method: str, gradient_tolerance: float
+) -> None:
     from scipy.optimize import minimize as scipy_minimize
 
     curvature = {"hess": round_.hessian} if method == "trust-exact" else {"hessp": round_.times}
@@ -175,7 +204,13 @@ class _Round:
     """The iterates of one local round, and when it is over."""
 
     def __init__(
-        self, objective: Objective, x: Array, see: Callable[[Array, float, Array], Any], gradient_tolerance: float, *, dense: bool
+        self,
+        objective: Objective,
+        x: Array,
+        see: Callable[[Array, float, Array], Any],
+        gradient_tolerance: float,
+        *,
+        dense: bool,
     ) -> None:
         self._objective, self._see, self._tolerance = objective, see, gradient_tolerance
         self._recent: list[tuple[Array, float, Array]] = []

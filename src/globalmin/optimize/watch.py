@@ -66,15 +66,25 @@ class Watch:
         default_max_iter: int,
         stops_at_tol: bool = True,
     ) -> None:
-        self.network, self.method, self.max_iter = network, method, iteration_limit(options, default_max_iter)
-        self.tol, self.until = check_stopping(options.get("tol", 1e-13), options.get("until", "tolerance"))
+        self.network, self.method, self.max_iter = (
+            network,
+            method,
+            iteration_limit(options, default_max_iter),
+        )
+        self.tol, self.until = check_stopping(
+            options.get("tol", 1e-13), options.get("until", "tolerance")
+        )
         self.stops_at_tol = stops_at_tol
         self.monitor, self.throw = options.get("monitor"), bool(options.get("throw", False))
         self.iteration, self.path_length = 0, 0.0
         self.start = self.point = self.best = start
         self._recorder = Recorder(start)
-        self._progress = Progress(method, self.max_iter, visible=bool(options.get("verbose", False)))
-        self._checked_at = 0.2 * start.problem.scale  # no theorem applies to a network that has not begun to fit
+        self._progress = Progress(
+            method, self.max_iter, visible=bool(options.get("verbose", False))
+        )
+        self._checked_at = (
+            0.2 * start.problem.scale
+        )  # no theorem applies to a network that has not begun to fit
 
     def see(self, iterate: Iterate) -> Status | None:
         """Take in one iterate; the status if the run is over."""
@@ -83,7 +93,9 @@ class Watch:
         if not np.isfinite(point.norm):
             return Status.DIVERGED
         if point is not self.point:
-            self.path_length += point.distance(self.point) if iterate.travel is None else iterate.travel
+            self.path_length += (
+                point.distance(self.point) if iterate.travel is None else iterate.travel
+            )
             self.point = point
             self.best = point if point.norm < self.best.norm else self.best
         status = self._status()
@@ -93,7 +105,11 @@ class Watch:
 
     def _at_target(self, point: Point) -> Point:
         """The same weights in the problem that was posed (a method may work on a smoothed or reduced one)."""
-        return point if point.problem is self.start.problem else self.start.problem.at(point.W, point.v)
+        return (
+            point
+            if point.problem is self.start.problem
+            else self.start.problem.at(point.W, point.v)
+        )
 
     def _status(self) -> Status | None:
         if self.until != "tolerance" and self._is_provable():
@@ -113,7 +129,12 @@ class Watch:
         self._checked_at = 0.8 * self.point.norm
         claim = "descent" if self.until == "descent" else "interpolation"
         problem = self.start.problem
-        if estimate_provability(self._network_at(self.point), problem.X, problem.y, problem.trained, claim=claim) >= 1.0:
+        if (
+            estimate_provability(
+                self._network_at(self.point), problem.X, problem.y, problem.trained, claim=claim
+            )
+            >= 1.0
+        ):
             return False
         self.best = self.point
         return True
@@ -122,7 +143,14 @@ class Watch:
         self._recorder.record(point, self.iteration, self.path_length)
         self._progress.update(self.iteration, point.relative_residual)
         if self.monitor is not None:
-            self.monitor(Step(self.iteration, point.loss, point.relative_residual, lambda: self._network_at(point)))
+            self.monitor(
+                Step(
+                    self.iteration,
+                    point.loss,
+                    point.relative_residual,
+                    lambda: self._network_at(point),
+                )
+            )
 
     def status_at_end(self, otherwise: Status) -> Status:
         """CONVERGED if the tolerance is met, or missed only by rounding, whatever ended the run."""
@@ -137,14 +165,14 @@ class Watch:
                 status = Status.INTERRUPTED
             result = self._result(status)
         if self.throw and not status.is_success:
-            raise NotConverged(f"{result.message}; try another seed, a wider network or a larger max_iter")
+            raise NotConverged(
+                f"{result.message}; try another seed, a wider network or a larger max_iter"
+            )
         return result
 
     def _result(self, status: Status) -> Run:
         best = self.best
-        message = (
-            f"{self.method}: {status.message} (relative residual {best.relative_residual:.2e} after {self.iteration} iterations)"
-        )
+        message = f"{self.method}: {status.message} (relative residual {best.relative_residual:.2e} after {self.iteration} iterations)"
         return Run(
             network=self._network_at(best),
             status=status,
@@ -180,7 +208,9 @@ def iteration_limit(options: Options, default: int) -> int:
     if max_iter is None:
         return default
     if isinstance(max_iter, bool) or int(max_iter) != max_iter or max_iter < 0:
-        raise DataError(f"max_iter={max_iter!r} must be a whole number >= 0, or None for the method's own limit")
+        raise DataError(
+            f"max_iter={max_iter!r} must be a whole number >= 0, or None for the method's own limit"
+        )
     return int(max_iter)
 
 

@@ -46,16 +46,23 @@ def closeness(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Closeness:
     Z, w_star = as_patches(Z, w_star)
     lengths = np.linalg.norm(Z, axis=2)
     if not np.all(lengths > 0.0) or not np.any(w) or not np.any(w_star):
-        raise DataError("closeness needs patches and filters that are not zero; drop the zero patches, or scale the others")
+        raise DataError(
+            "closeness needs patches and filters that are not zero; drop the zero patches, or scale the others"
+        )
     mean = Z.mean(axis=1)
     rho = float(np.max(_angles(Z, mean[:, None, :])))
-    near = [np.abs(np.arcsin(np.clip(Z @ u / (lengths * np.linalg.norm(u)), -1.0, 1.0))) for u in (w_star, w)]
+    near = [
+        np.abs(np.arcsin(np.clip(Z @ u / (lengths * np.linalg.norm(u)), -1.0, 1.0)))
+        for u in (w_star, w)
+    ]
     mass = float(np.max(np.mean((near[0] <= rho) | (near[1] <= rho), axis=0)))
     both = mean[(mean @ w >= 0.0) & (mean @ w_star >= 0.0)]
     average = float(np.linalg.eigvalsh(both.T @ both / len(Z))[0]) if len(both) else 0.0
     mu_star, mu = (_density(x, 2.0 * rho) for x in near)
     unit = bool(np.allclose(lengths, 1.0, atol=1e-9))
-    return Closeness(rho, unit, mu_star, mu, max(average, 0.0), average - 2.0 * mass, 3.0 * max(mu_star, mu))
+    return Closeness(
+        rho, unit, mu_star, mu, max(average, 0.0), average - 2.0 * mass, 3.0 * max(mu_star, mu)
+    )
 
 
 def _angles(A: Array, B: Array) -> Array:
@@ -74,6 +81,16 @@ def _density(near: Array, limit: float) -> float:
         if inside.any():
             share = np.arange(1, inside.sum() + 1) / len(seen)
             worst = max(
-                worst, float(np.max(np.divide(share, seen[inside], out=np.full(len(share), math.inf), where=seen[inside] > 0)))
+                worst,
+                float(
+                    np.max(
+                        np.divide(
+                            share,
+                            seen[inside],
+                            out=np.full(len(share), math.inf),
+                            where=seen[inside] > 0,
+                        )
+                    )
+                ),
             )
     return worst

@@ -154,11 +154,20 @@ def estimate_constants(
     n_bootstrap : resamples for the intervals; 0 makes them NaN.
     """
     Z, w_star = as_patches(Z, w_star)
-    grid = np.linspace(0.0, math.pi / 2.0, 9) if angles is None else np.asarray(angles, dtype=np.float64)
+    grid = (
+        np.linspace(0.0, math.pi / 2.0, 9)
+        if angles is None
+        else np.asarray(angles, dtype=np.float64)
+    )
     _check(grid, w_star, n_directions, n_bootstrap, level)
     rng = np.random.default_rng(seed)
     across = _directions(w_star, n_directions, rng)
-    weights = [None, *rng.multinomial(len(Z), np.full(len(Z), 1.0 / len(Z)), size=n_bootstrap).astype(np.float64)]
+    weights = [
+        None,
+        *rng.multinomial(len(Z), np.full(len(Z), 1.0 / len(Z)), size=n_bootstrap).astype(
+            np.float64
+        ),
+    ]
     table = np.array([_at_angle(Z, w_star, across, phi, weights) for phi in grid])
     slopes = np.max(table[1:, 2] / grid[1:, None], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -187,7 +196,9 @@ def _directions(w_star: Array, count: int, rng: np.random.Generator) -> Array:
     return across / np.linalg.norm(across, axis=1, keepdims=True)
 
 
-def _at_angle(Z: Array, w_star: Array, across: Array, phi: float, weights: list[Array | None]) -> Array:
+def _at_angle(
+    Z: Array, w_star: Array, across: Array, phi: float, weights: list[Array | None]
+) -> Array:
     """Rows gamma, L, norm of the (+-) moment, sum of the cross norms; one column per set of weights."""
     unit, found = w_star / np.linalg.norm(w_star), []
     for u in across if phi > 0.0 else across[:1]:
@@ -201,7 +212,10 @@ def _measures(R: Regions, weights: Array | None) -> tuple[float, float, float, f
     spectrum = np.linalg.eigvalsh(R.moment(R.both, R.both, weights))
     own = float(np.linalg.eigvalsh(R.moment(R.own, R.own, weights))[-1])
     pairs = ((R.both, R.own), (R.both, R.other), (R.own, R.other))
-    norms = (np.linalg.norm(R.moment(a, b, weights), 2) if np.any(a) and np.any(b) else 0.0 for a, b in pairs)
+    norms = (
+        np.linalg.norm(R.moment(a, b, weights), 2) if np.any(a) and np.any(b) else 0.0
+        for a, b in pairs
+    )
     return max(float(spectrum[0]), 0.0), float(spectrum[-1]), max(own, 0.0), float(sum(norms))
 
 
@@ -215,8 +229,16 @@ def _with_ends(table: Array, level: float) -> Array:
 
 def _check(grid: Array, w_star: Array, n_directions: int, n_bootstrap: int, level: float) -> None:
     if not np.any(w_star):
-        raise DataError("w_star is zero: angles to it are not defined; give a teacher that is not zero")
-    if grid.ndim != 1 or grid.size < 2 or grid[0] != 0.0 or grid[-1] > math.pi / 2.0 + 1e-12 or np.any(np.diff(grid) <= 0.0):
+        raise DataError(
+            "w_star is zero: angles to it are not defined; give a teacher that is not zero"
+        )
+    if (
+        grid.ndim != 1
+        or grid.size < 2
+        or grid[0] != 0.0
+        or grid[-1] > math.pi / 2.0 + 1e-12
+        or np.any(np.diff(grid) <= 0.0)
+    ):
         raise DataError("angles must ascend from 0 to at most pi/2, at least two of them")
     if n_directions < 1 or n_bootstrap < 0 or not 0.0 < level < 1.0:
         raise DataError(

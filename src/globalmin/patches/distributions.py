@@ -42,7 +42,9 @@ def angular_inputs(n: int, w_star: ArrayLike, sigma: float, seed: Seed = 0) -> A
 
 
 @states("DU-F6.3b")
-def close_patches(n: int, k: int, w_star: ArrayLike, spread: float, seed: Seed = 0, *, sigma: float = 1.0) -> Array:
+def close_patches(
+    n: int, k: int, w_star: ArrayLike, spread: float, seed: Seed = 0, *, sigma: float = 1.0
+) -> Array:
     r"""Draw k unit patches around a common center of `angular_inputs`: angles from $N(0, \text{spread})$ on $[-\pi,\pi]$.
 
     The smaller the spread $\sigma_2$, the closer the patches; 0 makes them identical.
@@ -63,7 +65,12 @@ def random_filter(p: int, seed: Seed = 0) -> Array:
 
 @states("DU-F6.3cd")
 def gabor_filter(
-    size: int = 5, *, angle: float = math.pi / 4.0, wavelength: float = 3.0, width: float = 1.5, aspect: float = 0.8
+    size: int = 5,
+    *,
+    angle: float = math.pi / 4.0,
+    wavelength: float = 3.0,
+    width: float = 1.5,
+    aspect: float = 0.8,
 ) -> Array:
     r"""A Gabor filter of size x size pixels, flattened, length 1.
 
@@ -74,8 +81,13 @@ def gabor_filter(
         raise DataError(f"wavelength={wavelength} and width={width} must be positive")
     grid = np.arange(size) - (size - 1) / 2.0
     y, x = np.meshgrid(grid, grid, indexing="ij")
-    along, across = x * math.cos(angle) + y * math.sin(angle), -x * math.sin(angle) + y * math.cos(angle)
-    values = np.exp(-(along**2 + (aspect * across) ** 2) / (2.0 * width**2)) * np.cos(2.0 * math.pi * along / wavelength)
+    along, across = (
+        x * math.cos(angle) + y * math.sin(angle),
+        -x * math.sin(angle) + y * math.cos(angle),
+    )
+    values = np.exp(-(along**2 + (aspect * across) ** 2) / (2.0 * width**2)) * np.cos(
+        2.0 * math.pi * along / wavelength
+    )
     return (values / np.linalg.norm(values)).ravel()
 
 
@@ -94,7 +106,9 @@ def _truncated_normal(sigma: float, limit: float, count: int, rng: np.random.Gen
         return rng.uniform(-limit, limit, count)
     from scipy.stats import truncnorm
 
-    return np.asarray(truncnorm.rvs(-limit / sigma, limit / sigma, scale=sigma, size=count, random_state=rng))
+    return np.asarray(
+        truncnorm.rvs(-limit / sigma, limit / sigma, scale=sigma, size=count, random_state=rng)
+    )
 
 
 def _turned(centers: Array, angles: Array, rng: np.random.Generator) -> Array:
@@ -111,7 +125,9 @@ def _unit(w: ArrayLike) -> Array:
     w = np.asarray(w, dtype=np.float64)
     length = float(np.linalg.norm(w)) if w.ndim == 1 else 0.0
     if length == 0.0 or not math.isfinite(length):
-        raise DataError(f"w_star has shape {w.shape}; give a vector of finite numbers that is not zero")
+        raise DataError(
+            f"w_star has shape {w.shape}; give a vector of finite numbers that is not zero"
+        )
     return w / length
 
 

@@ -14,7 +14,13 @@ Size = int | Sequence[int]
 
 
 @states("DU-M6")
-def extract_patches(X: ArrayLike, patch_size: Size | None = None, stride: Size = 1, *, image_shape: Size | None = None) -> Array:
+def extract_patches(
+    X: ArrayLike,
+    patch_size: Size | None = None,
+    stride: Size = 1,
+    *,
+    image_shape: Size | None = None,
+) -> Array:
     """Patches of every row of X, in reading order, each flattened; they overlap where the stride is below the size.
 
     Parameters
@@ -30,11 +36,15 @@ def extract_patches(X: ArrayLike, patch_size: Size | None = None, stride: Size =
     """
     X = np.asarray(X, dtype=np.float64)
     if X.ndim not in (2, 3) or 0 in X.shape:
-        raise DataError(f"X has shape {X.shape}; give samples by rows (n, d), or images (n, height, width)")
+        raise DataError(
+            f"X has shape {X.shape}; give samples by rows (n, d), or images (n, height, width)"
+        )
     shape = patch_grid_shape(X.shape[1:], image_shape)
     size, steps = patch_shape(shape, patch_size), _per_axis(stride, len(shape), "stride")
     blocks = X.reshape(len(X), *shape)
-    windows = np.lib.stride_tricks.sliding_window_view(blocks, size, axis=tuple(range(1, blocks.ndim)))
+    windows = np.lib.stride_tricks.sliding_window_view(
+        blocks, size, axis=tuple(range(1, blocks.ndim))
+    )
     chosen = windows[(slice(None), *(slice(None, None, step) for step in steps))]
     return np.ascontiguousarray(chosen).reshape(len(X), -1, int(np.prod(size)))
 
@@ -47,7 +57,9 @@ def patch_grid_shape(features: tuple[int, ...], image_shape: Size | None) -> tup
         return features
     shape = _per_axis(image_shape, 2, "image_shape")
     if int(np.prod(shape)) != int(np.prod(features)):
-        raise DataError(f"image_shape={image_shape!r} has {np.prod(shape)} pixels, but X has n_features={np.prod(features)}")
+        raise DataError(
+            f"image_shape={image_shape!r} has {np.prod(shape)} pixels, but X has n_features={np.prod(features)}"
+        )
     return shape
 
 
@@ -66,6 +78,8 @@ def patch_shape(shape: tuple[int, ...], patch_size: Size | None) -> tuple[int, .
 
 def _per_axis(value: Size, axes: int, name: str) -> tuple[int, ...]:
     parts = tuple(value) if isinstance(value, Sequence | np.ndarray) else (value,) * axes
-    if len(parts) != axes or any(not isinstance(part, int | np.integer) or part < 1 for part in parts):
+    if len(parts) != axes or any(
+        not isinstance(part, int | np.integer) or part < 1 for part in parts
+    ):
         raise DataError(f"{name}={value!r}: give a positive integer or {axes} of them")
     return tuple(int(part) for part in parts)

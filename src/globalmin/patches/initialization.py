@@ -37,7 +37,9 @@ def good_angle_start(phi_star: float, p: int) -> float:
     """
     radius = math.cos(phi_star)
     if not 0.0 < radius < 1.0 / math.sqrt(8.0 * math.pi * p):
-        raise DataError(f"phi_star={phi_star}: DU-C6.1 needs 0 < cos(phi_star) < {1.0 / math.sqrt(8.0 * math.pi * p):.4g}")
+        raise DataError(
+            f"phi_star={phi_star}: DU-C6.1 needs 0 < cos(phi_star) < {1.0 / math.sqrt(8.0 * math.pi * p):.4g}"
+        )
     return radius
 
 

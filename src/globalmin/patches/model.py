@@ -16,7 +16,9 @@ def as_patches(Z: ArrayLike, w: ArrayLike) -> tuple[Array, Array]:
     """Patches n x k x p and a filter of p numbers, checked against each other."""
     Z, w = np.asarray(Z, dtype=np.float64), np.asarray(w, dtype=np.float64)
     if Z.ndim != 3 or 0 in Z.shape or w.shape != Z.shape[2:]:
-        raise DataError(f"Z has shape {Z.shape} and the filter has shape {w.shape}; give patches (n, k, p) and p weights")
+        raise DataError(
+            f"Z has shape {Z.shape} and the filter has shape {w.shape}; give patches (n, k, p) and p weights"
+        )
     return Z, w
 
 
@@ -38,7 +40,9 @@ def filter_gradient(Z: ArrayLike, y: ArrayLike, w: ArrayLike) -> Array:
     r"""Gradient of `filter_loss` with $\sigma'(0) = 1$, as the regions of DU-D6.0 are closed."""
     Z, w = as_patches(Z, w)
     H = Z @ w
-    miss = (np.maximum(H, 0.0).mean(axis=1) - np.asarray(y, dtype=np.float64)) / (len(Z) * Z.shape[1])
+    miss = (np.maximum(H, 0.0).mean(axis=1) - np.asarray(y, dtype=np.float64)) / (
+        len(Z) * Z.shape[1]
+    )
     return (miss[:, None] * (H >= 0.0)).ravel() @ Z.reshape(-1, w.size)
 
 

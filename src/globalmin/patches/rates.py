@@ -27,7 +27,9 @@ def angle_bound(w: ArrayLike, w_star: ArrayLike) -> float:
     w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
     ratio = float(np.linalg.norm(w - w_star)) / max(float(np.linalg.norm(w_star)), 1e-300)
     if ratio >= 1.0:
-        raise HypothesisError(f"|w - w*|/|w*| = {ratio:.4g} is not below 1", hypothesis="|w - w*| < |w*|", value=ratio)
+        raise HypothesisError(
+            f"|w - w*|/|w*| = {ratio:.4g} is not below 1", hypothesis="|w - w*| < |w*|", value=ratio
+        )
     return math.asin(ratio)
 
 
@@ -52,7 +54,9 @@ def max_step(constants: FilterConstants, phi: float) -> float:
     for left, right in itertools.pairwise(edges):
         cross = max(constants.cross(float(left)), constants.cross(float(right)))
         gain.append(constants.gamma(float(right)) - 6.0 * cross)
-        size.append(2.0 * (constants.largest(float(left)) + 10.0 * cross + 4.0 * constants.beta) ** 2)
+        size.append(
+            2.0 * (constants.largest(float(left)) + 10.0 * cross + 4.0 * constants.beta) ** 2
+        )
     return min(float(a / b) if b > 0.0 else 0.0 for a, b in zip(gain, size, strict=True))
 
 

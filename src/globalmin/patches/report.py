@@ -18,7 +18,13 @@ from globalmin.patches.closeness import closeness
 from globalmin.patches.constants import estimate_constants
 from globalmin.patches.initialization import good_start_lower
 from globalmin.patches.model import as_patches, is_dead
-from globalmin.patches.rates import angle_bound, contraction, cross_margin, max_step, starts_below_zero
+from globalmin.patches.rates import (
+    angle_bound,
+    contraction,
+    cross_margin,
+    max_step,
+    starts_below_zero,
+)
 from globalmin.patches.sgd import largest_good_angle
 from globalmin.references import states
 
@@ -60,17 +66,31 @@ class FilterReport:
         return bool(mine) and all(mine)
 
     def __str__(self) -> str:
-        lines = ["dead start: no patch is active, gradient descent cannot move"] if self.start_dead else []
+        lines = (
+            ["dead start: no patch is active, gradient descent cannot move"]
+            if self.start_dead
+            else []
+        )
         lines += [
             f"{each.item:8} {'holds' if each.holds else 'FAILS'}  {each.hypothesis} ({each.value:.4g}) {each.meaning}".rstrip()
             for each in self.findings
         ]
-        return "\n".join([*lines, f"step {self.step_size:.4g}, factor per step of |w - w*|^2 {self.rate:.6g} (estimates)"])
+        return "\n".join(
+            [
+                *lines,
+                f"step {self.step_size:.4g}, factor per step of |w - w*|^2 {self.rate:.6g} (estimates)",
+            ]
+        )
 
 
 @states("DU-T6.1", "DU-T6.2", "DU-T6.3", "DU-T6.4", "DU-T6.5", "DU-T6.6")
 def filter_report(
-    Z: ArrayLike, w_star: ArrayLike, w0: ArrayLike, constants: FilterConstants | None = None, *, seed: int = 0
+    Z: ArrayLike,
+    w_star: ArrayLike,
+    w0: ArrayLike,
+    constants: FilterConstants | None = None,
+    *,
+    seed: int = 0,
 ) -> FilterReport:
     """Check the corrected hypotheses of chapter 6 on patches n x k x p, for a teacher w* and a start w0.
 
@@ -84,25 +104,53 @@ def filter_report(
         phi0 = angle_bound(w0, w_star)
     except HypothesisError:
         phi0 = math.nan
-    findings = [*_general(Z, w_star, w0, known), *_rate(rate_item, known, phi0, w0, w_star), *_closeness(Z, w_star, w0)]
+    findings = [
+        *_general(Z, w_star, w0, known),
+        *_rate(rate_item, known, phi0, w0, w_star),
+        *_closeness(Z, w_star, w0),
+    ]
     step = max(max_step(known, phi0), 0.0) if math.isfinite(phi0) else 0.0
     applies = step > 0.0 and all(finding.holds for finding in findings if finding.item == rate_item)
     rate = contraction(known, phi0, step) if applies else 1.0
     return FilterReport(tuple(findings), known, step if applies else 0.0, rate, is_dead(Z, w0))
 
 
-def _general(Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray, known: FilterConstants) -> list[Finding]:
+def _general(
+    Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray, known: FilterConstants
+) -> list[Finding]:
     least = known.gamma(math.pi / 2.0)
     start = starts_below_zero(Z, w0, w_star)
-    found = [Finding("DU-T6.1", "l(w0) < l(0)", start, float(start), "a start that beats the zero filter")]
+    found = [
+        Finding(
+            "DU-T6.1", "l(w0) < l(0)", start, float(start), "a start that beats the zero filter"
+        )
+    ]
     if Z.shape[1] == 1:
-        found.append(Finding("DU-T6.1", "A positive definite up to pi/2", least > 0.0, least, "on a grid of angles"))
+        found.append(
+            Finding(
+                "DU-T6.1",
+                "A positive definite up to pi/2",
+                least > 0.0,
+                least,
+                "on a grid of angles",
+            )
+        )
     chance = good_start_lower(1.0 / math.sqrt(8.0 * math.pi * w_star.size), w_star.size)
-    found.append(Finding("DU-T6.6", "a random start is good", chance > 0.0, chance, "lower bound of its probability"))
+    found.append(
+        Finding(
+            "DU-T6.6",
+            "a random start is good",
+            chance > 0.0,
+            chance,
+            "lower bound of its probability",
+        )
+    )
     return found
 
 
-def _rate(item: str, known: FilterConstants, phi0: float, w0: np.ndarray, w_star: np.ndarray) -> list[Finding]:
+def _rate(
+    item: str, known: FilterConstants, phi0: float, w0: np.ndarray, w_star: np.ndarray
+) -> list[Finding]:
     ratio = float(np.linalg.norm(w0 - w_star)) / max(float(np.linalg.norm(w_star)), 1e-300)
     found = [Finding(item, "|w0 - w*| < |w*|", ratio < 1.0, ratio)]
     if not math.isfinite(phi0):
@@ -111,7 +159,9 @@ def _rate(item: str, known: FilterConstants, phi0: float, w0: np.ndarray, w_star
         found.append(Finding(item, "gamma(phi0) > 0", known.gamma(phi0) > 0.0, known.gamma(phi0)))
         return found
     margin = min(cross_margin(known, float(phi)) for phi in np.linspace(0.0, phi0, 33))
-    found.append(Finding(item, "gamma > 6 L_cross up to phi0", margin > 0.0, margin, "L_cross at the angle"))
+    found.append(
+        Finding(item, "gamma > 6 L_cross up to phi0", margin > 0.0, margin, "L_cross at the angle")
+    )
     best = largest_good_angle(known)
     found.append(Finding("DU-T6.4", "phi0 < phi_*", phi0 < best, best, "SGD; phi_* is the value"))
     return found
@@ -119,11 +169,23 @@ def _rate(item: str, known: FilterConstants, phi0: float, w0: np.ndarray, w_star
 
 def _closeness(Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray) -> list[Finding]:
     if not np.all(np.any(Z, axis=2)) or not np.any(w0):
-        return [Finding("DU-T6.5", "no zero patch", False, math.nan, "angles of zero patches are not defined")]
+        return [
+            Finding(
+                "DU-T6.5",
+                "no zero patch",
+                False,
+                math.nan,
+                "angles of zero patches are not defined",
+            )
+        ]
     close = closeness(Z, w0, w_star)
     return [
         Finding("DU-T6.5", "patches have length 1", close.unit_norm, float(close.unit_norm)),
         Finding(
-            "DU-T6.5", "corrected lower bound of gamma > 0", close.gamma_lower > 0.0, close.gamma_lower, f"rho = {close.rho:.3g}"
+            "DU-T6.5",
+            "corrected lower bound of gamma > 0",
+            close.gamma_lower > 0.0,
+            close.gamma_lower,
+            f"rho = {close.rho:.3g}",
         ),
     ]

@@ -83,7 +83,9 @@ def sgd_bounds(
 
 
 @states("DU-L6.2")
-def stay_failure_upper(step_size: float, alpha: float, gradient_bound: float, radii: tuple[float, float], n_steps: int) -> float:
+def stay_failure_upper(
+    step_size: float, alpha: float, gradient_bound: float, radii: tuple[float, float], n_steps: int
+) -> float:
     r"""Bound of the probability that some iterate leaves the ball $r_1$, at most 1.
 
     $T\exp(-\eta\alpha(r_1^2-r_0^2)^2/(2c^2))$ with $c = 4\eta Br_1 + 4\eta^2B^2$.
@@ -96,5 +98,7 @@ def stay_failure_upper(step_size: float, alpha: float, gradient_bound: float, ra
 def _require(condition: bool, hypothesis: str, value: float) -> None:
     if not condition:
         raise HypothesisError(
-            f"DU-T6.4 says nothing here: {hypothesis} fails (value {value:.4g})", hypothesis=hypothesis, value=value
+            f"DU-T6.4 says nothing here: {hypothesis} fails (value {value:.4g})",
+            hypothesis=hypothesis,
+            value=value,
         )

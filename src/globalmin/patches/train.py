@@ -16,7 +16,14 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
-from globalmin.patches.model import active_patches, as_patches, filter_gradient, filter_loss, filter_outputs, is_dead
+from globalmin.patches.model import (
+    active_patches,
+    as_patches,
+    filter_gradient,
+    filter_loss,
+    filter_outputs,
+    is_dead,
+)
 from globalmin.patches.rates import angle_bound, max_step
 from globalmin.references import states
 
@@ -108,8 +115,16 @@ def fit_filter(
     """
     Z, w = as_patches(Z, w0)
     y = _labels(y, len(Z))
-    if method not in METHODS or max_iter < 1 or batch_size < 1 or not tol >= 0.0 or not np.isfinite(w).all():
-        raise DataError(f"method={method!r} must be one of {METHODS}; max_iter, batch_size >= 1; tol >= 0; w0 finite")
+    if (
+        method not in METHODS
+        or max_iter < 1
+        or batch_size < 1
+        or not tol >= 0.0
+        or not np.isfinite(w).all()
+    ):
+        raise DataError(
+            f"method={method!r} must be one of {METHODS}; max_iter, batch_size >= 1; tol >= 0; w0 finite"
+        )
     truth = None if w_star is None else as_patches(Z, w_star)[1]
     step = _step_rule(Z, y, w, step_size, (truth, constants))
     path: Path
@@ -127,7 +142,9 @@ def fit_filter(
     return replace(end, losses=joined, distances=np.concatenate([fit.distances, end.distances[1:]]))
 
 
-def fit_random_start(Z: ArrayLike, y: ArrayLike, *, restarts: int = 10, seed: int = 0, **options: object) -> FilterFit:
+def fit_random_start(
+    Z: ArrayLike, y: ArrayLike, *, restarts: int = 10, seed: int = 0, **options: object
+) -> FilterFit:
     """Train from random directions, scaled to fit the labels best; dead directions are drawn again and counted.
 
     Of up to `restarts` + 1 living starts the first that converges is returned, else the one of least loss. If all draws are dead
@@ -135,7 +152,9 @@ def fit_random_start(Z: ArrayLike, y: ArrayLike, *, restarts: int = 10, seed: in
     """
     Z = np.asarray(Z, dtype=np.float64)
     if Z.ndim != 3 or 0 in Z.shape or restarts < 0:
-        raise DataError(f"Z has shape {Z.shape}, restarts={restarts}; give patches (n, k, p) and restarts >= 0")
+        raise DataError(
+            f"Z has shape {Z.shape}, restarts={restarts}; give patches (n, k, p) and restarts >= 0"
+        )
     rng, y = np.random.default_rng(seed), _labels(y, len(Z))
     best, dead, alive, last = None, 0, 0, np.zeros(Z.shape[2])
     while alive <= restarts and dead < 100 * (restarts + 1):
@@ -157,10 +176,16 @@ def _scaled(Z: Array, y: Array, direction: Array) -> Array:
     """The multiple of a direction that fits the labels best; a positive one in any case."""
     output = filter_outputs(Z, direction)
     size, match = float(output @ output), float(output @ y)
-    return direction * (match / size) if size > 0.0 and match > 0.0 else direction / np.linalg.norm(direction)
+    return (
+        direction * (match / size)
+        if size > 0.0 and match > 0.0
+        else direction / np.linalg.norm(direction)
+    )
 
 
-def _follow(path: Path, Z: Array, y: Array, limits: tuple[int, float], truth: Array | None) -> FilterFit:
+def _follow(
+    path: Path, Z: Array, y: Array, limits: tuple[int, float], truth: Array | None
+) -> FilterFit:
     """Walk a path of (filter, loss) until it converges, dies, ends or is long enough."""
     max_iter, tol = limits
     target = tol * 0.5 * float(np.mean(y**2))
@@ -209,7 +234,9 @@ def _cell_path(Z: Array, y: Array, w: Array) -> Path:
         yield w, value
         aim = np.linalg.lstsq(active_patches(Z, w), y, rcond=None)[0]
         tries = ((1.0 - t) * w + t * aim for t in 0.5 ** np.arange(20))
-        better = next(((z, new) for z in tries if (new := filter_loss(Z, y, z)) < value * (1.0 - 1e-12)), None)
+        better = next(
+            ((z, new) for z in tries if (new := filter_loss(Z, y, z)) < value * (1.0 - 1e-12)), None
+        )
         if better is None:
             return
         w, value = better
@@ -226,7 +253,9 @@ def _step_rule(
     truth, constants = theory
     if isinstance(step_size, str):
         if step_size != "theory" or truth is None or constants is None:
-            raise DataError(f"step_size={step_size!r}: only 'theory' has a name, and it needs w_star and constants")
+            raise DataError(
+                f"step_size={step_size!r}: only 'theory' has a name, and it needs w_star and constants"
+            )
         return lambda w, value: max(max_step(constants, angle_bound(w, truth)), 0.0)
     if step_size is None:
         flat = Z.reshape(-1, Z.shape[2])
@@ -234,7 +263,9 @@ def _step_rule(
         step_size = 1.0 / top if top > 0.0 else 1.0
     first, second = step_size if isinstance(step_size, tuple) else (step_size, step_size)
     if not (0.0 < first < math.inf and 0.0 < second < math.inf):
-        raise DataError(f"step_size={step_size!r}: give a positive number, or two of them for two stages")
+        raise DataError(
+            f"step_size={step_size!r}: give a positive number, or two of them for two stages"
+        )
     half = 0.5 * filter_loss(Z, y, w0)
     return lambda w, value: first if value > half else second
 

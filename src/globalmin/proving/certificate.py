@@ -57,7 +57,9 @@ class Certificate:
     def _tensors(self) -> dict[str, Tensor]:
         network = self.network
         deep = isinstance(network, DeepNetwork)
-        tensors: dict[str, Tensor] = deep_network_tensors(network) if deep else {"W": network.W, "v": network.v}
+        tensors: dict[str, Tensor] = (
+            deep_network_tensors(network) if deep else {"W": network.W, "v": network.v}
+        )
         if self.store_data:
             tensors |= {"X": self.data.X, "y": self.data.y}
         for index, claim in enumerate(self.claims):
@@ -73,7 +75,13 @@ class Certificate:
             "producer": PRODUCER,
             "loss": "half-sum-of-squares",
             "network": _network_object(self.network),
-            "data": {"bias": bias, "n": n, "d": d, "sha256": data_digest(X, y), "stored": self.store_data},
+            "data": {
+                "bias": bias,
+                "n": n,
+                "d": d,
+                "sha256": data_digest(X, y),
+                "stored": self.store_data,
+            },
             "claims": [claim.to_json() for claim in self.claims],
         }
 
@@ -82,6 +90,9 @@ def _network_object(network: ShallowNetwork | DeepNetwork) -> dict[str, Json]:
     if isinstance(network, DeepNetwork):
         return deep_network_object(network)
     activation = network.activation
-    description: dict[str, Json] = {"kind": "shallow", "activation": activation.certificate_name or activation.name}
+    description: dict[str, Json] = {
+        "kind": "shallow",
+        "activation": activation.certificate_name or activation.name,
+    }
     parameter = activation.certificate_parameter
     return description if parameter is None else {**description, "parameter": rational(parameter)}

@@ -25,7 +25,9 @@ _DTYPES = {"f": ("F64", "<f8"), "i": ("I64", "<i8")}
 
 def canonical_json(value: object) -> str:
     """ASCII, keys sorted, no white space, no floating-point literals."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def data_digest(X: Tensor, y: Tensor) -> str:
@@ -60,7 +62,11 @@ def _pack(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None) -> 
     for name in sorted(tensors):
         chunk = _bytes_of(tensors[name])
         dtype = _DTYPES[tensors[name].dtype.kind][0]
-        header[name] = {"data_offsets": [offset, offset + len(chunk)], "dtype": dtype, "shape": list(tensors[name].shape)}
+        header[name] = {
+            "data_offsets": [offset, offset + len(chunk)],
+            "dtype": dtype,
+            "shape": list(tensors[name].shape),
+        }
         chunks.append(chunk)
         offset += len(chunk)
     text = canonical_json(header).encode("ascii")

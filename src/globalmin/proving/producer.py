@@ -22,7 +22,13 @@ from globalmin.shallow.claims import (
     second_order,
     strict_saddle,
 )
-from globalmin.shallow.claims.linearized_point import SMOOTH, LinearizedPoint, checked_arrays, is_too_narrow, measure
+from globalmin.shallow.claims.linearized_point import (
+    SMOOTH,
+    LinearizedPoint,
+    checked_arrays,
+    is_too_narrow,
+    measure,
+)
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -72,8 +78,12 @@ def certify(
     checked_arrays(network, data)
     _check_decay(network, weight_decay)
     kinds = _default_kinds(network, data, trained, weight_decay) if wanted is None else wanted
-    form = "plain" if wanted is None else None  # of unique-minimum: the others have larger balls and take up to minutes
-    builders = _builders(network, data, trained, step_size=step_size, weight_decay=weight_decay, form=form)
+    form = (
+        "plain" if wanted is None else None
+    )  # of unique-minimum: the others have larger balls and take up to minutes
+    builders = _builders(
+        network, data, trained, step_size=step_size, weight_decay=weight_decay, form=form
+    )
     built, reasons = _attempt(builders, kinds)
     if wanted is None and not built:
         built, more = _attempt(builders, _fallback_kinds(network, data, trained, kinds))
@@ -92,23 +102,36 @@ def _joined(reasons: dict[str, str]) -> str:
 
 
 def _certify_deep(
-    network: DeepNetwork, data: Dataset, wanted: tuple[str, ...] | None, *, store_data: bool, step_size: float | None
+    network: DeepNetwork,
+    data: Dataset,
+    wanted: tuple[str, ...] | None,
+    *,
+    store_data: bool,
+    step_size: float | None,
 ) -> Certificate:
     if wanted not in (None, ("deep-descent",)):
-        raise DataError(f"claims={list(wanted or ())!r}: for a deep network the only claim is 'deep-descent'")
+        raise DataError(
+            f"claims={list(wanted or ())!r}: for a deep network the only claim is 'deep-descent'"
+        )
     try:
         claim = deep_descent.build(network, data, step_size=step_size)
     except CannotCertify as failure:
         reasons = {"deep-descent": str(failure)}
-        raise CannotCertify(f"nothing certified: deep-descent: {failure}", reasons=reasons) from None
+        raise CannotCertify(
+            f"nothing certified: deep-descent: {failure}", reasons=reasons
+        ) from None
     return Certificate((claim,), network, data, store_data)
 
 
 def _refuse_shallow(network: ShallowNetwork) -> Claim:
-    raise CannotCertify(f"deep-descent is about a DeepNetwork, not {type(network).__name__}; ask for 'descent'")
+    raise CannotCertify(
+        f"deep-descent is about a DeepNetwork, not {type(network).__name__}; ask for 'descent'"
+    )
 
 
-def _attempt(builders: dict[str, Builder], kinds: tuple[str, ...]) -> tuple[list[Claim], dict[str, str]]:
+def _attempt(
+    builders: dict[str, Builder], kinds: tuple[str, ...]
+) -> tuple[list[Claim], dict[str, str]]:
     built: list[Claim] = []
     reasons: dict[str, str] = {}
     for kind in kinds:
@@ -137,7 +160,9 @@ def _builders(
         return measured[0]
 
     return {
-        "descent": lambda: descent.build(network, data, trained, step_size=step_size, point=point()),
+        "descent": lambda: descent.build(
+            network, data, trained, step_size=step_size, point=point()
+        ),
         "interpolation": lambda: interpolation.build(network, data, trained, point=point()),
         "relu-interpolation": lambda: relu_interpolation.build(network, data, trained),
         "relu-descent": lambda: relu_descent.build(network, data, trained, step_size=step_size),
@@ -162,7 +187,9 @@ def _check_decay(network: ShallowNetwork, weight_decay: float | None) -> None:
         )
 
 
-def _default_kinds(network: ShallowNetwork, data: Dataset, trained: str, weight_decay: float | None) -> tuple[str, ...]:
+def _default_kinds(
+    network: ShallowNetwork, data: Dataset, trained: str, weight_decay: float | None
+) -> tuple[str, ...]:
     if weight_decay:
         return ("optimality-gap",)
     if loss_floor.strongest_floor(network, data, trained)[1].floor > 0:
@@ -179,11 +206,15 @@ def _default_kinds(network: ShallowNetwork, data: Dataset, trained: str, weight_
     raise CannotCertify(f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why})
 
 
-def _fallback_kinds(network: ShallowNetwork, data: Dataset, trained: str, tried: tuple[str, ...]) -> tuple[str, ...]:
+def _fallback_kinds(
+    network: ShallowNetwork, data: Dataset, trained: str, tried: tuple[str, ...]
+) -> tuple[str, ...]:
     """What else may hold where the strongest claims do not: cheap to try, and true of a network that does not interpolate."""
     if network.activation.certificate_name == "quadratic":
         return ("optimality-gap",) if "optimality-gap" not in tried else ()
-    small = trained == "W" and network.W.size <= unique_minimum.PARAMETERS and "interpolation" in tried
+    small = (
+        trained == "W" and network.W.size <= unique_minimum.PARAMETERS and "interpolation" in tried
+    )
     return ("unique-minimum",) if small and is_too_narrow(network, data.n_samples, trained) else ()
 
 
@@ -193,5 +224,7 @@ def _checked_kinds(claims: Iterable[str] | None) -> tuple[str, ...] | None:
     kinds = (claims,) if isinstance(claims, str) else tuple(dict.fromkeys(claims))
     unknown = [kind for kind in kinds if kind not in THEOREMS]
     if unknown or not kinds:
-        raise DataError(f"claims={list(kinds)!r} must name at least one of {', '.join(THEOREMS)}, and nothing else")
+        raise DataError(
+            f"claims={list(kinds)!r} must name at least one of {', '.join(THEOREMS)}, and nothing else"
+        )
     return kinds

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 MEMORY_LIMIT = 4 * 2**30
 _MATRICES = 5  # n x n float64 arrays alive at the same time: K, its shifted copy, C, the product, a workspace
-CHECKER_WORK = 10**11  # ball multiplications, 2 m^3 for one positive-definiteness test (certificate format, section 7)
+CHECKER_WORK = (
+    10**11
+)  # ball multiplications, 2 m^3 for one positive-definiteness test (certificate format, section 7)
 
 
 def refuse_if_too_large(n: int, network: ShallowNetwork) -> None:

@@ -17,7 +17,11 @@ from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_matrix, unsvec
 from globalmin.quadratic.barrier import require_full_rank
-from globalmin.quadratic.identifiability import critical_samples, integer_monomials, monomial_indices
+from globalmin.quadratic.identifiability import (
+    critical_samples,
+    integer_monomials,
+    monomial_indices,
+)
 from globalmin.quadratic.risk import quadratic_outputs, risk_of_difference, square_root_of
 from globalmin.references import states
 
@@ -50,7 +54,9 @@ def _shortest(vectors: list[list[int]]) -> list[int]:
     from flint import fmpz_mat
 
     reduced = fmpz_mat(vectors).lll().tolist() if len(vectors) > 1 else vectors
-    return min(([int(entry) for entry in row] for row in reduced), key=lambda row: max(map(abs, row)))
+    return min(
+        ([int(entry) for entry in row] for row in reduced), key=lambda row: max(map(abs, row))
+    )
 
 
 def _symmetric_integers(entries: list[int], d: int) -> list[list[int]]:
@@ -84,7 +90,9 @@ class BadInterpolant:
 
 
 @states("GKZ-T2.6b", "GKZ-T2.9b")
-def bad_interpolant(X: Array, Wstar: Array, *, delta: float | str | None = None) -> BadInterpolant | None:
+def bad_interpolant(
+    X: Array, Wstar: Array, *, delta: float | str | None = None
+) -> BadInterpolant | None:
     r"""A second network that fits the teacher's outputs on X and disagrees elsewhere; None when the samples determine the
     network.
 
@@ -110,7 +118,9 @@ def bad_interpolant(X: Array, Wstar: Array, *, delta: float | str | None = None)
     W = square_root_of(A + step * M, Wstar.shape[0])
     error = float(np.abs(quadratic_outputs(W, X) - quadratic_outputs(Wstar, X)).max())
     d = X.shape[1]
-    return BadInterpolant(W, M, step, step**2 * risk_of_difference(M), 2.0 * (d + 2) / (d + 1) * step**2, error)
+    return BadInterpolant(
+        W, M, step, step**2 * risk_of_difference(M), 2.0 * (d + 2) / (d + 1) * step**2, error
+    )
 
 
 def kernel_direction(X: Array) -> Array | None:
@@ -136,7 +146,10 @@ def farthest_step(A: Array, M: Array) -> tuple[float, float]:
 
     relative = eigh(M, A, eigvals_only=True)
     noise = A.shape[0] * np.finfo(np.float64).eps * float(np.abs(relative).max())
-    reach = [(-1.0 / low if low < -noise else math.inf, sign) for low, sign in ((relative[0], 1.0), (-relative[-1], -1.0))]
+    reach = [
+        (-1.0 / low if low < -noise else math.inf, sign)
+        for low, sign in ((relative[0], 1.0), (-relative[-1], -1.0))
+    ]
     return max(reach)
 
 

@@ -17,7 +17,9 @@ from globalmin.references import states
 
 
 @states("SJL-T2.1q")
-def estimate_mixed_excess(W: Array, v: Array, *, gradient_norm: float, negative_curvature: float, nuclear_norm: float) -> float:
+def estimate_mixed_excess(
+    W: Array, v: Array, *, gradient_norm: float, negative_curvature: float, nuclear_norm: float
+) -> float:
     r"""Bound of $L - \min L$ at an approximate second-order point, heads of both signs: $\frac{\epsilon_g}{2}\|W\|_F +
     \frac{\epsilon_H}{2\bar v}\|\hat M\|_*$.
 
@@ -33,7 +35,10 @@ def estimate_mixed_excess(W: Array, v: Array, *, gradient_norm: float, negative_
     SJL-T2.1q. $\bar v$ is the (d+1)-th largest |v| of each sign, the smaller of the two: null vectors need d + 1 neurons.
     """
     vbar = _head_of_null_vectors(v, W.shape[1])
-    return 0.5 * gradient_norm * float(np.linalg.norm(W)) + negative_curvature / (2.0 * vbar) * nuclear_norm
+    return (
+        0.5 * gradient_norm * float(np.linalg.norm(W))
+        + negative_curvature / (2.0 * vbar) * nuclear_norm
+    )
 
 
 def _head_of_null_vectors(v: Array, d: int) -> float:
@@ -60,7 +65,13 @@ class PlantedBound:
 
 @states("SJL-T2.2a")
 def estimate_planted_excess(
-    X: Array, y: Array, *, head: float, gradient_norm: float, negative_curvature: float, weight_norm: float | None = None
+    X: Array,
+    y: Array,
+    *,
+    head: float,
+    gradient_norm: float,
+    negative_curvature: float,
+    weight_norm: float | None = None,
 ) -> PlantedBound:
     r"""Bound of L at any W with $\|\nabla_WL\| \le \epsilon_g$ and Hessian $\ge -\epsilon_HI$, labels planted by some $M^* \ge
     0$, head $\nu 1$, k > d.
@@ -91,7 +102,9 @@ def estimate_planted_excess(
     trace = float(y.mean()) / kappa1
     largest = largest_cubic_root(kappa1**2 * head**2, kappa2 * head, gradient_norm / (2.0 * n))
     norm = largest if weight_norm is None else min(weight_norm, largest)
-    return PlantedBound(0.25 * gradient_norm * norm + 0.25 * negative_curvature / head * trace, largest, trace)
+    return PlantedBound(
+        0.25 * gradient_norm * norm + 0.25 * negative_curvature / head * trace, largest, trace
+    )
 
 
 def largest_cubic_root(a: float, b: float, c: float) -> float:

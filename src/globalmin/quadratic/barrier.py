@@ -83,7 +83,9 @@ def estimate_smallest_eigenvalue_below(W: Array, Wstar: Array) -> float:
     there.
     """
     d = W.shape[1]
-    return smallest_singular_value(Wstar) ** 2 - math.sqrt(population_risk(W, Wstar) / barrier_constant(d))
+    return smallest_singular_value(Wstar) ** 2 - math.sqrt(
+        population_risk(W, Wstar) / barrier_constant(d)
+    )
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,12 @@ def population_rate(W0: Array, Wstar: Array, *, eta: float | None = None) -> Des
     if not s2 > 0:
         return None
     root = math.sqrt(L0)
-    Lip = 16.0 * (float(eigenvalues[-1]) + tau) + 8.0 * (float(np.trace(A)) + root) + 8.0 * tau + 4.0 * root
+    Lip = (
+        16.0 * (float(eigenvalues[-1]) + tau)
+        + 8.0 * (float(np.trace(A)) + root)
+        + 8.0 * tau
+        + 4.0 * root
+    )
     step = 1.0 / Lip if eta is None else float(eta)
     if not 0.0 < step <= 1.0 / Lip:
         raise DataError(f"eta={eta} must be positive and at most 1/Lip = {1.0 / Lip:.6g}")
@@ -146,7 +153,9 @@ def empirical_barrier(Wstar: Array, X: Array) -> float:
 def smallest_positive_eigenvalue(X: Array) -> float:
     r"""$\lambda^+_{\min}(F)$: the smallest eigenvalue of $F = (1/n)S^TS$ above the rank tolerance."""
     eigenvalues = np.linalg.eigvalsh(design_gram(X)) / X.shape[0]
-    tolerance = max(X.shape[0], eigenvalues.shape[0]) * np.finfo(np.float64).eps * float(eigenvalues[-1])
+    tolerance = (
+        max(X.shape[0], eigenvalues.shape[0]) * np.finfo(np.float64).eps * float(eigenvalues[-1])
+    )
     positive = eigenvalues[eigenvalues > tolerance]
     return float(positive[0]) if positive.size else 0.0
 
@@ -180,7 +189,9 @@ class BarrierQuantities:
 
 
 @states("GKZ-RATE", "GKZ-RATEemp")
-def barrier_quantities(W: Array, v: Array, X: Array, y: Array, *, eta: float | None = None) -> BarrierQuantities:
+def barrier_quantities(
+    W: Array, v: Array, X: Array, y: Array, *, eta: float | None = None
+) -> BarrierQuantities:
     r"""All constants of the below-barrier theorem for the data (X, y), head v > 0 frozen, loss $(1/2)\sum_i r_i^2$.
 
     $\tau = \sqrt{2E_0/\phi}$, $s_2 = a_{lo} - \tau$, $\mathrm{Lip} = v_{\max}(4\Phi(a_{hi}+\tau) + 2\sqrt{2\Phi E_0})$,
@@ -211,7 +222,9 @@ def barrier_quantities(W: Array, v: Array, X: Array, y: Array, *, eta: float | N
     eigenvalues = np.linalg.eigvalsh(A)
     difference = quadratic_forms(X, (W * v[:, None]).T @ W - A)
     E0 = 0.5 * float(difference @ difference)
-    return _quantities(phi, Phi, A, (float(eigenvalues[0]), float(eigenvalues[-1])), E0=E0, v=v, eta=eta)
+    return _quantities(
+        phi, Phi, A, (float(eigenvalues[0]), float(eigenvalues[-1])), E0=E0, v=v, eta=eta
+    )
 
 
 def least_squares_matrix(X: Array, y: Array, F: Array) -> Array:
@@ -226,7 +239,14 @@ def least_squares_matrix(X: Array, y: Array, F: Array) -> Array:
 
 
 def _quantities(
-    phi: float, Phi: float, A: Array, spectrum: tuple[float, float], *, E0: float, v: Array, eta: float | None
+    phi: float,
+    Phi: float,
+    A: Array,
+    spectrum: tuple[float, float],
+    *,
+    E0: float,
+    v: Array,
+    eta: float | None,
 ) -> BarrierQuantities:
     a_lo, a_hi = spectrum
     tau = math.sqrt(2.0 * E0 / phi)

@@ -16,7 +16,12 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.quadratic.barrier import require_full_rank
-from globalmin.quadratic.risk import numerical_rank, population_gradient, population_risk, square_root_of
+from globalmin.quadratic.risk import (
+    numerical_rank,
+    population_gradient,
+    population_risk,
+    square_root_of,
+)
 from globalmin.references import states
 
 LARGEST_COMPLETE = 14  # 2^d rows
@@ -43,7 +48,9 @@ class StationaryPoint:
 
 
 @states("GKZ-CENSUS")
-def stationary_census(Wstar: Array, subsets: str | Iterable[Iterable[int]] = "all") -> list[StationaryPoint]:
+def stationary_census(
+    Wstar: Array, subsets: str | Iterable[Iterable[int]] = "all"
+) -> list[StationaryPoint]:
     r"""The stationary points, by increasing risk.
 
     Parameters
@@ -73,13 +80,21 @@ def _row(a: Array, vectors: Array, subset: tuple[int, ...]) -> StationaryPoint:
 def _subsets(d: int, subsets: str | Iterable[Iterable[int]]) -> list[tuple[int, ...]]:
     everything = tuple(range(d))
     if subsets == "extremes":
-        return list(dict.fromkeys([everything, *(tuple(j for j in everything if j != i) for i in everything), ()]))
+        return list(
+            dict.fromkeys(
+                [everything, *(tuple(j for j in everything if j != i) for i in everything), ()]
+            )
+        )
     if subsets == "all":
         if d > LARGEST_COMPLETE:
-            raise DataError(f"the census of d={d} has 2^{d} rows; ask for subsets='extremes' or list the subsets")
+            raise DataError(
+                f"the census of d={d} has 2^{d} rows; ask for subsets='extremes' or list the subsets"
+            )
         return [chosen for size in range(d + 1) for chosen in combinations(everything, size)]
     if isinstance(subsets, str):
-        raise DataError(f"subsets={subsets!r} is unknown; choose 'all', 'extremes' or give subsets of 0..{d - 1}")
+        raise DataError(
+            f"subsets={subsets!r} is unknown; choose 'all', 'extremes' or give subsets of 0..{d - 1}"
+        )
     chosen = [tuple(sorted(set(subset))) for subset in subsets]
     if any(index < 0 or index >= d for subset in chosen for index in subset):
         raise DataError(f"subsets must consist of indices from 0 to {d - 1}")

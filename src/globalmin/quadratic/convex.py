@@ -29,7 +29,9 @@ class MatrixSolution:
     is_solved: bool
 
 
-def solve_matrix(problem: MatrixProblem, *, tol: float, max_iter: int, start: Array | None = None) -> MatrixSolution:
+def solve_matrix(
+    problem: MatrixProblem, *, tol: float, max_iter: int, start: Array | None = None
+) -> MatrixSolution:
     """Minimize F until the gap is below `tol`, see `MatrixPoint.is_solved`.
 
     Parameters
@@ -44,7 +46,9 @@ def solve_matrix(problem: MatrixProblem, *, tol: float, max_iter: int, start: Ar
     for near, burst in BURSTS:
         if best.is_solved(tol) or used >= max_iter:
             break
-        approached, steps = descend(problem, approached, near=near, max_iter=min(burst, max_iter - used))
+        approached, steps = descend(
+            problem, approached, near=near, max_iter=min(burst, max_iter - used)
+        )
         polished, products = polish(approached, tol=tol)
         used += max(steps, 1) + products
         best = min((best, approached, polished), key=lambda point: point.gap)
@@ -67,11 +71,15 @@ def first_guess(problem: MatrixProblem) -> tuple[Array, Array]:
     return np.linalg.eigh((Y - np.trace(Y) / (d + 2.0) * np.eye(d)) / curvature)
 
 
-def descend(problem: MatrixProblem, start: MatrixPoint | None, *, near: float, max_iter: int) -> tuple[MatrixPoint, int]:
+def descend(
+    problem: MatrixProblem, start: MatrixPoint | None, *, near: float, max_iter: int
+) -> tuple[MatrixPoint, int]:
     r"""L-BFGS on the factor: $M = W_+^TW_+ - W_-^TW_-$ with d rows each, penalty $c\|W\|_F^2$; stops at a gap of `near` F(0)."""
     from scipy.optimize import minimize
 
-    eigenvalues, vectors = first_guess(problem) if start is None else (start.eigenvalues, start.vectors)
+    eigenvalues, vectors = (
+        first_guess(problem) if start is None else (start.eigenvalues, start.vectors)
+    )
     # every direction must be present in the factor: a zero row would stay zero
     floor = (1e-2 if start is None else 1e-1 * near) * float(np.abs(eigenvalues).max())
     factor = Factor(problem)
@@ -84,8 +92,21 @@ def descend(problem: MatrixProblem, start: MatrixPoint | None, *, near: float, m
         if count % 5 == 0 and factor.point(theta).gap <= near * problem.scale:
             raise StopIteration
 
-    settings = {"maxcor": 20, "maxiter": max(max_iter, 5), "maxfun": 10 * max_iter + 100, "ftol": 1e-15, "gtol": 1e-13}
-    found = minimize(factor.value_and_gradient, theta0, jac=True, method="L-BFGS-B", callback=callback, options=settings)
+    settings = {
+        "maxcor": 20,
+        "maxiter": max(max_iter, 5),
+        "maxfun": 10 * max_iter + 100,
+        "ftol": 1e-15,
+        "gtol": 1e-13,
+    }
+    found = minimize(
+        factor.value_and_gradient,
+        theta0,
+        jac=True,
+        method="L-BFGS-B",
+        callback=callback,
+        options=settings,
+    )
     return factor.point(found.x), count
 
 
@@ -132,6 +153,8 @@ def change_of_variables(problem: MatrixProblem) -> tuple[Array, Array]:
     X, n = problem.X, problem.X.shape[0]
     variances, vectors = np.linalg.eigh(X.T @ X / n)
     size = np.sqrt(2.0 * problem.scale / n)
-    curvatures = np.maximum(variances, 0.0) + problem.c / (2.0 * n * size) + 1e-12 * float(variances[-1])
+    curvatures = (
+        np.maximum(variances, 0.0) + problem.c / (2.0 * n * size) + 1e-12 * float(variances[-1])
+    )
     roots = np.sqrt(curvatures / float(curvatures.max()))
     return (vectors / roots) @ vectors.T, (vectors * roots) @ vectors.T

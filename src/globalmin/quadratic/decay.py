@@ -34,19 +34,38 @@ def decay_path(
     """
     samples, labels = checked_data(X, y)
     if weight_decays is None:
-        weight_decays = default_decays(samples, labels, n_decays=n_decays, ratio=ratio, signs=signs, v_max=v_max)
+        weight_decays = default_decays(
+            samples, labels, n_decays=n_decays, ratio=ratio, signs=signs, v_max=v_max
+        )
     path: list[QuadraticSolution] = []
     for w in sorted(weight_decays, reverse=True):
         warm = path[-1].M if path else None
-        path.append(solve_quadratic(samples, labels, signs=signs, width=width, weight_decay=w, v_max=v_max, tol=tol, start=warm))
+        path.append(
+            solve_quadratic(
+                samples,
+                labels,
+                signs=signs,
+                width=width,
+                weight_decay=w,
+                v_max=v_max,
+                tol=tol,
+                start=warm,
+            )
+        )
     return path
 
 
-def default_decays(X: Array, y: Array, *, n_decays: int, ratio: float, signs: str, v_max: float) -> list[float]:
+def default_decays(
+    X: Array, y: Array, *, n_decays: int, ratio: float, signs: str, v_max: float
+) -> list[float]:
     """Weight decays from the critical one down to `ratio` times it, evenly spaced in the logarithm."""
     if n_decays < 1 or not 0 < ratio < 1:
-        raise DataError(f"n_decays={n_decays} and ratio={ratio} must satisfy n_decays >= 1 and 0 < ratio < 1")
+        raise DataError(
+            f"n_decays={n_decays} and ratio={ratio} must satisfy n_decays >= 1 and 0 < ratio < 1"
+        )
     largest = critical_decay(X, y, two_sided=signs == "mixed", v_max=v_max)
     if not largest > 0:
-        raise DataError("every weight decay gives the zero network for these labels; give weight_decays explicitly")
+        raise DataError(
+            "every weight decay gives the zero network for these labels; give weight_decays explicitly"
+        )
     return [largest * ratio ** (i / max(n_decays - 1, 1)) for i in range(n_decays)]

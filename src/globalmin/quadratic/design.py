@@ -50,7 +50,9 @@ def population_samples(d: int) -> Array:
         if codes is not None:
             break
     else:
-        raise DataError(f"d={d} features need more than 2^{BITS[-1]} samples of signs; use at most 38 features")
+        raise DataError(
+            f"d={d} features need more than 2^{BITS[-1]} samples of signs; use at most 38 features"
+        )
     parity = np.bitwise_count(np.arange(2**bits)[:, None] & codes[None, :]) % 2
     return np.vstack([np.eye(d), 2.0 ** (-(bits + 1) / 4) * (1.0 - 2.0 * parity)])
 

@@ -43,7 +43,9 @@ class Disagreement:
 
 
 @states("GKZ-T2.6b", "GKZ-T2.9b", "SJL-T2.1")
-def disagreeing_networks(X: object, y: object, *, root_mean_square: float | None = None) -> Disagreement:
+def disagreeing_networks(
+    X: object, y: object, *, root_mean_square: float | None = None
+) -> Disagreement:
     r"""Give me data with n < d(d+1)/2 and I hand you two networks that fit and disagree, by as much as you like.
 
     Parameters
@@ -77,10 +79,14 @@ def disagreeing_networks(X: object, y: object, *, root_mean_square: float | None
     """
     samples = as_matrix(X)
     labels = as_targets(y, samples.shape[0])[:, 0]
-    if root_mean_square is not None and not (math.isfinite(root_mean_square) and root_mean_square > 0):
+    if root_mean_square is not None and not (
+        math.isfinite(root_mean_square) and root_mean_square > 0
+    ):
         raise DataError(f"root_mean_square={root_mean_square!r} must be a positive number, or None")
     K = _kernel_of(samples)
-    M = unsvec(np.asarray(np.linalg.lstsq(design_matrix(samples), labels, rcond=None)[0], dtype=np.float64))
+    M = unsvec(
+        np.asarray(np.linalg.lstsq(design_matrix(samples), labels, rcond=None)[0], dtype=np.float64)
+    )
     size = root_mean_square or math.sqrt(risk_of_difference(M)) or 1.0
     D = size / math.sqrt(risk_of_difference(K)) * K
     return _disagreement(samples, labels, M, D)
@@ -120,5 +126,7 @@ def _disagreement(X: Array, y: Array, M: Array, D: Array) -> Disagreement:
 def _network(M: Array, v: Array) -> ShallowNetwork:
     W = factor_by_head(M, v)
     if W is None:  # d heads of each sign carry every symmetric matrix
-        raise ArithmeticError("a symmetric matrix of order d has more than d eigenvalues of one sign")
+        raise ArithmeticError(
+            "a symmetric matrix of order d has more than d eigenvalues of one sign"
+        )
     return ShallowNetwork(W, v, "quadratic")  # pyright: ignore[reportArgumentType]

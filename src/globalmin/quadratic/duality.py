@@ -17,10 +17,18 @@ import numpy as np
 from globalmin._types import Array, NDArray
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
-from globalmin.linalg.symmetric import design_gram, factored_forms, moment_matrix, quadratic_forms, svec
+from globalmin.linalg.symmetric import (
+    design_gram,
+    factored_forms,
+    moment_matrix,
+    quadratic_forms,
+    svec,
+)
 from globalmin.references import states
 
-MARGIN = 2.0**-40  # relative room left for the proof of strict feasibility; costs about as much of the gap
+MARGIN = (
+    2.0**-40
+)  # relative room left for the proof of strict feasibility; costs about as much of the gap
 
 
 @dataclass(frozen=True)
@@ -63,13 +71,19 @@ def row_space(X: Array) -> RowSpace:
     n, d = X.shape
     R = np.linalg.qr(X, mode="r")
     _, singular, Vt = np.linalg.svd(R)
-    kept = singular > max(n, d) * np.finfo(np.float64).eps * singular[0] if singular[0] > 0 else np.zeros(singular.shape, bool)
+    kept = (
+        singular > max(n, d) * np.finfo(np.float64).eps * singular[0]
+        if singular[0] > 0
+        else np.zeros(singular.shape, bool)
+    )
     basis = Vt[: singular.shape[0]][kept].T * (math.sqrt(n) / singular[kept])
     return RowSpace(basis, X @ basis)
 
 
 @states("SJL-DUAL", "SJL-T2.2k")
-def positive_dual(X: Array, y: Array, r: Array, *, margin: float = MARGIN, space: RowSpace | None = None) -> DualBound:
+def positive_dual(
+    X: Array, y: Array, r: Array, *, margin: float = MARGIN, space: RowSpace | None = None
+) -> DualBound:
     r"""Theorem P: a lower bound of L over all quadratic networks with a head >= 0, of any width, from a residual r.
 
     $\lambda = s\,r + \tau 1$, s >= 0, the best with $\tau > -s\,\lambda_{\min}(Z(r), X^TX)$ (on the row space of X), so that
@@ -87,14 +101,18 @@ def positive_dual(X: Array, y: Array, r: Array, *, margin: float = MARGIN, space
     """
     space = row_space(X) if space is None else space
     if space.rank == 0:
-        return DualBound(np.zeros_like(y) - y, 0.5 * float(y @ y))  # every network is zero on zero samples
+        return DualBound(
+            np.zeros_like(y) - y, 0.5 * float(y @ y)
+        )  # every network is zero on zero samples
     return positive_dual_white(moment_matrix(space.white, r), r, y, margin=margin)
 
 
 def positive_dual_white(Z: Array, r: Array, y: Array, *, margin: float = MARGIN) -> DualBound:
     r"""`positive_dual` from Z(r) in white coordinates: $Z(sr + \tau 1)/n = sZ(r)/n + \tau I$ gives all feasible (s, tau)."""
     spectrum = np.linalg.eigvalsh(Z) / y.shape[0]
-    room = margin * float(np.abs(spectrum).max()) - float(spectrum[0])  # tau >= s room keeps the vector strictly feasible
+    room = margin * float(np.abs(spectrum).max()) - float(
+        spectrum[0]
+    )  # tau >= s room keeps the vector strictly feasible
     ones = np.ones_like(y)
     edge = r + room
     candidates = [best_multiple(edge, y) * edge, best_multiple(ones, y) * ones]
@@ -130,7 +148,9 @@ def decay_threshold(weight_decay: float, v_max: float) -> float:
     return weight_decay / (2.0 * v_max)
 
 
-def decay_dual(Z: Array, r: Array, y: Array, c: float, *, two_sided: bool, margin: float = MARGIN) -> DualBound:
+def decay_dual(
+    Z: Array, r: Array, y: Array, c: float, *, two_sided: bool, margin: float = MARGIN
+) -> DualBound:
     r"""Theorem D: a lower bound of $L_w = L + (w/2)\|W\|_F^2$ over all networks with $|v_l| \le v_{\max}$, of any width, $c =
     w/(2v_{\max})$.
 
@@ -170,7 +190,10 @@ def estimate_span_gap(X: Array, r: Array) -> float:
 
     n, d = X.shape
     N = d * (d + 1) // 2
-    require_memory(matrix_bytes(n, N, copies=2) if n >= N else matrix_bytes(n, n, copies=2), "the exact excess loss")
+    require_memory(
+        matrix_bytes(n, N, copies=2) if n >= N else matrix_bytes(n, n, copies=2),
+        "the exact excess loss",
+    )
     if n >= N:
         S = design_matrix(X)
         projected = S @ np.linalg.lstsq(S, r, rcond=None)[0]
@@ -196,14 +219,19 @@ def span_witness(X: Array, r: Array) -> SpanWitness | None:
 
     Cost $nN^2 + N^3$; the excess loss alone is `estimate_span_gap`.
     """
-    require_memory(matrix_bytes(X.shape[1] ** 2 // 2, X.shape[1] ** 2 // 2, copies=3), "the Gram matrix of the monomials")
+    require_memory(
+        matrix_bytes(X.shape[1] ** 2 // 2, X.shape[1] ** 2 // 2, copies=3),
+        "the Gram matrix of the monomials",
+    )
     gram = design_gram(X)
     eigenvalues, vectors = np.linalg.eigh(gram)
     mu = float(eigenvalues[0])
     if not mu > max(X.shape[0], gram.shape[0]) * np.finfo(np.float64).eps * float(eigenvalues[-1]):
         return None
     coordinates = vectors.T @ svec(moment_matrix(X, r))
-    return SpanWitness(mu, vectors @ (coordinates / eigenvalues), 0.5 * float(np.sum(coordinates**2 / eigenvalues)))
+    return SpanWitness(
+        mu, vectors @ (coordinates / eigenvalues), 0.5 * float(np.sum(coordinates**2 / eigenvalues))
+    )
 
 
 def independent_rows(X: Array) -> NDArray[np.intp]:
@@ -212,7 +240,11 @@ def independent_rows(X: Array) -> NDArray[np.intp]:
 
     factors: Any = qr(X.T, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(factors[1]))
-    rank = int((diagonal > max(X.shape) * np.finfo(np.float64).eps * diagonal[0]).sum()) if diagonal[0] > 0 else 0
+    rank = (
+        int((diagonal > max(X.shape) * np.finfo(np.float64).eps * diagonal[0]).sum())
+        if diagonal[0] > 0
+        else 0
+    )
     return np.sort(np.asarray(factors[2][:rank], dtype=np.intp))
 
 
@@ -245,7 +277,9 @@ def positive_kkt(W: Array, v: Array, X: Array, y: Array) -> PositiveKKT:
     return PositiveKKT(float(np.linalg.eigvalsh(Z)[0]), float(np.sum(Z * ((W * v[:, None]).T @ W))))
 
 
-def network_objective(W: Array, v: Array, X: Array, y: Array, *, weight_decay: float = 0.0) -> float:
+def network_objective(
+    W: Array, v: Array, X: Array, y: Array, *, weight_decay: float = 0.0
+) -> float:
     r"""$L + (w/2)\|W\|_F^2$ of a quadratic network."""
     r = factored_forms(X, W, v) - y
     return 0.5 * float(r @ r) + 0.5 * weight_decay * float(np.sum(W * W))

@@ -19,11 +19,17 @@ def population_escape(W: Array, Wstar: Array) -> Escape | None:
     row rank or the curvature is not negative.
     """
     left, singular, _ = np.linalg.svd(W)
-    tolerance = max(W.shape) * np.finfo(np.float64).eps * max(float(singular[0]), np.finfo(np.float64).tiny)
+    tolerance = (
+        max(W.shape) * np.finfo(np.float64).eps * max(float(singular[0]), np.finfo(np.float64).tiny)
+    )
     rank = int((singular > tolerance).sum())
     if rank == W.shape[0]:
         return None
     D = gram_difference(W, Wstar)
     eigenvalues, vectors = np.linalg.eigh(D)
     curvature = 8.0 * float(eigenvalues[0]) + 4.0 * float(np.trace(D))
-    return Escape(np.outer(left[:, -1], vectors[:, 0]), None, curvature, "closed form") if curvature < 0 else None
+    return (
+        Escape(np.outer(left[:, -1], vectors[:, 0]), None, curvature, "closed form")
+        if curvature < 0
+        else None
+    )

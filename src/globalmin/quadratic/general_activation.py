@@ -27,7 +27,9 @@ def activation_name(coefficients: tuple[float, float, float]) -> str:
 
 
 @states("GKZ-C2.2", "SJL-T2.1")
-def estimate_general_gap(network: ShallowNetwork, X: Array, r: Array, *, trained: str = "W") -> float:
+def estimate_general_gap(
+    network: ShallowNetwork, X: Array, r: Array, *, trained: str = "W"
+) -> float:
     r"""$L - \min L$ from above, over networks of any width with this quadratic activation: $(1/2)\|\Pi r\|^2$, in floats.
 
     On (x, 1) the functions of the class differ by symmetric matrices (`complete_square`): their entries are free, but those of
@@ -48,7 +50,9 @@ def estimate_general_gap(network: ShallowNetwork, X: Array, r: Array, *, trained
         free |= (columns == d) & (rows < d)
     if gamma != 0.0 and trained == "vW":
         free |= rows == d
-    require_memory(matrix_bytes(n, free.size, copies=3), f"the {free.size} monomials of {n} samples")
+    require_memory(
+        matrix_bytes(n, free.size, copies=3), f"the {free.size} monomials of {n} samples"
+    )
     features = design_matrix(np.hstack([X, np.ones((n, 1))]))[:, free]
     projected = features @ np.linalg.lstsq(features, r, rcond=None)[0]
     return 0.5 * float(projected @ projected)
@@ -65,7 +69,9 @@ def general_network(M: Array, b: Array, coefficients: tuple[float, float, float]
     alpha, beta, _ = require_coefficients(coefficients)
     d = M.shape[0]
     if beta == 0.0 and b.any():
-        raise DataError("beta = 0, so the network has no linear part; append a constant feature and give b = 0")
+        raise DataError(
+            "beta = 0, so the network has no linear part; append a constant feature and give b = 0"
+        )
     h = b / beta if beta != 0.0 else np.zeros(d)
     eigenvalues, vectors = np.linalg.eigh((M - alpha * np.outer(h, h)) / alpha)
     v = np.repeat([1.0, -1.0], 2 * d + 1)

@@ -34,7 +34,8 @@ def solve_general_quadratic(
     _, beta, _ = require_coefficients(coefficients)
     n, d = samples.shape
     require_memory(
-        matrix_bytes(n, d * (d + 3) // 2, copies=3), f"least squares on the {d * (d + 3) // 2} monomials of {n} samples"
+        matrix_bytes(n, d * (d + 3) // 2, copies=3),
+        f"least squares on the {d * (d + 3) // 2} monomials of {n} samples",
     )
     S = design_matrix(samples)
     features = np.hstack([S, samples]) if beta != 0.0 else S

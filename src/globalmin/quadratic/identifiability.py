@@ -114,7 +114,12 @@ def integer_monomials(X: Array) -> Any:
 
     rows, columns = monomial_indices(X.shape[1])
     scaled = [integer_row(row) for row in X]
-    return fmpz_mat([[row[a] * row[b] for a, b in zip(rows.tolist(), columns.tolist(), strict=True)] for row in scaled])
+    return fmpz_mat(
+        [
+            [row[a] * row[b] for a, b in zip(rows.tolist(), columns.tolist(), strict=True)]
+            for row in scaled
+        ]
+    )
 
 
 @states("GKZ-DIRECT")
@@ -142,7 +147,11 @@ def recover_network(X: Array, y: Array, width: int) -> Array:
     r"""W with `width` >= d rows and $W^TW$ = the recovered A (its negative eigenvalues, if labels are noisy, set to zero)."""
     A = recover_gram(X, y)
     if width < A.shape[0]:
-        raise HypothesisError(f"width={width} is below d={A.shape[0]}; give at least d neurons", hypothesis="m >= d", value=width)
+        raise HypothesisError(
+            f"width={width} is below d={A.shape[0]}; give at least d neurons",
+            hypothesis="m >= d",
+            value=width,
+        )
     return square_root_of(A, width)
 
 
@@ -182,7 +191,11 @@ def _first_primes(count: int) -> list[int]:
 def absorb_weights(a: Array, W: Array) -> Array:
     r"""$\hat w_j = \sqrt{a_j}\,w_j$: a quadratic network with positive head a as one with head 1."""
     if a.shape != (W.shape[0],) or not (a > 0).all():
-        raise HypothesisError("the head must have one positive weight per neuron", hypothesis="a > 0", value=a.tolist())
+        raise HypothesisError(
+            "the head must have one positive weight per neuron",
+            hypothesis="a > 0",
+            value=a.tolist(),
+        )
     return np.sqrt(a)[:, None] * W
 
 
@@ -190,7 +203,11 @@ def absorb_weights(a: Array, W: Array) -> Array:
 def release_weights(a: Array, W: Array) -> Array:
     r"""$w_j = \hat w_j/\sqrt{a_j}$, the inverse of `absorb_weights`."""
     if a.shape != (W.shape[0],) or not (a > 0).all():
-        raise HypothesisError("the head must have one positive weight per neuron", hypothesis="a > 0", value=a.tolist())
+        raise HypothesisError(
+            "the head must have one positive weight per neuron",
+            hypothesis="a > 0",
+            value=a.tolist(),
+        )
     return W / np.sqrt(a)[:, None]
 
 

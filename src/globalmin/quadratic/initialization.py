@@ -29,7 +29,9 @@ def singular_value_interval(m: int, d: int, t: float) -> tuple[float, float, flo
 
 
 @states("GKZ-T2.5")
-def identity_start(m: int, d: int, *, scale: float | str = "paper", y: Array | None = None) -> Array:
+def identity_start(
+    m: int, d: int, *, scale: float | str = "paper", y: Array | None = None
+) -> Array:
     r"""$W_0 = \sqrt\gamma\,[I_d; 0]$, m x d, so $W_0^TW_0 = \gamma I$.
 
     Parameters
@@ -39,7 +41,11 @@ def identity_start(m: int, d: int, *, scale: float | str = "paper", y: Array | N
     y : labels, for "data" only.
     """
     if m < d or d < 1:
-        raise HypothesisError(f"m={m} neurons for d={d} features; the start needs m >= d >= 1", hypothesis="m >= d", value=m)
+        raise HypothesisError(
+            f"m={m} neurons for d={d} features; the start needs m >= d >= 1",
+            hypothesis="m >= d",
+            value=m,
+        )
     gamma = _scale(m, d, scale, y)
     W = np.zeros((m, d))
     W[:d] = math.sqrt(gamma) * np.eye(d)
@@ -56,7 +62,9 @@ def _scale(m: int, d: int, scale: float | str, y: Array | None) -> float:
             raise DataError("scale='data' needs labels y with a positive mean")
         return float(np.mean(y)) / d
     if isinstance(scale, str) or not (math.isfinite(scale) and scale > 0):
-        raise DataError(f"scale={scale!r} is unknown; choose 'paper', 'width', 'data' or a positive number")
+        raise DataError(
+            f"scale={scale!r} is unknown; choose 'paper', 'width', 'data' or a positive number"
+        )
     return float(scale)
 
 
@@ -66,7 +74,9 @@ def start_margin(W0: Array, Wstar: Array, *, kind: str = "exact") -> float:
     height = barrier(Wstar, kind)
     if not height > 0:
         raise HypothesisError(
-            "Wstar does not have full column rank, so there is no barrier", hypothesis="rank(Wstar) = d", value=height
+            "Wstar does not have full column rank, so there is no barrier",
+            hypothesis="rank(Wstar) = d",
+            value=height,
         )
     return population_risk(W0, Wstar) / height
 

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.linalg.symmetric import design_gram, moment_matrix, quadratic_forms, sample_gram, svec, unsvec
+from globalmin.linalg.symmetric import (
+    design_gram,
+    moment_matrix,
+    quadratic_forms,
+    sample_gram,
+    svec,
+    unsvec,
+)
 from globalmin.references import states
 
 DIRECT_SAMPLES = 400  # up to here the n x n Gram matrix is used at once
@@ -51,7 +58,9 @@ def least_squares(X: Array, y: Array, *, tol: float = 1e-10) -> LeastSquares:
         M, used = M + correction, used + steps
         change = quadratic_forms(X, correction)
         r = quadratic_forms(X, M) - y
-        gap = max(0.5 * float(change @ change), 0.0)  # the loss fell by this much, and the next correction is far smaller
+        gap = max(
+            0.5 * float(change @ change), 0.0
+        )  # the loss fell by this much, and the next correction is far smaller
         if attempt and gap <= max(tol * 0.5 * float(r @ r), 1e-3 * tol * scale):
             break
         if steps >= MAX_ITER and min(n, N) <= DENSE_ORDER:
@@ -100,7 +109,9 @@ def _sample_solver(X: Array):  # noqa: ANN202 (a closure: residual -> correction
 def _feature_solver(X: Array):  # noqa: ANN202 (a closure: residual -> correction, 1)
     r"""For n > N: $M = -(A^*A)^+A^*(r)$ by an eigendecomposition of the N x N Gram matrix."""
     eigenvalues, vectors = np.linalg.eigh(design_gram(X))
-    kept = eigenvalues > max(X.shape[0], eigenvalues.shape[0]) * np.finfo(np.float64).eps * float(eigenvalues[-1])
+    kept = eigenvalues > max(X.shape[0], eigenvalues.shape[0]) * np.finfo(np.float64).eps * float(
+        eigenvalues[-1]
+    )
 
     def solve(r: Array) -> tuple[Array, int]:
         coordinates = (vectors[:, kept].T @ svec(moment_matrix(X, r))) / eigenvalues[kept]

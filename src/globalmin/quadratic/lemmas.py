@@ -19,5 +19,7 @@ def kron_with_product(u: Array, M: Array, v: Array) -> Array:
 def kron_pairing(a: Array, b: Array, M: Array) -> float:
     r"""$(a \otimes b)^T\mathrm{vec}(M) = b^TMa$, vec stacking the columns of M."""
     if M.shape != (b.shape[0], a.shape[0]):
-        raise DataError(f"M has shape {M.shape}; give {b.shape[0]} x {a.shape[0]}, the lengths of b and a")
+        raise DataError(
+            f"M has shape {M.shape}; give {b.shape[0]} x {a.shape[0]}, the lengths of b and a"
+        )
     return float(b @ M @ a)

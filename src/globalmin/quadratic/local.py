@@ -24,7 +24,13 @@ def local_minimum(
         value = 0.5 * float(r @ r) + 0.5 * weight_decay * float(theta @ theta)
         return value / unit, gradient.ravel() / unit
 
-    settings = {"maxcor": 30, "maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 1e-16, "gtol": 1e-13}
+    settings = {
+        "maxcor": 30,
+        "maxiter": max_iter,
+        "maxfun": 10 * max_iter,
+        "ftol": 1e-16,
+        "gtol": 1e-13,
+    }
     found = minimize(value_and_gradient, W0.ravel(), jac=True, method="L-BFGS-B", options=settings)
     return found.x.reshape(W0.shape), int(found.nit)
 
@@ -35,11 +41,15 @@ def best_local_minimum(
     """The best of the local minima from `start` and from random starts of the same size, and all iterations."""
     rng = np.random.default_rng(seed)
     size = max(
-        float(np.linalg.norm(start)) / np.sqrt(start.size), 1e-3 * float(np.sqrt(np.abs(y).max())) / float(np.abs(X).max())
+        float(np.linalg.norm(start)) / np.sqrt(start.size),
+        1e-3 * float(np.sqrt(np.abs(y).max())) / float(np.abs(X).max()),
     )
     # zero rows never move, so the first start is stirred a little as well
     first = start + 1e-3 * size * rng.standard_normal(start.shape)
     others = [size * rng.standard_normal(start.shape) for _ in range(starts - 1)]
     found = [local_minimum(X, y, W0, v, weight_decay=weight_decay) for W0 in (first, *others)]
-    best = min((W for W, _ in found), key=lambda W: network_objective(W, v, X, y, weight_decay=weight_decay))
+    best = min(
+        (W for W, _ in found),
+        key=lambda W: network_objective(W, v, X, y, weight_decay=weight_decay),
+    )
     return best, sum(count for _, count in found)

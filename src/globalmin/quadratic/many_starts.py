@@ -33,7 +33,12 @@ class QuadraticLoss:
     @classmethod
     def of_data(cls, X: Array, y: Array, v: Array) -> QuadraticLoss:
         r"""$(1/2)\sum_ir_i^2$ on samples X with labels y."""
-        return cls(design_gram(X), svec(moment_matrix(X, y)), 0.5 * float(y @ y), np.asarray(v, dtype=np.float64))
+        return cls(
+            design_gram(X),
+            svec(moment_matrix(X, y)),
+            0.5 * float(y @ y),
+            np.asarray(v, dtype=np.float64),
+        )
 
     @classmethod
     def of_teacher(cls, Wstar: Array, width: int) -> QuadraticLoss:
@@ -88,11 +93,15 @@ class Descents:
     history: Array = field(repr=False)
 
 
-def random_starts(count: int, width: int, d: int, *, scales: tuple[float, float] = (1e-4, 0.5), seed: int = 0) -> Array:
+def random_starts(
+    count: int, width: int, d: int, *, scales: tuple[float, float] = (1e-4, 0.5), seed: int = 0
+) -> Array:
     """Gaussian weights, `count` x `width` x d, each start with its own scale, log-uniform between the two given."""
     low, high = scales
     if count < 1 or width < 1 or d < 1 or not 0.0 < low <= high:
-        raise DataError(f"count={count}, width={width}, d={d} must be at least 1 and scales={scales} positive and increasing")
+        raise DataError(
+            f"count={count}, width={width}, d={d} must be at least 1 and scales={scales} positive and increasing"
+        )
     rng = np.random.default_rng(seed)
     sizes = np.exp(rng.uniform(np.log(low), np.log(high), count))
     return sizes[:, None, None] * rng.standard_normal((count, width, d))
@@ -128,8 +137,14 @@ def descend(
     SJL-T2.1: with at least d heads of each sign no start can end anywhere else but for a set of measure zero; SJL-T2.2k for heads
     of one sign, with the least value over positive semidefinite matrices as target.
     """
-    if starts.ndim != 3 or starts.shape[1] != loss.v.shape[0] or starts.shape[2] * (starts.shape[2] + 1) != 2 * loss.b.shape[0]:
-        raise DataError(f"starts has shape {starts.shape}; give (count, {loss.v.shape[0]}, d) with d(d+1)/2 = {loss.b.shape[0]}")
+    if (
+        starts.ndim != 3
+        or starts.shape[1] != loss.v.shape[0]
+        or starts.shape[2] * (starts.shape[2] + 1) != 2 * loss.b.shape[0]
+    ):
+        raise DataError(
+            f"starts has shape {starts.shape}; give (count, {loss.v.shape[0]}, d) with d(d+1)/2 = {loss.b.shape[0]}"
+        )
     goal = (loss.least if target is None else target) + tol * loss.c
     state = _State.begin(loss, starts)
     found: list[Plateau] = []
@@ -144,7 +159,13 @@ def descend(
         found += state.dips(moved, iteration, plateaus)
     recorded = np.array(history).reshape(len(history), starts.shape[0])
     return Descents(
-        state.W, state.losses, state.iterations, state.step_sizes, state.losses <= goal, tuple(found), history=recorded
+        state.W,
+        state.losses,
+        state.iterations,
+        state.step_sizes,
+        state.losses <= goal,
+        tuple(found),
+        history=recorded,
     )
 
 
@@ -174,10 +195,21 @@ class _State:
         step = 1.0 / (heads * max(float(np.linalg.eigvalsh(loss.F)[-1]), np.finfo(np.float64).tiny))
         counts = np.zeros(m, dtype=np.int64)
         return cls(
-            W, losses, gradients, np.full(m, step), counts.copy(), norms, norms.copy(), norms.copy(), counts, np.zeros_like(W)
+            W,
+            losses,
+            gradients,
+            np.full(m, step),
+            counts.copy(),
+            norms,
+            norms.copy(),
+            norms.copy(),
+            counts,
+            np.zeros_like(W),
         )
 
-    def step(self, loss: QuadraticLoss, active: NDArray[np.intp], iteration: int) -> NDArray[np.intp]:
+    def step(
+        self, loss: QuadraticLoss, active: NDArray[np.intp], iteration: int
+    ) -> NDArray[np.intp]:
         """One step of the active runs; steps that raise the loss are taken back and shrink the step size. The runs that moved."""
         W = self.W[active] - self.step_sizes[active, None, None] * self.gradients[active]
         losses, gradients = loss.value_and_gradient(W)
@@ -185,7 +217,11 @@ class _State:
         moved, stayed = active[good], active[~good]
         self.step_sizes[stayed] *= SHRINK
         self.previous[moved], self.before[moved] = self.W[moved], self.norms[moved]
-        self.W[moved], self.losses[moved], self.gradients[moved] = W[good], losses[good], gradients[good]
+        self.W[moved], self.losses[moved], self.gradients[moved] = (
+            W[good],
+            losses[good],
+            gradients[good],
+        )
         self.norms[moved] = _norms(gradients[good])
         self.iterations[active] = iteration
         return moved
@@ -193,12 +229,23 @@ class _State:
     def dips(self, moved: NDArray[np.intp], iteration: int, most: int) -> list[Plateau]:
         """Runs whose gradient norm begins to rise after a deep fall: the iterate before is next to a saddle."""
         norms, before = self.norms[moved], self.before[moved]
-        rising = moved[(norms > before) & (before < DIP * self.peak[moved]) & (self.counts[moved] < most)]
-        self.peak[moved] = np.where(norms > before, np.maximum(self.peak[moved], norms), self.peak[moved])
+        rising = moved[
+            (norms > before) & (before < DIP * self.peak[moved]) & (self.counts[moved] < most)
+        ]
+        self.peak[moved] = np.where(
+            norms > before, np.maximum(self.peak[moved], norms), self.peak[moved]
+        )
         self.peak[rising] = self.before[rising]
         self.counts[rising] += 1
         return [
-            Plateau(int(i), iteration - 1, self.previous[i].copy(), float(self.losses[i]), float(self.before[i])) for i in rising
+            Plateau(
+                int(i),
+                iteration - 1,
+                self.previous[i].copy(),
+                float(self.losses[i]),
+                float(self.before[i]),
+            )
+            for i in rising
         ]
 
 

@@ -19,7 +19,9 @@ from globalmin._types import Array
 from globalmin.linalg.symmetric import factored_forms, moment_matrix
 from globalmin.quadratic.duality import DualBound, decay_dual, positive_dual_white
 
-PRECONDITIONER_ROWS = 1_000  # samples used to estimate diagonal curvatures; they only steer the search
+PRECONDITIONER_ROWS = (
+    1_000  # samples used to estimate diagonal curvatures; they only steer the search
+)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 NEGLIGIBLE = 1e-14  # eigenvalues below this times the largest are zero
 DENSE_AT_ONCE = 1.5e7  # multiplications of a dense solve that are cheaper than some products of conjugate gradients
-DENSE_AFTER, DENSE_LIMIT = 40, 1_200  # products of conjugate gradients before a dense solve, and its largest order
+DENSE_AFTER, DENSE_LIMIT = (
+    40,
+    1_200,
+)  # products of conjugate gradients before a dense solve, and its largest order
 RIDGE = 1e-12  # of the largest curvature, so that a dense solve is defined where fewer samples than dimensions leave F flat
 ROUNDING = 1e-13  # differences of F relative to F(0) that are rounding only
 
@@ -88,7 +91,9 @@ def chart_at(point: MatrixPoint, active: Mask) -> Chart:
     fourth = 2.0 * squares[:, :p].T @ squares
     fourth[np.arange(p), np.arange(p)] /= 2.0
     floor = 1e-8 * float(fourth.max()) + np.finfo(np.float64).tiny
-    return Chart(problem, Q, eigenvalues, gradient, diagonal, fourth + diagonal + floor, problem.X @ Q1)
+    return Chart(
+        problem, Q, eigenvalues, gradient, diagonal, fourth + diagonal + floor, problem.X @ Q1
+    )
 
 
 def newton_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Array, int]:
@@ -99,7 +104,9 @@ def newton_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Array,
         return dense_direction(chart), 1
     limit = min(max_iter, DENSE_AFTER) if size <= DENSE_LIMIT else max_iter
     T, products, is_accurate = conjugate_direction(chart, tol=tol, max_iter=limit)
-    return (T, products) if is_accurate or size > DENSE_LIMIT else (dense_direction(chart), products)
+    return (
+        (T, products) if is_accurate or size > DENSE_LIMIT else (dense_direction(chart), products)
+    )
 
 
 def dense_direction(chart: Chart) -> Array:
@@ -180,7 +187,9 @@ def active_eigenvalues(point: MatrixPoint) -> Mask:
     return beyond & (np.abs(lam) > NEGLIGIBLE * np.abs(lam).max(initial=0.0))
 
 
-def newton_step(point: MatrixPoint, *, tol: float, max_products: int = 200) -> tuple[MatrixPoint | None, int]:
+def newton_step(
+    point: MatrixPoint, *, tol: float, max_products: int = 200
+) -> tuple[MatrixPoint | None, int]:
     """One damped Newton step on the active matrices (None if no decrease was found), and the products used."""
     active = active_eigenvalues(point)
     if not active.any():
@@ -207,7 +216,9 @@ def widened(point: MatrixPoint) -> MatrixPoint | None:
         return None
     Q2 = point.vectors[:, null]
     z, rotation = np.linalg.eigh(Q2.T @ point.Z @ Q2)
-    excess = np.maximum(-z - problem.c, 0.0) - (np.maximum(z - problem.c, 0.0) if problem.two_sided else 0.0)
+    excess = np.maximum(-z - problem.c, 0.0) - (
+        np.maximum(z - problem.c, 0.0) if problem.two_sided else 0.0
+    )
     if not excess.any():
         return None
     vectors = Q2 @ rotation
@@ -247,7 +258,9 @@ def polish(point: MatrixPoint, *, tol: float, max_steps: int = 30) -> tuple[Matr
 
 def _forcing(point: MatrixPoint) -> float:
     """Accuracy asked of the linear system: loose far from the solution, tight near it."""
-    relative = point.gap / max(point.objective, 1e-3 * point.problem.scale, np.finfo(np.float64).tiny)
+    relative = point.gap / max(
+        point.objective, 1e-3 * point.problem.scale, np.finfo(np.float64).tiny
+    )
     return min(0.1, max(1e-5, math.sqrt(max(relative, 0.0))))
 
 

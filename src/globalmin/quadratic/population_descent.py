@@ -25,7 +25,9 @@ class PopulationDescent:
 
 
 @states("GKZ-GD", "GKZ-RATE")
-@np.errstate(over="ignore", invalid="ignore")  # a diverging run is reported as such, not as a floating-point warning
+@np.errstate(
+    over="ignore", invalid="ignore"
+)  # a diverging run is reported as such, not as a floating-point warning
 def population_descent(
     W0: Array, Wstar: Array, *, eta: float | None = None, max_iter: int = 1_000, tol: float = 1e-15
 ) -> PopulationDescent:
@@ -37,7 +39,9 @@ def population_descent(
     eta : step; default the largest with a guarantee, 1/Lip, which exists below the exact barrier only.
     """
     if max_iter < 1 or not tol >= 0:
-        raise DataError(f"max_iter={max_iter} and tol={tol} must satisfy max_iter >= 1 and tol >= 0")
+        raise DataError(
+            f"max_iter={max_iter} and tol={tol} must satisfy max_iter >= 1 and tol >= 0"
+        )
     guaranteed = population_rate(W0, Wstar)
     if guaranteed is None and eta is None:
         raise HypothesisError(
@@ -47,7 +51,9 @@ def population_descent(
         )
     covered = guaranteed is not None and (eta is None or 0 < eta <= 1.0 / guaranteed.Lip)
     step = population_rate(W0, Wstar, eta=eta) if covered else None
-    size = float(eta) if step is None and eta is not None else (step.eta if step is not None else 0.0)
+    size = (
+        float(eta) if step is None and eta is not None else (step.eta if step is not None else 0.0)
+    )
     W, risks = np.array(W0, dtype=np.float64), [population_risk(W0, Wstar)]
     for _ in range(max_iter):
         if not risks[-1] > tol * risks[0]:
@@ -55,7 +61,9 @@ def population_descent(
         W = W - size * population_gradient(W, Wstar)
         risks.append(population_risk(W, Wstar))
         if not np.isfinite(risks[-1]):
-            raise DataError(f"eta={eta} is too large: the risk overflowed after {len(risks) - 1} steps; give a smaller step")
+            raise DataError(
+                f"eta={eta} is too large: the risk overflowed after {len(risks) - 1} steps; give a smaller step"
+            )
     return PopulationDescent(W, np.array(risks), size, 1.0 if step is None else step.rate)
 
 
@@ -73,7 +81,13 @@ class RateComparison:
 
 @states("GKZ-X2", "GKZ-RATE")
 def compare_rates(
-    d: int, width: int, *, scale: str | float = "width", draws: int = 5, seed: int = 0, max_iter: int = 2_000
+    d: int,
+    width: int,
+    *,
+    scale: str | float = "width",
+    draws: int = 5,
+    seed: int = 0,
+    max_iter: int = 2_000,
 ) -> RateComparison:
     r"""Gaussian teachers of `width` neurons: descent from $\sqrt\gamma[I; 0]$ with the certified step, certified against measured
     rate.
@@ -92,4 +106,6 @@ def compare_rates(
         certified.append(run.rate)
         measured.append(float((run.risks[1:] / run.risks[:-1]).max()))
         reached.append(float(run.risks[-1] <= 1e-12 * run.risks[0]))
-    return RateComparison(len(certified) / draws, np.array(certified), np.array(measured), np.array(reached))
+    return RateComparison(
+        len(certified) / draws, np.array(certified), np.array(measured), np.array(reached)
+    )

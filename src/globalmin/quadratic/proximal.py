@@ -41,7 +41,11 @@ def divided_differences(eigenvalues: Array, shrunk: Array) -> Array:
     apart = np.subtract.outer(eigenvalues, eigenvalues)
     same = np.abs(apart) <= 1e-12 * np.abs(eigenvalues).max(initial=0.0)
     kept = (shrunk != 0.0).astype(np.float64)
-    return np.where(same, np.multiply.outer(kept, kept), np.subtract.outer(shrunk, shrunk) / np.where(same, 1.0, apart))
+    return np.where(
+        same,
+        np.multiply.outer(kept, kept),
+        np.subtract.outer(shrunk, shrunk) / np.where(same, 1.0, apart),
+    )
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,11 @@ class Inner:
     def value(self) -> float:
         """phi(u)."""
         size = float(self.point.eigenvalues @ self.point.eigenvalues)
-        return 0.5 * float(self.u @ self.u) + float(self.u @ self.problem.y) + size / (2.0 * self.sigma)
+        return (
+            0.5 * float(self.u @ self.u)
+            + float(self.u @ self.problem.y)
+            + size / (2.0 * self.sigma)
+        )
 
     @property
     def gradient(self) -> Array:
@@ -120,7 +128,10 @@ def line_search(inner: Inner, direction: Array) -> Inner:
     slope, step = float(inner.gradient @ direction), 1.0
     while True:
         trial = evaluate(inner.problem, inner.center, inner.sigma, inner.u + step * direction)
-        if trial.value <= inner.value + 1e-4 * step * slope + 1e-14 * abs(inner.value) or step < 2e-3:
+        if (
+            trial.value <= inner.value + 1e-4 * step * slope + 1e-14 * abs(inner.value)
+            or step < 2e-3
+        ):
             return trial
         step *= 0.5
 

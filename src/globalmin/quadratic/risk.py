@@ -24,7 +24,9 @@ def quadratic_outputs(W: Array, X: Array, v: Array | None = None) -> Array:
 def gram_difference(W: Array, Wstar: Array) -> Array:
     r"""$D = W^T W - W^{*T} W^*$, on which every quantity of this page depends."""
     if W.ndim != 2 or Wstar.ndim != 2 or W.shape[1] != Wstar.shape[1]:
-        raise DataError(f"W has shape {W.shape} and Wstar {Wstar.shape}; both must be matrices with the same number of columns")
+        raise DataError(
+            f"W has shape {W.shape} and Wstar {Wstar.shape}; both must be matrices with the same number of columns"
+        )
     return W.T @ W - Wstar.T @ Wstar
 
 
@@ -49,7 +51,11 @@ def risk_of_difference(D: Array, *, fourth_moment: float = 3.0) -> float:
     r"""$E(x^T D x)^2$ of a symmetric matrix, as in `population_risk`."""
     diagonal = np.diag(D)
     trace = float(diagonal.sum())
-    return 2.0 * float(np.sum(D * D)) + trace * trace + (fourth_moment - 3.0) * float(diagonal @ diagonal)
+    return (
+        2.0 * float(np.sum(D * D))
+        + trace * trace
+        + (fourth_moment - 3.0) * float(diagonal @ diagonal)
+    )
 
 
 @states("GKZ-R2")
@@ -64,7 +70,12 @@ def population_hessian_form(W: Array, Wstar: Array, V: Array) -> float:
     r"""$D^2L[V,V] = 4\|S\|_F^2 + 8\langle D, V^TV\rangle + 2(\mathrm{tr}S)^2 + 4\mathrm{tr}(D)\|V\|_F^2$, $S = W^TV + V^TW$."""
     D, cross = gram_difference(W, Wstar), W.T @ V
     S = cross + cross.T
-    curvature = 4.0 * np.sum(S * S) + 8.0 * np.sum(D * (V.T @ V)) + 2.0 * np.trace(S) ** 2 + 4.0 * np.trace(D) * np.sum(V * V)
+    curvature = (
+        4.0 * np.sum(S * S)
+        + 8.0 * np.sum(D * (V.T @ V))
+        + 2.0 * np.trace(S) ** 2
+        + 4.0 * np.trace(D) * np.sum(V * V)
+    )
     return float(curvature)
 
 
@@ -74,7 +85,10 @@ def population_hessian_bound(W: Array, Wstar: Array) -> float:
     D = gram_difference(W, Wstar)
     largest = max(float(np.linalg.eigvalsh(D)[-1]), 0.0)
     return (
-        16.0 * float(np.linalg.norm(W, 2)) ** 2 + 8.0 * float(np.sum(W * W)) + 8.0 * largest + 4.0 * max(float(np.trace(D)), 0.0)
+        16.0 * float(np.linalg.norm(W, 2)) ** 2
+        + 8.0 * float(np.sum(W * W))
+        + 8.0 * largest
+        + 4.0 * max(float(np.trace(D)), 0.0)
     )
 
 
@@ -102,7 +116,9 @@ def expected_design_gram(d: int) -> Array:
 
 
 @states("GKZ-C2.2")
-def population_risk_general(W: Array, Wstar: Array, coefficients: tuple[float, float, float]) -> float:
+def population_risk_general(
+    W: Array, Wstar: Array, coefficients: tuple[float, float, float]
+) -> float:
     r"""Risk for the activation $\alpha z^2 + \beta z + \gamma$: $\alpha^2 L(W) + \beta^2 \|\sum_j (w_j - w^*_j)\|^2$.
 
     Parameters
@@ -134,7 +150,9 @@ def orbit_distance(W: Array, Wstar: Array) -> float:
 def align(W: Array, Wstar: Array) -> Array:
     r"""The orthogonal Q nearest to $W = QW^*$: $UV^T$ from the SVD of $WW^{*T}$."""
     if W.shape != Wstar.shape:
-        raise DataError(f"W has shape {W.shape} and Wstar {Wstar.shape}; pad the narrower one with zero rows")
+        raise DataError(
+            f"W has shape {W.shape} and Wstar {Wstar.shape}; pad the narrower one with zero rows"
+        )
     U, _, Vt = np.linalg.svd(W @ Wstar.T)
     return U @ Vt
 
@@ -149,7 +167,9 @@ def numerical_rank(W: Array) -> int:
     r"""Rank with the tolerance max(m, d) eps sigma_max."""
     singular = np.linalg.svd(W, compute_uv=False)
     return (
-        int((singular > max(W.shape) * np.finfo(np.float64).eps * singular[0]).sum()) if singular.size and singular[0] > 0 else 0
+        int((singular > max(W.shape) * np.finfo(np.float64).eps * singular[0]).sum())
+        if singular.size and singular[0] > 0
+        else 0
     )
 
 
@@ -158,5 +178,7 @@ def square_root_of(B: Array, rows: int) -> Array:
     eigenvalues, vectors = np.linalg.eigh(B)
     rounding = B.shape[0] * np.finfo(np.float64).eps * float(np.abs(eigenvalues).max())
     W = np.zeros((rows, B.shape[0]))
-    W[: B.shape[0]] = np.sqrt(np.where(eigenvalues > rounding, eigenvalues, 0.0))[:, None] * vectors.T
+    W[: B.shape[0]] = (
+        np.sqrt(np.where(eigenvalues > rounding, eigenvalues, 0.0))[:, None] * vectors.T
+    )
     return W

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 def conditioned_teacher(d: int, width: int, *, seed: int = 0, spread: float = 2.0) -> Array:
     """A random teacher, `width` x d, with singular values evenly spaced from 1 to `spread`."""
     if not 1 <= d <= width or not spread >= 1:
-        raise DataError(f"d={d}, width={width}, spread={spread} must satisfy 1 <= d <= width and spread >= 1")
+        raise DataError(
+            f"d={d}, width={width}, spread={spread} must satisfy 1 <= d <= width and spread >= 1"
+        )
     rng = np.random.default_rng(seed)
     left, right = (np.linalg.qr(rng.standard_normal((size, d)))[0] for size in (width, d))
     return (left * np.linspace(1.0, spread, d)) @ right.T
@@ -46,7 +48,9 @@ class BarrierSearch:
 
 
 @states("GKZ-X1")
-def barrier_search(d: int, *, starts: int = 20, seed: int = 0, max_iter: int = 20_000) -> BarrierSearch:
+def barrier_search(
+    d: int, *, starts: int = 20, seed: int = 0, max_iter: int = 20_000
+) -> BarrierSearch:
     r"""Minimize the population risk over networks of d - 1 neurons from random starts: nothing ends below the exact barrier."""
     Wstar = conditioned_teacher(d, d, seed=seed)  # sigma = 1
     exact = barrier_constant(d)
@@ -75,20 +79,31 @@ class PlateauHeights:
 
 
 @states("GKZ-X2", "GKZ-CENSUS")
-def plateau_heights(Wstar: Array, *, starts: int = 20, scale: float = 1e-6, seed: int = 0) -> PlateauHeights:
+def plateau_heights(
+    Wstar: Array, *, starts: int = 20, scale: float = 1e-6, seed: int = 0
+) -> PlateauHeights:
     """Descent on the population risk from tiny random weights: it rests near saddles, whose heights are those of the census.
 
     Every plateau is followed to the stationary point nearby; those that lead to the global minimum are left out.
     """
     m, d = Wstar.shape
-    runs = descend(QuadraticLoss.of_teacher(Wstar, m), random_starts(starts, m, d, scales=(scale, scale), seed=seed), plateaus=d)
+    runs = descend(
+        QuadraticLoss.of_teacher(Wstar, m),
+        random_starts(starts, m, d, scales=(scale, scale), seed=seed),
+        plateaus=d,
+    )
     X = population_samples(d)
     y = quadratic_outputs(Wstar, X)
-    points = [nearest_stationary(ShallowNetwork(plateau.W, np.ones(m), "quadratic"), X, y) for plateau in runs.plateaus]  # pyright: ignore[reportArgumentType]
+    points = [
+        nearest_stationary(ShallowNetwork(plateau.W, np.ones(m), "quadratic"), X, y)
+        for plateau in runs.plateaus
+    ]  # pyright: ignore[reportArgumentType]
     kept = [point.W for point in points if classify_stationary(point.W, Wstar) == "strict saddle"]
     values = np.array([row.risk for row in stationary_census(Wstar) if not row.is_global])
     risks = np.array([population_risk(W, Wstar) for W in kept])
-    nearest = values[np.argmin(np.abs(risks[:, None] - values[None, :]), axis=1)] if risks.size else risks
+    nearest = (
+        values[np.argmin(np.abs(risks[:, None] - values[None, :]), axis=1)] if risks.size else risks
+    )
     return PlateauHeights(risks, nearest, runs.reached)
 
 
@@ -120,15 +135,27 @@ def _transition(d: int, n: int, draws: int, seed: int, max_iter: int) -> SampleT
         X, Wstar = rng.standard_normal((n, d)), conditioned_teacher(d, d, seed=seed + draw)
         full &= exact_span_rank(X)[0] == critical_samples(d)
         loss = QuadraticLoss.of_data(X, quadratic_outputs(Wstar, X), np.ones(d))
-        runs = descend(loss, random_starts(1, d, d, scales=(0.5, 0.5), seed=seed + draw), target=0.0, max_iter=max_iter)
+        runs = descend(
+            loss,
+            random_starts(1, d, d, scales=(0.5, 0.5), seed=seed + draw),
+            target=0.0,
+            max_iter=max_iter,
+        )
         training.append(max(float(runs.losses[0]), 0.0) / loss.c)
-        population.append(population_risk(runs.W[0], Wstar) / population_risk(np.zeros_like(Wstar), Wstar))
+        population.append(
+            population_risk(runs.W[0], Wstar) / population_risk(np.zeros_like(Wstar), Wstar)
+        )
     return SampleTransition(n, full, np.array(training), np.array(population))
 
 
 @states("GKZ-X4", "GKZ-T2.5")
 def start_shares(
-    d: int, constants: Sequence[float], *, scale: str | float = "paper", draws: int = 20, seed: int = 0
+    d: int,
+    constants: Sequence[float],
+    *,
+    scale: str | float = "paper",
+    draws: int = 20,
+    seed: int = 0,
 ) -> dict[float, float]:
     r"""Share of Gaussian teachers of $m = Cd^2$ neurons for which the identity start is below the exact barrier, for each C.
 
@@ -141,7 +168,11 @@ def start_shares(
         for draw in range(draws):
             rng = np.random.default_rng((seed, m, draw))
             Wstar = rng.standard_normal((m, d))
-            y = quadratic_outputs(Wstar, rng.standard_normal((200 * d, d))) if scale == "data" else None
+            y = (
+                quadratic_outputs(Wstar, rng.standard_normal((200 * d, d)))
+                if scale == "data"
+                else None
+            )
             below += start_margin(identity_start(m, d, scale=scale, y=y), Wstar) < 1.0
         shares[float(C)] = below / draws
     return shares

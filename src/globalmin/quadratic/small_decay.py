@@ -53,7 +53,11 @@ def smallest_provable_decay(W: Array, v: Array, X: Array, y: Array) -> SmallDeca
     """
     v_max = float(np.abs(v).max(initial=0.0))
     if not v_max > 0:
-        raise HypothesisError("all head weights are zero; give at least one that is not", hypothesis="v != 0", value=v_max)
+        raise HypothesisError(
+            "all head weights are zero; give at least one that is not",
+            hypothesis="v != 0",
+            value=v_max,
+        )
     r = factored_forms(X, W, v) - y
     Z = moment_matrix(X, r)
     squares = np.einsum("ij,ij->i", X, X)

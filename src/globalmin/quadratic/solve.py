@@ -136,24 +136,42 @@ def solve_quadratic(
         if solution.status is Status.CONVERGED or not _uneven(v, w):
             return solution
     first = _truncated(relaxed, v) if W is None else W
-    W, used = best_local_minimum(samples, labels, first, v, weight_decay=w, starts=max(starts, 1), seed=seed)
+    W, used = best_local_minimum(
+        samples, labels, first, v, weight_decay=w, starts=max(starts, 1), seed=seed
+    )
     return _solution(samples, labels, W, v, relaxed=relaxed, w=w, tol=tol, local_iterations=used)
 
 
-def _relax(X: Array, y: Array, v: Array, w: float, *, tol: float, max_iter: int, start: Array | None) -> Relaxed:
+def _relax(
+    X: Array, y: Array, v: Array, w: float, *, tol: float, max_iter: int, start: Array | None
+) -> Relaxed:
     """The convex problem of the class of the head: two-sided, or one-sided after a change of sign."""
     plus, minus = head_counts(v)
     if plus and minus:
         return _relax_two_sided(X, y, v, w, tol=tol, max_iter=max_iter, start=start)
     flip = 1.0 if plus or not minus else -1.0
-    relaxed = _relax_one_sided(X, flip * y, v, w, tol=tol, max_iter=max_iter, start=None if start is None else flip * start)
-    return Relaxed(relaxed.rows, flip * relaxed.signs, flip * relaxed.dual, relaxed.lower, relaxed.method, relaxed.n_iter)
+    relaxed = _relax_one_sided(
+        X, flip * y, v, w, tol=tol, max_iter=max_iter, start=None if start is None else flip * start
+    )
+    return Relaxed(
+        relaxed.rows,
+        flip * relaxed.signs,
+        flip * relaxed.dual,
+        relaxed.lower,
+        relaxed.method,
+        relaxed.n_iter,
+    )
 
 
-def _relax_two_sided(X: Array, y: Array, v: Array, w: float, *, tol: float, max_iter: int, start: Array | None) -> Relaxed:
+def _relax_two_sided(
+    X: Array, y: Array, v: Array, w: float, *, tol: float, max_iter: int, start: Array | None
+) -> Relaxed:
     if w > 0:
         return _relax_decay(
-            MatrixProblem(X, y, decay_threshold(w, float(np.abs(v).max())), True), tol=tol, max_iter=max_iter, start=start
+            MatrixProblem(X, y, decay_threshold(w, float(np.abs(v).max())), True),
+            tol=tol,
+            max_iter=max_iter,
+            start=start,
         )
     space = row_space(X)
     found = least_squares(space.white, y, tol=tol)
@@ -164,10 +182,15 @@ def _relax_two_sided(X: Array, y: Array, v: Array, w: float, *, tol: float, max_
     return Relaxed(rows, np.sign(eigenvalues), found.residual, lower, "least squares", found.n_iter)
 
 
-def _relax_one_sided(X: Array, y: Array, v: Array, w: float, *, tol: float, max_iter: int, start: Array | None) -> Relaxed:
+def _relax_one_sided(
+    X: Array, y: Array, v: Array, w: float, *, tol: float, max_iter: int, start: Array | None
+) -> Relaxed:
     if w > 0:
         return _relax_decay(
-            MatrixProblem(X, y, decay_threshold(w, float(np.abs(v).max())), False), tol=tol, max_iter=max_iter, start=start
+            MatrixProblem(X, y, decay_threshold(w, float(np.abs(v).max())), False),
+            tol=tol,
+            max_iter=max_iter,
+            start=start,
         )
     space = row_space(X)
     if space.rank == 0:
@@ -175,18 +198,42 @@ def _relax_one_sided(X: Array, y: Array, v: Array, w: float, *, tol: float, max_
     found = solve_matrix(MatrixProblem(space.white, y, 0.0, False), tol=tol, max_iter=max_iter)
     rows = np.sqrt(found.point.eigenvalues)[:, None] * (space.basis @ found.point.vectors).T
     bound = found.point.dual
-    return Relaxed(rows, np.sign(found.point.eigenvalues), bound.vector, max(bound.value, 0.0), "convex", found.n_iter)
+    return Relaxed(
+        rows,
+        np.sign(found.point.eigenvalues),
+        bound.vector,
+        max(bound.value, 0.0),
+        "convex",
+        found.n_iter,
+    )
 
 
-def _relax_decay(problem: MatrixProblem, *, tol: float, max_iter: int, start: Array | None) -> Relaxed:
+def _relax_decay(
+    problem: MatrixProblem, *, tol: float, max_iter: int, start: Array | None
+) -> Relaxed:
     found = solve_matrix(problem, tol=tol, max_iter=max_iter, start=start)
     rows = np.sqrt(np.abs(found.point.eigenvalues))[:, None] * found.point.vectors.T
     bound = found.point.dual
-    return Relaxed(rows, np.sign(found.point.eigenvalues), bound.vector, max(bound.value, 0.0), "convex", found.n_iter)
+    return Relaxed(
+        rows,
+        np.sign(found.point.eigenvalues),
+        bound.vector,
+        max(bound.value, 0.0),
+        "convex",
+        found.n_iter,
+    )
 
 
 def _solution(
-    X: Array, y: Array, W: Array, v: Array, *, relaxed: Relaxed, w: float, tol: float, local_iterations: int | None = None
+    X: Array,
+    y: Array,
+    W: Array,
+    v: Array,
+    *,
+    relaxed: Relaxed,
+    w: float,
+    tol: float,
+    local_iterations: int | None = None,
 ) -> QuadraticSolution:
     objective = network_objective(W, v, X, y, weight_decay=w)
     gap = objective - relaxed.lower
@@ -249,9 +296,13 @@ def _head(d: int, signs: str, width: int | None, v_max: float) -> Array:
 def _checked_head(head: object) -> Array:
     v = np.array(head, dtype=np.float64)
     if v.ndim != 1 or v.size == 0 or not np.isfinite(v).all():
-        raise DataError(f"head has shape {v.shape}; give one finite weight per neuron, at least one")
+        raise DataError(
+            f"head has shape {v.shape}; give one finite weight per neuron, at least one"
+        )
     if not v.any():
-        raise DataError("all head weights are zero, so no network of this head can be trained; give at least one that is not")
+        raise DataError(
+            "all head weights are zero, so no network of this head can be trained; give at least one that is not"
+        )
     return v
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from globalmin.activations import Activation
 
 
-LIPSCHITZ_FACTOR = 6.0 * math.sqrt(2.0 / math.pi)  # three block families, each with E|z|^3 = 2 sqrt(2/pi)
+LIPSCHITZ_FACTOR = 6.0 * math.sqrt(
+    2.0 / math.pi
+)  # three block families, each with E|z|^3 = 2 sqrt(2/pi)
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,17 @@ def conditioning(Wstar: Array, activation: str | Activation) -> Conditioning:
     phi = local_activation(activation)
     K, d = Wstar.shape
     if d < K:
-        raise HypothesisError(f"K={K} neurons in dimension d={d}; the theory needs K <= d", hypothesis="K <= d", value=(K, d))
+        raise HypothesisError(
+            f"K={K} neurons in dimension d={d}; the theory needs K <= d",
+            hypothesis="K <= d",
+            value=(K, d),
+        )
     singular = np.linalg.svd(Wstar, compute_uv=False)
     smallest = float(singular[-1])
     if not smallest > 1e-12 * float(singular[0]):
-        raise HypothesisError("the neurons are linearly dependent", hypothesis="sigma_K > 0", value=smallest)
+        raise HypothesisError(
+            "the neurons are linearly dependent", hypothesis="sigma_K > 0", value=smallest
+        )
     volume = math.exp(float(np.log(singular / smallest).sum()))
     return Conditioning(smallest, float(singular[0]) / smallest, volume, float(rho(smallest, phi)))
 
@@ -81,7 +89,9 @@ def population_hessian_lipschitz(K: int, activation: str | Activation) -> float:
 
 
 @states("FCL-L6")
-def pathwise_hessian_lipschitz(X: Array, K: int, activation: str | Activation, *, residual: float = 1.0) -> float:
+def pathwise_hessian_lipschitz(
+    X: Array, K: int, activation: str | Activation, *, residual: float = 1.0
+) -> float:
     r"""A Lipschitz constant of $\nabla^2f_n$ wherever no residual exceeds `residual` (1 for the sigmoid and labels in [0, 1]).
 
     $(3b_1b_2K^{-3/2} + b_3\,\mathrm{residual}\,K^{-1})\,\mathrm{mean}\|x_i\|^3$.
@@ -92,7 +102,9 @@ def pathwise_hessian_lipschitz(X: Array, K: int, activation: str | Activation, *
     """
     phi = local_activation(activation)
     b1, b2, b3 = (float(phi.supremum(order)) for order in (1, 2, 3))
-    return (3.0 * b1 * b2 / K**1.5 + b3 * residual / K) * float(np.mean(np.linalg.norm(X, axis=1) ** 3))
+    return (3.0 * b1 * b2 / K**1.5 + b3 * residual / K) * float(
+        np.mean(np.linalg.norm(X, axis=1) ** 3)
+    )
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,11 @@ class PopulationRadius:
 
 @states("FCL-L2")
 def population_radius(
-    Wstar: Array, activation: str | Activation, theta: float = 0.5, *, curvature: float | None = None
+    Wstar: Array,
+    activation: str | Activation,
+    theta: float = 0.5,
+    *,
+    curvature: float | None = None,
 ) -> PopulationRadius:
     r"""Radius on which the population loss keeps the part theta of its curvature at the teacher.
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 GAUSSIAN_PSI2 = math.sqrt(8.0 / 3.0)  # the psi_2 norm of N(0, 1)
-CUBE = 2.0 * math.sqrt(2.0 / math.pi) / 3.0  # E|g|^p <= (p!/2) CUBE^(p-2) for p >= 2, with equality at p = 3
+CUBE = (
+    2.0 * math.sqrt(2.0 / math.pi) / 3.0
+)  # E|g|^p <= (p!/2) CUBE^(p-2) for p >= 2, with equality at p = 3
 
 
 @states("FCL-L5")
@@ -50,7 +52,9 @@ def log_net_size(dimension: int, eps: float, radius: float = 1.0) -> float:
     $R^m$; the paper's $(3r/\epsilon)^m$ needs $\epsilon \le r$.
     """
     if dimension < 1 or not (eps > 0 and radius >= 0):
-        raise DataError(f"dimension={dimension}, eps={eps}, radius={radius}: dimension >= 1, eps > 0, radius >= 0 are needed")
+        raise DataError(
+            f"dimension={dimension}, eps={eps}, radius={radius}: dimension >= 1, eps > 0, radius >= 0 are needed"
+        )
     return dimension * math.log1p(2.0 * radius / eps)
 
 
@@ -60,7 +64,9 @@ def residual_bound(activation: str | Activation) -> float:
     low, high = (float(phi(np.array(z))) for z in (-1e6, 1e6))
     if not (phi.name in ("sigmoid", "tanh", "erf") and math.isfinite(high - low)):
         raise HypothesisError(
-            f"{phi} is not bounded, and neither are its residuals; use sigmoid, tanh or erf", hypothesis="FCL-M1", value=str(phi)
+            f"{phi} is not bounded, and neither are its residuals; use sigmoid, tanh or erf",
+            hypothesis="FCL-M1",
+            value=str(phi),
         )
     return high - low
 
@@ -74,7 +80,12 @@ def gradient_psi2_bound(K: int, activation: str | Activation) -> float:
     FCL-L7 with its constant: $\|Z\|_{\psi_2} = \inf\{s: Ee^{Z^2/s^2} \le 2\}$ and $Ee^{Q/s^2} \le (1-2/s^2)^{-1/2}$. The paper's
     triangle inequality over neurons gives the same order; the residual is at most 1, not 2 (erratum to (64)).
     """
-    return GAUSSIAN_PSI2 * float(local_activation(activation).supremum(1)) * residual_bound(activation) / math.sqrt(K)
+    return (
+        GAUSSIAN_PSI2
+        * float(local_activation(activation).supremum(1))
+        * residual_bound(activation)
+        / math.sqrt(K)
+    )
 
 
 @states("FCL-L7")
@@ -87,12 +98,16 @@ def estimate_psi2_norm(values: ArrayLike) -> float:
     low, high = top / math.sqrt(math.log(2.0 * z.size)), top / math.sqrt(math.log(2.0))
     for _ in range(200 if top > 0.0 else 0):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(np.exp((z / middle) ** 2).mean()) > 2.0 else (low, middle)
+        low, high = (
+            (middle, high) if float(np.exp((z / middle) ** 2).mean()) > 2.0 else (low, middle)
+        )
     return high
 
 
 @states("FCL-L7")
-def sample_gradients_along(u: Array, W: Array, X: Array, y: Array, activation: str | Activation) -> Array:
+def sample_gradients_along(
+    u: Array, W: Array, X: Array, y: Array, activation: str | Activation
+) -> Array:
     r"""$u\cdot\nabla\ell(W;x_i,y_i)$ for every sample, (n,); u has the shape of W."""
     phi = local_activation(activation)
     check_local_inputs(W, X, y)
@@ -115,7 +130,9 @@ def _check(n: int, delta: float) -> None:
 
 
 @states("FCL-L3", "FCL-L5")
-def hessian_deviation_bound(n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0) -> float:
+def hessian_deviation_bound(
+    n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0
+) -> float:
     r"""Bound of $\sup\|\nabla^2f_n(W)-\nabla^2f(W)\|$ over a fixed ball of W, failing with probability at most delta.
 
     Parameters
@@ -143,7 +160,9 @@ def hessian_deviation_bound(n: int, d: int, K: int, activation: str | Activation
 
 
 @states("FCL-L4")
-def gradient_deviation_bound(n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0) -> float:
+def gradient_deviation_bound(
+    n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0
+) -> float:
     r"""Bound of $\sup\|\nabla f_n(W)-\nabla f(W)\|$ over a fixed ball of W, failing with probability at most delta.
 
     Theory
@@ -213,7 +232,10 @@ def explicit_samples(
     allowed = found.least / 2.0
 
     def enough(n: int) -> bool:
-        return hessian_deviation_bound(n, d, K, activation, delta=delta, radius=found.radius) <= allowed
+        return (
+            hessian_deviation_bound(n, d, K, activation, delta=delta, radius=found.radius)
+            <= allowed
+        )
 
     high = 1
     while not enough(high):

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 50  # steps of descent between two trials of Newton's method
-SPREAD_WARNING = (
-    "a small SD_n only says that all starts end at the same point; that point can be far from the teacher: read the error too"
-)
+SPREAD_WARNING = "a small SD_n only says that all starts end at the same point; that point can be far from the teacher: read the error too"
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,14 @@ def safe_step(K: int, activation: str | Activation) -> float:
     return K / float(local_activation(activation).supremum(1)) ** 2
 
 
-def curvature_step(W: Array, X: Array, y: Array, activation: str | Activation, *, samples: int = 20_000) -> float:
+def curvature_step(
+    W: Array, X: Array, y: Array, activation: str | Activation, *, samples: int = 20_000
+) -> float:
     r"""One over the largest eigenvalue of the Hessian at W (on the first samples only, when there are many)."""
     parts = hessian_parts(W, X[:samples], y[:samples], activation)
-    top = float(np.linalg.eigvalsh(parts.gauss_newton)[-1]) + float(np.linalg.norm(parts.residual, 2))
+    top = float(np.linalg.eigvalsh(parts.gauss_newton)[-1]) + float(
+        np.linalg.norm(parts.residual, 2)
+    )
     return 1.0 / max(top, 1e-300)
 
 
@@ -95,7 +97,9 @@ def local_descent(
     point = Point(W, *empirical_loss_and_gradient(W, X, y, phi), _step_size(step, W, X, y, phi))
     losses, taken = [point.loss], 0
     for start in range(0, max_iter, CHUNK):
-        point = _descend(point, X, y, phi, steps=min(CHUNK, max_iter - start), tol=tol, losses=losses)
+        point = _descend(
+            point, X, y, phi, steps=min(CHUNK, max_iter - start), tol=tol, losses=losses
+        )
         if newton and point.size > tol:
             end, taken = newton_end(point, X, y, phi, tol)
             if taken:
@@ -105,7 +109,16 @@ def local_descent(
     return Descent(point.W, np.array(losses), point.size, point.eta, taken)
 
 
-def _descend(point: Point, X: Array, y: Array, phi: Activation, *, steps: int, tol: float, losses: list[float]) -> Point:
+def _descend(
+    point: Point,
+    X: Array,
+    y: Array,
+    phi: Activation,
+    *,
+    steps: int,
+    tol: float,
+    losses: list[float],
+) -> Point:
     for _ in range(steps):
         if point.size <= tol or point.eta < 1e-12:
             break
@@ -167,7 +180,9 @@ def local_spread(
     FCL-E1 (Figure 3) and FCL-E2 (Figure 4). The paper does not state the step, the law of the starts or the teacher.
     """
     if starts < 1 or not radius >= 0:
-        raise DataError(f"starts={starts} and radius={radius} must satisfy starts >= 1 and radius >= 0")
+        raise DataError(
+            f"starts={starts} and radius={radius} must satisfy starts >= 1 and radius >= 0"
+        )
     rng, truth = np.random.default_rng(seed), np.asarray(true_weights, dtype=np.float64)
     ends = []
     for _ in range(starts):

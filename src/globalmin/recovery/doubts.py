@@ -31,7 +31,9 @@ def input_warnings(X: Array) -> list[str]:
     mean, covariance = part.mean(axis=0), part.T @ part / n
     off = max(float(np.linalg.norm(mean)), float(np.linalg.norm(covariance - np.eye(d), 2)) / 2.0)
     if off > noise:
-        return [f"the inputs do not look like N(0, I) (deviation {off:.2g}); the moments are read against that law, whiten them"]
+        return [
+            f"the inputs do not look like N(0, I) (deviation {off:.2g}); the moments are read against that law, whiten them"
+        ]
     return []
 
 
@@ -40,7 +42,9 @@ def start_warnings(start: TensorStart, cap: float) -> list[str]:
     found = []
     if start.clipped.any():
         which = ", ".join(str(i) for i in np.flatnonzero(start.clipped))
-        found.append(f"clipped norms: the first moment of neuron(s) {which} exceeds what norms up to {cap:.3g} give; a guess")
+        found.append(
+            f"clipped norms: the first moment of neuron(s) {which} exceeds what norms up to {cap:.3g} give; a guess"
+        )
     if start.subspace.gap < SMALL_GAP:
         found.append(
             f"small gap {start.subspace.gap:.2g}: the data do not show {len(start.weights)} directions; give more samples, "
@@ -51,7 +55,9 @@ def start_warnings(start: TensorStart, cap: float) -> list[str]:
             f"vanishing moment: a neuron is nearly orthogonal to alpha (cosine {start.contractions.min():.2g}), hardly seen"
         )
     if parallel_pair(start.weights):
-        found.append("parallel neurons in the start: two recovered directions nearly agree up to sign")
+        found.append(
+            "parallel neurons in the start: two recovered directions nearly agree up to sign"
+        )
     return found
 
 
@@ -66,12 +72,20 @@ def descent_warnings(descent: Descent, phi: Activation, labels: str, *, tol: flo
     """Descent not finished, labels not fitted, parallel or saturated neurons at its end."""
     found, cap = [], saturation_norm(phi)
     if descent.gradient_norm > tol * 100:
-        found.append(f"descent not finished: gradient norm {descent.gradient_norm:.2g}; raise max_iter")
+        found.append(
+            f"descent not finished: gradient norm {descent.gradient_norm:.2g}; raise max_iter"
+        )
     if labels == "regression" and float(descent.losses[-1]) > FIT:
-        found.append(f"labels not fitted: loss {descent.losses[-1]:.2g}; noise, another number of neurons, or a spurious minimum")
+        found.append(
+            f"labels not fitted: loss {descent.losses[-1]:.2g}; noise, another number of neurons, or a spurious minimum"
+        )
     if parallel_pair(descent.weights):
-        found.append("parallel neurons: two recovered directions nearly agree up to sign, so lengths can be traded between them")
+        found.append(
+            "parallel neurons: two recovered directions nearly agree up to sign, so lengths can be traded between them"
+        )
     norms = np.linalg.norm(descent.weights, axis=1)
     if norms.max() > cap:
-        found.append(f"saturated norms: a neuron of norm {norms.max():.3g} > {cap:.3g} acts like a step, its length is uncertain")
+        found.append(
+            f"saturated norms: a neuron of norm {norms.max():.3g} > {cap:.3g} acts like a step, its length is uncertain"
+        )
     return found

@@ -42,9 +42,13 @@ class LocalSetting:
 
     def __post_init__(self) -> None:
         if self.labels not in MODELS or self.teacher not in TEACHERS:
-            raise DataError(f"labels={self.labels!r}, teacher={self.teacher!r}: choose from {tuple(MODELS)} and {TEACHERS}")
+            raise DataError(
+                f"labels={self.labels!r}, teacher={self.teacher!r}: choose from {tuple(MODELS)} and {TEACHERS}"
+            )
         if not 1 <= self.K <= self.d or self.n < 1 or not self.sigma > 0:
-            raise DataError(f"n={self.n}, d={self.d}, K={self.K}, sigma={self.sigma}: n >= 1, 1 <= K <= d, sigma > 0 are needed")
+            raise DataError(
+                f"n={self.n}, d={self.d}, K={self.K}, sigma={self.sigma}: n >= 1, 1 <= K <= d, sigma > 0 are needed"
+            )
 
     def draw(self, seed: int) -> tuple[Array, Array, Array]:
         """Inputs, labels and the teacher's weights of one data set."""
@@ -76,7 +80,9 @@ class LocalExperiment:
 
 
 @states("FCL-E1", "FCL-E2")
-def local_experiment(setting: LocalSetting, *, datasets: int = 50, seed: int = 0) -> LocalExperiment:
+def local_experiment(
+    setting: LocalSetting, *, datasets: int = 50, seed: int = 0
+) -> LocalExperiment:
     """Success rate by SD_n and estimation error over several data sets, each with its own teacher.
 
     Theory
@@ -103,4 +109,6 @@ def local_experiment(setting: LocalSetting, *, datasets: int = 50, seed: int = 0
         errors.append(found.mean_error)
         relative.append(found.mean_error / float(np.linalg.norm(W)))
     rate = float(np.mean([sd <= 1e-2 for sd in spreads]))
-    return LocalExperiment(rate, float(np.mean(errors)), float(np.mean(relative)), np.array(spreads), np.array(errors))
+    return LocalExperiment(
+        rate, float(np.mean(errors)), float(np.mean(relative)), np.array(spreads), np.array(errors)
+    )

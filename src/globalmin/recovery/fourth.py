@@ -31,12 +31,16 @@ def fourth_derivative(z: ArrayLike, activation: str | Activation) -> Array:
         near = np.clip(z, -40.0, 40.0)  # beyond, the first derivative is zero in floats
         return first * (12.0 * near - 8.0 * near**3)
     raise HypothesisError(
-        f"no fourth derivative of {phi}; use sigmoid, softplus, tanh or erf", hypothesis="FCL-D3", value=str(phi)
+        f"no fourth derivative of {phi}; use sigmoid, softplus, tanh or erf",
+        hypothesis="FCL-D3",
+        value=str(phi),
     )
 
 
 @states("FCL-D3")
-def fourth_directional_derivative(W: Array, A: Array, X: Array, y: Array, activation: str | Activation) -> float:
+def fourth_directional_derivative(
+    W: Array, A: Array, X: Array, y: Array, activation: str | Activation
+) -> float:
     r"""$D^4f_n[A,A,A,A] = \mathrm{mean}(3A_2^2 + 4A_1A_3 + eA_4)$, $A_p = \frac1K\sum_k\phi^{(p)}(w_k\cdot x)(a_k\cdot x)^p$."""
     phi, total = local_activation(activation), 0.0
     check_local_inputs(W, X, y)

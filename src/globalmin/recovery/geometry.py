@@ -39,12 +39,22 @@ def local_activation(activation: str | Activation) -> Activation:
 
 def check_local_inputs(W: Array, X: Array, y: Array) -> None:
     """Refuse shapes that do not fit: W K x d, X n x d, y (n,)."""
-    if W.ndim != 2 or X.ndim != 2 or W.shape[1] != X.shape[1] or y.shape != (X.shape[0],) or 0 in (*W.shape, *X.shape):
-        raise DataError(f"W has shape {W.shape}, X {X.shape}, y {y.shape}; they must be (K, d), (n, d) and (n,), none empty")
+    if (
+        W.ndim != 2
+        or X.ndim != 2
+        or W.shape[1] != X.shape[1]
+        or y.shape != (X.shape[0],)
+        or 0 in (*W.shape, *X.shape)
+    ):
+        raise DataError(
+            f"W has shape {W.shape}, X {X.shape}, y {y.shape}; they must be (K, d), (n, d) and (n,), none empty"
+        )
 
 
 @states("FCL-D1", "FCL-SYM")
-def empirical_loss_and_gradient(W: Array, X: Array, y: Array, activation: str | Activation) -> tuple[float, Array]:
+def empirical_loss_and_gradient(
+    W: Array, X: Array, y: Array, activation: str | Activation
+) -> tuple[float, Array]:
     r"""$f_n(W)$ and its gradient $\frac1{nK}\sum_ie_i\phi'(w_j\cdot x_i)x_i$ by rows, K x d; cost 4ndK, memory one block."""
     phi = get_activation(activation)
     check_local_inputs(W, X, y)
@@ -135,7 +145,9 @@ def third_tensor(W: Array, X: Array, y: Array, activation: str | Activation) -> 
 
 
 @states("FCL-D3")
-def directional_derivatives(W: Array, A: Array, X: Array, y: Array, activation: str | Activation) -> tuple[float, float]:
+def directional_derivatives(
+    W: Array, A: Array, X: Array, y: Array, activation: str | Activation
+) -> tuple[float, float]:
     r"""$D^2f_n[A,A] = \mathrm{mean}(A_1^2 + eA_2)$ and $D^3f_n[A,A,A] = \mathrm{mean}(3A_1A_2 + eA_3)$, no tensor formed.
 
     $A_p = \frac1K\sum_k\phi^{(p)}(w_k\cdot x)(a_k\cdot x)^p$; A has the shape of W.

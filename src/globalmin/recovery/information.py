@@ -59,7 +59,9 @@ class LabelInformation:
 
 
 @states("FCL-L4", "FCL-T2")
-def estimate_label_information(Wstar: Array, activation: str | Activation, *, seed: int = 0) -> LabelInformation:
+def estimate_label_information(
+    Wstar: Array, activation: str | Activation, *, seed: int = 0
+) -> LabelInformation:
     r"""H, S and I of binary labels for a teacher, inputs N(0, I_d).
 
     Up to three neurons by the trapezoid rule over their span, above that from a seeded sample of the span.
@@ -72,7 +74,9 @@ def estimate_label_information(Wstar: Array, activation: str | Activation, *, se
     conditioning(W, phi)
     low, high = float(phi(np.array(-50.0))), float(phi(np.array(50.0)))
     if low < 0.0 or high > 1.0:
-        raise HypothesisError(f"{phi} gives no probabilities", hypothesis="values in [0, 1]", value=(low, high))
+        raise HypothesisError(
+            f"{phi} gives no probabilities", hypothesis="values in [0, 1]", value=(low, high)
+        )
     K, d = W.shape
     Q = np.linalg.qr(W.T)[0]
     means, seconds = np.zeros((3, K, K)), np.zeros((3, K, K, K, K))
@@ -91,7 +95,9 @@ def _lift(means: Array, seconds: Array, Q: Array, d: int) -> Array:
     """E[c_jl x x^T] = E[c_jl] (I - Q Q^T) + Q E[c_jl z z^T] Q^T for all pairs, as one Kd x Kd matrix."""
     K = means.shape[0]
     outside = np.eye(d) - Q @ Q.T
-    blocks = np.einsum("jl,ab->jalb", means, outside) + np.einsum("as,jlst,bt->jalb", Q, seconds, Q, optimize=True)
+    blocks = np.einsum("jl,ab->jalb", means, outside) + np.einsum(
+        "as,jlst,bt->jalb", Q, seconds, Q, optimize=True
+    )
     return np.asarray(blocks.reshape(K * d, K * d), dtype=np.float64)
 
 
@@ -120,7 +126,9 @@ def asymptotic_error(covariance: Array, n: int) -> float:
     return math.sqrt(float(np.trace(covariance)) / n)
 
 
-def estimate_median_error(covariance: Array, n: int, *, draws: int = 100_000, seed: int = 0) -> float:
+def estimate_median_error(
+    covariance: Array, n: int, *, draws: int = 100_000, seed: int = 0
+) -> float:
     r"""The median of $\|N(0, C/n)\|$ by simulation; its standard error is about $0.4\%$ of the spread for 100,000 draws."""
     eigenvalues = np.maximum(np.linalg.eigvalsh(covariance), 0.0)
     g = np.random.default_rng(seed).standard_normal((draws, len(eigenvalues)))

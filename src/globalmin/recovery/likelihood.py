@@ -30,7 +30,9 @@ def log_likelihood(X: Array, y: Array, W: Array, activation: str | Activation) -
     return total / X.shape[0]
 
 
-def likelihood_refinement(X: Array, y: Array, W: Array, activation: str | Activation, *, most: int = 25) -> Array:
+def likelihood_refinement(
+    X: Array, y: Array, W: Array, activation: str | Activation, *, most: int = 25
+) -> Array:
     """Fisher scoring from W with halved steps until the likelihood no longer rises; W itself if it never does."""
     phi, best = local_activation(activation), log_likelihood(X, y, W, activation)
     for _ in range(most):

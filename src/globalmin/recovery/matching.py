@@ -40,14 +40,25 @@ def match_neurons(weights: Array, true_weights: Array) -> Matching:
 
     found, truth = np.asarray(weights, dtype=np.float64), np.asarray(true_weights, dtype=np.float64)
     if found.shape != truth.shape or found.ndim != 2 or 0 in found.shape:
-        raise DataError(f"weights have shape {found.shape} and true_weights {truth.shape}; both must be (neurons, features)")
+        raise DataError(
+            f"weights have shape {found.shape} and true_weights {truth.shape}; both must be (neurons, features)"
+        )
     cost = ((truth[:, None, :] - found[None, :, :]) ** 2).sum(axis=2)
     order = linear_sum_assignment(cost)[1]
     matched = found[order]
     error = float(np.linalg.norm(matched - truth))
-    lengths, true_lengths = np.linalg.norm(matched, axis=1), np.maximum(np.linalg.norm(truth, axis=1), 1e-300)
+    lengths, true_lengths = (
+        np.linalg.norm(matched, axis=1),
+        np.maximum(np.linalg.norm(truth, axis=1), 1e-300),
+    )
     cosines = np.einsum("ij,ij->i", matched, truth) / np.maximum(lengths * true_lengths, 1e-300)
-    return Matching(order, error, error / max(float(np.linalg.norm(truth)), 1e-300), cosines, lengths / true_lengths)
+    return Matching(
+        order,
+        error,
+        error / max(float(np.linalg.norm(truth)), 1e-300),
+        cosines,
+        lengths / true_lengths,
+    )
 
 
 @states("FCL-E1")

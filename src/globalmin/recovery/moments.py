@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 ORDERS = (1, 2, 3, 4)
 PROBES = (0.25, 0.5, 1.0, 2.0, 4.0)  # scales at which a moment must vanish to count as zero
 ZERO = 1e-11  # relative to the largest value that Cauchy-Schwarz allows
-SATURATED_SLOPE = 1.0 / 30.0  # m_1' below this part of b_1: errors of a norm are amplified too much (sigmoid: norm above 5)
+SATURATED_SLOPE = (
+    1.0 / 30.0
+)  # m_1' below this part of b_1: errors of a norm are amplified too much (sigmoid: norm above 5)
 
 
 def hermite_polynomial(j: int, z: Array) -> Array:
@@ -133,7 +135,11 @@ def moment_orders(activation: str | Activation) -> MomentOrders:
 def _moment_orders(phi: Activation) -> MomentOrders:
     size = np.sqrt(_expect(PROBES, lambda u, z: np.square(phi(u))))
     vanishing = tuple(
-        j for j in ORDERS if np.all(np.abs(hermite_moment(PROBES, phi, j)) <= ZERO * size * math.sqrt(math.factorial(j)))
+        j
+        for j in ORDERS
+        if np.all(
+            np.abs(hermite_moment(PROBES, phi, j)) <= ZERO * size * math.sqrt(math.factorial(j))
+        )
     )
     if 1 in vanishing:
         raise HypothesisError(
@@ -154,7 +160,9 @@ def _moment_orders(phi: Activation) -> MomentOrders:
 
 
 @states("FCL-A4", "FCL-GAM")
-def first_moment_inverse(value: float, activation: str | Activation, *, largest: float = 100.0) -> float:
+def first_moment_inverse(
+    value: float, activation: str | Activation, *, largest: float = 100.0
+) -> float:
     r"""The sigma in [0, largest] with $m_1(\sigma) = $ value; `largest` when the value is at or above $m_1$ there (a clip).
 
     Theory
@@ -170,7 +178,9 @@ def first_moment_inverse(value: float, activation: str | Activation, *, largest:
         return 0.0
     if value >= float(hermite_moment(largest, phi, 1)):
         return largest
-    root = brentq(lambda s: float(hermite_moment(max(s, 1e-12), phi, 1)) - value, 1e-12, largest, xtol=1e-14)
+    root = brentq(
+        lambda s: float(hermite_moment(max(s, 1e-12), phi, 1)) - value, 1e-12, largest, xtol=1e-14
+    )
     return float(root)  # pyright: ignore[reportArgumentType]
 
 
@@ -185,7 +195,10 @@ def saturation_norm(activation: str | Activation, *, largest: float = 100.0) -> 
     floor = SATURATED_SLOPE * float(phi.supremum(1))
     if not math.isfinite(floor) or float(slope_moment(largest, phi, 2)) >= floor:
         return largest
-    start = next((s for s in np.geomspace(largest, 1e-3, 60) if float(slope_moment(s, phi, 2)) >= floor), None)
+    start = next(
+        (s for s in np.geomspace(largest, 1e-3, 60) if float(slope_moment(s, phi, 2)) >= floor),
+        None,
+    )
     if start is None:
         return largest
     return float(brentq(lambda s: float(slope_moment(s, phi, 2)) - floor, start, largest))  # pyright: ignore[reportArgumentType]

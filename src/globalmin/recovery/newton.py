@@ -67,7 +67,11 @@ def newton_end(point: Point, X: Array, y: Array, phi: Activation, tol: float) ->
             factor = _factor(hessian_parts(current.W, X, y, phi).total)
             move = None if factor is None else _solve(factor, current.G)
         else:
-            factor = _factor(hessian_parts(current.W, X[::stride], y[::stride], phi).gauss_newton) if factor is None else factor
+            factor = (
+                _factor(hessian_parts(current.W, X[::stride], y[::stride], phi).gauss_newton)
+                if factor is None
+                else factor
+            )
             move = None if factor is None else _conjugate_gradients(current, factor, X, y, phi)
         trial = None if move is None else _moved(current, move, X, y, phi)
         if trial is None:
@@ -84,10 +88,14 @@ def _factor(H: Array) -> Array | None:
 
 
 def _solve(factor: Array, G: Array) -> Array:
-    return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, G.reshape(-1))), dtype=np.float64).reshape(G.shape)
+    return np.asarray(
+        np.linalg.solve(factor.T, np.linalg.solve(factor, G.reshape(-1))), dtype=np.float64
+    ).reshape(G.shape)
 
 
-def _conjugate_gradients(current: Point, factor: Array, X: Array, y: Array, phi: Activation) -> Array | None:
+def _conjugate_gradients(
+    current: Point, factor: Array, X: Array, y: Array, phi: Activation
+) -> Array | None:
     """The Newton step to a relative residual of `FORCING`; None where a direction of curvature <= 0 shows up."""
     move, r = np.zeros(current.W.shape), current.G.copy()
     z = _solve(factor, r)
@@ -109,5 +117,7 @@ def _conjugate_gradients(current: Point, factor: Array, X: Array, y: Array, phi:
 def _moved(current: Point, move: Array, X: Array, y: Array, phi: Activation) -> Point | None:
     if float(np.linalg.norm(move)) > NEAR * float(np.linalg.norm(current.W)):
         return None
-    trial = Point(current.W - move, *empirical_loss_and_gradient(current.W - move, X, y, phi), current.eta)
+    trial = Point(
+        current.W - move, *empirical_loss_and_gradient(current.W - move, X, y, phi), current.eta
+    )
     return trial if trial.size < current.size and trial.loss <= current.loss * (1 + 1e-12) else None

@@ -19,7 +19,12 @@ from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, residual
-from globalmin.shallow.newton_kantorovich import DescentQuantities, Linearization, descent_quantities, linearize
+from globalmin.shallow.newton_kantorovich import (
+    DescentQuantities,
+    Linearization,
+    descent_quantities,
+    linearize,
+)
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
@@ -53,13 +58,19 @@ def planted_scales(teacher: ShallowNetwork, n: int) -> PlantedScales:
     r"""Orders of SJL-T2.5 for n samples: start within $\frac{\sigma_{\min}^3}{\sigma_{\max}}\frac{d^{5/2}}{n^{3/2}k}$."""
     k, d = teacher.W.shape
     if n < 1 or k < d:
-        raise HypothesisError(f"n={n}, k={k}, d={d}; SJL-T2.5 needs n >= 1 and k >= d", hypothesis="k >= d", value=(n, k, d))
+        raise HypothesisError(
+            f"n={n}, k={k}, d={d}; SJL-T2.5 needs n >= 1 and k >= d",
+            hypothesis="k >= d",
+            value=(n, k, d),
+        )
     singular = np.linalg.svd(teacher.W, compute_uv=False)
     odd = bool(np.abs(mean_curvature(teacher.activation, np.array(PROBES))).max() < 1e-9)
     high = float(singular[0])
     low = 1.0 if odd else float(singular[-1])
     radius = low**3 / high * d**2.5 / (n**1.5 * k)
-    return PlantedScales(odd, 1.0 / ((high**2 + 1.0) * k), radius, radius / math.sqrt(k), low**2 * d**2 / n)
+    return PlantedScales(
+        odd, 1.0 / ((high**2 + 1.0) * k), radius, radius / math.sqrt(k), low**2 * d**2 / n
+    )
 
 
 @dataclass(frozen=True)
@@ -126,7 +137,9 @@ class PlantedBasin:
 
 
 @states("SJL-T2.5", "OS-C5")
-def planted_basin(teacher: ShallowNetwork, X: Array, *, share: float = 0.5, method: str = "rows") -> PlantedBasin | None:
+def planted_basin(
+    teacher: ShallowNetwork, X: Array, *, share: float = 0.5, method: str = "rows"
+) -> PlantedBasin | None:
     r"""SJL-T2.5 without unknown constants, for given inputs; None where the Jacobian at the teacher has no full row rank.
 
     Parameters
@@ -176,5 +189,7 @@ def _basin(point: Linearization, Lip: float, reach: float, share: float) -> Plan
 def trapped_loss(m_L: float, m_U: float, radius: float) -> float:
     r"""$(m_Lr/4)^2/m_U$: from a loss below it the path $\frac4{m_L}\sqrt{m_UL_0}$ of SJL-PL stays within the radius r."""
     if not (0.0 < m_L <= m_U and radius >= 0.0):
-        raise DataError(f"m_L={m_L}, m_U={m_U}, radius={radius} must satisfy 0 < m_L <= m_U and radius >= 0")
+        raise DataError(
+            f"m_L={m_L}, m_U={m_U}, radius={radius} must satisfy 0 < m_L <= m_U and radius >= 0"
+        )
     return (m_L * radius / 4.0) ** 2 / m_U

@@ -15,7 +15,11 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.recovery.geometry import empirical_hessian, empirical_loss_and_gradient, local_activation
+from globalmin.recovery.geometry import (
+    empirical_hessian,
+    empirical_loss_and_gradient,
+    local_activation,
+)
 from globalmin.recovery.moments import rho_terms, slope_moment
 from globalmin.references import states
 
@@ -55,7 +59,11 @@ class PairRule:
         """E[g(u.x) h(v.x) x], in R^d."""
         Q, R = np.linalg.qr(np.stack([u, v], axis=1))
         z, w = self.z, self.weights
-        table = (g(R[0, 0] * z) * w)[:, None] * h(R[0, 1] * z[:, None] + R[1, 1] * z[None, :]) * w[None, :]
+        table = (
+            (g(R[0, 0] * z) * w)[:, None]
+            * h(R[0, 1] * z[:, None] + R[1, 1] * z[None, :])
+            * w[None, :]
+        )
         return Q @ np.array([table.sum(axis=1) @ z, table.sum(axis=0) @ z])
 
     def scalar(self, u: Array, g: Function, v: Array, h: Function) -> float:
@@ -67,16 +75,27 @@ class PairRule:
 def _grid(step: float) -> tuple[Array, Array]:
     count = int(np.ceil(REACH / step))
     z = step * np.arange(-count, count + 1)
-    return z.astype(np.float64), np.asarray(step * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi), dtype=np.float64)
+    return z.astype(np.float64), np.asarray(
+        step * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi), dtype=np.float64
+    )
 
 
 def _prepare(W: Array, Wstar: Array, phi: Activation) -> tuple[Array, Array, PairRule]:
-    if W.ndim != 2 or W.shape != Wstar.shape or 0 in W.shape or not (np.isfinite(W).all() and np.isfinite(Wstar).all()):
-        raise DataError(f"W has shape {W.shape} and the teacher {Wstar.shape}; both must be finite and (K, d)")
+    if (
+        W.ndim != 2
+        or W.shape != Wstar.shape
+        or 0 in W.shape
+        or not (np.isfinite(W).all() and np.isfinite(Wstar).all())
+    ):
+        raise DataError(
+            f"W has shape {W.shape} and the teacher {Wstar.shape}; both must be finite and (K, d)"
+        )
     steep = max(1.0, float(phi.supremum(2)) / float(phi.supremum(1)) / SIGMOID_STEEPNESS)
     longest = steep * max(float(np.linalg.norm(A, axis=1).max()) for A in (W, Wstar))
     if longest > LONGEST:
-        raise DataError(f"a neuron of steepness times norm {longest:.3g} is too long for the grid; the limit is {LONGEST:g}")
+        raise DataError(
+            f"a neuron of steepness times norm {longest:.3g} is too long for the grid; the limit is {LONGEST:g}"
+        )
     pad = ((0, 0), (0, 1 if W.shape[1] == 1 else 0))  # a plane is needed even on the line
     return np.pad(W, pad), np.pad(Wstar, pad), PairRule(longest)
 
@@ -127,7 +146,9 @@ def population_hessian(W: Array, Wstar: Array, activation: str | Activation) -> 
             H[i, :, j, :] = block.T
         for sign, others in ((1.0, A), (-1.0, B)) if not np.array_equal(A, B) else ():
             for u in others:
-                H[j, :, j, :] += sign * rule.matrix(A[j], lambda z: phi.derivative(z, order=2), u, phi)
+                H[j, :, j, :] += sign * rule.matrix(
+                    A[j], lambda z: phi.derivative(z, order=2), u, phi
+                )
     keep = W.shape[1]
     return H[:, :keep, :, :keep].reshape(K * keep, K * keep) / K**2
 
@@ -146,9 +167,15 @@ def orthonormal_hessian(sigma: float, K: int, d: int, activation: str | Activati
     a0, a1, a2 = (float(slope_moment(sigma, activation, q)) for q in range(3))
     E = np.eye(K * d).reshape(K, d, K * d)  # E[i, j] is the functional A -> A_ij
     own = np.stack([E[i, i] for i in range(K)])
-    H = r0 * np.eye(K * d) + (r2 - r0) * own.T @ own + a1**2 * np.outer(own.sum(axis=0), own.sum(axis=0))
+    H = (
+        r0 * np.eye(K * d)
+        + (r2 - r0) * own.T @ own
+        + a1**2 * np.outer(own.sum(axis=0), own.sum(axis=0))
+    )
     for j in range(d):
-        column = a0 * (E[:, j].sum(axis=0) - (E[j, j] if j < K else 0.0)) + (a2 * E[j, j] if j < K else 0.0)
+        column = a0 * (E[:, j].sum(axis=0) - (E[j, j] if j < K else 0.0)) + (
+            a2 * E[j, j] if j < K else 0.0
+        )
         H += np.outer(column, column)
         for i in range(K):
             pair = E[i, j] + E[j, i] if i < j < K else E[i, j] if j >= K else None
@@ -157,14 +184,20 @@ def orthonormal_hessian(sigma: float, K: int, d: int, activation: str | Activati
 
 
 @states("FCL-L3")
-def hessian_deviation(W: Array, Wstar: Array, X: Array, y: Array, activation: str | Activation) -> float:
+def hessian_deviation(
+    W: Array, Wstar: Array, X: Array, y: Array, activation: str | Activation
+) -> float:
     r"""$\|\nabla^2f_n(W) - \nabla^2f(W)\|$, which FCL-L3 bounds by a constant times $\sqrt{d\log n/(nK)}$."""
     H = empirical_hessian(W, X, y, activation) - population_hessian(W, Wstar, activation)
     return float(np.linalg.norm(H, 2))
 
 
 @states("FCL-L4")
-def gradient_deviation(W: Array, Wstar: Array, X: Array, y: Array, activation: str | Activation) -> float:
+def gradient_deviation(
+    W: Array, Wstar: Array, X: Array, y: Array, activation: str | Activation
+) -> float:
     r"""$\|\nabla f_n(W) - \nabla f(W)\|$, which FCL-L4 bounds by a constant times $\sqrt{d\log n/n}$."""
-    G = empirical_loss_and_gradient(W, X, y, activation)[1] - population_gradient(W, Wstar, activation)
+    G = empirical_loss_and_gradient(W, X, y, activation)[1] - population_gradient(
+        W, Wstar, activation
+    )
     return float(np.linalg.norm(G))

@@ -21,7 +21,12 @@ from globalmin.recovery.geometry import local_activation
 from globalmin.recovery.likelihood import likelihood_refinement
 from globalmin.recovery.matching import Matching, match_neurons
 from globalmin.recovery.moments import moment_orders, saturation_norm
-from globalmin.recovery.tensor_initialization import VARIANTS, TensorOptions, TensorStart, tensor_start
+from globalmin.recovery.tensor_initialization import (
+    VARIANTS,
+    TensorOptions,
+    TensorStart,
+    tensor_start,
+)
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
@@ -109,12 +114,20 @@ def recover_teacher(
     options = _options(variant)
     _refuse(data, neurons, phi, labels)
     if estimator not in ESTIMATORS or (estimator == "likelihood" and labels != "classification"):
-        raise DataError(f"estimator={estimator!r}: choose 'squares', or 'likelihood' with labels='classification'")
+        raise DataError(
+            f"estimator={estimator!r}: choose 'squares', or 'likelihood' with labels='classification'"
+        )
     moment_orders(phi)
     X, y = np.asarray(data.X), np.asarray(data.y)
     start = tensor_start(X, y, neurons, phi, options=options, seed=seed)
-    descent = local_descent(X, y, start.weights, phi, step="curvature", max_iter=max_iter, tol=tol, newton=True)
-    weights = likelihood_refinement(X, y, descent.weights, phi) if estimator == "likelihood" else descent.weights
+    descent = local_descent(
+        X, y, start.weights, phi, step="curvature", max_iter=max_iter, tol=tol, newton=True
+    )
+    weights = (
+        likelihood_refinement(X, y, descent.weights, phi)
+        if estimator == "likelihood"
+        else descent.weights
+    )
     warnings = (
         *input_warnings(X),
         *start_warnings(start, saturation_norm(phi)),
@@ -127,15 +140,21 @@ def _options(variant: str | TensorOptions) -> TensorOptions:
     if isinstance(variant, TensorOptions):
         return variant
     if variant not in VARIANTS:
-        raise DataError(f"variant={variant!r} is unknown; choose one of {', '.join(VARIANTS)} or give TensorOptions")
+        raise DataError(
+            f"variant={variant!r} is unknown; choose one of {', '.join(VARIANTS)} or give TensorOptions"
+        )
     return VARIANTS[variant]
 
 
 def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
     if not isinstance(data, Dataset):
-        raise DataError(f"data is of type {type(data).__name__}; give gm.Dataset(X, y, bias=False, scaling='none')")
+        raise DataError(
+            f"data is of type {type(data).__name__}; give gm.Dataset(X, y, bias=False, scaling='none')"
+        )
     if data.bias or data.scaling != "none":
-        raise DataError('the teacher has no bias and no scaling; build the data with Dataset(X, y, bias=False, scaling="none")')
+        raise DataError(
+            'the teacher has no bias and no scaling; build the data with Dataset(X, y, bias=False, scaling="none")'
+        )
     if labels not in LABELS:
         raise DataError(f"labels={labels!r} is unknown; choose one of {', '.join(LABELS)}")
     d, n = data.n_features, data.n_samples
@@ -148,7 +167,9 @@ def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
             value=(neurons, d),
         )
     if n < 2 * (d + 1):
-        raise DataError(f"{n} samples are too few for {d} features; at least {2 * (d + 1)} are needed, and far more to be useful")
+        raise DataError(
+            f"{n} samples are too few for {d} features; at least {2 * (d + 1)} are needed, and far more to be useful"
+        )
     if labels == "classification":
         _refuse_classification(np.asarray(data.y), phi)
 
@@ -163,4 +184,6 @@ def _refuse_classification(y: Array, phi: Activation) -> None:
             value=str(phi),
         )
     if not np.isin(y, (0.0, 1.0)).all():
-        raise DataError("labels='classification' needs y in {0, 1}; recode the labels or use labels='regression'")
+        raise DataError(
+            "labels='classification' needs y in {0, 1}; recode the labels or use labels='regression'"
+        )

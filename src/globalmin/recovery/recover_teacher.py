@@ -132,6 +132,10 @@ def _prove(network: ShallowNetwork, data: Dataset) -> tuple[ShallowNetwork, Ball
         result, content = check(path), path.read_bytes()
     if result.verdict.value != "ACCEPTED":
         return network, Ball(reason=f"the checker answered {result.verdict.value}: {result.reason}")
-    numbers = {name: float(value) for name, value in (result.claims[0].numbers or {}).items() if isinstance(value, float)}
+    numbers = {
+        name: float(value)
+        for name, value in (result.claims[0].numbers or {}).items()
+        if isinstance(value, float)
+    }
     step = float(certificate.claims[0].summary["eta"])
     return center, Ball(numbers["r"], numbers["r_minus"], step, numbers["rate"], content)

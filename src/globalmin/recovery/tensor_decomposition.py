@@ -16,7 +16,9 @@ from globalmin.errors import DataError
 from globalmin.references import states
 
 PROJECTIONS = 100
-LONGEST_STEP = 0.5  # of a joint update, in Frobenius norm: beyond it the linearization means nothing
+LONGEST_STEP = (
+    0.5  # of a joint update, in Frobenius norm: beyond it the linearization means nothing
+)
 
 
 @states("FCL-KCL")
@@ -112,7 +114,9 @@ def decompose_symmetric(T: Array, *, seed: int = 0, projections: int = PROJECTIO
     K = T.shape[0]
     theta = np.random.default_rng(seed).standard_normal((projections, K))
     U = _components(T, theta / np.linalg.norm(theta, axis=1, keepdims=True))
-    return min((_fitted(T, one) for one in (_components(T, U.T), U)), key=lambda found: found.residual)
+    return min(
+        (_fitted(T, one) for one in (_components(T, U.T), U)), key=lambda found: found.residual
+    )
 
 
 def _components(T: Array, theta: Array) -> Array:
@@ -125,4 +129,8 @@ def _fitted(T: Array, U: Array) -> Components:
     cubes = np.einsum("ai,bi,ci->abci", U, U, U).reshape(-1, U.shape[1])
     weights = np.linalg.lstsq(cubes, T.reshape(-1), rcond=None)[0]
     size = float(np.linalg.norm(T))
-    return Components(U, weights, float(np.linalg.norm(cubes @ weights - T.reshape(-1))) / size if size > 0 else 0.0)
+    return Components(
+        U,
+        weights,
+        float(np.linalg.norm(cubes @ weights - T.reshape(-1))) / size if size > 0 else 0.0,
+    )

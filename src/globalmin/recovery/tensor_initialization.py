@@ -14,7 +14,12 @@ import numpy as np
 from globalmin._types import Array, NDArray
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.recovery.moments import first_moment_inverse, hermite_moment, moment_orders, saturation_norm
+from globalmin.recovery.moments import (
+    first_moment_inverse,
+    hermite_moment,
+    moment_orders,
+    saturation_norm,
+)
 from globalmin.recovery.tensor_decomposition import decompose_symmetric
 from globalmin.recovery.tensor_moments import (
     REMOVALS,
@@ -60,10 +65,14 @@ class TensorOptions:
         choices = {"alpha": DIRECTIONS, "removal": REMOVALS, "power": ("shifted", "squared")}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
-                raise DataError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(allowed)}")
+                raise DataError(
+                    f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(allowed)}"
+                )
 
 
-LITERAL = TensorOptions(alpha="random", removal="nothing", split=True, power="shifted", slopes=False)
+LITERAL = TensorOptions(
+    alpha="random", removal="nothing", split=True, power="shifted", slopes=False
+)
 TUNED = TensorOptions()
 VARIANTS = {"literal": LITERAL, "tuned": TUNED}
 
@@ -125,7 +134,9 @@ def tensor_start(
     r2 = reduced_labels(X2, y2, options.removal)
     if orders.tensor == 4 and options.removal == "linear":
         r2 = without_projected_quadratic(X2, r2, subspace.V)
-    T = projected_tensor(X2, r2, subspace.V, order=orders.tensor, alpha=alpha if orders.tensor == 4 else None)
+    T = projected_tensor(
+        X2, r2, subspace.V, order=orders.tensor, alpha=alpha if orders.tensor == 4 else None
+    )
     found = decompose_symmetric(T, seed=seed)
     directions = (subspace.V @ found.U).T
     Q1 = linear_fit(*third)[1] if options.slopes else first_moment(*third)
@@ -133,21 +144,29 @@ def tensor_start(
     weights, betas, clipped = recover_magnitudes(directions, Q1, phi, largest_norm=cap)
     contractions = np.abs(directions @ alpha)
     factor = contractions if orders.tensor == 4 else np.ones(K)
-    cross = _cross_norms(K * np.abs(found.weights) / np.maximum(factor, 1e-300), phi, orders.tensor, cap)
-    return TensorStart(weights, subspace, betas, clipped, contractions, cross, found.residual, orders)
+    cross = _cross_norms(
+        K * np.abs(found.weights) / np.maximum(factor, 1e-300), phi, orders.tensor, cap
+    )
+    return TensorStart(
+        weights, subspace, betas, clipped, contractions, cross, found.residual, orders
+    )
 
 
 def _parts(X: Array, y: Array, options: TensorOptions, seed: int) -> list[tuple[Array, Array]]:
     if not options.split:
         return [(X, y)] * 3
     if X.shape[0] < 3 * (X.shape[1] + 1):
-        raise DataError(f"{X.shape[0]} samples cannot be split in three parts for {X.shape[1]} features; use options.split=False")
+        raise DataError(
+            f"{X.shape[0]} samples cannot be split in three parts for {X.shape[1]} features; use options.split=False"
+        )
     chunks = np.array_split(np.random.default_rng(seed).permutation(X.shape[0]), 3)
     return [(X[rows], y[rows]) for rows in chunks]
 
 
 @states("FCL-ALPHA", "FCL-DEF3")
-def _subspace(X: Array, y: Array, K: int, orders: MomentOrders, *, options: TensorOptions, seed: int) -> tuple[Array, Subspace]:
+def _subspace(
+    X: Array, y: Array, K: int, orders: MomentOrders, *, options: TensorOptions, seed: int
+) -> tuple[Array, Subspace]:
     """The direction alpha and the span of the neurons seen in P_2."""
     d, rng = X.shape[1], np.random.default_rng([seed, 1])
     r = reduced_labels(X, y, options.removal)
@@ -156,7 +175,9 @@ def _subspace(X: Array, y: Array, K: int, orders: MomentOrders, *, options: Tens
         mean = linear_fit(X, y)[1] if options.slopes else first_moment(X, y)
         candidates = [mean / max(float(np.linalg.norm(mean)), 1e-300)]
     else:
-        drawn = rng.standard_normal((1 if options.alpha == "random" or orders.matrix == 2 else CANDIDATES, d))
+        drawn = rng.standard_normal(
+            (1 if options.alpha == "random" or orders.matrix == 2 else CANDIDATES, d)
+        )
         candidates = list(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
     best: tuple[Array, Subspace] | None = None
     for alpha in candidates:

@@ -67,7 +67,15 @@ class MatrixMoment:
 
     DENSE = 2_000
 
-    def __init__(self, X: Array, r: Array, *, order: int, alpha: Array | None = None, dense: bool | None = None) -> None:
+    def __init__(
+        self,
+        X: Array,
+        r: Array,
+        *,
+        order: int,
+        alpha: Array | None = None,
+        dense: bool | None = None,
+    ) -> None:
         if order not in (2, 3) or (order == 3 and alpha is None):
             raise DataError(f"order={order!r} must be 2, or 3 with a direction alpha")
         self.X, self.dimension = X, X.shape[1]
@@ -76,7 +84,9 @@ class MatrixMoment:
         self.alpha = alpha if order == 3 else None
         self.v = first_moment(X, r) if order == 3 else None
         self.stored = (
-            self._product(np.eye(self.dimension)) if (self.dimension <= self.DENSE if dense is None else dense) else None
+            self._product(np.eye(self.dimension))
+            if (self.dimension <= self.DENSE if dense is None else dense)
+            else None
         )
 
     def times(self, V: Array) -> Array:
@@ -98,11 +108,15 @@ class MatrixMoment:
 
 def _placed(A: Array, b: Array) -> Array:
     """A_ij b_k + A_ik b_j + A_jk b_i for a symmetric matrix A and a vector b."""
-    return np.einsum("ij,k->ijk", A, b) + np.einsum("ik,j->ijk", A, b) + np.einsum("jk,i->ijk", A, b)
+    return (
+        np.einsum("ij,k->ijk", A, b) + np.einsum("ik,j->ijk", A, b) + np.einsum("jk,i->ijk", A, b)
+    )
 
 
 @states("FCL-DEF2", "FCL-DEF3", "FCL-TP")
-def projected_tensor(X: Array, r: Array, V: Array, *, order: int = 3, alpha: Array | None = None) -> Array:
+def projected_tensor(
+    X: Array, r: Array, V: Array, *, order: int = 3, alpha: Array | None = None
+) -> Array:
     r"""$P_3(V,V,V)$, K x K x K: $M_3(V,V,V)$ for order 3, $M_4(V,V,V,\alpha)$ for order 4; cost ndK + nK^3.
 
     Parameters

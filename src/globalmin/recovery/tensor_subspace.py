@@ -44,12 +44,16 @@ class Subspace:
 
 def _checked(operator: Operator, K: int) -> int:
     if not 1 <= K <= operator.dimension:
-        raise DataError(f"K={K} directions of an operator on dimension {operator.dimension}; 1 <= K <= dimension is needed")
+        raise DataError(
+            f"K={K} directions of an operator on dimension {operator.dimension}; 1 <= K <= dimension is needed"
+        )
     return operator.dimension
 
 
 @states("FCL-PM")
-def leading_subspace(operator: Operator, K: int, *, seed: int = 0, tol: float = 1e-12, max_iter: int = 1_000) -> Subspace:
+def leading_subspace(
+    operator: Operator, K: int, *, seed: int = 0, tol: float = 1e-12, max_iter: int = 1_000
+) -> Subspace:
     r"""Orthogonal iteration with $P^2$ on a block of K + 4 columns and a Rayleigh-Ritz step: the rate is
     $(\lambda_{K+5}/\lambda_K)^2$ whatever the signs of the eigenvalues.
     """
@@ -66,7 +70,11 @@ def leading_subspace(operator: Operator, K: int, *, seed: int = 0, tol: float = 
         values, vectors, moved = values[order], V @ rotation[:, order], image @ rotation[:, order]
         residual = float(np.linalg.norm(moved[:, :K] - vectors[:, :K] * values[:K]))
         largest = float(np.abs(values).max())
-        if residual <= tol * largest or (residual >= 0.99 * previous and residual <= 1e-9 * largest) or largest == 0:
+        if (
+            residual <= tol * largest
+            or (residual >= 0.99 * previous and residual <= 1e-9 * largest)
+            or largest == 0
+        ):
             break
         previous = residual
         V = np.linalg.qr(operator.times(np.linalg.qr(moved)[0]))[0]
@@ -80,7 +88,9 @@ def _gap(values: Array, K: int) -> float:
 
 
 @states("FCL-PM")
-def shifted_power_subspace(operator: Operator, K: int, *, seed: int = 0, iterations: int = 200) -> Subspace:
+def shifted_power_subspace(
+    operator: Operator, K: int, *, seed: int = 0, iterations: int = 200
+) -> Subspace:
     r"""The paper's iteration: $V_1 \leftarrow qr(CV_1 + PV_1)$ and $V_2 \leftarrow qr(CV_2 - PV_2)$ with C = 3 ||P||, then the K
     columns of largest absolute Rayleigh quotient of the right sign, those of $V_2$ made orthogonal to those of $V_1$.
 
@@ -94,7 +104,9 @@ def shifted_power_subspace(operator: Operator, K: int, *, seed: int = 0, iterati
         up = np.linalg.qr(C * up + operator.times(up))[0]
         down = np.linalg.qr(C * down - operator.times(down))[0]
     above, below = (np.einsum("ij,ij->j", A, operator.times(A)) for A in (up, down))
-    merit = np.concatenate([np.where(above > 0, above, -np.inf), np.where(below < 0, -below, -np.inf)])
+    merit = np.concatenate(
+        [np.where(above > 0, above, -np.inf), np.where(below < 0, -below, -np.inf)]
+    )
     chosen = np.argsort(-merit)[:K]
     basis = np.hstack([up[:, chosen[chosen < K]], down[:, chosen[chosen >= K] - K]])
     V = np.linalg.qr(basis)[0]

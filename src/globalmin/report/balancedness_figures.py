@@ -9,7 +9,16 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.references import states
-from globalmin.report.figures import BLUE, GREEN, MUTED, ORANGE, RED, decade_ticks, new_axes, padded_decades
+from globalmin.report.figures import (
+    BLUE,
+    GREEN,
+    MUTED,
+    ORANGE,
+    RED,
+    decade_ticks,
+    new_axes,
+    padded_decades,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +66,9 @@ def invariants(flow: tuple[Array, Array], descents: Mapping[str, tuple[Array, Ar
     return figure
 
 
-def drift_by_step(time: Array, slope: Array, descents: Mapping[str, tuple[Array, Array, float]]) -> Figure:
+def drift_by_step(
+    time: Array, slope: Array, descents: Mapping[str, tuple[Array, Array, float]]
+) -> Figure:
     """Drift divided by the step size, for several step sizes, against the integral of D(g) along the flow.
 
     Parameters
@@ -86,7 +97,14 @@ def proportionality(steps: Array, drifts: Mapping[str, Array]) -> Figure:
         axes.plot(steps, values, color=color, marker="o", markersize=3, label=name)
     everything = np.concatenate([np.asarray(values) for values in drifts.values()])
     top = 1.6 * float(everything.max())
-    axes.plot(steps, top * steps / steps.max(), color=MUTED, linestyle=(0, (4, 2)), linewidth=0.9, label="slope 1")
+    axes.plot(
+        steps,
+        top * steps / steps.max(),
+        color=MUTED,
+        linestyle=(0, (4, 2)),
+        linewidth=0.9,
+        label="slope 1",
+    )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(*padded_decades(float(steps.min()), float(steps.max()), below=0.05))
@@ -97,8 +115,24 @@ def proportionality(steps: Array, drifts: Mapping[str, Array]) -> Figure:
     return figure
 
 
-def _bundle(axes: Axes, time: Array, values: Array, *, color: str, name: str, width: float, dashed: bool = False) -> None:
+def _bundle(
+    axes: Axes,
+    time: Array,
+    values: Array,
+    *,
+    color: str,
+    name: str,
+    width: float,
+    dashed: bool = False,
+) -> None:
     """One line per column in one color, with one entry in the legend."""
     style = (0, (4, 2)) if dashed else "-"
     for column, line in enumerate(np.atleast_2d(values.T)):
-        axes.plot(time, line, color=color, linewidth=width, linestyle=style, label=name if column == 0 else None)
+        axes.plot(
+            time,
+            line,
+            color=color,
+            linewidth=width,
+            linestyle=style,
+            label=name if column == 0 else None,
+        )

@@ -25,16 +25,33 @@ def panels(count: int, *, width: float = 3.3) -> tuple[Figure, list[Axes]]:
     """A figure with `count` axes side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(max(width * count, SIZE[0]) if count > 1 else SIZE[0], SIZE[1]), layout="constrained")
+    figure = Figure(
+        figsize=(max(width * count, SIZE[0]) if count > 1 else SIZE[0], SIZE[1]),
+        layout="constrained",
+    )
     return figure, [figure.add_subplot(1, count, i + 1) for i in range(count)]
 
 
 def draw_curves(
-    axes: Axes, curves: Mapping[str, Curve], labels: tuple[str, str], *, scales: str = "", marker: str = "", dashed: bool = False
+    axes: Axes,
+    curves: Mapping[str, Curve],
+    labels: tuple[str, str],
+    *,
+    scales: str = "",
+    marker: str = "",
+    dashed: bool = False,
 ) -> None:
     """Named curves (x, y) into one axes; `scales` names the logarithmic axes, "y" or "xy"; `dashed`: all but the first are."""
     for i, (color, (name, (x, y))) in enumerate(zip(COLORS, curves.items(), strict=False)):
-        axes.plot(x, y, color=color, label=name, marker=marker, markersize=3, linestyle=DASHED if dashed and i else "-")
+        axes.plot(
+            x,
+            y,
+            color=color,
+            label=name,
+            marker=marker,
+            markersize=3,
+            linestyle=DASHED if dashed and i else "-",
+        )
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     axes.set_xscale("log" if "x" in scales else "linear")
@@ -68,24 +85,46 @@ def panel_curves(
 
 
 def shares(
-    curves: Mapping[str, Curve], labels: tuple[str, str], *, published: Mapping[str, Curve] | None = None, scales: str = ""
+    curves: Mapping[str, Curve],
+    labels: tuple[str, str],
+    *,
+    published: Mapping[str, Curve] | None = None,
+    scales: str = "",
 ) -> Figure:
     """Shares between 0 and 1 with markers; the published ones of the same name as open circles."""
     figure, (axes,) = panels(1)
     draw_curves(axes, curves, labels, scales=scales, marker="o")
     for color, name in zip(COLORS, curves, strict=False):
         if published and name in published:
-            axes.plot(*published[name], color=color, linewidth=0, marker="o", markersize=7, markerfacecolor="none")
+            axes.plot(
+                *published[name],
+                color=color,
+                linewidth=0,
+                marker="o",
+                markersize=7,
+                markerfacecolor="none",
+            )
     axes.set_ylim(-0.04, 1.04)
     axes.legend()
     return figure
 
 
-def scattered(groups: Mapping[float, Array], line: Curve, labels: tuple[str, str], *, names: tuple[str, str]) -> Figure:
+def scattered(
+    groups: Mapping[float, Array], line: Curve, labels: tuple[str, str], *, names: tuple[str, str]
+) -> Figure:
     """Values by group as dots, with a reference line through the groups."""
     figure, (axes,) = panels(1)
     for place, values in groups.items():
-        axes.plot(np.full(len(values), place), values, color=BLUE, linewidth=0, marker="o", markersize=3.5, alpha=0.6, zorder=3)
+        axes.plot(
+            np.full(len(values), place),
+            values,
+            color=BLUE,
+            linewidth=0,
+            marker="o",
+            markersize=3.5,
+            alpha=0.6,
+            zorder=3,
+        )
     axes.plot([], [], color=BLUE, linewidth=0, marker="o", markersize=3.5, label=names[0])
     axes.plot(*line, color=ORANGE, label=names[1], zorder=2)
     axes.set_xlabel(labels[0])

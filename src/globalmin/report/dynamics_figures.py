@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 STYLES = ((BLUE, "o"), (RED, "s"), (ORANGE, "D"), (GREEN, "^"), (INK, "v"), (MUTED, "P"))
 
 
-def iterations_by_dimension(dimensions: Array, iterations: Mapping[str, Array], *, x_label: str, title: str) -> Figure:
+def iterations_by_dimension(
+    dimensions: Array, iterations: Mapping[str, Array], *, x_label: str, title: str
+) -> Figure:
     """Medians over the runs with their range, on a logarithmic axis; dimensions where a run did not arrive are left out.
 
     Parameters
@@ -29,16 +31,34 @@ def iterations_by_dimension(dimensions: Array, iterations: Mapping[str, Array], 
 
     figure = Figure(figsize=(5.6, 3.6), layout="constrained")
     axes = figure.add_subplot()
-    for i, ((color, marker), (name, counts)) in enumerate(zip(STYLES, iterations.items(), strict=False)):
+    for i, ((color, marker), (name, counts)) in enumerate(
+        zip(STYLES, iterations.items(), strict=False)
+    ):
         arrived = np.isfinite(counts).all(axis=1)
         if not arrived.any():
-            axes.plot([], [], color=color, marker=marker, markersize=4, linestyle=":", label=f"{name}: never")
+            axes.plot(
+                [],
+                [],
+                color=color,
+                marker=marker,
+                markersize=4,
+                linestyle=":",
+                label=f"{name}: never",
+            )
             continue
         d, found = np.asarray(dimensions)[arrived], counts[arrived]
-        axes.fill_between(d, found.min(axis=1), found.max(axis=1), color=color, alpha=0.15, linewidth=0)
+        axes.fill_between(
+            d, found.min(axis=1), found.max(axis=1), color=color, alpha=0.15, linewidth=0
+        )
         thick = 3.6 if i == 0 else 1.6  # plain descent shows below what coincides with it
         axes.plot(
-            d, np.median(found, axis=1), color=color, marker=marker, markersize=2.5 * thick**0.5, linewidth=thick, label=name
+            d,
+            np.median(found, axis=1),
+            color=color,
+            marker=marker,
+            markersize=2.5 * thick**0.5,
+            linewidth=thick,
+            label=name,
         )
     axes.set_yscale("log")
     axes.set_xticks(np.asarray(dimensions), [f"{size:g}" for size in dimensions])

@@ -50,7 +50,9 @@ def layer_balance(steps: Array, balanced: Array, unbalanced: Array) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 6.0), layout="constrained")
-    for row, (name, norms) in enumerate((("balanced start", balanced), ("unbalanced start", unbalanced))):
+    for row, (name, norms) in enumerate(
+        (("balanced start", balanced), ("unbalanced start", unbalanced))
+    ):
         left, right = figure.add_subplot(2, 2, 2 * row + 1), figure.add_subplot(2, 2, 2 * row + 2)
         for h in range(norms.shape[1] - 1):
             words = f"layers {h + 1}, {h + 2}"
@@ -74,7 +76,13 @@ def schedules(curves: Mapping[str, tuple[Array, Array]]) -> Figure:
     axes = figure.add_subplot()
     for color, (name, (steps, losses)) in zip(COLORS, curves.items(), strict=False):
         line = "-" if color == COLORS[0] else "--"  # curves that do not move lie on each other
-        axes.loglog(np.asarray(steps) + 1.0, np.maximum(losses, FLOOR), color=color, linestyle=line, label=name)
+        axes.loglog(
+            np.asarray(steps) + 1.0,
+            np.maximum(losses, FLOOR),
+            color=color,
+            linestyle=line,
+            label=name,
+        )
     axes.set_xlabel("step (from 1 on)")
     axes.set_ylabel("loss")
     axes.legend()
@@ -91,7 +99,9 @@ def rank_one_phases(runs: Mapping[str, tuple[Array, int | None]]) -> Figure:
     for color, (name, (distances, first)) in zip(COLORS, runs.items(), strict=False):
         axes.semilogy(np.maximum(distances, FLOOR), color=color, label=name)
         if first is not None:
-            axes.plot([first], [distances[first]], marker="o", color=color, markersize=5, linewidth=0)
+            axes.plot(
+                [first], [distances[first]], marker="o", color=color, markersize=5, linewidth=0
+            )
     axes.set_xlabel("step")
     axes.set_ylabel("distance to M, relative")
     axes.legend()

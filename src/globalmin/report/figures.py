@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 INK, MUTED, GRID = "#1f2a37", "#66717f", "#e2e7ed"
 BLUE, ORANGE, GREEN, RED = "#2b5f9e", "#c4611a", "#18794e", "#b42318"
-PALETTE = {"ink": INK, "muted": MUTED, "grid": GRID, "blue": BLUE, "orange": ORANGE, "green": GREEN, "red": RED}
+PALETTE = {
+    "ink": INK,
+    "muted": MUTED,
+    "grid": GRID,
+    "blue": BLUE,
+    "orange": ORANGE,
+    "green": GREEN,
+    "red": RED,
+}
 
 SIZE = (4.7, 3.1)
 
@@ -65,7 +73,14 @@ def loss_curve(
     """
     figure, axes = new_axes("training step", "loss  ½ Σ r²")
     seen = np.flatnonzero(losses > 0)
-    axes.plot(iterations[seen], losses[seen], color=BLUE, marker="o", markersize=2.6 if len(seen) <= 80 else 0, zorder=3)
+    axes.plot(
+        iterations[seen],
+        losses[seen],
+        color=BLUE,
+        marker="o",
+        markersize=2.6 if len(seen) <= 80 else 0,
+        zorder=3,
+    )
     axes.set_yscale("log")
     positive = [*losses[seen], *(x for x in (loss_upper or 0.0, floor) if x > 0)]
     low, high = (min(positive), max(positive)) if positive else (0.1, 1.0)
@@ -84,7 +99,13 @@ def loss_curve(
         )
     if floor > 0:
         covered = f"no network with {heads}" if heads else "no network"
-        level(axes, floor, f"proved: {covered} below {short(floor, up=False, digits=4)}", RED, offset=-3.5)
+        level(
+            axes,
+            floor,
+            f"proved: {covered} below {short(floor, up=False, digits=4)}",
+            RED,
+            offset=-3.5,
+        )
     axes.set_xlim(left=min(0.0, float(iterations[0])) if len(iterations) else 0.0)
     decade_ticks(axes, "y")
     integer_ticks(axes)
@@ -112,14 +133,26 @@ def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str 
     seen = values > 0
     small = len(values) <= 150
     axes.plot(
-        index[seen], values[seen], color=BLUE, linewidth=0 if small else 1.8, marker="o", markersize=2.6 if small else 0, zorder=3
+        index[seen],
+        values[seen],
+        color=BLUE,
+        linewidth=0 if small else 1.8,
+        marker="o",
+        markersize=2.6 if small else 0,
+        zorder=3,
     )
     axes.set_yscale("log")
     marks = [*values[seen], *([certified] if certified else [])]
     axes.set_ylim(*padded_decades(min(marks), max(marks)) if marks else (0.1, 1.0))
     axes.set_xlim(0, len(values) + 1)
     if certified:
-        level(axes, certified, f"proved: all ≥ {symbol} = {short(certified, up=False)}", GREEN, offset=-3.5)
+        level(
+            axes,
+            certified,
+            f"proved: all ≥ {symbol} = {short(certified, up=False)}",
+            GREEN,
+            offset=-3.5,
+        )
     decade_ticks(axes, "y")
     integer_ticks(axes)
     return figure
@@ -147,21 +180,36 @@ def margins(edges: Array, counts: Array, *, needed: float | None = None) -> Figu
     return figure
 
 
-def predictions(train: tuple[Array, Array], test: tuple[Array, Array] | None = None, *, name: str = "target") -> Figure:
+def predictions(
+    train: tuple[Array, Array], test: tuple[Array, Array] | None = None, *, name: str = "target"
+) -> Figure:
     """Outputs of the network against the targets, training rows and held-out rows; each argument is (targets, outputs)."""
     figure, axes = new_axes(name, "network output")
     everything = np.concatenate([*train, *(test or ())])
     low, high = float(everything.min()), float(everything.max())
     pad = 0.05 * (high - low) or max(1.0, abs(high)) * 0.1
-    axes.plot([low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=0.8, zorder=2)
+    axes.plot(
+        [low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=0.8, zorder=2
+    )
     if test is not None and len(test[0]):
-        axes.scatter(*test, s=11, color=ORANGE, linewidths=0, label=f"held out ({len(test[0])})", zorder=3)
-    axes.scatter(*train, s=9, color=BLUE, linewidths=0, label=f"training ({len(train[0])})", zorder=4)
+        axes.scatter(
+            *test, s=11, color=ORANGE, linewidths=0, label=f"held out ({len(test[0])})", zorder=3
+        )
+    axes.scatter(
+        *train, s=9, color=BLUE, linewidths=0, label=f"training ({len(train[0])})", zorder=4
+    )
     targets = np.concatenate([train[0], *((test[0],) if test is not None else ())])
     span = 0.05 * (float(targets.max()) - float(targets.min())) or pad
     axes.set_xlim(float(targets.min()) - span, float(targets.max()) + span)
     axes.set_ylim(low - pad, high + pad)
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, handletextpad=0.1, columnspacing=1.2, borderaxespad=0.1)
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=2,
+        handletextpad=0.1,
+        columnspacing=1.2,
+        borderaxespad=0.1,
+    )
     return figure
 
 
@@ -186,14 +234,28 @@ def _plain(text: str, limit: int = 48) -> str:
 def level(axes: Axes, value: float, text: str, color: str, *, offset: float) -> None:
     """A horizontal line with its label at the left end, so many points above or (negative) below it."""
     axes.axhline(value, color=color, linewidth=1.3, zorder=2)
-    place = {"xycoords": ("axes fraction", "data"), "xytext": (0, offset), "textcoords": "offset points"}
-    axes.annotate(text, (0.015, value), color=color, fontsize=8, ha="left", va="top" if offset < 0 else "bottom", **place)
+    place = {
+        "xycoords": ("axes fraction", "data"),
+        "xytext": (0, offset),
+        "textcoords": "offset points",
+    }
+    axes.annotate(
+        text,
+        (0.015, value),
+        color=color,
+        fontsize=8,
+        ha="left",
+        va="top" if offset < 0 else "bottom",
+        **place,
+    )
 
 
 def padded_decades(low: float, high: float, *, below: float = 0.1) -> tuple[float, float]:
     """Limits outside [low, high]: 10 % of the span above, the fraction `below` of it below, at least half a decade."""
     a, b = math.log10(max(low, 1e-300)), math.log10(max(high, 1e-300))
-    return 10.0 ** max(a - max(0.45, below * (b - a)), -307.0), 10.0 ** min(b + max(0.45, 0.1 * (b - a)), 307.0)
+    return 10.0 ** max(a - max(0.45, below * (b - a)), -307.0), 10.0 ** min(
+        b + max(0.45, 0.1 * (b - a)), 307.0
+    )
 
 
 def decade_ticks(axes: Axes, which: str) -> None:
@@ -201,7 +263,9 @@ def decade_ticks(axes: Axes, which: str) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axis = axes.yaxis if which == "y" else axes.xaxis
-    low, high = (math.log10(limit) for limit in (axes.get_ylim() if which == "y" else axes.get_xlim()))
+    low, high = (
+        math.log10(limit) for limit in (axes.get_ylim() if which == "y" else axes.get_xlim())
+    )
     stride = next((s for s in (1, 2, 5, 10, 20, 50) if (high - low) / s <= 8), 100)
     exponents = range(math.ceil(low / stride) * stride, math.floor(high) + 1, stride)
     axis.set_major_locator(FixedLocator([10.0**e for e in exponents]))

@@ -48,10 +48,25 @@ def ladder(rungs: Sequence[Rung], *, xlabel: str, logarithmic: bool = True) -> F
         axes.set_xlim(0.0, 1.15 * max(values))
         integer_ticks(axes)
     for place, (_, value, color, text) in enumerate(rungs):
-        axes.plot([low, value], [-place, -place], color=color, linewidth=2.0, solid_capstyle="butt", zorder=2)
+        axes.plot(
+            [low, value],
+            [-place, -place],
+            color=color,
+            linewidth=2.0,
+            solid_capstyle="butt",
+            zorder=2,
+        )
         axes.plot([value], [-place], color=color, marker="o", markersize=6, zorder=3)
         side = "right" if value == max(values) else "left"
-        axes.annotate(text, (value, -place), xytext=(0, 7), textcoords="offset points", color=color, fontsize=8, ha=side)
+        axes.annotate(
+            text,
+            (value, -place),
+            xytext=(0, 7),
+            textcoords="offset points",
+            color=color,
+            fontsize=8,
+            ha=side,
+        )
     axes.set_yticks([-place for place in range(len(rungs))], [label for label, _, _, _ in rungs])
     axes.tick_params(axis="y", labelcolor=INK)
     axes.set_ylim(-len(rungs) + 0.4, 0.7)
@@ -68,7 +83,11 @@ def bracket(gap: float, references: Sequence[tuple[str, float]]) -> Figure:
     gap : proved bound of the objective of the stored network minus the global minimum.
     references : (name, objective minus the proved lower bound), floating point.
     """
-    rungs: list[Rung] = [(name, value, MUTED, short(value, up=False, digits=3)) for name, value in references if value > 0]
+    rungs: list[Rung] = [
+        (name, value, MUTED, short(value, up=False, digits=3))
+        for name, value in references
+        if value > 0
+    ]
     rungs.append(("this network", max(gap, 1e-300), GREEN, f"proved: ≤ {short(gap, up=True)}"))
     return ladder(rungs, xlabel="objective above the proved lower bound")
 
@@ -79,8 +98,24 @@ def dual_spectrum(eigenvalues: Array, *, threshold: float, two_sided: bool) -> F
     values = np.sort(eigenvalues)[::-1]
     index = np.arange(1, len(values) + 1)
     at_threshold = np.abs(values) >= threshold * (1 - 1e-6)
-    axes.plot(index[~at_threshold], values[~at_threshold], color=BLUE, linewidth=0, marker="o", markersize=4, zorder=3)
-    axes.plot(index[at_threshold], values[at_threshold], color=ORANGE, linewidth=0, marker="o", markersize=5, zorder=4)
+    axes.plot(
+        index[~at_threshold],
+        values[~at_threshold],
+        color=BLUE,
+        linewidth=0,
+        marker="o",
+        markersize=4,
+        zorder=3,
+    )
+    axes.plot(
+        index[at_threshold],
+        values[at_threshold],
+        color=ORANGE,
+        linewidth=0,
+        marker="o",
+        markersize=5,
+        zorder=4,
+    )
     level(axes, -threshold, f"−c = −{short(threshold, up=True)}", GREEN, offset=-3.5)
     if two_sided:
         level(axes, threshold, f"c = {short(threshold, up=True)}", GREEN, offset=3.5)
@@ -111,7 +146,15 @@ def escape_curve(steps: Array, losses: Array, *, curvature: float, proved: bool)
     axes.plot([0.0], [start], color=INK, marker="o", markersize=5, zorder=4)
     word = "proved: " if proved else ""
     text = f"{word}curvature ≤ −{short(-curvature, up=False)}"
-    axes.annotate(text, (0.0, start), xytext=(0, 8), textcoords="offset points", color=GREEN, fontsize=8, ha="center")
+    axes.annotate(
+        text,
+        (0.0, start),
+        xytext=(0, 8),
+        textcoords="offset points",
+        color=GREEN,
+        fontsize=8,
+        ha="center",
+    )
     axes.set_ylim(low - pad, high + 2.0 * pad)
     axes.margins(x=0.02)
     return figure

@@ -37,7 +37,9 @@ def success_and_failure(success: Array, failure: Array, plateau: float) -> Figur
     figure, axes = _axes("step (logarithmic from 1 on)", "population loss")
     axes.semilogy(np.arange(len(success)) + 1, success, color=BLUE, label="finds the teacher")
     axes.semilogy(np.arange(len(failure)) + 1, failure, color=RED, label="trapped")
-    axes.axhline(plateau, color=MUTED, linestyle="--", linewidth=1.0, label=f"spurious minimum {plateau:.6f}")
+    axes.axhline(
+        plateau, color=MUTED, linestyle="--", linewidth=1.0, label=f"spurious minimum {plateau:.6f}"
+    )
     axes.set_xscale("log")
     axes.set_ylim(bottom=max(float(np.min(success)), 1e-13) / 3.0)
     axes.legend()

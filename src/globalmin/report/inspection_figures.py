@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.report.figures import BLUE, GREEN, INK, ORANGE, decade_ticks, new_axes, padded_decades
+from globalmin.report.figures import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    decade_ticks,
+    new_axes,
+    padded_decades,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,10 +30,22 @@ OURS = ("OS-C6",)
 def required_widths(inspection: Inspection) -> Figure:
     """One dot per theorem that asks for a width, on a logarithmic axis, above them those asked about and recommended."""
     figure, axes = new_axes("width", "")
-    found = [(item, width) for item, width in inspection.required_widths().items() if math.isfinite(width)]
-    rows = [(item, width, GREEN if item in OURS else BLUE) for item, width in sorted(found, key=lambda pair: -pair[1])]
-    rows += [("asked", float(inspection.width), INK), ("recommended", float(inspection.recommended_width), ORANGE)]
-    low, high = padded_decades(min(width for _, width, _ in rows), max(width for _, width, _ in rows))
+    found = [
+        (item, width)
+        for item, width in inspection.required_widths().items()
+        if math.isfinite(width)
+    ]
+    rows = [
+        (item, width, GREEN if item in OURS else BLUE)
+        for item, width in sorted(found, key=lambda pair: -pair[1])
+    ]
+    rows += [
+        ("asked", float(inspection.width), INK),
+        ("recommended", float(inspection.recommended_width), ORANGE),
+    ]
+    low, high = padded_decades(
+        min(width for _, width, _ in rows), max(width for _, width, _ in rows)
+    )
     for height, (_, width, color) in enumerate(rows):
         axes.plot([low, width], [height, height], color=color, linewidth=0.8, alpha=0.4)
         axes.plot([width], [height], marker="o", markersize=5, color=color)
@@ -70,7 +90,10 @@ def compared_run(comparison: RunComparison) -> Figure:
     """The real run of gradient descent, the prediction and the proved envelope, all by step."""
     figure, axes = new_axes("step", "‖u(t) − y‖")
     t = np.arange(len(comparison.measured))
-    shown = [("measured", comparison.measured, BLUE, "-"), ("predicted", comparison.predicted, ORANGE, (0, (4, 2)))]
+    shown = [
+        ("measured", comparison.measured, BLUE, "-"),
+        ("predicted", comparison.predicted, ORANGE, (0, (4, 2))),
+    ]
     if comparison.proved is not None:
         shown.append(("proved at the start", comparison.proved, GREEN, (0, (1, 1.5))))
     values: list[float] = []
@@ -86,7 +109,13 @@ def moved_signs(comparison: RunComparison) -> Figure:
     """Signs changed on the worst sample, and the most that the distance travelled allows."""
     figure, axes = new_axes("step", "signs changed on one sample")
     t = np.arange(len(comparison.measured))
-    axes.plot(t, comparison.signs_allowed, color=GREEN, linestyle=(0, (4, 2)), label="allowed by the distance (OS-LC.2)")
+    axes.plot(
+        t,
+        comparison.signs_allowed,
+        color=GREEN,
+        linestyle=(0, (4, 2)),
+        label="allowed by the distance (OS-LC.2)",
+    )
     axes.plot(t, comparison.signs_changed, color=BLUE, label="measured")
     axes.legend(loc="best")
     return figure

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 COLORS = {"holds": "green", "fails": "red", "constant unknown": "amber"}
 
 
-def save_page(inspection: Inspection, path: str | Path, *, comparison: RunComparison | None = None) -> Path:
+def save_page(
+    inspection: Inspection, path: str | Path, *, comparison: RunComparison | None = None
+) -> Path:
     """Write the page; `comparison` adds the pictures of a real run (`inspection.predict_run`)."""
     target = Path(path)
     target.write_text(render(inspection, comparison=comparison), encoding="utf-8")
@@ -74,15 +76,32 @@ def _view(r: TheoremReport) -> dict[str, Any]:
 
 
 def _hypothesis(h: Hypothesis) -> dict[str, str]:
-    return {"statement": h.statement, "measured": h.measured, "finding": h.finding.value, "color": COLORS[h.finding.value]}
+    return {
+        "statement": h.statement,
+        "measured": h.measured,
+        "finding": h.finding.value,
+        "color": COLORS[h.finding.value],
+    }
 
 
 def _keys(i: Inspection) -> list[tuple[str, str, str]]:
     return [
-        ("Recommended width", number(i.recommended_width), "k·rank(X) ≥ 1.2 × free outputs; what training tries first"),
-        ("Width by OS-C6", number(i.explicit_width), "ours, explicit: the descent theorem holds at the random start"),
+        (
+            "Recommended width",
+            number(i.recommended_width),
+            "k·rank(X) ≥ 1.2 × free outputs; what training tries first",
+        ),
+        (
+            "Width by OS-C6",
+            number(i.explicit_width),
+            "ours, explicit: the descent theorem holds at the random start",
+        ),
         ("Width asked about", number(i.width), f"{i.activation}, head {i.head}, seed {i.seed}"),
-        ("λ(X)", number(i.quantity("λ(X)")), "smallest eigenvalue of the limiting Gram matrix, an estimate"),
+        (
+            "λ(X)",
+            number(i.quantity("λ(X)")),
+            "smallest eigenvalue of the limiting Gram matrix, an estimate",
+        ),
         ("Step size", number(i.step_size), "on ½Σr²"),
         ("Predicted rate", _rate(i.prediction.rate), "factor of the residual per step, linearized"),
     ]
@@ -95,16 +114,38 @@ def _pictures(i: Inspection, comparison: RunComparison | None) -> list[dict[str,
     ]  # fmt: skip
     if i.spectrum is not None:
         caption = "Eigenvalues of the limiting Gram matrix in floats; the smallest is λ(X)."
-        rows.insert(1, ("Spectrum of the limiting Gram matrix", caption, lambda: figures.limit_spectrum(i), "spectrum"))
+        rows.insert(
+            1,
+            (
+                "Spectrum of the limiting Gram matrix",
+                caption,
+                lambda: figures.limit_spectrum(i),
+                "spectrum",
+            ),
+        )
     if comparison is not None:
         rows.append(
-            ("A real run", "Gradient descent against prediction and bound.", lambda: figures.compared_run(comparison), "run")
+            (
+                "A real run",
+                "Gradient descent against prediction and bound.",
+                lambda: figures.compared_run(comparison),
+                "run",
+            )
         )
         rows.append(
-            ("Signs changed", "Worst sample, against what the distance allows.", lambda: figures.moved_signs(comparison), "signs")
+            (
+                "Signs changed",
+                "Worst sample, against what the distance allows.",
+                lambda: figures.moved_signs(comparison),
+                "signs",
+            )
         )
     return [
-        {"title": title, "caption": caption, "svg": _markup(inline_svg(draw, name=name, label=title))}
+        {
+            "title": title,
+            "caption": caption,
+            "svg": _markup(inline_svg(draw, name=name, label=title)),
+        }
         for title, caption, draw, name in rows
     ]
 
@@ -118,4 +159,6 @@ def _markup(text: str) -> Any:
 def _css() -> Any:
     from importlib.resources import files
 
-    return _markup(files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8"))
+    return _markup(
+        files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    )

@@ -45,10 +45,17 @@ def estimate_margins(network: ShallowNetwork, X: Array) -> Margins | None:
     exponents = np.log10(positive)
     edges = np.histogram_bin_edges(exponents, bins=min(40, max(8, int(np.sqrt(positive.size)))))
     counts, _ = np.histogram(exponents, bins=edges)
-    return Margins(10.0**edges, counts.astype(np.float64), float(distances.min()), float(np.linalg.norm(X, axis=1).max()))
+    return Margins(
+        10.0**edges,
+        counts.astype(np.float64),
+        float(distances.min()),
+        float(np.linalg.norm(X, axis=1).max()),
+    )
 
 
-def estimate_quadratic(network: ShallowNetwork, X: Array, y: Array, *, weight_decay: float = 0.0) -> dict[str, Any]:
+def estimate_quadratic(
+    network: ShallowNetwork, X: Array, y: Array, *, weight_decay: float = 0.0
+) -> dict[str, Any]:
     """Facts about a quadratic network beside its proof.
 
     `zero` and `linear` are the objectives of zero weights and (without weight decay) of the least-squares line; `threshold` is c
@@ -61,7 +68,9 @@ def estimate_quadratic(network: ShallowNetwork, X: Array, y: Array, *, weight_de
     return {
         "zero": 0.5 * float(y @ y),
         "linear": None if weight_decay else 0.5 * float(line @ line),
-        "threshold": decay_threshold(weight_decay, float(np.abs(network.v).max())) if weight_decay else 0.0,
+        "threshold": decay_threshold(weight_decay, float(np.abs(network.v).max()))
+        if weight_decay
+        else 0.0,
         "dual_eigenvalues": np.linalg.eigvalsh(Z).tolist(),
         "n": n,
         "needed": d * (d + 1) // 2,

@@ -10,7 +10,15 @@ from globalmin.report.panels import panels
 from globalmin.report.proof import Proof, ProvedClaim, check_target
 from globalmin.report.record import FitRecord, TargetRecord, read_record
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
-from globalmin.report.words import NOT_GENERALIZATION, SHOWN, SIGNS, headline, limits, plain_statement, shown_numbers
+from globalmin.report.words import (
+    NOT_GENERALIZATION,
+    SHOWN,
+    SIGNS,
+    headline,
+    limits,
+    plain_statement,
+    shown_numbers,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,8 +42,14 @@ def render(record: FitRecord, proofs: Sequence[Proof]) -> str:
     proofs : what the checker said, one per target.
     """
     template = _environment().get_template("report.html.j2")
-    targets = [_target_view(t, p, f"t{i}") for i, (t, p) in enumerate(zip(record.targets, proofs, strict=True), start=1)]
-    worst = next((t for color in ("red", "amber", "green") for t in targets if t["color"] == color), targets[0])
+    targets = [
+        _target_view(t, p, f"t{i}")
+        for i, (t, p) in enumerate(zip(record.targets, proofs, strict=True), start=1)
+    ]
+    worst = next(
+        (t for color in ("red", "amber", "green") for t in targets if t["color"] == color),
+        targets[0],
+    )
     names = ", ".join(t.name for t in record.targets)
     return template.render(title=f"{record.data['name']} → {names}", verdict=worst["verdict"], css=_css(), targets=targets,
                            summary=_summary(record), data=_data_view(record), environment=_environment_view(record))  # fmt: skip
@@ -58,7 +72,9 @@ def _css() -> Any:
 
     from markupsafe import Markup
 
-    return Markup(files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8"))  # noqa: S704 (our own file)
+    return Markup(
+        files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    )  # noqa: S704 (our own file)
 
 
 def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, Any]:
@@ -110,16 +126,36 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
             ("Gap to it", "≤ " + shown.get("gap", "–"), "proved"),
         ]
     if bound is not None:
-        keys.append(("Training loss", f"≤ {typeset(upper_text(bound, 6 if floor else 3))}", "proved, stored weights"))
+        keys.append(
+            (
+                "Training loss",
+                f"≤ {typeset(upper_text(bound, 6 if floor else 3))}",
+                "proved, stored weights",
+            )
+        )
     if near:
         radius = near.number("R") if near.kind != "descent" else near.number("path")
         keys.append(
-            ("Zero loss within", "–" if radius is None else f"≤ {typeset(upper_text(radius))}", "proved distance in weights")
+            (
+                "Zero loss within",
+                "–" if radius is None else f"≤ {typeset(upper_text(radius))}",
+                "proved distance in weights",
+            )
         )
     keys.append(
-        ("Relative residual", typeset(nearest_text(target.training["relative_residual"])), "‖f(X) − y‖ / ‖y‖, floating point")
+        (
+            "Relative residual",
+            typeset(nearest_text(target.training["relative_residual"])),
+            "‖f(X) − y‖ / ‖y‖, floating point",
+        )
     )
-    keys.append(("Held-out R²", _score(target.scores.get("held_out_r2")), "zero training loss is not generalization"))
+    keys.append(
+        (
+            "Held-out R²",
+            _score(target.scores.get("held_out_r2")),
+            "zero training loss is not generalization",
+        )
+    )
     return [{"label": label, "value": value, "note": note} for label, value, note in keys]
 
 
@@ -127,13 +163,17 @@ def _minimum(claim: ProvedClaim, shown: dict[str, str]) -> tuple[str, str]:
     """Value and note of the least loss."""
     penalized = "of the penalized loss, " if "decay" in shown else ""
     heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.get("heads")))) else ""
-    return "≥ " + shown.get("penalized_floor", shown.get("floor", "–")), f"{penalized}proved for every width{heads}"
+    return "≥ " + shown.get(
+        "penalized_floor", shown.get("floor", "–")
+    ), f"{penalized}proved for every width{heads}"
 
 
 def _reasons(proof: Proof) -> list[tuple[str, str]]:
     if proof.is_accepted:
         return []
-    tried = [(c.kind, f"{c.verdict}: {c.reason}") for c in proof.claims if c.verdict != "ACCEPTED"] or list(proof.reasons.items())
+    tried = [
+        (c.kind, f"{c.verdict}: {c.reason}") for c in proof.claims if c.verdict != "ACCEPTED"
+    ] or list(proof.reasons.items())
     return tried or [("reason", proof.reason)]
 
 
@@ -142,7 +182,12 @@ def _scores(target: TargetRecord) -> list[dict[str, str]]:
     if "ridge_held_out_r2" in target.scores:
         rows.append(("ridge regression, cross-validated", "ridge_train_r2", "ridge_held_out_r2"))
     return [
-        {"model": name, "train": _score(target.scores.get(a)), "held_out": _score(target.scores.get(b))} for name, a, b in rows
+        {
+            "model": name,
+            "train": _score(target.scores.get(a)),
+            "held_out": _score(target.scores.get(b)),
+        }
+        for name, a, b in rows
     ]
 
 
@@ -165,7 +210,10 @@ def _network(target: TargetRecord) -> list[tuple[str, str]]:
     return [
         ("activation", n["activation"]),
         ("width", str(n["width"])),
-        ("trained", f"{'first layer' if n['trained'] == 'W' else 'both layers'}, {n['n_trained']} weights"),
+        (
+            "trained",
+            f"{'first layer' if n['trained'] == 'W' else 'both layers'}, {n['n_trained']} weights",
+        ),
         ("method", t["method"].replace("_", " ")),
         ("steps", f"{t['n_iter']:,}{starts}"),
         ("ended", t["status"].replace("_", " ")),
@@ -204,7 +252,10 @@ def _floors(record: FitRecord) -> str:
 
 def _environment_view(record: FitRecord) -> dict[str, Any]:
     e = record.environment
-    return {"fingerprint": e.get("fingerprint", ""), "facts": [(k, str(v)) for k, v in sorted(e.items()) if k != "fingerprint"]}
+    return {
+        "fingerprint": e.get("fingerprint", ""),
+        "facts": [(k, str(v)) for k, v in sorted(e.items()) if k != "fingerprint"],
+    }
 
 
 def _score(value: float | None) -> str:

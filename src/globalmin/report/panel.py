@@ -36,12 +36,16 @@ class Panel:
     table: Table
 
 
-def make_panel(title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str) -> Panel:
+def make_panel(
+    title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str
+) -> Panel:
     """Draw the figure; `name` makes the ids of the drawing unique on the page."""
     from markupsafe import Markup
 
     # inline_svg escapes its label and matplotlib its texts, so this markup is safe
-    return Panel(title, Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")), caption, table)  # noqa: S704
+    return Panel(
+        title, Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")), caption, table
+    )  # noqa: S704
 
 
 def make_table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Table:

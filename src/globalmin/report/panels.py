@@ -40,14 +40,20 @@ def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
 
 def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     steps, losses = _array(target.trajectory["iteration"]), _array(target.trajectory["loss"])
-    bound, descent, floor = proof.smallest("loss_upper"), proof.claim("descent"), proof.claim("loss-floor")
+    bound, descent, floor = (
+        proof.smallest("loss_upper"),
+        proof.claim("descent"),
+        proof.claim("loss-floor"),
+    )
     # the envelope continues a curve of gradient descent; beside the steps of another method it would compare two kinds of steps
-    rate = descent.number("rate") if descent and target.training["method"] == "gradient_descent" else None
+    rate = (
+        descent.number("rate")
+        if descent and target.training["method"] == "gradient_descent"
+        else None
+    )
     level = (floor.number("floor") or 0.0) if floor else 0.0
     heads = SIGNS.get(str(floor.numbers.get("heads")), "") if floor else ""
-    caption = (
-        f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in {_count(int(steps[-1]), 'step')} (floating point). "
-    )
+    caption = f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in {_count(int(steps[-1]), 'step')} (floating point). "
     if floor:
         caption += (
             f"Red: the proved floor, no {covered_networks(floor)}, of any width, gets below it. "
@@ -62,7 +68,9 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     table = make_table(("step", "loss"), [[str(int(s)) for s in steps], as_texts(losses, 4)])
 
     def draw() -> Figure:
-        return figures.loss_curve(steps, losses, loss_upper=bound, floor=level, rate=rate, heads=heads)
+        return figures.loss_curve(
+            steps, losses, loss_upper=bound, floor=level, rate=rate, heads=heads
+        )
 
     return make_panel("Training loss", draw, caption, table, f"{prefix}-loss")
 
@@ -75,14 +83,14 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
         symbol, bound = "μ", cell.number("mu")
     caption = f"The {len(values)} eigenvalues of K = J Jᵀ, from {_text(values[0])} down to {_text(values[-1])} (floating point). "
     if bound is not None:
-        caption += (
-            f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move every output independently."
-        )
+        caption += f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move every output independently."
     else:
         caption += "No lower bound is proved."
         if values[-1] <= len(values) * np.finfo(float).eps * values[0]:
             caption += " Eigenvalues at rounding level belong to outputs that cannot be moved independently."
-    table = make_table(("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], as_texts(values, 6)])
+    table = make_table(
+        ("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], as_texts(values, 6)]
+    )
 
     def draw() -> Figure:
         return figures.spectrum(values, certified=bound, symbol=symbol)
@@ -96,13 +104,22 @@ def _margins_panel(histogram: Histogram, proof: Proof, prefix: str) -> Panel:
     radius = claim.number("R") if claim else None
     needed = radius * histogram.largest_norm if radius is not None else None
     pairs = f"{int(counts.sum()):,} pairs of neuron and sample"
-    caption = f"Distance |w·x| from the kink for {pairs}; the smallest is {_text(histogram.smallest)}. "
+    caption = (
+        f"Distance |w·x| from the kink for {pairs}; the smallest is {_text(histogram.smallest)}. "
+    )
     if needed is not None:
         rest = (
-            "less than every margin" if needed < histogram.smallest else "and the proof keeps neurons with smaller margins fixed"
+            "less than every margin"
+            if needed < histogram.smallest
+            else "and the proof keeps neurons with smaller margins fixed"
         )
-        caption += f"Green: inside the proved radius no w·x moves by more than {_upper(needed)}, {rest}."
-    table = make_table(("from", "to", "pairs"), [as_texts(edges[:-1], 4), as_texts(edges[1:], 4), [str(int(c)) for c in counts]])
+        caption += (
+            f"Green: inside the proved radius no w·x moves by more than {_upper(needed)}, {rest}."
+        )
+    table = make_table(
+        ("from", "to", "pairs"),
+        [as_texts(edges[:-1], 4), as_texts(edges[1:], 4), [str(int(c)) for c in counts]],
+    )
 
     def draw() -> Figure:
         return figures.margins(edges, counts, needed=needed)
@@ -119,7 +136,10 @@ def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
     )
     if held is not None:
         caption += " Held-out rows show what it learned; the farther from the diagonal, the worse."
-    shown = (_thin(train[0]), _thin(train[1])), None if held is None else (_thin(held[0]), _thin(held[1]))
+    shown = (
+        (_thin(train[0]), _thin(train[1])),
+        None if held is None else (_thin(held[0]), _thin(held[1])),
+    )
     parts = [("training", train)] + ([("held out", held)] if held is not None else [])
     columns = [
         [label for label, pair in parts for _ in pair[0]],
@@ -127,7 +147,11 @@ def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
     ]
     table = make_table(("rows", "target", "output"), columns)
     return make_panel(
-        "Outputs against targets", lambda: figures.predictions(*shown, name=target.name), caption, table, f"{prefix}-predictions"
+        "Outputs against targets",
+        lambda: figures.predictions(*shown, name=target.name),
+        caption,
+        table,
+        f"{prefix}-predictions",
     )
 
 

@@ -36,26 +36,41 @@ def landscape_panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list
 def _bracket_panel(claim: ProvedClaim, facts: dict[str, Any], prefix: str) -> Panel:
     gap, floor = claim.number("gap") or 0.0, claim.number("floor") or 0.0
     named = {"zero": "all weights zero", "linear": "least-squares line"}
-    references = [(label, facts[name] - floor) for name, label in named.items() if facts.get(name) is not None]
+    references = [
+        (label, facts[name] - floor) for name, label in named.items() if facts.get(name) is not None
+    ]
     caption = (
         f"Nobody gets below the proved lower bound; the network is at most {typeset(upper_text(gap))} above it. "
         "Gray: others on the same rows, floating point."
     )
     rows = [*references, ("this network, proved at most", gap)]
-    table = make_table(("", "above the lower bound"), [[name for name, _ in rows], as_texts(np.array([v for _, v in rows]), 4)])
+    table = make_table(
+        ("", "above the lower bound"),
+        [[name for name, _ in rows], as_texts(np.array([v for _, v in rows]), 4)],
+    )
     return make_panel(
-        "Distance to the global minimum", lambda: figures.bracket(gap, references), caption, table, f"{prefix}-bracket"
+        "Distance to the global minimum",
+        lambda: figures.bracket(gap, references),
+        caption,
+        table,
+        f"{prefix}-bracket",
     )
 
 
 def _dual_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel:
-    values, threshold = np.asarray(facts["dual_eigenvalues"], dtype=np.float64), float(facts["threshold"])
+    values, threshold = (
+        np.asarray(facts["dual_eigenvalues"], dtype=np.float64),
+        float(facts["threshold"]),
+    )
     two_sided = claim.numbers.get("heads") == "any"
     caption = (
         "Why this is the minimum: a neuron w would lower the penalized loss only if wᵀZw left the band. Orange: the eigenvalues "
         "on its edge, whose directions are the neurons. The proof moves the residual by the gap to be strictly inside."
     )
-    table = make_table(("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], as_texts(np.sort(values)[::-1], 6)])
+    table = make_table(
+        ("index", "eigenvalue"),
+        [[str(i + 1) for i in range(len(values))], as_texts(np.sort(values)[::-1], 6)],
+    )
 
     def draw() -> Any:
         return figures.dual_spectrum(values, threshold=threshold, two_sided=two_sided)
@@ -66,8 +81,17 @@ def _dual_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel
 def _barrier_panel(claim: ProvedClaim, prefix: str) -> Panel:
     excess, height = claim.number("E0") or 0.0, claim.number("barrier") or 0.0
     caption = "Descent never climbs, so it cannot meet rank-deficient weights, the only ones where it could get stuck."
-    table = make_table(("", "loss above the least"), [["this network", "barrier"], as_texts(np.array([excess, height]), 4)])
-    return make_panel("Below the barrier", lambda: figures.barrier(excess, height), caption, table, f"{prefix}-barrier")
+    table = make_table(
+        ("", "loss above the least"),
+        [["this network", "barrier"], as_texts(np.array([excess, height]), 4)],
+    )
+    return make_panel(
+        "Below the barrier",
+        lambda: figures.barrier(excess, height),
+        caption,
+        table,
+        f"{prefix}-barrier",
+    )
 
 
 def _count_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel:
@@ -79,5 +103,9 @@ def _count_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Pane
     )
     table = make_table(("", "count"), [["samples n", "d(d+1)/2"], [str(n), str(needed)]])
     return make_panel(
-        "Samples and unknowns", lambda: figures.sample_count(n, needed, determined=determined), caption, table, f"{prefix}-count"
+        "Samples and unknowns",
+        lambda: figures.sample_count(n, needed, determined=determined),
+        caption,
+        table,
+        f"{prefix}-count",
     )

@@ -34,7 +34,9 @@ class Plane:
     share: Array
 
 
-def phase_diagram(planes: Sequence[Plane], *, n: int, bar: str = "share of runs", columns: int = 3) -> Figure:
+def phase_diagram(
+    planes: Sequence[Plane], *, n: int, bar: str = "share of runs", columns: int = 3
+) -> Figure:
     """Planes side by side with the line kd = n, one color bar."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
@@ -47,7 +49,14 @@ def phase_diagram(planes: Sequence[Plane], *, n: int, bar: str = "share of runs"
     mesh = None
     for axes, plane in zip(grid.flat, planes, strict=False):
         mesh = axes.pcolormesh(
-            cell_edges(plane.d), cell_edges(plane.k), plane.share, cmap=colors, vmin=0.0, vmax=1.0, rasterized=False, linewidth=0
+            cell_edges(plane.d),
+            cell_edges(plane.k),
+            plane.share,
+            cmap=colors,
+            vmin=0.0,
+            vmax=1.0,
+            rasterized=False,
+            linewidth=0,
         )
         _line_of_parameters(axes, plane, n)
         axes.set_title(plane.title, fontsize=8.5)
@@ -68,7 +77,9 @@ def cell_edges(values: Array) -> Array:
     if len(values) == 1:
         return np.array([values[0] - 0.5, values[0] + 0.5])
     middle = (values[1:] + values[:-1]) / 2
-    return np.concatenate([[values[0] - (middle[0] - values[0])], middle, [values[-1] + (values[-1] - middle[-1])]])
+    return np.concatenate(
+        [[values[0] - (middle[0] - values[0])], middle, [values[-1] + (values[-1] - middle[-1])]]
+    )
 
 
 def _line_of_parameters(axes: Axes, plane: Plane, n: int) -> None:
@@ -105,8 +116,21 @@ def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
         center, low, high = one.crossing
         axes.axhline(0.5, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
         axes.axvspan(low, high, color=BLUE, alpha=0.12, linewidth=0, zorder=1)
-        axes.axvline(one.published, color=ORANGE, linewidth=1.3, linestyle=DASHED, zorder=2, label=f"published {one.published:g}")
-        axes.axvline(center, color=BLUE, linewidth=1.0, zorder=2, label=f"ours {center:.2f} ({low:.2f} to {high:.2f})")
+        axes.axvline(
+            one.published,
+            color=ORANGE,
+            linewidth=1.3,
+            linestyle=DASHED,
+            zorder=2,
+            label=f"published {one.published:g}",
+        )
+        axes.axvline(
+            center,
+            color=BLUE,
+            linewidth=1.0,
+            zorder=2,
+            label=f"ours {center:.2f} ({low:.2f} to {high:.2f})",
+        )
         axes.plot(*one.curve, color=BLUE, zorder=3)
         axes.plot(one.x, one.share, color=INK, linewidth=0, marker="o", markersize=4, zorder=4)
         axes.set_xlim(one.x[0] - 0.5, one.x[-1] + 0.5)
@@ -119,7 +143,10 @@ def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
 
 
 def errors_by_step(
-    panels: Mapping[str, Mapping[str, tuple[Array, Array]]], *, floors: Mapping[str, float] | None = None, ylabel: str = "RMSE"
+    panels: Mapping[str, Mapping[str, tuple[Array, Array]]],
+    *,
+    floors: Mapping[str, float] | None = None,
+    ylabel: str = "RMSE",
 ) -> Figure:
     """Curves of the error by step on logarithmic axes, a panel a setting; `floors` are levels that no run of a panel can pass."""
     from matplotlib.figure import Figure
@@ -180,7 +207,9 @@ def widths_by_dimension(curves: Mapping[str, tuple[Array, Array]], *, n: int) ->
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     axes = figure.add_subplot()
     for i, (color, (name, (d, k))) in enumerate(zip(COLORS, curves.items(), strict=False)):
-        axes.plot(d, k, color=color, label=name, marker="o" if i < len(curves) else "", markersize=3)
+        axes.plot(
+            d, k, color=color, label=name, marker="o" if i < len(curves) else "", markersize=3
+        )
     axes.set_yscale("log")
     decade_ticks(axes, "y")
     axes.set_xlabel("dimension d")

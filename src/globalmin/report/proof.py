@@ -13,9 +13,17 @@ if TYPE_CHECKING:
     from globalmin.report.record import TargetRecord
 
 NOT_PROVED = "NOT PROVED"
-ZERO_LOSS = ("interpolation", "relu-interpolation", "descent", "relu-descent", "deep-descent")  # weights of loss zero are near
+ZERO_LOSS = (
+    "interpolation",
+    "relu-interpolation",
+    "descent",
+    "relu-descent",
+    "deep-descent",
+)  # weights of loss zero are near
 WIDEST_GAP = 1e-6  # of the loss: a stored network with a wider gap to the floor is not said to be at the minimum
-EXACT_FIT = 2.0**-398  # certificates state the loss 0 of an exact fit as 2^-400, which no gap can be small against
+EXACT_FIT = (
+    2.0**-398
+)  # certificates state the loss 0 of an exact fit as 2^-400, which no gap can be small against
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,9 @@ class ProvedClaim:
     def number(self, name: str) -> float | None:
         """A verified number as a double, None if the claim has none of this name."""
         value = self.numbers.get(name)
-        return None if value is None else float(value) if isinstance(value, float) else as_float(value)
+        return (
+            None if value is None else float(value) if isinstance(value, float) else as_float(value)
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,9 @@ class Proof:
         """
         bounded = (self.claim("loss-floor"), self.claim("optimality-gap"))
         near_zero = any(c.kind in ZERO_LOSS for c in self.claims)
-        return self.is_accepted and (near_zero or any(c is not None and _is_narrow(c) for c in bounded))
+        return self.is_accepted and (
+            near_zero or any(c is not None and _is_narrow(c) for c in bounded)
+        )
 
     @property
     def color(self) -> str:
@@ -69,12 +81,18 @@ class Proof:
 
     def claim(self, *kinds: str) -> ProvedClaim | None:
         """The first accepted claim of one of these kinds, in the order of `kinds`."""
-        found = [c for kind in kinds for c in self.claims if c.kind == kind and c.verdict == "ACCEPTED"]
+        found = [
+            c for kind in kinds for c in self.claims if c.kind == kind and c.verdict == "ACCEPTED"
+        ]
         return found[0] if found and self.is_accepted else None
 
     def smallest(self, name: str) -> float | None:
         """The least value of a verified upper bound over the accepted claims, such as `loss_upper`."""
-        values = [c.number(name) for c in self.claims if c.verdict == "ACCEPTED"] if self.is_accepted else []
+        values = (
+            [c.number(name) for c in self.claims if c.verdict == "ACCEPTED"]
+            if self.is_accepted
+            else []
+        )
         known = [v for v in values if v is not None]
         return min(known) if known else None
 
@@ -87,7 +105,10 @@ def _is_narrow(claim: ProvedClaim) -> bool:
 
 def proof_from(result: Any) -> Proof:
     """A `Proof` from the result of `globalmin.certificates.check`."""
-    claims = tuple(ProvedClaim(c.kind, str(c.verdict.value), c.reason, c.statement, dict(c.numbers or {})) for c in result.claims)
+    claims = tuple(
+        ProvedClaim(c.kind, str(c.verdict.value), c.reason, c.statement, dict(c.numbers or {}))
+        for c in result.claims
+    )
     return Proof(str(result.verdict.value), result.reason, claims, tuple(result.notes))
 
 
@@ -104,5 +125,7 @@ def check_target(directory: str | Path, target: TargetRecord) -> Proof:
         return no_proof(target.reasons, message=target.not_proved or "no certificate could be made")
     path = Path(directory) / target.certificate
     if not path.is_file():
-        return no_proof({}, message=f"the certificate {target.certificate} is missing from the folder")
+        return no_proof(
+            {}, message=f"the certificate {target.certificate} is missing from the folder"
+        )
     return proof_from(check(path))

@@ -84,15 +84,21 @@ def read_record(directory: str | Path) -> FitRecord:
     """
     path = Path(directory) / FILENAME
     if not path.is_file():
-        raise DataError(f"{directory} holds no {FILENAME}; give the output folder of `globalmin fit`")
+        raise DataError(
+            f"{directory} holds no {FILENAME}; give the output folder of `globalmin fit`"
+        )
     if path.stat().st_size > MAX_BYTES:
         raise DataError(
             f"{path} is larger than {MAX_BYTES // 2**20} MiB, so it was not written by `globalmin fit`; run the fit again"
         )
     try:
-        return record_from(json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant))
+        return record_from(
+            json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DataError(f"{path} is not a record of `globalmin fit` ({error}); run the fit again") from error
+        raise DataError(
+            f"{path} is not a record of `globalmin fit` ({error}); run the fit again"
+        ) from error
 
 
 def record_from(content: Mapping[str, Any]) -> FitRecord:
@@ -107,7 +113,11 @@ def record_from(content: Mapping[str, Any]) -> FitRecord:
 
 
 def _target_from(content: Mapping[str, Any]) -> TargetRecord:
-    values = {f.name: content[f.name] for f in fields(TargetRecord) if f.name in content or f.name != "quadratic"}
+    values = {
+        f.name: content[f.name]
+        for f in fields(TargetRecord)
+        if f.name in content or f.name != "quadratic"
+    }
     for name in ("model", "certificate"):
         if values[name] is not None and Path(str(values[name])).name != values[name]:
             raise ValueError(f"{name} is not a plain file name: {values[name]!r}")

@@ -46,15 +46,35 @@ def rho_figure(sigma: Array, curves: Mapping[str, Array]) -> Figure:
     return figure
 
 
-def neurons_figure(recovered: Array, true_weights: Array, *, initialization: Array | None = None) -> Figure:
+def neurons_figure(
+    recovered: Array, true_weights: Array, *, initialization: Array | None = None
+) -> Figure:
     """Entries of the recovered weights against the true ones, rows already matched; the start from moments below them."""
     figure, axes = _axes("true weight", "recovered weight")
     low, high = float(true_weights.min()), float(true_weights.max())
     pad = 0.08 * (high - low) or 1.0
-    axes.plot([low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=0.8, zorder=1)
+    axes.plot(
+        [low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=0.8, zorder=1
+    )
     if initialization is not None:
-        axes.scatter(true_weights.ravel(), initialization.ravel(), s=10, color=ORANGE, linewidths=0, label="start", zorder=2)
-    axes.scatter(true_weights.ravel(), recovered.ravel(), s=10, color=BLUE, linewidths=0, label="after descent", zorder=3)
+        axes.scatter(
+            true_weights.ravel(),
+            initialization.ravel(),
+            s=10,
+            color=ORANGE,
+            linewidths=0,
+            label="start",
+            zorder=2,
+        )
+    axes.scatter(
+        true_weights.ravel(),
+        recovered.ravel(),
+        s=10,
+        color=BLUE,
+        linewidths=0,
+        label="after descent",
+        zorder=3,
+    )
     axes.legend(loc="upper left")
     return figure
 
@@ -75,22 +95,36 @@ class Recovered(Protocol):
         ...
 
 
-def plot_recovery(found: Recovered, true_weights: Array, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_recovery(
+    found: Recovered, true_weights: Array, path: str | os.PathLike[str] | None = None
+) -> Figure:
     """Recovered against true neurons, rows matched, with the error and the certified radius; saved if a path is given."""
     from globalmin.report.figures import style
 
     truth = np.asarray(true_weights, dtype=np.float64)
     matching = found.match(truth)
     with style():
-        figure = neurons_figure(found.weights[matching.order], truth, initialization=found.initialization[matching.order])
-        proved = "nothing proved" if found.radius is None else f"one critical point within {found.radius:.3g}, proved"
-        figure.axes[0].set_title(f"relative error {matching.relative_error:.2g}; {proved}", fontsize=8)
+        figure = neurons_figure(
+            found.weights[matching.order],
+            truth,
+            initialization=found.initialization[matching.order],
+        )
+        proved = (
+            "nothing proved"
+            if found.radius is None
+            else f"one critical point within {found.radius:.3g}, proved"
+        )
+        figure.axes[0].set_title(
+            f"relative error {matching.relative_error:.2g}; {proved}", fontsize=8
+        )
         if path is not None:
             figure.savefig(os.fspath(path))
     return figure
 
 
-def variants_figure(n: Array, errors: Mapping[str, Array], *, ylabel: str = "relative error of the start") -> Figure:
+def variants_figure(
+    n: Array, errors: Mapping[str, Array], *, ylabel: str = "relative error of the start"
+) -> Figure:
     """Relative errors by the number of samples, one curve a variant: medians with the range over draws.
 
     Parameters
@@ -100,7 +134,9 @@ def variants_figure(n: Array, errors: Mapping[str, Array], *, ylabel: str = "rel
     """
     figure, axes = _axes("samples n", ylabel, logarithmic="xy")
     for color, (name, values) in zip(COLORS, errors.items(), strict=False):
-        axes.fill_between(n, values.min(axis=1), values.max(axis=1), color=color, alpha=0.15, linewidth=0)
+        axes.fill_between(
+            n, values.min(axis=1), values.max(axis=1), color=color, alpha=0.15, linewidth=0
+        )
         axes.plot(n, np.median(values, axis=1), color=color, marker="o", markersize=3, label=name)
     axes.legend()
     return figure
@@ -112,6 +148,13 @@ def error_figure(n: Array, errors: Mapping[str, Array]) -> Figure:
     figure = variants_figure(n, errors, ylabel="relative error after descent")
     axes = figure.axes[0]
     first = np.median(next(iter(errors.values())), axis=1)
-    axes.plot(n, first[0] * np.sqrt(n[0] / n), color=MUTED, linestyle=(0, (4, 2)), linewidth=0.9, label="slope −1/2")
+    axes.plot(
+        n,
+        first[0] * np.sqrt(n[0] / n),
+        color=MUTED,
+        linestyle=(0, (4, 2)),
+        linewidth=0.9,
+        label="slope −1/2",
+    )
     axes.legend()
     return figure

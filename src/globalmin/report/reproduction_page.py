@@ -41,8 +41,15 @@ def _view(record: Mapping[str, Any], drawings: Mapping[str, str]) -> dict[str, A
         "word": word,
         "color": color,
         "count": f"{sum(judged)} of {len(judged)}" if judged else word,
-        "svgs": [_figure(file, record["title"], drawings[file]) for file in record["files"]["figures"]],
-        "links": [*record["files"]["data"], *record["files"]["table"], *record["files"]["figures"], *record["files"]["pictures"]],
+        "svgs": [
+            _figure(file, record["title"], drawings[file]) for file in record["files"]["figures"]
+        ],
+        "links": [
+            *record["files"]["data"],
+            *record["files"]["table"],
+            *record["files"]["figures"],
+            *record["files"]["pictures"],
+        ],
     }
 
 
@@ -50,7 +57,9 @@ def _figure(file: str, label: str, document: str) -> tuple[Any, float]:
     """The drawing, and its width on the page in rem: so that letters have the size of those of the text."""
     name = "".join(letter if letter.isalnum() else "-" for letter in file.removesuffix(".svg"))
     box = re.search(r'viewBox="0 0 ([\d.]+) ', document)
-    return _markup(as_inline(document, name, label)), round(0.1 * float(box.group(1)), 1) if box else 40.0
+    return _markup(as_inline(document, name, label)), round(
+        0.1 * float(box.group(1)), 1
+    ) if box else 40.0
 
 
 def _markup(text: str) -> Any:
@@ -62,4 +71,6 @@ def _markup(text: str) -> Any:
 def _css() -> Any:
     from importlib.resources import files
 
-    return _markup(files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8"))
+    return _markup(
+        files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    )

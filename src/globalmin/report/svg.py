@@ -26,7 +26,11 @@ def inline_svg(draw: Callable[[], Figure], *, name: str, label: str) -> str:
 
     with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin"}):
         stream = io.StringIO()
-        draw().savefig(stream, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        draw().savefig(
+            stream,
+            format="svg",
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
     return as_inline(stream.getvalue(), name, label)
 
 
@@ -40,7 +44,11 @@ def as_inline(document: str, name: str, label: str) -> str:
     svg = svg.replace("xlink:href=", "href=")
     svg = re.sub(r'\sid="', f' id="{name}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", svg)
-    svg = re.sub(r'^<svg [^>]*?(viewBox="[^"]*")[^>]*>', rf'<svg \g<1> role="img" aria-label="{escape(label)}">', svg)
+    svg = re.sub(
+        r'^<svg [^>]*?(viewBox="[^"]*")[^>]*>',
+        rf'<svg \g<1> role="img" aria-label="{escape(label)}">',
+        svg,
+    )
     for variable, color in PALETTE.items():
         svg = svg.replace(color, f"var(--{variable})")
     return re.sub(r"\n\s*", "\n", svg).strip()

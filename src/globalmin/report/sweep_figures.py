@@ -29,7 +29,11 @@ def heat_map(cells: Cells) -> Figure:
     figure, axes = new_axes(cells.x, cells.y)
     n_y, n_x = cells.means.shape
     mesh = axes.pcolormesh(
-        np.arange(n_x + 1) - 0.5, np.arange(n_y + 1) - 0.5, np.ma.masked_invalid(cells.means), cmap="viridis", linewidth=0
+        np.arange(n_x + 1) - 0.5,
+        np.arange(n_y + 1) - 0.5,
+        np.ma.masked_invalid(cells.means),
+        cmap="viridis",
+        linewidth=0,
     )
     axes.grid(visible=False)
     _name_ticks(axes, "x", cells.x_values)
@@ -56,7 +60,9 @@ def line(cells: Cells) -> Figure:
 def _name_ticks(axes: Axes, which: str, values: Sequence[Any]) -> None:
     stride = -(-len(values) // MAX_TICKS)
     places = range(0, len(values), stride)
-    (axes.set_xticks if which == "x" else axes.set_yticks)(list(places), [_tick(values[i]) for i in places])
+    (axes.set_xticks if which == "x" else axes.set_yticks)(
+        list(places), [_tick(values[i]) for i in places]
+    )
 
 
 def _tick(value: Any) -> str:

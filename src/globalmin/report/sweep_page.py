@@ -24,14 +24,24 @@ Folder = str | os.PathLike[str]
 
 
 def save_page(
-    folder: Folder, path: str | os.PathLike[str], *, column: str | None = None, x: str | None = None, y: str | None = None
+    folder: Folder,
+    path: str | os.PathLike[str],
+    *,
+    column: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
 ) -> Path:
     """Write the page of the sweep in `folder`; `column`, `x` and `y` choose what the picture shows."""
     return write_whole(Path(path), render(folder, column=column, x=x, y=y).encode("utf-8"))
 
 
 def save_figure(
-    folder: Folder, path: str | os.PathLike[str], *, column: str | None = None, x: str | None = None, y: str | None = None
+    folder: Folder,
+    path: str | os.PathLike[str],
+    *,
+    column: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
 ) -> Path:
     """Write the picture alone, as .svg or .png by the suffix."""
     import io
@@ -44,19 +54,28 @@ def save_figure(
     cells = read_cells(folder, column=column, x=x, y=y)
     kind = target.suffix.lower().removeprefix(".")
     stream = io.BytesIO()
-    with style(), matplotlib.rc_context({"svg.hashsalt": "globalmin", "savefig.facecolor": "white"}):
-        options: dict[str, Any] = {"dpi": 160} if kind == "png" else {"metadata": {"Date": None, "Creator": None}}
+    with (
+        style(),
+        matplotlib.rc_context({"svg.hashsalt": "globalmin", "savefig.facecolor": "white"}),
+    ):
+        options: dict[str, Any] = (
+            {"dpi": 160} if kind == "png" else {"metadata": {"Date": None, "Creator": None}}
+        )
         draw(cells).savefig(stream, format=kind, **options)
     return write_whole(target, stream.getvalue())
 
 
-def read_cells(folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None) -> Cells:
+def read_cells(
+    folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None
+) -> Cells:
     """The means behind the picture."""
     table = rows(folder)
     return average(table, *choose(table, _plan(folder).parameter_names(), (column, x, y)))
 
 
-def render(folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None) -> str:
+def render(
+    folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None
+) -> str:
     """The page as text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -65,7 +84,9 @@ def render(folder: Folder, *, column: str | None = None, x: str | None = None, y
     except PlanError:
         if (column, x, y) != (None, None, None):
             raise
-        cells = None  # nothing numeric yet; the counts and the failures are worth a page all the same
+        cells = (
+            None  # nothing numeric yet; the counts and the failures are worth a page all the same
+        )
     environment = Environment(
         loader=PackageLoader("globalmin.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         keep_trailing_newline=True,
@@ -103,13 +124,21 @@ def _picture(cells: Cells) -> Any:
     from markupsafe import Markup
 
     over = f"{cells.y} and {cells.x}" if cells.y else cells.x
-    drawn = inline_svg(lambda: draw(cells), name="cells", label=f"Mean of {cells.column} over {over}")
+    drawn = inline_svg(
+        lambda: draw(cells), name="cells", label=f"Mean of {cells.column} over {over}"
+    )
     return Markup(drawn)  # noqa: S704 (inline_svg escapes its label, matplotlib its texts)
 
 
 def _table(cells: Cells) -> list[tuple[str, str, str, str, int]]:
     shown = [
-        (str(y), str(x), _number(cells.means[i, j]), _number(cells.spreads[i, j]), int(cells.counts[i, j]))
+        (
+            str(y),
+            str(x),
+            _number(cells.means[i, j]),
+            _number(cells.spreads[i, j]),
+            int(cells.counts[i, j]),
+        )
         for i, y in enumerate(cells.y_values)
         for j, x in enumerate(cells.x_values)
     ]
@@ -124,7 +153,10 @@ def _failure(failure: Failure) -> dict[str, Any]:
     lines = failure.error.strip().splitlines()
     return {
         "trial": failure.trial[:12],
-        "where": ", ".join(f"{name} = {value}" for name, value in {**failure.parameters, "seed": failure.seed}.items()),
+        "where": ", ".join(
+            f"{name} = {value}"
+            for name, value in {**failure.parameters, "seed": failure.seed}.items()
+        ),
         "tries": failure.tries,
         "last": lines[-1] if lines else "unknown",
         "trace": failure.error,
@@ -136,4 +168,6 @@ def _css() -> Any:
 
     from markupsafe import Markup
 
-    return Markup(files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8"))  # noqa: S704 (ours)
+    return Markup(
+        files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    )  # noqa: S704 (ours)

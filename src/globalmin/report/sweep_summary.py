@@ -42,7 +42,9 @@ class Cells:
 
 
 def choose(
-    rows: Sequence[Row], parameters: Sequence[str], wanted: tuple[str | None, str | None, str | None]
+    rows: Sequence[Row],
+    parameters: Sequence[str],
+    wanted: tuple[str | None, str | None, str | None],
 ) -> tuple[str, str, str]:
     """Result and axes as wanted (column, x, y), or the first numeric result over the last two parameters that vary."""
     column, x, y = wanted
@@ -50,12 +52,18 @@ def choose(
     numeric = [name for name in results if any(number(row[name]) is not None for row in rows)]
     varied = [name for name in parameters if len({repr(row[name]) for row in rows}) > 1]
     if column is not None and column not in numeric:
-        raise PlanError(f"column {column!r} is no numeric result of this sweep; there are {', '.join(numeric) or 'none'}")
+        raise PlanError(
+            f"column {column!r} is no numeric result of this sweep; there are {', '.join(numeric) or 'none'}"
+        )
     for name in (x, y):
         if name is not None and name not in varied:
-            raise PlanError(f"axis {name!r} is no parameter that varies; those are {', '.join(varied) or 'none'}")
+            raise PlanError(
+                f"axis {name!r} is no parameter that varies; those are {', '.join(varied) or 'none'}"
+            )
     if (column is None and not numeric) or not varied:
-        raise PlanError("nothing to draw: the sweep has no numeric result, or no parameter that varies")
+        raise PlanError(
+            "nothing to draw: the sweep has no numeric result, or no parameter that varies"
+        )
     x = x or next(name for name in reversed(varied) if name != y or len(varied) == 1)
     rest = [name for name in varied if name != x]
     return column or numeric[0], x, y or (rest[-1] if rest else "")
@@ -76,10 +84,16 @@ def average(rows: Sequence[Row], column: str, x: str, y: str) -> Cells:
         else:
             found[y_places[repr(row[y])] if y else 0, x_places[repr(row[x])]].append(value)
     shape = (len(y_values), len(x_values))
-    means, spreads, counts = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, np.int64)
+    means, spreads, counts = (
+        np.full(shape, np.nan),
+        np.full(shape, np.nan),
+        np.zeros(shape, np.int64),
+    )
     for place, values in found.items():
         means[place] = np.mean(values)
-        spreads[place] = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else np.nan
+        spreads[place] = (
+            np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else np.nan
+        )
         counts[place] = len(values)
     return Cells(column, x, y, x_values, y_values, means, spreads, counts, left_out)
 

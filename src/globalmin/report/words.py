@@ -43,7 +43,10 @@ SHOWN = {
 
 
 LONG = ("loss_upper", "floor", "penalized_floor", "objective")
-SIGNS = {"nonnegative": "v ≥ 0", "nonpositive": "v ≤ 0"}  # of the heads a bound covers; others cover every head
+SIGNS = {
+    "nonnegative": "v ≥ 0",
+    "nonpositive": "v ≤ 0",
+}  # of the heads a bound covers; others cover every head
 
 
 def bound_text(name: str, value: Number, digits: int = 3) -> str:
@@ -64,7 +67,9 @@ def shown_numbers(claim: ProvedClaim) -> list[tuple[str, str, str]]:
     elif "decay" in numbers and "floor" in numbers:
         numbers["penalized_floor"] = numbers.pop("floor")
     return [
-        (name, SHOWN[name][0], bound_text(name, numbers[name], 6 if name in long else 3)) for name in SHOWN if name in numbers
+        (name, SHOWN[name][0], bound_text(name, numbers[name], 6 if name in long else 3))
+        for name in SHOWN
+        if name in numbers
     ]
 
 
@@ -73,23 +78,41 @@ def plain_statement(claim: ProvedClaim) -> str:
     value = {name: typeset(text) for name, _, text in shown_numbers(claim)}
     value["floor"] = value.get("penalized_floor", value.get("floor", "?"))
     value["class"], value["uncovered"] = covered_networks(claim), uncovered_heads(claim)
-    value["penalized"] = f"L + (w/2)‖W‖² with w = {value['decay']}" if "decay" in value else "training loss"
-    value["ball"] = f" No weights closer than {value['radius']} are a local minimum either." if "radius" in value else ""
-    return _SENTENCES[claim.kind].format_map(_Missing(value)) if claim.kind in _SENTENCES else claim.statement
+    value["penalized"] = (
+        f"L + (w/2)‖W‖² with w = {value['decay']}" if "decay" in value else "training loss"
+    )
+    value["ball"] = (
+        f" No weights closer than {value['radius']} are a local minimum either."
+        if "radius" in value
+        else ""
+    )
+    return (
+        _SENTENCES[claim.kind].format_map(_Missing(value))
+        if claim.kind in _SENTENCES
+        else claim.statement
+    )
 
 
 def covered_networks(claim: ProvedClaim) -> str:
     """The networks that a loss floor or an optimality gap speaks of, such as "network with this activation and a head v ≥ 0"."""
     sign = SIGNS.get(str(claim.numbers.get("heads")))
     if claim.kind == "optimality-gap":
-        size = " and no head weight larger than the stored ones" if claim.numbers.get("decay", "0") != "0" else ""
+        size = (
+            " and no head weight larger than the stored ones"
+            if claim.numbers.get("decay", "0") != "0"
+            else ""
+        )
         return "quadratic network" + (f" with a head {sign}" if sign else " with any head") + size
     return "network with this activation and " + (f"a head {sign}" if sign else "any head")
 
 
 def uncovered_heads(claim: ProvedClaim) -> str:
     """A sentence on what the bound leaves open if it covers the heads of one sign only, otherwise empty."""
-    return " Networks with other heads are not covered and may fit better." if claim.numbers.get("heads") in SIGNS else ""
+    return (
+        " Networks with other heads are not covered and may fit better."
+        if claim.numbers.get("heads") in SIGNS
+        else ""
+    )
 
 
 class _Missing(dict[str, str]):
@@ -99,11 +122,13 @@ class _Missing(dict[str, str]):
 
 _ZERO = "No loss is below zero, so this is the global minimum. The stored weights themselves have a loss of at most {loss_upper}."
 _SENTENCES = {
-    "interpolation": "Weights with training loss exactly zero exist within distance {R} of the stored ones. " + _ZERO,
+    "interpolation": "Weights with training loss exactly zero exist within distance {R} of the stored ones. "
+    + _ZERO,
     "relu-interpolation": "Weights with training loss exactly zero exist within distance {R} of the stored ones, for the ReLU "
     "network as it is, kinks included. " + _ZERO,
     "descent": "Gradient descent with step {eta}, in exact arithmetic and started at the stored weights, converges to training "
-    "loss exactly zero. Every step multiplies the residual by at most {rate}; the whole path is no longer than {path}. " + _ZERO,
+    "loss exactly zero. Every step multiplies the residual by at most {rate}; the whole path is no longer than {path}. "
+    + _ZERO,
     "loss-floor": "No {class}, of any width and with any weights W, has a training loss below {floor} on these data, so none "
     "reaches zero. The stored weights have a loss of at most {loss_upper}, so they are within {gap} of the least loss of these "
     "networks.{uncovered}",
@@ -144,14 +169,20 @@ def headline(proof: Proof) -> str:
     if proof.verdict == "UNDECIDED":
         return f"The checker could not decide the proof in the file: {proof.reason}."
     if proof.verdict in ("REJECTED", "MALFORMED"):
-        return f"The checker refused the file: {proof.reason}. Nothing is proved about this network."
+        return (
+            f"The checker refused the file: {proof.reason}. Nothing is proved about this network."
+        )
     return f"Nothing is proved about this network: {proof.reason}."
 
 
 def least_of_class(floor: ProvedClaim) -> str:
     """What a network with a narrow gap to a loss floor has reached: "the global minimum", or that over the heads of one sign."""
     sign = SIGNS.get(str(floor.numbers.get("heads")))
-    return f"the minimum over networks with this activation and a head {sign}" if sign else "the global minimum"
+    return (
+        f"the minimum over networks with this activation and a head {sign}"
+        if sign
+        else "the global minimum"
+    )
 
 
 def why_not_zero(floor: ProvedClaim) -> str:
@@ -159,7 +190,9 @@ def why_not_zero(floor: ProvedClaim) -> str:
     sign = SIGNS.get(str(floor.numbers.get("heads")))
     if sign is None:
         return "It is not zero: rows contradict each other or the activation."
-    return f"It is not zero: with a head {sign} some labels are out of reach." + uncovered_heads(floor)
+    return f"It is not zero: with a head {sign} some labels are out of reach." + uncovered_heads(
+        floor
+    )
 
 
 def _not_minimum(proof: Proof) -> str:
@@ -200,14 +233,20 @@ def limits(proof: Proof) -> list[str]:
         "It is a statement over the real numbers. A program that evaluates the network in floating point will see rounding.",
     ]
     if proof.claim("interpolation", "relu-interpolation"):
-        items.append("The exact zero-loss weights are proved to exist; they are not the stored ones, and in general not doubles.")
+        items.append(
+            "The exact zero-loss weights are proved to exist; they are not the stored ones, and in general not doubles."
+        )
     if proof.claim("optimality-gap"):
-        items.append("The minimum is that over quadratic networks. Another activation may fit these rows better.")
+        items.append(
+            "The minimum is that over quadratic networks. Another activation may fit these rows better."
+        )
     if proof.claim("descent", "below-barrier"):
         items.append(
             "The rate is that of gradient descent in exact arithmetic from the stored weights, not of the run that found them."
         )
-    items.append("Neither uniqueness nor simplicity is proved: other weights reach the same loss, and narrower networks may too.")
+    items.append(
+        "Neither uniqueness nor simplicity is proved: other weights reach the same loss, and narrower networks may too."
+    )
     items.append(
         "The seal in the file guards against accidents, not against somebody who writes another file: compare the data digest."
     )

@@ -53,27 +53,46 @@ PAPER = (
 DIMENSIONS = {"thumbnail": (10, 20), "paper": (10, 15, 20, 25)}
 
 
-@reproduction("GM-PHASE", title="Share of runs with an accepted certificate of zero loss, by width and dimension")
+@reproduction(
+    "GM-PHASE",
+    title="Share of runs with an accepted certificate of zero loss, by width and dimension",
+)
 def certified_phase(setting: Setting) -> Reproduction:
     """How close to kd = n can one prove it, and how much of the border is only the limit of steps."""
     planes = setting.pick(thumbnail=THUMBNAIL, paper=PAPER)
     cells = [(p.n, k, d, p.trials) for p in planes for k in p.axis for d in p.axis if k * d >= p.n]
     order = sorted(range(len(cells)), key=lambda i: (-cells[i][0], cells[i][1] * cells[i][2]))
-    points = [{"n": n, "k": k, "d": d, "trials": t, "seed": setting.seed} for n, k, d, t in (cells[i] for i in order)]
+    points = [
+        {"n": n, "k": k, "d": d, "trials": t, "seed": setting.seed}
+        for n, k, d, t in (cells[i] for i in order)
+    ]
     found = dict(zip(order, setting.trials(certified_cell, points), strict=True))
-    shares = {cells[i][:3]: {name: found[i][name] / cells[i][3] for name in (*FLAGS, "only_limit")} for i in range(len(cells))}
-    widths = setting.trials(required_widths, [{"n": 100, "d": d, "seed": setting.seed} for d in DIMENSIONS[setting.scale]])
+    shares = {
+        cells[i][:3]: {name: found[i][name] / cells[i][3] for name in (*FLAGS, "only_limit")}
+        for i in range(len(cells))
+    }
+    widths = setting.trials(
+        required_widths,
+        [{"n": 100, "d": d, "seed": setting.seed} for d in DIMENSIONS[setting.scale]],
+    )
     return Reproduction(
         item="GM-PHASE",
         scale=setting.scale,
         table=(*_rows(planes, shares), *_width_rows(DIMENSIONS[setting.scale], widths)),
         data={
-            **{name: [cell[i] for cell in cells] for i, name in enumerate(("n", "k", "d", "trials"))},
-            **{name: [found[i][name] for i in range(len(cells))] for name in (*FLAGS, "only_limit")},
+            **{
+                name: [cell[i] for cell in cells]
+                for i, name in enumerate(("n", "k", "d", "trials"))
+            },
+            **{
+                name: [found[i][name] for i in range(len(cells))] for name in (*FLAGS, "only_limit")
+            },
         },
         figures={
             **{f"n{p.n}": lambda p=p: draw_plane(p, shares) for p in planes},
-            "widths": lambda: draw_widths(planes[0], shares, dict(zip(DIMENSIONS[setting.scale], widths, strict=True))),
+            "widths": lambda: draw_widths(
+                planes[0], shares, dict(zip(DIMENSIONS[setting.scale], widths, strict=True))
+            ),
         },
         choices=CHOICES,
     )
@@ -104,7 +123,13 @@ def by_gradient_descent(network: ShallowNetwork, data: Dataset) -> dict[str, boo
     left, fitted = MAX_ITER, False
     for stage in range(STAGES):
         runs = train_many(
-            data.X, data.y, network.W[None], network.v, step_size=STEPS["softplus"], max_iter=left, tol=TOL * 0.25**stage
+            data.X,
+            data.y,
+            network.W[None],
+            network.v,
+            step_size=STEPS["softplus"],
+            max_iter=left,
+            tol=TOL * 0.25**stage,
         )
         if not runs.reached[0]:
             break
@@ -146,43 +171,104 @@ def required_widths(*, n: int, d: int, seed: int) -> dict[str, Any]:
     from globalmin.data.generators import sphere_with_random_labels
     from globalmin.inspection import inspect
 
-    found = inspect(sphere_with_random_labels(n, d, seed=seed), width=d, activation="softplus", head="os", seed=seed)
-    return {item: float(width) for item, width in found.required_widths().items() if math.isfinite(width)}
+    found = inspect(
+        sphere_with_random_labels(n, d, seed=seed),
+        width=d,
+        activation="softplus",
+        head="os",
+        seed=seed,
+    )
+    return {
+        item: float(width)
+        for item, width in found.required_widths().items()
+        if math.isfinite(width)
+    }
 
 
-def _rows(planes: tuple[Plane, ...], shares: Mapping[tuple[int, int, int], Mapping[str, float]]) -> list[Row]:
+def _rows(
+    planes: tuple[Plane, ...], shares: Mapping[tuple[int, int, int], Mapping[str, float]]
+) -> list[Row]:
     rows = []
     if (100, 25, 5) in shares:
         cell, note = shares[100, 25, 5], "4 starts in the notes to the paper"
-        for flag, published, name in (("gd_fitted", 0, "gradient descent"), ("lm_fitted", 1, "Levenberg-Marquardt")):
-            rows.append(Row(f"(k, d) = (25, 5), n = 100: fitted by {name}", published, cell[flag], tolerance=0.3, note=note))
+        for flag, published, name in (
+            ("gd_fitted", 0, "gradient descent"),
+            ("lm_fitted", 1, "Levenberg-Marquardt"),
+        ):
+            rows.append(
+                Row(
+                    f"(k, d) = (25, 5), n = 100: fitted by {name}",
+                    published,
+                    cell[flag],
+                    tolerance=0.3,
+                    note=note,
+                )
+            )
     for plane in planes:
         n, here = plane.n, {cell: value for cell, value in shares.items() if cell[0] == plane.n}
         for method, name in (("gd", "gradient descent"), ("lm", "Levenberg-Marquardt")):
             border = _border(here, f"{method}_proved", plane)
-            rows.append(Row(f"n = {n}: kd/n where half is proved, {name}", None, border, note="no paper has this"))
-            proved = [k * d / n for (_, k, d), value in here.items() if value[f"{method}_proved"] > 0]
-            rows.append(Row(f"n = {n}: least kd/n proved, {name}", None, min(proved, default=math.inf), note="no paper has this"))
+            rows.append(
+                Row(
+                    f"n = {n}: kd/n where half is proved, {name}",
+                    None,
+                    border,
+                    note="no paper has this",
+                )
+            )
+            proved = [
+                k * d / n for (_, k, d), value in here.items() if value[f"{method}_proved"] > 0
+            ]
+            rows.append(
+                Row(
+                    f"n = {n}: least kd/n proved, {name}",
+                    None,
+                    min(proved, default=math.inf),
+                    note="no paper has this",
+                )
+            )
         failed = sum(1.0 - value["gd_fitted"] for value in here.values())
         share = sum(value["only_limit"] for value in here.values()) / failed if failed else 0.0
         note = "kd >= n; the rest is not fitted by either from this start"
-        rows.append(Row(f"n = {n}: share of gradient descent's failures that Levenberg-Marquardt fits", None, share, note=note))
+        rows.append(
+            Row(
+                f"n = {n}: share of gradient descent's failures that Levenberg-Marquardt fits",
+                None,
+                share,
+                note=note,
+            )
+        )
     return rows
 
 
-def _border(here: Mapping[tuple[int, int, int], Mapping[str, float]], flag: str, plane: Plane) -> float:
+def _border(
+    here: Mapping[tuple[int, int, int], Mapping[str, float]], flag: str, plane: Plane
+) -> float:
     from globalmin.reproductions.crossing import logistic_crossing
 
     x = [math.log(k * d / plane.n) for _, k, d in here]
-    return math.exp(logistic_crossing(x, [round(value[flag] * plane.trials) for value in here.values()], plane.trials).center)
+    return math.exp(
+        logistic_crossing(
+            x, [round(value[flag] * plane.trials) for value in here.values()], plane.trials
+        ).center
+    )
 
 
 def _width_rows(dimensions: tuple[int, ...], widths: list[dict[str, Any]]) -> list[Row]:
     known = {("OS-C6", 20): 1.9e7, ("OS-T6.2", 20): 2e11}
     rows = []
     for d, found in zip(dimensions, widths, strict=True):
-        for item, published in ((item, value) for (item, at), value in known.items() if at == d and item in found):
-            rows.append(Row(f"width by {item}, n = 100, d = {d}", published, found[item], note="another draw of the data"))
+        for item, published in (
+            (item, value) for (item, at), value in known.items() if at == d and item in found
+        ):
+            rows.append(
+                Row(
+                    f"width by {item}, n = 100, d = {d}",
+                    published,
+                    found[item],
+                    note="another draw of the data",
+                )
+            )
     return rows
 
 
@@ -204,7 +290,12 @@ def draw_plane(plane: Plane, shares: Mapping[tuple[int, int, int], Mapping[str, 
             title,
             axis,
             axis,
-            np.array([[shares.get((plane.n, k, d), {}).get(flag, 0.0) for d in plane.axis] for k in plane.axis]),
+            np.array(
+                [
+                    [shares.get((plane.n, k, d), {}).get(flag, 0.0) for d in plane.axis]
+                    for k in plane.axis
+                ]
+            ),
         )
         for flag, title in titles.items()
     ]
@@ -212,7 +303,9 @@ def draw_plane(plane: Plane, shares: Mapping[tuple[int, int, int], Mapping[str, 
 
 
 def draw_widths(
-    plane: Plane, shares: Mapping[tuple[int, int, int], Mapping[str, float]], widths: Mapping[int, Mapping[str, float]]
+    plane: Plane,
+    shares: Mapping[tuple[int, int, int], Mapping[str, float]],
+    widths: Mapping[int, Mapping[str, float]],
 ) -> Figure:
     """Widths by dimension: kd = n, the least width with half of the runs proved, and the widths of the theorems."""
     import numpy as np
@@ -223,7 +316,14 @@ def draw_widths(
     curves = {"kd = n": (axis, plane.n / axis)}
     for method, name in (("lm", "Levenberg-Marquardt"), ("gd", "gradient descent")):
         least = [
-            min((k for k in plane.axis if shares.get((plane.n, k, d), {}).get(f"{method}_proved", 0.0) >= 0.5), default=math.nan)
+            min(
+                (
+                    k
+                    for k in plane.axis
+                    if shares.get((plane.n, k, d), {}).get(f"{method}_proved", 0.0) >= 0.5
+                ),
+                default=math.nan,
+            )
             for d in plane.axis
         ]
         curves[f"half proved, {name}"] = (axis, np.array(least, dtype=np.float64))

@@ -15,7 +15,10 @@ from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 
 DROP = 1.9207  # half of the 95 % quantile of chi-square with one degree of freedom
-CENTERS, SLOPES = 301, 81  # of the grid, which is laid twice: over everything, then over the interval found
+CENTERS, SLOPES = (
+    301,
+    81,
+)  # of the grid, which is laid twice: over everything, then over the interval found
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ def logistic_crossing(x: ArrayLike, successes: ArrayLike, trials: ArrayLike) -> 
     points, hits, n = (np.asarray(value, dtype=np.float64) for value in (x, successes, trials))
     n = np.broadcast_to(n, hits.shape)
     if points.shape != hits.shape or np.unique(points).size < 2:
-        raise DataError(f"x={x!r} and successes={successes!r} must be two lists of one length, with two different x at least")
+        raise DataError(
+            f"x={x!r} and successes={successes!r} must be two lists of one length, with two different x at least"
+        )
     if (hits < 0).any() or (hits > n).any():
         raise DataError(f"successes={successes!r} must lie between 0 and trials={trials!r}")
     points, group = np.unique(points, return_inverse=True)
@@ -55,7 +60,12 @@ def logistic_crossing(x: ArrayLike, successes: ArrayLike, trials: ArrayLike) -> 
     half = float(np.ptp(points)) / 2
     coarse = _on_grid(points, hits, n, (points[0] - half, points[-1] + half))
     step = 4 * half / (CENTERS - 1)
-    return _on_grid(points, hits, n, (max(coarse.low - step, points[0] - half), min(coarse.high + step, points[-1] + half)))
+    return _on_grid(
+        points,
+        hits,
+        n,
+        (max(coarse.low - step, points[0] - half), min(coarse.high + step, points[-1] + half)),
+    )
 
 
 def _on_grid(points: Array, hits: Array, n: Array, edges: tuple[float, float]) -> Crossing:
@@ -66,7 +76,12 @@ def _on_grid(points: Array, hits: Array, n: Array, edges: tuple[float, float]) -
     profile = height.max(axis=1)
     best = int(np.argmax(profile))
     inside = centers[profile >= profile[best] - DROP]
-    return Crossing(float(centers[best]), float(inside[0]), float(inside[-1]), float(slopes[int(np.argmax(height[best]))]))
+    return Crossing(
+        float(centers[best]),
+        float(inside[0]),
+        float(inside[-1]),
+        float(slopes[int(np.argmax(height[best]))]),
+    )
 
 
 def _penalized(x: Array, hits: Array, n: Array, center: Array, slope: Array) -> Array:

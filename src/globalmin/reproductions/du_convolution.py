@@ -14,7 +14,12 @@ from globalmin.reproductions.result import Reproduction, Row
 if TYPE_CHECKING:
     from globalmin.reproductions.setting import Setting
 
-SMOOTH = {0.2: 6.5e-2, 0.5: 2.2e-5, 1.0: 8.8e-10, 2.0: 9.4e-12}  # |w - w*| at t = 200, population descent by quadrature
+SMOOTH = {
+    0.2: 6.5e-2,
+    0.5: 2.2e-5,
+    1.0: 8.8e-10,
+    2.0: 9.4e-12,
+}  # |w - w*| at t = 200, population descent by quadrature
 CLOSE = {0.05: 4.0e-5, 0.2: 8.0e-5, 0.5: 4.1e-4, 1.0: 7.7e-3, 2.0: 4.1e-2}
 EPOCHS, DRAWS = (20, 60), 5
 DIGITS = {
@@ -42,7 +47,9 @@ def smooth_trial(*, sigma: float, n: int, seed: int) -> dict[str, Any]:
     w_star = np.array([1.0, 0.0])
     w0 = w_star + 0.8 * np.array([-0.6, 0.8])
     Z = angular_inputs(n, w_star, sigma, seed)
-    fit = fit_filter(Z, filter_outputs(Z, w_star), w0, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star)
+    fit = fit_filter(
+        Z, filter_outputs(Z, w_star), w0, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star
+    )
     return {"distances": fit.distances}
 
 
@@ -55,12 +62,20 @@ def close_trial(*, spread: float, n: int, seed: int) -> dict[str, Any]:
     truth = random_filter(5, seed)
     Z = close_patches(n, 8, truth, spread, seed + 2)
     start = filter_at_distance(truth, 0.7, seed + 3)
-    fit = fit_filter(Z, filter_outputs(Z, truth), start, step_size=1.0, max_iter=200, tol=0.0, w_star=truth)
+    fit = fit_filter(
+        Z, filter_outputs(Z, truth), start, step_size=1.0, max_iter=200, tol=0.0, w_star=truth
+    )
     return {"distances": fit.distances}
 
 
 def _distance_figure(
-    setting: Setting, item: str, found: dict[float, np.ndarray], symbol: str, *, rows: list[Row], choices: tuple[str, ...]
+    setting: Setting,
+    item: str,
+    found: dict[float, np.ndarray],
+    symbol: str,
+    *,
+    rows: list[Row],
+    choices: tuple[str, ...],
 ) -> Reproduction:
     from globalmin.report.filter_figures import convergence
 
@@ -74,7 +89,11 @@ def _distance_figure(
             "step": steps,
             "distance": np.concatenate(list(found.values())),
         },
-        figures={"": lambda: convergence({f"{symbol} = {s:g}": values for s, values in found.items()}, "step", "|w − w*|")},
+        figures={
+            "": lambda: convergence(
+                {f"{symbol} = {s:g}": values for s, values in found.items()}, "step", "|w − w*|"
+            )
+        },
         choices=choices,
     )
 
@@ -84,7 +103,9 @@ def _distance_figure(
 def fig63a(setting: Setting) -> Reproduction:
     """Distance to the teacher after 200 steps for four spreads of the angle."""
     n = setting.pick(thumbnail=20_000, paper=200_000)
-    results = setting.trials(smooth_trial, [{"sigma": s, "n": n, "seed": setting.seed + 1} for s in SMOOTH])
+    results = setting.trials(
+        smooth_trial, [{"sigma": s, "n": n, "seed": setting.seed + 1} for s in SMOOTH]
+    )
     found = {s: np.asarray(one["distances"]) for s, one in zip(SMOOTH, results, strict=True)}
     rows = [
         Row(
@@ -118,7 +139,9 @@ def fig63a(setting: Setting) -> Reproduction:
 def fig63b(setting: Setting) -> Reproduction:
     """Distance to the teacher after 200 steps for five spreads of the patches."""
     n = setting.pick(thumbnail=10_000, paper=100_000)
-    results = setting.trials(close_trial, [{"spread": s, "n": n, "seed": setting.seed} for s in CLOSE])
+    results = setting.trials(
+        close_trial, [{"spread": s, "n": n, "seed": setting.seed} for s in CLOSE]
+    )
     found = {s: np.asarray(one["distances"]) for s, one in zip(CLOSE, results, strict=True)}
     rows = [
         Row(
@@ -140,7 +163,9 @@ def fig63b(setting: Setting) -> Reproduction:
             note="published: closer patches are faster",
         )
     )
-    choices = ("k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1 and the list of σ₂ are ours; the inputs' σ is 1 as published.",)
+    choices = (
+        "k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1 and the list of σ₂ are ours; the inputs' σ is 1 as published.",
+    )
     return _distance_figure(setting, "DU-F6.3b", found, "σ₂", rows=rows, choices=choices)
 
 
@@ -157,11 +182,20 @@ def digits_trial(*, filter_name: str, distance: float, seed: int) -> dict[str, A
     truth = random_filter(25, seed) if filter_name == "random" else gabor_filter(5)
     y = filter_outputs(Z, truth)
     start = filter_at_distance(truth, distance, seed + 1)
-    fit = fit_filter(Z, y, start, method="sgd", step_size=1.0, max_iter=EPOCHS[-1], w_star=truth, seed=seed)
-    return {"relative": 2.0 * fit.losses / y.mean() ** 2, "distances": fit.distances, "truth": truth, "learned": fit.w}
+    fit = fit_filter(
+        Z, y, start, method="sgd", step_size=1.0, max_iter=EPOCHS[-1], w_star=truth, seed=seed
+    )
+    return {
+        "relative": 2.0 * fit.losses / y.mean() ** 2,
+        "distances": fit.distances,
+        "truth": truth,
+        "learned": fit.w,
+    }
 
 
-def _digits(setting: Setting, distances: tuple[float, ...], draws: int) -> dict[tuple[str, float], list[dict[str, Any]]]:
+def _digits(
+    setting: Setting, distances: tuple[float, ...], draws: int
+) -> dict[tuple[str, float], list[dict[str, Any]]]:
     """Results by filter and distance of the start, one for each draw of filter, start and order of the samples."""
     points = [
         {"filter_name": name, "distance": r, "seed": setting.seed + draw}
@@ -177,14 +211,17 @@ def _digits(setting: Setting, distances: tuple[float, ...], draws: int) -> dict[
 
 @states("DU-F6.3cd")
 @reproduction(
-    "DU-F6.3cd", title="Figures 6.3c, 6.3d: a random and a Gabor filter learned from real images, closer starts are faster"
+    "DU-F6.3cd",
+    title="Figures 6.3c, 6.3d: a random and a Gabor filter learned from real images, closer starts are faster",
 )
 def fig63cd(setting: Setting) -> Reproduction:
     """Relative loss by epoch of SGD from three distances, random filter (c) and Gabor filter (d); medians over the draws."""
     from globalmin.report.filter_figures import convergence
 
     found = _digits(setting, (0.9, 0.6, 0.3), DRAWS)
-    losses = {key: np.median([one["relative"] for one in draws], axis=0) for key, draws in found.items()}
+    losses = {
+        key: np.median([one["relative"] for one in draws], axis=0) for key, draws in found.items()
+    }
     rows = [
         Row(
             f"log10 relative loss, {name}, start at {r:g}, epoch {epoch}",
@@ -200,10 +237,17 @@ def fig63cd(setting: Setting) -> Reproduction:
         ends = [float(losses[name, r][5]) for r in (0.9, 0.6, 0.3)]
         slower = sum(a < b for a, b in pairwise(ends))
         rows.append(
-            Row(f"{name}: closer starts that are behind after 5 epochs", 0, slower, 0.0, note="published: closer is faster")
+            Row(
+                f"{name}: closer starts that are behind after 5 epochs",
+                0,
+                slower,
+                0.0,
+                note="published: closer is faster",
+            )
         )
     curves = {
-        name: {f"|w₀ − w*| = {r:g}": values for (key, r), values in losses.items() if key == name} for name in ("random", "Gabor")
+        name: {f"|w₀ − w*| = {r:g}": values for (key, r), values in losses.items() if key == name}
+        for name in ("random", "Gabor")
     }
     length = EPOCHS[-1] + 1
     return Reproduction(
@@ -220,7 +264,10 @@ def fig63cd(setting: Setting) -> Reproduction:
             "c": lambda: convergence(curves["random"], "epoch", "relative loss, random filter"),
             "d": lambda: convergence(curves["Gabor"], "epoch", "relative loss, Gabor filter"),
         },
-        choices=(*REPLACED, f"Medians over {DRAWS} draws of filter, start and order of the samples."),
+        choices=(
+            *REPLACED,
+            f"Medians over {DRAWS} draws of filter, start and order of the samples.",
+        ),
     )
 
 
@@ -236,7 +283,9 @@ def estimator_trial(*, filter_name: str, seed: int) -> dict[str, Any]:
     X = np.asarray(load_digits(return_X_y=True)[0]) / 16.0
     truth = random_filter(25, seed) if filter_name == "random" else gabor_filter(5)
     y = filter_outputs(extract_patches(X, 5, image_shape=(8, 8)), truth)
-    model = ConvolutionalFilterRegressor(5, image_shape=(8, 8), init=filter_at_distance(truth, 0.3, seed + 1)).fit(X, y)
+    model = ConvolutionalFilterRegressor(
+        5, image_shape=(8, 8), init=filter_at_distance(truth, 0.3, seed + 1)
+    ).fit(X, y)
     return {"learned": np.asarray(model.coef_).reshape(-1)}
 
 
@@ -249,13 +298,25 @@ def fig64(setting: Setting) -> Reproduction:
     names = ("random", "Gabor")
     found = {name: draws[0] for (name, _), draws in _digits(setting, (0.3,), 1).items()}
     fitted = dict(
-        zip(names, setting.trials(estimator_trial, [{"filter_name": name, "seed": setting.seed} for name in names]), strict=True)
+        zip(
+            names,
+            setting.trials(
+                estimator_trial, [{"filter_name": name, "seed": setting.seed} for name in names]
+            ),
+            strict=True,
+        )
     )
     pictures = {}
     for name in names:
         one = found[name]
-        pictures |= {f"{name}: true": one["truth"], f"{name}: SGD": one["learned"], f"{name}: estimator": fitted[name]["learned"]}
-    misses = {name: float(np.linalg.norm(found[name]["learned"] - found[name]["truth"])) for name in names}
+        pictures |= {
+            f"{name}: true": one["truth"],
+            f"{name}: SGD": one["learned"],
+            f"{name}: estimator": fitted[name]["learned"],
+        }
+    misses = {
+        name: float(np.linalg.norm(found[name]["learned"] - found[name]["truth"])) for name in names
+    }
     rows = [
         Row(
             f"|w − w*| after 60 epochs of SGD, {name}",
@@ -285,6 +346,10 @@ def fig64(setting: Setting) -> Reproduction:
             "pixel": np.tile(np.arange(25), len(pictures)),
             "value": np.concatenate([np.asarray(values) for values in pictures.values()]),
         },
-        figures={"": lambda: filters({name: np.asarray(values).reshape(5, 5) for name, values in pictures.items()})},
+        figures={
+            "": lambda: filters(
+                {name: np.asarray(values).reshape(5, 5) for name, values in pictures.items()}
+            )
+        },
         choices=REPLACED,
     )

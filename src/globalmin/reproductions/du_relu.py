@@ -31,14 +31,24 @@ def width_trial(*, m: int, seed: int) -> dict[str, Any]:
     from globalmin.shallow.network import ShallowNetwork, jacobian_transpose_times, preactivations
 
     data = sphere_with_random_labels(N, N, seed=seed)
-    network = ShallowNetwork.initialize(data, width=m, activation="relu", scheme="du", seed=seed + 1)  # not the data's draws
+    network = ShallowNetwork.initialize(
+        data, width=m, activation="relu", scheme="du", seed=seed + 1
+    )  # not the data's draws
     W0, Z0 = network.W, preactivations(network, data.X)
     Z, rows = Z0, []
     for t in range(ITERATIONS + 1):
         r = np.maximum(Z, 0.0) @ network.v - data.y
-        rows.append((0.5 * float(r @ r), float(changed_signs(Z, Z0).sum()) / Z.size, neuron_movement(network.W, W0)))
+        rows.append(
+            (
+                0.5 * float(r @ r),
+                float(changed_signs(Z, Z0).sum()) / Z.size,
+                neuron_movement(network.W, W0),
+            )
+        )
         if t < ITERATIONS:
-            network = network.with_weights(network.W - STEP * jacobian_transpose_times(network, data.X, r))
+            network = network.with_weights(
+                network.W - STEP * jacobian_transpose_times(network, data.X, r)
+            )
             Z = preactivations(network, data.X)
     loss, flips, movement = np.array(rows).T
     return {"loss": loss, "flips": flips, "movement": movement}
@@ -54,7 +64,9 @@ def spectrum_trial(*, n: int, seed: int) -> dict[str, Any]:
 
 
 @states("DU-F2.1")
-@reproduction("DU-F2.1", title="Figures 2.1a-c: loss, patterns changed and movement of ReLU networks by width")
+@reproduction(
+    "DU-F2.1", title="Figures 2.1a-c: loss, patterns changed and movement of ReLU networks by width"
+)
 def fig21(setting: Setting) -> Reproduction:
     """N = 1,000 points of the unit sphere in 1,000 dimensions, N(0,1) labels, 100 steps; three panels."""
     from globalmin.report.curves import panel_curves
@@ -62,11 +74,19 @@ def fig21(setting: Setting) -> Reproduction:
     widths = setting.pick(thumbnail=(125, 250, 500), paper=(125, 250, 500, 1_000, 2_000, 4_000))
     (gram,) = setting.trials(spectrum_trial, [{"n": N, "seed": setting.seed}])
     found: dict[int, dict[str, Any]] = dict(
-        zip(widths, setting.trials(width_trial, [{"m": m, "seed": setting.seed} for m in widths]), strict=True)
+        zip(
+            widths,
+            setting.trials(width_trial, [{"m": m, "seed": setting.seed} for m in widths]),
+            strict=True,
+        )
     )
     t = np.arange(ITERATIONS + 1)
     shown = [
-        ({f"m = {m:,}": (t, np.asarray(one[name])) for m, one in found.items()}, ("step", label), scale)
+        (
+            {f"m = {m:,}": (t, np.asarray(one[name])) for m, one in found.items()},
+            ("step", label),
+            scale,
+        )
         for name, label, scale in (
             ("loss", "(a) loss ½‖u − y‖²", "y"),
             ("flips", "(b) share of patterns changed", ""),
@@ -80,7 +100,10 @@ def fig21(setting: Setting) -> Reproduction:
         data={
             "m": np.repeat(widths, len(t)),
             "step": np.tile(t, len(widths)),
-            **{name: np.concatenate([one[name] for one in found.values()]) for name in ("loss", "flips", "movement")},
+            **{
+                name: np.concatenate([one[name] for one in found.values()])
+                for name in ("loss", "flips", "movement")
+            },
         },
         figures={"": lambda: panel_curves(shown)},
         choices=(
@@ -91,7 +114,9 @@ def fig21(setting: Setting) -> Reproduction:
     )
 
 
-def _rows(widths: tuple[int, ...], found: dict[int, dict[str, Any]], gram: dict[str, Any]) -> list[Row]:
+def _rows(
+    widths: tuple[int, ...], found: dict[int, dict[str, Any]], gram: dict[str, Any]
+) -> list[Row]:
     rows = [
         Row("λ₀ of the limiting Gram matrix", 0.24619, float(gram["least"]), 5e-3, note=SPEC),
         Row("its largest eigenvalue", 1.24806, float(gram["largest"]), 2e-2, note=SPEC),
@@ -99,19 +124,46 @@ def _rows(widths: tuple[int, ...], found: dict[int, dict[str, Any]], gram: dict[
     for m in widths:
         if m in REFERENCE:
             flips, movement = REFERENCE[m]
-            rows.append(Row(f"share of patterns changed, m = {m:,}", flips, float(found[m]["flips"][-1]), 0.1 * flips, note=SPEC))
             rows.append(
-                Row(f"largest movement, m = {m:,}", movement, float(found[m]["movement"][-1]), 0.15 * movement, note=SPEC)
+                Row(
+                    f"share of patterns changed, m = {m:,}",
+                    flips,
+                    float(found[m]["flips"][-1]),
+                    0.1 * flips,
+                    note=SPEC,
+                )
+            )
+            rows.append(
+                Row(
+                    f"largest movement, m = {m:,}",
+                    movement,
+                    float(found[m]["movement"][-1]),
+                    0.15 * movement,
+                    note=SPEC,
+                )
             )
     first, last = widths[0], widths[-1]
     ends = [float(one["loss"][-1] / one["loss"][0]) for one in found.values()]
     rows.append(
-        Row(f"loss of m = {last:,} over m = {first:,}, 100 steps", 1.0, ends[-1] / ends[0], 0.0, "<=", note="published: faster")
+        Row(
+            f"loss of m = {last:,} over m = {first:,}, 100 steps",
+            1.0,
+            ends[-1] / ends[0],
+            0.0,
+            "<=",
+            note="published: faster",
+        )
     )
     for name, word in (("flips", "patterns changed"), ("movement", "movement")):
         slope = np.log(found[last][name][-1] / found[first][name][-1]) / np.log(last / first)
         rows.append(
-            Row(f"exponent of {word} in m", -0.5, float(slope), 0.12, note="published: smaller for wider; m^(−1/2) by DU-L2.3")
+            Row(
+                f"exponent of {word} in m",
+                -0.5,
+                float(slope),
+                0.12,
+                note="published: smaller for wider; m^(−1/2) by DU-L2.3",
+            )
         )
     rows.append(
         Row(

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
 
     Function = Callable[[Setting], Reproduction]
 
-HOMES = ("sjl", "os", "fcl", "gkz", "du_relu", "du_factorization", "du_filter", "du_convolution", "du_saddles", "certified_phase")
+HOMES = (
+    "sjl",
+    "os",
+    "fcl",
+    "gkz",
+    "du_relu",
+    "du_factorization",
+    "du_filter",
+    "du_convolution",
+    "du_saddles",
+    "certified_phase",
+)
 
 _ENTRIES: dict[str, Entry] = {}
 
@@ -42,7 +53,9 @@ def reproduction(item: str, *, title: str) -> Callable[[Function], Function]:
     def register(function: Function) -> Function:
         known = _ENTRIES.get(item)
         if known is not None and known.run.__qualname__ != function.__qualname__:
-            raise DataError(f"item {item!r} is reproduced by {known.run.__qualname__} and by {function.__qualname__}; keep one")
+            raise DataError(
+                f"item {item!r} is reproduced by {known.run.__qualname__} and by {function.__qualname__}; keep one"
+            )
         _ENTRIES[item] = Entry(item, title, function)
         return function
 
@@ -56,17 +69,23 @@ def entries() -> dict[str, Entry]:
         if find_spec(name) is not None:
             import_module(name)
     homes = {f"globalmin.reproductions.{home}": place for place, home in enumerate(HOMES)}
-    return dict(sorted(_ENTRIES.items(), key=lambda pair: homes.get(pair[1].run.__module__, len(homes))))
+    return dict(
+        sorted(_ENTRIES.items(), key=lambda pair: homes.get(pair[1].run.__module__, len(homes)))
+    )
 
 
 def entry(item: str) -> Entry:
     """The reproduction of `item`; an unknown ID raises `DataError` with its close matches."""
     known = entries()
     if not isinstance(item, str):
-        raise DataError(f"item={item!r} is no ID; give one text such as 'OS-E.fig2a' (`globalmin reproduce list` names all)")
+        raise DataError(
+            f"item={item!r} is no ID; give one text such as 'OS-E.fig2a' (`globalmin reproduce list` names all)"
+        )
     by_folded = {name.casefold(): name for name in known}
     if item.casefold() in by_folded:
         return known[by_folded[item.casefold()]]
     close = get_close_matches(item.casefold(), by_folded, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(by_folded[name] for name in close)}?" if close else ""
-    raise DataError(f"no reproduction is called {item!r}; {hint or 'nothing is close'} (`globalmin reproduce list` names all)")
+    raise DataError(
+        f"no reproduction is called {item!r}; {hint or 'nothing is close'} (`globalmin reproduce list` names all)"
+    )

@@ -40,9 +40,13 @@ class Row:
 
     def __post_init__(self) -> None:
         if self.relation not in RELATIONS:
-            raise DataError(f"relation {self.relation!r} of row {self.quantity!r} is not one of {', '.join(RELATIONS)}")
+            raise DataError(
+                f"relation {self.relation!r} of row {self.quantity!r} is not one of {', '.join(RELATIONS)}"
+            )
         if self.tolerance is not None and self.difference is None:
-            raise DataError(f"row {self.quantity!r} has a tolerance but not two numbers; give both or no tolerance")
+            raise DataError(
+                f"row {self.quantity!r} has a tolerance but not two numbers; give both or no tolerance"
+            )
         if self.tolerance is None and not self.note:
             raise DataError(f"row {self.quantity!r} is not judged; its note must say why")
 
@@ -58,14 +62,20 @@ class Row:
         """Whether ours is within the tolerance; None for a row that is not judged."""
         if self.tolerance is None or self.difference is None:
             return None
-        signed = {"=": abs(self.difference), "<=": self.difference, ">=": -self.difference}[self.relation]
+        signed = {"=": abs(self.difference), "<=": self.difference, ">=": -self.difference}[
+            self.relation
+        ]
         return bool(isfinite(self.difference) and signed <= self.tolerance)
 
     def texts(self) -> tuple[str, ...]:
         """The five cells as text, in the order of `COLUMNS`."""
         sign = "" if self.relation == "=" else {"<=": "≤ ", ">=": "≥ "}[self.relation]
         published = "" if self.published is None else sign + number_text(self.published)
-        difference = "" if self.difference is None or self.relation != "=" else number_text(self.difference, signed=True)
+        difference = (
+            ""
+            if self.difference is None or self.relation != "="
+            else number_text(self.difference, signed=True)
+        )
         return (self.quantity, published, number_text(self.ours), difference, self._note())
 
     def _note(self) -> str:
@@ -108,7 +118,9 @@ class Reproduction:
     def __post_init__(self) -> None:
         lengths = {name: len(column) for name, column in self.data.items()}
         if len(set(lengths.values())) > 1:
-            raise DataError(f"the columns of {self.item} differ in length: {lengths}; repeat keys so that each row stands alone")
+            raise DataError(
+                f"the columns of {self.item} differ in length: {lengths}; repeat keys so that each row stands alone"
+            )
 
     @property
     def agrees(self) -> bool:

@@ -17,7 +17,11 @@ TRIALS = ".trials"
 
 
 def reproduce(
-    item: str, scale: str = "thumbnail", out: str | Path | None = None, executor: str = "local", seed: int = 0
+    item: str,
+    scale: str = "thumbnail",
+    out: str | Path | None = None,
+    executor: str = "local",
+    seed: int = 0,
 ) -> Reproduction:
     """Make one figure or table of the papers again; print the result for the table *published | ours | difference | note*.
 
@@ -61,7 +65,9 @@ def writable_folder(folder: Path) -> Path:
         with TemporaryDirectory(dir=folder, prefix=".try-"):
             pass
     except OSError as error:
-        raise DataError(f"out {folder} cannot be written ({error.strerror}); give a folder of your own") from error
+        raise DataError(
+            f"out {folder} cannot be written ({error.strerror}); give a folder of your own"
+        ) from error
     return folder
 
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N = 100
-STEP = {"softplus(10)": 0.05, "quadratic": 0.005}  # on the paper's loss, the mean of squares over two
+STEP = {
+    "softplus(10)": 0.05,
+    "quadratic": 0.005,
+}  # on the paper's loss, the mean of squares over two
 GLOBAL = 1e-2  # a run with RMSE = sqrt(L) below this has found a global minimum
 PUBLISHED_ERROR = 0.5  # about one standard error of a crossing from ten teachers a point
 FINISHED = 1e-8  # and so has one that Levenberg-Marquardt brings to this relative residual
@@ -56,10 +59,18 @@ class Experiment(NamedTuple):
 
 
 EXPERIMENTS = {
-    "SJL-E.fig2a": Experiment("softplus(10)", 11.40, "k", 10, tuple(range(6, 17)), (7, 9, 11, 13, 15)),
-    "SJL-E.fig2b": Experiment("softplus(10)", 10.70, "d", 10, tuple(range(6, 17)), (7, 9, 11, 13, 15)),
-    "SJL-E.fig3a": Experiment("quadratic", 5.5, "k", 20, (*range(2, 11), 12, 14, 16, 18, 20), (4, 5, 6, 7, 9, 14)),
-    "SJL-E.fig3b": Experiment("quadratic", 25.40, "d", 5, tuple(range(14, 45, 2)), (16, 22, 26, 30, 40)),
+    "SJL-E.fig2a": Experiment(
+        "softplus(10)", 11.40, "k", 10, tuple(range(6, 17)), (7, 9, 11, 13, 15)
+    ),
+    "SJL-E.fig2b": Experiment(
+        "softplus(10)", 10.70, "d", 10, tuple(range(6, 17)), (7, 9, 11, 13, 15)
+    ),
+    "SJL-E.fig3a": Experiment(
+        "quadratic", 5.5, "k", 20, (*range(2, 11), 12, 14, 16, 18, 20), (4, 5, 6, 7, 9, 14)
+    ),
+    "SJL-E.fig3b": Experiment(
+        "quadratic", 25.40, "d", 5, tuple(range(14, 45, 2)), (16, 22, 26, 30, 40)
+    ),
 }
 
 
@@ -72,7 +83,9 @@ class Size(NamedTuple):
 
 
 @states("SJL-E.fig1")
-@reproduction("SJL-E.fig1", title="The activations: softplus and sigmoid with b = 4, erf, tanh, ReLU")
+@reproduction(
+    "SJL-E.fig1", title="The activations: softplus and sigmoid with b = 4, erf, tanh, ReLU"
+)
 def fig1(setting: Setting) -> Reproduction:
     """Curves of the activations, with the average slope of softplus (SJL, figure 1 and example 2.4)."""
     import numpy as np
@@ -80,7 +93,13 @@ def fig1(setting: Setting) -> Reproduction:
     from globalmin.activations import get_activation
     from globalmin.activations.moments import mean_slope
 
-    names = {"softplus, b = 4": "softplus(4)", "sigmoid, b = 4": "sigmoid(4)", "erf": "erf", "tanh": "tanh", "ReLU": "relu"}
+    names = {
+        "softplus, b = 4": "softplus(4)",
+        "sigmoid, b = 4": "sigmoid(4)",
+        "erf": "erf",
+        "tanh": "tanh",
+        "ReLU": "relu",
+    }
     z = np.linspace(-3.0, 3.0, setting.pick(thumbnail=121, paper=601))
     curves = {shown: get_activation(name)(z) for shown, name in names.items()}
     slopes = [float(mean_slope("softplus(4)", s)) for s in (0.5, 2.0)]
@@ -90,14 +109,32 @@ def fig1(setting: Setting) -> Reproduction:
         scale=setting.scale,
         table=(
             Row(
-                "average slope of softplus, b = 4, at s = 0.5", 0.5, slopes[0], tolerance=1e-9, note="example 2.4: 1/2 for all s"
+                "average slope of softplus, b = 4, at s = 0.5",
+                0.5,
+                slopes[0],
+                tolerance=1e-9,
+                note="example 2.4: 1/2 for all s",
             ),
-            Row("average slope of softplus, b = 4, at s = 2", 0.5, slopes[1], tolerance=1e-9, note="example 2.4: 1/2 for all s"),
-            Row("softplus, b = 4, at 0", math.log(2.0) / 4.0, at_zero, tolerance=1e-12, note="log(2)/b"),
+            Row(
+                "average slope of softplus, b = 4, at s = 2",
+                0.5,
+                slopes[1],
+                tolerance=1e-9,
+                note="example 2.4: 1/2 for all s",
+            ),
+            Row(
+                "softplus, b = 4, at 0",
+                math.log(2.0) / 4.0,
+                at_zero,
+                tolerance=1e-12,
+                note="log(2)/b",
+            ),
         ),
         data={"z": list(z), **{name: list(values) for name, values in curves.items()}},
         figures={"": lambda: draw_activations(z, curves)},
-        choices=("A drawing; the paper prints 'erf' as sqrt(2) erf(z/sqrt(2)), here erf itself is drawn.",),
+        choices=(
+            "A drawing; the paper prints 'erf' as sqrt(2) erf(z/sqrt(2)), here erf itself is drawn.",
+        ),
     )
 
 
@@ -105,28 +142,44 @@ def fig1(setting: Setting) -> Reproduction:
 @reproduction("SJL-E.fig2a", title="No spurious minima from which width on: softplus, d = 10")
 def fig2a(setting: Setting) -> Reproduction:
     """Softplus with b = 10, d = 10, by width (SJL, figure 2a)."""
-    return _transition("SJL-E.fig2a", setting, setting.pick(thumbnail=Size(4, 4, 20_000), paper=Size(10, 10, 100_000)))
+    return _transition(
+        "SJL-E.fig2a",
+        setting,
+        setting.pick(thumbnail=Size(4, 4, 20_000), paper=Size(10, 10, 100_000)),
+    )
 
 
 @states("SJL-E.fig2b")
 @reproduction("SJL-E.fig2b", title="No spurious minima from which dimension on: softplus, k = 10")
 def fig2b(setting: Setting) -> Reproduction:
     """Softplus with b = 10, k = 10, by dimension (SJL, figure 2b)."""
-    return _transition("SJL-E.fig2b", setting, setting.pick(thumbnail=Size(4, 4, 20_000), paper=Size(10, 10, 100_000)))
+    return _transition(
+        "SJL-E.fig2b",
+        setting,
+        setting.pick(thumbnail=Size(4, 4, 20_000), paper=Size(10, 10, 100_000)),
+    )
 
 
 @states("SJL-E.fig3a")
 @reproduction("SJL-E.fig3a", title="No spurious minima from which width on: quadratic, d = 20")
 def fig3a(setting: Setting) -> Reproduction:
     """Quadratic activation, d = 20 (the caption says 10, erratum S27), by width (SJL, figure 3a)."""
-    return _transition("SJL-E.fig3a", setting, setting.pick(thumbnail=Size(5, 5, 20_000), paper=Size(10, 10, 100_000)))
+    return _transition(
+        "SJL-E.fig3a",
+        setting,
+        setting.pick(thumbnail=Size(5, 5, 20_000), paper=Size(10, 10, 100_000)),
+    )
 
 
 @states("SJL-E.fig3b")
 @reproduction("SJL-E.fig3b", title="No spurious minima from which dimension on: quadratic, k = 5")
 def fig3b(setting: Setting) -> Reproduction:
     """Quadratic activation, k = 5 (the caption says 10, erratum S27), by dimension (SJL, figure 3b)."""
-    return _transition("SJL-E.fig3b", setting, setting.pick(thumbnail=Size(5, 5, 20_000), paper=Size(10, 10, 100_000)))
+    return _transition(
+        "SJL-E.fig3b",
+        setting,
+        setting.pick(thumbnail=Size(5, 5, 20_000), paper=Size(10, 10, 100_000)),
+    )
 
 
 @states("SJL-E.fig4a")
@@ -143,7 +196,9 @@ def fig4b(setting: Setting) -> Reproduction:
     return errors("SJL-E.fig4b", setting)
 
 
-def teacher_runs(*, k: int, d: int, activation: str, teacher: int, runs: int, steps: int, seed: int) -> dict[str, Any]:
+def teacher_runs(
+    *, k: int, d: int, activation: str, teacher: int, runs: int, steps: int, seed: int
+) -> dict[str, Any]:
     """Gradient descent on both layers from so many starts, for one planted teacher with k neurons and head 1.
 
     Returns how many runs found a global minimum within the steps, how many do when finished by Levenberg-Marquardt, and how many
@@ -163,8 +218,14 @@ def teacher_runs(*, k: int, d: int, activation: str, teacher: int, runs: int, st
         X, y, W, v, activation=activation, trained="vW", step_size=STEP[activation] / N, max_iter=steps, tol=GLOBAL / scale,
         precision="screened",
     )  # fmt: skip
-    finished = [is_global(X, y, ended.W[i], ended.v[i], activation) for i in np.flatnonzero(~ended.diverged)]
-    return {"global_runs": int(ended.reached.sum()), "finished_runs": sum(finished), "diverged": int(ended.diverged.sum())}
+    finished = [
+        is_global(X, y, ended.W[i], ended.v[i], activation) for i in np.flatnonzero(~ended.diverged)
+    ]
+    return {
+        "global_runs": int(ended.reached.sum()),
+        "finished_runs": sum(finished),
+        "diverged": int(ended.diverged.sum()),
+    }
 
 
 def is_global(X: Any, y: Any, W: Any, v: Any, activation: str) -> bool:
@@ -176,7 +237,10 @@ def is_global(X: Any, y: Any, W: Any, v: Any, activation: str) -> bool:
 
     data = Dataset(X, y, bias=False, scaling="none")
     network = ShallowNetwork(W, v, get_activation(activation))
-    return train(network, data, "levenberg_marquardt", trained="vW", tol=FINISHED).relative_residual <= FINISHED
+    return (
+        train(network, data, "levenberg_marquardt", trained="vW", tol=FINISHED).relative_residual
+        <= FINISHED
+    )
 
 
 class Share(NamedTuple):
@@ -191,7 +255,11 @@ class Share(NamedTuple):
 def _transition(item: str, setting: Setting, size: Size) -> Reproduction:
     experiment = EXPERIMENTS[item]
     grid = setting.pick(thumbnail=experiment.thumbnail, paper=experiment.paper)
-    places = [(value, *experiment.cell(value), teacher) for value in grid for teacher in range(size.teachers)]
+    places = [
+        (value, *experiment.cell(value), teacher)
+        for value in grid
+        for teacher in range(size.teachers)
+    ]
     found = setting.trials(teacher_runs, [
         {"k": k, "d": d, "activation": experiment.activation, "teacher": t, "runs": size.runs, "steps": size.steps,
          "seed": setting.seed} for _, k, d, t in places
@@ -215,13 +283,18 @@ def _transition(item: str, setting: Setting, size: Size) -> Reproduction:
 
 
 def _shares(x: list[int], found: list[dict[str, Any]], runs: int) -> tuple[Share, ...]:
-    within, finished = ([int(result[name]) for result in found] for name in ("global_runs", "finished_runs"))
+    within, finished = (
+        [int(result[name]) for result in found] for name in ("global_runs", "finished_runs")
+    )
     counted = (
         ("teachers, within the steps", [int(count == runs) for count in within], 1),
         ("teachers, runs finished", [int(count == runs) for count in finished], 1),
         ("single runs, finished", finished, runs),
     )
-    return tuple(Share(words, hits, out_of, logistic_crossing(x, hits, out_of)) for words, hits, out_of in counted)
+    return tuple(
+        Share(words, hits, out_of, logistic_crossing(x, hits, out_of))
+        for words, hits, out_of in counted
+    )
 
 
 def _rows(experiment: Experiment, shares: tuple[Share, ...], size: Size) -> tuple[Row, ...]:
@@ -231,13 +304,25 @@ def _rows(experiment: Experiment, shares: tuple[Share, ...], size: Size) -> tupl
     def row(share: Share, why: str, **judged: Any) -> Row:
         c = share.crossing
         return Row(
-            f"{name}: {share.words}", published, c.center, note=f"95 % interval {c.low:.2f} to {c.high:.2f}; {why}", **judged
+            f"{name}: {share.words}",
+            published,
+            c.center,
+            note=f"95 % interval {c.low:.2f} to {c.high:.2f}; {why}",
+            **judged,
         )
 
-    reach = max(finished.crossing.high - finished.crossing.center, finished.crossing.center - finished.crossing.low)
+    reach = max(
+        finished.crossing.high - finished.crossing.center,
+        finished.crossing.center - finished.crossing.low,
+    )
     return (
         row(finished, "every run led to its minimum", tolerance=reach + PUBLISHED_ERROR),
-        row(within, f"the limit of {size.steps:,} steps moves it up", relation=">=", tolerance=PUBLISHED_ERROR),
+        row(
+            within,
+            f"the limit of {size.steps:,} steps moves it up",
+            relation=">=",
+            tolerance=PUBLISHED_ERROR,
+        ),
         row(single, "another rule than the paper's, for comparison"),
     )
 
@@ -263,7 +348,9 @@ def draw_transition(experiment: Experiment, x: list[int], shares: tuple[Share, .
         hits, crossing = np.array(share.hits) / share.out_of, share.crossing
         means = np.array([hits[places == value].mean() for value in values])
         interval = (crossing.center, crossing.low, crossing.high)
-        shown[share.words] = Transition(values, means, (fine, crossing.curve(fine)), interval, experiment.published)
+        shown[share.words] = Transition(
+            values, means, (fine, crossing.curve(fine)), interval, experiment.published
+        )
     label = "width k" if experiment.varies == "k" else "dimension d"
     fixed = "d" if experiment.varies == "k" else "k"
     return transitions(shown, xlabel=f"{label}  ({fixed} = {experiment.fixed}, n = {N})")

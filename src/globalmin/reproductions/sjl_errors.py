@@ -38,7 +38,9 @@ EXPERIMENTS = {
 }
 
 
-def error_curve(*, k: int, d: int, activation: str, head: str, step: float, steps: int, seed: int) -> dict[str, Any]:
+def error_curve(
+    *, k: int, d: int, activation: str, head: str, step: float, steps: int, seed: int
+) -> dict[str, Any]:
     """RMSE = sqrt(L) after 0, s, 2s, ... steps of one run; the data do not depend on k or the head.
 
     Returns the curve, the last value, and the floor for networks that are nowhere negative.
@@ -89,23 +91,48 @@ def errors(item: str, setting: Setting) -> Reproduction:
     )
 
 
-def _rows(experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]]) -> tuple[Row, ...]:
+def _rows(
+    experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]]
+) -> tuple[Row, ...]:
     ones = [results["ones", k] for k in experiment.widths]
     wide = [k for k in experiment.widths if k * experiment.d > 1.5 * N]
     last = max(results["trained", k]["last"] for k in wide)
     floor, best = ones[0]["floor"], min(run["last"] for run in ones)
     narrow = min(results["trained", k]["last"] for k in experiment.widths if k * experiment.d < N)
     return (
-        Row("v = 1: floor of the RMSE over all W", 0, floor, note="the published zero is impossible, erratum S28"),
         Row(
-            "v = 1: smallest RMSE minus the floor", 0, best - floor, relation=">=", tolerance=1e-9, note="no run passes the floor"
+            "v = 1: floor of the RMSE over all W",
+            0,
+            floor,
+            note="the published zero is impossible, erratum S28",
         ),
-        Row("both layers: largest last RMSE where kd > 1.5 n", 0, last, tolerance=ZERO, note="reaches zero as in the picture"),
-        Row("both layers: smallest last RMSE where kd < n", None, narrow, note="too few weights; not printed"),
+        Row(
+            "v = 1: smallest RMSE minus the floor",
+            0,
+            best - floor,
+            relation=">=",
+            tolerance=1e-9,
+            note="no run passes the floor",
+        ),
+        Row(
+            "both layers: largest last RMSE where kd > 1.5 n",
+            0,
+            last,
+            tolerance=ZERO,
+            note="reaches zero as in the picture",
+        ),
+        Row(
+            "both layers: smallest last RMSE where kd < n",
+            None,
+            narrow,
+            note="too few weights; not printed",
+        ),
     )
 
 
-def draw_errors(experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]], stride: int) -> Figure:
+def draw_errors(
+    experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]], stride: int
+) -> Figure:
     """A panel for each head."""
     import numpy as np
 
@@ -113,7 +140,10 @@ def draw_errors(experiment: Experiment, results: dict[tuple[str, int], dict[str,
 
     step = np.arange(POINTS + 1, dtype=np.float64) * stride
     panels = {
-        words: {f"k = {k} (kd = {k * experiment.d / N:g} n)": (step, results[head, k]["curve"]) for k in experiment.widths}
+        words: {
+            f"k = {k} (kd = {k * experiment.d / N:g} n)": (step, results[head, k]["curve"])
+            for k in experiment.widths
+        }
         for head, words in HEADS.items()
     }
     floor = results["ones", experiment.widths[0]]["floor"]

@@ -12,7 +12,12 @@ from globalmin.errors import GlobalMinError
 from globalmin.reproductions.setting import Point, Recipe, Trials
 
 EXECUTORS = ("local", "dask", "ray")
-BOOKKEEPING = ("trial", "seed", "status", "error")  # columns of the sweep's table that are no results
+BOOKKEEPING = (
+    "trial",
+    "seed",
+    "status",
+    "error",
+)  # columns of the sweep's table that are no results
 
 
 class TrialFailed(GlobalMinError, RuntimeError):
@@ -35,7 +40,9 @@ def stored_trials(folder: Path, *, executor: str = "local", workers: int | None 
     """Function `trials(recipe, points)` that runs through the sweep engine and keeps one ledger a recipe in `folder`."""
 
     def run(recipe: Recipe, points: Sequence[Point]) -> list[dict[str, Any]]:
-        place = folder / sources_digest() / f"{recipe.__module__.rpartition('.')[2]}-{recipe.__name__}"
+        place = (
+            folder / sources_digest() / f"{recipe.__module__.rpartition('.')[2]}-{recipe.__name__}"
+        )
         keys = [repr(sorted(point.items())) for point in points]
         different = dict(zip(keys, points, strict=True))
         found: dict[int, dict[str, Any]] = {}
@@ -72,7 +79,9 @@ def _sweep(
 
     parameters = [dict(next(iter(cell.values()))) for cell in cells]
     ended = sweep.run(sweep.Plan(recipe, trials=parameters, seeds=seeds), place, **options)
-    if ended.failed and not ended.computed:  # failures of an earlier call: a full disk or a kill may have passed
+    if (
+        ended.failed and not ended.computed
+    ):  # failures of an earlier call: a full disk or a kill may have passed
         sweep.resume(place, retry_failed=True, **options)
     rows = sweep.rows(place, arrays=True)
     failed = [row for row in rows if row["status"] != "done"]
@@ -84,7 +93,10 @@ def _sweep(
         )
     places = [i for cell in cells for i in cell]
     names = {*BOOKKEEPING, *parameters[0]}
-    return {i: {name: row[name] for name in row if name not in names} for i, row in zip(places, rows, strict=True)}
+    return {
+        i: {name: row[name] for name in row if name not in names}
+        for i, row in zip(places, rows, strict=True)
+    }
 
 
 def _named(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:

@@ -19,7 +19,9 @@ def require_coefficients(coefficients: tuple[float, float, float]) -> tuple[floa
     r"""$(\alpha, \beta, \gamma)$ as finite floats with $\alpha \ne 0$."""
     alpha, beta, gamma = (float(value) for value in coefficients)
     if not all(map(math.isfinite, (alpha, beta, gamma))) or alpha == 0.0:
-        raise DataError(f"coefficients={coefficients!r} must be finite (alpha, beta, gamma) with alpha != 0")
+        raise DataError(
+            f"coefficients={coefficients!r} must be finite (alpha, beta, gamma) with alpha != 0"
+        )
     return alpha, beta, gamma
 
 
@@ -29,14 +31,18 @@ def quadratic_coefficients(network: ShallowNetwork) -> tuple[float, float, float
         return 1.0, 0.0, 0.0
     c = network.activation.coefficients or ()
     if network.activation.name != "polynomial" or len(c) < 3 or any(c[3:]):
-        raise DataError(f"activation {network.activation} is not quadratic; give 'quadratic' or 'polynomial(c0,c1,c2)'")
+        raise DataError(
+            f"activation {network.activation} is not quadratic; give 'quadratic' or 'polynomial(c0,c1,c2)'"
+        )
     return require_coefficients((c[2], c[1], c[0]))
 
 
 def is_quadratic(activation: Activation) -> bool:
     r"""Whether phi is $\alpha z^2 + \beta z + \gamma$ with $\alpha \ne 0$: "quadratic" or a polynomial of degree two."""
     c = activation.coefficients or ()
-    return activation.name == "quadratic" or (activation.name == "polynomial" and len(c) >= 3 and c[2] != 0 and not any(c[3:]))
+    return activation.name == "quadratic" or (
+        activation.name == "polynomial" and len(c) >= 3 and c[2] != 0 and not any(c[3:])
+    )
 
 
 @states("GKZ-C2.2")

@@ -38,7 +38,9 @@ def pose(network: ShallowNetwork, data: HasData, trained: str) -> Point:
     scale = float(np.linalg.norm(y))
     problem = Problem(
         X,
-        _projected(X, y) if any(group.kind == "linear" for group in floor.groups) else reachable_labels(y, ties),
+        _projected(X, y)
+        if any(group.kind == "linear" for group in floor.groups)
+        else reachable_labels(y, ties),
         network.activation,
         trained,
         scale=scale if scale > 0 else 1.0,
@@ -56,7 +58,9 @@ def _projected(X: Array, y: Array) -> Array:
 def count_free_outputs(data: HasData, activation: Activation) -> int:
     """Number of outputs that can be chosen independently as far as the ties go: n less the samples tied to others."""
     X = np.asarray(data.X, dtype=np.float64)
-    return len(X) - sum(len(members) - int(g.any()) for members, g in tied_samples(_facts(data, X), activation))
+    return len(X) - sum(
+        len(members) - int(g.any()) for members, g in tied_samples(_facts(data, X), activation)
+    )
 
 
 def untied_samples(data: HasData, activation: Activation) -> NDArray[np.intp]:
@@ -84,7 +88,9 @@ def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
     """
     for kind, members in tied_groups(facts, activation):
         index = np.array(members)
-        yield Tie(index, np.zeros(len(index)) if kind == "zero" else _ratios(facts.X[index], activation))
+        yield Tie(
+            index, np.zeros(len(index)) if kind == "zero" else _ratios(facts.X[index], activation)
+        )
 
 
 def _ratios(rows: Array, activation: Activation) -> Array:

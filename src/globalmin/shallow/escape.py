@@ -47,7 +47,10 @@ def quadratic_escape(network: ShallowNetwork, X: Array, y: Array) -> Escape | No
     eigenvalues, vectors = np.linalg.eigh(Z)
     found = [
         _along(network, X, y, a, b)
-        for sign, value, b in ((1.0, eigenvalues[0], vectors[:, 0]), (-1.0, -eigenvalues[-1], vectors[:, -1]))
+        for sign, value, b in (
+            (1.0, eigenvalues[0], vectors[:, 0]),
+            (-1.0, -eigenvalues[-1], vectors[:, -1]),
+        )
         if value < 0 and (a := _null_vector(W, v, sign)) is not None
     ]
     best = min(found, key=lambda escape: escape.curvature, default=None)
@@ -76,7 +79,9 @@ def _along(network: ShallowNetwork, X: Array, y: Array, a: Array, b: Array) -> E
     return Escape(U, None, curvature_along(network, X, y, U), "closed form")
 
 
-def hessian_escape(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W", H: Array | None = None) -> Escape | None:
+def hessian_escape(
+    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W", H: Array | None = None
+) -> Escape | None:
     """The eigenvector of the least eigenvalue of the dense Hessian, if that is negative."""
     H = hessian(network, X, y, trained=trained) if H is None else H
     value, vector = least_eigenvalue(H)

@@ -29,7 +29,9 @@ class Deviation(NamedTuple):
 
 
 @states("OS-J", "SJL-L5.4")
-def finite_gram(W: ArrayLike, v: ArrayLike, X: ArrayLike, activation: str | Activation = "relu") -> Array:
+def finite_gram(
+    W: ArrayLike, v: ArrayLike, X: ArrayLike, activation: str | Activation = "relu"
+) -> Array:
     r"""$JJ^T$, n x n, for f(x) = v . phi(Wx) with W trained.
 
     Parameters
@@ -43,19 +45,25 @@ def finite_gram(W: ArrayLike, v: ArrayLike, X: ArrayLike, activation: str | Acti
     X, W = as_matrix(X), as_matrix(W, "W")
     v = np.asarray(v, dtype=np.float64)
     if W.shape[1] != X.shape[1] or v.shape != W.shape[:1]:
-        raise DataError(f"shapes W {W.shape}, v {v.shape}, X {X.shape} do not fit: W is k x d, v has length k, X is n x d")
+        raise DataError(
+            f"shapes W {W.shape}, v {v.shape}, X {X.shape} do not fit: W is k x d, v has length k, X is n x d"
+        )
     return _slopes_gram(W, v, X, activation) * (X @ X.T)
 
 
 @states("DU-Q2.6")
-def normalized_finite_gram(W: ArrayLike, X: ArrayLike, activation: str | Activation = "relu") -> Array:
+def normalized_finite_gram(
+    W: ArrayLike, X: ArrayLike, activation: str | Activation = "relu"
+) -> Array:
     r"""$H(W)_{ij} = \frac1m x_i \cdot x_j \sum_r \phi'(w_r \cdot x_i)\phi'(w_r \cdot x_j)$: DU's, where |a_r| = 1.
 
     For ReLU the sum counts the neurons active on both samples, exactly (DU-Q2.6, eq. 2.5). It tends to `limit_gram` as m grows.
     """
     X, W = as_matrix(X), as_matrix(W, "W")
     if W.shape[1] != X.shape[1]:
-        raise DataError(f"shapes W {W.shape}, X {X.shape} do not fit: both need {X.shape[1]} columns")
+        raise DataError(
+            f"shapes W {W.shape}, X {X.shape} do not fit: both need {X.shape[1]} columns"
+        )
     G = _slopes_gram(W, np.ones(len(W)), X, activation)
     G /= len(W)
     return G * (X @ X.T)
@@ -66,7 +74,9 @@ def measure_deviation(finite: ArrayLike, limit: ArrayLike) -> Deviation:
     """How far a Gram matrix of finite width is from its limit: the two quantities of DU-L2.1, measured."""
     finite, limit = np.asarray(finite, dtype=np.float64), np.asarray(limit, dtype=np.float64)
     if finite.shape != limit.shape:
-        raise DataError(f"shapes {finite.shape} and {limit.shape} differ; give two Gram matrices of the same samples")
+        raise DataError(
+            f"shapes {finite.shape} and {limit.shape} differ; give two Gram matrices of the same samples"
+        )
     difference = finite - limit
     largest = max(-estimate_lambda_min(difference), -estimate_lambda_min(-difference))
     return Deviation(largest, estimate_lambda_min(finite))
@@ -76,7 +86,10 @@ def _slopes_gram(W: Array, v: Array, X: Array, activation: str | Activation) -> 
     """S S^T with S = phi'(XW^T) diag(v), neurons taken in chunks."""
     phi, n = get_activation(activation), len(X)
     neurons = max(1, CHUNK // n)
-    require_memory(gram_bytes(n, copies=3) + matrix_bytes(n, min(neurons, len(W)), copies=3), f"the Gram matrix of {n:,} samples")
+    require_memory(
+        gram_bytes(n, copies=3) + matrix_bytes(n, min(neurons, len(W)), copies=3),
+        f"the Gram matrix of {n:,} samples",
+    )
     total = np.zeros((n, n))
     for start in range(0, len(W), neurons):
         S = phi.derivative(X @ W[start : start + neurons].T)

@@ -18,7 +18,14 @@ from globalmin.linalg.quartic import largest_eigenvalue
 from globalmin.linalg.symmetric import moment_matrix, row_blocks
 from globalmin.references import states
 from globalmin.shallow.lipschitz import estimate_lipschitz
-from globalmin.shallow.network import TRAINED, head_gradient, jacobian_gram, jacobian_transpose_times, preactivations, residual
+from globalmin.shallow.network import (
+    TRAINED,
+    head_gradient,
+    jacobian_gram,
+    jacobian_transpose_times,
+    preactivations,
+    residual,
+)
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
@@ -27,31 +34,44 @@ if TYPE_CHECKING:
 def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained: str) -> None:
     """Refuse kinked activations, unknown parameter sets and data of another shape, with the remedy."""
     if trained not in TRAINED:
-        raise DataError(f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)")
+        raise DataError(
+            f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
+        )
     if not network.activation.is_smooth:
         raise HypothesisError(
             f"activation {network.activation} has kinks, so there is no Hessian; use a smooth one",
             hypothesis="smooth",
             value=str(network.activation),
         )
-    if X.ndim != 2 or X.shape[1] != network.n_features or y.shape != (X.shape[0],) or X.shape[0] == 0:
+    if (
+        X.ndim != 2
+        or X.shape[1] != network.n_features
+        or y.shape != (X.shape[0],)
+        or X.shape[0] == 0
+    ):
         raise DataError(
             f"X has shape {X.shape} and y {y.shape}; the network takes {network.n_features} features and one label per row"
         )
 
 
 @states("SJL-D1")
-def gradient(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") -> tuple[Array, Array | None]:
+def gradient(
+    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W"
+) -> tuple[Array, Array | None]:
     r"""$\nabla_WL = D_v\phi'(WX^T)\mathrm{diag}(r)X$ and, for both layers, $\nabla_vL = \phi(WX^T)r$ (None otherwise)."""
     check_landscape_inputs(network, X, y, trained)
     r = residual(network, X, y)
-    return jacobian_transpose_times(network, X, r), head_gradient(network, X, r) if trained == "vW" else None
+    return jacobian_transpose_times(network, X, r), head_gradient(
+        network, X, r
+    ) if trained == "vW" else None
 
 
 def gradient_norm(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") -> float:
     """Euclidean norm of the gradient over the trained parameters."""
     in_W, in_v = gradient(network, X, y, trained=trained)
-    return math.hypot(float(np.linalg.norm(in_W)), 0.0 if in_v is None else float(np.linalg.norm(in_v)))
+    return math.hypot(
+        float(np.linalg.norm(in_W)), 0.0 if in_v is None else float(np.linalg.norm(in_v))
+    )
 
 
 @states("SJL-D2")
@@ -63,7 +83,10 @@ def hessian(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") 
     """
     check_landscape_inputs(network, X, y, trained)
     (k, d), head = network.W.shape, network.width if trained == "vW" else 0
-    require_memory(matrix_bytes(head + k * d, head + k * d, copies=3), f"the Hessian of {head + k * d} parameters")
+    require_memory(
+        matrix_bytes(head + k * d, head + k * d, copies=3),
+        f"the Hessian of {head + k * d} parameters",
+    )
     H = np.zeros((head + k * d, head + k * d))
     for rows in row_blocks(X.shape[0], head + k * d):
         J = _jacobian(network, X[rows], trained)
@@ -94,11 +117,17 @@ def curvature_blocks(network: ShallowNetwork, X: Array, r: Array) -> Array:
 
 
 @states("SJL-D2")
-def hessian_times(network: ShallowNetwork, X: Array, y: Array, U: Array, u: Array | None = None) -> tuple[Array, Array | None]:
+def hessian_times(
+    network: ShallowNetwork, X: Array, y: Array, U: Array, u: Array | None = None
+) -> tuple[Array, Array | None]:
     r"""Product of the Hessian with a direction (U in W, u in v; u = None for "W" only), without forming it; cost O(nkd)."""
     check_landscape_inputs(network, X, y, "W")
     Z, r, v = preactivations(network, X), residual(network, X, y), network.v
-    phi, first, second = network.activation(Z), network.activation.derivative(Z), network.activation.derivative(Z, order=2)
+    phi, first, second = (
+        network.activation(Z),
+        network.activation.derivative(Z),
+        network.activation.derivative(Z, order=2),
+    )
     moved = X @ U.T
     tangent = (first * v * moved).sum(axis=1) + (0.0 if u is None else phi @ u)
     weights = first * v * tangent[:, None] + second * v * moved * r[:, None]
@@ -109,12 +138,18 @@ def hessian_times(network: ShallowNetwork, X: Array, y: Array, U: Array, u: Arra
 
 
 @states("SJL-D2")
-def curvature_along(network: ShallowNetwork, X: Array, y: Array, U: Array, u: Array | None = None) -> float:
+def curvature_along(
+    network: ShallowNetwork, X: Array, y: Array, U: Array, u: Array | None = None
+) -> float:
     r"""$\|r'\|^2 + r \cdot r''$ along the direction (U, u), the quadratic form of the Hessian (not divided by the squared
     length).
     """
     Z, r, v = preactivations(network, X), residual(network, X, y), network.v
-    first, second, moved = network.activation.derivative(Z), network.activation.derivative(Z, order=2), X @ U.T
+    first, second, moved = (
+        network.activation.derivative(Z),
+        network.activation.derivative(Z, order=2),
+        X @ U.T,
+    )
     r1, r2 = (first * moved) @ v, (second * moved**2) @ v
     if u is not None:
         r1, r2 = r1 + network.activation(Z) @ u, r2 + 2.0 * (first * moved) @ u
@@ -150,7 +185,9 @@ def estimate_least_eigenvalue_below(network: ShallowNetwork, X: Array, y: Array)
 
 
 @states("SJL-D4")
-def estimate_hessian_norm(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") -> float:
+def estimate_hessian_norm(
+    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W"
+) -> float:
     r"""$\|J\|^2 + \mathrm{Lip}\,\|r\|$, an upper bound of the norm of the Hessian up to rounding (SJL-D4 corrected)."""
     check_landscape_inputs(network, X, y, trained)
     Lip = estimate_lipschitz(network, X, 0.0, trained=trained)

@@ -17,7 +17,11 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec, largest_eigenvalue
+from globalmin.linalg.quartic import (
+    estimate_quartic_rows,
+    estimate_quartic_svec,
+    largest_eigenvalue,
+)
 from globalmin.references import states
 from globalmin.shallow.lipschitz import local_suprema, output_rounding, rounding_of_preactivations
 from globalmin.shallow.network import preactivations, residual
@@ -58,11 +62,15 @@ def local_sizes(network: ShallowNetwork, X: Array, y: Array, R: float) -> LocalS
     s1, s2, s3 = (head * local_suprema(network.activation, Z, reach, order=j) for j in (1, 2, 3))
     n1 = np.linalg.norm(s1, axis=1)
     top4 = float(head.max()) * float(network.activation.supremum(4))
-    return LocalSizes(n1, s2.max(axis=1), s3.max(axis=1), top4, np.abs(residual(network, X, y)) + R * norms * n1)
+    return LocalSizes(
+        n1, s2.max(axis=1), s3.max(axis=1), top4, np.abs(residual(network, X, y)) + R * norms * n1
+    )
 
 
 @states("FCL-LIP")
-def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, *, level: str = "quartic") -> float:
+def estimate_hessian_lipschitz(
+    network: ShallowNetwork, X: Array, y: Array, R: float, *, level: str = "quartic"
+) -> float:
     r"""$\Lambda$ with $\|\nabla^2L(W)-\nabla^2L(W')\| \le \Lambda\|W-W'\|_F$ on the ball of radius R, up to rounding.
 
     Theory
@@ -84,7 +92,9 @@ def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: f
     return math.sqrt(largest_eigenvalue((X * c[:, None]).T @ X) * estimate_quartic(X, c))
 
 
-def estimate_hessian_lipschitz_both_layers(network: ShallowNetwork, X: Array, y: Array, R: float) -> float:
+def estimate_hessian_lipschitz_both_layers(
+    network: ShallowNetwork, X: Array, y: Array, R: float
+) -> float:
     """The same constant for (v, W) together: the sum over the samples of the largest values of the monomials of the third
     derivative along (u, A) of norm 1.
     """
@@ -92,9 +102,20 @@ def estimate_hessian_lipschitz_both_layers(network: ShallowNetwork, X: Array, y:
     reach = R * norms[:, None] + rounding_of_preactivations(network, X)
     s1, s2, s3 = (local_suprema(network.activation, Z, reach, order=order) for order in (1, 2, 3))
     n0 = np.linalg.norm(np.abs(network.activation(Z)) + s1 * reach, axis=1)
-    n1, m2, m3 = np.linalg.norm(heads * s1, axis=1), (heads * s2).max(axis=1), (heads * s3).max(axis=1)
-    e = np.abs(residual(network, X, y)) + output_rounding(network, X, y) + R * np.hypot(n0, n1 * norms)
-    mixed = 6.0 * n0 * s1.max(axis=1) + (3.0 * n0 * m2 + 6.0 * n1 * s1.max(axis=1) + 3.0 * e * s2.max(axis=1)) * norms
+    n1, m2, m3 = (
+        np.linalg.norm(heads * s1, axis=1),
+        (heads * s2).max(axis=1),
+        (heads * s3).max(axis=1),
+    )
+    e = (
+        np.abs(residual(network, X, y))
+        + output_rounding(network, X, y)
+        + R * np.hypot(n0, n1 * norms)
+    )
+    mixed = (
+        6.0 * n0 * s1.max(axis=1)
+        + (3.0 * n0 * m2 + 6.0 * n1 * s1.max(axis=1) + 3.0 * e * s2.max(axis=1)) * norms
+    )
     return float(np.sum(MIXED * mixed * norms + (3.0 * n1 * m2 + e * m3) * norms**3))
 
 
@@ -154,7 +175,9 @@ def tilted(T: Array, V: Array) -> Array:
 
 
 @np.errstate(all="ignore")
-def best_tilt(T: Array, base: Array, r: float, *, steps: int = 25, softness: float = 0.2) -> tuple[Array, float]:
+def best_tilt(
+    T: Array, base: Array, r: float, *, steps: int = 25, softness: float = 0.2
+) -> tuple[Array, float]:
     """Factors V that make the least eigenvalue of base - r S(V) large, and that eigenvalue.
 
     Each step weights the directions by a soft minimum of the spectrum and takes the Y that is best for the weighted trace.
@@ -162,13 +185,22 @@ def best_tilt(T: Array, base: Array, r: float, *, steps: int = 25, softness: flo
     k, d = T.shape[0], T.shape[1]
     Z, best, found = np.eye(k * d), -math.inf, np.stack([np.eye(d)] * k)
     for _ in range(steps):
-        V = np.stack([_balanced(T[:, :, j].reshape(k * d, d, d), Z[j * d : (j + 1) * d, j * d : (j + 1) * d]) for j in range(k)])
+        V = np.stack(
+            [
+                _balanced(
+                    T[:, :, j].reshape(k * d, d, d), Z[j * d : (j + 1) * d, j * d : (j + 1) * d]
+                )
+                for j in range(k)
+            ]
+        )
         if not np.isfinite(V).all():
             break
         values, vectors = np.linalg.eigh(base - r * block_diagonal(tilted(T, V)))
         if values[0] > best:
             best, found = float(values[0]), V
-        weights = np.exp(-(values - values[0]) / (softness * abs(float(np.linalg.eigvalsh(base)[0])) + 1e-300))
+        weights = np.exp(
+            -(values - values[0]) / (softness * abs(float(np.linalg.eigvalsh(base)[0])) + 1e-300)
+        )
         Z = 0.5 * Z + 0.5 * (vectors * weights) @ vectors.T * (k * d / weights.sum())
     return found, best
 

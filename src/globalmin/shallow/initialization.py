@@ -80,10 +80,14 @@ def draw(
     weight_scale : factor > 0 on W0; 1.0 is the published law.
     """
     if scheme not in SCHEMES:
-        raise DataError(f"scheme={scheme!r} is unknown; choose one of {', '.join(map(repr, SCHEMES))}")
+        raise DataError(
+            f"scheme={scheme!r} is unknown; choose one of {', '.join(map(repr, SCHEMES))}"
+        )
     if not (np.isfinite(weight_scale) and weight_scale > 0):
         raise DataError(f"weight_scale={weight_scale!r} must be a positive number")
-    W, v = SCHEMES[scheme](np.asarray(data.y), data.n_features, _width(width), np.random.default_rng(seed))
+    W, v = SCHEMES[scheme](
+        np.asarray(data.y), data.n_features, _width(width), np.random.default_rng(seed)
+    )
     return ShallowNetwork(weight_scale * W, v, get_activation(activation))
 
 

@@ -12,7 +12,11 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec, largest_eigenvalue
+from globalmin.linalg.quartic import (
+    estimate_quartic_rows,
+    estimate_quartic_svec,
+    largest_eigenvalue,
+)
 from globalmin.references import states
 from globalmin.shallow.network import preactivations
 
@@ -33,8 +37,14 @@ def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int)
     """
     bound, slope = float(activation.supremum(order)), float(activation.supremum(order + 1))
     if math.isinf(slope):
-        is_local = math.isinf(bound) and activation.is_smooth  # polynomials of higher degree: finite on intervals only
-        return activation.supremum_on(order, Z - reach, Z + reach) if is_local else np.full(Z.shape, bound)
+        is_local = (
+            math.isinf(bound) and activation.is_smooth
+        )  # polynomials of higher degree: finite on intervals only
+        return (
+            activation.supremum_on(order, Z - reach, Z + reach)
+            if is_local
+            else np.full(Z.shape, bound)
+        )
     try:
         size = np.abs(activation.derivative(Z, order=order))
     except DataError:  # a user's activation, registered without this derivative
@@ -53,10 +63,17 @@ def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
     Z, phi = preactivations(network, X), network.activation
     moved = np.abs(phi.derivative(Z)) * (np.abs(X) @ np.abs(network.W).T)
     eps = float(np.finfo(np.float64).eps)
-    return 4.0 * sum(network.W.shape) * eps * ((moved + np.abs(phi(Z))) @ np.abs(network.v) + np.abs(y))
+    return (
+        4.0
+        * sum(network.W.shape)
+        * eps
+        * ((moved + np.abs(phi(Z))) @ np.abs(network.v) + np.abs(y))
+    )
 
 
-def curvature_weights(network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", rounding: float = 1.0) -> Array:
+def curvature_weights(
+    network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", rounding: float = 1.0
+) -> Array:
     r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both layers are trained.
 
     The pre-activations in floats are off by their rounding, which is added to the reach; with `rounding` = -1 it is taken off
@@ -76,7 +93,9 @@ def slope_weights(network: ShallowNetwork, X: Array, rho: float, *, rounding: fl
 
 
 def _reach(network: ShallowNetwork, X: Array, rho: float, rounding: float) -> Array:
-    return rho * np.linalg.norm(X, axis=1)[:, None] + rounding * rounding_of_preactivations(network, X)
+    return rho * np.linalg.norm(X, axis=1)[:, None] + rounding * rounding_of_preactivations(
+        network, X
+    )
 
 
 def slope_matrix(X: Array, slopes: Array) -> Array:
@@ -91,7 +110,9 @@ def combine_layers(mm: float, beta: float) -> float:
 
 
 @states("OS-K4")
-def estimate_lipschitz(network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", method: str = "rows") -> float:
+def estimate_lipschitz(
+    network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", method: str = "rows"
+) -> float:
     r"""Lip with $\|J(\theta') - J(\theta)\| \le \mathrm{Lip}\,\|\theta' - \theta\|$ on the ball of radius rho, up to rounding.
 
     Parameters

@@ -23,5 +23,11 @@ def estimate_memory(n: int, d: int, k: int, method: str = "levenberg_marquardt")
 def check_memory(start: Point, *, method: str) -> None:
     """Refuse a run that cannot fit, before anything large is allocated."""
     (n, d), k = start.problem.X.shape, len(start.v)
-    remedy = " (24 n^2 bytes; 'gradient_descent', 'sgd' and 'lbfgs' need no n x n array)" if method in GRAM_METHODS else ""
-    require_memory(estimate_memory(n, d, k, method), f"method {method!r} with n={n} samples{remedy}")
+    remedy = (
+        " (24 n^2 bytes; 'gradient_descent', 'sgd' and 'lbfgs' need no n x n array)"
+        if method in GRAM_METHODS
+        else ""
+    )
+    require_memory(
+        estimate_memory(n, d, k, method), f"method {method!r} with n={n} samples{remedy}"
+    )

@@ -38,7 +38,9 @@ class ShallowNetwork:
         object.__setattr__(self, "W", _frozen(self.W, "W", ndim=2))
         object.__setattr__(self, "v", _frozen(self.v, "v", ndim=1))
         if self.v.shape[0] != self.W.shape[0]:
-            raise DataError(f"v has {self.v.shape[0]} entries but W has {self.W.shape[0]} rows; give one head weight per neuron")
+            raise DataError(
+                f"v has {self.v.shape[0]} entries but W has {self.W.shape[0]} rows; give one head weight per neuron"
+            )
 
     @classmethod
     def initialize(
@@ -74,19 +76,29 @@ class ShallowNetwork:
         """Outputs f(x_i) at the rows of X, in the units the network was trained in (no preprocessing)."""
         inputs = np.asarray(X, dtype=np.float64)
         if inputs.ndim != 2 or inputs.shape[1] != self.n_features:
-            raise DataError(f"X has shape {inputs.shape}; the network expects (rows, {self.n_features}), bias included")
+            raise DataError(
+                f"X has shape {inputs.shape}; the network expects (rows, {self.n_features}), bias included"
+            )
         return outputs(self, inputs)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ShallowNetwork):
             return NotImplemented
-        return self.activation == other.activation and np.array_equal(self.W, other.W) and np.array_equal(self.v, other.v)
+        return (
+            self.activation == other.activation
+            and np.array_equal(self.W, other.W)
+            and np.array_equal(self.v, other.v)
+        )
 
     def __hash__(self) -> int:
         return hash((self.activation, self.W.shape, float(self.W.sum()), float(self.v.sum())))
 
     def __reduce__(self) -> tuple[type[ShallowNetwork], tuple[Array, Array, Activation]]:
-        return ShallowNetwork, (self.W, self.v, self.activation)  # through the constructor: copies are read-only as well
+        return ShallowNetwork, (
+            self.W,
+            self.v,
+            self.activation,
+        )  # through the constructor: copies are read-only as well
 
 
 def _frozen(value: ArrayLike, name: str, *, ndim: int) -> Array:
@@ -97,7 +109,9 @@ def _frozen(value: ArrayLike, name: str, *, ndim: int) -> Array:
     except (TypeError, ValueError):
         raise DataError(f"{name} is not an array of real numbers; give floats") from None
     if array.ndim != ndim or 0 in array.shape:
-        raise DataError(f"{name} has shape {array.shape}; it must have {ndim} dimension(s), none of them empty")
+        raise DataError(
+            f"{name} has shape {array.shape}; it must have {ndim} dimension(s), none of them empty"
+        )
     if not np.isfinite(array).all():
         raise DataError(f"{name} contains NaN or infinity; give finite weights")
     array.setflags(write=False)
@@ -129,7 +143,9 @@ def loss(network: ShallowNetwork, X: Array, y: Array) -> float:
 def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str = "W") -> Array:
     r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers), formed without J: OS-J, SJL-L5.4. Cost n^2 (k + d)."""
     if trained not in TRAINED:
-        raise DataError(f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)")
+        raise DataError(
+            f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
+        )
     Z = preactivations(network, X)
     S = network.activation.derivative(Z) * network.v
     K = S @ S.T

@@ -70,7 +70,9 @@ def descent_ratio(a: float, g: float, Lip: float) -> float:
 
 
 @states("OS-C1", "OS-C5")
-def descent_quantities(point: Linearization, Lip: float, *, eta: float | None = None) -> DescentQuantities | None:
+def descent_quantities(
+    point: Linearization, Lip: float, *, eta: float | None = None
+) -> DescentQuantities | None:
     r"""Constants of the descent theorem, or None if $2\,\mathrm{Lip}\,g < a^2$ fails or eta is too large.
 
     $\alpha = \sqrt{a^2 - 2\,\mathrm{Lip}\,g}$, $S = 2g/(a+\alpha)$, $\eta_{\max} = (b + \mathrm{Lip}\,S)^{-2}$,

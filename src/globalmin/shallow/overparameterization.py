@@ -74,7 +74,9 @@ def free_outputs(facts: Degeneracy, activation: Activation) -> int:
     """Outputs that can be chosen independently as far as ties go: equal rows, rays or lines of homogeneous functions, zero
     rows.
     """
-    return facts.X.shape[0] - sum(len(group.members) - int(group.kind != "zero") for group in tied_groups(facts, activation))
+    return facts.X.shape[0] - sum(
+        len(group.members) - int(group.kind != "zero") for group in tied_groups(facts, activation)
+    )
 
 
 def parallel_groups(facts: Degeneracy, activation: Activation) -> tuple[tuple[int, ...], ...]:
@@ -84,10 +86,16 @@ def parallel_groups(facts: Degeneracy, activation: Activation) -> tuple[tuple[in
 
 def function_space_dimension(activation: Activation, rank: int) -> float:
     """Dimension of what networks of all widths span on inputs of this rank; infinite unless phi is a polynomial."""
-    powers = {"linear": (0.0, 1.0), "quadratic": (0.0, 0.0, 1.0), "polynomial": activation.coefficients}.get(activation.name)
+    powers = {
+        "linear": (0.0, 1.0),
+        "quadratic": (0.0, 0.0, 1.0),
+        "polynomial": activation.coefficients,
+    }.get(activation.name)
     if powers is None:
         return math.inf
-    return sum(math.comb(rank + j - 1, j) for j, coefficient in enumerate(powers) if coefficient != 0)
+    return sum(
+        math.comb(rank + j - 1, j) for j, coefficient in enumerate(powers) if coefficient != 0
+    )
 
 
 def recommended_width(outputs: float, rank: int, *, excess: float = EXCESS) -> int:

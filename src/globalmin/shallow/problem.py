@@ -112,7 +112,9 @@ class Point:
     @cached_property
     def slopes(self) -> Array:
         """S = phi'(Z) diag(v), n x k: J J^T = (S S^T) o (X X^T)."""
-        return self.problem.weighted(self.problem.activation.derivative(self.preactivations) * self.v)
+        return self.problem.weighted(
+            self.problem.activation.derivative(self.preactivations) * self.v
+        )
 
     @cached_property
     def residual(self) -> Array:
@@ -141,14 +143,18 @@ class Point:
         Each pre-activation is off by eps |x| . |w|, each output by eps |v| . |phi|; measured residuals end at 0.05 to 0.3 of
         this.
         """
-        shifts = np.einsum("il,il->i", np.abs(self.slopes), np.abs(self.problem.X) @ np.abs(self.W).T)
+        shifts = np.einsum(
+            "il,il->i", np.abs(self.slopes), np.abs(self.problem.X) @ np.abs(self.W).T
+        )
         size = shifts + self.problem.weighted(np.abs(self.features) @ np.abs(self.v))
         return float(np.finfo(np.float64).eps * np.linalg.norm(size))
 
     def is_fitted(self, tol: float) -> bool:
         """Whether ||r|| <= tol ||y||, or ||r|| is small (1e-8 ||y||) and as small as rounding allows."""
         relative = self.relative_residual
-        return relative <= tol or (tol <= ROUNDED_FIT and relative <= ROUNDED_FIT and self.norm <= self.rounding)
+        return relative <= tol or (
+            tol <= ROUNDED_FIT and relative <= ROUNDED_FIT and self.norm <= self.rounding
+        )
 
     @property
     def loss(self) -> float:
@@ -177,7 +183,9 @@ class Point:
     def moved(self, direction: Direction, step: float = -1.0) -> Point:
         """The point at theta + step * direction."""
         in_W, in_v = direction
-        return Point(self.problem, self.W + step * in_W, self.v if in_v is None else self.v + step * in_v)
+        return Point(
+            self.problem, self.W + step * in_W, self.v if in_v is None else self.v + step * in_v
+        )
 
     def distance(self, other: Point) -> float:
         """Euclidean distance of the weights."""
@@ -194,10 +202,16 @@ def length(direction: Direction) -> float:
 def check_shapes(network: ShallowNetwork, X: Array, y: Array, trained: str) -> None:
     """Refuse, with the remedy, data and network that do not belong together."""
     if trained not in TRAINED:
-        raise DataError(f"trained={trained!r} is unknown; give 'W' (hidden layer only) or 'vW' (both layers)")
+        raise DataError(
+            f"trained={trained!r} is unknown; give 'W' (hidden layer only) or 'vW' (both layers)"
+        )
     if X.ndim != 2 or y.ndim != 1 or X.shape[0] != y.shape[0] or X.shape[0] == 0:
-        raise DataError(f"X has shape {X.shape} and y has shape {y.shape}; give X as n x d and y as n numbers, n >= 1")
+        raise DataError(
+            f"X has shape {X.shape} and y has shape {y.shape}; give X as n x d and y as n numbers, n >= 1"
+        )
     if X.shape[1] != network.n_features:
-        raise DataError(f"the network takes {network.n_features} features but X has {X.shape[1]}; draw a network for these data")
+        raise DataError(
+            f"the network takes {network.n_features} features but X has {X.shape[1]}; draw a network for these data"
+        )
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise DataError("X or y contains NaN or infinity; remove or impute these entries first")

@@ -22,12 +22,22 @@ if TYPE_CHECKING:
 
 _ROOM = 1.0 + 1e-4
 _EXACT_LIMIT = 500  # samples up to which a full eigenvalue problem costs next to nothing
-_RITZ_ROOM = 0.97  # a Ritz value overestimates the smallest eigenvalue by less than this in practice
+_RITZ_ROOM = (
+    0.97  # a Ritz value overestimates the smallest eigenvalue by less than this in practice
+)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # huge data overflow to an infinite answer, not to a warning
+@np.errstate(
+    over="ignore", invalid="ignore"
+)  # huge data overflow to an infinite answer, not to a warning
 def estimate_provability(
-    network: ShallowNetwork, X: Array, y: Array, trained: str = "W", *, claim: str = "interpolation", K: Array | None = None
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    trained: str = "W",
+    *,
+    claim: str = "interpolation",
+    K: Array | None = None,
 ) -> float:
     r"""The number that must fall below 1 before zero loss near these weights can be proved.
 
@@ -67,11 +77,15 @@ def estimate_provability(
     Lip = estimate_lipschitz(network, X, rho, trained=trained)
     if math.isinf(Lip):
         return math.inf
-    return _ROOM * (newton_ratio(a, e, Lip) if claim == "interpolation" else descent_ratio(a, g, Lip))
+    return _ROOM * (
+        newton_ratio(a, e, Lip) if claim == "interpolation" else descent_ratio(a, g, Lip)
+    )
 
 
 def _relu_ratio(network: ShallowNetwork, X: Array, y: Array) -> float:
-    kept = X.any(axis=1) | (y != 0)  # a zero row with label zero is fitted by every ReLU network and leaves the proof
+    kept = X.any(axis=1) | (
+        y != 0
+    )  # a zero row with label zero is fitted by every ReLU network and leaves the proof
     X, y = X[kept], y[kept]
     Z = preactivations(network, X)
     margins = relative_margins(Z, X, rounding_of_preactivations(network, X))
@@ -90,10 +104,16 @@ def _smallest_singular_value_and_newton_step(K: Array, r: Array) -> tuple[float,
     except LinAlgError:
         return None
     exact = K.shape[0] <= _EXACT_LIMIT
-    low = float(np.linalg.eigvalsh(K)[0]) if exact else _RITZ_ROOM * smallest_eigenvalue_from_factor(L)
+    low = (
+        float(np.linalg.eigvalsh(K)[0])
+        if exact
+        else _RITZ_ROOM * smallest_eigenvalue_from_factor(L)
+    )
     if not low > K.shape[0] * np.finfo(np.float64).eps * float(np.trace(K)) / K.shape[0]:
         return None
-    return math.sqrt(low), float(np.linalg.norm(solve_triangular(L, r, lower=True, check_finite=False)))
+    return math.sqrt(low), float(
+        np.linalg.norm(solve_triangular(L, r, lower=True, check_finite=False))
+    )
 
 
 def smallest_eigenvalue_from_factor(L: Array, *, block: int = 8, steps: int = 10) -> float:

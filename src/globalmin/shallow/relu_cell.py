@@ -36,7 +36,11 @@ def relative_margins(Z: Array, X: Array, error: Array | float = 0.0) -> Array:
     norms = np.linalg.norm(X, axis=1)
     rows = norms > 0
     safe = np.abs(Z) - error
-    return (safe[rows] / norms[rows, None]).min(axis=0) if rows.any() else np.full(Z.shape[1], math.inf)
+    return (
+        (safe[rows] / norms[rows, None]).min(axis=0)
+        if rows.any()
+        else np.full(Z.shape[1], math.inf)
+    )
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class Cell:
 
 
 @states("DU-CERT-0")
-def choose_neurons(X: Array, slopes: Array, margins: Array, residual_norm: float, *, factor: float = 1.0) -> Cell | None:
+def choose_neurons(
+    X: Array, slopes: Array, margins: Array, residual_norm: float, *, factor: float = 1.0
+) -> Cell | None:
     r"""The largest set T of neurons whose margins suffice, or the best tried; None if G is singular with all neurons.
 
     A neuron with margin $m_l < \|r\|/\sqrt\mu$ can never belong to T, because removing neurons lowers mu. So the least set of
@@ -79,7 +85,9 @@ def choose_neurons(X: Array, slopes: Array, margins: Array, residual_norm: float
     return best
 
 
-def _measure(X: Array, slopes: Array, margins: Array, residual_norm: float, neurons: Indices) -> Cell | None:
+def _measure(
+    X: Array, slopes: Array, margins: Array, residual_norm: float, neurons: Indices
+) -> Cell | None:
     G = cell_gram(X, slopes, neurons)
     if not np.isfinite(G).all():
         return None

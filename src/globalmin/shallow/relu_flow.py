@@ -96,8 +96,13 @@ def estimate_flow_rate(K: Array, v: Array, slopes: Slopes) -> FlowRate:
     most, least = pair_counts(slopes.possible, v), pair_counts(slopes.sure, v)
     middle, spread = K * (most + least) / 2.0, np.abs(K) * (most - least) / 2.0
     shaky = slopes.unstable.any(axis=0)
-    plain = float(np.linalg.eigvalsh(middle)[0]) - (float(np.linalg.norm(spread, 2)) if shaky.any() else 0.0)
-    steady, rest = K * pair_counts(slopes.sure[:, ~shaky], v[~shaky]), K * pair_counts(slopes.sure[:, shaky], v[shaky])
+    plain = float(np.linalg.eigvalsh(middle)[0]) - (
+        float(np.linalg.norm(spread, 2)) if shaky.any() else 0.0
+    )
+    steady, rest = (
+        K * pair_counts(slopes.sure[:, ~shaky], v[~shaky]),
+        K * pair_counts(slopes.sure[:, shaky], v[shaky]),
+    )
     Q = np.diag((np.abs(K) * pair_counts(slopes.unstable, v)).sum(axis=1))
 
     def bound(gamma: float) -> float:

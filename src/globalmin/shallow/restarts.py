@@ -23,7 +23,9 @@ MAX_STARTS = 6
 PROVABILITY_LIMIT = 2_000  # largest n at which a fit that reached the tolerance is also asked whether it can be proved
 
 
-def best_of_starts(networks: Iterable[ShallowNetwork], data: HasData, method: str, options: dict[str, Any]) -> tuple[Run, bool]:
+def best_of_starts(
+    networks: Iterable[ShallowNetwork], data: HasData, method: str, options: dict[str, Any]
+) -> tuple[Run, bool]:
     """Train one network after the other until one is good; that one, or the one of smallest residual, and whether to stop."""
     best: Run | None = None
     for starts, network in enumerate(networks, start=1):
@@ -49,22 +51,30 @@ def is_good(run: Run, data: HasData, trained: str = "W") -> bool:
         return True
     from globalmin.shallow.provability import estimate_provability
 
-    rows = untied_samples(data, run.network.activation)  # tied samples make J J^T singular; their labels agree, as the floor is 0
+    rows = untied_samples(
+        data, run.network.activation
+    )  # tied samples make J J^T singular; their labels agree, as the floor is 0
     return estimate_provability(run.network, data.X[rows], data.y[rows], trained) < 1.0
 
 
 def _has_claim(activation: Activation) -> bool:
-    return activation.certificate_name is not None and (activation.is_smooth or activation.name == "relu")
+    return activation.certificate_name is not None and (
+        activation.is_smooth or activation.name == "relu"
+    )
 
 
 def _with_status_of(run: Run, best: Run) -> Run:
     """The best run; an interrupt during a later start is not hidden."""
     return (
-        best if best.status is run.status else replace(best, status=run.status, message=f"{best.message}; {run.status.message}")
+        best
+        if best.status is run.status
+        else replace(best, status=run.status, message=f"{best.message}; {run.status.message}")
     )
 
 
-def redrawn(network: ShallowNetwork, seed: int | np.random.Generator | None) -> Iterator[ShallowNetwork]:
+def redrawn(
+    network: ShallowNetwork, seed: int | np.random.Generator | None
+) -> Iterator[ShallowNetwork]:
     """The network itself, then networks with its head and hidden weights drawn from N(0, 1), the law of OS."""
     yield network
     rng = derived_stream(seed, network.width)

@@ -39,13 +39,21 @@ def draws(
     """
     rng = derived_stream(seed, width)
     for number, kind in enumerate(plan):
-        network = usable(ShallowNetwork.initialize(data, width, activation, scheme=scheme, seed=rng if number else seed))
+        network = usable(
+            ShallowNetwork.initialize(
+                data, width, activation, scheme=scheme, seed=rng if number else seed
+            )
+        )
         yield separating(network, data, rng) if kind == "separating" else network
 
 
 def derived_stream(seed: int | np.random.Generator | None, width: int) -> np.random.Generator:
     """Random numbers for later starts: another stream than that of the seed itself, which the first start has used."""
-    return np.random.default_rng([seed, width]) if isinstance(seed, int | np.integer) else np.random.default_rng(seed)
+    return (
+        np.random.default_rng([seed, width])
+        if isinstance(seed, int | np.integer)
+        else np.random.default_rng(seed)
+    )
 
 
 def usable(network: ShallowNetwork) -> ShallowNetwork:
@@ -60,7 +68,11 @@ def with_full_head(network: ShallowNetwork) -> ShallowNetwork:
     n = 100, d = 10, k = 11 all of 20 starts succeeded without the zero, and 8 of 102 with it.
     """
     v = network.v
-    return network if v.all() or not v.any() else network.with_weights(v=np.where(v == 0, np.max(np.abs(v)), v))
+    return (
+        network
+        if v.all() or not v.any()
+        else network.with_weights(v=np.where(v == 0, np.max(np.abs(v)), v))
+    )
 
 
 def with_reach(network: ShallowNetwork) -> ShallowNetwork:
@@ -70,7 +82,11 @@ def with_reach(network: ShallowNetwork) -> ShallowNetwork:
     the size of the largest labels: the neurons saturate and training stalls. Eight times the reach is enough in practice.
     """
     oscillation = oscillation_of(network.activation)
-    return network if oscillation is None else network.with_weights(v=network.v * max(1.0, REACH / oscillation))
+    return (
+        network
+        if oscillation is None
+        else network.with_weights(v=network.v * max(1.0, REACH / oscillation))
+    )
 
 
 def oscillation_of(activation: Activation) -> float | None:
@@ -95,11 +111,18 @@ def separating(network: ShallowNetwork, data: HasData, rng: np.random.Generator)
     pairs = min(len(positive), len(negative))
     if pairs == 0 or len(edges) == 0:
         return network
-    order = np.concatenate([rng.permutation(len(edges)) for _ in range(-(-pairs // len(edges)))])[:pairs]
+    order = np.concatenate([rng.permutation(len(edges)) for _ in range(-(-pairs // len(edges)))])[
+        :pairs
+    ]
     steepness, head = STEEPNESS, network.v
     if (oscillation := oscillation_of(network.activation)) is not None:
-        steepness, head = STEEPNESS_OF_BOUNDED, np.sign(network.v) * JUMP / oscillation * root_mean_square(data.y)
-    rows = rng.choice([-steepness, steepness], size=(pairs, 1)) * between(data.X[edges[order, 0]], data.X[edges[order, 1]])
+        steepness, head = (
+            STEEPNESS_OF_BOUNDED,
+            np.sign(network.v) * JUMP / oscillation * root_mean_square(data.y),
+        )
+    rows = rng.choice([-steepness, steepness], size=(pairs, 1)) * between(
+        data.X[edges[order, 0]], data.X[edges[order, 1]]
+    )
     W = network.W.copy()
     W[positive[:pairs]] = W[negative[:pairs]] = rows
     return network.with_weights(W=W, v=head)

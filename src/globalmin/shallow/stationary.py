@@ -18,7 +18,13 @@ MOST_PARAMETERS = 1_500  # the Hessian is formed and factored in every step
 
 
 def nearest_stationary(
-    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W", tol: float = 1e-12, max_iter: int = 200
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    *,
+    trained: str = "W",
+    tol: float = 1e-12,
+    max_iter: int = 200,
 ) -> ShallowNetwork:
     r"""Weights near the given ones with $\|\nabla L\|$ at most `tol` times its value there, or the least found.
 
@@ -35,7 +41,9 @@ def nearest_stationary(
     check_landscape_inputs(network, X, y, trained)
     size = network.W.size + (network.width if trained == "vW" else 0)
     if size > MOST_PARAMETERS:
-        raise DataError(f"{size} weights are too many for the Hessian of every step; at most {MOST_PARAMETERS}")
+        raise DataError(
+            f"{size} weights are too many for the Hessian of every step; at most {MOST_PARAMETERS}"
+        )
     g = _flat_gradient(network, X, y, trained)
     goal, mu = tol * float(np.linalg.norm(g)), 1e-3
     for _ in range(max_iter):

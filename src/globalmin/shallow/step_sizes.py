@@ -62,7 +62,9 @@ def sgd_step(X: Array, y: Array, activation: Activation, *, nu: float = 3.0) -> 
         )
     if not math.isfinite(B):
         raise HypothesisError(
-            "OS-T2.6 needs a bounded derivative phi'; give step_size as a number", hypothesis="sup |phi'| finite", value=B
+            "OS-T2.6 needs a bounded derivative phi'; give step_size as a number",
+            hypothesis="sup |phi'| finite",
+            value=B,
         )
     return mu**2 / (9.0 * nu * B**4) * len(y) / float(y @ y) * smallest / spectral_norm(X) ** 2
 
@@ -85,7 +87,13 @@ def theory_step(network: ShallowNetwork, start: Point) -> float:
     """
     X, y = start.problem.X, start.problem.y
     B, only_W = float(network.activation.supremum(1)), start.problem.trained == "W"
-    if only_W and math.isfinite(B) and float(y @ y) > 0 and has_os_head(network.v, y) and has_unit_rows(X):
+    if (
+        only_W
+        and math.isfinite(B)
+        and float(y @ y) > 0
+        and has_os_head(network.v, y)
+        and has_unit_rows(X)
+    ):
         return relu_step(X, y) if network.activation.name == "relu" else smooth_step(X, y, B)
     certified = _descent_step(network, start)
     if certified is not None:

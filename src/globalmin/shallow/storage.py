@@ -67,20 +67,31 @@ def save_networks(
 ) -> None:
     """Write several networks of one activation, `preprocessing` with one entry per network; otherwise as `save_network`."""
     if not networks or len({network.activation for network in networks}) != 1:
-        raise DataError("networks must be a non-empty list with one common activation; save others in files of their own")
+        raise DataError(
+            "networks must be a non-empty list with one common activation; save others in files of their own"
+        )
     if preprocessing is not None and len(preprocessing) != len(networks):
-        raise DataError(f"preprocessing has {len(preprocessing)} entries for {len(networks)} networks; give one for each")
+        raise DataError(
+            f"preprocessing has {len(preprocessing)} entries for {len(networks)} networks; give one for each"
+        )
     for j, (network, scaling) in enumerate(zip(networks, preprocessing or (), strict=False)):
         _check_inputs(network.n_features, scaling, j)
     if not all(isinstance(text, str) for pair in (metadata or {}).items() for text in pair):
         raise DataError("metadata must map strings to strings")
     tensors: Tensors = {}
-    header = describe(networks[0].activation) | {"networks": str(len(networks)), "extra": canonical_json(dict(metadata or {}))}
+    header = describe(networks[0].activation) | {
+        "networks": str(len(networks)),
+        "extra": canonical_json(dict(metadata or {})),
+    }
     for j, network in enumerate(networks):
         tensors |= {f"{j}.W": network.W, f"{j}.v": network.v}
     if preprocessing is not None:
         fields = [p.as_dict() for p in preprocessing]
-        tensors |= {f"{j}.{name}": np.array(field.pop(name)) for j, field in enumerate(fields) for name in _SCALES}
+        tensors |= {
+            f"{j}.{name}": np.array(field.pop(name))
+            for j, field in enumerate(fields)
+            for name in _SCALES
+        }
         header["preprocessing"] = canonical_json(fields)
     write_atomically(Path(path), serialize(tensors, header))
 
@@ -89,8 +100,14 @@ def load_network(path: str | os.PathLike[str]) -> Stored:
     """Read a file of `save_network`: (network, preprocessing, metadata)."""
     stored = load_networks(path)
     if len(stored.networks) != 1:
-        raise DataError(f"{path}: holds {len(stored.networks)} networks; read it with load_networks")
-    return Stored(stored.networks[0], stored.preprocessing[0] if stored.preprocessing else None, stored.metadata)
+        raise DataError(
+            f"{path}: holds {len(stored.networks)} networks; read it with load_networks"
+        )
+    return Stored(
+        stored.networks[0],
+        stored.preprocessing[0] if stored.preprocessing else None,
+        stored.metadata,
+    )
 
 
 def load_networks(path: str | os.PathLike[str]) -> StoredSeveral:
@@ -113,13 +130,17 @@ def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
             _check_format(path, header)
             return {name: stream.get_tensor(name) for name in stream.keys()}, header  # noqa: SIM118 (not a dict)
     except SafetensorError as error:
-        raise DataError(f"{path}: not a readable safetensors file ({error}); give a file written by save_network") from error
+        raise DataError(
+            f"{path}: not a readable safetensors file ({error}); give a file written by save_network"
+        ) from error
 
 
 def _check_format(path: Path, header: dict[str, str]) -> None:
     found = header.get("format", "no format")
     if found != FORMAT:
-        raise DataError(f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by save_network")
+        raise DataError(
+            f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by save_network"
+        )
 
 
 def _assemble(tensors: Tensors, header: dict[str, str]) -> StoredSeveral:
@@ -128,9 +149,13 @@ def _assemble(tensors: Tensors, header: dict[str, str]) -> StoredSeveral:
     roles = ("W", "v") if fields is None else ("W", "v", *_SCALES)
     expected = {f"{j}.{role}" for j in range(count) for role in roles}
     if set(tensors) != expected or any(tensor.dtype != np.float64 for tensor in tensors.values()):
-        raise DataError(f"the tensors must be {', '.join(sorted(expected))}, all F64, but are {', '.join(sorted(tensors))}")
+        raise DataError(
+            f"the tensors must be {', '.join(sorted(expected))}, all F64, but are {', '.join(sorted(tensors))}"
+        )
     activation = _activation(header)
-    networks = tuple(ShallowNetwork(tensors[f"{j}.W"], tensors[f"{j}.v"], activation) for j in range(count))
+    networks = tuple(
+        ShallowNetwork(tensors[f"{j}.W"], tensors[f"{j}.v"], activation) for j in range(count)
+    )
     preprocessing = None
     if fields is not None:
         if len(fields) != count:
@@ -168,7 +193,9 @@ def _preprocessing(fields: Any, tensors: Tensors, j: int) -> Preprocessing:
     from globalmin.data.preprocessing import Preprocessing
 
     try:
-        loaded = Preprocessing.from_dict(dict(fields) | {name: tensors[f"{j}.{name}"] for name in _SCALES})
+        loaded = Preprocessing.from_dict(
+            dict(fields) | {name: tensors[f"{j}.{name}"] for name in _SCALES}
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"the preprocessing of network {j} is damaged: {error}") from error
     _check_inputs(tensors[f"{j}.W"].shape[1], loaded, j)
@@ -178,4 +205,6 @@ def _preprocessing(fields: Any, tensors: Tensors, j: int) -> Preprocessing:
 def _check_inputs(d: int, preprocessing: Preprocessing, j: int) -> None:
     given = preprocessing.x_shift.shape[0] + preprocessing.bias
     if given != d:
-        raise DataError(f"network {j} has {d} inputs, but its preprocessing gives {given}; they do not belong together")
+        raise DataError(
+            f"network {j} has {d} inputs, but its preprocessing gives {given}; they do not belong together"
+        )

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.optimize.trajectory import Run
-from globalmin.shallow.methods.table import METHODS, RESTARTED, check_method, check_options, method_for
+from globalmin.shallow.methods.table import (
+    METHODS,
+    RESTARTED,
+    check_method,
+    check_options,
+    method_for,
+)
 from globalmin.shallow.restarts import MAX_STARTS, best_of_starts, redrawn, thrown_if
 from globalmin.shallow.starts import draws
 from globalmin.shallow.widths import can_interpolate, widths
@@ -81,7 +87,9 @@ def train(
     if method != "auto":
         return METHODS[method](network, data, throw=throw, **options)
     starts = MAX_STARTS if can_interpolate(network, data, trained) else 1
-    run, _ = best_of_starts(islice(redrawn(network, seed), starts), data, method_for(network.activation), options)
+    run, _ = best_of_starts(
+        islice(redrawn(network, seed), starts), data, method_for(network.activation), options
+    )
     return thrown_if(throw, run)
 
 
@@ -134,7 +142,9 @@ def train_auto(
         others = networks if can_interpolate(first, data, trained) else ()
         run, over = best_of_starts(chain([first], others), data, name, options)
         tried += run.starts
-        best = run if best is None or over or run.relative_residual < best.relative_residual else best
+        best = (
+            run if best is None or over or run.relative_residual < best.relative_residual else best
+        )
         if over:
             break
     if best is None:

@@ -38,4 +38,17 @@ from globalmin.sweep.interrupts import Interrupted
 from globalmin.sweep.plan import Plan
 from globalmin.sweep.reading import Failure, Status, failures, gc, rows, status
 
-__all__ = ["Failure", "Interrupted", "Plan", "Status", "Summary", "export", "failures", "gc", "resume", "rows", "run", "status"]
+__all__ = [
+    "Failure",
+    "Interrupted",
+    "Plan",
+    "Status",
+    "Summary",
+    "export",
+    "failures",
+    "gc",
+    "resume",
+    "rows",
+    "run",
+    "status",
+]

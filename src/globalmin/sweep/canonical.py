@@ -11,7 +11,14 @@ from typing import Any
 
 from globalmin.errors import PlanError
 
-RESERVED = ("trial", "seed", "status", "error", "seconds", "tries")  # columns of the table that are neither parameter nor result
+RESERVED = (
+    "trial",
+    "seed",
+    "status",
+    "error",
+    "seconds",
+    "tries",
+)  # columns of the table that are neither parameter nor result
 FLOAT = "$float"
 ARRAY = "$array"
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -19,7 +26,9 @@ _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 def canonical_json(value: object) -> str:
     """ASCII, keys sorted, no white space, no nan."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def trial_id(recipe: str, parameters: Mapping[str, Any], seed: int, code: str) -> str:
@@ -32,7 +41,9 @@ def plain(value: object, name: str) -> Any:
     """`value` as JSON would give it back: numpy scalars, tuples and ranges become plain; anything else is refused by name."""
     value = _unwrapped(value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise PlanError(f"{name} = {value}: a parameter must be finite; write it as a string and convert it in the recipe")
+        raise PlanError(
+            f"{name} = {value}: a parameter must be finite; write it as a string and convert it in the recipe"
+        )
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple | range):
@@ -41,13 +52,17 @@ def plain(value: object, name: str) -> Any:
         if not all(isinstance(key, str) for key in value):
             raise PlanError(f"{name} has a key that is no string; JSON knows only strings")
         return {key: plain(item, f"{name}.{key}") for key, item in value.items()}
-    raise PlanError(f"{name} is of type {type(value).__name__}; give numbers, strings, booleans, lists or tables of them")
+    raise PlanError(
+        f"{name} is of type {type(value).__name__}; give numbers, strings, booleans, lists or tables of them"
+    )
 
 
 def encode_result(result: object, parameters: Iterable[str]) -> tuple[str, dict[str, bytes]]:
     """Text of the ledger's row and the arrays by digest; raises TypeError or ValueError that says what the recipe must change."""
     if not isinstance(result, Mapping):
-        raise TypeError(f"the recipe returned a {type(result).__name__}; it must return a dict of scalars and numpy arrays")
+        raise TypeError(
+            f"the recipe returned a {type(result).__name__}; it must return a dict of scalars and numpy arrays"
+        )
     taken = {*parameters, *RESERVED}
     encoded: dict[str, Any] = {}
     blobs: dict[str, bytes] = {}
@@ -96,7 +111,9 @@ def _array_bytes(name: str, array: Any) -> bytes:
     import numpy as np
 
     if array.dtype.hasobject:
-        raise TypeError(f"the recipe's result {name!r} is an array of Python objects; give it a numeric dtype")
+        raise TypeError(
+            f"the recipe's result {name!r} is an array of Python objects; give it a numeric dtype"
+        )
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)
     return stream.getvalue()

@@ -90,7 +90,9 @@ def resume(
 
 
 def _missing_plan(folder: Path) -> str:
-    raise PlanError(f"{folder}: the ledger has no plan, its first run was ended too early; run the plan again on this folder")
+    raise PlanError(
+        f"{folder}: the ledger has no plan, its first run was ended too early; run the plan again on this folder"
+    )
 
 
 def _checked_code(plan: Plan) -> str:
@@ -126,16 +128,27 @@ class _Drive:
         self.store, self.plan, self.code = store, plan, code
         self.computed = 0
 
-    def run(self, executor: str | Executor, workers: int | None, address: str | None, progress: bool | None) -> Summary:
+    def run(
+        self,
+        executor: str | Executor,
+        workers: int | None,
+        address: str | None,
+        progress: bool | None,
+    ) -> Summary:
         start = time.monotonic()
         counts = self._counts()
         if counts["waiting"]:
             with self.store.ledger.transaction():
                 self.store.ledger.put("started", repr(time.time()))
             ours = isinstance(executor, str)
-            runner = make_executor(executor, workers, address) if isinstance(executor, str) else executor
+            runner = (
+                make_executor(executor, workers, address) if isinstance(executor, str) else executor
+            )
             try:
-                with make_progress(progress, self.plan.name, counts) as bar, Interrupts() as interrupts:
+                with (
+                    make_progress(progress, self.plan.name, counts) as bar,
+                    Interrupts() as interrupts,
+                ):
                     self._loop(runner, bar, interrupts)
             finally:
                 if ours:
@@ -143,13 +156,22 @@ class _Drive:
             self.store.rest()
         counts = self._counts()
         if counts["waiting"]:
-            raise Interrupted(f"interrupted; {counts['done'] + counts['failed']} of {sum(counts.values())} trials are recorded")
+            raise Interrupted(
+                f"interrupted; {counts['done'] + counts['failed']} of {sum(counts.values())} trials are recorded"
+            )
         return Summary(
-            self.store.folder, sum(counts.values()), counts["done"], counts["failed"], self.computed, time.monotonic() - start
+            self.store.folder,
+            sum(counts.values()),
+            counts["done"],
+            counts["failed"],
+            self.computed,
+            time.monotonic() - start,
         )
 
     def _counts(self) -> dict[str, int]:
-        rows = self.store.ledger.query("SELECT state, count(*) FROM trial WHERE position IS NOT NULL GROUP BY state")
+        rows = self.store.ledger.query(
+            "SELECT state, count(*) FROM trial WHERE position IS NOT NULL GROUP BY state"
+        )
         return {"waiting": 0, "done": 0, "failed": 0, **dict(rows)}
 
     def _loop(self, executor: Executor, bar: Progress, interrupts: Interrupts) -> None:
@@ -164,12 +186,22 @@ class _Drive:
     def _schedule(self, executor: Executor) -> Schedule:
         recipe = find_recipe(self.plan.recipe, self.plan.paths)
         template = Task(
-            0, self.plan.recipe, self.code, (), batch=hasattr(recipe, "batch"), timeout=self.plan.timeout, paths=self.plan.paths
+            0,
+            self.plan.recipe,
+            self.code,
+            (),
+            batch=hasattr(recipe, "batch"),
+            timeout=self.plan.timeout,
+            paths=self.plan.paths,
         )
         waiting = self._counts()["waiting"]
-        return Schedule(self.store.ledger.waiting, template, executor.slots, waiting, self.plan.batch_size)
+        return Schedule(
+            self.store.ledger.waiting, template, executor.slots, waiting, self.plan.batch_size
+        )
 
-    def _settle(self, schedule: Schedule, executor: Executor, reports: Any, bar: Progress, *, stop: bool) -> None:
+    def _settle(
+        self, schedule: Schedule, executor: Executor, reports: Any, bar: Progress, *, stop: bool
+    ) -> None:
         """Record the reports and lease the next tasks in one transaction, then send them."""
         outcomes: list[Outcome] = []
         blobs: dict[str, bytes] = {}
@@ -181,13 +213,19 @@ class _Drive:
         tasks = [] if stop else list(_fill(schedule, executor.slots))
         if outcomes or released or suspected or tasks:
             leased = [trial.id for task in tasks for trial in task.trials]
-            self.computed += self.store.settle(outcomes, blobs, leased=leased, released=released, suspected=suspected)
-            bar.advance(sum(o.result is not None for o in outcomes), sum(o.result is None for o in outcomes))
+            self.computed += self.store.settle(
+                outcomes, blobs, leased=leased, released=released, suspected=suspected
+            )
+            bar.advance(
+                sum(o.result is not None for o in outcomes), sum(o.result is None for o in outcomes)
+            )
         for task in tasks:
             executor.submit(task)
 
     @staticmethod
-    def _sort(report: Report, schedule: Schedule, into: tuple[list[Outcome], list[str], list[str]]) -> None:
+    def _sort(
+        report: Report, schedule: Schedule, into: tuple[list[Outcome], list[str], list[str]]
+    ) -> None:
         outcomes, released, suspected = into
         outcomes.extend(report.outcomes)
         schedule.note(report)

@@ -18,7 +18,9 @@ from globalmin.sweep.reading import rows
 SUFFIXES = (".parquet", ".csv")
 
 
-def export(folder: str | os.PathLike[str], path: str | os.PathLike[str], *, timing: bool = False) -> Path:
+def export(
+    folder: str | os.PathLike[str], path: str | os.PathLike[str], *, timing: bool = False
+) -> Path:
     """Write the table to `path`, whose suffix says how: .parquet (needs pyarrow) or .csv.
 
     Arrays appear as "sha256:..." texts; `timing` adds the columns seconds and tries, which differ from run to run.
@@ -67,7 +69,9 @@ def _parquet(target: Path, table: Sequence[dict[str, Any]]) -> bytes:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise PlanError(f"{target}: writing parquet needs pyarrow; install globalmin[parquet], or export to .csv") from error
+        raise PlanError(
+            f"{target}: writing parquet needs pyarrow; install globalmin[parquet], or export to .csv"
+        ) from error
     columns = {name: _column([row[name] for row in table]) for name in table[0]}
     stream = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table(columns), stream)
@@ -86,6 +90,11 @@ def _column(values: list[Any]) -> Any:
     if kinds == {int} and all(value is None or -(2**63) <= value < 2**63 for value in values):
         return pyarrow.array(values, pyarrow.int64())
     if kinds <= {int, float}:
-        return pyarrow.array([None if value is None else float(value) for value in values], pyarrow.float64())
-    texts = [value if value is None or isinstance(value, str) else canonical_json(value) for value in values]
+        return pyarrow.array(
+            [None if value is None else float(value) for value in values], pyarrow.float64()
+        )
+    texts = [
+        value if value is None or isinstance(value, str) else canonical_json(value)
+        for value in values
+    ]
     return pyarrow.array(texts, pyarrow.string())

@@ -61,15 +61,21 @@ def store_errors(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         text = str(error)
         if name.startswith("SQLITE_FULL"):
-            raise StoreFull(f"{path}: {text}; make room and resume, what was recorded is safe") from error
+            raise StoreFull(
+                f"{path}: {text}; make room and resume, what was recorded is safe"
+            ) from error
         if name.startswith("SQLITE_IOERR"):
-            raise StoreFull(f"{path}: {text} ({name}); check the disk and resume, what was recorded is safe") from error
+            raise StoreFull(
+                f"{path}: {text} ({name}); check the disk and resume, what was recorded is safe"
+            ) from error
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise StoreError(
                 f"{path}: the ledger is damaged ({text}); restore it from a copy, or run the plan anew in an empty folder"
             ) from error
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-            raise StoreError(f"{path}: {text}; the folder must exist and be writable, copy it elsewhere if it is not") from error
+            raise StoreError(
+                f"{path}: {text}; the folder must exist and be writable, copy it elsewhere if it is not"
+            ) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise StoreError(
                 f"{path}: still locked by another process after {BUSY_SECONDS:.0f} s; end it and try again"
@@ -94,7 +100,9 @@ class Ledger:
     def __init__(self, path: Path, mode: str = "write") -> None:
         self.path = path
         if mode != "create" and not path.is_file():
-            raise StoreError(f"{path}: there is no ledger; give a folder made by globalmin sweep run")
+            raise StoreError(
+                f"{path}: there is no ledger; give a folder made by globalmin sweep run"
+            )
         with store_errors(path):
             self._connection = _connect(path, mode)
             try:
@@ -169,7 +177,10 @@ class Ledger:
 
     def put(self, key: str, value: str) -> None:
         """Set a fact; inside a transaction."""
-        self._connection.execute("INSERT INTO sweep VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", (key, value))
+        self._connection.execute(
+            "INSERT INTO sweep VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
 
     def enroll(self, trials: Iterable[Trial], code: str) -> None:
         """Make these the trials of the sweep, in this order; inside a transaction. Known ones keep what is known of them."""
@@ -177,7 +188,10 @@ class Ledger:
         self._connection.executemany(
             "INSERT INTO trial (id, position, parameters, seed, code) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT DO UPDATE SET position = excluded.position",
-            ((trial.id, position, trial.parameters, trial.seed, code) for position, trial in enumerate(trials)),
+            (
+                (trial.id, position, trial.parameters, trial.seed, code)
+                for position, trial in enumerate(trials)
+            ),
         )
 
     def waiting(self, after: tuple[int, int], limit: int) -> list[tuple[int, Trial]]:
@@ -192,7 +206,8 @@ class Ledger:
     def lease(self, ids: Iterable[str], owner: str) -> None:
         """Mark trials as running; inside a transaction."""
         self._connection.executemany(
-            "UPDATE trial SET state = 'running', lease = ? WHERE id = ? AND state = 'waiting'", ((owner, id) for id in ids)
+            "UPDATE trial SET state = 'running', lease = ? WHERE id = ? AND state = 'waiting'",
+            ((owner, id) for id in ids),
         )
 
     def release(self, ids: Iterable[str], *, counted: bool) -> None:
@@ -204,7 +219,9 @@ class Ledger:
 
     def release_all(self) -> int:
         """Give back every lease of a driver that is gone: not the trials' fault, so no try is counted. Inside a transaction."""
-        return self._connection.execute("UPDATE trial SET state = 'waiting', lease = NULL WHERE state = 'running'").rowcount
+        return self._connection.execute(
+            "UPDATE trial SET state = 'waiting', lease = NULL WHERE state = 'running'"
+        ).rowcount
 
     def retry_failed(self) -> int:
         """Let failed trials of the plan wait again; inside a transaction."""
@@ -217,11 +234,23 @@ class Ledger:
         finished = time.time() if now is None else now
         new = 0
         for outcome in outcomes:
-            state, digest = ("failed", None) if outcome.result is None else ("done", row_digest(outcome.id, outcome.result))
+            state, digest = (
+                ("failed", None)
+                if outcome.result is None
+                else ("done", row_digest(outcome.id, outcome.result))
+            )
             changed = self._connection.execute(
                 "UPDATE trial SET state = ?, lease = NULL, tries = tries + 1, finished = ?, seconds = ?,"
                 " result = ?, error = ?, digest = ? WHERE id = ? AND state <> 'done'",
-                (state, finished, outcome.seconds, outcome.result, outcome.error, digest, outcome.id),
+                (
+                    state,
+                    finished,
+                    outcome.seconds,
+                    outcome.result,
+                    outcome.error,
+                    digest,
+                    outcome.id,
+                ),
             ).rowcount
             new += changed
             if changed:

@@ -49,8 +49,12 @@ def file_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in _FULL or error.errno == errno.EIO:
-            raise StoreFull(f"{path}: {reason}; make room or check the disk and resume, what was recorded is safe") from error
-        raise StoreError(f"{path}: {reason}; the folder must exist and be writable, choose another if it is not") from error
+            raise StoreFull(
+                f"{path}: {reason}; make room or check the disk and resume, what was recorded is safe"
+            ) from error
+        raise StoreError(
+            f"{path}: {reason}; the folder must exist and be writable, choose another if it is not"
+        ) from error
 
 
 class Objects:
@@ -66,7 +70,11 @@ class Objects:
 
     def put(self, blobs: Mapping[str, bytes]) -> None:
         """Store blobs by digest; when this returns they are on the disk. Those already there are not written again."""
-        fresh = {digest: content for digest, content in blobs.items() if not self._is_whole(digest, content)}
+        fresh = {
+            digest: content
+            for digest, content in blobs.items()
+            if not self._is_whole(digest, content)
+        }
         folders = {self.path(digest).parent for digest in fresh}
         for folder in sorted(folders):
             if not folder.is_dir():
@@ -89,7 +97,9 @@ class Objects:
                 f"{path}: cannot be read ({error.strerror}); restore it from a copy, or compute the trial again"
             ) from error
         if hashlib.sha256(content).hexdigest() != digest:
-            raise StoreError(f"{path}: damaged, its bytes no longer match its name; restore it, or compute the trial again")
+            raise StoreError(
+                f"{path}: damaged, its bytes no longer match its name; restore it, or compute the trial again"
+            )
         return content
 
     def remove_unless(self, kept: set[str]) -> int:

@@ -39,6 +39,9 @@ def make_progress(wanted: bool | None, name: str, counts: Mapping[str, int]) -> 
     )  # fmt: skip
     with progress.Progress(*columns, console=Console(stderr=True)) as display:
         task = display.add_task(
-            name, total=sum(counts.values()), completed=counts["done"] + counts["failed"], failed=counts["failed"]
+            name,
+            total=sum(counts.values()),
+            completed=counts["done"] + counts["failed"],
+            failed=counts["failed"],
         )
         yield _Bar(display, task, counts["failed"])

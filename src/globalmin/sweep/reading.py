@@ -70,7 +70,11 @@ def status(folder: str | os.PathLike[str]) -> Status:
     """Counts, rate and time left; may be asked while the sweep runs."""
     with open_ledger(folder) as ledger:
         plan = read_plan(ledger)
-        counts = dict(ledger.query("SELECT state, count(*) FROM trial WHERE position IS NOT NULL GROUP BY state"))
+        counts = dict(
+            ledger.query(
+                "SELECT state, count(*) FROM trial WHERE position IS NOT NULL GROUP BY state"
+            )
+        )
         driven = is_driven(Path(folder))
         rate = _rate(ledger, driven)
     running = counts.get("running", 0) if driven else 0
@@ -78,7 +82,15 @@ def status(folder: str | os.PathLike[str]) -> Status:
     open_trials = total - counts.get("done", 0) - counts.get("failed", 0)
     left = open_trials / rate if rate and driven else 0.0 if open_trials == 0 else None
     return Status(
-        plan.name, total, counts.get("done", 0), counts.get("failed", 0), running, open_trials - running, driven, rate, left
+        plan.name,
+        total,
+        counts.get("done", 0),
+        counts.get("failed", 0),
+        running,
+        open_trials - running,
+        driven,
+        rate,
+        left,
     )
 
 
@@ -90,11 +102,15 @@ def _rate(ledger: Ledger, driven: bool) -> float | None:
     if end is None:
         return None
     begin = max(started, end - RATE_SECONDS)
-    count = ledger.query("SELECT count(*) FROM trial WHERE state IN ('done', 'failed') AND finished >= ?", (begin,))[0][0]
+    count = ledger.query(
+        "SELECT count(*) FROM trial WHERE state IN ('done', 'failed') AND finished >= ?", (begin,)
+    )[0][0]
     return count / (end - begin) if count and end > begin else None
 
 
-def rows(folder: str | os.PathLike[str], *, arrays: bool = False, timing: bool = False) -> list[dict[str, Any]]:
+def rows(
+    folder: str | os.PathLike[str], *, arrays: bool = False, timing: bool = False
+) -> list[dict[str, Any]]:
     """The table: one dict per trial, in the order of the plan, with the same keys in every row.
 
     Parameters
@@ -114,19 +130,41 @@ def rows(folder: str | os.PathLike[str], *, arrays: bool = False, timing: bool =
     results = dict.fromkeys(name for _, result in table for name in sorted(result))
     head = ["trial", *plan.parameter_names(), "seed", "status"]
     tail = ["error", *(("seconds", "tries") if timing else ())]
-    return [{name: {**known, **result}.get(name) for name in (*head, *results, *tail)} for known, result in table]
+    return [
+        {name: {**known, **result}.get(name) for name in (*head, *results, *tail)}
+        for known, result in table
+    ]
 
 
-def _row(plan: Plan, record: tuple[Any, ...], objects: Objects | None, timing: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _row(
+    plan: Plan, record: tuple[Any, ...], objects: Objects | None, timing: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
     id, text, seed, code, state, result, error, digest, seconds, tries = record
     parameters = json.loads(text)
-    if trial_id(plan.recipe, parameters, seed, code) != id or (result is not None and row_digest(id, result) != digest):
-        raise StoreError(f"the row of trial {id[:12]} no longer matches its digest; restore the ledger from a copy")
-    known = {**parameters, "trial": id, "seed": seed, "status": state if state in ("done", "failed") else "waiting"}
-    known["error"] = None if error is None else error.strip().splitlines()[-1] if error.strip() else "unknown"
+    if trial_id(plan.recipe, parameters, seed, code) != id or (
+        result is not None and row_digest(id, result) != digest
+    ):
+        raise StoreError(
+            f"the row of trial {id[:12]} no longer matches its digest; restore the ledger from a copy"
+        )
+    known = {
+        **parameters,
+        "trial": id,
+        "seed": seed,
+        "status": state if state in ("done", "failed") else "waiting",
+    }
+    known["error"] = (
+        None if error is None else error.strip().splitlines()[-1] if error.strip() else "unknown"
+    )
     if timing:
         known.update(seconds=seconds, tries=tries)
-    values = {} if result is None else decode_result(result) if objects is None else _with_arrays(result, objects)
+    values = (
+        {}
+        if result is None
+        else decode_result(result)
+        if objects is None
+        else _with_arrays(result, objects)
+    )
     return known, values
 
 
@@ -147,7 +185,9 @@ def failures(folder: str | os.PathLike[str]) -> list[Failure]:
             "SELECT id, parameters, seed, tries, error FROM trial"
             " WHERE position IS NOT NULL AND state = 'failed' ORDER BY position"
         )
-    return [Failure(id, json.loads(text), seed, tries, error) for id, text, seed, tries, error in found]
+    return [
+        Failure(id, json.loads(text), seed, tries, error) for id, text, seed, tries, error in found
+    ]
 
 
 def gc(folder: str | os.PathLike[str]) -> int:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from globalmin.sweep.ledger import MAX_TRIES, Outcome, Trial
 from globalmin.sweep.task import Report, Task
 
-TASK_SECONDS = 0.25  # of work in one task: long beside the cost of sending it, short beside a user's patience
+TASK_SECONDS = (
+    0.25  # of work in one task: long beside the cost of sending it, short beside a user's patience
+)
 MAX_CHUNK = 64
 MIN_BATCH, MAX_BATCH = 8, 256
 PAGE = 4096
@@ -100,7 +102,9 @@ class Schedule:
     def _put_back(self, trials: Sequence[Trial]) -> None:
         if trials:
             self._again.append(tuple(trials))
-            self._returned.update(trial.id for trial in trials)  # the ledger has them waiting again, behind others
+            self._returned.update(
+                trial.id for trial in trials
+            )  # the ledger has them waiting again, behind others
             self.waiting += len(trials)
 
 

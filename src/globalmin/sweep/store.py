@@ -35,11 +35,15 @@ class DriverLock:
         except sqlite3.Error as error:
             self._connection.close()
             if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
-                raise StoreError(f"{folder}: another process is running this sweep; wait for it, or end it") from error
+                raise StoreError(
+                    f"{folder}: another process is running this sweep; wait for it, or end it"
+                ) from error
             if isinstance(error, sqlite3.OperationalError):
                 with store_errors(path):
                     raise
-            raise StoreError(f"{path}: not a lock of globalmin; remove this file, it holds no results") from error
+            raise StoreError(
+                f"{path}: not a lock of globalmin; remove this file, it holds no results"
+            ) from error
 
     def close(self) -> None:
         """Let others run the sweep."""
@@ -52,7 +56,9 @@ def is_driven(folder: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=0, isolation_level=None)
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=0, isolation_level=None
+        )
     except sqlite3.Error:
         return False
     with contextlib.closing(connection):
@@ -68,13 +74,17 @@ def is_driven(folder: Path) -> bool:
 class Store:
     """The folder in the hands of its driver; use as a context manager."""
 
-    def __init__(self, folder: str | os.PathLike[str], *, create: bool = False, files: Files | None = None) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], *, create: bool = False, files: Files | None = None
+    ) -> None:
         self.folder = Path(folder)
         if create:
             with file_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
         elif not (self.folder / LEDGER).is_file():
-            raise StoreError(f"{self.folder}: no sweep here; give a folder made by globalmin sweep run")
+            raise StoreError(
+                f"{self.folder}: no sweep here; give a folder made by globalmin sweep run"
+            )
         self._lock = DriverLock(self.folder)
         try:
             self.ledger = Ledger(self.folder / LEDGER, "create" if create else "write")
@@ -139,7 +149,9 @@ class Store:
 
     def collect(self) -> int:
         """Remove objects that no row names, and temporary files; returns how many."""
-        return self.objects.remove_unless({name for (name,) in self.ledger.query("SELECT DISTINCT object FROM artifact")})
+        return self.objects.remove_unless(
+            {name for (name,) in self.ledger.query("SELECT DISTINCT object FROM artifact")}
+        )
 
     def rest(self) -> None:
         """The driver ends on purpose: no heartbeat is owed any more."""

@@ -23,7 +23,9 @@ class Task:
 
     def to_text(self) -> str:
         """JSON of the task."""
-        return json.dumps({**vars(self), "trials": [vars(trial) for trial in self.trials]}, allow_nan=False)
+        return json.dumps(
+            {**vars(self), "trials": [vars(trial) for trial in self.trials]}, allow_nan=False
+        )
 
     @classmethod
     def from_text(cls, text: str) -> Task:

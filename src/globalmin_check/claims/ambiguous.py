@@ -58,7 +58,9 @@ def work(claim: Ambiguous, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: Ambiguous, problem: Problem, checks: ExactChecks) -> None:
     """A1 to A4 and the kernel, A6."""
     name, head, d = problem.activation, min(problem.v.values), problem.sizes.d
-    checks.require_fact("A1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
+    checks.require_fact(
+        "A1", "the activation is quadratic", name == "quadratic", f"the activation is {name}"
+    )
     checks.require_fact("A2", "every head v_l >= 0", head >= 0, f"the smallest v_l is {head:.6g}")
     checks.require_sign("A3a", "sigma2 > 0", claim.sigma2)
     checks.require_sign("A3b", "difference > 0", claim.difference)
@@ -88,7 +90,9 @@ def _require_kernel(checks: ExactChecks, claim: Ambiguous, problem: Problem) -> 
         return
     rows = M.rows()
     symmetric = all(rows[a][b] == rows[b][a] for a, b in quadratic.pairs(d))
-    checks.require_fact("A6a", "M is symmetric and not zero", symmetric and any(M.values), "as stored")
+    checks.require_fact(
+        "A6a", "M is symmetric and not zero", symmetric and any(M.values), "as stored"
+    )
     fault = first_not_annihilated(M, problem.X)
     found = "all samples" if fault is None else f"not so at sample {fault}"
     checks.require_fact("A6", "x_i^T M x_i = 0 exactly", fault is None, found)
@@ -96,7 +100,9 @@ def _require_kernel(checks: ExactChecks, claim: Ambiguous, problem: Problem) -> 
 
 def statement(claim: Ambiguous, problem: Problem) -> str:
     """The conclusion in a few sentences."""
-    coordinate = " (the coordinate of the bias is random here as well, not 1)" if problem.bias else ""
+    coordinate = (
+        " (the coordinate of the bias is random here as well, not 1)" if problem.bias else ""
+    )
     return (
         f"There are weights W' of the same shape which, with the same head, give exactly the outputs of the stored network on "
         f"all {problem.sizes.n} samples, hence the same training loss, but another function f': the mean of (f'(x) - f(x))^2 "

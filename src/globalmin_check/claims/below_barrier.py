@@ -7,7 +7,16 @@ from fractions import Fraction
 
 from flint import arb
 
-from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_down,
+    decimal_up,
+    largest,
+    lower_float,
+    root,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import quadratic
@@ -78,7 +87,9 @@ def work(claim: BelowBarrier, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: BelowBarrier, problem: Problem, checks: ExactChecks) -> None:
     """B1 to B3."""
     name, head, rows = problem.activation, min(problem.v.values), claim.A_hat.rows()
-    checks.require_fact("B1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
+    checks.require_fact(
+        "B1", "the activation is quadratic", name == "quadratic", f"the activation is {name}"
+    )
     checks.require_fact("B2", "every head v_l > 0", head > 0, f"the smallest v_l is {head:.6g}")
     checks.require_sign("B3a", "phi > 0", claim.phi)
     checks.require_sign("B3b", "Phi > 0", claim.Phi)
@@ -100,13 +111,17 @@ def check(claim: BelowBarrier, problem: Problem, _: None, checks: Checks) -> Num
     phi, Phi, E0, eta = map(ball, (claim.phi, claim.Phi, claim.E0, claim.eta))
     G = quadratic.frobenius(quadratic.weighted_sum(problem.X, q))
     start = root(sum_of_squares(list(map(arb.__sub__, r, q)))) + G / phi.sqrt()
-    checks.require("B5", "(|S svec(B - A_hat)| + G/sqrt(phi))^2/2 <= E0", start * start / 2, "<=", claim.E0)
+    checks.require(
+        "B5", "(|S svec(B - A_hat)| + G/sqrt(phi))^2/2 <= E0", start * start / 2, "<=", claim.E0
+    )
     tau = (2 * E0 / phi).sqrt()
     s2 = ball(claim.a_lo) - tau
     checks.require("B6", "tau = sqrt(2 E0/phi) < a_lo", tau, "<", claim.a_lo)
     v_min, v_max = arb(min(problem.v.values)), arb(max(problem.v.values))
     Lip = v_max * (4 * Phi * (ball(claim.a_hi) + tau) + 2 * (2 * Phi * E0).sqrt())
-    checks.require("B7", "eta v_max (4 Phi (a_hi + tau) + 2 sqrt(2 Phi E0)) <= 1", eta * Lip, "<=", 1)
+    checks.require(
+        "B7", "eta v_max (4 Phi (a_hi + tau) + 2 sqrt(2 Phi E0)) <= 1", eta * Lip, "<=", 1
+    )
     factor = 1 - 4 * eta * phi * v_min * s2
     checks.require("B8", "1 - 4 eta phi v_min (a_lo - tau) <= rate", factor, "<=", claim.rate)
     _require_minimizer(checks, claim, G / phi)
@@ -125,16 +140,22 @@ def _require_minimizer(checks: Checks, claim: BelowBarrier, error: arb) -> None:
 
     low, high = ball(claim.a_lo) + error, ball(claim.a_hi) - error
     require_positive_definite(checks, "B9", "A_hat - (a_lo + G/phi) I", moved(1, -low), claim.C_lo)
-    require_positive_definite(checks, "B10", "(a_hi - G/phi) I - A_hat", moved(-1, high), claim.C_hi)
+    require_positive_definite(
+        checks, "B10", "(a_hi - G/phi) I - A_hat", moved(-1, high), claim.C_hi
+    )
 
 
 def _require_spectrum(checks: Checks, claim: BelowBarrier, problem: Problem) -> None:
     """Checks 11 and 12: phi I < F and F <= Phi I."""
     F = quadratic.design_gram(problem.X)
     if claim.C_Phi is not None:
-        require_positive_definite(checks, "B11", "Phi I - F", shifted(F, -1, claim.Phi), claim.C_Phi)
+        require_positive_definite(
+            checks, "B11", "Phi I - F", shifted(F, -1, claim.Phi), claim.C_Phi
+        )
     else:
-        checks.require("B11", "largest row sum of |F| <= Phi", largest(row_sums(F)), "<=", claim.Phi)
+        checks.require(
+            "B11", "largest row sum of |F| <= Phi", largest(row_sums(F)), "<=", claim.Phi
+        )
     require_positive_definite(checks, "B12", "F - phi I", shifted(F, 1, -claim.phi), claim.C_phi)
 
 
@@ -163,4 +184,14 @@ def statement(claim: BelowBarrier, problem: Problem) -> str:
     )
 
 
-CLAIM = ClaimKind("below-barrier", "quadratic-barrier/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,))
+CLAIM = ClaimKind(
+    "below-barrier",
+    "quadratic-barrier/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE,),
+)

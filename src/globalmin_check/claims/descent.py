@@ -7,11 +7,27 @@ from fractions import Fraction
 
 from flint import arb
 
-from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_down,
+    decimal_up,
+    largest,
+    lower_float,
+    root,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
-from globalmin_check.claims.smooth import Curvature, curvature_work, lipschitz, read_curvature, require_domain, require_witnesses
+from globalmin_check.claims.smooth import (
+    Curvature,
+    curvature_work,
+    lipschitz,
+    read_curvature,
+    require_domain,
+    require_witnesses,
+)
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import Tangent, require_loss
 from globalmin_check.positive import require_positive_definite
@@ -91,9 +107,13 @@ def check(claim: Descent, problem: Problem, _: None, checks: Checks) -> Numbers:
 def _require_norm(checks: Checks, claim: Descent, tangent: Tangent) -> None:
     """b2 >= lambda_max(K), by absolute row sums or by P1 on b2 I - K."""
     if claim.C_b is None:
-        checks.require("D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2)
+        checks.require(
+            "D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2
+        )
     else:
-        require_positive_definite(checks, "D10", "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b)
+        require_positive_definite(
+            checks, "D10", "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b
+        )
 
 
 def _numbers(claim: Descent, loss: arb, parts: tuple[arb, arb, arb, arb, arb]) -> Numbers:

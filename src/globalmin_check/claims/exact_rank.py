@@ -45,7 +45,9 @@ def _rank_modulo(X: Tensor, prime: int, N: int) -> int:
     for start in range(0, X.shape[0], N):
         rows = [_residues(X.row(i), prime) for i in range(start, min(X.shape[0], start + N))]
         stack = basis + [[row[a] * row[b] % prime for a, b in order] for row in rows]
-        reduced, rank = nmod_mat(len(stack), N, [entry for row in stack for entry in row], prime).rref()
+        reduced, rank = nmod_mat(
+            len(stack), N, [entry for row in stack for entry in row], prime
+        ).rref()
         if rank == N:
             return N
         basis = [[int(entry) for entry in row] for row in reduced.tolist()[:rank]]
@@ -61,7 +63,9 @@ def rows_span_all(X: Tensor, chosen: Sequence[int]) -> bool:
     kernel, nullity = fmpz_mat([integer_row(X.row(i)) for i in chosen]).nullspace()
     if nullity == 0:
         return True
-    columns = [_primitive(list(map(int, column))) for column in kernel.transpose().tolist()[:nullity]]
+    columns = [
+        _primitive(list(map(int, column))) for column in kernel.transpose().tolist()[:nullity]
+    ]
     K = fmpz_mat(columns).transpose()
     return not any(any((fmpz_mat(rows) * K).entries()) for _, rows in _integer_strips(X))
 

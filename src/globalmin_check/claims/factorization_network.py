@@ -28,7 +28,10 @@ def read_factorization(network: Fields, fields: Fields, tensors: Tensors) -> Pro
     M, U = tensors.take("M", "F64", m, n), tensors.take("U", "F64", m, None)
     V = tensors.take("V", "F64", n, U.shape[1])
     r = U.shape[1]
-    factors, matrix = f"globalmin-network/1 factorization {m} {n} {r}", f"globalmin-matrix/1 {m} {n}"
+    factors, matrix = (
+        f"globalmin-network/1 factorization {m} {n} {r}",
+        f"globalmin-matrix/1 {m} {n}",
+    )
     about = digits(digest_of(factors, U, V), digest_of(matrix, M))
     return Problem("linear", Fraction(1), False, Sizes(m, n, r), M, M, U, V, about)
 

@@ -16,11 +16,16 @@ def read_filter(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
     law = Fields(fields.take("data"), "data")
     law.choice("law", ("gaussian-patches",))
     law.end()
-    true_filter, true_head = tensors.take("true_filter", "F64", None), tensors.take("true_head", "F64", None)
+    true_filter, true_head = (
+        tensors.take("true_filter", "F64", None),
+        tensors.take("true_head", "F64", None),
+    )
     p, k = true_filter.shape[0], true_head.shape[0]
     filter_, head = tensors.take("filter", "F64", p), tensors.take("head", "F64", k)
     about = digits(
         digest_of(f"globalmin-network/1 filter {p} {k}", filter_, head),
         digest_of(f"globalmin-teacher/1 {p} {k}", true_filter, true_head),
     )
-    return Problem("relu", Fraction(1), False, Sizes(1, p, k), true_filter, true_head, filter_, head, about)
+    return Problem(
+        "relu", Fraction(1), False, Sizes(1, p, k), true_filter, true_head, filter_, head, about
+    )

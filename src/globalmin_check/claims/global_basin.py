@@ -38,7 +38,9 @@ def exact(claim: Trap, problem: Problem, checks: ExactChecks) -> Exact:
     """T1, T2, T5a and T8: the side G of theorem TB."""
     at = quantities(problem, checks)
     checks.require("T2", "0 < a . a*", Fraction(0), "<", at.b)
-    checks.require_fact("T8", "v is not a negative multiple of w*", not at.antiparallel, "the filters are opposite")
+    checks.require_fact(
+        "T8", "v is not a negative multiple of w*", not at.antiparallel, "the filters are opposite"
+    )
     require_step(checks, claim)
     return at
 
@@ -59,5 +61,14 @@ def statement(claim: Trap, problem: Problem) -> str:
 
 
 CLAIM = ClaimKind(
-    "global-basin", "filter-basin/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,), network="filter"
+    "global-basin",
+    "filter-basin/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE,),
+    network="filter",
 )

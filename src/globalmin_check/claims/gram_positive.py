@@ -74,8 +74,12 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> GramPositive:
     series = fields.choice("method", ("series",) if resnet else ("closed", "series")) == "series"
     orders = tensors.take("Q", "I64", None).values if series else array("q")
     increasing = all(a < b for a, b in pairwise(orders))
-    if series and not (orders and orders[0] >= (1 if resnet else 0) and orders[-1] <= ORDER and increasing):
-        raise Malformed(f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and {ORDER}")
+    if series and not (
+        orders and orders[0] >= (1 if resnet else 0) and orders[-1] <= ORDER and increasing
+    ):
+        raise Malformed(
+            f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and {ORDER}"
+        )
     lam = fields.rational("lam")
     return GramPositive(
         loss_upper=fields.rational("loss_upper"),
@@ -97,21 +101,32 @@ def work(claim: GramPositive, sizes: Sizes) -> tuple[int, int]:
     n, top, points = sizes.n, max(claim.orders, default=0), 2 * claim.nodes + 1
     per_value = limits.WORK_PER_VALUE
     closed = n * n * (per_value + sizes.d)
-    layers = (points + 10) * (2 + 3 * claim.depth)  # the means of a layer cost as much as ten values besides those at the nodes
+    layers = (points + 10) * (
+        2 + 3 * claim.depth
+    )  # the means of a layer cost as much as ten values besides those at the nodes
     values = n * (layers + len(claim.orders)) * per_value if claim.orders else closed
     series = points * (40 * top + n * len(claim.orders)) + 3 * n * n * len(claim.orders)
     stored = n * sizes.k * (sizes.d + per_value)
-    return values + series + stored + n * n * sizes.d + 2 * n**3, 4 * n * n + points * (n + top + 4) + n * sizes.k
+    return values + series + stored + n * n * sizes.d + 2 * n**3, 4 * n * n + points * (
+        n + top + 4
+    ) + n * sizes.k
 
 
 def exact(claim: GramPositive, problem: Problem, checks: ExactChecks) -> GramRows:
     """G1 to G3 and G5, and what the matrix needs to know of the rows."""
     name, covered = problem.activation, ANALYTIC if claim.orders else ("relu",)
-    checks.require_fact("G1", f"the activation is {' or '.join(covered)}", name in covered, f"the activation is {name}")
+    checks.require_fact(
+        "G1",
+        f"the activation is {' or '.join(covered)}",
+        name in covered,
+        f"the activation is {name}",
+    )
     for number, word in zip("abcde", ("lam", "kappa", "c_res", "c_sigma", "step"), strict=True):
         checks.require_sign(f"G2{number}", f"{word} > 0", getattr(claim, word))
     zero = next((i for i in range(problem.sizes.n) if not any(problem.X.row(i))), None)
-    checks.require_fact("G3", "no row is zero", zero is None, "as stored" if zero is None else f"row {zero} is zero")
+    checks.require_fact(
+        "G3", "no row is zero", zero is None, "as stored" if zero is None else f"row {zero} is zero"
+    )
     if not claim.orders:
         return GramRows(None, near_pairs(problem, checks))
     checks.require("G5", "nodes * step >= 2", Fraction(2), "<=", claim.nodes * claim.step)
@@ -142,7 +157,9 @@ def _require_series(checks: Checks, claim: GramPositive, series: Series, feature
     if claim.kernel == "resnet":
         slope = series.least_last_slope(claim.depth, claim.c_res, claim.c_sigma)
         bound = ball((claim.c_res / claim.depth) ** 2 * claim.kappa) * slope
-        checks.require("G6", "lam <= (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2]", claim.lam, "<=", bound)
+        checks.require(
+            "G6", "lam <= (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2]", claim.lam, "<=", bound
+        )
     factor, rows = ball(claim.c_sigma), series.partial_sum(claim.orders, features)
     partial = shifted([[factor * entry for entry in row] for row in rows], 1, -claim.kappa)
     require_positive_definite(checks, "G7", "partial sum - kappa I", partial, claim.C)

@@ -47,7 +47,9 @@ def work(claim: Identifies, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     N = d * (d + 1) // 2
-    elimination = (n + N) * N * N // 3 if n >= N else 0  # three primes, a modular multiplication costs a tenth of a ball's
+    elimination = (
+        (n + N) * N * N // 3 if n >= N else 0
+    )  # three primes, a modular multiplication costs a tenth of a ball's
     stable = n * N * N + 2 * N**3 if claim.mu is not None else 0
     return elimination + stable + (n + k) * d * d, 3 * N * N + 4 * quadratic.STRIP_ENTRIES + 4 * n
 
@@ -56,12 +58,19 @@ def exact(claim: Identifies, problem: Problem, checks: ExactChecks) -> None:
     """U1 to U3 and the rank, U5."""
     name, n, d = problem.activation, problem.sizes.n, problem.sizes.d
     N = d * (d + 1) // 2
-    checks.require_fact("U1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
+    checks.require_fact(
+        "U1", "the activation is quadratic", name == "quadratic", f"the activation is {name}"
+    )
     checks.require_fact("U2", "n >= d(d+1)/2", n >= N, f"n = {n}, d(d+1)/2 = {N}")
     if claim.mu is not None:
         checks.require_sign("U3", "mu > 0", claim.mu)
     full, rank = squares_span(problem.X)
-    checks.require_fact("U5", "the x_i x_i^T have rank d(d+1)/2 modulo a prime of the list", full, f"rank {rank} of {N}")
+    checks.require_fact(
+        "U5",
+        "the x_i x_i^T have rank d(d+1)/2 modulo a prime of the list",
+        full,
+        f"rank {rank} of {N}",
+    )
 
 
 def check(claim: Identifies, problem: Problem, _: None, checks: Checks) -> Numbers:

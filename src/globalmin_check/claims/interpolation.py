@@ -7,7 +7,16 @@ from fractions import Fraction
 
 from flint import arb
 
-from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, root, sum_of_squares, total, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_down,
+    decimal_up,
+    lower_float,
+    root,
+    sum_of_squares,
+    total,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
@@ -81,7 +90,9 @@ def check(claim: Interpolation, problem: Problem, _: None, checks: Checks) -> Nu
         # No zero closer than R_lo. The strict form without division refuses z = 0, which would prove nothing.
         radius, product = ball(claim.R_lo), _dot(r, claim.z)
         bound = (radius + Lip / a * radius * radius / 2) * root(energy)
-        checks.require("I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product)
+        checks.require(
+            "I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product
+        )
     require_witnesses(checks, ("I8", "I9", "I10"), common, tangent)
     return _numbers(claim, loss, a, Lip, e)
 

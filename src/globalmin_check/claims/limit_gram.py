@@ -50,7 +50,9 @@ def near_pairs(problem: Problem, checks: ExactChecks) -> dict[tuple[int, int], N
         checks.charge(3 * len(near) * problem.sizes.d)
         for j in near:
             inner = inner_product(X[i], X[j])
-            found[i, j] = Near(inner_product(X[i], X[i]) * inner_product(X[j], X[j]) - inner * inner, inner > 0)
+            found[i, j] = Near(
+                inner_product(X[i], X[i]) * inner_product(X[j], X[j]) - inner * inner, inner > 0
+            )
         checks.charge_memory(limits.BALLS_PER_EXACT * len(found))
     return found
 
@@ -95,7 +97,11 @@ class Series:
         if not features:
             return self.rule.coefficients(self.sizes, list(orders))
         positive = [r for r in orders if r]
-        shifted = self.rule.coefficients(self.sizes, [r - 1 for r in positive]) if positive else [[]] * len(self.sizes)
+        shifted = (
+            self.rule.coefficients(self.sizes, [r - 1 for r in positive])
+            if positive
+            else [[]] * len(self.sizes)
+        )
         rows = [
             [s * c / arb(r).sqrt() for c, r in zip(row, positive, strict=True)]
             for s, row in zip(self.sizes, shifted, strict=True)
@@ -128,7 +134,10 @@ class Series:
             for _ in range(2, depth):
                 size = root(K)
                 mean = self.rule.mean(size, "phi")
-                K, bias = K + 2 * t * bias * mean + t * t * self.rule.mean(size, "phi^2"), bias + t * mean
+                K, bias = (
+                    K + 2 * t * bias * mean + t * t * self.rule.mean(size, "phi^2"),
+                    bias + t * mean,
+                )
             least = least.min(self.rule.mean(root(K), "phi'^2"))
         return least
 

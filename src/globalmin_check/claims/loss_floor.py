@@ -99,12 +99,18 @@ def exact(claim: LossFloor, problem: Problem, checks: ExactChecks) -> None:
     """F1 to F6: class, groups and floor."""
     if claim.nonnegative:
         head = min(problem.v.values)
-        checks.require_fact("F1", "every head v_l >= 0", head >= 0, f"the smallest v_l is {head:.6g}")
+        checks.require_fact(
+            "F1", "every head v_l >= 0", head >= 0, f"the smallest v_l is {head:.6g}"
+        )
         covered = problem.activation in NONNEGATIVE
-        checks.require_fact("F2", "phi >= 0 everywhere", covered, f"the activation is {problem.activation}")
+        checks.require_fact(
+            "F2", "phi >= 0 everywhere", covered, f"the activation is {problem.activation}"
+        )
     checks.require_sign("F3a", "floor >= 0", claim.floor)
     checks.require_sign("F3b", "gap >= 0", claim.gap)
-    checks.require("F4", "loss_upper - floor <= gap", claim.loss_upper - claim.floor, "<=", claim.gap)
+    checks.require(
+        "F4", "loss_upper - floor <= gap", claim.loss_upper - claim.floor, "<=", claim.gap
+    )
     proved = Fraction(0)
     for kind, group in claim.groups():
         checks.charge(len(group) * (problem.sizes.d + 8))
@@ -134,12 +140,16 @@ def _group_floor(claim: LossFloor, problem: Problem, kind: str, group: array[int
     y = [Fraction(problem.y.values[i]) for i in group]
     if kind == "negative label":
         if not claim.nonnegative or len(group) != 1 or not y[0] < 0:
-            raise Rejected(f"{where} needs one sample with a negative label and heads = nonnegative")
+            raise Rejected(
+                f"{where} needs one sample with a negative label and heads = nonnegative"
+            )
         return y[0] ** 2 / 2
     g = [_factor(problem, kind, i, group[0]) for i in group]
     factors = [factor for factor in g if factor is not None]
     if len(factors) != len(g):
-        raise Rejected(f"{where} contains sample {group[g.index(None)]}, whose row is not of that kind")
+        raise Rejected(
+            f"{where} contains sample {group[g.index(None)]}, whose row is not of that kind"
+        )
     product = sum(map(Fraction.__mul__, factors, y), Fraction(0))
     if claim.nonnegative:
         product = max(product, Fraction(0))
@@ -165,7 +175,9 @@ def _factor(problem: Problem, kind: str, i: int, reference: int) -> Fraction | N
 
 def vacuous(claim: LossFloor, problem: Problem, numbers: Numbers) -> str:
     """A gap that is no smaller than the loss itself."""
-    return TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["loss"])) else ""
+    return (
+        TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["loss"])) else ""
+    )
 
 
 def statement(claim: LossFloor, problem: Problem) -> str:
@@ -178,4 +190,6 @@ def statement(claim: LossFloor, problem: Problem) -> str:
     )
 
 
-CLAIM = ClaimKind("loss-floor", "group-floor/1", MEANING, read, work, exact, check, statement, vacuous=vacuous)
+CLAIM = ClaimKind(
+    "loss-floor", "group-floor/1", MEANING, read, work, exact, check, statement, vacuous=vacuous
+)

@@ -44,7 +44,14 @@ def read_neighborhood(outer: Fields, tensors: Tensors, d: int, both: bool) -> Ne
         return Neighborhood(R, Lip, Lip, None, None, None)
     lam = outer.rational("lam")
     kappa, t, size = read_quartic(outer, d)
-    return Neighborhood(R, lam, kappa, t, tensors.take("C_lam", "F64", d, d), tensors.take("C_kappa", "F64", size, size))
+    return Neighborhood(
+        R,
+        lam,
+        kappa,
+        t,
+        tensors.take("C_lam", "F64", d, d),
+        tensors.take("C_kappa", "F64", size, size),
+    )
 
 
 def require_signs(checks: ExactChecks, letter: str, claim: Neighborhood) -> None:
@@ -61,10 +68,20 @@ def require_constants(checks: Checks, letter: str, claim: Neighborhood, curve: C
     """Checks 8 and 9: the constants hold on the ball of radius R."""
     if claim.C_lam is None or claim.C_kappa is None:
         constant = curve.lipschitz_of_both(claim.R)
-        checks.require(f"{letter}8", "Lipschitz constant of the Hessian on the ball <= Lip", constant, "<=", claim.lam)
+        checks.require(
+            f"{letter}8",
+            "Lipschitz constant of the Hessian on the ball <= Lip",
+            constant,
+            "<=",
+            claim.lam,
+        )
         return
     c = curve.lipschitz_weights(claim.R)
     second = shifted(weighted_gram(curve.columns, c), -1, claim.lam)
-    require_positive_definite(checks, f"{letter}8", "lam I - sum_i c_i x_i x_i^T", second, claim.C_lam)
+    require_positive_definite(
+        checks, f"{letter}8", "lam I - sum_i c_i x_i x_i^T", second, claim.C_lam
+    )
     quartic = quartic_matrix(curve.tangent.X, c, claim.kappa, claim.t)
-    require_positive_definite(checks, f"{letter}9", "kappa I - quartic form", quartic, claim.C_kappa)
+    require_positive_definite(
+        checks, f"{letter}9", "kappa I - quartic form", quartic, claim.C_kappa
+    )

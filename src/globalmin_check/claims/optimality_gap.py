@@ -8,7 +8,15 @@ from itertools import pairwise
 
 from flint import arb, arb_mat
 
-from globalmin_check.balls import ball, decimal_up, lower_float, root, sum_of_squares, total, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_up,
+    lower_float,
+    root,
+    sum_of_squares,
+    total,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import quadratic
@@ -51,13 +59,24 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> OptimalityGap:
     method = fields.choice("method", ("positive", "span", "decay"))
     N = sizes.d * (sizes.d + 1) // 2
     decay, size = method == "decay", N if method == "span" else sizes.d
-    heads = "any" if method == "span" else fields.choice("heads", tuple(SIGNS) if decay else ("nonnegative", "nonpositive"))
+    heads = (
+        "any"
+        if method == "span"
+        else fields.choice("heads", tuple(SIGNS) if decay else ("nonnegative", "nonpositive"))
+    )
     rows: tuple[int, ...] = ()
     if method == "positive" and fields.has("rank"):
         size = fields.integer("rank", 1)
         rows = tuple(tensors.take("rows", "I64", size).values)
-        if size >= sizes.d or rows[0] < 0 or rows[-1] >= sizes.n or not all(a < b for a, b in pairwise(rows)):
-            raise Malformed(f"{fields.where}: rank is not below d, or rows are not increasing samples")
+        if (
+            size >= sizes.d
+            or rows[0] < 0
+            or rows[-1] >= sizes.n
+            or not all(a < b for a, b in pairwise(rows))
+        ):
+            raise Malformed(
+                f"{fields.where}: rank is not below d, or rows are not increasing samples"
+            )
     roles = ["C_lower" if sign > 0 else "C_upper" for sign in SIGNS[heads]] if decay else ["C"]
     return OptimalityGap(
         loss_upper=fields.rational("loss_upper"),
@@ -67,7 +86,11 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> OptimalityGap:
         mu=fields.rational("mu") if method == "span" else Fraction(0),
         decay=fields.rational("decay") if decay else Fraction(0),
         v_max=fields.rational("v_max") if decay else Fraction(1),
-        dual=tensors.take({"positive": "lambda", "decay": "u", "span": "z"}[method], "F64", N if method == "span" else sizes.n),
+        dual=tensors.take(
+            {"positive": "lambda", "decay": "u", "span": "z"}[method],
+            "F64",
+            N if method == "span" else sizes.n,
+        ),
         rows=rows,
         factors=tuple(tensors.take(role, "F64", size, size) for role in roles),
     )
@@ -77,7 +100,11 @@ def work(claim: OptimalityGap, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     m, s = claim.factors[0].shape[0], len(claim.rows)
-    products = (2 * n + k) * d * d + 2 * len(claim.factors) * m**3 + (n * (d * d + m * m) if claim.method == "span" else 0)
+    products = (
+        (2 * n + k) * d * d
+        + 2 * len(claim.factors) * m**3
+        + (n * (d * d + m * m) if claim.method == "span" else 0)
+    )
     kernel = (n + s) * d * (d - s) * (16 + s) // 16 if s else 0
     return products + kernel, 3 * max(d, m) ** 2 + 4 * quadratic.STRIP_ENTRIES + 4 * n
 
@@ -85,7 +112,9 @@ def work(claim: OptimalityGap, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: OptimalityGap, problem: Problem, checks: ExactChecks) -> None:
     """O1 to O3 and the span of the chosen rows, O6."""
     name, head = problem.activation, list(map(Fraction, problem.v.values))
-    checks.require_fact("O1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
+    checks.require_fact(
+        "O1", "the activation is quadratic", name == "quadratic", f"the activation is {name}"
+    )
     checks.require_sign("O2a", "gap >= 0", claim.gap)
     if claim.method == "span":
         checks.require_sign("O2b", "mu > 0", claim.mu)
@@ -94,10 +123,17 @@ def exact(claim: OptimalityGap, problem: Problem, checks: ExactChecks) -> None:
         checks.require_sign("O2d", "v_max > 0", claim.v_max)
         checks.require("O2e", "max_l |v_l| <= v_max", max(map(abs, head)), "<=", claim.v_max)
     inside = claim.heads == "any" or all(v * SIGNS[claim.heads][0] >= 0 for v in head)
-    checks.require_fact("O3", f"every head is {claim.heads}", inside, f"v from {float(min(head)):.6g} to {float(max(head)):.6g}")
+    checks.require_fact(
+        "O3",
+        f"every head is {claim.heads}",
+        inside,
+        f"v from {float(min(head)):.6g} to {float(max(head)):.6g}",
+    )
     if claim.rows:
         whole = rows_span_all(problem.X, claim.rows)
-        checks.require_fact("O6", "every row of X is a combination of `rows`", whole, f"{len(claim.rows)} rows")
+        checks.require_fact(
+            "O6", "every row of X is a combination of `rows`", whole, f"{len(claim.rows)} rows"
+        )
 
 
 def check(claim: OptimalityGap, problem: Problem, _: None, checks: Checks) -> Numbers:
@@ -108,7 +144,9 @@ def check(claim: OptimalityGap, problem: Problem, _: None, checks: Checks) -> Nu
         return _check_span(claim, problem, checks, r)
     penalty = ball(claim.decay) * sum_of_squares(list(map(arb, problem.W.values))) / 2
     floor = _dual_value(claim, problem)
-    checks.require("O5", "L + (decay/2)|W|^2 + u . y + |u|^2/2 <= gap", loss + penalty - floor, "<=", claim.gap)
+    checks.require(
+        "O5", "L + (decay/2)|W|^2 + u . y + |u|^2/2 <= gap", loss + penalty - floor, "<=", claim.gap
+    )
     _require_signs(checks, claim, problem)
     return _numbers(claim, loss, loss + penalty, floor)
 
@@ -142,8 +180,12 @@ def _check_span(claim: OptimalityGap, problem: Problem, checks: Checks, r: list[
     fit = quadratic.forms(X, quadratic.symmetric_matrix(claim.dual.values, problem.sizes.d))
     rest = quadratic.weighted_sum(X, list(map(arb.__sub__, r, fit)))
     size = root(sum_of_squares(fit)) + quadratic.frobenius(rest) / ball(claim.mu).sqrt()
-    checks.require("O9", "(|A z| + |A^T r - A^T A z|/sqrt(mu))^2/2 <= gap", size * size / 2, "<=", claim.gap)
-    require_positive_definite(checks, "O10", "A^T A - mu I", shifted(quadratic.design_gram(X), 1, -claim.mu), C)
+    checks.require(
+        "O9", "(|A z| + |A^T r - A^T A z|/sqrt(mu))^2/2 <= gap", size * size / 2, "<=", claim.gap
+    )
+    require_positive_definite(
+        checks, "O10", "A^T A - mu I", shifted(quadratic.design_gram(X), 1, -claim.mu), C
+    )
     loss = sum_of_squares(r) / 2
     return _numbers(claim, loss, loss, loss - size * size / 2)
 
@@ -163,12 +205,20 @@ def _numbers(claim: OptimalityGap, loss: arb, objective: arb, floor: arb) -> Num
 
 def vacuous(claim: OptimalityGap, problem: Problem, numbers: Numbers) -> str:
     """A gap that is no smaller than the objective itself."""
-    return TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["objective"])) else ""
+    return (
+        TRIVIAL
+        if problem.follows_from_zero(float(numbers["gap"]), float(numbers["objective"]))
+        else ""
+    )
 
 
 def statement(claim: OptimalityGap, problem: Problem) -> str:
     """The conclusion in a few sentences."""
-    heads = {"nonnegative": "with a head v >= 0", "nonpositive": "with a head v <= 0", "any": "with any head"}[claim.heads]
+    heads = {
+        "nonnegative": "with a head v >= 0",
+        "nonpositive": "with a head v <= 0",
+        "any": "with any head",
+    }[claim.heads]
     what = "training loss"
     if claim.method == "decay":
         heads += f" whose entries have size at most v_max (about {decimal_up(claim.v_max)})"
@@ -180,4 +230,14 @@ def statement(claim: OptimalityGap, problem: Problem) -> str:
     )
 
 
-CLAIM = ClaimKind("optimality-gap", "quadratic-gap/1", MEANING, read, work, exact, check, statement, vacuous=vacuous)
+CLAIM = ClaimKind(
+    "optimality-gap",
+    "quadratic-gap/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    vacuous=vacuous,
+)

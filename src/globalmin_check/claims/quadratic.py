@@ -42,7 +42,9 @@ def weighted_sum(X: Tensor, weights: list[arb]) -> Rows:
         return _weighted_sum_on_grid(X, weights)
     result = arb_mat(d, d)
     for start, rows in _strips(X, d):
-        weighted = [[weight * x for x in row] for weight, row in zip(weights[start:], rows, strict=False)]
+        weighted = [
+            [weight * x for x in row] for weight, row in zip(weights[start:], rows, strict=False)
+        ]
         result += arb_mat(rows).transpose() * arb_mat(weighted)
     return result.tolist()
 
@@ -55,7 +57,10 @@ def forms(X: Tensor, M: Rows) -> list[arb]:
     values: list[arb] = []
     for _, rows in _strips(X, d):
         products = (arb_mat(rows) * arb_mat(M)).tolist()
-        values += [total(map(arb.__mul__, product, row)) for product, row in zip(products, rows, strict=True)]
+        values += [
+            total(map(arb.__mul__, product, row))
+            for product, row in zip(products, rows, strict=True)
+        ]
     return values
 
 
@@ -125,13 +130,19 @@ def _balls_on_grid(values: list[arb], t: int) -> tuple[list[int], int, arb]:
     tops = [int(mantissa).bit_length() + int(exponent) for mantissa, exponent in parts if mantissa]
     shift = t - max(tops, default=0)
     scaled = [value * arb(2) ** shift for value in values]
-    return [int(entry.mid().floor().fmpz()) for entry in scaled], shift, 1 + largest(entry.rad() for entry in scaled)
+    return (
+        [int(entry.mid().floor().fmpz()) for entry in scaled],
+        shift,
+        1 + largest(entry.rad() for entry in scaled),
+    )
 
 
 def _as_balls(H: fmpz_mat, error: arb, shift: int) -> Rows:
     """The lower triangle of (H plus or minus error) 2^-shift, mirrored."""
     slack, unit = arb(0, 1) * error, arb(2) ** -shift
-    lower = [[(arb(entry) + slack) * unit for entry in row[: i + 1]] for i, row in enumerate(H.tolist())]
+    lower = [
+        [(arb(entry) + slack) * unit for entry in row[: i + 1]] for i, row in enumerate(H.tolist())
+    ]
     return [row + [lower[j][i] for j in range(i + 1, len(lower))] for i, row in enumerate(lower)]
 
 
@@ -144,10 +155,16 @@ def _weighted_sum_on_grid(X: Tensor, weights: list[arb]) -> Rows:
     t = GRID_BITS.get(ctx.prec, 512)
     s = _grid_shift(X, t)
     q, weight_shift, e = _balls_on_grid(weights, t)
-    S = 1.01 * max(math.fsum(map(abs, map(math.ldexp, X.values[a::d], repeat(s)))) for a in range(d)) + 1
+    S = (
+        1.01
+        * max(math.fsum(map(abs, map(math.ldexp, X.values[a::d], repeat(s)))) for a in range(d))
+        + 1
+    )
     H = fmpz_mat(d, d)
     for start, rows in _grid_strips(X, d, s):
-        weighted = [[weight * x >> t for x in row] for weight, row in zip(q[start:], rows, strict=False)]
+        weighted = [
+            [weight * x >> t for x in row] for weight, row in zip(q[start:], rows, strict=False)
+        ]
         H += fmpz_mat(rows).transpose() * fmpz_mat(weighted)
     return _as_balls(H, arb(S) * (3 + 2 * e) + n, 2 * s + weight_shift - t)
 
@@ -168,7 +185,9 @@ def _forms_on_grid(X: Tensor, M: Rows) -> list[arb]:
         products = (fmpz_mat(rows) * matrix).tolist()
         for product, row in zip(products, rows, strict=True):
             size = sum(map(abs, row)) + d
-            values.append((arb(sum(map(mul, product, row))) + around * size * (size * e + 2 * m1)) * unit)
+            values.append(
+                (arb(sum(map(mul, product, row))) + around * size * (size * e + 2 * m1)) * unit
+            )
     return values
 
 

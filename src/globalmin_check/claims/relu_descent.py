@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from globalmin_check import limits
-from globalmin_check.balls import decimal_down, decimal_up, largest, lower_float, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    decimal_down,
+    decimal_up,
+    largest,
+    lower_float,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
@@ -63,12 +70,19 @@ def work(claim: ReluDescent, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     factors = 4 if claim.C_Lam else 2
-    return factors * n**3 + n * n * (4 * k + 2 * d + 9) + n * k * (2 * d + limits.WORK_PER_VALUE), 8 * n * n + 8 * n * k + n * d
+    return factors * n**3 + n * n * (4 * k + 2 * d + 9) + n * k * (
+        2 * d + limits.WORK_PER_VALUE
+    ), 8 * n * n + 8 * n * k + n * d
 
 
 def exact(claim: ReluDescent, problem: Problem, checks: ExactChecks) -> Bracket:
     """V1 to V6, and the sets PA and S of theorem RD."""
-    checks.require_fact("V1", "the activation is relu", problem.activation == "relu", f"the activation is {problem.activation}")
+    checks.require_fact(
+        "V1",
+        "the activation is relu",
+        problem.activation == "relu",
+        f"the activation is {problem.activation}",
+    )
     for number, name in zip("abcde", ("tau", "lam", "Lam", "eta", "path"), strict=True):
         checks.require_sign(f"V2{number}", f"{name} > 0", getattr(claim, name))
     checks.require_sign("V2f", "eps >= 0", claim.eps)
@@ -76,9 +90,23 @@ def exact(claim: ReluDescent, problem: Problem, checks: ExactChecks) -> Bracket:
     checks.require("V2h", "rate < 1", claim.rate, "<", Fraction(1))
     checks.require_fact("V2i", "every entry of e is positive", min(claim.e.values) > 0, "as stored")
     checks.require("V3", "eps < lam", claim.eps, "<", claim.lam)
-    checks.require("V4", "eta (lam + Lam) <= 2", claim.eta * (claim.lam + claim.Lam), "<=", Fraction(2))
-    checks.require("V5", "1 - eta (lam - eps) <= rate", 1 - claim.eta * (claim.lam - claim.eps), "<=", claim.rate)
-    checks.require("V6", "(Lam + eps) tau^2 <= path^2", (claim.Lam + claim.eps) * claim.tau**2, "<=", claim.path**2)
+    checks.require(
+        "V4", "eta (lam + Lam) <= 2", claim.eta * (claim.lam + claim.Lam), "<=", Fraction(2)
+    )
+    checks.require(
+        "V5",
+        "1 - eta (lam - eps) <= rate",
+        1 - claim.eta * (claim.lam - claim.eps),
+        "<=",
+        claim.rate,
+    )
+    checks.require(
+        "V6",
+        "(Lam + eps) tau^2 <= path^2",
+        (claim.Lam + claim.eps) * claim.tau**2,
+        "<=",
+        claim.path**2,
+    )
     return bracket(problem, claim.tau, checks)
 
 
@@ -87,14 +115,32 @@ def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -
     r = residual(problem)
     loss = require_loss(checks, "V7", problem, claim.loss_upper, r)
     margin = claim.lam - claim.eps
-    checks.require("V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(r), "<=", (margin * claim.tau) ** 2)
+    checks.require(
+        "V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(r), "<=", (margin * claim.tau) ** 2
+    )
     matrices = BracketMatrices(problem, sets)
-    checks.require("V9", "largest (E e)_i/e_i <= eps", largest(matrices.spread_ratios(claim.e.values)), "<=", claim.eps)
+    checks.require(
+        "V9",
+        "largest (E e)_i/e_i <= eps",
+        largest(matrices.spread_ratios(claim.e.values)),
+        "<=",
+        claim.eps,
+    )
     if claim.C_Lam is None:
-        checks.require("V10", "largest row sum of |H_mid| <= Lam", largest(row_sums(matrices.middle)), "<=", claim.Lam)
+        checks.require(
+            "V10",
+            "largest row sum of |H_mid| <= Lam",
+            largest(row_sums(matrices.middle)),
+            "<=",
+            claim.Lam,
+        )
     else:
-        require_positive_definite(checks, "V10", "Lam I - H_mid", shifted(matrices.middle, -1, claim.Lam), claim.C_Lam)
-    require_positive_definite(checks, "V11", "H_mid - lam I", shifted(matrices.middle, 1, -claim.lam), claim.C)
+        require_positive_definite(
+            checks, "V10", "Lam I - H_mid", shifted(matrices.middle, -1, claim.Lam), claim.C_Lam
+        )
+    require_positive_definite(
+        checks, "V11", "H_mid - lam I", shifted(matrices.middle, 1, -claim.lam), claim.C
+    )
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),

@@ -10,7 +10,16 @@ from itertools import pairwise
 from flint import arb
 
 from globalmin_check import limits
-from globalmin_check.balls import ball, decide, decimal_up, lower_float, root, shown, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    ball,
+    decide,
+    decimal_up,
+    lower_float,
+    root,
+    shown,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
@@ -53,9 +62,13 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> ReluInterpolation:
     if not neurons or neurons[0] < 0 or neurons[-1] >= sizes.k or not _increasing(neurons):
         raise Malformed(f"{fields.where}: T is not a non-empty increasing list of neurons")
     pairs, C = tensors.take("dropped", "I64", None, 2), tensors.take("C", "F64", None, None)
-    order = sizes.n - pairs.shape[0]  # before anything of length n is built: n is no more than the file holds
+    order = (
+        sizes.n - pairs.shape[0]
+    )  # before anything of length n is built: n is no more than the file holds
     if C.shape != (order, order):
-        raise Malformed(f"{fields.where}: C is {list(C.shape)}, not {[order, order]} for the samples that are kept")
+        raise Malformed(
+            f"{fields.where}: C is {list(C.shape)}, not {[order, order]} for the samples that are kept"
+        )
     gone, causes = pairs.values[::2], pairs.values[1::2]
     if gone and (gone[0] < 0 or gone[-1] >= sizes.n or not _increasing(gone)):
         raise Malformed(f"{fields.where}: dropped does not name increasing samples")
@@ -81,17 +94,34 @@ def _increasing(values: array[int]) -> bool:
 def work(claim: ReluInterpolation, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, m = len(claim.kept), len(claim.neurons)
-    products = 2 * n**3 + n * n * (2 * m + sizes.d) + 4 * sizes.n * sizes.k * sizes.d + limits.WORK_PER_VALUE * sizes.n * sizes.k
+    products = (
+        2 * n**3
+        + n * n * (2 * m + sizes.d)
+        + 4 * sizes.n * sizes.k * sizes.d
+        + limits.WORK_PER_VALUE * sizes.n * sizes.k
+    )
     return products, 4 * n * n + 6 * sizes.n * sizes.k
 
 
 def exact(claim: ReluInterpolation, problem: Problem, checks: ExactChecks) -> Pattern:
     """R1 to R3, and the activation pattern D of What on the kept samples."""
-    checks.require_fact("R1", "the activation is relu", problem.activation == "relu", f"the activation is {problem.activation}")
+    checks.require_fact(
+        "R1",
+        "the activation is relu",
+        problem.activation == "relu",
+        f"the activation is {problem.activation}",
+    )
     checks.require_sign("R2", "mu > 0", claim.mu)
     checks.charge(len(claim.dropped) * problem.sizes.d)
-    fault = next((text for text in (_drop_fault(problem, *pair) for pair in claim.dropped) if text), "")
-    checks.require_fact("R3", "every dropped sample follows from a kept one", not fault, fault or f"{len(claim.dropped)} dropped")
+    fault = next(
+        (text for text in (_drop_fault(problem, *pair) for pair in claim.dropped) if text), ""
+    )
+    checks.require_fact(
+        "R3",
+        "every dropped sample follows from a kept one",
+        not fault,
+        fault or f"{len(claim.dropped)} dropped",
+    )
     return active([problem.X.row(i) for i in claim.kept], claim.W_hat, checks)
 
 
@@ -132,7 +162,12 @@ def _require_margins(checks: Checks, claim: ReluInterpolation, cell: Cell) -> No
     mu, square = ball(claim.mu), cell.residual_square
     needs = [sum_of_squares(list(map(arb, row))) * square for row in cell.rows]
     places = range(len(cell.neurons))
-    hard = [(i, p) for i, need in enumerate(needs) for p in places if not need <= _energy(cell, i, p) * mu]
+    hard = [
+        (i, p)
+        for i, need in enumerate(needs)
+        for p in places
+        if not need <= _energy(cell, i, p) * mu
+    ]
     sums = cell.margin_sums() if hard else []
     worst: bool | None = True
     found = f"{len(needs) * len(places)} pairs, {len(hard)} of them by the second"
@@ -142,7 +177,10 @@ def _require_margins(checks: Checks, claim: ReluInterpolation, cell: Cell) -> No
         either = {decide(needs[i], "<=", energy), decide(margin, "<=", energy * mu)}
         outcome = True if True in either else None if None in either else False
         if outcome is False or (outcome is None and worst is True):
-            worst, found = outcome, f"{shown(margin)} against {shown(energy * mu)}, sample {claim.kept[i]}"
+            worst, found = (
+                outcome,
+                f"{shown(margin)} against {shown(energy * mu)}, sample {claim.kept[i]}",
+            )
     sentence = "zhat^2 mu >= |x_i|^2 |rhat|^2 or zhat^2 mu^2 >= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, every pair"
     checks.require_outcome("R6", sentence, worst, found)
 

@@ -63,9 +63,14 @@ class _Pairs:
         self._balls = list(map(ball, self.scales))
         self._problem, self._checks = problem, checks
 
-    def compare(self, i: int, sums: list[arb], members: Callable[[int], list[int]], holds: Comparison) -> list[bool]:
+    def compare(
+        self, i: int, sums: list[arb], members: Callable[[int], list[int]], holds: Comparison
+    ) -> list[bool]:
         """For every neuron l whether holds(z_li, s^2), the set of neuron l being where members(l) is 1, with the ball sums[l]."""
-        outcomes = [holds(z, scale * size) for z, scale, size in zip(self.Z[i], self._balls, sums, strict=True)]
+        outcomes = [
+            holds(z, scale * size)
+            for z, scale, size in zip(self.Z[i], self._balls, sums, strict=True)
+        ]
         unknown = [neuron for neuron, outcome in enumerate(outcomes) if outcome is None]
         if not unknown:
             return [outcome is True for outcome in outcomes]
@@ -74,7 +79,10 @@ class _Pairs:
         x = X.row(i)
         squares = [inner_product(x, X.row(j)) ** 2 for j in range(X.shape[0])]
         for neuron in unknown:
-            size = sum((square for square, on in zip(squares, members(neuron), strict=True) if on), Fraction(0))
+            size = sum(
+                (square for square, on in zip(squares, members(neuron), strict=True) if on),
+                Fraction(0),
+            )
             outcomes[neuron] = holds(inner_product(x, W.row(neuron)), self.scales[neuron] * size)
         return [outcome is True for outcome in outcomes]
 
@@ -110,5 +118,7 @@ def bracket(problem: Problem, tau: Fraction, checks: ExactChecks) -> Bracket:
     for i in range(n):
         keeps = pairs.compare(i, sums[i], columns.__getitem__, _not_below)
         possible.append([1 if near[i][neuron] and keeps[neuron] else 0 for neuron in range(k)])
-        sure.append([1 if on else 0 for on in pairs.compare(i, sums[i], columns.__getitem__, _above)])
+        sure.append(
+            [1 if on else 0 for on in pairs.compare(i, sums[i], columns.__getitem__, _above)]
+        )
     return Bracket(possible, sure)

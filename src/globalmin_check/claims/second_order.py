@@ -55,7 +55,9 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> SecondOrder:
     dense = fields.choice("method", ("dense", "blocks")) == "dense"
     p = sizes.k * sizes.d + (sizes.k if both else 0)
     if dense and p > limits.DENSE_PARAMETERS:
-        raise Malformed(f"{fields.where}: the dense method is for at most {limits.DENSE_PARAMETERS} parameters, not {p}")
+        raise Malformed(
+            f"{fields.where}: the dense method is for at most {limits.DENSE_PARAMETERS} parameters, not {p}"
+        )
     if both and not dense:
         raise Malformed(f"{fields.where}: blocks are for trained = W only")
     return SecondOrder(
@@ -65,7 +67,9 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> SecondOrder:
         delta=fields.rational("delta"),
         dense=dense,
         C=tensors.take("C", "F64", p, p if dense else sizes.d),
-        radius=read_surroundings(fields, tensors, sizes.d, both, p if dense else 0) if fields.has("radius") else None,
+        radius=read_surroundings(fields, tensors, sizes.d, both, p if dense else 0)
+        if fields.has("radius")
+        else None,
     )
 
 
@@ -73,15 +77,30 @@ def work(claim: SecondOrder, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     p, size = claim.C.shape[0], claim.radius.near.size if claim.radius else 0
-    first = 4 * n * k * d + 2 * limits.WORK_PER_VALUE * n * k + n * k * d * d + 2 * d**3 + n * size**2 + 2 * size**3
-    whole = n * p * p + (4 if claim.radius and claim.radius.minimum else 2) * p**3 if claim.dense else 2 * k * d**3
-    return first + whole, 8 * n * k + 2 * n * d + n * size + 3 * size**2 + (n * p + 3 * p * p if claim.dense else 4 * d * d)
+    first = (
+        4 * n * k * d
+        + 2 * limits.WORK_PER_VALUE * n * k
+        + n * k * d * d
+        + 2 * d**3
+        + n * size**2
+        + 2 * size**3
+    )
+    whole = (
+        n * p * p + (4 if claim.radius and claim.radius.minimum else 2) * p**3
+        if claim.dense
+        else 2 * k * d**3
+    )
+    return first + whole, 8 * n * k + 2 * n * d + n * size + 3 * size**2 + (
+        n * p + 3 * p * p if claim.dense else 4 * d * d
+    )
 
 
 def exact(claim: SecondOrder, problem: Problem, checks: ExactChecks) -> None:
     """T1, T2, the zero blocks of T6, and the exact part of the checks about a ball."""
     name, d = problem.activation, problem.sizes.d
-    checks.require_fact("T1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
+    checks.require_fact(
+        "T1", "the activation is smooth", name in SMOOTH, f"the activation is {name}"
+    )
     checks.require_sign("T2a", "eps >= 0", claim.eps)
     checks.require_sign("T2b", "delta > 0", claim.delta)
     if not claim.dense:
@@ -99,7 +118,9 @@ def check(claim: SecondOrder, problem: Problem, _: None, checks: Checks) -> Numb
     gradient = curve.gradient_square()
     checks.require("T4", "|grad L|^2 <= eps^2", gradient, "<=", claim.eps**2)
     if claim.dense:
-        require_positive_definite(checks, "T5", "H + delta I", shifted(curve.matrix(), 1, claim.delta), claim.C)
+        require_positive_definite(
+            checks, "T5", "H + delta I", shifted(curve.matrix(), 1, claim.delta), claim.C
+        )
     else:
         _require_blocks(checks, claim, problem, curve)
     numbers: Numbers = {
@@ -124,9 +145,13 @@ def _require_blocks(checks: Checks, claim: SecondOrder, problem: Problem, curve:
     d = problem.sizes.d
     for neuron, head in enumerate(problem.v.values):
         if head:
-            factor = Tensor("F64", (d, d), claim.C.values[neuron * d * d : (neuron + 1) * d * d], claim.C.raw)
+            factor = Tensor(
+                "F64", (d, d), claim.C.values[neuron * d * d : (neuron + 1) * d * d], claim.C.raw
+            )
             block = shifted(curve.block(neuron), 1, claim.delta)
-            require_positive_definite(checks, f"T6.{neuron}", f"delta I + block of neuron {neuron}", block, factor)
+            require_positive_definite(
+                checks, f"T6.{neuron}", f"delta I + block of neuron {neuron}", block, factor
+            )
 
 
 def vacuous(claim: SecondOrder, problem: Problem, numbers: Numbers) -> str:
@@ -136,14 +161,20 @@ def vacuous(claim: SecondOrder, problem: Problem, numbers: Numbers) -> str:
         parts.append("eps is not below |J|_F (|r| + |y|)")
     if float(numbers["delta"]) >= float(numbers["curvature_scale"]):
         parts.append("delta is not below the trace of J^T J")
-    return f"{' and '.join(parts)}: tolerances of that size exclude next to nothing" if parts else ""
+    return (
+        f"{' and '.join(parts)}: tolerances of that size exclude next to nothing" if parts else ""
+    )
 
 
 def statement(claim: SecondOrder, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     what = "both layers (v, W)" if claim.both else "W (head v fixed)"
     around = sentences(claim.radius, claim.eps) if claim.radius else ""
-    known = "that minimum is global" if claim.radius and claim.radius.minimum else "they are a minimum, local or global"
+    known = (
+        "that minimum is global"
+        if claim.radius and claim.radius.minimum
+        else "they are a minimum, local or global"
+    )
     return (
         f"The stored weights are a second-order stationary point of the training loss as a function of {what}, up to tolerances: "
         f"the gradient has norm at most {decimal_up(claim.eps)}, and no direction has a second derivative below "
@@ -152,4 +183,14 @@ def statement(claim: SecondOrder, problem: Problem) -> str:
     )
 
 
-CLAIM = ClaimKind("second-order-stationary", "second-order/1", MEANING, read, work, exact, check, statement, vacuous=vacuous)
+CLAIM = ClaimKind(
+    "second-order-stationary",
+    "second-order/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    vacuous=vacuous,
+)

@@ -56,7 +56,9 @@ def exact(claim: SpuriousMinimum, problem: Problem, checks: ExactChecks) -> Exac
 def check(claim: SpuriousMinimum, problem: Problem, at: Exact, checks: Checks) -> Numbers:
     """T3 to T5 and T7 at the present precision."""
     numbers = require_trap(checks, claim.trap, at)
-    checks.require("T7", "floor <= loss of the spurious minimum", claim.floor, "<=", spurious_loss(at))
+    checks.require(
+        "T7", "floor <= loss of the spurious minimum", claim.floor, "<=", spurious_loss(at)
+    )
     return numbers | {"floor": lower_float(claim.floor)}
 
 
@@ -71,5 +73,14 @@ def statement(claim: SpuriousMinimum, problem: Problem) -> str:
 
 
 CLAIM = ClaimKind(
-    "spurious-minimum", "filter-trap/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,), network="filter"
+    "spurious-minimum",
+    "filter-trap/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE,),
+    network="filter",
 )

@@ -9,12 +9,25 @@ from flint import arb
 
 from globalmin_check import limits
 from globalmin_check.activations import SMOOTH
-from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_down,
+    decimal_up,
+    lower_float,
+    root,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.hessian import Curve
 from globalmin_check.claims.kind import ClaimKind, Numbers
-from globalmin_check.claims.neighborhood import Neighborhood, read_neighborhood, require_constants, require_signs
+from globalmin_check.claims.neighborhood import (
+    Neighborhood,
+    read_neighborhood,
+    require_constants,
+    require_signs,
+)
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss
 from globalmin_check.problem import Problem, Sizes
@@ -65,14 +78,23 @@ def work(claim: StrictSaddle, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     size = claim.radius.size if claim.radius else 0
-    products = 4 * n * k * d + 2 * limits.WORK_PER_VALUE * n * k + n * d * d + 2 * d**3 + n * size**2 + 2 * size**3
+    products = (
+        4 * n * k * d
+        + 2 * limits.WORK_PER_VALUE * n * k
+        + n * d * d
+        + 2 * d**3
+        + n * size**2
+        + 2 * size**3
+    )
     return products, 8 * n * k + 2 * n * d + n * size + 3 * size**2
 
 
 def exact(claim: StrictSaddle, problem: Problem, checks: ExactChecks) -> None:
     """S1 to S3 and S7."""
     name = problem.activation
-    checks.require_fact("S1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
+    checks.require_fact(
+        "S1", "the activation is smooth", name in SMOOTH, f"the activation is {name}"
+    )
     checks.require_sign("S2a", "gamma > 0", claim.gamma)
     checks.require_sign("S2b", "eps >= 0", claim.eps)
     moves = any(claim.U.values) or (claim.u is not None and any(claim.u.values))
@@ -92,7 +114,9 @@ def check(claim: StrictSaddle, problem: Problem, _: None, checks: Checks) -> Num
     checks.require("S5", "|grad L|^2 <= eps^2", gradient, "<=", claim.eps**2)
     size = sum_of_squares([arb(entry) for entry in (*claim.U.values, *head)])
     curvature = curve.along(claim.U.rows(), head)
-    checks.require("S6", "|r'|^2 + r . r'' <= -gamma |U|^2", curvature, "<=", -ball(claim.gamma) * size)
+    checks.require(
+        "S6", "|r'|^2 + r . r'' <= -gamma |U|^2", curvature, "<=", -ball(claim.gamma) * size
+    )
     if claim.radius is not None:
         require_constants(checks, "S", claim.radius, curve)
     numbers: Numbers = {
@@ -106,7 +130,10 @@ def check(claim: StrictSaddle, problem: Problem, _: None, checks: Checks) -> Num
     }
     if claim.radius is None:
         return numbers
-    return numbers | {"radius": lower_float(claim.radius.R), "drop": lower_float(claim.gamma * claim.radius.R**2 / 3)}
+    return numbers | {
+        "radius": lower_float(claim.radius.R),
+        "drop": lower_float(claim.gamma * claim.radius.R**2 / 3),
+    }
 
 
 def statement(claim: StrictSaddle, problem: Problem) -> str:
@@ -122,7 +149,9 @@ def statement(claim: StrictSaddle, problem: Problem) -> str:
     if claim.radius is None:
         return text
     weights = "weights (v, W)" if claim.both else "weights W"
-    R = decimal_down(claim.radius.R)  # the drop holds for every distance up to R, so for the printed one
+    R = decimal_down(
+        claim.radius.R
+    )  # the drop holds for every distance up to R, so for the printed one
     drop = decimal_down(claim.gamma * Fraction(R) ** 2 / 3)
     return (
         f"{text} No {weights} closer than {R} to the stored ones are a local minimum, and one of the "
@@ -130,4 +159,6 @@ def statement(claim: StrictSaddle, problem: Problem) -> str:
     )
 
 
-CLAIM = ClaimKind("strict-saddle", "negative-curvature/1", MEANING, read, work, exact, check, statement)
+CLAIM = ClaimKind(
+    "strict-saddle", "negative-curvature/1", MEANING, read, work, exact, check, statement
+)

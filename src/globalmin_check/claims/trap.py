@@ -68,7 +68,9 @@ def require_step(checks: ExactChecks, claim: Trap) -> None:
 
 def read_trap(fields: Fields) -> Trap:
     """The common fields; form only."""
-    return Trap(fields.rational("loss_upper"), fields.rational("eta") if fields.has("eta") else None)
+    return Trap(
+        fields.rational("loss_upper"), fields.rational("eta") if fields.has("eta") else None
+    )
 
 
 def trap_work(sizes: Sizes) -> tuple[int, int]:
@@ -92,7 +94,11 @@ def quantities(problem: Problem, checks: ExactChecks) -> Exact:
         inner_product(true, ones),
         len(a),
     )
-    for number, name, value in (("T1a", "|v|^2", at.v2), ("T1b", "|w*|^2", at.w2), ("T1c", "|a*|^2", at.A)):
+    for number, name, value in (
+        ("T1a", "|v|^2", at.v2),
+        ("T1b", "|w*|^2", at.w2),
+        ("T1c", "|a*|^2", at.A),
+    ):
         checks.require_sign(number, f"{name} > 0", value)
     return at
 

@@ -37,7 +37,12 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> UniqueMinimum:
     if p > PARAMETERS:
         raise Malformed(f"{fields.where}: at most {PARAMETERS} parameters, not {p}")
     form = fields.choice("form", ("plain", "split", "tensor", "mixed"))
-    names = NUMBERS + {"plain": ("lam",), "split": ("lam", "tau"), "tensor": ("flat2",), "mixed": ("tau",)}[form]
+    names = (
+        NUMBERS
+        + {"plain": ("lam",), "split": ("lam", "tau"), "tensor": ("flat2",), "mixed": ("tau",)}[
+            form
+        ]
+    )
     role, *shape = {"tensor": ("C_flat", p, p), "mixed": ("V", p, d)}.get(form, ("C_lam", d, d))
     return UniqueMinimum(
         form=form,
@@ -67,7 +72,9 @@ def work(claim: UniqueMinimum, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: UniqueMinimum, problem: Problem, checks: ExactChecks) -> None:
     """U1, U2 and U7 to U9."""
     x, name = claim.x, problem.activation
-    checks.require_fact("U1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
+    checks.require_fact(
+        "U1", "the activation is smooth", name in SMOOTH, f"the activation is {name}"
+    )
     _require_signs(checks, claim)
     checks.require("U7", "2 r_minus <= r", 2 * x["r_minus"], "<=", x["r"])
     checks.require("U8", "eta (mu + M) <= 2", x["eta"] * (x["mu"] + x["M"]), "<=", Fraction(2))
@@ -82,15 +89,25 @@ def check(claim: UniqueMinimum, problem: Problem, _: None, checks: Checks) -> Nu
     a, b, above = _coefficients(claim)
     r, s, m0 = (ball(x[key]) for key in ("r", "r_minus", "m0"))
     checks.require("U4", "mu <= m0 - a r - b r^2", ball(x["mu"]), "<=", m0 - a * r - b * r * r)
-    checks.require("U5", "M0 + a r + b' r^2 <= M", ball(x["M0"]) + a * r + above * r * r, "<=", x["M"])
+    checks.require(
+        "U5", "M0 + a r + b' r^2 <= M", ball(x["M0"]) + a * r + above * r * r, "<=", x["M"]
+    )
     gradient = root(curve.gradient_square())
-    checks.require("U6", "|grad L| <= m0 s - a s^2/2 - b s^3/3", gradient, "<=", s * (m0 - s * (a / 2 + s * b / 3)))
+    checks.require(
+        "U6",
+        "|grad L| <= m0 s - a s^2/2 - b s^3/3",
+        gradient,
+        "<=",
+        s * (m0 - s * (a / 2 + s * b / 3)),
+    )
     require_bounds(checks, claim, curve)
     return _numbers(claim, loss, gradient)
 
 
 def _require_signs(checks: ExactChecks, claim: UniqueMinimum) -> None:
-    positive = [key for key in ("r", "mu", "eta", "m0", "M0", "lam", "flat2", "tau") if key in claim.x]
+    positive = [
+        key for key in ("r", "mu", "eta", "m0", "M0", "lam", "flat2", "tau") if key in claim.x
+    ]
     for key in positive:
         checks.require_sign(f"U2.{key}", f"{key} > 0", claim.x[key])
     checks.require_sign("U2.r_minus", "r_minus >= 0", claim.x["r_minus"])
@@ -119,7 +136,11 @@ def _numbers(claim: UniqueMinimum, loss: arb, gradient: arb) -> Numbers:
     x = claim.x
     lower = {key: lower_float(x[key]) for key in ("r", "mu", "m0")}
     upper = {key: upper_float(x[key]) for key in ("loss_upper", "r_minus", "M", "rate")}
-    measured = {"loss": upper_float(loss), "gradient": upper_float(gradient), "starts": lower_float(x["r"] - 2 * x["r_minus"])}
+    measured = {
+        "loss": upper_float(loss),
+        "gradient": upper_float(gradient),
+        "starts": lower_float(x["r"] - 2 * x["r_minus"]),
+    }
     return {**lower, **upper, **measured, "eta": str(x["eta"]), "form": claim.form}
 
 
@@ -137,4 +158,14 @@ def statement(claim: UniqueMinimum, problem: Problem) -> str:
     )
 
 
-CLAIM = ClaimKind("unique-minimum", "local-convexity/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,))
+CLAIM = ClaimKind(
+    "unique-minimum",
+    "local-convexity/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE,),
+)

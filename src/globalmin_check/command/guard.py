@@ -38,15 +38,21 @@ def run_guarded(arguments: list[str], seconds: float, gibibytes: float) -> Outco
     ]  # -P: never import from the current folder
     time_limit = f"the time limit of {seconds:g} s was reached"
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds or None, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds or None, check=False
+        )
     except subprocess.TimeoutExpired:
         return Outcome(4, limit=time_limit)
     if done.returncode == -getattr(signal, "SIGXCPU", 0):
         return Outcome(4, limit=time_limit)
-    if gibibytes and done.returncode == -signal.SIGABRT:  # how the arithmetic library ends when it gets no memory
+    if (
+        gibibytes and done.returncode == -signal.SIGABRT
+    ):  # how the arithmetic library ends when it gets no memory
         return Outcome(4, limit=f"the memory limit of {gibibytes:g} GiB was reached")
     if done.returncode < 0:
-        return Outcome(5, error=f"globalmin-check: ended by signal {-done.returncode}, no verdict\n")
+        return Outcome(
+            5, error=f"globalmin-check: ended by signal {-done.returncode}, no verdict\n"
+        )
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
@@ -56,7 +62,12 @@ def limit_this_process(seconds: float, gibibytes: float) -> None:
         import resource
     except ImportError:  # pragma: no cover
         return
-    for kind, value in ((resource.RLIMIT_CPU, ceil(seconds) + 1 if seconds else 0), (resource.RLIMIT_AS, int(gibibytes * GIB))):
+    for kind, value in (
+        (resource.RLIMIT_CPU, ceil(seconds) + 1 if seconds else 0),
+        (resource.RLIMIT_AS, int(gibibytes * GIB)),
+    ):
         _, hard = resource.getrlimit(kind)
         if value:
-            resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+            resource.setrlimit(
+                kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard)
+            )

@@ -20,7 +20,13 @@ BITS = 160
 def determinant(A: list[list[Fraction]]) -> Fraction:
     if not A:
         return Fraction(1)
-    return sum(((-1) ** j * A[0][j] * determinant([row[:j] + row[j + 1 :] for row in A[1:]]) for j in range(len(A))), Fraction(0))
+    return sum(
+        (
+            (-1) ** j * A[0][j] * determinant([row[:j] + row[j + 1 :] for row in A[1:]])
+            for j in range(len(A))
+        ),
+        Fraction(0),
+    )
 
 
 def is_definite_by_minors(A: list[list[Fraction]]) -> bool:
@@ -63,7 +69,10 @@ def test_no_factor_proves_an_indefinite_matrix():
     rng = np.random.default_rng(3)
     A = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(-1, 10**6)]]
     for _ in range(300):
-        C = [[Fraction(float(rng.normal() * 10 ** rng.uniform(-3, 4))) for _ in range(2)] for _ in range(2)]
+        C = [
+            [Fraction(float(rng.normal() * 10 ** rng.uniform(-3, 4))) for _ in range(2)]
+            for _ in range(2)
+        ]
         assert not witnessed_exactly(A, C)
         assert witnessed(enclosed(A), C) is not True
 
@@ -72,7 +81,9 @@ def test_a_semidefinite_matrix_is_recognized_exactly_and_never_proved_definite()
     A = [[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4)]]
     assert is_semidefinite(A)
     assert not is_semidefinite([[Fraction(0), Fraction(1)], [Fraction(1), Fraction(5)]])
-    assert not is_semidefinite([[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4) - Fraction(1, 10**30)]])
+    assert not is_semidefinite(
+        [[Fraction(1), Fraction(2)], [Fraction(2), Fraction(4) - Fraction(1, 10**30)]]
+    )
     assert is_semidefinite([[Fraction(0), Fraction(0)], [Fraction(0), Fraction(5)]])
     assert eliminated(enclosed(A))[0] is None
     assert not witnessed_exactly(A, float_factor(A))

@@ -42,21 +42,29 @@ CASES = [
 @pytest.mark.parametrize(("name", "parameter"), CASES)
 def test_enclosures_contain_the_ball_values_and_are_tight(name: str, parameter: Fraction | None):
     rng = np.random.default_rng(7)
-    points = [Fraction(float(z)) for z in 3 * rng.normal(size=40)] + [Fraction(0), Fraction(1e-12), Fraction(-7.5)]
+    points = [Fraction(float(z)) for z in 3 * rng.normal(size=40)] + [
+        Fraction(0),
+        Fraction(1e-12),
+        Fraction(-7.5),
+    ]
     for z in points:
         truths = by_balls(name, ball(z), ball(parameter or Fraction(1)))
         for interval, truth in zip(derivatives(name, z, BITS, parameter), truths, strict=True):
             low, high = ball(interval.lower), ball(interval.upper)
             slack = ball(Fraction(1, 2**230))
             assert low - slack < truth < high + slack
-            assert high - low <= (abs(truth) + ball(Fraction(1, 2**100))) * ball(Fraction(1, 2**140))
+            assert high - low <= (abs(truth) + ball(Fraction(1, 2**100))) * ball(
+                Fraction(1, 2**140)
+            )
 
 
 @pytest.mark.parametrize("name", ["softplus", "sigmoid", "tanh", "erf"])
 @pytest.mark.parametrize("z", [Fraction(10) ** 300, -(Fraction(10) ** 300)])
 def test_huge_arguments_stay_bounded(name: str, z: Fraction):
     phi, slope, curvature = derivatives(name, z, BITS, None)
-    limit = {"softplus": max(z, Fraction(0)), "sigmoid": Fraction(int(z > 0))}.get(name, Fraction(1 if z > 0 else -1))
+    limit = {"softplus": max(z, Fraction(0)), "sigmoid": Fraction(int(z > 0))}.get(
+        name, Fraction(1 if z > 0 else -1)
+    )
     assert phi.lower <= limit + Fraction(1, 2**150) * (abs(limit) + 1)
     assert limit <= phi.upper + Fraction(1, 2**150) * (abs(limit) + 1)
     assert 0 <= slope.lower <= slope.upper <= 1
@@ -64,7 +72,9 @@ def test_huge_arguments_stay_bounded(name: str, z: Fraction):
 
 
 @pytest.mark.parametrize(("name", "parameter"), [*CASES, ("quadratic", None)])
-def test_suprema_are_attained_within_the_rounding_and_never_exceeded(name: str, parameter: Fraction | None):
+def test_suprema_are_attained_within_the_rounding_and_never_exceeded(
+    name: str, parameter: Fraction | None
+):
     b1, b2, _ = suprema(name, parameter)
     e1, e2, _ = suprema(name, parameter, exact=True)
     points = [Fraction(i, 80) for i in range(-400, 401)]
@@ -92,7 +102,10 @@ def test_lowered_suprema_lie_below_the_closed_forms_and_the_rounded_ones_above()
         ("erf", 3): 2 * slope,
     }
     for (name, order), truth in closed.items():
-        rounded, lowered = suprema(name, None)[order - 1], suprema(name, None, exact=True)[order - 1]
+        rounded, lowered = (
+            suprema(name, None)[order - 1],
+            suprema(name, None, exact=True)[order - 1],
+        )
         assert rounded is not None
         assert lowered is not None
         assert ball(lowered) < truth < ball(rounded)

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from tests.corpus.corpus_accepted import network, one_neuron, seeded
 from tests.corpus.drafts import Draft, claim, data_file, seal, unseal
-from tests.corpus.honest_instances import RELU, SMOOTH_NETWORKS, descent_draft, floor_draft, interpolation_draft, relu_draft
+from tests.corpus.honest_instances import (
+    RELU,
+    SMOOTH_NETWORKS,
+    descent_draft,
+    floor_draft,
+    interpolation_draft,
+    relu_draft,
+)
 from tests.corpus.small_producer import Model, Slack, interpolation
 from tests.oracles.fraction_checker import check_bytes, oracle_reason, oracle_truth
 from tests.oracles.fraction_network import Network, quartic_exceeds, row_sum_bound, svec_matrix
@@ -32,7 +39,13 @@ def golden(w: Fraction, y: Fraction, R: Fraction, kind: str = "interpolation") -
         tensors["z"] = np.array([float((w * w - y) / (4 * w * w))])
         return model.draft([claim(kind, fields | {"R": R}, tensors)])
     b2 = 4 * w * w + whisker
-    fields |= {"b2": b2, "norm": "rows", "eta": 1 / (b2 * 16), "rate": Fraction(999, 1000), "path": R}
+    fields |= {
+        "b2": b2,
+        "norm": "rows",
+        "eta": 1 / (b2 * 16),
+        "rate": Fraction(999, 1000),
+        "path": R,
+    }
     return model.draft([claim(kind, fields, tensors)])
 
 
@@ -58,7 +71,9 @@ def test_the_loss_is_enclosed_and_tight():
     draft = interpolation_draft(seeded("loss"), SMOOTH_NETWORKS["softplus"])
     net = Network(read(seal(draft)), BITS)
     model = Model(draft.network, draft.X, draft.y, draft.W, draft.v)
-    assert float(net.loss.upper) == pytest.approx(0.5 * float(np.sum(model.residual() ** 2)), rel=1e-9)
+    assert float(net.loss.upper) == pytest.approx(
+        0.5 * float(np.sum(model.residual() ** 2)), rel=1e-9
+    )
     assert net.loss.upper - net.loss.lower < net.loss.upper / 2**100
 
 
@@ -76,7 +91,12 @@ def test_the_quartic_matrix_reproduces_the_form_on_rank_one_directions():
     draft = interpolation_draft(seeded("quartic"), SMOOTH_NETWORKS["tanh"], (3, 3, 3))
     net = Network(read(seal(draft)), BITS)
     q = net.quartic_weights("W", Fraction(1, 8))
-    A = np.array([[float(x.lower) for x in row] for row in svec_matrix(net.certificate.X, q, Fraction(5), Fraction(3, 7))])
+    A = np.array(
+        [
+            [float(x.lower) for x in row]
+            for row in svec_matrix(net.certificate.X, q, Fraction(5), Fraction(3, 7))
+        ]
+    )
     a = np.array([2.0, -1.0, 2.0]) / 3
     s = np.array([a[i] * a[j] * (1 if i == j else 2**0.5) for i in range(3) for j in range(i, 3)])
     form = sum(float(w.lower) * (x @ a) ** 4 for w, x in zip(q, draft.X, strict=True))
@@ -100,7 +120,9 @@ def test_the_row_sum_bounds_the_largest_eigenvalue():
 
 @pytest.mark.parametrize("factor", [1 - 1e-7, 1 + 1e-7])
 def test_the_oracle_ignores_the_witness_and_the_checker_does_not(factor: float):
-    draft = interpolation_draft(seeded("oracle"), SMOOTH_NETWORKS["softplus"], slack=Slack(radius=1e-9))
+    draft = interpolation_draft(
+        seeded("oracle"), SMOOTH_NETWORKS["softplus"], slack=Slack(radius=1e-9)
+    )
     draft.claims[0].tensors["C_a"] *= 0
     assert check_bytes(seal(draft)).verdict == "REJECTED"
     draft.claims[0].fields["R"] *= Fraction(factor)
@@ -151,7 +173,10 @@ def test_the_refined_margin_accepts_what_the_plain_one_does_not():
     fields = {"mu": Fraction(1, 2), "R": Fraction(1), "loss_upper": Fraction(1)}
     plain = 0.01**2 * 0.5 >= 1.0 * 0.25
     assert not plain
-    assert check_bytes(seal(model.draft([claim("relu-interpolation", fields, tensors)]))).verdict == "ACCEPTED"
+    assert (
+        check_bytes(seal(model.draft([claim("relu-interpolation", fields, tensors)]))).verdict
+        == "ACCEPTED"
+    )
 
 
 def test_dropped_samples_are_true_by_homogeneity():
@@ -171,7 +196,9 @@ def test_dropped_samples_are_true_by_homogeneity():
         ("tanh", [[1.0, 2.0], [-1.0, -2.0]], [1.0, 1.0], 4, Fraction(1)),
     ],
 )
-def test_floors_are_exact(name: str, rows: list[list[float]], labels: list[float], kind: int, floor: Fraction):
+def test_floors_are_exact(
+    name: str, rows: list[list[float]], labels: list[float], kind: int, floor: Fraction
+):
     for extra, verdict in ((Fraction(0), "ACCEPTED"), (Fraction(1, 10**30), "REJECTED")):
         draft = floor_draft(network(name), rows, labels, [(kind, [0, 1])], floor + extra)
         draft.claims[0].fields["gap"] = Fraction(1000)

@@ -48,7 +48,9 @@ def test_relu_descent_agrees_with_unstable_pairs_and_exact_zeros() -> None:
     for net in (fit, zeroed):
         blob = relu_descent_cases.build(net, [relu_descent_cases.claim(net)])
         agree(blob)
-        assert fraction_checker.check_bytes(blob).verdict != "ACCEPTED" or fraction_checker.oracle_truth(blob)
+        assert fraction_checker.check_bytes(
+            blob
+        ).verdict != "ACCEPTED" or fraction_checker.oracle_truth(blob)
 
 
 @pytest.mark.parametrize("kernel", ["weights", "features"])

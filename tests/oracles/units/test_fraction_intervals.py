@@ -5,8 +5,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from tests.oracles.fraction_elementary import decay, erf, exp_minus_one, log_one_plus, pi, two_over_root_pi
-from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, larger, largest, less, smaller, total
+from tests.oracles.fraction_elementary import (
+    decay,
+    erf,
+    exp_minus_one,
+    log_one_plus,
+    pi,
+    two_over_root_pi,
+)
+from tests.oracles.fraction_intervals import (
+    Interval,
+    UndefinedError,
+    at_most,
+    larger,
+    largest,
+    less,
+    smaller,
+    total,
+)
 
 BITS = 160
 
@@ -29,7 +45,8 @@ def bits_of(rng: np.random.Generator, count: int) -> int:
 def rationals(seed: int, count: int, largest_exponent: int) -> list[Fraction]:
     rng = np.random.default_rng(seed)
     return [
-        Fraction(bits_of(rng, 60) + 1, bits_of(rng, 60) + 1) * Fraction(2) ** int(rng.integers(-60, largest_exponent + 1))
+        Fraction(bits_of(rng, 60) + 1, bits_of(rng, 60) + 1)
+        * Fraction(2) ** int(rng.integers(-60, largest_exponent + 1))
         for _ in range(count)
     ]
 
@@ -46,7 +63,14 @@ def test_every_operation_contains_the_exact_result_of_its_points():
     for _ in range(2000):
         bits = int(rng.choice([20, 60, 160]))
         (A, a), (B, b) = random_interval(rng, bits), random_interval(rng, bits)
-        cases = [(A + B, a + b), (A - B, a - b), (A * B, a * b), (-A, -a), (abs(A), abs(a)), (A.square(), a * a)]
+        cases = [
+            (A + B, a + b),
+            (A - B, a - b),
+            (A * B, a * b),
+            (-A, -a),
+            (abs(A), abs(a)),
+            (A.square(), a * a),
+        ]
         cases += [
             (smaller(A, B), min(a, b)),
             (larger(A, B), max(a, b)),
@@ -150,7 +174,13 @@ def test_logarithm_of_an_interval_contains_both_ends_and_the_domain_is_checked()
 
 @pytest.mark.parametrize("bits", [60, 160, 260])
 def test_error_function_encloses_and_is_tight(bits: int):
-    for z in [*rationals(8, 60, 2), *rationals(9, 30, -30), Fraction(1, 2), Fraction(13), Fraction(40)]:
+    for z in [
+        *rationals(8, 60, 2),
+        *rationals(9, 30, -30),
+        Fraction(1, 2),
+        Fraction(13),
+        Fraction(40),
+    ]:
         if z < 60:
             assert_encloses(erf(z, bits), ball(z).erf(), bits)
     zero, far = erf(Fraction(0), bits), erf(Fraction(10) ** 200, bits)

@@ -10,15 +10,25 @@ import pytest
 from tests.shallow.claims.trained_networks import SMOOTH, dense_jacobian, interpolating
 
 from globalmin.linalg.balls import to_floats, working_precision
-from globalmin.shallow.claims.high_precision import precise_cell_gram, precise_jacobian_gram, precise_residual
+from globalmin.shallow.claims.high_precision import (
+    precise_cell_gram,
+    precise_jacobian_gram,
+    precise_residual,
+)
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram
 
 
 def fraction_residual(network, X, y, phi):
     values = []
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
-        Z = [sum(Fraction(a) * Fraction(b) for a, b in zip(w, x, strict=True)) for w in network.W.tolist()]
-        values.append(sum(Fraction(v) * phi(z) for v, z in zip(network.v.tolist(), Z, strict=True)) - Fraction(label))
+        Z = [
+            sum(Fraction(a) * Fraction(b) for a, b in zip(w, x, strict=True))
+            for w in network.W.tolist()
+        ]
+        values.append(
+            sum(Fraction(v) * phi(z) for v, z in zip(network.v.tolist(), Z, strict=True))
+            - Fraction(label)
+        )
     return values
 
 
@@ -38,7 +48,9 @@ def test_piecewise_polynomial_residuals_are_exact_to_the_last_place(name, phi):
     network = ShallowNetwork(W, v, name)
     y = network.predict(X)  # the residual is pure rounding, where doubles are useless
     exact = fraction_residual(network, X, y, phi)
-    np.testing.assert_array_equal(precise_residual(network, X, y).r, [float(value) for value in exact])
+    np.testing.assert_array_equal(
+        precise_residual(network, X, y).r, [float(value) for value in exact]
+    )
 
 
 def decimal_phi(name, z):
@@ -72,7 +84,9 @@ def test_transcendental_residuals_agree_with_sixty_digit_decimals(name):
         for i, (x, label) in enumerate(zip(data.X.tolist(), data.y.tolist(), strict=True)):
             total = -Decimal(label)
             for w, v in zip(network.W.tolist(), network.v.tolist(), strict=True):
-                total += Decimal(v) * decimal_phi(name, sum(Decimal(a) * Decimal(b) for a, b in zip(w, x, strict=True)))
+                total += Decimal(v) * decimal_phi(
+                    name, sum(Decimal(a) * Decimal(b) for a, b in zip(w, x, strict=True))
+                )
             assert found.r[i] == pytest.approx(float(total), rel=1e-15, abs=1e-50)
             assert found.radius[i] < 1e-40
 
@@ -101,7 +115,9 @@ def test_huge_arguments_stay_finite(name):
 def test_precise_gram_matrix_agrees_with_doubles_and_with_the_dense_jacobian(name, trained):
     network, data = interpolating(name, n=5, d=3, k=4)
     K = to_floats(precise_jacobian_gram(network, data.X, trained=trained))
-    np.testing.assert_allclose(K, jacobian_gram(network, data.X, trained=trained), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        K, jacobian_gram(network, data.X, trained=trained), rtol=1e-12, atol=1e-13
+    )
     J = dense_jacobian(network, data.X, trained=trained)
     np.testing.assert_allclose(K, J @ J.T, rtol=1e-12, atol=1e-13)
 

@@ -75,7 +75,9 @@ def test_gap_is_proved_to_be_small_for_a_network_at_the_floor(tmp_path):
     """Conflicting duplicates: train on the means, then the loss is the floor up to rounding."""
     model, data = interpolating("softplus")
     X = np.vstack([data.X, data.X[:4]])
-    doubled = Dataset.from_preprocessed(X, np.concatenate([data.y + np.r_[np.full(4, 0.5), np.zeros(16)], data.y[:4] - 0.5]))
+    doubled = Dataset.from_preprocessed(
+        X, np.concatenate([data.y + np.r_[np.full(4, 0.5), np.zeros(16)], data.y[:4] - 0.5])
+    )
     certificate = certify(model, doubled)
     summary = certificate.summary()
     assert summary["floor"] == pytest.approx(4 * 0.25, rel=1e-12)
@@ -98,7 +100,10 @@ def test_the_head_counts_as_free_when_both_layers_are_trained():
     data = Dataset.from_preprocessed([[1.0, 2.0], [2.0, 1.0]], [1.0, -3.0])
     with pytest.raises(CannotCertify, match="no conflicting rows"):
         loss_floor.build(network("softplus", positive=True), data, "vW")
-    assert loss_floor.build(network("softplus", positive=True), data, "W").fields["heads"] == "nonnegative"
+    assert (
+        loss_floor.build(network("softplus", positive=True), data, "W").fields["heads"]
+        == "nonnegative"
+    )
     with pytest.raises(CannotCertify, match="no conflicting rows"):
         loss_floor.build(network("tanh", positive=True), data, "W")
 
@@ -121,5 +126,7 @@ def test_no_gram_matrix_is_formed_so_size_does_not_matter():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 2))
     X[1] = X[0]
-    certificate = certify(network("softplus"), Dataset.from_preprocessed(X, rng.standard_normal(20_000)))
+    certificate = certify(
+        network("softplus"), Dataset.from_preprocessed(X, rng.standard_normal(20_000))
+    )
     assert certificate.claims[0].kind == "loss-floor"

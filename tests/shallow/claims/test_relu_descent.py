@@ -24,7 +24,11 @@ def test_a_trained_network_is_certified_and_accepted() -> None:
     result = check_bytes(certificate.to_bytes())
     assert result.verdict is Verdict.ACCEPTED, result.reason
     summary = certificate.summary()
-    assert summary["residual_norm"] <= summary["lambda"] * summary["tau"] <= 1.1 * summary["residual_norm"]
+    assert (
+        summary["residual_norm"]
+        <= summary["lambda"] * summary["tau"]
+        <= 1.1 * summary["residual_norm"]
+    )
     assert result.claims[0].numbers["unstable_pairs"] == summary["unstable_pairs"]
 
 
@@ -56,7 +60,9 @@ def test_a_network_that_fits_exactly_is_certified() -> None:
     W = np.array([[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0], [-1.0, 1.0, 1.0]])
     v = np.array([1.0, -1.0, 1.0, 0.5])
     data = gm.Dataset(X, np.maximum(X @ W.T, 0.0) @ v, bias=False, scaling="none")
-    certificate = gm.certify(gm.ShallowNetwork(W, v, gm.get_activation("relu")), data, claims=["relu-descent"])
+    certificate = gm.certify(
+        gm.ShallowNetwork(W, v, gm.get_activation("relu")), data, claims=["relu-descent"]
+    )
     assert check_bytes(certificate.to_bytes()).verdict is Verdict.ACCEPTED
     assert certificate.summary()["unstable_pairs"] == 0
 
@@ -67,6 +73,13 @@ def test_the_margin_falls_as_tau_grows() -> None:
     from globalmin.shallow.claims.high_precision import precise_residual
 
     Z = fit.X @ fit.W.T
-    point = ReluPoint(network, fit.X, precise_residual(network, data.X, data.y), Z, np.zeros_like(Z), fit.X @ fit.X.T)
+    point = ReluPoint(
+        network,
+        fit.X,
+        precise_residual(network, data.X, data.y),
+        Z,
+        np.zeros_like(Z),
+        fit.X @ fit.X.T,
+    )
     margins = [bracket(point, tau).margin() for tau in (0.0, 0.01, 0.1, 0.5, 2.0)]
     assert all(a >= b - 1e-12 for a, b in pairwise(margins))

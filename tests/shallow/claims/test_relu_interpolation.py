@@ -33,7 +33,9 @@ def test_weights_that_are_good_enough_are_their_own_witness():
     network, data = interpolating("relu", k=12, distance=1e-3)
     claim = relu_interpolation.build(network, data)
     np.testing.assert_array_equal(claim.tensors["W_hat"], network.W)
-    assert claim.summary["R"] == pytest.approx(claim.summary["residual_norm"] / math.sqrt(claim.summary["mu"]), rel=1e-6)
+    assert claim.summary["R"] == pytest.approx(
+        claim.summary["residual_norm"] / math.sqrt(claim.summary["mu"]), rel=1e-6
+    )
 
 
 def test_roughly_trained_weights_are_moved_by_newton_steps_inside_their_cell(tmp_path):
@@ -89,7 +91,12 @@ def test_samples_that_follow_from_others_are_dropped_and_named(tmp_path):
     rows = [np.zeros(6), 2.0 * data.X[3], data.X[5], 0.25 * data.X[3]]
     extended = with_rows(data, rows, [0.0, 2.0 * data.y[3], data.y[5], 0.25 * data.y[3]])
     certificate = certify(network, extended)
-    assert certificate.claims[0].tensors["dropped"].tolist() == [[20, -1], [21, 3], [22, 5], [23, 3]]
+    assert certificate.claims[0].tensors["dropped"].tolist() == [
+        [20, -1],
+        [21, 3],
+        [22, 5],
+        [23, 3],
+    ]
     assert certificate.claims[0].tensors["C"].shape == (20, 20)
     assert verdict(certificate, tmp_path)[0] == "ACCEPTED"
 
@@ -119,7 +126,8 @@ def test_opposite_rows_are_not_dropped():
 def test_untrained_and_narrow_networks_are_refused_with_the_measured_reason():
     network, data = start("relu", k=12, distance=5.0)
     with pytest.raises(
-        CannotCertify, match=r"sqrt mu\) = .*, must be < 1; train further \(relative residual .*kd = 72 >= n = 20"
+        CannotCertify,
+        match=r"sqrt mu\) = .*, must be < 1; train further \(relative residual .*kd = 72 >= n = 20",
     ):
         certify(network, data)
     narrow, data = start("relu", k=3, distance=1e-3)
@@ -132,7 +140,9 @@ def test_refusal_prints_the_residual_of_the_stored_network_and_calls_the_other_o
     others = 0
     for seed in range(4):
         network, data = start("relu", k=12, distance=5.0, seed=seed)
-        data = with_rows(data, [4.0 * data.X[4]], [4.0 * data.y[4]])  # left out of the proof, not of the user's residual
+        data = with_rows(
+            data, [4.0 * data.X[4]], [4.0 * data.y[4]]
+        )  # left out of the proof, not of the user's residual
         with pytest.raises(CannotCertify) as refusal:
             certify(network, data)
         reason = refusal.value.reasons["relu-interpolation"]

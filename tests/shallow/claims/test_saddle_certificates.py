@@ -21,7 +21,9 @@ def instance(activation, seed=5):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_ball_without_local_minimum_is_accepted_and_the_direction_stays_negative_in_it(activation, tmp_path):
+def test_ball_without_local_minimum_is_accepted_and_the_direction_stays_negative_in_it(
+    activation, tmp_path
+):
     """SJL-T2.1, section 11 (ii): curvature along the stored direction at 200 points on the sphere of the certified radius."""
     network, X, y = instance(activation)
     assert np.linalg.eigvalsh(hessian(network, X, y))[0] < -0.1
@@ -43,7 +45,9 @@ def test_weights_of_the_lipschitz_constant_bound_the_change_of_the_hessian(activ
     network, X, y = instance(activation, seed=7)
     R, rng, ratios = 0.05, np.random.default_rng(8), []
     c, norms = hessian_lipschitz_weights(network, X, y, R), np.linalg.norm(X, axis=1)
-    Lam = np.sqrt(np.linalg.eigvalsh((X.T * c) @ X)[-1] * np.linalg.eigvalsh((X.T * (c * norms**2)) @ X)[-1])
+    Lam = np.sqrt(
+        np.linalg.eigvalsh((X.T * c) @ X)[-1] * np.linalg.eigvalsh((X.T * (c * norms**2)) @ X)[-1]
+    )
     for _ in range(50):
         step = rng.standard_normal(network.W.shape)
         step *= R / np.linalg.norm(step)
@@ -56,8 +60,13 @@ def test_weights_of_the_lipschitz_constant_bound_the_change_of_the_hessian(activ
 def test_radius_shrinks_with_the_curvature_and_is_left_out_where_doubles_end():
     """A weak saddle has a small ball; weights near the end of the range of doubles have none, and still a claim or a refusal."""
     X, y = np.eye(2), np.array([1.0, 1e-12])
-    strong = strict_saddle.build(ShallowNetwork(np.zeros((1, 2)), [1.0], "quadratic"), Dataset.from_preprocessed(X, y))
-    weak = strict_saddle.build(ShallowNetwork(np.zeros((1, 2)), [1.0], "quadratic"), Dataset.from_preprocessed(X, 1e-12 * y))
+    strong = strict_saddle.build(
+        ShallowNetwork(np.zeros((1, 2)), [1.0], "quadratic"), Dataset.from_preprocessed(X, y)
+    )
+    weak = strict_saddle.build(
+        ShallowNetwork(np.zeros((1, 2)), [1.0], "quadratic"),
+        Dataset.from_preprocessed(X, 1e-12 * y),
+    )
     assert 0 < weak.summary["radius"] < strong.summary["radius"]
     assert weak.summary["radius"] == pytest.approx(1e-6 * strong.summary["radius"], rel=1e-3)
 

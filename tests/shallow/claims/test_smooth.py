@@ -5,7 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.shallow.claims.trained_networks import SMOOTH, dense_jacobian, gauss_newton, interpolating, start
+from tests.shallow.claims.trained_networks import (
+    SMOOTH,
+    dense_jacobian,
+    gauss_newton,
+    interpolating,
+    start,
+)
 
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError, MemoryRefused
@@ -15,7 +21,12 @@ from globalmin.proving.checking import check
 from globalmin.proving.producer import certify
 from globalmin.shallow.claims import descent, interpolation, linearized_point
 from globalmin.shallow.lipschitz import estimate_lipschitz
-from globalmin.shallow.network import ShallowNetwork, jacobian_gram, jacobian_transpose_times, residual
+from globalmin.shallow.network import (
+    ShallowNetwork,
+    jacobian_gram,
+    jacobian_transpose_times,
+    residual,
+)
 from globalmin.shallow.newton_kantorovich import linearize
 from globalmin.shallow.provability import estimate_provability
 
@@ -32,7 +43,9 @@ def golden(w, y):
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 @pytest.mark.parametrize("activation", SMOOTH)
-def test_trained_networks_get_both_claims_and_the_checker_accepts_them(activation, trained, tmp_path):
+def test_trained_networks_get_both_claims_and_the_checker_accepts_them(
+    activation, trained, tmp_path
+):
     network, data = interpolating(activation, trained=trained)
     certificate = certify(network, data, trained=trained)
     assert [claim.kind for claim in certificate.claims] == ["descent", "interpolation"]
@@ -96,7 +109,9 @@ def test_claimed_numbers_bound_what_a_dense_singular_value_decomposition_measure
     assert summary["R_lo"] < e < summary["R"] <= summary["rho"]
     assert 0.5 * r @ r < summary["loss_upper"] <= 0.5 * r @ r * (1 + 1e-6)
     moved = gauss_newton(network, data.X, data.y, trained=trained)
-    distance = math.hypot(float(np.linalg.norm(moved.W - network.W)), float(np.linalg.norm(moved.v - network.v)))
+    distance = math.hypot(
+        float(np.linalg.norm(moved.W - network.W)), float(np.linalg.norm(moved.v - network.v))
+    )
     assert summary["R_lo"] <= distance <= summary["R"]
 
 
@@ -105,7 +120,9 @@ def test_descent_claim_is_kept_by_gradient_descent():
     summary = certify(network, data, ["descent"]).summary()
     norm, path = float(np.linalg.norm(residual(network, data.X, data.y))), 0.0
     for _ in range(400):
-        step = summary["eta"] * jacobian_transpose_times(network, data.X, residual(network, data.X, data.y))
+        step = summary["eta"] * jacobian_transpose_times(
+            network, data.X, residual(network, data.X, data.y)
+        )
         network = network.with_weights(network.W - step)
         following = float(np.linalg.norm(residual(network, data.X, data.y)))
         path += float(np.linalg.norm(step))
@@ -118,15 +135,21 @@ def test_plain_gradient_descent_becomes_certifiable_late_in_the_run(tmp_path):
     """(n, d, k) = (100, 20, 40), softplus, unit sphere, random labels: the descent claim holds late, with its own step."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 20))
-    data = Dataset.from_preprocessed(X / np.linalg.norm(X, axis=1)[:, None], rng.standard_normal(100))
+    data = Dataset.from_preprocessed(
+        X / np.linalg.norm(X, axis=1)[:, None], rng.standard_normal(100)
+    )
     head = np.where(np.arange(40) % 2, 1.0, -1.0) * np.linalg.norm(data.y) / math.sqrt(40 * 100)
     network = ShallowNetwork(rng.standard_normal((40, 20)), head, "softplus")
     eta = 1.0 / float(np.linalg.eigvalsh(jacobian_gram(network, data.X))[-1])
     for iteration in range(4000):
-        if iteration % 100 == 0 and estimate_provability(network, data.X, data.y, claim="descent") < 0.9:
+        if (
+            iteration % 100 == 0
+            and estimate_provability(network, data.X, data.y, claim="descent") < 0.9
+        ):
             break
         network = network.with_weights(
-            network.W - eta * jacobian_transpose_times(network, data.X, residual(network, data.X, data.y))
+            network.W
+            - eta * jacobian_transpose_times(network, data.X, residual(network, data.X, data.y))
         )
     relative = np.linalg.norm(residual(network, data.X, data.y)) / np.linalg.norm(data.y)
     assert 1e-4 < relative < 5e-2
@@ -145,9 +168,13 @@ def test_sharper_quartic_bound_is_used_where_the_cheap_one_fails(tmp_path):
     target = network.predict(data.X)
     cheap = linearize(jacobian_gram(network, data.X), residual(network, data.X, data.y))
     assert cheap is not None
-    rows, svec = (estimate_lipschitz(network, data.X, 0.0, method=method) for method in ("rows", "svec"))
+    rows, svec = (
+        estimate_lipschitz(network, data.X, 0.0, method=method) for method in ("rows", "svec")
+    )
     assert svec < 0.8 * rows
-    scale = 0.9 * cheap.a / (2 * svec * cheap.e)  # 2 Lip e / a = 0.9 with the sharp constant, above 1 with the cheap one
+    scale = (
+        0.9 * cheap.a / (2 * svec * cheap.e)
+    )  # 2 Lip e / a = 0.9 with the sharp constant, above 1 with the cheap one
     moved = Dataset.from_preprocessed(data.X, target + scale * (data.y - target))
     certificate = certify(network, moved, ["interpolation"])
     quartic = certificate.claims[0].fields["quartic"]
@@ -240,7 +267,9 @@ def test_equal_rows_with_equal_labels_are_named():
 
 def test_a_zero_head_makes_the_jacobian_singular_and_is_named():
     network, data = start("softplus")
-    with pytest.raises(CannotCertify, match="8 of 8 head weights are zero, which leaves 0 weights < n = 20"):
+    with pytest.raises(
+        CannotCertify, match="8 of 8 head weights are zero, which leaves 0 weights < n = 20"
+    ):
         certify(network.with_weights(v=np.zeros(8)), data, ["interpolation"])
 
 
@@ -272,7 +301,9 @@ def test_unknown_kinds_of_claims_are_refused(claims):
 def test_a_single_kind_may_be_given_as_a_word_and_repetitions_count_once():
     network, data = interpolating()
     assert [claim.kind for claim in certify(network, data, "descent").claims] == ["descent"]
-    assert [claim.kind for claim in certify(network, data, ["interpolation"] * 2).claims] == ["interpolation"]
+    assert [claim.kind for claim in certify(network, data, ["interpolation"] * 2).claims] == [
+        "interpolation"
+    ]
 
 
 def test_asked_claims_must_all_hold():
@@ -308,7 +339,8 @@ def test_large_problems_are_refused_before_anything_is_allocated(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("activation", "W_size", "v_size"), [("softplus", 1.0, 1e200), ("quadratic", 1e200, 1.0), ("tanh", 1e300, 1e150)]
+    ("activation", "W_size", "v_size"),
+    [("softplus", 1.0, 1e200), ("quadratic", 1e200, 1.0), ("tanh", 1e300, 1e150)],
 )
 def test_overflowing_weights_are_refused_without_a_warning(activation, W_size, v_size):
     network, data = start(activation)
@@ -328,7 +360,9 @@ def test_data_kept_outside_the_file_are_checked_against_their_digest(tmp_path):
     network, data = interpolating()
     certificate = certify(network, data, store_data=False)
     path = certificate.save(tmp_path / "fit.gmc")
-    assert check(path, certificate.save_data(tmp_path / "data.safetensors")).verdict.name == "ACCEPTED"
+    assert (
+        check(path, certificate.save_data(tmp_path / "data.safetensors")).verdict.name == "ACCEPTED"
+    )
     other = certify(*interpolating(seed=5), store_data=False)
     assert check(path, other.save_data(tmp_path / "other.safetensors")).verdict.name != "ACCEPTED"
 
@@ -352,7 +386,9 @@ def saturated(activation, steepness):
 
 @pytest.mark.parametrize("steepness", [40.0, 400.0, 1e4])
 @pytest.mark.parametrize("activation", ["softplus", "sigmoid", "tanh", "erf"])
-def test_saturated_neurons_are_accepted_although_rounding_exceeds_their_curvature(activation, steepness, tmp_path):
+def test_saturated_neurons_are_accepted_although_rounding_exceeds_their_curvature(
+    activation, steepness, tmp_path
+):
     """Where phi'' = 1e-40 the Lipschitz constant in floats is all rounding; its witness must hold for the true, tiny one."""
     network, data = saturated(activation, steepness)
     for trained in ("W", "vW") if activation == "softplus" else ("vW",):

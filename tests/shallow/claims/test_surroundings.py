@@ -8,7 +8,11 @@ from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.proving.certificate import Certificate
 from globalmin.shallow.claims import second_order, strict_saddle
-from globalmin.shallow.claims.hessian_ball import estimate_hessian_lipschitz, hessian_ball, largest_below
+from globalmin.shallow.claims.hessian_ball import (
+    estimate_hessian_lipschitz,
+    hessian_ball,
+    largest_below,
+)
 from globalmin.shallow.hessian import gradient_norm, hessian
 from globalmin.shallow.network import ShallowNetwork
 
@@ -19,7 +23,9 @@ def regression(activation, *, n=60, d=3, k=2, seed=0):
     """More samples than parameters, labels of a teacher with a little noise: the minimum near the teacher is strict."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
-    network = ShallowNetwork(rng.standard_normal((k, d)), np.array([1.0, -2.0, 1.5])[:k], activation)
+    network = ShallowNetwork(
+        rng.standard_normal((k, d)), np.array([1.0, -2.0, 1.5])[:k], activation
+    )
     return network, Dataset.from_preprocessed(X, network.predict(X) + 0.01 * rng.standard_normal(n))
 
 
@@ -32,7 +38,9 @@ def proved(claim, network, data, path):
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 @pytest.mark.parametrize("activation", SMOOTH)
-def test_a_trained_network_is_proved_to_be_near_the_only_minimum_of_a_ball(activation, trained, tmp_path):
+def test_a_trained_network_is_proved_to_be_near_the_only_minimum_of_a_ball(
+    activation, trained, tmp_path
+):
     """DU-CERT7, DU-D7.5: theorem SO (c) after trust-region training; the distance is within 1 % of eps over the curvature."""
     start, data = regression(activation, k=2 if trained == "W" else 1)
     run = gm.train(start, data, method="trust_region", trained=trained)
@@ -61,14 +69,18 @@ def test_the_measured_change_of_the_hessian_stays_below_the_constant(trained):
             steps *= R * rng.random((2, 1)) ** 0.1 / np.linalg.norm(steps, axis=1, keepdims=True)
             ends = [
                 hessian(
-                    network.with_weights(W=network.W + s[:size].reshape(k, -1), v=network.v + s[size:]),
+                    network.with_weights(
+                        W=network.W + s[:size].reshape(k, -1), v=network.v + s[size:]
+                    ),
                     data.X,
                     data.y,
                     trained=trained,
                 )
                 for s in steps
             ]
-            worst = max(worst, np.linalg.norm(ends[0] - ends[1], 2) / np.linalg.norm(steps[0] - steps[1]))
+            worst = max(
+                worst, np.linalg.norm(ends[0] - ends[1], 2) / np.linalg.norm(steps[0] - steps[1])
+            )
         assert 0.005 * Lam <= worst <= Lam
 
 
@@ -76,16 +88,24 @@ def test_the_measured_change_of_the_hessian_stays_below_the_constant(trained):
 def test_epsilon_follows_the_definition_where_no_minimum_is_near(trained, tmp_path):
     """DU-D7.5: epsilon = max(eps, delta^2/rho)."""
     network, data = regression("tanh", n=4, k=3)
-    numbers = proved(second_order.build(network, data, trained, radius=0.2), network, data, tmp_path).claims[0].numbers
+    numbers = (
+        proved(second_order.build(network, data, trained, radius=0.2), network, data, tmp_path)
+        .claims[0]
+        .numbers
+    )
     assert numbers["radius"] == pytest.approx(0.2)
-    assert numbers["epsilon"] == pytest.approx(max(numbers["eps"], numbers["delta"] ** 2 / numbers["rho"]), rel=1e-6)
+    assert numbers["epsilon"] == pytest.approx(
+        max(numbers["eps"], numbers["delta"] ** 2 / numbers["rho"]), rel=1e-6
+    )
     assert numbers["epsilon"] >= gradient_norm(network, data.X, data.y, trained=trained)
     assert "mu" not in numbers
 
 
 def test_many_parameters_have_the_ball_beside_the_blocks(tmp_path):
     network, data = regression("softplus", n=30, d=6, k=2)
-    wide = ShallowNetwork(np.random.default_rng(0).standard_normal((70, 6)), np.ones(70), "softplus")
+    wide = ShallowNetwork(
+        np.random.default_rng(0).standard_normal((70, 6)), np.ones(70), "softplus"
+    )
     numbers = proved(second_order.build(wide, data), wide, data, tmp_path).claims[0].numbers
     assert numbers["method"] == "blocks"
     assert numbers["rho"] > 0
@@ -114,14 +134,21 @@ def test_strict_saddles_of_both_layers_have_a_ball_and_a_drop(tmp_path):
     X, y = rng.standard_normal((10, 3)), 3.0 * rng.standard_normal(10)
     network = ShallowNetwork(0.3 * rng.standard_normal((3, 3)), np.array([1.0, -1.0, 0.5]), "tanh")
     data = Dataset.from_preprocessed(X, y)
-    numbers = proved(strict_saddle.build(network, data, "vW"), network, data, tmp_path).claims[0].numbers
+    numbers = (
+        proved(strict_saddle.build(network, data, "vW"), network, data, tmp_path).claims[0].numbers
+    )
     assert numbers["radius"] > 0
     assert numbers["drop"] == pytest.approx(numbers["gamma"] * numbers["radius"] ** 2 / 3, rel=1e-9)
 
 
 def test_weights_beyond_the_range_of_doubles_claim_no_ball():
     network, data = regression("quadratic")
-    assert hessian_ball(network.with_weights(W=network.W, v=network.v * 1e200), data.X, data.y, 1e200, "vW") is None
+    assert (
+        hessian_ball(
+            network.with_weights(W=network.W, v=network.v * 1e200), data.X, data.y, 1e200, "vW"
+        )
+        is None
+    )
 
 
 def test_the_largest_radius_is_found_by_doubling_and_halving():

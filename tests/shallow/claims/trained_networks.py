@@ -12,7 +12,9 @@ SIZES = {"n": 20, "d": 6, "k": 8}
 def dense_jacobian(network, X, *, trained="W"):
     """J, n x p, by its definition."""
     Z = X @ network.W.T
-    J_W = ((network.activation.derivative(Z) * network.v)[:, :, None] * X[:, None, :]).reshape(len(X), -1)
+    J_W = ((network.activation.derivative(Z) * network.v)[:, :, None] * X[:, None, :]).reshape(
+        len(X), -1
+    )
     return np.hstack([network.activation(Z), J_W]) if trained == "vW" else J_W
 
 
@@ -41,7 +43,9 @@ def start(activation="softplus", *, n=20, d=6, k=8, seed=0, distance=0.05, bias=
     if bias:
         X[:, -1] = 1.0
     network = ShallowNetwork(rng.standard_normal((k, d)), rng.choice([-1.0, 1.0], k), activation)
-    return network, Dataset.from_preprocessed(X, network.predict(X) + distance * rng.standard_normal(n), bias=bias)
+    return network, Dataset.from_preprocessed(
+        X, network.predict(X) + distance * rng.standard_normal(n), bias=bias
+    )
 
 
 def interpolating(activation="softplus", *, trained="W", **options):

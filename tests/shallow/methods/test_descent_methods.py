@@ -10,7 +10,12 @@ from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.methods.gradient_descent import steps
 from globalmin.shallow.methods.lbfgs import pack, unpack
 from globalmin.shallow.methods.sgd import steps as sgd_steps
-from globalmin.shallow.network import ShallowNetwork, jacobian_gram, jacobian_transpose_times, residual
+from globalmin.shallow.network import (
+    ShallowNetwork,
+    jacobian_gram,
+    jacobian_transpose_times,
+    residual,
+)
 from globalmin.shallow.newton_kantorovich import descent_quantities, linearize
 from globalmin.shallow.step_sizes import theory_step
 from globalmin.shallow.train import train
@@ -26,7 +31,9 @@ def test_three_steps_of_gradient_descent_follow_the_formula():
     expected = network
     for _ in range(3):
         r = residual(expected, data.X, data.y)
-        expected = expected.with_weights(W=expected.W - 0.05 * jacobian_transpose_times(expected, data.X, r))
+        expected = expected.with_weights(
+            W=expected.W - 0.05 * jacobian_transpose_times(expected, data.X, r)
+        )
     run = train(network, data, "gradient_descent", step_size=0.05, max_iter=3)
     assert np.allclose(run.network.W, expected.W, rtol=1e-13)
 
@@ -94,16 +101,22 @@ def test_one_update_of_sgd_follows_the_formula_with_the_samples_of_its_seed():
     chosen = np.random.default_rng(7).integers(20, size=(1, 4))[0]
     r = residual(network, data.X[chosen], data.y[chosen])
     expected = network.W - 0.02 / 4 * jacobian_transpose_times(network, data.X[chosen], r)
-    first = next(sgd_steps(pose(network, data, "W"), 0.02, batch=4, limit=1, rng=np.random.default_rng(7)))
+    first = next(
+        sgd_steps(pose(network, data, "W"), 0.02, batch=4, limit=1, rng=np.random.default_rng(7))
+    )
     run = train(network, data, "sgd", step_size=0.02, batch_size=4, max_iter=1, seed=7)
     assert np.allclose(first.point.W, expected, rtol=1e-13)
     assert first.steps == run.n_iter == 1
-    assert run.trajectory.path_length[-1] == pytest.approx(np.linalg.norm(expected - network.W), rel=1e-12)
+    assert run.trajectory.path_length[-1] == pytest.approx(
+        np.linalg.norm(expected - network.W), rel=1e-12
+    )
 
 
 def test_sgd_interpolates_and_is_a_function_of_its_seed():
     network, data = case(n=15, d=8, k=20)
-    first, again, other = (train(network, data, "sgd", tol=1e-8, seed=s, max_iter=60_000) for s in (0, 0, 1))
+    first, again, other = (
+        train(network, data, "sgd", tol=1e-8, seed=s, max_iter=60_000) for s in (0, 0, 1)
+    )
     assert first.status is Status.CONVERGED
     assert first.relative_residual <= 1e-8
     assert np.array_equal(first.network.W, again.network.W)

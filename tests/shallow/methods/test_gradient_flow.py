@@ -17,15 +17,28 @@ def problem():
 def test_the_flow_ends_where_gradient_descent_with_small_steps_ends(problem, trained):
     """Both converge to zero loss, and the distance of the ends shrinks in proportion to the step."""
     net, data = problem
-    flow = gm.train(net, data, method="gradient_flow", trained=trained, rtol=1e-9, atol=1e-12, tol=1e-7)
+    flow = gm.train(
+        net, data, method="gradient_flow", trained=trained, rtol=1e-9, atol=1e-12, tol=1e-7
+    )
     assert flow.status == "converged"
     above_rounding = flow.losses[flow.losses > 1e-15]
     assert np.all(np.diff(above_rounding) <= 0)
     distances = []
     for step in (0.08, 0.02):
-        run = gm.train(net, data, method="gradient_descent", trained=trained, step_size=step, tol=1e-7, max_iter=200_000)
+        run = gm.train(
+            net,
+            data,
+            method="gradient_descent",
+            trained=trained,
+            step_size=step,
+            tol=1e-7,
+            max_iter=200_000,
+        )
         assert run.status == "converged"
-        distances.append(np.linalg.norm(run.network.W - flow.network.W) + np.linalg.norm(run.network.v - flow.network.v))
+        distances.append(
+            np.linalg.norm(run.network.W - flow.network.W)
+            + np.linalg.norm(run.network.v - flow.network.v)
+        )
     assert distances[1] < 0.02
     assert distances[1] == pytest.approx(distances[0] / 4, rel=0.3)
 
@@ -33,7 +46,9 @@ def test_the_flow_ends_where_gradient_descent_with_small_steps_ends(problem, tra
 def test_explicit_and_implicit_solvers_agree(problem):
     net, data = problem
     ends = [
-        gm.train(net, data, method="gradient_flow", solver=solver, rtol=1e-10, atol=1e-12, tol=1e-6).network.W
+        gm.train(
+            net, data, method="gradient_flow", solver=solver, rtol=1e-10, atol=1e-12, tol=1e-6
+        ).network.W
         for solver in ("BDF", "Radau", "DOP853")
     ]
     for end in ends[1:]:

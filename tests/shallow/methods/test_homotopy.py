@@ -32,8 +32,14 @@ def test_the_derivative_of_the_smooth_version_agrees_with_finite_differences(lef
 
 
 def test_only_activations_with_one_kink_at_zero_have_a_left_slope():
-    assert [left_slope(get_activation(a)) for a in ("relu", "leaky_relu(0.2)", "abs")] == [0.0, 0.2, -1.0]
-    assert all(left_slope(get_activation(a)) is None for a in ("softplus", "linear", "tanh", "quadratic"))
+    assert [left_slope(get_activation(a)) for a in ("relu", "leaky_relu(0.2)", "abs")] == [
+        0.0,
+        0.2,
+        -1.0,
+    ]
+    assert all(
+        left_slope(get_activation(a)) is None for a in ("softplus", "linear", "tanh", "quadratic")
+    )
 
 
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu(0.1)", "abs"])
@@ -63,7 +69,11 @@ def failures(n, d, k, seeds):
     for seed in seeds:
         data = generators.sphere_with_random_labels(n, d, seed=seed)
         run = train_auto(data, k, "relu", seed=seed)
-        if not (run.relative_residual < 1e-13 and estimate_provability(run.network, data.X, data.y) < 1e-3 and run.starts <= 6):
+        if not (
+            run.relative_residual < 1e-13
+            and estimate_provability(run.network, data.X, data.y) < 1e-3
+            and run.starts <= 6
+        ):
             bad.append((seed, run.status, run.relative_residual, run.starts))
     return bad
 

@@ -22,12 +22,18 @@ def dense_jacobian(point):
     for x in problem.X:
         z = point.W @ x
         row = np.outer(point.v * problem.activation.derivative(z), x).ravel()
-        rows.append(np.concatenate([row, problem.activation(z)]) if problem.trained == "vW" else row)
+        rows.append(
+            np.concatenate([row, problem.activation(z)]) if problem.trained == "vW" else row
+        )
     return np.array(rows)
 
 
 def weights(point):
-    return np.concatenate([point.W.ravel(), point.v]) if point.problem.trained == "vW" else point.W.ravel()
+    return (
+        np.concatenate([point.W.ravel(), point.v])
+        if point.problem.trained == "vW"
+        else point.W.ravel()
+    )
 
 
 def start(trained="W", activation="softplus", *, n=9, d=4, k=5, seed=0):
@@ -66,7 +72,9 @@ def test_solver_solves_the_shifted_system_and_says_when_it_is_not_positive():
     assert mean == pytest.approx(np.trace(K) / len(K))
     u = solver.solve(point.residual, shift=0.3)
     assert np.allclose((K + 0.3 * np.eye(len(K))) @ u, point.residual)
-    assert np.allclose((K + 0.1 * np.eye(len(K))) @ solver.solve(point.residual, shift=0.1), point.residual)
+    assert np.allclose(
+        (K + 0.1 * np.eye(len(K))) @ solver.solve(point.residual, shift=0.1), point.residual
+    )
     assert solver.solve(point.residual, shift=-2 * np.trace(K)) is None
 
 
@@ -84,7 +92,9 @@ def test_polishing_goes_below_the_tolerance_to_the_rounding_floor():
     rough = train(network, data, "levenberg_marquardt", tol=1e-4)
     assert polished.relative_residual < 5e-15
     assert 1e-8 < rough.relative_residual <= 1e-4
-    assert train(network, data, "levenberg_marquardt", tol=1e-4, polish=True).relative_residual < 5e-15
+    assert (
+        train(network, data, "levenberg_marquardt", tol=1e-4, polish=True).relative_residual < 5e-15
+    )
 
 
 def test_more_samples_than_weights_ends_stalled_at_a_stationary_point():
@@ -127,7 +137,9 @@ def figure_runs(n, d, k, seeds):
 def test_random_labels_on_the_sphere_are_interpolated(figure):
     runs, failures = figure_runs(*figure, range(3))
     assert not failures
-    assert np.median([run.n_iter for run in runs]) <= 60  # single runs may take longer: 1 of 120 took 76 steps
+    assert (
+        np.median([run.n_iter for run in runs]) <= 60
+    )  # single runs may take longer: 1 of 120 took 76 steps
 
 
 @pytest.mark.parametrize("figure", EDGES)

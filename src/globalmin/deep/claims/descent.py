@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")
-FACTOR_LIMIT = 300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
+FACTOR_LIMIT = (
+    300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
+)
 SAMPLE_LIMIT = 2000
 _ROUNDS = 200
 
@@ -92,19 +94,33 @@ def measure(network: DeepNetwork, data: Dataset) -> DeepPoint:
     """Residual, Gram matrix and norms of the weights; raises CannotCertify if the theorem does not cover the network."""
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     if X.shape[1] != math.prod(network.input_shape):
-        raise DataError(f"the network expects {math.prod(network.input_shape)} features but the data have {X.shape[1]}")
+        raise DataError(
+            f"the network expects {math.prod(network.input_shape)} features but the data have {X.shape[1]}"
+        )
     if network.activation.certificate_name not in BOUNDED:
-        raise CannotCertify(f"theorem DS is proved for {', '.join(BOUNDED)}, not for {network.activation}")
+        raise CannotCertify(
+            f"theorem DS is proved for {', '.join(BOUNDED)}, not for {network.activation}"
+        )
     if y.size > SAMPLE_LIMIT:
-        raise CannotCertify(f"n = {y.size} samples: deep-descent is for at most {SAMPLE_LIMIT}; certify fewer samples")
+        raise CannotCertify(
+            f"n = {y.size} samples: deep-descent is for at most {SAMPLE_LIMIT}; certify fewer samples"
+        )
     if network.n_parameters < y.size:
-        raise CannotCertify(f"{network.n_parameters} weights < n = {y.size}: J J^T is singular; widen")
+        raise CannotCertify(
+            f"{network.n_parameters} weights < n = {y.size}: J J^T is singular; widen"
+        )
     precise = PreciseDeep(network, X, y)
     G = sum(layer_grams(network, network.forward(X)), np.zeros((y.size, y.size)))
-    rounding = (8 * sum(W.shape[1] + network.geometry.pixels for W in network.weights) + 16) * EPS * float(np.trace(G))
+    rounding = (
+        (8 * sum(W.shape[1] + network.geometry.pixels for W in network.weights) + 16)
+        * EPS
+        * float(np.trace(G))
+    )
     gram = Gram(G, rounding, precise.gram)
     try:
-        return DeepPoint(network, X, precise.residual(), gram, lower_witness(gram), _weight_norms(network))
+        return DeepPoint(
+            network, X, precise.residual(), gram, lower_witness(gram), _weight_norms(network)
+        )
     except NotPositiveDefiniteError as failure:
         raise CannotCertify(f"J J^T is not provably positive definite: {failure}") from None
 
@@ -152,7 +168,11 @@ def _overlap(network: DeepNetwork) -> int:
     """The largest number of windows that one pixel is in."""
     if network.geometry.window == 1:
         return 1
-    return int(np.bincount(network.geometry.table.ravel(), minlength=network.geometry.pixels)[: network.geometry.pixels].max())
+    return int(
+        np.bincount(network.geometry.table.ravel(), minlength=network.geometry.pixels)[
+            : network.geometry.pixels
+        ].max()
+    )
 
 
 def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
@@ -160,7 +180,9 @@ def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
     a2, g = point.lower.bound * (1.0 - MARGIN), max(point.g, 2.0**-500) * (1.0 + MARGIN)
     t, Lam = 0.0, 0.0
     for _ in range(_ROUNDS):
-        Lam = estimate_jacobian_lipschitz(point.network, point.X, point.norms.omega, t) * (1.0 + 1e-6)
+        Lam = estimate_jacobian_lipschitz(point.network, point.X, point.norms.omega, t) * (
+            1.0 + 1e-6
+        )
         rest = a2 - 2.0 * Lam * g
         if not rest > 0.0:
             break
@@ -178,7 +200,9 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
     b2, C_b = _norm_bound(point.gram)
     largest = (1.0 - MARGIN) / (math.sqrt(b2) * (1.0 + MARGIN) + Lam * t) ** 2
     if step_size is not None and not 0.0 < step_size <= largest:
-        raise CannotCertify(f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares")
+        raise CannotCertify(
+            f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares"
+        )
     eta = largest if step_size is None else float(step_size)
     alpha = point.a * (1.0 - MARGIN) - Lam * t
     rate = max(1 - Fraction(eta) * Fraction(alpha) ** 2, Fraction(0))
@@ -199,7 +223,9 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
         "alpha": alpha,
         "residual_norm": point.g,
     }
-    return Claim("deep-descent", fields, tensors, {**numbers, **more, "h": Lam * point.g / point.lower.bound})
+    return Claim(
+        "deep-descent", fields, tensors, {**numbers, **more, "h": Lam * point.g / point.lower.bound}
+    )
 
 
 def _norm_bound(gram: Gram) -> tuple[float, Array | None]:

@@ -17,12 +17,17 @@ CONVOLUTIONAL = "convolutional_resnet"
 def deep_network_object(network: DeepNetwork) -> dict[str, Json]:
     """The object `network`: activation, scale and kind of every layer, and the number of pixels of a convolution."""
     activation = network.activation
-    layers = [{"residual": skip, "scale": rational(s)} for s, skip in zip(network.scales, network.skips, strict=True)]
+    layers = [
+        {"residual": skip, "scale": rational(s)}
+        for s, skip in zip(network.scales, network.skips, strict=True)
+    ]
     name = activation.certificate_name or activation.name
     description: dict[str, Json] = {"kind": "deep", "activation": name, "layers": layers}
     if activation.certificate_parameter is not None:
         description["parameter"] = rational(activation.certificate_parameter)
-    return description | ({"pixels": network.geometry.pixels} if network.architecture == CONVOLUTIONAL else {})
+    return description | (
+        {"pixels": network.geometry.pixels} if network.architecture == CONVOLUTIONAL else {}
+    )
 
 
 def deep_network_tensors(network: DeepNetwork) -> dict[str, Tensor]:

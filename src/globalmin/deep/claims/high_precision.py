@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 def _patch_map(network: DeepNetwork, n: int, channels: int) -> list[list[int]]:
     """The index of every entry of the (np) x (qc) patches in the flat (np) x c features; the last index is the padding."""
     p = network.geometry.pixels
-    table = network.geometry.table if network.geometry.window > 1 else np.zeros((p, 1), dtype=int) + np.arange(p)[:, None]
+    table = (
+        network.geometry.table
+        if network.geometry.window > 1
+        else np.zeros((p, 1), dtype=int) + np.arange(p)[:, None]
+    )
     rows = np.where(table == p, -1, table)[None] + p * np.arange(n)[:, None, None]
     outside = np.broadcast_to(table == p, rows.shape)
     index = rows[..., None] * channels + np.arange(channels)
@@ -64,7 +68,9 @@ class PreciseDeep:
     def residual(self) -> PreciseResidual:
         """f(X) - y with its radii."""
         entries = self.r.entries()
-        return PreciseResidual(np.array([float(x) for x in entries]), np.array([float(x.rad()) for x in entries]))
+        return PreciseResidual(
+            np.array([float(x) for x in entries]), np.array([float(x.rad()) for x in entries])
+        )
 
     def gram(self) -> BallMatrix:
         """J J^T over all layers and the head."""
@@ -77,15 +83,28 @@ class PreciseDeep:
             above = ball_matrix(np.tile(network.head_matrix.T, (n, 1)))
             for h in reversed(range(network.depth)):
                 q = _hadamard(self.slopes[h], above)
-                product = _hadamard(q * q.transpose(), self.patches[h] * self.patches[h].transpose()).tolist()
+                product = _hadamard(
+                    q * q.transpose(), self.patches[h] * self.patches[h].transpose()
+                ).tolist()
                 scale = arb(network.scales[h])
                 sums = [
-                    [sum((product[i * p + a][j * p + b] for a in range(p) for b in range(p)), arb(0)) for j in range(n)]
+                    [
+                        sum(
+                            (product[i * p + a][j * p + b] for a in range(p) for b in range(p)),
+                            arb(0),
+                        )
+                        for j in range(n)
+                    ]
                     for i in range(n)
                 ]
                 G = G + arb_mat(sums) * (scale * scale)
                 if h > 0:
-                    pulled = self._fold(q * ball_matrix(network.weights[h]), network.weights[h - 1].shape[0]) * scale
+                    pulled = (
+                        self._fold(
+                            q * ball_matrix(network.weights[h]), network.weights[h - 1].shape[0]
+                        )
+                        * scale
+                    )
                     above = above + pulled if network.skips[h] else pulled
             return G
 
@@ -104,4 +123,6 @@ class PreciseDeep:
 def _hadamard(A: BallMatrix, B: BallMatrix) -> BallMatrix:
     from flint import arb_mat
 
-    return arb_mat(A.nrows(), A.ncols(), [a * b for a, b in zip(A.entries(), B.entries(), strict=True)])
+    return arb_mat(
+        A.nrows(), A.ncols(), [a * b for a, b in zip(A.entries(), B.entries(), strict=True)]
+    )

@@ -21,8 +21,12 @@ from globalmin.proving.resources import CHECKER_WORK
 from globalmin.references import states
 
 EPS = float(np.finfo(np.float64).eps)
-_LOOSE = 1e-3  # relative distance of a to the r-th squared singular value when nothing depends on it
-FACTOR_ROWS = int((CHECKER_WORK / 4) ** (1 / 3))  # beyond this the spectral witness exceeds the checker's budget
+_LOOSE = (
+    1e-3  # relative distance of a to the r-th squared singular value when nothing depends on it
+)
+FACTOR_ROWS = int(
+    (CHECKER_WORK / 4) ** (1 / 3)
+)  # beyond this the spectral witness exceeds the checker's budget
 FILE_BYTES = 2**30 - 2**20
 _TIGHT = 1e-11  # the same, and of b to the next one, where the two nearly meet
 
@@ -114,12 +118,18 @@ def _refuse_if_too_large(shape: tuple[int, ...], rank: int, norm: str) -> None:
             f"M of shape {shape} and rank {rank} need {size:.3g} bytes, a certificate file holds {FILE_BYTES:.3g}"
         )
     if norm == "factor" and small > FACTOR_ROWS:
-        raise CannotCertify(f"norm='factor' ends at {FACTOR_ROWS} rows or columns, M has {small}; try norm='frobenius'")
+        raise CannotCertify(
+            f"norm='factor' ends at {FACTOR_ROWS} rows or columns, M has {small}; try norm='frobenius'"
+        )
 
 
 def _best_claim(A: Array, S: Array, numbers: GapNumbers, side: str, norm: str) -> Claim:
     zero = _claim("zero", {}, {}, numbers, numbers.loss_upper)
-    span = None if norm == "zero" or math.isnan(numbers.inside) or S.shape[1] >= min(A.shape) else _span(A, S)
+    span = (
+        None
+        if norm == "zero" or math.isnan(numbers.inside) or S.shape[1] >= min(A.shape)
+        else _span(A, S)
+    )
     if span is None:
         return zero
     claim = _subspace_claim(A, span, numbers, side, norm)
@@ -148,7 +158,9 @@ def _span(A: Array, S: Array) -> _Span | None:
 def _subspace_claim(A: Array, span: _Span, numbers: GapNumbers, side: str, norm: str) -> Claim:
     """Theorem EY: b from the Frobenius norm if that is clearly below the r-th squared singular value, else from P1."""
     lowest = span.values[-1] ** 2
-    cheap = norm == "frobenius" or (norm == "auto" and (numbers.outside < 0.9 * lowest or A.shape[1] > FACTOR_ROWS))
+    cheap = norm == "frobenius" or (
+        norm == "auto" and (numbers.outside < 0.9 * lowest or A.shape[1] > FACTOR_ROWS)
+    )
     tensors: dict[str, Tensor] = {}
     a = lowest * (1.0 - _LOOSE)
     if cheap:
@@ -157,9 +169,16 @@ def _subspace_claim(A: Array, span: _Span, numbers: GapNumbers, side: str, norm:
         b, a, tensors["C_b"] = _outer_witness(A, span, lowest)
     tau = max(a, b + max(math.sqrt(numbers.leak / span.values.size), EPS * b))
     tau = tau if tau > b else math.nextafter(b, math.inf)
-    excess = (numbers.inside + numbers.leak / (tau - b) + span.values.size * max(tau - a, 0.0)) / 2.0
+    excess = (
+        numbers.inside + numbers.leak / (tau - b) + span.values.size * max(tau - a, 0.0)
+    ) / 2.0
     tensors["C_a"] = _inner_witness(span, a)
-    fields: dict[str, Json] = {"side": side, "a": rational(a), "b": rational(b), "tau": rational(tau)}
+    fields: dict[str, Json] = {
+        "side": side,
+        "a": rational(a),
+        "b": rational(b),
+        "tau": rational(tau),
+    }
     return _claim("frobenius" if cheap else "factor", fields, tensors, numbers, excess)
 
 
@@ -178,15 +197,27 @@ def _outer_witness(A: Array, span: _Span, lowest: float) -> tuple[float, float, 
     tight = max(_TIGHT, 1e3 * EPS * span.values[0] / span.values[-1])
     a = lowest * (1.0 - (_LOOSE if lowest - top > 10.0 * _LOOSE * lowest else tight))
     noise = (100.0 * EPS * span.values[0]) ** 2  # below this the entries of B are rounding
-    choices = [(top + lowest) / 2.0] if lowest - top > 1e-6 * lowest else [top * (1.0 + _TIGHT), top * (1.0 + 100.0 * _TIGHT)]
+    choices = (
+        [(top + lowest) / 2.0]
+        if lowest - top > 1e-6 * lowest
+        else [top * (1.0 + _TIGHT), top * (1.0 + 100.0 * _TIGHT)]
+    )
     for b in (max(choice, noise) for choice in choices):
         C = inverse_factor(b * unit - gram)
         if C is not None:
             return b, a, C
-    raise CannotCertify("no factor proves the norm of M outside the span of the factors; try norm='frobenius'")
+    raise CannotCertify(
+        "no factor proves the norm of M outside the span of the factors; try norm='frobenius'"
+    )
 
 
-def _claim(method: str, fields: dict[str, Json], tensors: dict[str, Tensor], numbers: GapNumbers, excess: float) -> Claim:
+def _claim(
+    method: str,
+    fields: dict[str, Json],
+    tensors: dict[str, Tensor],
+    numbers: GapNumbers,
+    excess: float,
+) -> Claim:
     """The claim with its rationals rounded to the safe side; 1e-9 of the excess is room for the floats of this file.
 
     `rounding` is room that lets the checker decide at its lowest precision, since sums of the size of |M|^2 cancel in the loss.
@@ -194,8 +225,15 @@ def _claim(method: str, fields: dict[str, Json], tensors: dict[str, Tensor], num
     room = numbers.rounding if numbers.loss_upper > 0.0 else 0.0
     upper = numbers.loss_upper + room
     gap = math.nextafter(excess * (1.0 + 1e-9), math.inf) + room if method != "zero" else upper
-    floor = 0.0 if method == "zero" else max(math.nextafter(numbers.loss_lower - gap, -math.inf), 0.0)
-    whole: dict[str, Json] = {"method": method, "gap": rational(gap), "floor": rational(floor), "loss_upper": rational(upper)}
+    floor = (
+        0.0 if method == "zero" else max(math.nextafter(numbers.loss_lower - gap, -math.inf), 0.0)
+    )
+    whole: dict[str, Json] = {
+        "method": method,
+        "gap": rational(gap),
+        "floor": rational(floor),
+        "loss_upper": rational(upper),
+    }
     share = gap / numbers.square if numbers.square > 0.0 else 0.0
     summary = {"loss_upper": upper, "gap": gap, "floor": floor, "relative_gap": share}
     return Claim("factorization-gap", whole | fields, tensors, summary)

@@ -47,14 +47,21 @@ def gap_numbers(M: Array, S: Array, P: Array) -> GapNumbers:
         G, energy = balls.transpose() * balls, Y.transpose() * Y
         cross = (other.transpose() * Y).trace()
         loss = (square - 2 * cross + (other.transpose() * other * G).trace()) / 2
-        known = (_below(square), max(_below(loss), 0.0), _above(loss), _above(square) * M.size * 2.0**-127)
+        known = (
+            _below(square),
+            max(_below(loss), 0.0),
+            _above(loss),
+            _above(square) * M.size * 2.0**-127,
+        )
         try:
             inverse = G.inv()
         except ZeroDivisionError:
             return GapNumbers(*known, math.nan, math.nan, math.nan)
         T, N = Y - other * G, K - balls * (inverse * energy)
         inside, leak = ((inverse * (part.transpose() * part)).trace() for part in (T, N))
-        return GapNumbers(*known, _above(inside), _above(leak), _above(square - (inverse * energy).trace()))
+        return GapNumbers(
+            *known, _above(inside), _above(leak), _above(square - (inverse * energy).trace())
+        )
 
 
 def _products(M: Array, S: Ball) -> tuple[Ball, Ball, Ball]:

@@ -21,7 +21,13 @@ from globalmin.kernels.claims.gram_series import (
     relu_gram,
     series_gram,
 )
-from globalmin.linalg.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
+from globalmin.linalg.positive_definite import (
+    EPS,
+    Gram,
+    LowerWitness,
+    NotPositiveDefiniteError,
+    lower_witness,
+)
 from globalmin.proving.certificate import Certificate
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.resources import refuse_if_too_large
@@ -91,11 +97,19 @@ def certify_gram(
         data = Dataset(X, np.zeros(X.shape[0]), bias=False, scaling="none")
     phi = get_activation(activation) if isinstance(activation, str) else activation
     network = ShallowNetwork(np.zeros((1, data.X.shape[1])), np.zeros(1), phi)
-    return Certificate((build(network, data, kernel=kernel, resnet=resnet),), network, data, store_data)
+    return Certificate(
+        (build(network, data, kernel=kernel, resnet=resnet),), network, data, store_data
+    )
 
 
 @states("DU-D2.1", "OS-LH.1", "DU-P3.2")
-def build(network: ShallowNetwork, data: Dataset, *, kernel: str = "weights", resnet: InfiniteResidual | None = None) -> Claim:
+def build(
+    network: ShallowNetwork,
+    data: Dataset,
+    *,
+    kernel: str = "weights",
+    resnet: InfiniteResidual | None = None,
+) -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason; the network's activation is the kernel's.
 
     Theory
@@ -111,15 +125,21 @@ def build(network: ShallowNetwork, data: Dataset, *, kernel: str = "weights", re
             f"kernel={kernel!r} must be one of {KERNELS}, and resnet=InfiniteResidual(depth=...) goes with 'resnet' only"
         )
     if name not in ANALYTIC and (name != "relu" or kernel == "resnet"):
-        raise CannotCertify(f"limiting Gram matrices are proved for {', '.join(ANALYTIC)} and relu, not for {network.activation}")
+        raise CannotCertify(
+            f"limiting Gram matrices are proved for {', '.join(ANALYTIC)} and relu, not for {network.activation}"
+        )
     refuse_if_too_large(y.size, network)
     zero = np.flatnonzero(~X.any(axis=1))
     if zero.size:
-        raise CannotCertify(f"row {zero[0]} of the data is zero, so the matrix has a zero row; leave it out or add a bias")
+        raise CannotCertify(
+            f"row {zero[0]} of the data is zero, so the matrix has a zero row; leave it out or add a bias"
+        )
     try:
         below, lower = _witness(X, network.activation, kernel)
     except NotPositiveDefiniteError as failure:
-        raise CannotCertify(f"the limiting Gram matrix is not provably positive definite: {failure}; {_closest(X)}") from None
+        raise CannotCertify(
+            f"the limiting Gram matrix is not provably positive definite: {failure}; {_closest(X)}"
+        ) from None
     return _assemble(loss_above(precise_residual(network, X, y)), kernel, below, lower, resnet)
 
 
@@ -171,15 +191,23 @@ def _series(X: Array, phi: Activation, *, features: bool, first: int) -> LowerGr
     return partial
 
 
-def _partial(X: Array, phi: Activation, top: int, *, features: bool, first: int, nats: float = NATS[0]) -> LowerGram:
+def _partial(
+    X: Array, phi: Activation, top: int, *, features: bool, first: int, nats: float = NATS[0]
+) -> LowerGram:
     table = HermiteTable.measure(X, phi, top, nats)
     orders = table.useful_orders(features=features, first=first)
     A = series_gram(X, table, orders, features=features)
     rounding = (X.shape[1] + 4 * len(orders) + 8) * EPS * float(np.trace(A))
-    return LowerGram(Gram(A, rounding, lambda: precise_series_gram(X, table, orders, features=features)), table, orders)
+    return LowerGram(
+        Gram(A, rounding, lambda: precise_series_gram(X, table, orders, features=features)),
+        table,
+        orders,
+    )
 
 
-def _assemble(loss: float, kernel: str, below: LowerGram, lower: LowerWitness, resnet: InfiniteResidual | None) -> Claim:
+def _assemble(
+    loss: float, kernel: str, below: LowerGram, lower: LowerWitness, resnet: InfiniteResidual | None
+) -> Claim:
     fields: dict[str, Json] = {
         "kernel": kernel,
         "loss_upper": rational(loss),
@@ -187,7 +215,9 @@ def _assemble(loss: float, kernel: str, below: LowerGram, lower: LowerWitness, r
     }
     tensors: dict[str, Tensor] = {"C": lower.C}
     refined = lower.inverse_factor  # set where doubles do not see the eigenvalue
-    estimate = below.gram.extremes[0] if refined is None else float(np.linalg.norm(refined, 2)) ** -2
+    estimate = (
+        below.gram.extremes[0] if refined is None else float(np.linalg.norm(refined, 2)) ** -2
+    )
     summary = {
         "loss_upper": loss,
         "orders": float(len(below.orders)),
@@ -204,7 +234,10 @@ def _assemble(loss: float, kernel: str, below: LowerGram, lower: LowerWitness, r
         slope = below.table.least_last_slope(resnet.depth, resnet.c_res, resnet.c_sigma)
         lam = (resnet.c_res / resnet.depth) ** 2 * kappa * slope * (1.0 - MARGIN)
         constants = {"kappa": kappa, "c_res": resnet.c_res, "c_sigma": resnet.c_sigma}
-        fields |= {"depth": resnet.depth, **{name: rational(value) for name, value in constants.items()}}
+        fields |= {
+            "depth": resnet.depth,
+            **{name: rational(value) for name, value in constants.items()},
+        }
         summary["kappa"] = kappa
     fields["lam"] = rational(lam)
     return Claim("gram-positive", fields, tensors, {**summary, "lambda": lam})

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from globalmin.activations import Activation
 
 
-NATS = (60.0, 150.0)  # the rule's error is about e^-60; e^-150 where the matrix is so ill-conditioned that it matters
+NATS = (
+    60.0,
+    150.0,
+)  # the rule's error is about e^-60; e^-150 where the matrix is so ill-conditioned that it matters
 _STRIPS = {"tanh": math.pi / 4, "erf": 1.0}
 
 
@@ -41,7 +44,15 @@ class HermiteTable:
         weights = step * np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
         arguments = sizes[:, None] * z
         coefficients = np.asarray(phi.derivative(arguments)) @ (hermite(z, top) * weights).T
-        return cls(phi, sizes, place.astype(np.int64), step, nodes, coefficients, np.asarray(phi(arguments)) @ weights)
+        return cls(
+            phi,
+            sizes,
+            place.astype(np.int64),
+            step,
+            nodes,
+            coefficients,
+            np.asarray(phi(arguments)) @ weights,
+        )
 
     def of_features(self) -> Array:
         """E[phi(s_i g) h_r(g)]: the mean for r = 0, then (s/sqrt r) E[phi' h_(r-1)]."""
@@ -60,7 +71,10 @@ class HermiteTable:
         z = self.step * np.arange(-self.nodes, self.nodes + 1)
         weights = self.step * np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
         t, s, phi = c_res / depth, self.sizes, self.activation
-        K, bias = c_sigma * (np.asarray(phi(s[:, None] * z)) ** 2 @ weights), math.sqrt(c_sigma) * self.means
+        K, bias = (
+            c_sigma * (np.asarray(phi(s[:, None] * z)) ** 2 @ weights),
+            math.sqrt(c_sigma) * self.means,
+        )
         for _ in range(2, depth):
             values = np.asarray(phi(np.sqrt(K)[:, None] * z))
             mean = values @ weights
@@ -74,7 +88,9 @@ def quadrature(phi: Activation, largest: float, top: int, nats: float) -> tuple[
     scale = b if phi.certificate_name in ("softplus", "sigmoid") else 1.0
     a = _STRIPS.get(phi.certificate_name or "", math.pi / 2) / (scale * largest)
     narrow = 2.0 * math.pi * a / (nats + a * a / 2.0 + a * math.sqrt(top))
-    wide = 3.0 * math.pi / (math.sqrt(top) + math.sqrt(top + 6.0 * nats))  # for rows so short that the strip is cut at pi/step
+    wide = (
+        3.0 * math.pi / (math.sqrt(top) + math.sqrt(top + 6.0 * nats))
+    )  # for rows so short that the strip is cut at pi/step
     step = min(narrow, wide)
     return step, math.ceil(2.0 * math.sqrt(nats) / step) + 1
 
@@ -107,7 +123,9 @@ def relu_gram(X: Array, *, features: bool) -> Array:
     norms = np.linalg.norm(X, axis=1)
     U = X / norms[:, None]
     # 2 atan2(|u - v|, |u + v|) keeps small angles to full relative accuracy
-    minus, plus = (np.linalg.norm(U[:, None, :] + sign * U[None, :, :], axis=2) for sign in (-1.0, 1.0))
+    minus, plus = (
+        np.linalg.norm(U[:, None, :] + sign * U[None, :, :], axis=2) for sign in (-1.0, 1.0)
+    )
     theta = 2.0 * np.arctan2(minus, plus)
     H = (math.pi - theta) * K
     return ((H + np.outer(norms, norms) * np.sin(theta)) if features else H) / (2.0 * math.pi)
@@ -130,7 +148,9 @@ def precise_relu_gram(X: Array, *, features: bool) -> BallMatrix:
         return arb_mat(rows)
 
 
-def precise_series_gram(X: Array, table: HermiteTable, orders: tuple[int, ...], *, features: bool) -> BallMatrix:
+def precise_series_gram(
+    X: Array, table: HermiteTable, orders: tuple[int, ...], *, features: bool
+) -> BallMatrix:
     """The same as balls, by the same rule (its error is not added: these numbers only choose what is claimed)."""
     from flint import arb, arb_mat
 
@@ -143,12 +163,16 @@ def precise_series_gram(X: Array, table: HermiteTable, orders: tuple[int, ...], 
         for i in range(n):
             for j in range(i + 1):
                 rho = arb(1) if i == j else K[i][j] / (norms[i] * norms[j])
-                value = sum((a * b * rho**r for a, b, r in zip(c[i], c[j], orders, strict=True)), arb(0))
+                value = sum(
+                    (a * b * rho**r for a, b, r in zip(c[i], c[j], orders, strict=True)), arb(0)
+                )
                 rows[i][j] = rows[j][i] = value if features else value * K[i][j]
         return arb_mat(rows)
 
 
-def _precise_coefficients(table: HermiteTable, norms: list, orders: tuple[int, ...], features: bool) -> list:
+def _precise_coefficients(
+    table: HermiteTable, norms: list, orders: tuple[int, ...], features: bool
+) -> list:
     from flint import arb, arb_mat
 
     top = max(orders)
@@ -156,10 +180,19 @@ def _precise_coefficients(table: HermiteTable, norms: list, orders: tuple[int, .
     weights = [arb(table.step) * (-x * x / 2).exp() / (2 * arb.pi()).sqrt() for x in z]
     rows = [weights, list(map(arb.__mul__, z, weights))]
     for r in range(1, top):
-        rows.append([(x * p - arb(r).sqrt() * q) / arb(r + 1).sqrt() for x, p, q in zip(z, rows[-1], rows[-2], strict=True)])
+        rows.append(
+            [
+                (x * p - arb(r).sqrt() * q) / arb(r + 1).sqrt()
+                for x, p, q in zip(z, rows[-1], rows[-2], strict=True)
+            ]
+        )
     slope, value = slope_of(table.activation), value_of(table.activation)
-    wanted = [rows[r - 1] if r else weights for r in orders] if features else [rows[r] for r in orders]
-    moments = (arb_mat([[slope(s * x) for x in z] for s in norms]) * arb_mat(wanted).transpose()).tolist()
+    wanted = (
+        [rows[r - 1] if r else weights for r in orders] if features else [rows[r] for r in orders]
+    )
+    moments = (
+        arb_mat([[slope(s * x) for x in z] for s in norms]) * arb_mat(wanted).transpose()
+    ).tolist()
     if not features:
         return moments
     scaled = [

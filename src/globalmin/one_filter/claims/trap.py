@@ -44,7 +44,12 @@ class FilterCertificate:
             "data": {"law": "gaussian-patches"},
             "claims": [claim.to_json() for claim in self.claims],
         }
-        tensors = {"filter": self.filter, "head": self.head, "true_filter": self.teacher.w, "true_head": self.teacher.a}
+        tensors = {
+            "filter": self.filter,
+            "head": self.head,
+            "true_filter": self.teacher.w,
+            "true_head": self.teacher.a,
+        }
         return sealed_bytes(description, tensors)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -53,7 +58,9 @@ class FilterCertificate:
 
 
 @states("DU-CERT5", "DU-B5", "DU-T5.5")
-def certify_filter(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, step_size: float | None = None) -> FilterCertificate:
+def certify_filter(
+    v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, step_size: float | None = None
+) -> FilterCertificate:
     """Prove where descent from (v, a) on the population loss ends: at the teacher, or in the trap.
 
     Parameters
@@ -68,7 +75,9 @@ def certify_filter(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, step_size
     v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
     for name, value, true in (("v", v, teacher.w), ("a", a, teacher.a)):
         if value.shape != true.shape or not np.all(np.isfinite(value)):
-            raise DataError(f"{name} has shape {value.shape}, the teacher's {true.shape}; give finite vectors of equal lengths")
+            raise DataError(
+                f"{name} has shape {value.shape}, the teacher's {true.shape}; give finite vectors of equal lengths"
+            )
     basin, loss = trap_test(v, a, teacher), population_loss(v, a, teacher)
     _refuse(basin, loss, barrier(teacher), 2.0 / smoothness(v, a, teacher), step_size)
     upper = Fraction(_loss_above(loss, teacher))
@@ -80,7 +89,9 @@ def certify_filter(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher, step_size
         return FilterCertificate((Claim("global-basin", fields, {}, summary),), v, a, teacher)
     floor = Fraction(spurious_loss(teacher)) * Fraction(1 - ROOM)
     fields["floor"] = rational(floor)
-    return FilterCertificate((Claim("spurious-minimum", fields, {}, summary | {"floor": float(floor)}),), v, a, teacher)
+    return FilterCertificate(
+        (Claim("spurious-minimum", fields, {}, summary | {"floor": float(floor)}),), v, a, teacher
+    )
 
 
 def _loss_above(loss: float, teacher: FilterTeacher) -> float:
@@ -100,4 +111,6 @@ def _refuse(basin: Basin, loss: float, wall: float, most: float, step_size: floa
     if step_size is not None and not 0.0 < step_size < most:
         reasons.append(f"step_size={step_size!r} is not between 0 and 2/beta = {most:.6g}")
     if reasons:
-        raise CannotCertify("; ".join(reasons), reasons={"global-basin or spurious-minimum": "; ".join(reasons)})
+        raise CannotCertify(
+            "; ".join(reasons), reasons={"global-basin or spurious-minimum": "; ".join(reasons)}
+        )

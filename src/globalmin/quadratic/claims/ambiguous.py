@@ -45,7 +45,9 @@ def build(network: ShallowNetwork, data: Dataset) -> Claim:
             "labels; for both signs theory.quadratic_disagreement constructs the second network, without a proof)"
         )
     n, d = point.X.shape
-    tensors: dict[str, Tensor] = {} if n < critical_samples(d) else {"M": _vanishing_matrix(point.X)}
+    tensors: dict[str, Tensor] = (
+        {} if n < critical_samples(d) else {"M": _vanishing_matrix(point.X)}
+    )
     try:
         lower = lower_witness(_network_gram(network))
     except NotPositiveDefiniteError as failure:
@@ -56,7 +58,11 @@ def build(network: ShallowNetwork, data: Dataset) -> Claim:
         "sigma2": rational(lower.bound),
         "difference": rational(difference),
     }
-    summary = {"loss_upper": point.loss_above, "sigma2": lower.bound, "difference": float(difference)}
+    summary = {
+        "loss_upper": point.loss_above,
+        "sigma2": lower.bound,
+        "difference": float(difference),
+    }
     return Claim("ambiguous", fields, {"C": lower.C, **tensors}, summary)
 
 
@@ -70,14 +76,20 @@ def _vanishing_matrix(X: Array) -> NDArray[np.int64]:
         )
     largest = max(abs(entry) for row in found for entry in row)
     if largest > _LARGEST_ENTRY:
-        raise CannotCertify(f"the matrix that vanishes at all samples has entries of {largest.bit_length()} bits, more than 63")
+        raise CannotCertify(
+            f"the matrix that vanishes at all samples has entries of {largest.bit_length()} bits, more than 63"
+        )
     return np.array(found, dtype=np.int64)
 
 
 def _network_gram(network: ShallowNetwork) -> Gram:
     W, v = network.W, network.v
     values = (W.T * v) @ W
-    return Gram((values + values.T) / 2.0, 4.0 * EPS * float(np.sum(np.abs(v)[:, None] * W * W)), lambda: _precise(W, v))
+    return Gram(
+        (values + values.T) / 2.0,
+        4.0 * EPS * float(np.sum(np.abs(v)[:, None] * W * W)),
+        lambda: _precise(W, v),
+    )
 
 
 def _precise(W: Array, v: Array) -> Ball:

@@ -12,7 +12,13 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.data.dataset import Dataset
 from globalmin.errors import CannotCertify, DataError
-from globalmin.linalg.positive_definite import EPS, LowerWitness, NotPositiveDefiniteError, lower_witness, upper_witness
+from globalmin.linalg.positive_definite import (
+    EPS,
+    LowerWitness,
+    NotPositiveDefiniteError,
+    lower_witness,
+    upper_witness,
+)
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms
 from globalmin.proving.certificate import Certificate
 from globalmin.proving.claim import Claim, Json, Tensor, rational
@@ -20,7 +26,11 @@ from globalmin.quadratic.barrier import least_squares_matrix, require_full_rank
 from globalmin.quadratic.design import population_samples
 from globalmin.quadratic.risk import quadratic_outputs
 from globalmin.references import states
-from globalmin.shallow.claims.measured_point import QuadraticPoint, measure_quadratic, strict_witness
+from globalmin.shallow.claims.measured_point import (
+    QuadraticPoint,
+    measure_quadratic,
+    strict_witness,
+)
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
@@ -56,12 +66,16 @@ def build(network: ShallowNetwork, data: Dataset, *, step_size: float | None = N
     """
     point = measure_quadratic(network, data)
     if not (network.v > 0).all():
-        raise CannotCertify(f"the head has a weight that is not positive ({network.v.min():.3g}); the claim is for v > 0")
+        raise CannotCertify(
+            f"the head has a weight that is not positive ({network.v.min():.3g}); the claim is for v > 0"
+        )
     gram = point.design_gram()
     try:
         low, (Phi, C_Phi) = lower_witness(gram), upper_witness(gram.values)
     except NotPositiveDefiniteError as failure:
-        raise CannotCertify(f"the matrices x_i x_i^T do not provably span the symmetric ones: {failure}") from None
+        raise CannotCertify(
+            f"the matrices x_i x_i^T do not provably span the symmetric ones: {failure}"
+        ) from None
     minimizer = _minimizer(point, low, gram.values)
     return _assemble(point, low, (Phi, C_Phi), minimizer, step_size)
 
@@ -69,24 +83,41 @@ def build(network: ShallowNetwork, data: Dataset, *, step_size: float | None = N
 def _minimizer(point: QuadraticPoint, low: LowerWitness, F: Array) -> Minimizer:
     X = point.X
     A = least_squares_matrix(X, point.y, F)
-    rounding = 2.0 * (X.shape[1] + 4) * EPS * (np.einsum("ij,ij->i", np.abs(X) @ np.abs(A), np.abs(X)) + np.abs(point.y))
+    rounding = (
+        2.0
+        * (X.shape[1] + 4)
+        * EPS
+        * (np.einsum("ij,ij->i", np.abs(X) @ np.abs(A), np.abs(X)) + np.abs(point.y))
+    )
     q = quadratic_forms(X, A) - point.y
-    G = float(np.linalg.norm(moment_matrix(X, q))) + point.moment_noise(q) + float(rounding @ point.squares)
+    G = (
+        float(np.linalg.norm(moment_matrix(X, q)))
+        + point.moment_noise(q)
+        + float(rounding @ point.squares)
+    )
     spectrum = np.linalg.eigvalsh(A)
     gap = 1e-7 * float(np.abs(spectrum).max())
     a_lo, a_hi = (float(spectrum[0]) - gap, float(spectrum[-1]) + gap)
     C_lo = strict_witness(A - a_lo * np.eye(len(A)), EPS * float(np.abs(spectrum).max()))
     C_hi = strict_witness(a_hi * np.eye(len(A)) - A, EPS * float(np.abs(spectrum).max()))
     if C_lo is None or C_hi is None:
-        raise CannotCertify("the spectrum of the least-squares matrix could not be enclosed; rescale the data")
+        raise CannotCertify(
+            "the spectrum of the least-squares matrix could not be enclosed; rescale the data"
+        )
     error = G / low.bound * (1.0 + _ROOM)
-    distance = float(np.linalg.norm(np.abs(point.r - q) + rounding + point.residual.radius)) + G / math.sqrt(low.bound)
+    distance = float(
+        np.linalg.norm(np.abs(point.r - q) + rounding + point.residual.radius)
+    ) + G / math.sqrt(low.bound)
     E0 = max(0.5 * distance**2 * (1.0 + _ROOM), 2.0**-400)
     return Minimizer(A, a_lo - error, a_hi + error, C_lo, C_hi, E0)
 
 
 def _assemble(
-    point: QuadraticPoint, low: LowerWitness, high: tuple[float, Array], found: Minimizer, step_size: float | None
+    point: QuadraticPoint,
+    low: LowerWitness,
+    high: tuple[float, Array],
+    found: Minimizer,
+    step_size: float | None,
 ) -> Claim:
     phi, (Phi, C_Phi), v = low.bound, high, point.network.v
     tau = math.sqrt(2.0 * found.E0 / phi) * (1.0 + _ROOM)
@@ -97,22 +128,49 @@ def _assemble(
             f"the excess loss {found.E0:.3g} is not below the barrier {height:.3g} (least eigenvalue of the least-squares matrix "
             f"{found.a_lo:.3g}); train further or start nearer"
         )
-    Lip = float(v.max()) * (4.0 * Phi * (found.a_hi + tau) + 2.0 * math.sqrt(2.0 * Phi * found.E0)) * (1.0 + _ROOM)
+    Lip = (
+        float(v.max())
+        * (4.0 * Phi * (found.a_hi + tau) + 2.0 * math.sqrt(2.0 * Phi * found.E0))
+        * (1.0 + _ROOM)
+    )
     eta = 1.0 / Lip if step_size is None else float(step_size)
     if not (math.isfinite(eta) and 0.0 < eta <= 1.0 / Lip):
-        raise DataError(f"step_size={step_size!r} must be positive and at most {1.0 / Lip:.6g}, the largest step proved")
+        raise DataError(
+            f"step_size={step_size!r} must be positive and at most {1.0 / Lip:.6g}, the largest step proved"
+        )
     rate = 1 - Fraction(4.0 * eta * phi * float(v.min()) * s2 * (1.0 - _ROOM))
-    numbers = {"phi": phi, "Phi": Phi, "a_lo": found.a_lo, "a_hi": found.a_hi, "E0": found.E0, "eta": eta}
+    numbers = {
+        "phi": phi,
+        "Phi": Phi,
+        "a_lo": found.a_lo,
+        "a_hi": found.a_hi,
+        "E0": found.E0,
+        "eta": eta,
+    }
     fields: dict[str, Json] = {name: rational(value) for name, value in numbers.items()}
     fields |= {"loss_upper": rational(point.loss_above), "norm": "factor", "rate": rational(rate)}
-    tensors: dict[str, Tensor] = {"A_hat": found.A_hat, "C_phi": low.C, "C_Phi": C_Phi, "C_lo": found.C_lo, "C_hi": found.C_hi}
+    tensors: dict[str, Tensor] = {
+        "A_hat": found.A_hat,
+        "C_phi": low.C,
+        "C_Phi": C_Phi,
+        "C_lo": found.C_lo,
+        "C_hi": found.C_hi,
+    }
     barrier = phi * found.a_lo**2 / 2.0
-    summary = {**numbers, "loss_upper": point.loss_above, "rate": float(rate), "barrier": barrier, "s2": s2}
+    summary = {
+        **numbers,
+        "loss_upper": point.loss_above,
+        "rate": float(rate),
+        "barrier": barrier,
+        "s2": s2,
+    }
     return Claim("below-barrier", fields, tensors, summary)
 
 
 @states("GKZ-RATE", "GKZ-GD")
-def population_certificate(network: ShallowNetwork, Wstar: Array, *, step_size: float | None = None) -> Certificate:
+def population_certificate(
+    network: ShallowNetwork, Wstar: Array, *, step_size: float | None = None
+) -> Certificate:
     r"""The claim about the population risk: gradient descent on $E(f - f^*)^2$ over x ~ N(0, I) from these weights converges.
 
     Parameters

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-STABLE_ORDER = 500  # N up to which the least eigenvalue is proved as well by default; its cost is cubic in N
+STABLE_ORDER = (
+    500  # N up to which the least eigenvalue is proved as well by default; its cost is cubic in N
+)
 
 
 @states("GKZ-T2.6a")
@@ -37,12 +39,16 @@ def build(network: ShallowNetwork, data: Dataset, *, stable: bool | None = None)
     n, d = point.X.shape
     N = critical_samples(d)
     if n < N:
-        raise CannotCertify(f"n = {n} samples are fewer than d(d+1)/2 = {N}, so they determine no network; claim ambiguous")
+        raise CannotCertify(
+            f"n = {n} samples are fewer than d(d+1)/2 = {N}, so they determine no network; claim ambiguous"
+        )
     if (n + N) * N * N // 3 > CHECKER_WORK:
         raise CannotCertify(f"n = {n}, d = {d}: the exact rank is beyond the checker's work budget")
     rank = exact_span_rank(point.X)[0]
     if rank < N:
-        raise CannotCertify(f"the matrices x_i x_i^T have rank {rank} of {N}, so the samples do not determine the network")
+        raise CannotCertify(
+            f"the matrices x_i x_i^T have rank {rank} of {N}, so the samples do not determine the network"
+        )
     fields: dict[str, Json] = {"loss_upper": rational(point.loss_above)}
     summary = {"loss_upper": point.loss_above, "rank": float(N)}
     found = _least_eigenvalue(point, N, stable)
@@ -52,13 +58,17 @@ def build(network: ShallowNetwork, data: Dataset, *, stable: bool | None = None)
     return Claim("identifies", {**fields, "mu": rational(mu)}, {"C": C}, {**summary, "mu": mu})
 
 
-def _least_eigenvalue(point: QuadraticPoint, N: int, stable: bool | None) -> tuple[float, Tensor] | None:
+def _least_eigenvalue(
+    point: QuadraticPoint, N: int, stable: bool | None
+) -> tuple[float, Tensor] | None:
     if stable is False or (stable is None and N > STABLE_ORDER):
         return None
     try:
         lower = lower_witness(point.design_gram())
     except NotPositiveDefiniteError as failure:
         if stable:
-            raise CannotCertify(f"the rank is full, but the least eigenvalue of S^T S is not provable: {failure}") from None
+            raise CannotCertify(
+                f"the rank is full, but the least eigenvalue of S^T S is not provable: {failure}"
+            ) from None
         return None
     return lower.bound, lower.C

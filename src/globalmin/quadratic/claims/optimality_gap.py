@@ -15,7 +15,13 @@ from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.quadratic.barrier import least_squares_matrix
 from globalmin.quadratic.duality import decay_dual, decay_threshold, positive_dual, row_space
 from globalmin.references import states
-from globalmin.shallow.claims.measured_point import QuadraticPoint, gap_above, heads_of, measure_quadratic, strict_witness
+from globalmin.shallow.claims.measured_point import (
+    QuadraticPoint,
+    gap_above,
+    heads_of,
+    measure_quadratic,
+    strict_witness,
+)
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -27,7 +33,13 @@ MARGINS = tuple(2.0**-bits for bits in range(42, 9, -3))
 """Room left for the proof of strict feasibility, the least first: a larger one survives more rounding and costs more gap."""
 
 
-def build(network: ShallowNetwork, data: Dataset, *, weight_decay: float | None = None, method: str | None = None) -> Claim:
+def build(
+    network: ShallowNetwork,
+    data: Dataset,
+    *,
+    weight_decay: float | None = None,
+    method: str | None = None,
+) -> Claim:
     r"""The claim with its dual vector, or CannotCertify with the measured reason.
 
     Parameters
@@ -46,7 +58,9 @@ def build(network: ShallowNetwork, data: Dataset, *, weight_decay: float | None 
     if method is not None and method not in METHODS:
         raise DataError(f"method={method!r} is unknown; choose 'positive', 'span' or 'decay'")
     if (method == "decay") != bool(weight_decay) and method is not None:
-        raise DataError(f"method={method!r} with weight_decay={weight_decay!r}: 'decay' needs a positive one, the others none")
+        raise DataError(
+            f"method={method!r} with weight_decay={weight_decay!r}: 'decay' needs a positive one, the others none"
+        )
     point = measure_quadratic(network, data)
     if weight_decay:
         return _decay(point, float(weight_decay))
@@ -60,13 +74,17 @@ def _positive(point: QuadraticPoint) -> Claim:
     """Theorem P: the residual moved into the cone of dual vectors, as little as a proof allows."""
     heads = heads_of(point.network.v)
     if heads == "any":
-        raise CannotCertify("the head has weights of both signs; theorem P is for heads of one sign, use method='span'")
+        raise CannotCertify(
+            "the head has weights of both signs; theorem P is for heads of one sign, use method='span'"
+        )
     sign = 1.0 if heads == "nonnegative" else -1.0
     space = row_space(point.X)
     rows = spanning_rows(point.X, space.rank)
     basis = np.eye(point.X.shape[1]) if rows is None else point.X[rows]
     for margin in MARGINS:
-        found = positive_dual(point.X, sign * point.y, sign * point.r, margin=margin, space=space).vector
+        found = positive_dual(
+            point.X, sign * point.y, sign * point.r, margin=margin, space=space
+        ).vector
         vector = sign * (found if found.any() else _smallest_dual(point.y))
         Z = basis @ (sign * moment_matrix(point.X, vector)) @ basis.T
         C = strict_witness(Z, point.moment_noise(vector) * float(np.linalg.norm(basis, 2)) ** 2)
@@ -94,7 +112,9 @@ def spanning_rows(X: Array, rank: int) -> NDArray[np.int64] | None:
     if rank == X.shape[1]:
         return None
     if rank == 0:
-        raise CannotCertify("all samples are zero, so every network of this kind has the same outputs; see the claim loss-floor")
+        raise CannotCertify(
+            "all samples are zero, so every network of this kind has the same outputs; see the claim loss-floor"
+        )
     order: Any = qr(X.T, mode="economic", pivoting=True)[-1]
     rows = np.sort(np.asarray(order[:rank], dtype=np.int64))
     _require_exact_rank(X, rank)
@@ -119,20 +139,34 @@ def _decay(point: QuadraticPoint, w: float) -> Claim:
     heads = heads_of(point.network.v)
     v_max = float(np.abs(point.network.v).max())
     if not v_max > 0:
-        raise CannotCertify("all head weights are zero, so the class of networks with heads of this size is empty of functions")
+        raise CannotCertify(
+            "all head weights are zero, so the class of networks with heads of this size is empty of functions"
+        )
     c, sign = decay_threshold(w, v_max), -1.0 if heads == "nonpositive" else 1.0
     Z = moment_matrix(point.X, point.r)
     for margin in MARGINS:
-        bound = decay_dual(sign * Z, sign * point.r, sign * point.y, c, two_sided=heads == "any", margin=margin)
+        bound = decay_dual(
+            sign * Z, sign * point.r, sign * point.y, c, two_sided=heads == "any", margin=margin
+        )
         vector = sign * bound.vector
         factors = _decay_factors(point, vector, c, heads)
         if factors is not None:
-            fields: dict[str, Json] = {"heads": heads, "decay": rational(w), "v_max": rational(v_max)}
-            return _claim(point, "decay", vector, fields=fields, tensors={"u": vector, **factors}, w=w)
-    raise CannotCertify(f"no dual vector could be proved feasible at weight decay {w:.3g}; raise it or rescale the data")
+            fields: dict[str, Json] = {
+                "heads": heads,
+                "decay": rational(w),
+                "v_max": rational(v_max),
+            }
+            return _claim(
+                point, "decay", vector, fields=fields, tensors={"u": vector, **factors}, w=w
+            )
+    raise CannotCertify(
+        f"no dual vector could be proved feasible at weight decay {w:.3g}; raise it or rescale the data"
+    )
 
 
-def _decay_factors(point: QuadraticPoint, u: Array, c: float, heads: str) -> dict[str, Tensor] | None:
+def _decay_factors(
+    point: QuadraticPoint, u: Array, c: float, heads: str
+) -> dict[str, Tensor] | None:
     Z, noise = moment_matrix(point.X, u), point.moment_noise(u) + 4.0 * EPS * c
     found: dict[str, Tensor] = {}
     for role, sign, unneeded in (("C_lower", 1.0, "nonpositive"), ("C_upper", -1.0, "nonnegative")):
@@ -146,7 +180,13 @@ def _decay_factors(point: QuadraticPoint, u: Array, c: float, heads: str) -> dic
 
 
 def _claim(
-    point: QuadraticPoint, method: str, u: Array, *, fields: dict[str, Json], tensors: dict[str, Tensor], w: float = 0.0
+    point: QuadraticPoint,
+    method: str,
+    u: Array,
+    *,
+    fields: dict[str, Json],
+    tensors: dict[str, Tensor],
+    w: float = 0.0,
 ) -> Claim:
     gap = gap_above(point, u, weight_decay=w)
     objective = point.loss_above + 0.5 * w * float(np.sum(np.square(point.network.W)))
@@ -154,9 +194,19 @@ def _claim(
 
 
 def _assemble(
-    point: QuadraticPoint, method: str, *, gap: float, objective: float, fields: dict[str, Json], tensors: dict[str, Tensor]
+    point: QuadraticPoint,
+    method: str,
+    *,
+    gap: float,
+    objective: float,
+    fields: dict[str, Json],
+    tensors: dict[str, Tensor],
 ) -> Claim:
-    common: dict[str, Json] = {"loss_upper": rational(point.loss_above), "method": method, "gap": rational(gap)}
+    common: dict[str, Json] = {
+        "loss_upper": rational(point.loss_above),
+        "method": method,
+        "gap": rational(gap),
+    }
     summary = {
         "loss_upper": point.loss_above,
         "gap": gap,
@@ -173,24 +223,37 @@ def _span(point: QuadraticPoint) -> Claim:
     n, d = point.X.shape
     N = d * (d + 1) // 2
     if n < N:
-        raise CannotCertify(f"n = {n} samples are fewer than d(d+1)/2 = {N}: the minimum is 0 in general; claim interpolation")
+        raise CannotCertify(
+            f"n = {n} samples are fewer than d(d+1)/2 = {N}: the minimum is 0 in general; claim interpolation"
+        )
     gram = point.design_gram()
     try:
         lower = lower_witness(gram)
     except NotPositiveDefiniteError as failure:
-        raise CannotCertify(f"the matrices x_i x_i^T do not provably span the symmetric ones: {failure}") from None
+        raise CannotCertify(
+            f"the matrices x_i x_i^T do not provably span the symmetric ones: {failure}"
+        ) from None
     T = least_squares_matrix(point.X, point.r, gram.values)
     fit = quadratic_forms(point.X, T)
     rest = point.r - fit
-    noise = point.moment_noise(rest) + float((point.residual.radius + _form_rounding(point, T)) @ point.squares)
+    noise = point.moment_noise(rest) + float(
+        (point.residual.radius + _form_rounding(point, T)) @ point.squares
+    )
     E = float(np.linalg.norm(fit)) + float(np.linalg.norm(_form_rounding(point, T)))
     E += (float(np.linalg.norm(moment_matrix(point.X, rest))) + noise) / math.sqrt(lower.bound)
     gap = max(0.5 * E * E * (1.0 + 1e-9), 2.0**-400)
     tensors: dict[str, Tensor] = {"C": lower.C, "z": svec(T)}
     fields: dict[str, Json] = {"mu": rational(lower.bound)}
-    return _assemble(point, "span", gap=gap, objective=point.loss_above, fields=fields, tensors=tensors)
+    return _assemble(
+        point, "span", gap=gap, objective=point.loss_above, fields=fields, tensors=tensors
+    )
 
 
 def _form_rounding(point: QuadraticPoint, T: Array) -> Array:
     """Rounding of x_i^T T x_i in floats, and of svec and back."""
-    return 2.0 * (point.X.shape[1] + 4) * EPS * np.einsum("ij,ij->i", np.abs(point.X) @ np.abs(T), np.abs(point.X))
+    return (
+        2.0
+        * (point.X.shape[1] + 4)
+        * EPS
+        * np.einsum("ij,ij->i", np.abs(point.X) @ np.abs(T), np.abs(point.X))
+    )

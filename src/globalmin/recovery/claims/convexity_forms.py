@@ -12,7 +12,12 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.linalg.positive_definite import EPS, NotPositiveDefiniteError, upper_witness
-from globalmin.linalg.quartic import estimate_quartic_svec, largest_eigenvalue, row_matrix, svec_matrix
+from globalmin.linalg.quartic import (
+    estimate_quartic_svec,
+    largest_eigenvalue,
+    row_matrix,
+    svec_matrix,
+)
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.shallow.claims.measured_point import strict_witness
 from globalmin.shallow.hessian import curvature_blocks, hessian
@@ -107,7 +112,9 @@ def _quartic(X: Array, q: Array, witness: Witness, role: str) -> tuple[float, Js
     t = estimate_quartic_svec(X, q).t if svec else 0.0
     matrix = svec_matrix(X, q, t) if svec else row_matrix(X, q)
     kappa = _top(matrix, witness, role)
-    return kappa, {"kappa": rational(kappa), "method": "svec" if svec else "rows"} | ({"t": rational(t)} if svec else {})
+    return kappa, {"kappa": rational(kappa), "method": "svec" if svec else "rows"} | (
+        {"t": rational(t)} if svec else {}
+    )
 
 
 def _top(matrix: Array, witness: Witness, role: str) -> float:
@@ -125,7 +132,9 @@ def _ends(center: Center, low: Array, high: Array, witness: Witness) -> tuple[fl
     if witness is not None:
         C = strict_witness(low - m0 * np.eye(len(low)), center.noise)
         if C is None or m0 <= 0:
-            raise NotPositiveDefiniteError(f"no witness for the least eigenvalue {least:.3g} of the Hessian on the ball")
+            raise NotPositiveDefiniteError(
+                f"no witness for the least eigenvalue {least:.3g} of the Hessian on the ball"
+            )
         witness["C_m"] = C
     return m0, _top(high, witness, "C_M")
 
@@ -138,18 +147,36 @@ def plain(center: Center, r: float, witness: Witness) -> Bound:
 def split(center: Center, r: float, witness: Witness) -> Bound:
     """Form B: the Gauss-Newton part splits off a share tau, the residual part has a Lipschitz constant."""
     J4 = _quartic(center.X, center.sizes_at(r).top2 ** 2, None, "")[0]
-    return _lipschitz(center, r, witness, tau=_best_tau(center, center.H - center.N, center.N, J4 * r * r), square=True)
+    return _lipschitz(
+        center,
+        r,
+        witness,
+        tau=_best_tau(center, center.H - center.N, center.N, J4 * r * r),
+        square=True,
+    )
 
 
 def _best_tau(center: Center, G: Array, rest: Array, excess: float) -> float:
     """The tau on a grid with the largest lambda_min((1 - tau) G + rest) - (1/tau - 1) excess."""
-    return float(max(_TAUS, key=lambda tau: np.linalg.eigvalsh((1 - tau) * G + rest)[0] - (1 / tau - 1) * excess))
+    return float(
+        max(
+            _TAUS,
+            key=lambda tau: np.linalg.eigvalsh((1 - tau) * G + rest)[0] - (1 / tau - 1) * excess,
+        )
+    )
 
 
-def _lipschitz(center: Center, r: float, witness: Witness, *, tau: float, square: bool = False) -> Bound:
+def _lipschitz(
+    center: Center, r: float, witness: Witness, *, tau: float, square: bool = False
+) -> Bound:
     X, sizes = center.X, center.sizes_at(r)
     c = sizes.cubic_weights(1.0 if square else 3.0)
-    m0, M0 = _ends(center, center.H - tau * (center.H - center.N), center.H + tau * (center.H - center.N), witness)
+    m0, M0 = _ends(
+        center,
+        center.H - tau * (center.H - center.N),
+        center.H + tau * (center.H - center.N),
+        witness,
+    )
     lam = _top((X * c[:, None]).T @ X, witness, "C_lam")
     kappa, quartic = _quartic(X, c, witness, "C_kappa")
     a = math.sqrt(lam * kappa) * (1.0 + 1e-12)
@@ -166,9 +193,13 @@ def tensor(center: Center, r: float, witness: Witness) -> Bound:
     """Form C: the exact third derivative at the center, the fourth bounded on the ball."""
     m0, M0 = _ends(center, center.H, center.H, witness)
     flat2 = _top(center.flat, witness, "C_flat")
-    kappa, quartic = _quartic(center.X, center.sizes_at(r).quartic_weights(1.5, 4.0), witness, "C_kappa")
+    kappa, quartic = _quartic(
+        center.X, center.sizes_at(r).quartic_weights(1.5, 4.0), witness, "C_kappa"
+    )
     fields: dict[str, Json] = {"flat2": rational(flat2), "quartic": quartic}
-    return Bound("tensor", m0, M0, math.sqrt(flat2) * (1.0 + 1e-12), kappa, kappa, fields, witness or {})
+    return Bound(
+        "tensor", m0, M0, math.sqrt(flat2) * (1.0 + 1e-12), kappa, kappa, fields, witness or {}
+    )
 
 
 def mixed(center: Center, r: float, witness: Witness) -> Bound:
@@ -185,7 +216,9 @@ def mixed(center: Center, r: float, witness: Witness) -> Bound:
     if witness is not None:
         witness["V"] = np.ascontiguousarray(V.reshape(-1, V.shape[-1]))
     fields: dict[str, Json] = {"tau": rational(tau), "quartic": quartic}
-    return Bound("mixed", m0, M0, 0.0, kappa, kappa * (1.0 + tau) / (1.0 - tau), fields, witness or {})
+    return Bound(
+        "mixed", m0, M0, 0.0, kappa, kappa * (1.0 + tau) / (1.0 - tau), fields, witness or {}
+    )
 
 
 BUILDERS: dict[str, Callable[[Center, float, Witness], Bound]] = {

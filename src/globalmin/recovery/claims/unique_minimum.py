@@ -46,7 +46,12 @@ class Descent:
 
 @states("FCL-CERT", "FCL-T2", "FCL-C2", "FCL-C4")
 def build(
-    network: ShallowNetwork, data: Dataset, *, form: str | None = None, radius: float | None = None, modulus: float = 0.02
+    network: ShallowNetwork,
+    data: Dataset,
+    *,
+    form: str | None = None,
+    radius: float | None = None,
+    modulus: float = 0.02,
 ) -> Claim:
     r"""The claim with the largest ball found, or CannotCertify with the measured numbers.
 
@@ -69,9 +74,15 @@ def build(
     g = gradient_above(network, X, y, trained="W")
     center = measure_center(network, X, y)
     if center.least <= 0:
-        raise CannotCertify(f"the Hessian in W is not positive definite at these weights (least eigenvalue {center.least:.3g})")
+        raise CannotCertify(
+            f"the Hessian in W is not positive definite at these weights (least eigenvalue {center.least:.3g})"
+        )
     forms = FORMS if form is None else (form,)
-    found = [ball for ball in (_ball(center, g, name, radius, modulus * center.least) for name in forms) if ball is not None]
+    found = [
+        ball
+        for ball in (_ball(center, g, name, radius, modulus * center.least) for name in forms)
+        if ball is not None
+    ]
     if not found:
         raise CannotCertify(
             f"no ball around these weights could be certified: gradient {g:.3g}, least eigenvalue of the Hessian "
@@ -81,7 +92,9 @@ def build(
     return _claim(best, loss_upper)
 
 
-def _check_arguments(network: ShallowNetwork, form: str | None, radius: float | None, modulus: float) -> None:
+def _check_arguments(
+    network: ShallowNetwork, form: str | None, radius: float | None, modulus: float
+) -> None:
     if form is not None and form not in FORMS:
         raise DataError(f"form={form!r} is unknown; choose one of {FORMS}")
     if radius is not None and not (math.isfinite(radius) and radius > 0):
@@ -89,7 +102,9 @@ def _check_arguments(network: ShallowNetwork, form: str | None, radius: float | 
     if not 0 < modulus < 1:
         raise DataError(f"modulus={modulus!r} must be between 0 and 1")
     if network.W.size > PARAMETERS:
-        raise CannotCertify(f"{network.W.size} parameters are more than the {PARAMETERS} of the dense Hessian of this claim")
+        raise CannotCertify(
+            f"{network.W.size} parameters are more than the {PARAMETERS} of the dense Hessian of this claim"
+        )
 
 
 def _ball(center: Center, g: float, form: str, radius: float | None, kept: float) -> Descent | None:
@@ -137,11 +152,23 @@ def _descent(bound: Bound, g: float, r: float) -> Descent | None:
 
 
 def _claim(ball: Descent, loss_upper: float) -> Claim:
-    numbers = {"loss_upper": loss_upper, "r": ball.r, "r_minus": ball.r_minus, "mu": ball.mu, "M": ball.M, "eta": ball.eta}
+    numbers = {
+        "loss_upper": loss_upper,
+        "r": ball.r,
+        "r_minus": ball.r_minus,
+        "mu": ball.mu,
+        "M": ball.M,
+        "eta": ball.eta,
+    }
     numbers |= {"rate": ball.rate, "m0": ball.bound.m0, "M0": ball.bound.M0}
     fields: dict[str, Json] = {name: rational(value) for name, value in numbers.items()}
     tensors: dict[str, Tensor] = dict(ball.bound.tensors)
-    return Claim("unique-minimum", fields | {"form": ball.bound.form} | dict(ball.bound.fields), tensors, numbers)
+    return Claim(
+        "unique-minimum",
+        fields | {"form": ball.bound.form} | dict(ball.bound.fields),
+        tensors,
+        numbers,
+    )
 
 
 @states("FCL-CERT")
@@ -153,7 +180,9 @@ def polish_minimum(network: ShallowNetwork, data: Dataset, *, steps: int = 200) 
         H, kept, size = hessian(best, X, y), best, new
         if float(np.linalg.eigvalsh(H)[0]) <= 0:
             return best
-        best = best.with_weights(W=best.W - np.linalg.solve(H, gradient(best, X, y)[0].reshape(-1)).reshape(best.W.shape))
+        best = best.with_weights(
+            W=best.W - np.linalg.solve(H, gradient(best, X, y)[0].reshape(-1)).reshape(best.W.shape)
+        )
         best = best if gradient_norm(best, X, y) < size else kept
     return best
 
@@ -165,11 +194,16 @@ def _damped(network: ShallowNetwork, X: Array, y: Array, steps: int) -> ShallowN
         H = hessian(best, X, y)
         low, high = (float(end) for end in np.linalg.eigvalsh(H)[[0, -1]])
         shift = max(damping, 1e-3 * abs(high) - low if low <= 0 else 0.0)
-        step = np.linalg.solve(H + shift * np.eye(len(H)), gradient(best, X, y)[0].reshape(-1)).reshape(best.W.shape)
+        step = np.linalg.solve(
+            H + shift * np.eye(len(H)), gradient(best, X, y)[0].reshape(-1)
+        ).reshape(best.W.shape)
         trial = best.with_weights(W=best.W - step)
         if (new := loss(trial, X, y)) < value * (1.0 - 1e-12):
             best, value, damping = trial, new, damping / 10.0 if damping > 1e-9 * high else 0.0
-        elif float(np.sum(step * step)) <= 1e-12 * float(np.sum(best.W * best.W)) or damping > 1e3 * high:
+        elif (
+            float(np.sum(step * step)) <= 1e-12 * float(np.sum(best.W * best.W))
+            or damping > 1e3 * high
+        ):
             return best
         else:
             damping = max(10.0 * damping, 1e-6 * high)

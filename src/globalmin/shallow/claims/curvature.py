@@ -28,7 +28,9 @@ def smooth_arrays(network: ShallowNetwork, data: Dataset, trained: str) -> tuple
     if trained not in TRAINED:
         raise DataError(f"trained={trained!r} is not available; give one of {TRAINED}")
     if network.activation.certificate_name not in SMOOTH:
-        raise CannotCertify(f"second derivatives are proved for {', '.join(SMOOTH)}, not for {network.activation}")
+        raise CannotCertify(
+            f"second derivatives are proved for {', '.join(SMOOTH)}, not for {network.activation}"
+        )
     return X, y
 
 
@@ -49,7 +51,9 @@ def hessian_lipschitz_weights(network: ShallowNetwork, X: Array, y: Array, R: fl
     """
     Z, heads, norms = preactivations(network, X), np.abs(network.v), np.linalg.norm(X, axis=1)
     reach = R * norms[:, None] + rounding_of_preactivations(network, X)
-    s1, s2, s3 = (local_suprema(network.activation, Z, reach, order=order) * heads for order in (1, 2, 3))
+    s1, s2, s3 = (
+        local_suprema(network.activation, Z, reach, order=order) * heads for order in (1, 2, 3)
+    )
     n1 = np.linalg.norm(s1, axis=1)
     r = np.abs(network.activation(Z) @ network.v - y) + output_rounding(network, X, y)
     return (3.0 * n1 * s2.max(axis=1) + (r + R * norms * n1) * s3.max(axis=1)) * (1.0 + _ROOM)

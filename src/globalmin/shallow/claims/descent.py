@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-FACTOR_LIMIT = 300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
+FACTOR_LIMIT = (
+    300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
+)
 _ROWS_GOOD_ENOUGH = 1.02
 
 
@@ -61,7 +63,9 @@ def build(
     point = measure(network, data, trained) if point is None else point
     start = point.g / point.a * (1.0 + MARGIN)
     try:
-        lipschitz = smallest_ball(network, point.X, start, lambda Lip: _path(point, Lip), trained=trained)
+        lipschitz = smallest_ball(
+            network, point.X, start, lambda Lip: _path(point, Lip), trained=trained
+        )
     except NotPositiveDefiniteError as failure:
         raise CannotCertify(str(failure)) from None
     if lipschitz is None:
@@ -76,16 +80,22 @@ def _alpha_squared(point: LinearizedPoint, Lip: float) -> float:
 
 def _path(point: LinearizedPoint, Lip: float) -> float:
     alpha2 = _alpha_squared(point, Lip)
-    return 2.0 * point.g / (point.a + math.sqrt(alpha2)) * (1.0 + MARGIN) if alpha2 > 0.0 else math.inf
+    return (
+        2.0 * point.g / (point.a + math.sqrt(alpha2)) * (1.0 + MARGIN) if alpha2 > 0.0 else math.inf
+    )
 
 
 def _reason(point: LinearizedPoint) -> str:
     Lip = estimate_lipschitz(point.network, point.X, point.g / point.a, trained=point.trained)
     ratio = descent_ratio(point.a, point.g, Lip)
-    return f"2 Lip ||r|| / a^2 = {ratio:.3g}, must be < 1 with room for the path; {point.shortfall()}"
+    return (
+        f"2 Lip ||r|| / a^2 = {ratio:.3g}, must be < 1 with room for the path; {point.shortfall()}"
+    )
 
 
-def _assemble(point: LinearizedPoint, lipschitz: LipschitzWitness, step_size: float | None) -> Claim:
+def _assemble(
+    point: LinearizedPoint, lipschitz: LipschitzWitness, step_size: float | None
+) -> Claim:
     S, alpha2 = _path(point, lipschitz.Lip), _alpha_squared(point, lipschitz.Lip)
     norm, eta = _norm_and_step(point, lipschitz.Lip * S, step_size)
     rate = max(1 - Fraction(eta) * Fraction(alpha2), Fraction(0))
@@ -120,14 +130,18 @@ def _assemble(point: LinearizedPoint, lipschitz: LipschitzWitness, step_size: fl
     return Claim("descent", fields, tensors, summary)
 
 
-def _norm_and_step(point: LinearizedPoint, moved: float, step_size: float | None) -> tuple[NormBound, float]:
+def _norm_and_step(
+    point: LinearizedPoint, moved: float, step_size: float | None
+) -> tuple[NormBound, float]:
     """b^2 and eta with eta (b + moved)^2 <= 1; row sums where they are good or n is large, unless the step forbids them."""
     largest = math.nan
     for norm in _norm_bounds(point, step_size is not None):
         largest = (1.0 - MARGIN) / (math.sqrt(norm.b2) * (1.0 + MARGIN) + moved) ** 2
         if step_size is None or 0.0 < step_size <= largest:
             return norm, largest if step_size is None else float(step_size)
-    raise CannotCertify(f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares")
+    raise CannotCertify(
+        f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares"
+    )
 
 
 def _norm_bounds(point: LinearizedPoint, both: bool) -> list[NormBound]:

@@ -37,7 +37,9 @@ class HessianBall:
     tensors: dict[str, Tensor]
 
 
-def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> float:
+def estimate_hessian_lipschitz(
+    network: ShallowNetwork, X: Array, y: Array, R: float, trained: str
+) -> float:
     """Lam on the ball of radius R in floats: the lemma for W (product of two eigenvalues) or the one for both layers."""
     if trained == "vW":
         return estimate_hessian_lipschitz_both_layers(network, X, y, R)
@@ -46,7 +48,9 @@ def estimate_hessian_lipschitz(network: ShallowNetwork, X: Array, y: Array, R: f
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def hessian_ball(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> HessianBall | None:
+def hessian_ball(
+    network: ShallowNetwork, X: Array, y: Array, R: float, trained: str
+) -> HessianBall | None:
     """The constant with its witnesses; None if the numbers leave the range of doubles."""
     if trained == "vW":
         Lip = estimate_hessian_lipschitz_both_layers(network, X, y, R) * (1.0 + _ROOM)
@@ -59,7 +63,9 @@ def hessian_ball(network: ShallowNetwork, X: Array, y: Array, R: float, trained:
         return None
     quartic: Json = {"kappa": rational(kappa), "method": "rows"}
     fields: dict[str, Json] = {"R": rational(R), "lam": rational(lam), "quartic": quartic}
-    return HessianBall(R, Fraction(lam) * Fraction(kappa), fields, {"C_lam": C_lam, "C_kappa": C_kappa})
+    return HessianBall(
+        R, Fraction(lam) * Fraction(kappa), fields, {"C_lam": C_lam, "C_kappa": C_kappa}
+    )
 
 
 def _forms(network: ShallowNetwork, X: Array, y: Array, R: float) -> tuple[Array, Array]:

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 @states("OS-C2")
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, point: LinearizedPoint | None = None) -> Claim:
+def build(
+    network: ShallowNetwork,
+    data: Dataset,
+    trained: str = "W",
+    *,
+    point: LinearizedPoint | None = None,
+) -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason.
 
     Parameters
@@ -36,7 +42,11 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, point: 
     point = measure(network, data, trained) if point is None else point
     try:
         lipschitz = smallest_ball(
-            network, point.X, point.newton.e_above * (1.0 + MARGIN), lambda Lip: _radius(point, Lip), trained=trained
+            network,
+            point.X,
+            point.newton.e_above * (1.0 + MARGIN),
+            lambda Lip: _radius(point, Lip),
+            trained=trained,
         )
     except NotPositiveDefiniteError as failure:
         raise CannotCertify(str(failure)) from None
@@ -52,11 +62,11 @@ def _radius(point: LinearizedPoint, Lip: float) -> float:
 
 def _reason(point: LinearizedPoint) -> str:
     e = point.newton.e_above
-    ratio = newton_ratio(point.a, e, estimate_lipschitz(point.network, point.X, e, trained=point.trained))
+    ratio = newton_ratio(
+        point.a, e, estimate_lipschitz(point.network, point.X, e, trained=point.trained)
+    )
     if ratio < 1.0:
-        return (
-            f"2 Lip e / a = {ratio:.3g} with Lip on the ball of radius e, but >= 1 on the ball of radius R; {point.shortfall()}"
-        )
+        return f"2 Lip e / a = {ratio:.3g} with Lip on the ball of radius e, but >= 1 on the ball of radius R; {point.shortfall()}"
     return f"2 Lip e / a = {ratio:.3g}, must be < 1; {point.shortfall()}"
 
 
@@ -85,4 +95,9 @@ def _assemble(point: LinearizedPoint, lipschitz: LipschitzWitness) -> Claim:
         "lambda_max": point.gram.extremes[1],
     }
     tensors = {"C_a": point.lower.C, "z": point.newton.z, **lipschitz.tensors()}
-    return Claim("interpolation", fields, tensors, {name: value for name, value in summary.items() if math.isfinite(value)})
+    return Claim(
+        "interpolation",
+        fields,
+        tensors,
+        {name: value for name, value in summary.items() if math.isfinite(value)},
+    )

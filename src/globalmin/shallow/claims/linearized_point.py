@@ -12,9 +12,19 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.balls import ball_matrix, to_floats, working_precision
-from globalmin.linalg.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
+from globalmin.linalg.positive_definite import (
+    EPS,
+    Gram,
+    LowerWitness,
+    NotPositiveDefiniteError,
+    lower_witness,
+)
 from globalmin.proving.resources import refuse_if_too_large
-from globalmin.shallow.claims.high_precision import PreciseResidual, precise_jacobian_gram, precise_residual
+from globalmin.shallow.claims.high_precision import (
+    PreciseResidual,
+    precise_jacobian_gram,
+    precise_residual,
+)
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import TRAINED, jacobian_gram, preactivations
 
@@ -23,7 +33,13 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-SMOOTH = ("softplus", "sigmoid", "tanh", "erf", "quadratic")  # activations with a table of suprema in the theorems' page
+SMOOTH = (
+    "softplus",
+    "sigmoid",
+    "tanh",
+    "erf",
+    "quadratic",
+)  # activations with a table of suprema in the theorems' page
 MARGIN = 1e-9  # relative room between a claimed number and the inequality it enters; ties are never accepted
 
 
@@ -74,19 +90,27 @@ class LinearizedPoint:
         return f"train further ({residual_size(self.g, self.y)}) or widen ({count})"
 
 
-@np.errstate(over="ignore", invalid="ignore")  # huge weights overflow to a refusal with a reason, not to a warning
+@np.errstate(
+    over="ignore", invalid="ignore"
+)  # huge weights overflow to a refusal with a reason, not to a warning
 def measure(network: ShallowNetwork, data: Dataset, trained: str = "W") -> LinearizedPoint:
     """Measure a smooth network at its data; raises CannotCertify if the activation is not covered or K is singular."""
     X, y = checked_arrays(network, data)
     if trained not in TRAINED:
         raise DataError(f"trained={trained!r} is not available; give one of {TRAINED}")
     if network.activation.certificate_name not in SMOOTH:
-        raise CannotCertify(f"interpolation and descent are proved for {', '.join(SMOOTH)}, not for {network.activation}")
+        raise CannotCertify(
+            f"interpolation and descent are proved for {', '.join(SMOOTH)}, not for {network.activation}"
+        )
     refuse_if_too_narrow(network, y.size, trained)
     refuse_if_too_large(y.size, network)
     residual = precise_residual(network, X, y)
     K = jacobian_gram(network, X, trained=trained)
-    gram = Gram(K, gram_rounding(network, X, K, trained=trained), lambda: precise_jacobian_gram(network, X, trained=trained))
+    gram = Gram(
+        K,
+        gram_rounding(network, X, K, trained=trained),
+        lambda: precise_jacobian_gram(network, X, trained=trained),
+    )
     try:
         lower = lower_witness(gram)
     except NotPositiveDefiniteError as failure:
@@ -107,10 +131,14 @@ def checked_arrays(network: ShallowNetwork, data: Dataset) -> tuple[Array, Array
     """X and y of the data, after checking that they fit the network and that certificates know its activation."""
     if network.activation.certificate_name is None:
         why = f"the activation {network.activation} is not in the certificate format, so nothing can be certified"
-        raise CannotCertify(f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why})
+        raise CannotCertify(
+            f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why}
+        )
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     if X.shape[1] != network.n_features:
-        raise DataError(f"the network expects {network.n_features} features but the data have {X.shape[1]}, the bias included")
+        raise DataError(
+            f"the network expects {network.n_features} features but the data have {X.shape[1]}, the bias included"
+        )
     return X, y
 
 
@@ -127,7 +155,9 @@ def is_too_narrow(network: ShallowNetwork, n: int, trained: str) -> bool:
 
 def _columns(network: ShallowNetwork, trained: str) -> int:
     """Columns of J that are not zero whatever the rows: d for each neuron with a nonzero head, and one for each trained head."""
-    return int(np.count_nonzero(network.v)) * network.n_features + (network.width if trained == "vW" else 0)
+    return int(np.count_nonzero(network.v)) * network.n_features + (
+        network.width if trained == "vW" else 0
+    )
 
 
 def refuse_if_too_narrow(network: ShallowNetwork, n: int, trained: str) -> None:
@@ -172,7 +202,11 @@ def gram_rounding(network: ShallowNetwork, X: Array, K: Array, *, trained: str) 
     """
     k, d = network.W.shape
     trace = max(float(np.trace(K)), 0.0)
-    phi, Z, delta = network.activation, preactivations(network, X), rounding_of_preactivations(network, X)
+    phi, Z, delta = (
+        network.activation,
+        preactivations(network, X),
+        rounding_of_preactivations(network, X),
+    )
     slope = np.abs(phi.derivative(Z))
     moved = np.abs(network.v) * (np.abs(phi.derivative(Z, order=2)) * delta + 4.0 * EPS * slope)
     size = float(np.linalg.norm(moved * np.linalg.norm(X, axis=1)[:, None]))
@@ -185,10 +219,16 @@ def _newton_step(point: LinearizedPoint) -> NewtonStep:
     r, radius = point.residual.r, float(np.linalg.norm(point.residual.radius))
     z = _solve(point)
     energy, rest = _energy_and_rest(point, z)
-    product = abs(float(r @ z)) - r.size * EPS * float(np.linalg.norm(r) * np.linalg.norm(z)) - radius * float(np.linalg.norm(z))
+    product = (
+        abs(float(r @ z))
+        - r.size * EPS * float(np.linalg.norm(r) * np.linalg.norm(z))
+        - radius * float(np.linalg.norm(z))
+    )
     e_above = math.sqrt(energy) + (rest + radius) / point.a
     e_below = product / math.sqrt(energy) if energy > 0 else 0.0
-    if not e_above < point.g / point.a:  # z = 0 is a witness too, and better when K is too ill-conditioned for z in doubles
+    if (
+        not e_above < point.g / point.a
+    ):  # z = 0 is a witness too, and better when K is too ill-conditioned for z in doubles
         return NewtonStep(np.zeros_like(z), point.g / point.a * (1.0 + MARGIN), 0.0)
     return NewtonStep(z, e_above * (1.0 + MARGIN), max(e_below, 0.0) * (1.0 - MARGIN))
 
@@ -215,7 +255,9 @@ def _energy_and_rest(point: LinearizedPoint, z: Array) -> tuple[float, float]:
     else:
         image = point.gram.values @ z
         noise = point.gram.noise
-    return max(float(z @ image), 0.0) + noise * size**2, float(np.linalg.norm(point.residual.r - image)) + noise * size
+    return max(float(z @ image), 0.0) + noise * size**2, float(
+        np.linalg.norm(point.residual.r - image)
+    ) + noise * size
 
 
 def _precise_product(point: LinearizedPoint, z: Array) -> Array:

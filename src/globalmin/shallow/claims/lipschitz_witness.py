@@ -11,9 +11,19 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.linalg.positive_definite import upper_witness
-from globalmin.linalg.quartic import estimate_quartic_attained, estimate_quartic_svec, row_matrix, svec_matrix
+from globalmin.linalg.quartic import (
+    estimate_quartic_attained,
+    estimate_quartic_svec,
+    row_matrix,
+    svec_matrix,
+)
 from globalmin.proving.claim import Json, Tensor, rational
-from globalmin.shallow.lipschitz import combine_layers, curvature_weights, slope_matrix, slope_weights
+from globalmin.shallow.lipschitz import (
+    combine_layers,
+    curvature_weights,
+    slope_matrix,
+    slope_weights,
+)
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
@@ -51,18 +61,35 @@ class LipschitzWitness:
         return tensors if self.C_beta is None else {**tensors, "C_beta": self.C_beta}
 
 
-def lipschitz_witness(network: ShallowNetwork, X: Array, rho: float, *, trained: str, method: str) -> LipschitzWitness:
+def lipschitz_witness(
+    network: ShallowNetwork, X: Array, rho: float, *, trained: str, method: str
+) -> LipschitzWitness:
     """Witness of LIP-W or LIP-VW at radius rho, `method` "rows" or "svec"; NotPositiveDefiniteError if the bound overflows."""
-    q, least = (curvature_weights(network, X, rho, trained=trained, rounding=sign) ** 2 for sign in (1.0, -1.0))
+    q, least = (
+        curvature_weights(network, X, rho, trained=trained, rounding=sign) ** 2
+        for sign in (1.0, -1.0)
+    )
     t = estimate_quartic_svec(X, q).t if method == "svec" else 0.0
-    matrix, spread = (svec_matrix(X, w, s) if method == "svec" else row_matrix(X, w) for w, s in ((q, t), (q - least, 0.0)))
+    matrix, spread = (
+        svec_matrix(X, w, s) if method == "svec" else row_matrix(X, w)
+        for w, s in ((q, t), (q - least, 0.0))
+    )
     kappa, C_kappa = upper_witness(matrix, uncertain=_size(spread))
     if trained == "W":
         return LipschitzWitness(rho, math.sqrt(kappa), kappa, method, C_kappa, t)
     slopes, least = (slope_weights(network, X, rho, rounding=sign) for sign in (1.0, -1.0))
     slope_form = slope_matrix(X, slopes)
     beta2, C_beta = upper_witness(slope_form, uncertain=_size(slope_form - slope_matrix(X, least)))
-    return LipschitzWitness(rho, combine_layers(math.sqrt(kappa), math.sqrt(beta2)), kappa, method, C_kappa, t, beta2, C_beta)
+    return LipschitzWitness(
+        rho,
+        combine_layers(math.sqrt(kappa), math.sqrt(beta2)),
+        kappa,
+        method,
+        C_kappa,
+        t,
+        beta2,
+        C_beta,
+    )
 
 
 def _size(spread: Array) -> float:
@@ -95,7 +122,13 @@ def smallest_ball(
 
 
 def _walk(
-    network: ShallowNetwork, X: Array, start: float, radius: Callable[[float], float], *, trained: str, method: str
+    network: ShallowNetwork,
+    X: Array,
+    start: float,
+    radius: Callable[[float], float],
+    *,
+    trained: str,
+    method: str,
 ) -> LipschitzWitness | None:
     rho = start
     for _ in range(_STEPS):

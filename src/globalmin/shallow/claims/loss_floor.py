@@ -33,7 +33,9 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     X, y = checked_arrays(network, data)
     heads, found = strongest_floor(network, data, trained)
     if not found.floor > 0:
-        raise CannotCertify("the data have no conflicting rows, so the loss floor is 0; train to zero loss and certify that")
+        raise CannotCertify(
+            "the data have no conflicting rows, so the loss floor is 0; train to zero loss and certify that"
+        )
     floor = found.rounded_down()
     loss = Fraction(loss_above(precise_residual(network, X, y)))
     members, sizes, kinds = found.tensors()
@@ -43,8 +45,15 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
         "floor": rational(floor),
         "gap": rational(loss - floor),
     }
-    summary = {"loss_upper": float(loss), "floor": float(floor), "gap": float(loss - floor), "groups": float(len(sizes))}
-    return Claim("loss-floor", fields, {"members": members, "sizes": sizes, "kinds": kinds}, summary)
+    summary = {
+        "loss_upper": float(loss),
+        "floor": float(floor),
+        "gap": float(loss - floor),
+        "groups": float(len(sizes)),
+    }
+    return Claim(
+        "loss-floor", fields, {"members": members, "sizes": sizes, "kinds": kinds}, summary
+    )
 
 
 def strongest_floor(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, LossFloor]:
@@ -54,5 +63,7 @@ def strongest_floor(network: ShallowNetwork, data: Dataset, trained: str) -> tup
     found = data.degeneracy.loss_floor(network.activation, certifiable=True)
     if trained != "W" or not network.activation.is_nonnegative or not (network.v >= 0).all():
         return "any", found
-    restricted = data.degeneracy.loss_floor(network.activation, heads="nonnegative", certifiable=True)
+    restricted = data.degeneracy.loss_floor(
+        network.activation, heads="nonnegative", certifiable=True
+    )
     return ("nonnegative", restricted) if restricted.floor > found.floor else ("any", found)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-_PRECISE_PRODUCTS = 2 * 10**7  # n k d up to which the residual is computed at high precision, some seconds
+_PRECISE_PRODUCTS = (
+    2 * 10**7
+)  # n k d up to which the residual is computed at high precision, some seconds
 _FEWEST_BITS = 2.0**-400  # a claimed bound is never zero, so that no check is a tie
 
 
@@ -62,11 +64,19 @@ class QuadraticPoint:
         N = d * (d + 1) // 2
         needed = 5 * 8 * N * N
         if needed > MEMORY_LIMIT:
-            raise MemoryRefused(f"d = {d} features need {needed / 2**30:.1f} GiB for a square of order {N}; use fewer features")
+            raise MemoryRefused(
+                f"d = {d} features need {needed / 2**30:.1f} GiB for a square of order {N}; use fewer features"
+            )
         if 2 * N**3 + n * N * N > CHECKER_WORK:
-            raise CannotCertify(f"n = {n}, d = {d}: a proof with the square of order {N} is beyond the checker's work budget")
+            raise CannotCertify(
+                f"n = {n}, d = {d}: a proof with the square of order {N} is beyond the checker's work budget"
+            )
         values = design_gram(self.X)
-        return Gram(values, 4.0 * EPS * float(self.squares @ self.squares), lambda: _precise_design_gram(self.X))
+        return Gram(
+            values,
+            4.0 * EPS * float(self.squares @ self.squares),
+            lambda: _precise_design_gram(self.X),
+        )
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -74,9 +84,15 @@ def measure_quadratic(network: ShallowNetwork, data: Dataset) -> QuadraticPoint:
     """Measure a quadratic network at its data; CannotCertify for every other activation."""
     X, y = checked_arrays(network, data)
     if network.activation.certificate_name != "quadratic":
-        raise CannotCertify(f"the claim is about quadratic networks, and the activation is {network.activation}")
+        raise CannotCertify(
+            f"the claim is about quadratic networks, and the activation is {network.activation}"
+        )
     n, (k, d) = y.size, network.W.shape
-    found = precise_residual(network, X, y) if n * k * d <= _PRECISE_PRODUCTS else _rounded_residual(network, X, y)
+    found = (
+        precise_residual(network, X, y)
+        if n * k * d <= _PRECISE_PRODUCTS
+        else _rounded_residual(network, X, y)
+    )
     loss_above(found)
     return QuadraticPoint(network, X, y, found)
 
@@ -95,16 +111,29 @@ def strict_witness(A: Array, noise: float) -> Array | None:
         return None
     T = C @ A @ C.T
     T[np.diag_indices_from(T)] -= 1.0
-    return C if float(np.linalg.norm(T)) + noise * float(np.linalg.norm(C, 2)) ** 2 < RESIDUAL_LIMIT else None
+    return (
+        C
+        if float(np.linalg.norm(T)) + noise * float(np.linalg.norm(C, 2)) ** 2 < RESIDUAL_LIMIT
+        else None
+    )
 
 
 def gap_above(point: QuadraticPoint, u: Array, *, weight_decay: float = 0.0) -> float:
     """L + (w/2)|W|^2 + u . y + |u|^2/2 from above; the terms nearly cancel, so they are summed at high precision."""
     with working_precision():
         sizes = ball_matrix(np.abs(point.r) + point.residual.radius)
-        u_balls, y, W = ball_matrix(u), ball_matrix(point.y), ball_matrix(point.network.W.reshape(-1))
+        u_balls, y, W = (
+            ball_matrix(u),
+            ball_matrix(point.y),
+            ball_matrix(point.network.W.reshape(-1)),
+        )
         loss = _square(sizes) / 2 * (1 + 2.0**-50)  # the residual is rounded to doubles
-        gap = loss + weight_decay * _square(W) / 2 + (u_balls.transpose() * y)[0, 0] + _square(u_balls) / 2
+        gap = (
+            loss
+            + weight_decay * _square(W) / 2
+            + (u_balls.transpose() * y)[0, 0]
+            + _square(u_balls) / 2
+        )
         above = float(gap.upper()) if gap.is_finite() else math.inf
     if not math.isfinite(above):
         raise CannotCertify("the gap of these weights overflows a double; train first")

@@ -23,7 +23,11 @@ from globalmin.linalg.positive_definite import (
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.resources import refuse_if_too_large
 from globalmin.references import states
-from globalmin.shallow.claims.high_precision import PreciseResidual, precise_cell_gram, precise_residual
+from globalmin.shallow.claims.high_precision import (
+    PreciseResidual,
+    precise_cell_gram,
+    precise_residual,
+)
 from globalmin.shallow.claims.linearized_point import (
     MARGIN,
     checked_arrays,
@@ -41,7 +45,9 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-FACTOR_LIMIT = 300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
+FACTOR_LIMIT = (
+    300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
+)
 _ROUNDS = 400
 _STRETCH = 1.02  # from one trial of tau to the next, at least: the sets change only when a margin is crossed
 
@@ -83,7 +89,9 @@ class BracketTrial:
 
 @states("DU-CERT-L1", "DU-CERT-R")
 @np.errstate(over="ignore", invalid="ignore")
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, step_size: float | None = None) -> Claim:
+def build(
+    network: ShallowNetwork, data: Dataset, trained: str = "W", *, step_size: float | None = None
+) -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason.
 
     Parameters
@@ -103,12 +111,21 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W", *, step_si
     refuse_narrow_cell(network, y.size)
     refuse_if_too_large(y.size, network)
     residual = precise_residual(network, X, y)
-    point = ReluPoint(network, X, residual, preactivations(network, X), rounding_of_preactivations(network, X), X @ X.T)
+    point = ReluPoint(
+        network,
+        X,
+        residual,
+        preactivations(network, X),
+        rounding_of_preactivations(network, X),
+        X @ X.T,
+    )
     trial = _smallest_radius(point, y)
     try:
         lower = lower_witness(_gram(point, trial))
     except NotPositiveDefiniteError as failure:
-        raise CannotCertify(f"the middle of the Gram matrices is not provably positive definite: {failure}") from None
+        raise CannotCertify(
+            f"the middle of the Gram matrices is not provably positive definite: {failure}"
+        ) from None
     return _assemble(point, trial, lower, step_size)
 
 
@@ -121,7 +138,9 @@ def bracket(point: ReluPoint, tau: float) -> BracketTrial:
     A, B = slopes.possible * v, slopes.sure * v
     most, least = A @ A.T, B @ B.T
     unstable = int(np.count_nonzero(slopes.unstable))
-    return BracketTrial(tau, A, B, K * (most + least) / 2.0, np.abs(K) * (most - least) / 2.0, unstable, is_clear)
+    return BracketTrial(
+        tau, A, B, K * (most + least) / 2.0, np.abs(K) * (most - least) / 2.0, unstable, is_clear
+    )
 
 
 def _smallest_radius(point: ReluPoint, y: Array) -> BracketTrial:
@@ -129,7 +148,9 @@ def _smallest_radius(point: ReluPoint, y: Array) -> BracketTrial:
     trial = bracket(point, 0.0)
     start = trial.margin()
     if not start > 0.0:
-        raise CannotCertify(f"the Gram matrix of the activation pattern is singular (smallest eigenvalue {start:.3g}); widen")
+        raise CannotCertify(
+            f"the Gram matrix of the activation pattern is singular (smallest eigenvalue {start:.3g}); widen"
+        )
     tau = max(point.g, 2.0**-500) / start * (1.0 + 1e-4)
     for _ in range(_ROUNDS):
         trial = bracket(point, tau)
@@ -152,7 +173,9 @@ def _gram(point: ReluPoint, trial: BracketTrial) -> Gram:
 
     def precise() -> BallMatrix:
         with working_precision():
-            return (precise_cell_gram(point.X, trial.possible) + precise_cell_gram(point.X, trial.sure)) / 2
+            return (
+                precise_cell_gram(point.X, trial.possible) + precise_cell_gram(point.X, trial.sure)
+            ) / 2
 
     return Gram(trial.middle, rounding, precise)
 
@@ -167,7 +190,9 @@ def _spread_bound(trial: BracketTrial) -> tuple[float, Array]:
     return float((trial.spread @ e / e).max()) * (1.0 + 1e-6), e
 
 
-def _assemble(point: ReluPoint, trial: BracketTrial, lower: LowerWitness, step_size: float | None) -> Claim:
+def _assemble(
+    point: ReluPoint, trial: BracketTrial, lower: LowerWitness, step_size: float | None
+) -> Claim:
     eps, e = _spread_bound(trial)
     margin = Fraction(lower.bound) - Fraction(eps)
     if not point.g * (1.0 + MARGIN) <= float(margin) * trial.tau:
@@ -178,15 +203,36 @@ def _assemble(point: ReluPoint, trial: BracketTrial, lower: LowerWitness, step_s
     eta = _step(lower.bound, Lam, step_size)
     rate = max(1 - Fraction(eta) * margin, Fraction(0))
     path = math.sqrt(Lam + eps) * trial.tau * (1.0 + MARGIN)
-    numbers = {"tau": trial.tau, "lam": lower.bound, "Lam": Lam, "eps": eps, "eta": eta, "path": path}
+    numbers = {
+        "tau": trial.tau,
+        "lam": lower.bound,
+        "Lam": Lam,
+        "eps": eps,
+        "eta": eta,
+        "path": path,
+    }
     loss = loss_above(point.residual)
     fields: dict[str, Json] = {name: rational(value) for name, value in numbers.items()}
-    fields |= {"loss_upper": rational(loss), "rate": rational(rate), "norm": "rows" if C_Lam is None else "factor"}
+    fields |= {
+        "loss_upper": rational(loss),
+        "rate": rational(rate),
+        "norm": "rows" if C_Lam is None else "factor",
+    }
     tensors: dict[str, Tensor] = {"e": e, "C": lower.C}
     if C_Lam is not None:
         tensors["C_Lam"] = C_Lam
-    more = {"loss_upper": loss, "rate": float(rate), "lambda": float(margin), "residual_norm": point.g}
-    return Claim("relu-descent", fields, tensors, {**numbers, **more, "unstable_pairs": float(trial.unstable)})
+    more = {
+        "loss_upper": loss,
+        "rate": float(rate),
+        "lambda": float(margin),
+        "residual_norm": point.g,
+    }
+    return Claim(
+        "relu-descent",
+        fields,
+        tensors,
+        {**numbers, **more, "unstable_pairs": float(trial.unstable)},
+    )
 
 
 def _upper_bound(middle: Array) -> tuple[float, Array | None]:
@@ -198,5 +244,7 @@ def _upper_bound(middle: Array) -> tuple[float, Array | None]:
 def _step(lam: float, Lam: float, step_size: float | None) -> float:
     largest = 2.0 / (lam + Lam) * (1.0 - MARGIN)
     if step_size is not None and not 0.0 < step_size <= largest:
-        raise CannotCertify(f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares")
+        raise CannotCertify(
+            f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares"
+        )
     return largest if step_size is None else float(step_size)

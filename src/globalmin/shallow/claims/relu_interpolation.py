@@ -10,11 +10,21 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
-from globalmin.linalg.positive_definite import EPS, Gram, LowerWitness, NotPositiveDefiniteError, lower_witness
+from globalmin.linalg.positive_definite import (
+    EPS,
+    Gram,
+    LowerWitness,
+    NotPositiveDefiniteError,
+    lower_witness,
+)
 from globalmin.proving.claim import Claim, Json, rational
 from globalmin.proving.resources import refuse_if_too_large
 from globalmin.references import states
-from globalmin.shallow.claims.high_precision import PreciseResidual, precise_cell_gram, precise_residual
+from globalmin.shallow.claims.high_precision import (
+    PreciseResidual,
+    precise_cell_gram,
+    precise_residual,
+)
 from globalmin.shallow.claims.linearized_point import (
     MARGIN,
     checked_arrays,
@@ -26,14 +36,22 @@ from globalmin.shallow.claims.linearized_point import (
 from globalmin.shallow.claims.sample_reduction import Reduction, reduce_samples
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import preactivations
-from globalmin.shallow.relu_cell import Cell, cell_gram, cell_slopes, choose_neurons, relative_margins
+from globalmin.shallow.relu_cell import (
+    Cell,
+    cell_gram,
+    cell_slopes,
+    choose_neurons,
+    relative_margins,
+)
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
 
-_ROOM = 1.0 + 1e-4  # safety factor on the margins, above what the bound mu loses to the true eigenvalue
+_ROOM = (
+    1.0 + 1e-4
+)  # safety factor on the margins, above what the bound mu loses to the true eigenvalue
 _COMFORTABLE = 0.5  # ratio from which on no further Newton step is worth moving the weights
 _STEPS = 12
 
@@ -88,7 +106,9 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     lower = _witness(point, point.cell, kept_X)
     smallest = float(point.margins[point.cell.neurons].min())
     if not point.g * (1.0 + MARGIN) <= smallest * math.sqrt(lower.bound):
-        raise CannotCertify(f"eigenvalue {lower.bound:.3g} of the cell's Gram matrix leaves no room for margins; train further")
+        raise CannotCertify(
+            f"eigenvalue {lower.bound:.3g} of the cell's Gram matrix leaves no room for margins; train further"
+        )
     return _assemble(network, point, lower, reduction, loss_above(precise_residual(network, X, y)))
 
 
@@ -112,7 +132,13 @@ def _measure(network: ShallowNetwork, X: Array, y: Array) -> CellPoint:
     residual = precise_residual(network, X, y)
     slopes = cell_slopes(Z, network.v)
     margins = relative_margins(Z, X, rounding_of_preactivations(network, X))
-    return CellPoint(network, residual, slopes, margins, choose_neurons(X, slopes, margins, residual.norm_above(), factor=_ROOM))
+    return CellPoint(
+        network,
+        residual,
+        slopes,
+        margins,
+        choose_neurons(X, slopes, margins, residual.norm_above(), factor=_ROOM),
+    )
 
 
 def _newton_step(point: CellPoint, X: Array) -> ShallowNetwork:
@@ -127,19 +153,40 @@ def _newton_step(point: CellPoint, X: Array) -> ShallowNetwork:
 def _witness(point: CellPoint, cell: Cell, X: Array) -> LowerWitness:
     G = cell_gram(X, point.slopes, cell.neurons)
     S = np.ascontiguousarray(point.slopes[:, cell.neurons])
-    rounding = (S.shape[1] + X.shape[1] + 4) * EPS * float(np.trace(G))  # Cauchy-Schwarz, entry by entry
+    rounding = (
+        (S.shape[1] + X.shape[1] + 4) * EPS * float(np.trace(G))
+    )  # Cauchy-Schwarz, entry by entry
     try:
         return lower_witness(Gram(G, rounding, lambda: precise_cell_gram(X, S)))
     except NotPositiveDefiniteError as failure:
-        raise CannotCertify(f"the Gram matrix of the activation cell is not provably positive definite: {failure}") from None
+        raise CannotCertify(
+            f"the Gram matrix of the activation cell is not provably positive definite: {failure}"
+        ) from None
 
 
-def _assemble(network: ShallowNetwork, point: CellPoint, lower: LowerWitness, reduction: Reduction, loss: float) -> Claim:
+def _assemble(
+    network: ShallowNetwork,
+    point: CellPoint,
+    lower: LowerWitness,
+    reduction: Reduction,
+    loss: float,
+) -> Claim:
     neurons = point.cell.neurons if point.cell is not None else np.arange(network.width)
     W_hat = point.network.W
-    R = (float(np.linalg.norm(W_hat - network.W)) + point.g / math.sqrt(lower.bound)) * (1.0 + MARGIN)
-    fields: dict[str, Json] = {"loss_upper": rational(loss), "mu": rational(lower.bound), "R": rational(R)}
-    tensors = {"W_hat": W_hat, "T": neurons.astype(np.int64), "C": lower.C, "dropped": reduction.dropped}
+    R = (float(np.linalg.norm(W_hat - network.W)) + point.g / math.sqrt(lower.bound)) * (
+        1.0 + MARGIN
+    )
+    fields: dict[str, Json] = {
+        "loss_upper": rational(loss),
+        "mu": rational(lower.bound),
+        "R": rational(R),
+    }
+    tensors = {
+        "W_hat": W_hat,
+        "T": neurons.astype(np.int64),
+        "C": lower.C,
+        "dropped": reduction.dropped,
+    }
     summary = {
         "loss_upper": loss,
         "R": R,

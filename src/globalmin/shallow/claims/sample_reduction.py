@@ -37,14 +37,18 @@ def reduce_samples(data: Dataset) -> Reduction:
     pairs: list[tuple[int, int]] = []
     for j in data.degeneracy.zero_rows:
         if y[j] != 0:
-            raise CannotCertify(f"row {j} is zero but its label is not, so no relu network fits it; ask for the claim loss-floor")
+            raise CannotCertify(
+                f"row {j} is zero but its label is not, so no relu network fits it; ask for the claim loss-floor"
+            )
         pairs.append((j, -1))
     for first, *others in data.degeneracy.rays:
         column = int(np.flatnonzero(data.X[first])[0])
         unit = Fraction(float(data.X[first, column]))
         for j in others:
             if y[j] * unit != y[first] * Fraction(float(data.X[j, column])):
-                raise CannotCertify(f"rows {first} and {j} lie on one ray but their labels do not; ask for the claim loss-floor")
+                raise CannotCertify(
+                    f"rows {first} and {j} lie on one ray but their labels do not; ask for the claim loss-floor"
+                )
             pairs.append((j, first))
     dropped = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
     kept = np.setdiff1d(np.arange(data.n_samples, dtype=np.int64), dropped[:, 0])

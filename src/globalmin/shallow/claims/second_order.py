@@ -33,7 +33,12 @@ MARGINS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
 @states("DU-CERT7", "DU-D7.5")
 def build(
-    network: ShallowNetwork, data: Dataset, trained: str = "W", *, method: str | None = None, radius: float | None = None
+    network: ShallowNetwork,
+    data: Dataset,
+    trained: str = "W",
+    *,
+    method: str | None = None,
+    radius: float | None = None,
 ) -> Claim:
     r"""The claim with the least tolerances that can be proved, and what theorem SO adds about a ball around the weights.
 
@@ -55,7 +60,11 @@ def build(
     method = _checked_method(method, network, X.shape[0], trained)
     loss = loss_above(precise_residual(network, X, y))
     r, scale = residual(network, X, y), hessian_rounding(network, X, y)
-    parts = hessian(network, X, y, trained=trained)[None] if method == "dense" else curvature_blocks(network, X, r)
+    parts = (
+        hessian(network, X, y, trained=trained)[None]
+        if method == "dense"
+        else curvature_blocks(network, X, r)
+    )
     delta, C = _least_shift(parts, scale, np.ones(1) if method == "dense" else network.v)
     eps = gradient_above(network, X, y, trained=trained)
     fields: dict[str, Json] = {
@@ -67,10 +76,17 @@ def build(
     }
     summary = {"loss_upper": loss, "eps": eps, "delta": delta}
     where = Around(network, X, y, trained, eps, delta)
-    found = surroundings(where, parts[0] if method == "dense" else None, scale, radius=_checked_radius(radius))
+    found = surroundings(
+        where, parts[0] if method == "dense" else None, scale, radius=_checked_radius(radius)
+    )
     if found is None:
         return Claim("second-order-stationary", fields, {"C": C}, summary)
-    return Claim("second-order-stationary", {**fields, "radius": found[0]}, {"C": C} | found[1], summary | found[2])
+    return Claim(
+        "second-order-stationary",
+        {**fields, "radius": found[0]},
+        {"C": C} | found[1],
+        summary | found[2],
+    )
 
 
 def _checked_radius(radius: float | None) -> float | None:
@@ -86,11 +102,17 @@ def _checked_method(method: str | None, network: ShallowNetwork, n: int, trained
     p = k * d + (k if trained == "vW" else 0)
     chosen = method or ("dense" if p <= DENSE else "blocks")
     if chosen == "dense" and p > DENSE:
-        raise CannotCertify(f"{p} parameters are more than the {DENSE} of the dense method; use method='blocks'")
+        raise CannotCertify(
+            f"{p} parameters are more than the {DENSE} of the dense method; use method='blocks'"
+        )
     if chosen == "blocks" and trained == "vW":
-        raise CannotCertify(f"{p} parameters are more than {DENSE}, and blocks are for trained='W' only")
+        raise CannotCertify(
+            f"{p} parameters are more than {DENSE}, and blocks are for trained='W' only"
+        )
     if n * k * d * d + 2 * k * d**3 > CHECKER_WORK:
-        raise CannotCertify(f"n = {n}, k = {k}, d = {d}: the proof is beyond the checker's work budget")
+        raise CannotCertify(
+            f"n = {n}, k = {k}, d = {d}: the proof is beyond the checker's work budget"
+        )
     return chosen
 
 
@@ -101,9 +123,13 @@ def _least_shift(parts: Array, noise: float, heads: Array) -> tuple[float, Array
     for margin in MARGINS:
         delta = max(-low, 0.0) + margin * size + 40.0 * noise
         found = [
-            strict_witness(part + delta * np.eye(len(part)), noise + EPS * size) if head else np.zeros_like(part)
+            strict_witness(part + delta * np.eye(len(part)), noise + EPS * size)
+            if head
+            else np.zeros_like(part)
             for part, head in zip(parts, heads, strict=True)
         ]
         if all(C is not None for C in found):
             return delta, np.vstack([C for C in found if C is not None])
-    raise CannotCertify(f"no witness that the Hessian, with least eigenvalue {low:.3g}, is above {-low:.3g} within rounding")
+    raise CannotCertify(
+        f"no witness that the Hessian, with least eigenvalue {low:.3g}, is above {-low:.3g} within rounding"
+    )

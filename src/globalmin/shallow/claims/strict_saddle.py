@@ -13,7 +13,12 @@ from globalmin.errors import CannotCertify
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
-from globalmin.shallow.claims.hessian_ball import HessianBall, estimate_hessian_lipschitz, hessian_ball, largest_below
+from globalmin.shallow.claims.hessian_ball import (
+    HessianBall,
+    estimate_hessian_lipschitz,
+    hessian_ball,
+    largest_below,
+)
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import loss_above
 from globalmin.shallow.escape import Escape, hessian_escape, quadratic_escape
@@ -45,7 +50,9 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     loss = loss_above(precise_residual(network, X, y))
     escape = _best_direction(network, X, y, trained)
     if escape is None:
-        raise CannotCertify("no direction of negative curvature was found at these weights; claim second-order-stationary")
+        raise CannotCertify(
+            "no direction of negative curvature was found at these weights; claim second-order-stationary"
+        )
     gamma = _gamma(network, X, y, escape)
     eps = gradient_above(network, X, y, trained=trained)
     fields: dict[str, Json] = {
@@ -61,7 +68,12 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     found = _radius(network, X, y, gamma, trained)
     if found is None:
         return Claim("strict-saddle", fields, tensors, summary)
-    return Claim("strict-saddle", {**fields, "radius": found.fields}, tensors | found.tensors, summary | {"radius": found.R})
+    return Claim(
+        "strict-saddle",
+        {**fields, "radius": found.fields},
+        tensors | found.tensors,
+        summary | {"radius": found.R},
+    )
 
 
 def _best_direction(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Escape | None:
@@ -70,7 +82,11 @@ def _best_direction(network: ShallowNetwork, X: Array, y: Array, trained: str) -
         found.append(quadratic_escape(network, X, y))
     if network.W.size <= _DENSE:
         found.append(hessian_escape(network, X, y, trained=trained))
-    candidates = [_with_head(escape, network, trained) for escape in found if escape is not None and escape.curvature < 0]
+    candidates = [
+        _with_head(escape, network, trained)
+        for escape in found
+        if escape is not None and escape.curvature < 0
+    ]
     return min(candidates, key=lambda escape: escape.curvature, default=None)
 
 
@@ -87,11 +103,15 @@ def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float
     curvature = curvature_along(network, X, y, U, u)
     gamma = (-curvature - noise) / size * (1.0 - 1e-12)
     if not (math.isfinite(gamma) and gamma > 0):
-        raise CannotCertify(f"the least curvature found, {curvature / size:.3g}, is within rounding ({noise / size:.3g}) of zero")
+        raise CannotCertify(
+            f"the least curvature found, {curvature / size:.3g}, is within rounding ({noise / size:.3g}) of zero"
+        )
     return gamma
 
 
-def _radius(network: ShallowNetwork, X: Array, y: Array, gamma: float, trained: str) -> HessianBall | None:
+def _radius(
+    network: ShallowNetwork, X: Array, y: Array, gamma: float, trained: str
+) -> HessianBall | None:
     """The largest ball found with Lam(R) R <= gamma; None if the numbers leave the range of doubles: the claim then speaks of the
     stored weights alone.
     """
@@ -104,4 +124,8 @@ def _radius(network: ShallowNetwork, X: Array, y: Array, gamma: float, trained: 
     except np.linalg.LinAlgError:
         return None
     found = hessian_ball(network, X, y, low, trained) if low > 0 else None
-    return found if found is not None and found.lip_square * Fraction(low) ** 2 <= Fraction(gamma) ** 2 else None
+    return (
+        found
+        if found is not None and found.lip_square * Fraction(low) ** 2 <= Fraction(gamma) ** 2
+        else None
+    )

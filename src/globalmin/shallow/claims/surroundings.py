@@ -12,7 +12,12 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.linalg.positive_definite import EPS
 from globalmin.proving.claim import Json, Tensor, rational
-from globalmin.shallow.claims.hessian_ball import HessianBall, estimate_hessian_lipschitz, hessian_ball, largest_below
+from globalmin.shallow.claims.hessian_ball import (
+    HessianBall,
+    estimate_hessian_lipschitz,
+    hessian_ball,
+    largest_below,
+)
 from globalmin.shallow.claims.measured_point import strict_witness
 
 if TYPE_CHECKING:
@@ -48,14 +53,18 @@ class Around:
         return estimate_hessian_lipschitz(self.network, self.X, self.y, R, self.trained)
 
 
-def surroundings(around: Around, H: Array | None, noise: float, *, radius: float | None) -> Found | None:
+def surroundings(
+    around: Around, H: Array | None, noise: float, *, radius: float | None
+) -> Found | None:
     """Fields of the object `radius`, tensors and summary; None if nothing is asked for or the numbers leave the doubles."""
     if radius == 0.0:
         return None
     found = _with_minimum(around, H, noise, radius) if H is not None else None
     if found is not None:
         return found
-    size = math.hypot(float(np.linalg.norm(around.network.W)), float(np.linalg.norm(around.network.v)))
+    size = math.hypot(
+        float(np.linalg.norm(around.network.W)), float(np.linalg.norm(around.network.v))
+    )
     ball = around.ball(radius or _SHARE * size or 1.0)
     return None if ball is None else _described(ball, around)
 
@@ -64,7 +73,10 @@ def _described(ball: HessianBall, around: Around) -> Found | None:
     r"""The least epsilon = max(eps, delta^2/Lam), a little above."""
     Lam = math.sqrt(ball.lip_square)
     epsilon = max(around.eps, around.delta**2 / Lam) * (1.0 + 1e-12) if Lam > 0 else math.inf
-    if not math.isfinite(epsilon) or Fraction(around.delta) ** 4 > ball.lip_square * Fraction(epsilon) ** 2:
+    if (
+        not math.isfinite(epsilon)
+        or Fraction(around.delta) ** 4 > ball.lip_square * Fraction(epsilon) ** 2
+    ):
         return None
     fields = {**ball.fields, "epsilon": rational(epsilon)}
     return fields, dict(ball.tensors), {"radius": ball.R, "rho": Lam, "epsilon": epsilon}
@@ -76,7 +88,11 @@ def _with_minimum(around: Around, H: Array, noise: float, radius: float | None) 
     if witness is None:
         return None
     mu, C = witness
-    R = largest_below(lambda R: R * around.estimate(R), mu * (1.0 - 1e-5)) if radius is None else radius
+    R = (
+        largest_below(lambda R: R * around.estimate(R), mu * (1.0 - 1e-5))
+        if radius is None
+        else radius
+    )
     for _ in range(_SHRINKINGS if radius is None else 1):
         ball = around.ball(R) if R > 0 else None
         distance = None if ball is None else _distance(mu, around.eps, ball)

@@ -22,7 +22,11 @@ PATIENCE = 1_000  # steps without a new smallest loss after which rounding, not 
 
 @states("OS-T2.1", "OS-T2.3")
 def gradient_descent(
-    network: ShallowNetwork, data: HasData, *, step_size: float | str | None = None, **options: Unpack[Options]
+    network: ShallowNetwork,
+    data: HasData,
+    *,
+    step_size: float | str | None = None,
+    **options: Unpack[Options],
 ) -> Run:
     """Train by theta <- theta - eta grad L, all trained weights with one step.
 
@@ -59,5 +63,7 @@ def check_step(step_size: float | str | None) -> float:
     except (TypeError, ValueError):
         eta = float("nan")
     if not 0.0 < eta < float("inf"):
-        raise DataError(f"step_size={step_size!r} is not usable; give a positive number or 'theory'")
+        raise DataError(
+            f"step_size={step_size!r} is not usable; give a positive number or 'theory'"
+        )
     return eta

@@ -60,7 +60,9 @@ def gradient_flow(
     chosen = solver or ("BDF" if small else "DOP853")
     watch = Watch(network, start, options, method="gradient_flow", default_max_iter=MAX_ITER)
     exact = chosen in IMPLICIT and network.activation.is_smooth
-    return follow(watch, flow_steps(start, objective, chosen, {"rtol": rtol, "atol": atol}, exact=exact))
+    return follow(
+        watch, flow_steps(start, objective, chosen, {"rtol": rtol, "atol": atol}, exact=exact)
+    )
 
 
 def flow_steps(

@@ -63,7 +63,13 @@ def left_slope(activation: Activation) -> float | None:
     return slopes.get(activation.name)
 
 
-def homotopy(network: ShallowNetwork, data: HasData, *, polish: bool | None = None, **options: Unpack[Options]) -> Run:
+def homotopy(
+    network: ShallowNetwork,
+    data: HasData,
+    *,
+    polish: bool | None = None,
+    **options: Unpack[Options],
+) -> Run:
     """Train an activation with a kink by Levenberg-Marquardt on ever sharper smooth versions of it, then on itself.
 
     Parameters
@@ -78,12 +84,21 @@ def homotopy(network: ShallowNetwork, data: HasData, *, polish: bool | None = No
     """
     left = left_slope(network.activation)
     if left is None:
-        raise DataError(f"method='homotopy' is for relu, leaky_relu and abs, not {network.activation}; use 'levenberg_marquardt'")
+        raise DataError(
+            f"method='homotopy' is for relu, leaky_relu and abs, not {network.activation}; use 'levenberg_marquardt'"
+        )
     start = pose(network, data, options.get("trained", "W"))
     check_memory(start, method="homotopy")
     tol = options.get("tol", 1e-13)
     polish = tol <= 1e-10 if polish is None else polish
-    watch = Watch(network, start, options, method="homotopy", default_max_iter=MAX_ITER, stops_at_tol=not polish)
+    watch = Watch(
+        network,
+        start,
+        options,
+        method="homotopy",
+        default_max_iter=MAX_ITER,
+        stops_at_tol=not polish,
+    )
     return follow(watch, steps(representatives(start), left, tol=tol, polish=polish))
 
 
@@ -96,4 +111,6 @@ def steps(start: Point, left: float, *, tol: float, polish: bool) -> Iterator[It
         for iterate in islice(stage, STAGE_ITER):
             point = iterate.point
             yield iterate
-    yield from kinked_steps(start.problem.at(point.W, point.v), tol=tol, polish=polish, solver=solver)
+    yield from kinked_steps(
+        start.problem.at(point.W, point.v), tol=tol, polish=polish, solver=solver
+    )

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 MAX_ITER = 20_000
 
 
-def lbfgs(network: ShallowNetwork, data: HasData, *, memory: int = 30, **options: Unpack[Options]) -> Run:
+def lbfgs(
+    network: ShallowNetwork, data: HasData, *, memory: int = 30, **options: Unpack[Options]
+) -> Run:
     """Train by scipy's L-BFGS-B without bounds.
 
     Parameters

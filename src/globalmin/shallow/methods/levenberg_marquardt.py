@@ -30,12 +30,21 @@ if TYPE_CHECKING:
 MAX_ITER = 300
 START_DAMPING = 0.1  # lambda at the start, relative to the mean of the diagonal of K
 MAX_REJECTIONS = 12  # in a row; the damping has then grown by 2^78
-PATIENCE, PROGRESS = 60, 0.99  # a start is given up when 60 systems have not lowered ||r|| by one per cent
+PATIENCE, PROGRESS = (
+    60,
+    0.99,
+)  # a start is given up when 60 systems have not lowered ||r|| by one per cent
 POLISH_BELOW = 1e-10  # a caller who asks for no more than this is not given the last digits
 
 
 @states("OS-J")
-def levenberg_marquardt(network: ShallowNetwork, data: HasData, *, polish: bool | None = None, **options: Unpack[Options]) -> Run:
+def levenberg_marquardt(
+    network: ShallowNetwork,
+    data: HasData,
+    *,
+    polish: bool | None = None,
+    **options: Unpack[Options],
+) -> Run:
     """Train by Levenberg-Marquardt steps in the n x n form; the method of choice for smooth activations.
 
     Parameters
@@ -53,11 +62,20 @@ def levenberg_marquardt(network: ShallowNetwork, data: HasData, *, polish: bool 
     tol = options.get("tol", 1e-13)
     polish = tol <= POLISH_BELOW if polish is None else polish
     check_memory(start, method="levenberg_marquardt")
-    watch = Watch(network, start, options, method="levenberg_marquardt", default_max_iter=MAX_ITER, stops_at_tol=not polish)
+    watch = Watch(
+        network,
+        start,
+        options,
+        method="levenberg_marquardt",
+        default_max_iter=MAX_ITER,
+        stops_at_tol=not polish,
+    )
     return follow(watch, steps(representatives(start), tol=tol, polish=polish))
 
 
-def steps(start: Point, *, tol: float, polish: bool, solver: GramSolver | None = None) -> Iterator[Iterate]:
+def steps(
+    start: Point, *, tol: float, polish: bool, solver: GramSolver | None = None
+) -> Iterator[Iterate]:
     """Damped steps down to the tolerance, then undamped ones down to the rounding floor."""
     solver = solver or GramSolver(start.problem.X)
     point = yield from damped_steps(start, solver, tol=tol)
@@ -65,17 +83,25 @@ def steps(start: Point, *, tol: float, polish: bool, solver: GramSolver | None =
         yield from undamped_steps(point, solver)
 
 
-def damped_steps(point: Point, solver: GramSolver, *, tol: float) -> Generator[Iterate, None, Point]:
+def damped_steps(
+    point: Point, solver: GramSolver, *, tol: float
+) -> Generator[Iterate, None, Point]:
     """Levenberg-Marquardt steps until the point is fitted or there is no progress; an iterate per system, rejected or not."""
     diagonal = solver.load(point)
-    mu, growth, rejections = START_DAMPING * diagonal / point.norm if point.norm > 0 else 0.0, 2.0, 0
+    mu, growth, rejections = (
+        START_DAMPING * diagonal / point.norm if point.norm > 0 else 0.0,
+        2.0,
+        0,
+    )
     norms = [point.norm]
     while not point.is_fitted(tol) and diagonal > 0:
         shift = max(mu * point.norm, np.finfo(np.float64).eps * diagonal)
         u = solver.solve(point.residual, shift=shift)
         trial = None if u is None else point.moved(point.pull_back(u))
         if u is not None and trial is not None and trial.norm < point.norm:
-            gain = (point.norm**2 - trial.norm**2) / max(point.norm**2 - shift**2 * float(u @ u), np.finfo(np.float64).tiny)
+            gain = (point.norm**2 - trial.norm**2) / max(
+                point.norm**2 - shift**2 * float(u @ u), np.finfo(np.float64).tiny
+            )
             mu *= max(1 / 3, 1 - (2 * min(gain, 1.0) - 1) ** 3)
             point, growth, rejections = trial, 2.0, 0
             diagonal = solver.load(point)
@@ -83,7 +109,9 @@ def damped_steps(point: Point, solver: GramSolver, *, tol: float) -> Generator[I
             mu, growth, rejections = mu * growth, 2 * growth, rejections + 1
         yield Iterate(point)
         norms.append(point.norm)
-        if rejections >= MAX_REJECTIONS or (len(norms) > PATIENCE and norms[-1] > PROGRESS * norms[-PATIENCE - 1]):
+        if rejections >= MAX_REJECTIONS or (
+            len(norms) > PATIENCE and norms[-1] > PROGRESS * norms[-PATIENCE - 1]
+        ):
             break
     return point
 

@@ -61,17 +61,27 @@ def perturbed_gradient_descent(
     """
     start = _smooth_start(network, data, options.get("trained", "W"), "perturbed_gradient_descent")
     eta = theory_step(network, start) if step_size in (None, "theory") else check_step(step_size)
-    numbers = Perturbation(eta, radius, 0.0 if gradient_threshold is None else gradient_threshold, wait)
-    watch = Watch(network, start, options, method="perturbed_gradient_descent", default_max_iter=MAX_ITER)
+    numbers = Perturbation(
+        eta, radius, 0.0 if gradient_threshold is None else gradient_threshold, wait
+    )
+    watch = Watch(
+        network, start, options, method="perturbed_gradient_descent", default_max_iter=MAX_ITER
+    )
     rng = np.random.default_rng(options.get("seed", 0))
     return follow(watch, perturbed_steps(start, numbers, rng, relative=gradient_threshold is None))
 
 
-def perturbed_steps(point: Point, numbers: Perturbation, rng: np.random.Generator, *, relative: bool) -> Iterator[Iterate]:
+def perturbed_steps(
+    point: Point, numbers: Perturbation, rng: np.random.Generator, *, relative: bool
+) -> Iterator[Iterate]:
     """Steps of Algorithm 2, until the loss has found no new minimum for a thousand of them and for one wait."""
     lowest, since, t, noisy = point.norm, 0, 0, -numbers.wait - 1
     while since < PATIENCE + numbers.wait:
-        threshold = RELATIVE_GRADIENT * _slope_scale(point) * point.norm if relative else numbers.gradient_threshold
+        threshold = (
+            RELATIVE_GRADIENT * _slope_scale(point) * point.norm
+            if relative
+            else numbers.gradient_threshold
+        )
         if length(point.gradient) <= threshold and t - noisy > numbers.wait:
             point, noisy = _noisy(point, numbers.radius, rng), t
         point = point.moved(point.gradient, -numbers.step_size)
@@ -84,7 +94,11 @@ def _slope_scale(point: Point) -> float:
     """The Frobenius norm of the Jacobian."""
     X = point.problem.X
     square = float(np.sum(point.slopes**2, axis=1) @ np.einsum("ij,ij->i", X, X))
-    return float(np.sqrt(square + (float(np.sum(point.features**2)) if point.problem.trained == "vW" else 0.0)))
+    return float(
+        np.sqrt(
+            square + (float(np.sum(point.features**2)) if point.problem.trained == "vW" else 0.0)
+        )
+    )
 
 
 def _noisy(point: Point, radius: float, rng: np.random.Generator) -> Point:
@@ -93,7 +107,9 @@ def _noisy(point: Point, radius: float, rng: np.random.Generator) -> Point:
 
 
 @states("DU-CERT7")
-def trust_region(network: ShallowNetwork, data: HasData, *, solver: str | None = None, **options: Unpack[Options]) -> Run:
+def trust_region(
+    network: ShallowNetwork, data: HasData, *, solver: str | None = None, **options: Unpack[Options]
+) -> Run:
     r"""Train by a trust-region Newton method with the exact Hessian; where the gradient vanishes, along negative curvature.
 
     Parameters
@@ -122,13 +138,19 @@ def _newton(watch: Watch, network: ShallowNetwork, start: Point, solver: str) ->
 
     while True:
         if float(np.linalg.norm(slope)) > tolerance:
-            ended, x, value, slope = descend(objective, x, see, method=solver, gradient_tolerance=tolerance)
+            ended, x, value, slope = descend(
+                objective, x, see, method=solver, gradient_tolerance=tolerance
+            )
             if isinstance(ended, Status):
                 return ended
         flat = FLAT * _slope_scale(unpack(start, x)) ** 2
         found = estimate_at(objective, x, slope, epsilon=np.inf, delta=flat)
         w = found.direction if float(slope @ found.direction) <= 0 else -found.direction
-        moved = negative_curvature_step(objective, x, w, -found.least_eigenvalue) if found.least_eigenvalue < -flat else None
+        moved = (
+            negative_curvature_step(objective, x, w, -found.least_eigenvalue)
+            if found.least_eigenvalue < -flat
+            else None
+        )
         if moved is None:
             return watch.status_at_end(Status.STALLED)
         x, value, slope = moved
@@ -151,7 +173,15 @@ def network_objective(network: ShallowNetwork, start: Point) -> Objective:
         return 0.5 * point.square, pack(*point.gradient)
 
     def times(x: Array, u: Array) -> Array:
-        return pack(*hessian_times(at(x), X, y, u[:size].reshape(network.W.shape), u[size:] if trained == "vW" else None))
+        return pack(
+            *hessian_times(
+                at(x),
+                X,
+                y,
+                u[:size].reshape(network.W.shape),
+                u[size:] if trained == "vW" else None,
+            )
+        )
 
     def dense(x: Array) -> Array:
         H = hessian(at(x), X, y, trained=trained)  # v first

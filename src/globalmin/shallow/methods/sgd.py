@@ -53,7 +53,16 @@ def sgd(
         raise DataError(f"batch_size={batch_size!r} must be a whole number >= 1")
     rng = np.random.default_rng(options.get("seed", 0))
     watch = Watch(network, start, options, method="sgd", default_max_iter=MAX_ITER)
-    return follow(watch, steps(start, _step(network, start, step_size), batch=int(batch_size), limit=watch.max_iter, rng=rng))
+    return follow(
+        watch,
+        steps(
+            start,
+            _step(network, start, step_size),
+            batch=int(batch_size),
+            limit=watch.max_iter,
+            rng=rng,
+        ),
+    )
 
 
 def _step(network: ShallowNetwork, start: Point, step_size: float | str | None) -> float:
@@ -68,11 +77,18 @@ def _sample_step(network: ShallowNetwork, start: Point) -> float:
         largest = B**2 * float(network.v @ network.v) * float(np.max(np.sum(X**2, axis=1)))
     else:
         squares = np.sum(start.slopes**2, axis=1) * np.sum(X**2, axis=1)
-        largest = float(np.max(squares + (np.sum(start.features**2, axis=1) if start.problem.trained == "vW" else 0.0)))
+        largest = float(
+            np.max(
+                squares
+                + (np.sum(start.features**2, axis=1) if start.problem.trained == "vW" else 0.0)
+            )
+        )
     return 1.0 / largest if largest > 0 else 1.0
 
 
-def steps(point: Point, eta: float, *, batch: int, limit: int, rng: np.random.Generator) -> Iterator[Iterate]:
+def steps(
+    point: Point, eta: float, *, batch: int, limit: int, rng: np.random.Generator
+) -> Iterator[Iterate]:
     """Updates; one iterate per pass over as many samples as there are (the last pass ends at the iteration limit)."""
     problem, done = point.problem, 0
     while True:

@@ -31,7 +31,10 @@ METHODS: dict[str, Callable[..., Run]] = {
     "trust_region": trust_region,
 }
 STEPPED = ("gradient_descent", "sgd", "perturbed_gradient_descent")  # the methods with a step size
-RESTARTED = ("levenberg_marquardt", "homotopy")  # the methods that "auto" chooses and starts again when they stall
+RESTARTED = (
+    "levenberg_marquardt",
+    "homotopy",
+)  # the methods that "auto" chooses and starts again when they stall
 
 
 def method_for(activation: Activation) -> str:
@@ -52,7 +55,9 @@ def check_method(method: str, step_size: float | str | None = None) -> None:
 def check_options(method: str, names: Iterable[str]) -> None:
     """Refuse options that the method does not have: a misspelled one would change nothing, silently."""
     own = set(signature(METHODS[method]).parameters) - {"network", "data", "options"}
-    unknown = [name for name in names if name not in own | set(Options.__annotations__) | {"step_size"}]  # see check_method
+    unknown = [
+        name for name in names if name not in own | set(Options.__annotations__) | {"step_size"}
+    ]  # see check_method
     if unknown:
         taken = ", ".join(sorted(own)) or "none of its own"
         raise DataError(f"{unknown[0]} is no option of method={method!r}; its own options: {taken}")

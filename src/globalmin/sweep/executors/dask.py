@@ -21,7 +21,9 @@ class DaskExecutor:
         self._workers = workers
         self._cluster: Any = _local_cluster(distributed, workers) if address is None else None
         try:
-            self._client = distributed.Client(self._cluster or address, set_as_default=False, timeout=30)
+            self._client = distributed.Client(
+                self._cluster or address, set_as_default=False, timeout=30
+            )
         except (OSError, ValueError) as error:
             raise PlanError(
                 f"address {address!r}: no Dask scheduler answers ({error}); start one with `dask scheduler`"
@@ -55,13 +57,23 @@ class DaskExecutor:
         task = self._tasks[future]
         try:
             report = report_of(task, future.result(timeout=GATHER_SECONDS))
-        except self._distributed.TimeoutError:  # its worker died with the result; the scheduler computes it again
+        except (
+            self._distributed.TimeoutError
+        ):  # its worker died with the result; the scheduler computes it again
             future.add_done_callback(self._finished.put)
             return None
-        except (self._distributed.scheduler.KilledWorker, self._distributed.CancelledError, OSError) as error:
-            report = Report(task.key, ended=True, lost=f"Dask lost the task, {type(error).__name__}: {error}")
+        except (
+            self._distributed.scheduler.KilledWorker,
+            self._distributed.CancelledError,
+            OSError,
+        ) as error:
+            report = Report(
+                task.key, ended=True, lost=f"Dask lost the task, {type(error).__name__}: {error}"
+            )
         except Exception as error:  # trials never raise: this worker cannot run the recipe at all
-            raise PlanError(f"a Dask worker cannot run {task.recipe}: {error}; install the same code there") from error
+            raise PlanError(
+                f"a Dask worker cannot run {task.recipe}: {error}; install the same code there"
+            ) from error
         del self._tasks[future]
         future.release()
         return report
@@ -69,7 +81,9 @@ class DaskExecutor:
     def close(self) -> None:
         """Leave the scheduler; end the cluster if it was started here."""
         for future in self._tasks:
-            with contextlib.suppress(Exception):  # a scheduler that is gone has nothing left to cancel
+            with contextlib.suppress(
+                Exception
+            ):  # a scheduler that is gone has nothing left to cancel
                 future.cancel()
         self._tasks.clear()
         self._client.close()
@@ -81,11 +95,17 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise PlanError("executor 'dask' needs distributed; install globalmin[dask], or use executor 'local'") from error
+        raise PlanError(
+            "executor 'dask' needs distributed; install globalmin[dask], or use executor 'local'"
+        ) from error
     return distributed
 
 
 def _local_cluster(distributed: Any, workers: int) -> Any:
     return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=50,
     )

@@ -34,7 +34,9 @@ def run_isolated(text: str) -> Answer:
     last = reports[-1]
     return {
         "outcomes": [outcome_text(outcome) for report in reports for outcome in report.outcomes],
-        "blobs": {digest: content for report in reports for digest, content in report.blobs.items()},
+        "blobs": {
+            digest: content for report in reports for digest, content in report.blobs.items()
+        },
         "lost": last.lost,
         "started": last.started,
         "in_order": last.in_order,

@@ -18,7 +18,9 @@ from globalmin.errors import GlobalMinError, PlanError
 from globalmin.sweep.task import Report, Task, outcome_from
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-MAX_STILLBORN = 10  # workers in a row that die before they are ready: the environment is broken, not a trial
+MAX_STILLBORN = (
+    10  # workers in a row that die before they are ready: the environment is broken, not a trial
+)
 MAX_DRAINED = 1024  # messages read before they are recorded
 _PROGRAM = "from globalmin.sweep.executors.local_worker import main; main()"
 
@@ -73,7 +75,12 @@ class LocalExecutor:
         """Outcomes and deaths."""
         by_connection = {worker.connection: worker for worker in self._workers}
         ready = wait(list(by_connection), timeout)
-        reports = [report for c in ready if isinstance(c, Connection) for report in self._drain(by_connection[c])]
+        reports = [
+            report
+            for c in ready
+            if isinstance(c, Connection)
+            for report in self._drain(by_connection[c])
+        ]
         return [report for report in reports if report is not None]
 
     def _drain(self, worker: _Worker) -> Iterator[Report | None]:
@@ -114,7 +121,9 @@ class LocalExecutor:
         if worker.task is None:
             return None
         in_order = not worker.task.batch
-        return Report(worker.task.key, ended=True, lost=reason, started=worker.ready, in_order=in_order)
+        return Report(
+            worker.task.key, ended=True, lost=reason, started=worker.ready, in_order=in_order
+        )
 
     def close(self) -> None:
         """End every worker at once."""
@@ -130,7 +139,15 @@ def _spawn(threads: int, tied: bool) -> _Worker:
     crash_log = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _end)
     try:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, str(theirs.fileno()), str(crash_log.fileno()), str(int(tied))],
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                _PROGRAM,
+                str(theirs.fileno()),
+                str(crash_log.fileno()),
+                str(int(tied)),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=2,  # what a recipe prints must not mix with the results on stdout
             pass_fds=(theirs.fileno(), crash_log.fileno()),
@@ -171,5 +188,9 @@ def _end(worker: _Worker) -> str:
     worker.crash_log.seek(0)
     trace = worker.crash_log.read(100_000).decode("utf-8", "replace").strip()
     worker.crash_log.close()
-    how = f"ended by signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+    how = (
+        f"ended by signal {-code} ({signal.Signals(-code).name})"
+        if code < 0
+        else f"ended with exit code {code}"
+    )
     return f"the worker process {how}" + (f"\n{trace}" if trace else "")
