@@ -1,4 +1,5 @@
-"""How often a fit ends in an accepted certificate: random labels on the unit sphere, one row of the table per configuration.
+"""How often a fit ends in an accepted certificate: random labels on the unit sphere, one row of the
+table per configuration.
 
 Run `python -m bench.acceptance` for the table in docs/figures.md; the tests run the same rows.
 """
@@ -18,7 +19,9 @@ import globalmin as gm
 
 @dataclass(frozen=True)
 class Configuration:
-    """n samples on the sphere of R^d with N(0,1) labels, k neurons; `target` is the share of seeds that must be accepted."""
+    """n samples on the sphere of R^d with N(0,1) labels, k neurons; `target` is the share of seeds
+    that must be accepted.
+    """
 
     n: int
     d: int
@@ -27,7 +30,10 @@ class Configuration:
     target: float
 
     def __str__(self) -> str:
-        return f"{self.activation} n={self.n} d={self.d} k={self.k} (kd = {self.k * self.d / self.n:.2f} n)"
+        return (
+            f"{self.activation} n={self.n} d={self.d} k={self.k} (kd = "
+            f"{self.k * self.d / self.n:.2f} n)"
+        )
 
 
 @dataclass(frozen=True)
@@ -109,12 +115,16 @@ def row(configuration: Configuration, outcomes: list[Outcome]) -> str:
     )
     seconds = " | ".join(f"{np.median(column):.2f}" for column in columns)
     starts = max(one.starts for one in outcomes)
-    return f"| {configuration} | {accepted} of {len(outcomes)} | {min(steps)}-{max(steps)} | {starts} | {seconds} |"
+    return (
+        f"| {configuration} | {accepted} of {len(outcomes)} | {min(steps)}-{max(steps)} | {starts} "
+        f"| {seconds} |"
+    )
 
 
 def main(n_seeds: int = 20) -> None:
     print(
-        "| configuration | accepted | steps | most starts | train, CPU s | certify, CPU s | check, CPU s |"
+        "| configuration | accepted | steps | most starts | train, CPU s | certify, CPU s | check, "
+        "CPU s |"
     )
     print("|---|---|---|---|---|---|---|")
     for configuration in ALL:

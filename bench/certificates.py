@@ -1,7 +1,8 @@
-"""How long `certify` and `check` take, and how much memory: random labels on the unit sphere, softplus and ReLU.
+"""How long `certify` and `check` take, and how much memory: random labels on the unit sphere,
+softplus and ReLU.
 
-Run `python -m bench.certificates` for n = 442, with `--large` also n = 2,000. Training, certifying and checking each run in
-their own process, so that the peak memory printed is theirs alone.
+Run `python -m bench.certificates` for n = 442, with `--large` also n = 2,000. Training, certifying
+and checking each run in their own process, so that the peak memory printed is theirs alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""How fast finite deep networks approach the limiting Gram matrices: error against width for three architectures.
+"""How fast finite deep networks approach the limiting Gram matrices: error against width for three
+architectures.
 
-Run `python -m bench.deep_width [picture.svg]`: a table on the screen, and a log-log picture. One row per architecture, depth and
-width: the error of a layer Gram is the Frobenius norm of its difference from the limit relative to the limit's, root mean square
-over the layers and the drawn networks. Theory: 1/sqrt(m), slope -1/2; the standard error of the slope is the bootstrap's.
-A second table: gradient descent on all layers against the promised rate.
+Run `python -m bench.deep_width [picture.svg]`: a table on the screen, and a log-log picture. One
+row per architecture, depth and width: the error of a layer Gram is the Frobenius norm of its
+difference from the limit relative to the limit's, root mean square over the layers and the drawn
+networks. Theory: 1/sqrt(m), slope -1/2; the standard error of the slope is the bootstrap's. A
+second table: gradient descent on all layers against the promised rate.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ def errors(case: Case, width: int, nets: int) -> np.ndarray:
 
 
 def squares(case: Case, *, nets: int = 48) -> list[np.ndarray]:
-    """Mean square relative error of each drawn network, per width; narrow networks are cheap, so up to eight times as many."""
+    """Mean square relative error of each drawn network, per width; narrow networks are cheap, so up
+    to eight times as many.
+    """
     largest = case.widths[-1]
     return [
         np.square(errors(case, m, nets * min(largest // m, 8))).mean(axis=1) for m in case.widths
@@ -127,7 +131,9 @@ def draw(results: dict[str, tuple[Case, np.ndarray]], path: str) -> None:
 
 
 def training_rows(case: Case) -> list[str]:
-    """Gradient descent on all layers, 300 steps: the promise of DU-T3.1 to T3.3, the eigenvalues along the run, the movement."""
+    """Gradient descent on all layers, 300 steps: the promise of DU-T3.1 to T3.3, the eigenvalues
+    along the run, the movement.
+    """
     X = case.inputs()
     y = np.array([1.0, -1.0, 0.5])
     lambda0 = float(
@@ -142,7 +148,8 @@ def training_rows(case: Case) -> list[str]:
         rate = rate_check(trajectory, lambda0)
         moved = trajectory.relative_movement[-1]
         rows.append(
-            f"| {case} | {m} | {lambda0:.2e} | {trajectory.lambda_last.min():.2e} | {trajectory.lambda_total.min():.2e} "
+            f"| {case} | {m} | {lambda0:.2e} | {trajectory.lambda_last.min():.2e} | "
+            f"{trajectory.lambda_total.min():.2e} "
             f"| {rate.promised:.1e} | {rate.measured:.1e} | {rate.holds} | {moved.max():.3f} |"
         )
     return rows
@@ -150,7 +157,8 @@ def training_rows(case: Case) -> list[str]:
 
 def print_training() -> None:
     print(
-        "\n| case | m | lambda_0 | min lambda(G^H) | min lambda(G) | promised rate | measured | holds | movement/sqrt(m) |"
+        "\n| case | m | lambda_0 | min lambda(G^H) | min lambda(G) | promised rate | measured | "
+        "holds | movement/sqrt(m) |"
     )
     print("|---" * 9 + "|")
     for case in TRAINED:
@@ -169,7 +177,8 @@ def main(arguments: list[str]) -> None:
         exponent, error = slope_with_error(case.widths, drawn)
         cells = " | ".join(f"{m}: {e:.4f}" for m, e in zip(case.widths, measured, strict=True))
         print(
-            f"| {case} | {cells} | {exponent:.3f} +- {error:.3f} | {time.process_time() - began:.1f} |",
+            f"| {case} | {cells} | {exponent:.3f} +- {error:.3f} | "
+            f"{time.process_time() - began:.1f} |",
             flush=True,
         )
     print_training()

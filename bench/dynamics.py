@@ -1,7 +1,9 @@
-"""Five descents on five families: iterations to a second-order point against dimension, one table and one picture a family.
+"""Five descents on five families: iterations to a second-order point against dimension, one table
+and one picture a family.
 
-Run `python -m bench.dynamics [folder]`: the tables of docs/dynamics.md, and the pictures in the folder if one is given. A run has
-arrived when the gradient is at most eps and the least eigenvalue of the Hessian at least -delta, both checked in floats.
+Run `python -m bench.dynamics [folder]`: the tables of docs/dynamics.md, and the pictures in the
+folder if one is given. A run has arrived when the gradient is at most eps and the least eigenvalue
+of the Hessian at least -delta, both checked in floats.
 """
 
 from __future__ import annotations
@@ -38,13 +40,15 @@ METHODS = (
     "cubic regularization",
 )
 WALLS = 1.5  # L of the octopus, gamma = 1
-HELD = 2_500  # iterations after which a start with a dead neuron is given up: descent is at its saddle after about a thousand
+# iterations after which a start with a dead neuron is given up: descent is at its saddle after
+# about a thousand
+HELD = 2_500
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A function with its derivatives and a stochastic gradient, a start, the step of the first-order methods, what counts as a
-    second-order point, and the noise of perturbed descent.
+    """A function with its derivatives and a stochastic gradient, a start, the step of the
+    first-order methods, what counts as a second-order point, and the noise of perturbed descent.
     """
 
     start: np.ndarray
@@ -63,7 +67,9 @@ class Problem:
 
 
 def octopus(d: int, seed: int) -> Problem:
-    """The octopus from a uniform start, everything as in the thesis; SGD sees the gradient with Gaussian noise of length eps."""
+    """The octopus from a uniform start, everything as in the thesis; SGD sees the gradient with
+    Gaussian noise of length eps.
+    """
     function, rng = gm.landscape.Octopus(d, WALLS), np.random.default_rng(seed)
     start, eta, epsilon = rng.uniform(-1.0, 1.0, d), 1.0 / (4.0 * WALLS), math.e / 100.0
 
@@ -90,9 +96,11 @@ def octopus(d: int, seed: int) -> Problem:
 
 
 def quadratic_network(d: int, seed: int, *, dead: bool = False) -> Problem:
-    """Mean squared error of d quadratic neurons, 2d(d + 1) samples of a teacher, from tiny weights: next to the saddle W = 0.
+    """Mean squared error of d quadratic neurons, 2d(d + 1) samples of a teacher, from tiny weights:
+    next to the saddle W = 0.
 
-    `dead`: one neuron starts at exactly zero. Its gradient is then zero for ever, also that of every batch.
+    `dead`: one neuron starts at exactly zero. Its gradient is then zero for ever, also that of
+    every batch.
     """
     rng, teacher, n = (
         np.random.default_rng(seed),
@@ -132,7 +140,8 @@ def quadratic_network(d: int, seed: int, *, dead: bool = False) -> Problem:
 
 
 def factorization(n: int, seed: int, *, dead: bool = False) -> Problem:
-    """An n x n matrix of singular values 3, 2, 1 by two factors of rank 3, from a tiny start: next to the saddle U = V = 0.
+    """An n x n matrix of singular values 3, 2, 1 by two factors of rank 3, from a tiny start: next
+    to the saddle U = V = 0.
 
     `dead`: one pair of columns starts at exactly zero.
     """
@@ -174,7 +183,9 @@ def factorization(n: int, seed: int, *, dead: bool = False) -> Problem:
 
 
 def sgd(problem: Problem, seed: int) -> float:
-    """Steps of plain SGD until the full gradient and the Hessian pass the test, looked at every `wait` steps; NaN if never."""
+    """Steps of plain SGD until the full gradient and the Hessian pass the test, looked at every
+    `wait` steps; NaN if never.
+    """
     x, noise = problem.start, np.random.default_rng((seed, 1))
     for step in range(0, 4 * problem.max_iter, problem.wait):
         small = float(np.linalg.norm(problem.gradient(x))) <= problem.epsilon
@@ -269,7 +280,9 @@ FAMILIES = (
 
 
 def measure(family: Family) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """For every method, iterations (dimensions x runs) and CPU seconds of the median run (dimensions)."""
+    """For every method, iterations (dimensions x runs) and CPU seconds of the median run
+    (dimensions).
+    """
     counts = {method: np.full((len(family.dimensions), family.runs), np.nan) for method in METHODS}
     seconds = {method: np.full((len(family.dimensions), family.runs), np.nan) for method in METHODS}
     for row, dimension in enumerate(family.dimensions):
@@ -312,8 +325,9 @@ def main(arguments: list[str]) -> None:
             path = Path(arguments[0]) / f"dynamics-{family.name}"
             path.parent.mkdir(parents=True, exist_ok=True)
             save(
-                lambda: iterations_by_dimension(np.array(family.dimensions), counts, **labels), path
-            )  # noqa: B023 - called at once
+                partial(iterations_by_dimension, np.array(family.dimensions), counts, **labels),
+                path,
+            )
 
 
 if __name__ == "__main__":

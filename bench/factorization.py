@@ -1,6 +1,8 @@
-"""Factorizations proved globally optimal: CPU seconds and memory of training, certifying and checking, each in its own process.
+"""Factorizations proved globally optimal: CPU seconds and memory of training, certifying and
+checking, each in its own process.
 
-Run `python -m bench.factorization [--size 2000] [--rank 10]` for the table in docs/factorization.md.
+Run `python -m bench.factorization [--size 2000] [--rank 10]` for the table in
+docs/factorization.md.
 """
 
 from __future__ import annotations
@@ -103,10 +105,11 @@ def _row(size: int, rank: int, noise: float, norm: str) -> str:
         judged = _alone("--part", "check", "--folder", folder)
     of_floor = "-" if proved["gap_of_floor"] is None else f"{proved['gap_of_floor']:.1e}"
     return (
-        f"| {size} x {size}, rank {rank}, noise {noise:g} | {trained['steps']} + {trained['sweeps']} | {trained['train']:.1f} | "
-        f"{proved['method']} | {proved['gap_of_square']:.1e} | {of_floor} | {judged['verdict']} | {proved['certify']:.1f} | "
-        f"{judged['check']:.1f} | {int(str(proved['file'])) / 2**20:.0f} MiB | "
-        f"{trained['memory']:.1f} / {proved['memory']:.1f} / {judged['memory']:.1f} GiB |"
+        f"| {size} x {size}, rank {rank}, noise {noise:g} | {trained['steps']} + "
+        f"{trained['sweeps']} | {trained['train']:.1f} | {proved['method']} | "
+        f"{proved['gap_of_square']:.1e} | {of_floor} | {judged['verdict']} | "
+        f"{proved['certify']:.1f} | {judged['check']:.1f} | {int(str(proved['file'])) / 2**20:.0f} "
+        f"MiB | {trained['memory']:.1f} / {proved['memory']:.1f} / {judged['memory']:.1f} GiB |"
     )
 
 
@@ -121,7 +124,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     if given.part is None:
-        heads = "instance, steps + sweeps, train CPU s, method, gap of square, of floor, verdict, certify, check, file, memory"
+        heads = (
+            "instance, steps + sweeps, train CPU s, method, gap of square, of floor, verdict, "
+            "certify, check, file, memory"
+        )
         print(f"| {heads.replace(', ', ' | ')} |")
         print("|---|---|---|---|---|---|---|---|---|---|---|")
         for noise, norm in CASES:

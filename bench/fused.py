@@ -1,8 +1,10 @@
-"""Many tiny trainings: the same trials in plain NumPy, a PyTorch loop, JAX vmap and the fused kernel, in one run.
+"""Many tiny trainings: the same trials in plain NumPy, a PyTorch loop, JAX vmap and the fused
+kernel, in one run.
 
-`python -m bench.fused` trains `TRIALS` networks of OS, figure 2 (n = 100, k = d = 20, float32 and float64) for the same number of
-steps with the same step size, checks that all end at the same residual, and prints trial-iterations per CPU second, one thread
-each. JAX runs all trials at once under vmap and jit; its compilation is timed apart. `--cells` shows the fused kernel over other
+`python -m bench.fused` trains `TRIALS` networks of OS, figure 2 (n = 100, k = d = 20, float32 and
+float64) for the same number of steps with the same step size, checks that all end at the same
+residual, and prints trial-iterations per CPU second, one thread each. JAX runs all trials at once
+under vmap and jit; its compilation is timed apart. `--cells` shows the fused kernel over other
 sizes with its share of the machine's speed in matrix products.
 """
 
@@ -127,7 +129,9 @@ LENGTHS = {"plain NumPy": 300, "PyTorch loop": 100, "JAX vmap": 1_500, "fused (o
 
 
 def speed(run: Run, steps: int, repeats: int = 5) -> tuple[float, float]:
-    """Trial-iterations per CPU second, best of a few, and CPU seconds of the first call with one step (compilation)."""
+    """Trial-iterations per CPU second, best of a few, and CPU seconds of the first call with one
+    step (compilation).
+    """
     began = time.process_time()
     run(1)
     first, seconds = time.process_time() - began, []
@@ -155,13 +159,16 @@ def compare(activation: str, kind: type) -> None:
     ours = speeds["fused (ours)"][0]
     for name, (rate, first) in speeds.items():
         print(
-            f"| {activation} | {kind.__name__} | {name} | {rate / 1e3:,.1f} k | {ours / rate:.1f} | {first:.2f} |",
+            f"| {activation} | {kind.__name__} | {name} | {rate / 1e3:,.1f} k | {ours / rate:.1f} "
+            f"| {first:.2f} |",
             flush=True,
         )
 
 
 def product_speed(kind: type) -> float:
-    """Floating-point operations a second in a large matrix product, one thread: what the machine can do."""
+    """Floating-point operations a second in a large matrix product, one thread: what the machine
+    can do.
+    """
     A = np.random.default_rng(0).standard_normal((512, 512)).astype(kind)
     seconds = []
     for _ in range(8):
@@ -173,7 +180,8 @@ def product_speed(kind: type) -> float:
 
 def cells() -> None:
     print(
-        "| k, d | activation | precision | trial-iterations per CPU s | share of the speed of a large matrix product |"
+        "| k, d | activation | precision | trial-iterations per CPU s | share of the speed of a "
+        "large matrix product |"
     )
     print("|---|---|---|---|---|")
     for kind in (np.float32, np.float64):
@@ -185,7 +193,8 @@ def cells() -> None:
                 )
                 share = rate * 4 * N * k * d / limit
                 print(
-                    f"| {k}, {d} | {activation} | {kind.__name__} | {rate / 1e3:,.0f} k | {share:.0%} |",
+                    f"| {k}, {d} | {activation} | {kind.__name__} | {rate / 1e3:,.0f} k | "
+                    f"{share:.0%} |",
                     flush=True,
                 )
 
@@ -202,7 +211,8 @@ def main(argv: list[str] | None = None) -> None:
         f"n = {N}, k = {K}, d = {D}, {TRIALS} trials, one thread, trial-iterations per CPU second\n"
     )
     print(
-        "| activation | precision | program | trial-iterations per CPU s | ours is faster by | first call, CPU s |"
+        "| activation | precision | program | trial-iterations per CPU s | ours is faster by | "
+        "first call, CPU s |"
     )
     print("|---|---|---|---|---|---|")
     for kind in (np.float32, np.float64):

@@ -25,7 +25,9 @@ INSTANCES = (
 
 @dataclass(frozen=True)
 class Fired:
-    """How often the claim was made and accepted at the width of OS-C6, and the largest h = Lip ||r||/a^2 among them."""
+    """How often the claim was made and accepted at the width of OS-C6, and the largest h = Lip
+    ||r||/a^2 among them.
+    """
 
     n: int
     d: int
@@ -37,8 +39,8 @@ class Fired:
 
 
 def fire(n: int, d: int, starts: int, *, seed: int = 0, checked: int | None = None) -> Fired:
-    """Draw `starts` networks at the width of OS-C6, make the descent claim for each, and check the first `checked` files
-    (all).
+    """Draw `starts` networks at the width of OS-C6, make the descent claim for each, and check the
+    first `checked` files (all).
     """
     data = gm.generators.sphere_with_random_labels(n, d, seed=seed)
     width = int(inspect(data, width=2, activation="softplus", theta=0.5, delta=1.0).explicit_width)
@@ -65,14 +67,16 @@ def fire(n: int, d: int, starts: int, *, seed: int = 0, checked: int | None = No
 def main(starts: int = 100) -> None:
     """Print both tables."""
     print(
-        "| n, d | width by OS-C6 | claims made | accepted | largest h | CPU s |\n|---|---|---|---|---|---|"
+        "| n, d | width by OS-C6 | claims made | accepted | largest h | CPU s "
+        "|\n|---|---|---|---|---|---|"
     )
     for n, d in INSTANCES:
         began = time.process_time()
         f = fire(n, d, starts)
         seconds = time.process_time() - began
         print(
-            f"| {n}, {d} | {f.width:,} | {f.certified} of {f.starts} | {f.accepted} | {f.largest_h:.3f} | {seconds:.0f} |",
+            f"| {n}, {d} | {f.width:,} | {f.certified} of {f.starts} | {f.accepted} | "
+            f"{f.largest_h:.3f} | {seconds:.0f} |",
             flush=True,
         )
     print("\n| n, d, width, activation | CPU s | peak memory |\n|---|---|---|")

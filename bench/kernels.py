@@ -1,8 +1,10 @@
-"""Kernels of n = 2,000 samples: ours beside Neural Tangents (in its own environment, same arrays), and the time an entry.
+"""Kernels of n = 2,000 samples: ours beside Neural Tangents (in its own environment, same arrays),
+and the time an entry.
 
-`python -m bench.kernels` makes the other environment with `scripts/neural_tangents.sh` on first use. Both sides compute
-E[phi phi] (nngp) and the tangent kernel of all layers (ntk) of a ReLU network of depth 1 and 5; CPU seconds, all threads, best of
-five after compilation. The exact diagonal is known: every layer halves it.
+`python -m bench.kernels` makes the other environment with `scripts/neural_tangents.sh` on first
+use. Both sides compute E[phi phi] (nngp) and the tangent kernel of all layers (ntk) of a ReLU
+network of depth 1 and 5; CPU seconds, all threads, best of five after compilation. The exact
+diagonal is known: every layer halves it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def best(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def our_kernels(X: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nngp and the ntk of a ReLU network without biases, inputs of norm 1 (standard weights of variance 1/width)."""
+    """The nngp and the ntk of a ReLU network without biases, inputs of norm 1 (standard weights of
+    variance 1/width).
+    """
     from globalmin.activations.dual import dual_matrices
 
     K = X @ X.T
@@ -83,7 +87,8 @@ def run_peer(folder: Path, bits: int) -> dict[int, float]:
 def compare(folder: Path, X: np.ndarray) -> None:
     ours = {depth: best(lambda depth=depth: our_kernels(X, depth)) for depth in DEPTHS}
     print(
-        "| depth | their bits | our CPU s | theirs | largest difference off the diagonal | error of their diagonal | of ours |"
+        "| depth | their bits | our CPU s | theirs | largest difference off the diagonal | error "
+        "of their diagonal | of ours |"
     )
     print("|---|---|---|---|---|---|---|")
     for bits in (64, 32):
@@ -110,13 +115,16 @@ def compare(folder: Path, X: np.ndarray) -> None:
 
 
 def entries(X: np.ndarray) -> None:
-    """Time an entry of E[phi' phi'] o XX^T, unit rows, and rows with variances spread up to 25 and beyond."""
+    """Time an entry of E[phi' phi'] o XX^T, unit rows, and rows with variances spread up to 25 and
+    beyond.
+    """
     from globalmin.kernels.limit_gram import limit_gram
 
     spread = X * np.random.default_rng(1).uniform(0.2, 5.0, size=(len(X), 1))
     large = X * np.random.default_rng(2).uniform(1.0, 10.0, size=(len(X), 1))
     print(
-        "\n| activation | unit rows, us an entry | variances .04 to 25 | variances 1 to 100 |\n|---|---|---|---|"
+        "\n| activation | unit rows, us an entry | variances .04 to 25 | variances 1 to 100 "
+        "|\n|---|---|---|---|"
     )
     for name in ("relu", *SMOOTH):
         times = [
@@ -138,7 +146,8 @@ def large_instance() -> None:
         limit_gram(X, name)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(
-            f"n = 5,000, {name}: {time.process_time() - began:.1f} CPU s, peak memory {peak:.2f} GiB",
+            f"n = 5,000, {name}: {time.process_time() - began:.1f} CPU s, peak memory {peak:.2f} "
+            "GiB",
             flush=True,
         )
 

@@ -1,7 +1,9 @@
-"""Us and the peers side by side, in one process run: seconds to fit random labels on the sphere, and the residual reached.
+"""Us and the peers side by side, in one process run: seconds to fit random labels on the sphere,
+and the residual reached.
 
-Every peer gets the same data, the same start (OS head, N(0,1) rows), analytic derivatives and float64. Peers stop at their own
-tightest tolerance or after `LIMIT` evaluations; ratios are their CPU seconds over ours.
+Every peer gets the same data, the same start (OS head, N(0,1) rows), analytic derivatives and
+float64. Peers stop at their own tightest tolerance or after `LIMIT` evaluations; ratios are their
+CPU seconds over ours.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ def gradient_descent(network: gm.ShallowNetwork, data: gm.Dataset) -> gm.Shallow
 
 
 def sklearn_mlp(network: gm.ShallowNetwork, data: gm.Dataset) -> float:
-    """scikit-learn's MLPRegressor (tanh, both layers and biases trained: an easier problem), L-BFGS; its relative residual."""
+    """scikit-learn's MLPRegressor (tanh, both layers and biases trained: an easier problem),
+    L-BFGS; its relative residual.
+    """
     from sklearn.neural_network import MLPRegressor
 
     model = MLPRegressor(
@@ -115,7 +119,8 @@ def main() -> None:
         network = gm.ShallowNetwork.initialize(data, width=k, activation="softplus", seed=0)
         ours(network, data)  # imports and first calls are not timed
         print(
-            f"\nn = {n}, d = {d}, k = {k}\n\n| method | CPU s | times ours | relative residual |\n|---|---|---|---|"
+            f"\nn = {n}, d = {d}, k = {k}\n\n| method | CPU s | times ours | relative residual "
+            "|\n|---|---|---|---|"
         )
         base = None
         for name in PEERS:

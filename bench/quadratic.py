@@ -1,12 +1,15 @@
-"""Quadratic networks to the global minimum: solved, proved to the checker, and beside CVXPY with Clarabel and SCS.
+"""Quadratic networks to the global minimum: solved, proved to the checker, and beside CVXPY with
+Clarabel and SCS.
 
-`python -m bench.quadratic` makes the table of docs/figures.md for d = 20 and 50; `--dimensions 100` or `300` for more, `--peers`
-with no name for us alone. One process, one thread, the same instances for all; times are CPU seconds, so that a busy machine
-does not blur the ratios. How to install the peers: `bench/quadratic_peers.py`; without them the table has our columns only.
+`python -m bench.quadratic` makes the table of docs/figures.md for d = 20 and 50; `--dimensions 100`
+or `300` for more, `--peers` with no name for us alone. One process, one thread, the same instances
+for all; times are CPU seconds, so that a busy machine does not blur the ratios. How to install the
+peers: `bench/quadratic_peers.py`; without them the table has our columns only.
 
-*Proved gap* is what `globalmin-check` accepted: the gap of an optimality-gap claim relative to the proved floor of the class.
-Where the minimum is zero (planted labels without decay, or fewer samples than d(d+1)/2 with mixed signs) there is no such
-ratio; the gap is then relative to the loss of the zero network and marked "of L(0)". For interpolation the gap is the loss.
+*Proved gap* is what `globalmin-check` accepted: the gap of an optimality-gap claim relative to the
+proved floor of the class. Where the minimum is zero (planted labels without decay, or fewer samples
+than d(d+1)/2 with mixed signs) there is no such ratio; the gap is then relative to the loss of the
+zero network and marked "of L(0)". For interpolation the gap is the loss.
 """
 
 from __future__ import annotations
@@ -55,7 +58,9 @@ class Instance:
 
     @property
     def claim(self) -> str:
-        """What is proved: the gap, or, with mixed signs and too few samples for theorem S, that the data are interpolated."""
+        """What is proved: the gap, or, with mixed signs and too few samples for theorem S, that the
+        data are interpolated.
+        """
         return (
             "interpolation"
             if self.kind == "mixed" and self.n < self.d * (self.d + 1) // 2
@@ -74,7 +79,9 @@ class Instance:
 
 @dataclass(frozen=True)
 class Proof:
-    """The verdict on the certificate file, the gap it proves (relative, see the module), and the cost."""
+    """The verdict on the certificate file, the gap it proves (relative, see the module), and the
+    cost.
+    """
 
     verdict: str
     gap: float
@@ -131,7 +138,9 @@ def prove(instance: Instance, X: np.ndarray, y: np.ndarray, found: QuadraticSolu
 
 
 def proved_gap(numbers: dict[str, str | float], zero: float) -> tuple[float, bool]:
-    """The relative gap by the checker's own numbers, and whether it is relative to the loss of the zero network."""
+    """The relative gap by the checker's own numbers, and whether it is relative to the loss of the
+    zero network.
+    """
     gap, floor = (
         float(numbers.get("gap", numbers.get("loss_upper", np.inf))),
         float(numbers.get("floor", 0.0)),
@@ -152,7 +161,10 @@ def peer_cell(
     zero = float(y @ y) / 2.0
     is_of_zero = found.lower_estimate <= 1e-6 * zero
     relative = (value - found.lower_estimate) / (zero if is_of_zero else found.lower_estimate)
-    return f"{peer.seconds:.2f} s, {peer.seconds / ours:.0f} x, gap {max(relative, 0.0):.0e}{' of L(0)' if is_of_zero else ''}"
+    return (
+        f"{peer.seconds:.2f} s, {peer.seconds / ours:.0f} x, gap "
+        f"{max(relative, 0.0):.0e}{' of L(0)' if is_of_zero else ''}"
+    )
 
 
 def row(instance: Instance, peers: list[str], limits: Limits) -> str:
@@ -200,7 +212,8 @@ def main(arguments: list[str] | None = None) -> None:
     peers = installed(chosen.peers)
     if len(peers) < len(chosen.peers):
         print(
-            f"Not installed, so left out: {', '.join(set(chosen.peers) - set(peers))}. To install: {INSTALL}\n"
+            f"Not installed, so left out: {', '.join(set(chosen.peers) - set(peers))}. To install: "
+            f"{INSTALL}\n"
         )
     warm = Instance(5, 30, "random", "positive")  # imports and caches
     solve(warm, *warm.data())
@@ -212,7 +225,8 @@ def main(arguments: list[str] | None = None) -> None:
     for instance in instances(chosen.dimensions, chosen.classes, chosen.sizes, chosen.labels):
         print(row(instance, peers, Limits(chosen.limit, chosen.memory)), flush=True)
     print(
-        f"\npeak memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB"
+        "\npeak memory of this process "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB"
     )
 
 

@@ -1,7 +1,9 @@
-"""The landscape of quadratic networks, as the theorems say: 1,000 descents, every saddle on the way, the census, identification.
+"""The landscape of quadratic networks, as the theorems say: 1,000 descents, every saddle on the
+way, the census, identification.
 
-Run `python -m bench.quadratic_landscape` for everything (a few CPU minutes), `--starts 100` for less, `--picture out.svg` for a
-picture. Every minimum, saddle and identification counted here has a certificate that the independent checker accepted.
+Run `python -m bench.quadratic_landscape` for everything (a few CPU minutes), `--starts 100` for
+less, `--picture out.svg` for a picture. Every minimum, saddle and identification counted here has a
+certificate that the independent checker accepted.
 """
 
 from __future__ import annotations
@@ -60,13 +62,17 @@ class Problem:
 
     @property
     def claim(self) -> str:
-        """What proves the minimum: the gap where the squares span, zero loss nearby where the samples are fewer."""
+        """What proves the minimum: the gap where the squares span, zero loss nearby where the
+        samples are fewer.
+        """
         return "optimality-gap" if self.n >= self.d * (self.d + 1) // 2 else "interpolation"
 
 
 @dataclass
 class Outcome:
-    """What became of the starts of one problem; `worst` is the largest proved excess loss, relative to the loss of W = 0."""
+    """What became of the starts of one problem; `worst` is the largest proved excess loss, relative
+    to the loss of W = 0.
+    """
 
     problem: Problem
     runs: Descents
@@ -79,7 +85,9 @@ class Outcome:
 def verdict(
     network: ShallowNetwork, data: Dataset, claim: str
 ) -> tuple[str, dict[str, str | float]]:
-    """The checker's verdict on one claim about the network, and its numbers; the reason if there is no certificate."""
+    """The checker's verdict on one claim about the network, and its numbers; the reason if there is
+    no certificate.
+    """
     try:
         certificate = certify(network, data, claims=[claim])
     except CannotCertify as refusal:
@@ -104,7 +112,9 @@ def descend_all(problem: Problem, count: int, *, every: int | None = None) -> Ou
 
 
 def prove_ends(outcome: Outcome, most: int | None = None) -> Outcome:
-    """Prove every end (or the first `most`): its excess loss over all quadratic networks, or zero loss next to it."""
+    """Prove every end (or the first `most`): its excess loss over all quadratic networks, or zero
+    loss next to it.
+    """
     data, zero = outcome.problem.data, 0.5 * float(outcome.problem.data.y @ outcome.problem.data.y)
     for W in outcome.runs.W[:most]:
         found, numbers = verdict(network_of(W, outcome.problem.head), data, outcome.problem.claim)
@@ -115,8 +125,9 @@ def prove_ends(outcome: Outcome, most: int | None = None) -> Outcome:
 
 
 def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
-    """Classify what was met: the iterate at each plateau, which is near a saddle and not at it, so that the claim of negative
-    curvature is what counts there, and the stationary point it leads to if that is a saddle.
+    """Classify what was met: the iterate at each plateau, which is near a saddle and not at it, so
+    that the claim of negative curvature is what counts there, and the stationary point it leads to
+    if that is a saddle.
     """
     data, v = outcome.problem.data, outcome.problem.head
     for plateau in outcome.runs.plateaus[:most]:
@@ -137,7 +148,8 @@ def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tolerance: fl
 
 
 def planted_saddles(problem: Problem, *, seed: int = 0) -> list[ShallowNetwork]:
-    """W = 0, and minima over fewer neurons (one to three, of either sign) with zero neurons added: stationary, not global.
+    """W = 0, and minima over fewer neurons (one to three, of either sign) with zero neurons added:
+    stationary, not global.
 
     Candidates that did not settle at a stationary point are left out.
     """
@@ -162,9 +174,11 @@ def planted_saddles(problem: Problem, *, seed: int = 0) -> list[ShallowNetwork]:
 def census_saddles(
     d: int, *, seed: int = 0, width: int | None = None
 ) -> list[tuple[StationaryPoint, str, dict[str, str | float]]]:
-    """Every stationary point of the population risk of a teacher but the minimum, each with the checker's verdict.
+    """Every stationary point of the population risk of a teacher but the minimum, each with the
+    checker's verdict.
 
-    The samples carry the population risk exactly (`population_samples`), so the certificates are about that risk.
+    The samples carry the population risk exactly (`population_samples`), so the certificates are
+    about that risk.
     """
     m = d + 1 if width is None else width
     Wstar = conditioned_teacher(d, m, seed=seed)
@@ -182,8 +196,8 @@ def census_saddles(
 
 @dataclass(frozen=True)
 class Identification:
-    """Planted networks at the critical number of samples: how many of the draws are determined (exactly), the certificates, and
-    the largest relative error of the recovered matrix.
+    """Planted networks at the critical number of samples: how many of the draws are determined
+    (exactly), the certificates, and the largest relative error of the recovered matrix.
     """
 
     d: int
@@ -196,7 +210,9 @@ class Identification:
 
 
 def identification(d: int, draws: int, *, seed: int = 0) -> Identification:
-    """Draw planted networks at n = d(d+1)/2: the exact rank of every draw, certificates for the first, and one sample less."""
+    """Draw planted networks at n = d(d+1)/2: the exact rank of every draw, certificates for the
+    first, and one sample less.
+    """
     N, began = d * (d + 1) // 2, time.process_time()
     identified, error, verdicts = 0, 0.0, ("", "")
     for draw in range(draws):
@@ -237,7 +253,8 @@ def draw_picture(outcome: Outcome, path: Path) -> None:
     )
     axes.set(xlabel="iteration", ylabel="relative excess over the proved minimum")
     axes.set_title(
-        f"d = {outcome.problem.d}, k = {2 * outcome.problem.d}, n = {outcome.problem.n}, arbitrary labels: 40 starts"
+        f"d = {outcome.problem.d}, k = {2 * outcome.problem.d}, n = {outcome.problem.n}, arbitrary "
+        "labels: 40 starts"
     )
     axes.legend(loc="lower left", frameon=False)
     figure.savefig(path)
@@ -248,9 +265,10 @@ def report_descents(count: int, picture: Path | None) -> None:
         outcome = prove_saddles(prove_ends(descend_all(Problem(n), count // len(SAMPLES))))
         runs = outcome.runs
         print(
-            f"n={n}: {runs.reached.sum()}/{runs.reached.size} runs reach the minimum, {outcome.proved} proved "
-            f"({outcome.problem.claim}), largest proved excess {outcome.worst:.1e}; iterations {int(np.median(runs.iterations))} "
-            f"(median) to {runs.iterations.max()}, {outcome.seconds:.1f} CPU s; met: {dict(outcome.saddles)}",
+            f"n={n}: {runs.reached.sum()}/{runs.reached.size} runs reach the minimum, "
+            f"{outcome.proved} proved ({outcome.problem.claim}), largest proved excess "
+            f"{outcome.worst:.1e}; iterations {int(np.median(runs.iterations))} (median) to "
+            f"{runs.iterations.max()}, {outcome.seconds:.1f} CPU s; met: {dict(outcome.saddles)}",
             flush=True,
         )
         planted = Counter(
@@ -280,14 +298,16 @@ def main() -> None:
         for point, _, numbers in rows
     ]
     print(
-        f"census d={chosen.census}: {len(rows)} saddles, {sum(found == ACCEPTED for _, found, _ in rows)} accepted; certified "
+        f"census d={chosen.census}: {len(rows)} saddles, "
+        f"{sum(found == ACCEPTED for _, found, _ in rows)} accepted; certified "
         f"curvature over the formula {min(ratios):.12f} to {max(ratios):.12f}"
     )
     for d in chosen.dimensions:
         found = identification(d, chosen.draws if d <= 12 else max(chosen.draws // 10, 1))
         print(
-            f"d={d}, n={d * (d + 1) // 2}: {found.identified}/{found.draws} identified exactly, certificate {found.identifies}; "
-            f"one sample less: ambiguous {found.ambiguous}; recovered to {found.error:.0e}; {found.seconds:.1f} CPU s",
+            f"d={d}, n={d * (d + 1) // 2}: {found.identified}/{found.draws} identified exactly, "
+            f"certificate {found.identifies}; one sample less: ambiguous {found.ambiguous}; "
+            f"recovered to {found.error:.0e}; {found.seconds:.1f} CPU s",
             flush=True,
         )
 

@@ -1,7 +1,9 @@
-"""Recovery of a teacher from samples: the literal and the tuned algorithm side by side, errors over n, and the large case.
+"""Recovery of a teacher from samples: the literal and the tuned algorithm side by side, errors over
+n, and the large case.
 
-Run `python -m bench.recovery` for the tables (about four CPU minutes), `--figures FOLDER` to draw them as well, and `--large` for
-d = 100, K = 5, n = 1,000,000 with its peak memory. Errors are relative Frobenius errors after matching; medians.
+Run `python -m bench.recovery` for the tables (about four CPU minutes), `--figures FOLDER` to draw
+them as well, and `--large` for d = 100, K = 5, n = 1,000,000 with its peak memory. Errors are
+relative Frobenius errors after matching; medians.
 """
 
 from __future__ import annotations
@@ -106,7 +108,8 @@ def steps_of_tuning(n: int = 30_000, draws: int = 5) -> None:
     print(f"\nStart alone, {problem}, n={n}, {draws} draws\n\n| variant | error |\n|---|---|")
     for title, options in pieces.items():
         print(
-            f"| {title} | {np.median([start_error(problem, n, seed, options) for seed in range(draws)]):.2g} |",
+            f"| {title} | "
+            f"{np.median([start_error(problem, n, seed, options) for seed in range(draws)]):.2g} |",
             flush=True,
         )
 
@@ -173,7 +176,8 @@ def _draw(
 def spread_table() -> None:
     """SD_n and the estimation error: the first can be small where the second is not."""
     print(
-        "\n| labels, d=20, K=3, orthonormal teacher | n | SD_n | mean error, absolute | success by SD_n |\n|---|---|---|---|---|"
+        "\n| labels, d=20, K=3, orthonormal teacher | n | SD_n | mean error, absolute | success by "
+        "SD_n |\n|---|---|---|---|---|"
     )
     for labels, n in (
         ("regression", 2_000),
@@ -190,7 +194,9 @@ def spread_table() -> None:
 
 
 def large(n: int = 1_000_000, d: int = 100, K: int = 5) -> tuple[float, float]:
-    """The large case with CPU seconds and peak memory; returns the error after descent and the peak in GiB."""
+    """The large case with CPU seconds and peak memory; returns the error after descent and the peak
+    in GiB.
+    """
     problem, clock = Problem(d, 1.5, "regression", K), time.process_time()
     found, W = problem.recover(n, 0)
     seconds, peak = (
@@ -201,7 +207,8 @@ def large(n: int = 1_000_000, d: int = 100, K: int = 5) -> tuple[float, float]:
     newton = found.descent.newton_steps
     steps = f"{len(found.descent.losses) - 1 - (newton > 0)} steps and {newton} of Newton's method"
     print(
-        f"{problem}, n={n:,}: start {start:.3g}, after descent {end:.3g} ({steps}, gradient {found.descent.gradient_norm:.2g})"
+        f"{problem}, n={n:,}: start {start:.3g}, after descent {end:.3g} ({steps}, gradient "
+        f"{found.descent.gradient_norm:.2g})"
     )
     print(f"{seconds:.0f} CPU s in all, peak {peak:.2f} GiB; warnings: {found.warnings or 'none'}")
     return end, peak

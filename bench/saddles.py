@@ -1,8 +1,9 @@
-"""From a saddle to a proved second-order point: five ways to train a quadratic network from W = 0, against dimension, and minima
-of smooth networks whose neighbourhood is proved.
+"""From a saddle to a proved second-order point: five ways to train a quadratic network from W = 0,
+against dimension, and minima of smooth networks whose neighbourhood is proved.
 
-Run `python -m bench.saddles` for the two tables of docs/saddles.md (about a CPU minute). W = 0 is a strict saddle with zero
-gradient, for every sample too; an iteration of the second-order methods factors or multiplies with the Hessian.
+Run `python -m bench.saddles` for the two tables of docs/saddles.md (about a CPU minute). W = 0 is a
+strict saddle with zero gradient, for every sample too; an iteration of the second-order methods
+factors or multiplies with the Hessian.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ METHODS = {
     "trust region": ("trust_region", {}),
     "cubic regularization": ("trust_region", {"solver": "cubic"}),
 }
-RELATIVE = 1e-4  # gradient and least eigenvalue count as zero below this share of the largest eigenvalue at the teacher
+# gradient and least eigenvalue count as zero below this share of the largest eigenvalue at the
+# teacher
+RELATIVE = 1e-4
 
 
 def planted(d: int, seed: int = 0) -> tuple[gm.Dataset, np.ndarray]:
@@ -50,7 +53,9 @@ def sharpness(data: gm.Dataset, teacher: np.ndarray) -> float:
 
 
 def arrival(d: int, label: str) -> tuple[int | None, float, gm.ShallowNetwork]:
-    """Iterations to the first recorded second-order point (None: not within the limit), CPU seconds, and the last network."""
+    """Iterations to the first recorded second-order point (None: not within the limit), CPU
+    seconds, and the last network.
+    """
     data, teacher = planted(d)
     method, options = METHODS[label]
     sharp = sharpness(data, teacher)
@@ -102,7 +107,10 @@ def arrivals() -> None:
 
 
 def minima() -> None:
-    columns = "activation, trained, parameters, iterations, mu, only critical point within, at most away, rho, proof and check (s)"
+    columns = (
+        "activation, trained, parameters, iterations, mu, only critical point within, at most "
+        "away, rho, proof and check (s)"
+    )
     print()
     print("| " + " | ".join(columns.split(", ")) + " |")
     print("|---" * 9 + "|")

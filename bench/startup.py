@@ -1,6 +1,8 @@
-"""CPU seconds from the shell to the answer: `--help` of both commands, an empty interpreter beside them.
+"""CPU seconds from the shell to the answer: `--help` of both commands, an empty interpreter beside
+them.
 
-Run with `python -m bench.startup`. Budgets: globalmin 0.4 s, globalmin-check 0.15 s (CPU time, best of several runs).
+Run with `python -m bench.startup`. Budgets: globalmin 0.4 s, globalmin-check 0.15 s (CPU time, best
+of several runs).
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""What training reaches and how long it takes: random labels on the unit sphere, the diabetes table, one step, and n = 10,000.
+"""What training reaches and how long it takes: random labels on the unit sphere, the diabetes
+table, one step, and n = 10,000.
 
-Run `python -m bench.training` for the figures (20 seeds each), with `--steps` for the cost of a Levenberg-Marquardt step, with
-`--large` for n = 10,000, d = 100, k = 120 (minutes, 3 GiB), whose certificate quantities are printed as estimates, not proved.
+Run `python -m bench.training` for the figures (20 seeds each), with `--steps` for the cost of a
+Levenberg-Marquardt step, with `--large` for n = 10,000, d = 100, k = 120 (minutes, 3 GiB), whose
+certificate quantities are printed as estimates, not proved.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ def figures(activation: str, cases: list[tuple[int, int, int]], seeds: int) -> N
             (time.perf_counter() - began) / seeds,
         )
         print(
-            f"{activation} n={n} d={d} k={k} (kd = {k * d / n:.2f} n): fitted {fitted}/{seeds}, provable {provable}/{seeds},"
+            f"{activation} n={n} d={d} k={k} (kd = {k * d / n:.2f} n): fitted {fitted}/{seeds}, "
+            f"provable {provable}/{seeds},"
         )
         print(f"    steps {min(steps)}..{max(steps)}, median {np.median(steps):.0f};", end=" ")
         print(f"{starts.count(1)} at the first start, all within {max(starts)};")
@@ -78,7 +81,8 @@ def diabetes(seeds: int) -> None:
         fitted = sum(run.status.is_success for run in runs)
         most = max(run.starts for run in runs)
         print(
-            f"diabetes {activation} k=60: fitted {fitted}/{seeds}, steps {min(steps)}..{max(steps)}, within {most} start(s)"
+            f"diabetes {activation} k=60: fitted {fitted}/{seeds}, steps "
+            f"{min(steps)}..{max(steps)}, within {most} start(s)"
         )
 
 
@@ -91,7 +95,8 @@ def step_costs() -> None:
         began = time.process_time()
         run = train(network, data, "levenberg_marquardt")
         print(
-            f"n={n} d={d} k={k}: {1e3 * (time.process_time() - began) / run.n_iter:.2f} ms of CPU a step, {run.n_iter} steps",
+            f"n={n} d={d} k={k}: {1e3 * (time.process_time() - began) / run.n_iter:.2f} ms of CPU "
+            f"a step, {run.n_iter} steps",
             flush=True,
         )
 

@@ -1,7 +1,8 @@
-"""What gradient flow conserves and gradient descent nearly conserves, on five architectures and on a torch module.
+"""What gradient flow conserves and gradient descent nearly conserves, on five architectures and on
+a torch module.
 
-Run it with `python examples/balancedness.py [folder]`; it writes four pictures (SVG and PNG) to the folder, default `figures`.
-About one CPU minute.
+Run it with `python examples/balancedness.py [folder]`; it writes four pictures (SVG and PNG) to the
+folder, default `figures`. About one CPU minute.
 """
 
 import sys
@@ -54,7 +55,9 @@ def data(n: int = 30) -> tuple[np.ndarray, np.ndarray]:
 
 
 def flows(folder: Path) -> dict[str, float]:
-    """Conserved along the flow; kinks smoothed over a width of 0.01, since ReLU flows slide along them."""
+    """Conserved along the flow; kinks smoothed over a width of 0.01, since ReLU flows slide along
+    them.
+    """
     runs, found = {}, {}
     for name, network in architectures().items():
         run = follow_flow(
@@ -87,7 +90,9 @@ def descents(folder: Path) -> dict[str, float]:
 
 
 def one_network(folder: Path) -> dict[str, float]:
-    """All quantities of a sparse network along flow, descent and SGD; the drift divided by the step for a linear one."""
+    """All quantities of a sparse network along flow, descent and SGD; the drift divided by the step
+    for a linear one.
+    """
     network = architectures()["sparse"]
     theta, problem = network.draw(2), pose_balance(network, *data())
     flow = follow_flow(pose_balance(network, *data(), kink_width=1e-3), theta, time=END)

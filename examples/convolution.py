@@ -1,6 +1,8 @@
-"""Convolutional filters: what finds the teacher, what falls into the trap, and the pictures of both chapters.
+"""Convolutional filters: what finds the teacher, what falls into the trap, and the pictures of both
+chapters.
 
-Run it with `python examples/convolution.py [folder]`; it writes seven pictures (SVG and PNG) to the folder, default `figures`.
+Run it with `python examples/convolution.py [folder]`; it writes seven pictures (SVG and PNG) to the
+folder, default `figures`.
 """
 
 import sys
@@ -30,7 +32,9 @@ STEP = 0.1
 
 
 def two_outcomes(folder: Path) -> dict[str, float]:
-    """Figures 5.1b and 5.2: k = 20 patches of 25 numbers, |a*| = 1, step 0.1; the four sign flips of one random start."""
+    """Figures 5.1b and 5.2: k = 20 patches of 25 numbers, |a*| = 1, step 0.1; the four sign flips
+    of one random start.
+    """
     rng = np.random.default_rng(2)
     teacher = ratio_teacher(20, 1.0, 25, rng)
     starts = sign_flips(draw_network(25, 20, abs(teacher.s) / np.sqrt(20), rng))
@@ -93,7 +97,9 @@ def input_laws(folder: Path) -> dict[str, float]:
 
 
 def digits(folder: Path) -> dict[str, float]:
-    """Figures 6.3c, 6.3d and 6.4: a random and a Gabor filter recovered from 8 x 8 digits (5 x 5 patches, stride 1)."""
+    """Figures 6.3c, 6.3d and 6.4: a random and a Gabor filter recovered from 8 x 8 digits (5 x 5
+    patches, stride 1).
+    """
     X = load_digits().data / 16.0
     Z = extract_patches(X, 5, image_shape=(8, 8))
     pictures, ends = {}, {}

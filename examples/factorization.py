@@ -1,7 +1,9 @@
-"""Matrix factorization: gradient descent from a small random start, the proof that it ended at the best rank, and the pictures.
+"""Matrix factorization: gradient descent from a small random start, the proof that it ended at the
+best rank, and the pictures.
 
-Run it with `python examples/factorization.py [folder] [steps]`; it writes four pictures (SVG and PNG) to the folder, default
-`figures`. `steps` are those of the three-layer network of figure 4.2, default 1000 (four CPU minutes; the thesis has 10,000).
+Run it with `python examples/factorization.py [folder] [steps]`; it writes four pictures (SVG and
+PNG) to the folder, default `figures`. `steps` are those of the three-layer network of figure 4.2,
+default 1000 (four CPU minutes; the thesis has 10,000).
 """
 
 import sys
@@ -40,7 +42,9 @@ def proof(size: int = 300, rank: int = 10) -> str:
 
 
 def figure_4_1(folder: Path) -> dict[str, float]:
-    """Both objectives from the same unbalanced start: similar speed; the ratio of the norms settles, regularized at 1."""
+    """Both objectives from the same unbalanced start: similar speed; the ratio of the norms
+    settles, regularized at 1.
+    """
     rng = np.random.default_rng(0)
     M = rng.standard_normal((100, 5)) @ rng.standard_normal((5, 80))
     start = gm.Factors.initialize((100, 80), 5, scale=0.25, seed=1)
@@ -63,7 +67,9 @@ def figure_4_1(folder: Path) -> dict[str, float]:
 
 
 def figure_4_2(folder: Path, n_steps: int) -> dict[str, float]:
-    """Three layers of widths 100, 100, 10 on 1,000 inputs of dimension 1,000, both starts of the thesis."""
+    """Three layers of widths 100, 100, 10 on 1,000 inputs of dimension 1,000, both starts of the
+    thesis.
+    """
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((1000, 1000)), rng.standard_normal((1000, 10))
     network = fully_connected((1000, 100, 100, 10), "relu")

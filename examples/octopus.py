@@ -1,6 +1,8 @@
-"""Saddles that hold gradient descent for a time exponential in the dimension: the numbers and the pictures of the chapter.
+"""Saddles that hold gradient descent for a time exponential in the dimension: the numbers and the
+pictures of the chapter.
 
-Run it with `python examples/octopus.py [folder]`; it writes the pictures (SVG and PNG) to the folder, default `figures`.
+Run it with `python examples/octopus.py [folder]`; it writes the pictures (SVG and PNG) to the
+folder, default `figures`.
 """
 
 import math
@@ -48,7 +50,9 @@ def plane(folder: Path) -> None:
 
 
 def objective(folder: Path, d: int, name: str) -> None:
-    """Figures 7.3 (d = 5) and 7.4 (d = 10), as published and, on a logarithmic axis, to the end of descent."""
+    """Figures 7.3 (d = 5) and 7.4 (d = 10), as published and, on a logarithmic axis, to the end of
+    descent.
+    """
     short, whole, least = {}, {}, {}
     for L in WALLS:
         octopus, title, steps = gm.landscape.Octopus(d, L), f"L = {L:g}, γ = 1", np.arange(1001)
@@ -71,7 +75,9 @@ def objective(folder: Path, d: int, name: str) -> None:
 
 
 def law(folder: Path) -> None:
-    """Escape times up to d = 50 against the law and the proved bound, and perturbed descent up to d = 100."""
+    """Escape times up to d = 50 against the law and the proved bound, and perturbed descent up to d
+    = 100.
+    """
     dimensions, saddles = np.array([5, 10, 20, 40, 60, 80, 100]), np.arange(1, 51)
     descent, laws, bounds, perturbed = {}, {}, {}, {}
     for L in WALLS:
@@ -84,8 +90,8 @@ def law(folder: Path) -> None:
         noisy = [median_perturbed(int(d), L) for d in dimensions]
         perturbed[name] = (dimensions, np.array(noisy))
         print(
-            f"L = {L:g}: law {gm.landscape.escape_ratio(L, 1.0, eta):.4f}, last ratio {times[-1] / times[-2]:.4f}, "
-            f"T_50 = {times[-1]:.3e}; perturbed T_d {noisy}"
+            f"L = {L:g}: law {gm.landscape.escape_ratio(L, 1.0, eta):.4f}, last ratio "
+            f"{times[-1] / times[-2]:.4f}, T_50 = {times[-1]:.3e}; perturbed T_d {noisy}"
         )
     save(
         lambda: saddle_figures.escape_times(descent, laws, bounds, perturbed),
@@ -107,7 +113,8 @@ def median_perturbed(d: int, L: float) -> float:
 def table() -> None:
     """Medians over 8 starts, both methods."""
     print(
-        "| d | L | gradient descent T_d | last ratio (law) | perturbed T_d | per saddle |\n|---|---|---|---|---|---|"
+        "| d | L | gradient descent T_d | last ratio (law) | perturbed T_d | per saddle "
+        "|\n|---|---|---|---|---|---|"
     )
     for d in (5, 10):
         for L in (*WALLS, math.e):
@@ -126,7 +133,8 @@ def table() -> None:
             ratio, expected = plain[-1] / plain[-2], gm.landscape.escape_ratio(L, 1.0, eta)
             pace = (middle[-1] - middle[0]) / (d - 1)
             print(
-                f"| {d} | {L:.4g} | {plain[-1]:.4g} | {ratio:.3f} ({expected:.3f}) | {middle[-1]:g} | {pace:.1f} |"
+                f"| {d} | {L:.4g} | {plain[-1]:.4g} | {ratio:.3f} ({expected:.3f}) | "
+                f"{middle[-1]:g} | {pace:.1f} |"
             )
 
 
@@ -141,8 +149,8 @@ def main() -> None:
     table()
     for L in (1.0, 1.5, math.e, 5.0):
         bounds = gm.landscape.octopus_smoothness_upper(gm.landscape.Octopus(5, L))
-        print(f"L = {L:.4g}: proved ell <= {bounds.gradient:.4g}, rho <= {bounds.hessian:.4g}, no second-order point below eps "
-              f"{bounds.epsilon:.4f}")  # fmt: skip
+        print(f"L = {L:.4g}: proved ell <= {bounds.gradient:.4g}, rho <= {bounds.hessian:.4g}, no "
+              f"second-order point below eps {bounds.epsilon:.4f}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""A network that starts on a saddle: plain descent stays, noise and curvature leave, and both ends are proved."""
+"""A network that starts on a saddle: plain descent stays, noise and curvature leave, and both ends
+are proved.
+"""
 
 import numpy as np
 
@@ -16,7 +18,8 @@ gm.certify(start, data, claims=["strict-saddle"]).save("saddle.gmc")
 result = gm.check("saddle.gmc")
 numbers = result.claims[0].numbers
 print(
-    f"start: {result.verdict.value}, curvature {-numbers['gamma']:.0f}, no local minimum within {numbers['radius']:.3f}"
+    f"start: {result.verdict.value}, curvature {-numbers['gamma']:.0f}, no local minimum within "
+    f"{numbers['radius']:.3f}"
 )
 
 for method, options in (

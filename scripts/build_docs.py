@@ -1,4 +1,6 @@
-"""Build the site: refresh the theorem table, copy the certificate specification in, run zensical in strict mode."""
+"""Build the site: refresh the theorem table, copy the certificate specification in, run zensical in
+strict mode.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Build docs/gallery.md: every figure and table of the papers at thumbnail scale, with its command, its data file and its table.
+"""Build docs/gallery.md: every figure and table of the papers at thumbnail scale, with its command,
+its data file and its table.
 
-`python scripts/gallery.py` makes what is missing in out/gallery (about ten minutes for everything on two cores; trials of an
-interrupted call are kept), copies drawings and tables to docs/gallery and writes the page; with IDs those are made again.
+`python scripts/gallery.py` makes what is missing in out/gallery (about ten minutes for everything
+on two cores; trials of an interrupted call are kept), copies drawings and tables to docs/gallery
+and writes the page; with IDs those are made again.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ FOLDER = ROOT / "docs" / "gallery"
 PAGE = ROOT / "docs" / "gallery.md"
 HEAD = """# Gallery
 
-Every figure and table of the five papers, made again at thumbnail scale by one command each: `globalmin reproduce ID`. With
-`--scale paper` the published sizes are used. Where a paper prints no number, the published column holds the reference value that
-the note names; rows without *agrees* are shown and not judged. What was chosen where a paper is silent or wrong stands under each
-table.
+Every figure and table of the five papers, made again at thumbnail scale by one command each:
+`globalmin reproduce ID`. With `--scale paper` the published sizes are used. Where a paper prints
+no number, the published column holds the reference value that the note names; rows without
+*agrees* are shown and not judged. What was chosen where a paper is silent or wrong stands under
+each table.
 
-This page is made by `python scripts/gallery.py`; `tests/acceptance/test_reproductions.py` runs all of it.
+This page is made by `python scripts/gallery.py`; `tests/acceptance/test_reproductions.py` runs
+all of it.
 """
 BEYOND = "Beyond the papers"
 

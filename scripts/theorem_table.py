@@ -1,8 +1,9 @@
-"""Write docs/theorems.md: for every catalogue item its functions, tests and figures, read from the sources, nothing imported.
+"""Write docs/theorems.md: for every catalogue item its functions, tests and figures, read from the
+sources, nothing imported.
 
-A function states an item by the decorator `@states("OS-C2")`. A test shows an item by naming its ID in its own docstring or in
-that of its module.
-Run with --check to fail when the committed page is not what the sources say.
+A function states an item by the decorator `@states("OS-C2")`. A test shows an item by naming its ID
+in its own docstring or in that of its module. Run with --check to fail when the committed page is
+not what the sources say.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def page(root: Path = ROOT) -> str:
     lines = [
         "# Theorem, function, test, figure",
         "",
-        "Made by `scripts/theorem_table.py` from the sources; a test fails when this page and the sources differ.",
+        "Made by `scripts/theorem_table.py` from the sources; a test fails when this page and the "
+        "sources differ.",
         "",
     ]
     for key, work in catalogue.items():
@@ -90,7 +92,8 @@ def page(root: Path = ROOT) -> str:
         if have:
             lines += ["| item | functions | tests | figure |", "|---|---|---|---|"]
             lines += [
-                f"| {item} | {_cell(functions[item])} | {_cell(tests.get(item, []))} | {_figure(item, functions)} |"
+                f"| {item} | {_cell(functions[item])} | {_cell(tests.get(item, []))} | "
+                f"{_figure(item, functions)} |"
                 for item in have
             ]
             lines.append("")

@@ -1,4 +1,6 @@
-"""Recipe of a small phase diagram: from which width on are n random labels in d dimensions fitted?"""
+"""Recipe of a small phase diagram: from which width on are n random labels in d dimensions
+fitted?
+"""
 
 import globalmin as gm
 

@@ -6,7 +6,8 @@
 >>> run = gm.train(net, data, method="levenberg_marquardt")
 >>> cert = gm.certify(run.network, data)
 
-Every public name is imported on first use, so that `import globalmin` costs next to nothing; `__init__.pyi` lists them.
+Every public name is imported on first use, so that `import globalmin` costs next to nothing;
+`__init__.pyi` lists them.
 """
 
 from globalmin._exports import lazy

@@ -1,4 +1,6 @@
-"""The public names of globalmin and their homes: the one table, read by type checkers and by `_exports`."""
+"""The public names of globalmin and their homes: the one table, read by type checkers and by
+`_exports`.
+"""
 
 from globalmin import errors as errors
 from globalmin import landscape as landscape

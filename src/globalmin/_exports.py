@@ -1,4 +1,6 @@
-"""Public names imported on first use: the stub file beside a module is the one table of its names and their homes."""
+"""Public names imported on first use: the stub file beside a module is the one table of its names
+and their homes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from typing import Any
 
 
 def exported(stub: Path) -> dict[str, tuple[str, str]]:
-    """Name -> (module it is imported from, its name there), as the stub's `from module import a as b` lines say."""
+    """Name -> (module it is imported from, its name there), as the stub's `from module import a as
+    b` lines say.
+    """
     statements = ast.parse(stub.read_text(encoding="utf-8")).body
     return {
         alias.asname or alias.name: (statement.module or "", alias.name)
@@ -23,7 +27,9 @@ def exported(stub: Path) -> dict[str, tuple[str, str]]:
 def lazy(
     file: str, namespace: dict[str, Any]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of the module with this file, whose globals are `namespace`."""
+    """`__getattr__`, `__dir__` and `__all__` of the module with this file, whose globals are
+    `namespace`.
+    """
     homes = exported(Path(file).with_suffix(".pyi"))
     module = namespace["__name__"]
 

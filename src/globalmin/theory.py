@@ -1,4 +1,5 @@
-"""What the theorems say of one instance: pure functions of arrays, in floats, hence estimates; proofs are the checker's.
+"""What the theorems say of one instance: pure functions of arrays, in floats, hence estimates;
+proofs are the checker's.
 
 A namespace over the families, imported on first use; `theory.pyi` says where each name lives.
 """

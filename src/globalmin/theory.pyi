@@ -1,4 +1,6 @@
-"""The names of `gm.theory` and their homes: the one table, read by type checkers and by `_exports`."""
+"""The names of `gm.theory` and their homes: the one table, read by type checkers and by
+`_exports`.
+"""
 
 from globalmin.deep.gram import deep_gram as deep_gram
 from globalmin.deep.gram import deep_ntk as deep_ntk

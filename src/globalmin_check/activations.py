@@ -1,4 +1,6 @@
-"""Activations in balls with two derivatives, and the suprema of their derivatives (proofs: `spec/claims/activations.md`)."""
+"""Activations in balls with two derivatives, and the suprema of their derivatives (proofs:
+`spec/claims/activations.md`).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _SUPREMA: dict[str, tuple[Fraction | None, ...]] = {
 
 
 def supremum(name: str, b: Fraction, order: int) -> Fraction | None:
-    """A rational b_j >= sup |phi^(j)| over the line, order j = 1..4, scaled by a power of the slope b; None: infinite."""
+    """A rational b_j >= sup |phi^(j)| over the line, order j = 1..4, scaled by a power of the slope
+    b; None: infinite.
+    """
     value = _SUPREMA[name][order - 1]
     power = {"softplus": order - 1, "sigmoid": order}.get(name, 0)
     return None if value is None else value * b**power

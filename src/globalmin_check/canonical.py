@@ -18,7 +18,9 @@ _RATIONAL = re.compile(r"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
 
 
 def parse(raw: bytes, where: str) -> object:
-    """The value of a canonical JSON text; anything that does not re-serialize to the same bytes is malformed."""
+    """The value of a canonical JSON text; anything that does not re-serialize to the same bytes is
+    malformed.
+    """
     _check_depth(raw, where)
     try:
         text = raw.decode("ascii")
@@ -80,7 +82,9 @@ def rational(text: object, where: str) -> Fraction:
 
 
 class Fields:
-    """An object whose fields are taken out one by one with their types; `end` refuses what is left over."""
+    """An object whose fields are taken out one by one with their types; `end` refuses what is left
+    over.
+    """
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):

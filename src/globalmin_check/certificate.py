@@ -1,4 +1,6 @@
-"""The object `certificate` of section 3: network, data and claims, with every tensor accounted for."""
+"""The object `certificate` of section 3: network, data and claims, with every tensor accounted
+for.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class DataFields:
 
 
 def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tuple[Claim, ...]]:
-    """Parse and cross-check a whole file; raises Malformed, Rejected (wrong data) or Undecided (data not given)."""
+    """Parse and cross-check a whole file; raises Malformed, Rejected (wrong data) or Undecided
+    (data not given).
+    """
     metadata, stored = read(blob)
     if metadata is None or metadata["format"] != FORMAT:
         raise Malformed(f"the format is not {FORMAT}")
@@ -156,7 +160,8 @@ def _samples(
     for X, y in pairs:
         if X.shape != (data.n, data.d) or data_digest(X, y) != data.sha256:
             raise Rejected(
-                "the data do not have the digest data.sha256: the certificate is about other numbers"
+                "the data do not have the digest data.sha256: the certificate is about other "
+                "numbers"
             )
     X, y = pairs[0]
     if data.bias and any(value != 1.0 for value in X.values[data.d - 1 :: data.d]):

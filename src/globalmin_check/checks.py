@@ -1,8 +1,9 @@
-"""The numbered checks of a claim: exact ones are decided once, enclosed ones anew at every precision.
+"""The numbered checks of a claim: exact ones are decided once, enclosed ones anew at every
+precision.
 
-What is checked never depends on the precision it is checked at. `ExactChecks` is open while the objects of a claim are built
-from the stored numbers, and takes no balls; `Checks` belongs to one pass at one precision and is thrown away with it, so that no
-outcome survives a change of precision.
+What is checked never depends on the precision it is checked at. `ExactChecks` is open while the
+objects of a claim are built from the stored numbers, and takes no balls; `Checks` belongs to one
+pass at one precision and is thrown away with it, so that no outcome survives a change of precision.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ class Budget:
         self.spent += work * bits // limits.PRECISIONS[0]
         if self.spent > limits.WORK:
             raise Undecided(
-                f"the work of {self.spent:.3g} ball multiplications exceeds the budget of {limits.WORK:.3g}"
+                f"the work of {self.spent:.3g} ball multiplications exceeds the budget of "
+                f"{limits.WORK:.3g}"
             )
         if memory > limits.BALL_BYTES:
             raise Undecided(
-                f"the balls need {memory:.3g} bytes, more than the budget of {limits.BALL_BYTES:.3g}"
+                f"the balls need {memory:.3g} bytes, more than the budget of "
+                f"{limits.BALL_BYTES:.3g}"
             )
 
     def charge_exact(self, operations: int) -> None:
@@ -41,7 +44,9 @@ class Budget:
 
 
 class ExactChecks:
-    """Checks of rationals and stored integers, made once, while the objects of a claim are built."""
+    """Checks of rationals and stored integers, made once, while the objects of a claim are
+    built.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self.lines: list[CheckLine] = []
@@ -80,12 +85,16 @@ class ExactChecks:
         self._budget.charge_exact(operations)
 
     def charge_memory(self, balls: int) -> None:
-        """Refuse exact numbers that are kept, in the unit of balls, beyond the memory of the budget."""
+        """Refuse exact numbers that are kept, in the unit of balls, beyond the memory of the
+        budget.
+        """
         self._budget.charge(0, balls, limits.PRECISIONS[0])
 
 
 class Checks:
-    """The checks of one pass at one precision. Before the last precision the first open check ends the pass."""
+    """The checks of one pass at one precision. Before the last precision the first open check ends
+    the pass.
+    """
 
     def __init__(self, budget: Budget, shared: dict[tuple, arb], bits: int) -> None:
         self.lines: list[CheckLine] = []
@@ -110,7 +119,9 @@ class Checks:
         found: str,
         sides: tuple[str, str] | None = None,
     ) -> None:
-        """Record an outcome: False raises Rejected, None (open) ends the pass unless it is the last."""
+        """Record an outcome: False raises Rejected, None (open) ends the pass unless it is the
+        last.
+        """
         self.lines.append(CheckLine(number, sentence, *(sides or (found, "")), _WORDS[outcome]))
         if outcome is False:
             raise Rejected(f"check {number} ({sentence}) fails: {found}")
@@ -121,7 +132,8 @@ class Checks:
         """The first open check, as a sentence; empty if there is none."""
         line = next((line for line in self.lines if line.outcome == _WORDS[None]), None)
         return (
-            f"check {line.number} ({line.inequality}) is undecided: {line.left} against {line.right}"
+            f"check {line.number} ({line.inequality}) is undecided: {line.left} against "
+            f"{line.right}"
             if line
             else ""
         )

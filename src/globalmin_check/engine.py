@@ -1,4 +1,6 @@
-"""From bytes to a result: form first, for the whole file, then every claim at rising precision within one budget."""
+"""From bytes to a result: form first, for the whole file, then every claim at rising precision
+within one budget.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from globalmin_check.verdict import (
 
 
 def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
-    """The verdict on the bytes of a certificate file, and of its data file if the data are not stored in it."""
+    """The verdict on the bytes of a certificate file, and of its data file if the data are not
+    stored in it.
+    """
     try:
         problem, claims = read_certificate(blob, data)
     except Malformed as error:
@@ -43,7 +47,9 @@ def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
 
 
 class _Proof:
-    """The checks of one claim: the exact ones once, then one pass after the other at rising precision."""
+    """The checks of one claim: the exact ones once, then one pass after the other at rising
+    precision.
+    """
 
     def __init__(
         self, problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]
@@ -101,7 +107,9 @@ def _check_claim(
 
 
 def _require_consistency(claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]) -> None:
-    """A positive floor for every head and zero-loss weights exclude each other; if both are proved, the checker has a defect."""
+    """A positive floor for every head and zero-loss weights exclude each other; if both are proved,
+    the checker has a defect.
+    """
     proved = [
         claim
         for claim, result in zip(claims, results, strict=True)

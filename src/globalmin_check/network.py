@@ -1,4 +1,6 @@
-"""The stored network in balls: outputs, residual, Jacobian products and the tangent Gram matrix K = J J^T, never J itself."""
+"""The stored network in balls: outputs, residual, Jacobian products and the tangent Gram matrix K =
+J J^T, never J itself.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from globalmin_check.problem import Problem
 def require_loss(
     checks: Checks, number: str, problem: Problem, loss_upper: Fraction, r: list[arb]
 ) -> arb:
-    """Check L(stored weights) <= loss_upper for the residual r and return the ball of L; ties of rational networks are exact."""
+    """Check L(stored weights) <= loss_upper for the residual r and return the ball of L; ties of
+    rational networks are exact.
+    """
     loss: Number = sum_of_squares(r) / 2
     n, d, k = problem.sizes.n, problem.sizes.d, problem.sizes.k
     if (
@@ -73,7 +77,8 @@ def exact_loss(problem: Problem) -> Fraction:
 class Tangent:
     """First and second order quantities of a smooth network at the stored weights.
 
-    Q = phi(Z), P = phi'(Z), D = phi''(Z) are n x k; B = P diag(v). With `both` the head is trained too and K = K_W + Q Q^T.
+    Q = phi(Z), P = phi'(Z), D = phi''(Z) are n x k; B = P diag(v). With `both` the head is trained
+    too and K = K_W + Q Q^T.
     """
 
     def __init__(self, problem: Problem, both: bool) -> None:
@@ -122,7 +127,9 @@ class Tangent:
         return Kz, energy
 
     def local_supremum(self, order: int, i: int, rho: arb) -> list[arb]:
-        """s_{j,il}(rho) = min(b_j, |phi^(j)(z_il)| + b_{j+1} rho |x_i|) for all neurons l; order j is 1 or 2."""
+        """s_{j,il}(rho) = min(b_j, |phi^(j)(z_il)| + b_{j+1} rho |x_i|) for all neurons l; order j
+        is 1 or 2.
+        """
         name, b = self.problem.activation, self.problem.parameter
         cap, slope = supremum(name, b, order), supremum(name, b, order + 1)
         margin = ball(slope or 0) * rho * self.norms[i]

@@ -1,7 +1,8 @@
 """Symmetric matrices of balls, and the quartic form P3 of `spec/claims/primitives.md`.
 
-Matrices are lists of rows of balls. A symmetric matrix is stored as its lower triangle: row i has at least i + 1 entries, and
-only those are read. Large products are done in strips of rows, so that only one triangle of a symmetric product is computed.
+Matrices are lists of rows of balls. A symmetric matrix is stored as its lower triangle: row i has
+at least i + 1 entries, and only those are read. Large products are done in strips of rows, so that
+only one triangle of a symmetric product is computed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def strips(m: int) -> list[tuple[int, int]]:
 
 
 def lower_product(U: Sequence[Sequence], V: Sequence[Sequence]) -> Rows:
-    """Rows of U V^T, each at least up to the diagonal; for a product known to be symmetric that is all of it."""
+    """Rows of U V^T, each at least up to the diagonal; for a product known to be symmetric that is
+    all of it.
+    """
     rows: Rows = []
     for start, end in strips(len(U)):
         rows += (arb_mat(U[start:end]) * arb_mat(V[:end]).transpose()).tolist()
@@ -73,7 +76,8 @@ def row_sums(A: Rows) -> list[arb]:
 
 
 def quartic_matrix(X: list[list[float]], q: list[arb], kappa: Fraction, t: Fraction | None) -> Rows:
-    """P3: the matrix whose positive definiteness bounds sum_i q_i (x_i . a)^4 below kappa on the unit sphere.
+    """P3: the matrix whose positive definiteness bounds sum_i q_i (x_i . a)^4 below kappa on the
+    unit sphere.
 
     t = None is the method "rows", kappa I_d - sum_i q_i |x_i|^2 x_i x_i^T; with t it is "svec",
     kappa I_N - S^T diag(q) S + t (u u^T - I_N).
@@ -108,6 +112,8 @@ def quartic_matrix(X: list[list[float]], q: list[arb], kappa: Fraction, t: Fract
 
 
 def weighted_gram(columns: Rows, weights: list[arb]) -> Rows:
-    """The lower triangle of M diag(weights) M^T, for the rows of M given as `columns` (one per feature)."""
+    """The lower triangle of M diag(weights) M^T, for the rows of M given as `columns` (one per
+    feature).
+    """
     weighted = [list(map(arb.__mul__, row, weights)) for row in columns]
     return lower_product(weighted, columns)

@@ -1,9 +1,10 @@
-"""What a point is, on 30 seeds of every family: trained minima are never called saddles, planted saddles never anything else, and
-"not decided" is rare (SJL-T2.1, SJL-T2.2k, GKZ-C2.2, DU-D7.5).
+"""What a point is, on 30 seeds of every family: trained minima are never called saddles, planted
+saddles never anything else, and "not decided" is rare (SJL-T2.1, SJL-T2.2k, GKZ-C2.2, DU-D7.5).
 
-The truth is known without the code under test. Minima: trained, and descents by another program from perturbed weights end no
-lower. Saddles: planted, with a curvature known by construction. Every point is looked at twice, as it is and moved until its
-gradient is half of what still counts as zero.
+The truth is known without the code under test. Minima: trained, and descents by another program
+from perturbed weights end no lower. Saddles: planted, with a curvature known by construction. Every
+point is looked at twice, as it is and moved until its gradient is half of what still counts as
+zero.
 """
 
 from collections import Counter
@@ -23,7 +24,9 @@ from globalmin.shallow.stationary import nearest_stationary
 SEEDS = range(30)
 ROUGH = 5e-7  # relative gradient of the rough points, half of what counts as stationary
 MINIMUM = {PointKind.GLOBAL_MINIMUM, PointKind.SECOND_ORDER}
-UNDECIDED = 1  # of the 60 points of a family; measured: 1 in 750 (both layers of tanh, seed 7, whose minimum is at infinity)
+# of the 60 points of a family; measured: 1 in 750 (both layers of tanh, seed 7, whose minimum is at
+# infinity)
+UNDECIDED = 1
 
 
 class Family(NamedTuple):
@@ -117,7 +120,9 @@ def small_minimum(family, heads, seed, layers="W"):
 
 
 def with_zero_neurons(family, seed):
-    """Rank-deficient W of a quadratic network: a zero neuron of head v has the curvature 2 v b^T Z b along b."""
+    """Rank-deficient W of a quadratic network: a zero neuron of head v has the curvature 2 v b^T Z
+    b along b.
+    """
     network, data = small_minimum(family, (1.0, -1.0), seed)
     Z = (data.X * residual(network, data.X, data.y)[:, None]).T @ data.X
     low, high = np.linalg.eigvalsh(Z)[[0, -1]]
@@ -130,7 +135,9 @@ def with_zero_neurons(family, seed):
 
 
 def with_split_neuron(family, seed):
-    """Neuron (v, w) as (s v, w) and ((1 - s) v, w): stationary; along ((1 - s) c, -s c) the curvature is s (1 - s) v c^T B c."""
+    """Neuron (v, w) as (s v, w) and ((1 - s) v, w): stationary; along ((1 - s) c, -s c) the
+    curvature is s (1 - s) v c^T B c.
+    """
     network, data = small_minimum(family, family.heads[:3], seed)
     second = network.activation.derivative(preactivations(network, data.X), order=2)[:, 0]
     B = network.v[0] * (data.X * (residual(network, data.X, data.y) * second)[:, None]).T @ data.X
@@ -142,7 +149,9 @@ def with_split_neuron(family, seed):
 
 
 def with_dead_neuron(family, seed):
-    """A neuron with w = 0 and v = 0, both layers trained: its block of the Hessian is [[0, s^T], [s, 0]], s = phi'(0) X^T r."""
+    """A neuron with w = 0 and v = 0, both layers trained: its block of the Hessian is [[0, s^T],
+    [s, 0]], s = phi'(0) X^T r.
+    """
     network, data = small_minimum(family, family.heads[:2], seed, "vW")
     s = data.X.T @ residual(network, data.X, data.y)
     W, v = np.vstack([network.W, np.zeros(family.d)]), np.append(network.v, 0.0)
@@ -160,7 +169,9 @@ PLANTED = {
 
 
 def judged(points, right, trained="W"):
-    """Counts of the verdicts on (seed, network, data); a wrong one fails with its seed and its reason."""
+    """Counts of the verdicts on (seed, network, data); a wrong one fails with its seed and its
+    reason.
+    """
     counts = Counter()
     for seed, network, data in points:
         found = classify_point(network, data, trained=trained)
@@ -176,7 +187,9 @@ def judged(points, right, trained="W"):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_trained_minima_are_never_called_saddles(name):
-    """Before the gradient was counted, 8 of these 210 minima and 41 of the moved ones were called strict saddles."""
+    """Before the gradient was counted, 8 of these 210 minima and 41 of the moved ones were called
+    strict saddles.
+    """
     family = FAMILIES[name]
     settled = [(seed, *trained(family, seed)) for seed in SEEDS]
     assert all(is_bottom(network, data, seed) for seed, network, data in settled)

@@ -1,4 +1,6 @@
-"""Plain gradient descent, stopped by the descent claim, then continued: the claimed rate and radius hold (OS-C1)."""
+"""Plain gradient descent, stopped by the descent claim, then continued: the claimed rate and radius
+hold (OS-C1).
+"""
 
 import numpy as np
 import pytest
@@ -31,15 +33,17 @@ def test_gradient_descent_with_the_theory_step_is_stopped_by_an_accepted_claim(s
     result = gm.check(path)
     relative = np.linalg.norm(residual(run.network, data.X, data.y)) / np.linalg.norm(data.y)
     print(
-        f"stopped after {run.n_iter} steps at relative residual {relative:.2e}: {result.verdict.value}"
+        f"stopped after {run.n_iter} steps at relative residual {relative:.2e}: "
+        f"{result.verdict.value}"
     )
     assert result.verdict.value == "ACCEPTED"
     assert relative > 1e-6, "the claim must fire long before the fit is exact, or it says little"
 
 
 def _rounding(network, data) -> float:
-    """First-order bound on the floating-point error of the residual: k products and sums per output, d per pre-activation,
-    and one rounding of each weight, whose effect on a pre-activation has the same size.
+    """First-order bound on the floating-point error of the residual: k products and sums per
+    output, d per pre-activation, and one rounding of each weight, whose effect on a pre-activation
+    has the same size.
     """
     eps = np.finfo(np.float64).eps
     Z = data.X @ network.W.T

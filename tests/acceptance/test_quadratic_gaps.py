@@ -1,7 +1,8 @@
-"""Quadratic networks solved to a gap that the independent checker accepts (SJL-DUAL, SJL-T2.1, SJL-T2.2k).
+"""Quadratic networks solved to a gap that the independent checker accepts (SJL-DUAL, SJL-T2.1,
+SJL-T2.2k).
 
-The cells of the table in docs/figures.md (`python -m bench.quadratic`): the proved gap is below 1e-8 of the proved minimum, or,
-where the minimum is zero, of the loss of the zero network.
+The cells of the table in docs/figures.md (`python -m bench.quadratic`): the proved gap is below
+1e-8 of the proved minimum, or, where the minimum is zero, of the loss of the zero network.
 """
 
 import numpy as np

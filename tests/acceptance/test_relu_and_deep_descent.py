@@ -1,4 +1,6 @@
-"""After training, relu-descent and deep-descent are proved, and gradient descent from the stored weights obeys them."""
+"""After training, relu-descent and deep-descent are proved, and gradient descent from the stored
+weights obeys them.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ def os_head(n: int, m: int, seed: int) -> float:
 
 @pytest.mark.parametrize("name", list(RELU))
 def test_relu_descent_is_accepted_and_obeyed(name: str) -> None:
-    """Theorem RD (DU-CERT-L1, DU-CERT-R): stable pairs never flip, the residual stays under its envelope, the path is bounded."""
+    """Theorem RD (DU-CERT-L1, DU-CERT-R): stable pairs never flip, the residual stays under its
+    envelope, the path is bounded.
+    """
     n, d, m, steps, head = RELU[name]
     fit = trained_relu(n, d, m, steps, seed=1, head=os_head(n, m, 1) if head else None)
     data = gm.Dataset(fit.X, fit.y, bias=False, scaling="none")
@@ -70,7 +74,9 @@ DEEP = {
 
 @pytest.mark.parametrize("name", list(DEEP))
 def test_deep_descent_is_accepted_after_gauss_newton_and_obeyed(name: str) -> None:
-    """Theorem DS (DU-CERT-S): from random weights of DU-M3a, DU-M3b, DU-M3c; the first iterate that can be certified is."""
+    """Theorem DS (DU-CERT-S): from random weights of DU-M3a, DU-M3b, DU-M3c; the first iterate that
+    can be certified is.
+    """
     architecture, activation, depth, width, n, shape = DEEP[name]
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, int(np.prod(shape))))

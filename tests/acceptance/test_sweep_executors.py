@@ -1,4 +1,6 @@
-"""The same plan on local processes, Dask and Ray gives the same table, also when a worker of the cluster is killed."""
+"""The same plan on local processes, Dask and Ray gives the same table, also when a worker of the
+cluster is killed.
+"""
 
 import os
 import signal
@@ -27,7 +29,9 @@ def _plan(marks, pause):
 
 
 def _table(folder):
-    """All that the plan determines: neither folders nor the words in which an executor speaks of a dead worker."""
+    """All that the plan determines: neither folders nor the words in which an executor speaks of a
+    dead worker.
+    """
     table = sweep.rows(folder)
     for row in table:
         for name in ("trial", "folder", "pause"):

@@ -1,4 +1,6 @@
-"""100 kill -9 of workers and driver during a sweep of 2,000 trials: nothing acknowledged is lost or computed twice (R10)."""
+"""100 kill -9 of workers and driver during a sweep of 2,000 trials: nothing acknowledged is lost or
+computed twice (R10).
+"""
 
 import contextlib
 import json
@@ -19,7 +21,8 @@ KILLS, TRIALS, PAUSE = 100, 2000, 0.02
 
 def _write_plan(path, marks, pause):
     path.write_text(
-        f'recipe = "{marked.__module__}:marked"\nseeds = 10\n[grid]\na = {list(range(TRIALS // 10))}\n'
+        f'recipe = "{marked.__module__}:marked"\nseeds = 10\n[grid]\na = '
+        f"{list(range(TRIALS // 10))}\n"
         f'[fixed]\nfolder = "{marks}"\npause = {pause}\n',
         encoding="ascii",
     )
@@ -91,7 +94,8 @@ def _await_end(pids, seconds=20.0):
 def _torment(victim, marks, kills, rng):
     """Kill at random moments, some of them while the driver starts.
 
-    Whenever all processes are dead: what was acknowledged before is still there, and was not executed again since.
+    Whenever all processes are dead: what was acknowledged before is still there, and was not
+    executed again since.
     """
     counts = {"driver": 0, "worker": 0}
     known, executed = {}, {}
@@ -135,7 +139,8 @@ def _check_kills(tmp_path, kills):
     executed = count_marks(marks)
     twice = sum(count - 1 for count in executed.values())
     print(
-        f"{counts}, {len(table)} trials done, {twice} executions whose result was lost before it was acknowledged"
+        f"{counts}, {len(table)} trials done, {twice} executions whose result was lost before it "
+        "was acknowledged"
     )
     assert table == undisturbed
     assert len(executed) == len(table) == TRIALS
@@ -147,7 +152,8 @@ def test_100_kills_lose_nothing_and_the_table_is_that_of_an_undisturbed_run(tmp_
     counts, executed, folder = _check_kills(tmp_path, KILLS)
     assert sum(counts.values()) == KILLS
     assert min(counts.values()) >= KILLS // 4
-    # an execution may be repeated only if its result had not reached the ledger: what two workers had in hand or on the way
+    # an execution may be repeated only if its result had not reached the ledger: what two workers
+    # had in hand or on the way
     repeated = sum(count - 1 for count in executed.values())
     assert repeated <= 4 * KILLS
     with contextlib.closing(sqlite3.connect(folder / "ledger.sqlite")) as connection:

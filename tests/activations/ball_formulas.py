@@ -1,4 +1,6 @@
-"""Activations by ball arithmetic (Taylor series of balls), apart from the library's formulas: the oracle of these tests."""
+"""Activations by ball arithmetic (Taylor series of balls), apart from the library's formulas: the
+oracle of these tests.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +75,11 @@ def has_no_zero(function, low, high, *, depth=200):
 
 
 def is_below(jets, bound, low, high, *, exact_at_zero=False, depth=200):
-    """Prove |psi| <= bound on [low, high] by bisection, with psi(I) in psi(m) + psi'(I)(I - m); `jets` gives (psi, psi', psi'').
+    """Prove |psi| <= bound on [low, high] by bisection, with psi(I) in psi(m) + psi'(I)(I - m);
+    `jets` gives (psi, psi', psi'').
 
-    `exact_at_zero` says that |psi(0)| = bound and psi'(0) = 0 are known by hand: psi psi'' < 0 then settles an interval around 0.
+    `exact_at_zero` says that |psi(0)| = bound and psi'(0) = 0 are known by hand: psi psi'' < 0 then
+    settles an interval around 0.
     """
     with precision(160, 2):
         stack = _pieces(low, high)

@@ -1,7 +1,9 @@
-"""E[psi(u) psi(v)] in 100-bit arithmetic by trapezoid sums, with formulas apart from the library's: the oracle of these tests.
+"""E[psi(u) psi(v)] in 100-bit arithmetic by trapezoid sums, with formulas apart from the library's:
+the oracle of these tests.
 
-The sums converge exponentially: the step is chosen so that the first aliased frequency of the integrand is below 1e-22, and a
-test of the oracle halves it. No rounding of doubles enters, so differences of 1e-16 are seen.
+The sums converge exponentially: the step is chosen so that the first aliased frequency of the
+integrand is below 1e-22, and a test of the oracle halves it. No rounding of doubles enters, so
+differences of 1e-16 are seen.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ FORMULAS = {
 
 
 def _rule(band, fineness):
-    """Nodes and weights of N(0,1) that resolve frequencies up to `band` beside those of the density."""
+    """Nodes and weights of N(0,1) that resolve frequencies up to `band` beside those of the
+    density.
+    """
     count = math.ceil(fineness * 20 / (2 * math.pi) * (band + 12.0))
     step = arb(20) / count
     nodes = [step * (i - count / 2) for i in range(count + 1)]
@@ -55,7 +59,8 @@ def _rule(band, fineness):
 
 
 def dual(name, s, t, rho, order, *, steepness=1, fineness=1.0):
-    """The expectation for standard deviations s, t and correlation rho (floats, taken as exact), psi = phi^(order)(steepness z).
+    """The expectation for standard deviations s, t and correlation rho (floats, taken as exact),
+    psi = phi^(order)(steepness z).
 
     Rows whose weight cannot matter are left out.
     """

@@ -1,4 +1,6 @@
-"""Dual kernels against 100-bit sums, exact polynomial moments, identities and degenerate covariances."""
+"""Dual kernels against 100-bit sums, exact polynomial moments, identities and degenerate
+covariances.
+"""
 
 import itertools
 import math
@@ -128,11 +130,8 @@ def test_piecewise_linear_kernels_have_their_published_values():
 
 
 def test_almost_parallel_pairs_keep_the_digits_of_their_determinant():
-    a, b, c = (
-        1.0,
-        1.0 + 2.0**-20,
-        1.0 + 2.0**-21 - 2.0**-30,
-    )  # exact doubles with ab - c^2 near 2^-29
+    # exact doubles with ab - c^2 near 2^-29
+    a, b, c = 1.0, 1.0 + 2.0**-20, 1.0 + 2.0**-21 - 2.0**-30
     exact = Fraction(a) * Fraction(b) - Fraction(c) ** 2
     theta = math.atan2(math.sqrt(exact), c)
     assert float(dual_kernel("relu", a, b, c, 1)) == pytest.approx(
@@ -236,7 +235,9 @@ def test_a_registered_function_is_integrated_also_with_a_kink(monkeypatch):
 
 
 def test_partial_sums_are_within_their_bars_and_the_bars_are_not_wasteful():
-    """DU-DA2: the tail bound holds at every length, and at |rho| = 1 with equal scales it is the error itself."""
+    """DU-DA2: the tail bound holds at every length, and at |rho| = 1 with equal scales it is the
+    error itself.
+    """
     for name, order in itertools.product(("softplus", "tanh", "swish"), (0, 1)):
         for s, t, rho in ((1.0, 1.0, 1.0), (1.0, 1.0, 0.9), (0.5, 1.4, -0.8)):
             exact = float(dual(name, s, t, rho, order))

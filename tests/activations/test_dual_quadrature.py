@@ -62,7 +62,9 @@ def test_a_line_is_the_limit_of_planes():
 
 
 def test_very_steep_functions_meet_their_bar():
-    """softplus(1e4) is ReLU but for a strip of width 1e-4; the sectors resolve it, E = relu + O(1/b^2)."""
+    """softplus(1e4) is ReLU but for a strip of width 1e-4; the sectors resolve it, E = relu +
+    O(1/b^2).
+    """
     for rho in (0.3, 0.95, -0.9999):
         value = float(dual_kernel("softplus(10000)", 1.0, 1.0, rho))
         assert value == pytest.approx(float(dual_kernel("relu", 1.0, 1.0, rho)), abs=3e-8)
@@ -116,7 +118,9 @@ def test_gauss_hermite_is_exact_for_polynomials_and_not_below_their_degree():
 
 
 def test_gauss_hermite_fails_at_kinks_and_at_large_variance():
-    """DU-DA3: for ReLU the error falls like 1/nodes, for its step even slower; the sectors have 13 digits."""
+    """DU-DA3: for ReLU the error falls like 1/nodes, for its step even slower; the sectors have 13
+    digits.
+    """
     phi = get_activation("relu")
     for order, least in ((0, 1e-4), (1, 1e-3)):
         exact = float(dual_kernel("relu", 1.0, 1.0, 0.5, order))

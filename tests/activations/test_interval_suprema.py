@@ -1,4 +1,6 @@
-"""Bounds over intervals: the proof that phi^(j) is monotone between its peaks, and the bounds against brute force."""
+"""Bounds over intervals: the proof that phi^(j) is monotone between its peaks, and the bounds
+against brute force.
+"""
 
 import math
 from fractions import Fraction
@@ -32,7 +34,9 @@ def enclosures(name, order):
 
 
 def reduced(name, order, q, x, sign):
-    """phi^(order)(z) without its positive factor and its largest power of |z|, as a function of q = e^{-|z|} and x = 1/|z|."""
+    """phi^(order)(z) without its positive factor and its largest power of |z|, as a function of q =
+    e^{-|z|} and x = 1/|z|.
+    """
     if name == "erf":
         return {2: -2 * sign, 3: 4 - 2 * x**2, 4: sign * (12 * x**2 - 8)}[order]
     if name == "gelu":

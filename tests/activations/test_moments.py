@@ -78,7 +78,8 @@ def test_moments_agree_with_adaptive_quadrature(name):
 def test_published_values_of_normalizers():
     """DU-DA6: c_sigma = 1/E[phi(g)^2] as printed in the thesis."""
     table = {
-        "relu": 2.0, "softplus": 1.08548650298835, "sigmoid": 3.40855984162311, "tanh": 2.53617543321748,
+        "relu": 2.0, "softplus": 1.08548650298835, "sigmoid": 3.40855984162311,
+        "tanh": 2.53617543321748,
         "swish": 2.81076112407449, "erf": 2.15257886060762, "quadratic": 1 / 3, "linear": 1.0,
     }  # fmt: skip
     for name, value in table.items():  # DU-DA6
@@ -87,7 +88,8 @@ def test_published_values_of_normalizers():
 
 def test_published_values_of_squared_slopes_and_means():
     slopes = {
-        "relu": 0.5, "softplus": 0.293379035858, "sigmoid": 0.0448362413502, "tanh": 0.464402902448, "swish": 0.379482351633,
+        "relu": 0.5, "softplus": 0.293379035858, "sigmoid": 0.0448362413502, "tanh": 0.464402902448,
+        "swish": 0.379482351633,
         "erf": 0.569410034734,
     }  # fmt: skip
     means = {
@@ -172,7 +174,9 @@ def test_squares_sum_to_the_mean_square(name):
 
 
 def test_steep_functions_agree_with_ball_integrals():
-    """E tanh(s g)^2 and the third coefficient of the logistic function at s = 5 and 40, with proved error bounds below 1e-20."""
+    """E tanh(s g)^2 and the third coefficient of the logistic function at s = 5 and 40, with proved
+    error bounds below 1e-20.
+    """
     before, ctx.prec = ctx.prec, 100
     try:
         for s in (5, 40):

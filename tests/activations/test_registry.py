@@ -18,7 +18,8 @@ from globalmin.activations import (
 from globalmin.errors import DataError
 
 ALL = (
-    "softplus", "softplus(4)", "sigmoid", "sigmoid(0.1)", "tanh", "erf", "swish", "gelu", "quadratic", "polynomial(1,-2.5,1e-3)",
+    "softplus", "softplus(4)", "sigmoid", "sigmoid(0.1)", "tanh", "erf", "swish", "gelu",
+    "quadratic", "polynomial(1,-2.5,1e-3)",
     "linear", "relu", "leaky_relu(0.1)", "abs",
 )  # fmt: skip
 
@@ -49,7 +50,7 @@ def test_spelling_reads_back_as_the_same_activation(spelling):
 @pytest.mark.parametrize("spelling", ALL)
 def test_activations_survive_copying_and_transport_to_a_worker(spelling):
     phi = get_activation(spelling)
-    for twin in (copy.deepcopy(phi), copy.copy(phi), pickle.loads(pickle.dumps(phi))):  # noqa: S301 (our own bytes)
+    for twin in (copy.deepcopy(phi), copy.copy(phi), pickle.loads(pickle.dumps(phi))):  # noqa: S301
         assert twin == phi
         assert float(twin(0.7)) == float(phi(0.7))
 
@@ -88,7 +89,8 @@ def test_facts_of_polynomials():
 
 
 def test_names_and_parameters_of_certificates():
-    assert [get_activation(n).certificate_name for n in ("softplus(4)", "relu", "leaky_relu(0.1)", "linear", "abs")] == [
+    assert [get_activation(n).certificate_name for n in ("softplus(4)", "relu", "leaky_relu(0.1)",
+    "linear", "abs")] == [
         "softplus", "relu", "leaky_relu", "linear", "abs",
     ]  # fmt: skip
     assert [get_activation(n).certificate_name for n in ("swish", "gelu", "polynomial(0,0,1)")] == [

@@ -1,4 +1,6 @@
-"""The bounds of |phi^(j)| over the line, proved again by ball arithmetic on [-T, T] and an explicit tail beyond."""
+"""The bounds of |phi^(j)| over the line, proved again by ball arithmetic on [-T, T] and an explicit
+tail beyond.
+"""
 
 import math
 from fractions import Fraction
@@ -38,9 +40,10 @@ def ball(fraction):
 def tail_envelope(name, z):
     """A decreasing bound, for z >= 5, of the distance of |phi^(j)(+-z)|, j = 1..4, from its limit.
 
-    Logistic: |s^(j)| <= 2 e^{-z} since s' <= e^{-z} and s^(j)/s' are products of factors at most 1, and 1 - 12 s' in [-2, 1];
-    z s(z): Leibniz gives |phi^(j)| <= 4 |s^(j-1)| + z |s^(j)| up to the limit; tanh z = 2 s(2z) - 1: at most 64 e^{-2z}.
-    erf, GELU: a Hermite polynomial of degree <= 4 with coefficients at most 16 times e^{-z^2/2}, and 1 - Phi(z) <= e^{-z^2/2}.
+    Logistic: |s^(j)| <= 2 e^{-z} since s' <= e^{-z} and s^(j)/s' are products of factors at most 1,
+    and 1 - 12 s' in [-2, 1]; z s(z): Leibniz gives |phi^(j)| <= 4 |s^(j-1)| + z |s^(j)| up to the
+    limit; tanh z = 2 s(2z) - 1: at most 64 e^{-2z}. erf, GELU: a Hermite polynomial of degree <= 4
+    with coefficients at most 16 times e^{-z^2/2}, and 1 - Phi(z) <= e^{-z^2/2}.
     """
     if name in ("erf", "gelu"):
         return 100 * (1 + z) ** 4 * math.exp(-z * z / 2)

@@ -18,7 +18,8 @@ IMAGES = (
     Convolution((1, 2, 3), 2, patch_size=1),
     Convolution((2, 2, 3), 3, patch_size=1, bias=True),
 )
-# rows (0, 1), (2, 3) and (4) of the first table share weights; the second table shares its weights over columns (0, 1), (2, 3, 4)
+# rows (0, 1), (2, 3) and (4) of the first table share weights; the second table shares its weights
+# over columns (0, 1), (2, 3, 4)
 SHARED = (
     np.array(
         [

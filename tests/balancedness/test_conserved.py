@@ -1,4 +1,6 @@
-"""Conserved quantities of homogeneous networks against definitions written out entry by entry, and their static form."""
+"""Conserved quantities of homogeneous networks against definitions written out entry by entry, and
+their static form.
+"""
 
 from itertools import pairwise
 
@@ -30,7 +32,9 @@ def _at(name, loss="squared"):
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_static_form_holds_to_rounding_at_random_parameters(name, loss):
-    """DU-T4.1, DU-C4.1, DU-T4.3: <theta_b, g_b> = p <theta'_b, g'_b>; degrees 2 and 3, biases and channels are ours."""
+    """DU-T4.1, DU-C4.1, DU-T4.3: <theta_b, g_b> = p <theta'_b, g'_b>; degrees 2 and 3, biases and
+    channels are ours.
+    """
     _, boundaries, theta, g = _at(name, loss)
     for b, (t, t_next), (s, s_next) in zip(boundaries, pairwise(theta), pairwise(g), strict=True):
         size = np.abs(t * s).sum() + b.degree * np.abs(t_next * s_next).sum()
@@ -171,7 +175,9 @@ def test_wrong_shapes_and_missing_hypotheses_are_refused():
 @pytest.mark.parametrize("step", [1e-3, 0.3, 7.0])
 @pytest.mark.parametrize("name", FIVE)
 def test_one_step_changes_the_conserved_quantities_by_the_square_of_the_step(name, step):
-    """D(theta - eta g) = D(theta) + eta^2 D(g), for any step, and with decay (1 - eta lambda)^2 D(theta) + eta^2 D(g)."""
+    """D(theta - eta g) = D(theta) + eta^2 D(g), for any step, and with decay (1 - eta lambda)^2
+    D(theta) + eta^2 D(g).
+    """
     _, boundaries, theta, g = _at(name)
     before = conserved(boundaries, theta)
     moved = [t - step * s for t, s in zip(theta, g, strict=True)]

@@ -1,4 +1,6 @@
-"""Homogeneous networks: forward and backward passes against JAX and torch, the homogeneity of DU-M4, refusals."""
+"""Homogeneous networks: forward and backward passes against JAX and torch, the homogeneity of
+DU-M4, refusals.
+"""
 
 import jax
 import jax.numpy as jnp

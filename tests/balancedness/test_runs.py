@@ -1,4 +1,6 @@
-"""Conserved along the flow to 1e-8, drifting in proportion to the step along descent, by the exact identity."""
+"""Conserved along the flow to 1e-8, drifting in proportion to the step along descent, by the exact
+identity.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,9 @@ def _problem(name, kink_width=0.0, loss="squared"):
 
 @pytest.mark.parametrize("name", [*FIVE, "with biases", "convolutional linear"])
 def test_gradient_flow_conserves_to_the_tolerance(name):
-    """DU-T4.1, DU-T4.2, DU-T4.3 along the flow; kinks smoothed over 1e-2, which conserves the same."""
+    """DU-T4.1, DU-T4.2, DU-T4.3 along the flow; kinks smoothed over 1e-2, which conserves the
+    same.
+    """
     problem, theta = _problem(name, kink_width=1e-2)
     run = follow_flow(problem, theta, time=3.0)
     assert run.time[-1] == 3.0
@@ -90,7 +94,9 @@ def test_the_constant_of_proportionality_is_the_integral_along_the_flow(name):
 
 
 def test_the_loss_bounds_the_drift_of_a_short_step():
-    """|drift| <= 2 eta (L_0 - L_k) whenever every step lowers the loss by (eta/2)||g||^2; within a factor of 20 here."""
+    """|drift| <= 2 eta (L_0 - L_k) whenever every step lowers the loss by (eta/2)||g||^2; within a
+    factor of 20 here.
+    """
     problem, theta = _problem("linear")
     eta, n_steps, vector = 0.02, 100, theta.copy()
     losses, squares = [], []
@@ -139,7 +145,9 @@ def test_a_diverging_descent_says_so_and_keeps_what_it_saw():
 
 
 def test_our_deep_networks_conserve_too():
-    """DU-T4.1 for DeepNetwork: fully connected with its fixed factors, and one convolution with its head."""
+    """DU-T4.1 for DeepNetwork: fully connected with its fixed factors, and one convolution with its
+    head.
+    """
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((10, 5)), rng.standard_normal(10)
     network = gm.DeepNetwork.initialize((5,), width=4, depth=3, activation="relu", seed=1)

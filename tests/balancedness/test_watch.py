@@ -1,4 +1,6 @@
-"""The hook on torch modules, JAX pytrees and our own networks, against slow definitions and the exact identity."""
+"""The hook on torch modules, JAX pytrees and our own networks, against slow definitions and the
+exact identity.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -95,7 +97,9 @@ def test_a_torch_convolution_is_measured_by_channel_through_pooling_and_groups()
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_plain_sgd_of_torch_follows_the_exact_identity(decay):
-    """DU-T4.1, DU-T4.3 on a user's model: every recorded drift is the sum of eta^2 D(g), dropout included."""
+    """DU-T4.1, DU-T4.3 on a user's model: every recorded drift is the sum of eta^2 D(g), dropout
+    included.
+    """
     for module, shape in ((_perceptron(), (6,)), (_convolutional(), (2, 8, 8))):
         optimizer = torch.optim.SGD(module.parameters(), lr=0.05, weight_decay=decay)
         watch = watch_torch(module, optimizer)

@@ -1,4 +1,6 @@
-"""Small honest certificates for the tests, made with numpy by the plainest means: Gauss-Newton steps, Cholesky witnesses."""
+"""Small honest certificates for the tests, made with numpy by the plainest means: Gauss-Newton
+steps, Cholesky witnesses.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def local_suprema(net: Smooth, order: int, rho: float) -> np.ndarray:
 def curvature(
     net: Smooth, *, rho: float, method: str = "rows", t: float = 0.0, slack: float = 1.001
 ) -> tuple[dict, dict, float, float]:
-    """Fields and tensors shared by interpolation and descent, with the floats a and Lip that follow from them."""
+    """Fields and tensors shared by interpolation and descent, with the floats a and Lip that follow
+    from them.
+    """
     K = net.gram()
     a2 = float(np.linalg.eigvalsh(K)[0]) / slack
     head = np.abs(net.v) + (rho if net.trained == "vW" else 0.0)
@@ -208,7 +212,9 @@ def build(net: Smooth, claims: list[tuple[dict, dict]], **options: Any) -> bytes
 
 @dataclass(frozen=True)
 class Relu:
-    """A ReLU network with its claim's witness: W_hat interpolates to rounding, T are the neurons that may move."""
+    """A ReLU network with its claim's witness: W_hat interpolates to rounding, T are the neurons
+    that may move.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -226,7 +232,9 @@ class Relu:
 
 
 def relu_network(n: int, d: int, k: int, *, seed: int = 0) -> Relu:
-    """Labels are rounded outputs of random weights, so that the witness W_hat is those weights and W is a little off."""
+    """Labels are rounded outputs of random weights, so that the witness W_hat is those weights and
+    W is a little off.
+    """
     rng = np.random.default_rng(seed)
     X, v = rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], k)
     W_hat = rng.standard_normal((k, d))

@@ -1,4 +1,6 @@
-"""Small honest deep-descent claims built from raw arrays with numpy, without the trainer's deep networks."""
+"""Small honest deep-descent claims built from raw arrays with numpy, without the trainer's deep
+networks.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ Arrays = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Deep:
-    """Weights, head (channels x pixels, flat), scales and windows (pixels x q, -1 outside; None without pixels)."""
+    """Weights, head (channels x pixels, flat), scales and windows (pixels x q, -1 outside; None
+    without pixels).
+    """
 
     X: np.ndarray
     y: np.ndarray

@@ -1,4 +1,6 @@
-"""Matrices with factors and honest claims about them, in plain floats and without the trainer's producer."""
+"""Matrices with factors and honest claims about them, in plain floats and without the trainer's
+producer.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +131,9 @@ def build(
     stored: Case | None = None,
     **changes: Any,
 ) -> bytes:
-    """A sealed file; `stored` replaces the numbers after the claim was made, `changes` are fields or tensors of the claim."""
+    """A sealed file; `stored` replaces the numbers after the claim was made, `changes` are fields
+    or tensors of the claim.
+    """
     fields, tensors = parts(case, method, side)
     tensors |= {key: value for key, value in changes.items() if key.startswith("C_")}
     changed = {key: value for key, value in changes.items() if not key.startswith("C_")}

@@ -1,4 +1,6 @@
-"""Small honest gram-positive claims, made with numpy and adaptive quadrature by the plainest means."""
+"""Small honest gram-positive claims, made with numpy and adaptive quadrature by the plainest
+means.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def hermite(z: np.ndarray, top: int) -> np.ndarray:
 def coefficients(
     name: str, sizes: np.ndarray, orders: list[int], *, derivative: int, b: float = 1.0
 ) -> np.ndarray:
-    """E[phi^(derivative)(s g) h_r(g)] by Gauss-Hermite quadrature, another rule than the checker's."""
+    """E[phi^(derivative)(s g) h_r(g)] by Gauss-Hermite quadrature, another rule than the
+    checker's.
+    """
     values = jet(name, sizes[:, None] * NODES, b)[derivative]
     return values @ (hermite(NODES, max(orders)) * WEIGHTS)[orders].T
 

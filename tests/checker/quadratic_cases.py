@@ -1,4 +1,6 @@
-"""Honest certificates of quadratic networks for the tests, made with numpy and scipy by the plainest means."""
+"""Honest certificates of quadratic networks for the tests, made with numpy and scipy by the
+plainest means.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def loss_bound(net: Quadratic) -> Fraction:
 def gap_positive(
     net: Quadratic, *, room: float = 1e-6, rows: np.ndarray | None = None, **changes: Any
 ) -> Pair:
-    """Theorem P: the residual, moved along the all-ones vector until Z is strictly definite on the span of the rows."""
+    """Theorem P: the residual, moved along the all-ones vector until Z is strictly definite on the
+    span of the rows.
+    """
     sign = 1.0 if min(net.v) >= 0 else -1.0
     basis = np.eye(net.X.shape[1]) if rows is None else net.X[rows]
     lam = sign * net.residual()

@@ -75,7 +75,9 @@ def weights_of(E: np.ndarray) -> np.ndarray:
 def claim(
     fit: ReluFit, *, tau: float | None = None, norm: str = "factor", **changes: Any
 ) -> tuple[dict, dict]:
-    """An honest claim with its tensors; tau is the first of a geometric grid at which the theorem applies."""
+    """An honest claim with its tensors; tau is the first of a geometric grid at which the theorem
+    applies.
+    """
     g = float(np.linalg.norm(fit.residual())) * (1 + 1e-9) + 1e-15
     start = g / np.linalg.eigvalsh(fit.matrices(0.0)[0])[0] * 1.01
     taus = [start * 1.05**j for j in range(200)] if tau is None else [tau]

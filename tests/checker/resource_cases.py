@@ -11,7 +11,9 @@ HUGE = Fraction(10) ** 300
 
 
 def scattered(rng: np.random.Generator, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
-    """Numbers whose binary exponents fill a range, so that exact sums of them are integers of thousands of bits."""
+    """Numbers whose binary exponents fill a range, so that exact sums of them are integers of
+    thousands of bits.
+    """
     return np.ldexp(rng.random(shape) + 0.5, rng.integers(low, high, shape))
 
 

@@ -106,7 +106,9 @@ def _constants(
 def saddle_claim(
     net: Smooth, *, radius: str = "", t: float = 0.0, slack: float = 1.001, **changes: Any
 ) -> Pair:
-    """The eigenvector of the least eigenvalue; with `radius` ("rows" or "svec") the largest ball that can be proved."""
+    """The eigenvector of the least eigenvalue; with `radius` ("rows" or "svec") the largest ball
+    that can be proved.
+    """
     eigenvalues, vectors = np.linalg.eigh(hessian(net))
     k, direction = len(net.v), vectors[:, 0] * 3.0
     offset = k if net.trained == "vW" else 0

@@ -1,4 +1,6 @@
-"""Honest claims about the ball around a second-order point: the Lipschitz constant of both layers, epsilon, a minimum nearby."""
+"""Honest claims about the ball around a second-order point: the Lipschitz constant of both layers,
+epsilon, a minimum nearby.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def lipschitz_of_both(net: Smooth, R: float) -> float:
 
 
 def third_along(net: Smooth, h: np.ndarray) -> float:
-    """The third derivative of L along h: the sum over the samples of 3 f_1 f_2 + r f_3, f_j the derivatives of the output."""
+    """The third derivative of L along h: the sum over the samples of 3 f_1 f_2 + r f_3, f_j the
+    derivatives of the output.
+    """
     k = len(net.v) if net.trained == "vW" else 0
     u, s = (h[:k] if k else np.zeros(len(net.v))), net.X @ h[k:].reshape(net.W.shape).T
     (Q, P, D), T = net.values(), third_derivative(net)
@@ -72,7 +76,9 @@ def constants(
 def surroundings_claim(
     net: Smooth, R: float, *, method: str = "dense", minimum: bool = False, **changes: Any
 ) -> Pair:
-    """The claim with the object `radius`: the least epsilon, and the least distance of a minimum."""
+    """The claim with the object `radius`: the least epsilon, and the least distance of a
+    minimum.
+    """
     fields, tensors = second_order_claim(net, method=method)
     Lam, radius, factors = constants(net, R)
     eps = float(np.linalg.norm(gradient(net))) * (1 + 1e-9) + 1e-12
@@ -107,10 +113,11 @@ def _merged(radius: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def near_a_minimum(activation: str, trained: str, *, seed: int = 0, offset: float = 1e-5) -> Smooth:
-    """A network a little beside a strict local minimum: many samples, labels of a teacher with noise, damped Newton steps."""
-    k = (
-        1 if trained == "vW" or activation == "quadratic" else 2
-    )  # z^2 with two neurons has a flat direction
+    """A network a little beside a strict local minimum: many samples, labels of a teacher with
+    noise, damped Newton steps.
+    """
+    # z^2 with two neurons has a flat direction
+    k = 1 if trained == "vW" or activation == "quadratic" else 2
     net = random_smooth(14, 2, k, activation=activation, trained=trained, seed=seed)
     rng = np.random.default_rng(seed)
     net = replace(net, y=net.y * 0.1 + (net.residual() + net.y))

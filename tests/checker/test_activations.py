@@ -1,4 +1,6 @@
-"""Activations in balls: values and derivatives by automatic differentiation, suprema that hold and are tight."""
+"""Activations in balls: values and derivatives by automatic differentiation, suprema that hold and
+are tight.
+"""
 
 from fractions import Fraction
 

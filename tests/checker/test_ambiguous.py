@@ -1,4 +1,6 @@
-"""ambiguous: the second network is built from the theorem and differs as claimed; wrong kernels and heads are refused."""
+"""ambiguous: the second network is built from the theorem and differs as claimed; wrong kernels and
+heads are refused.
+"""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,6 @@
-"""below-barrier: gradient descent obeys the claimed rate and ends at the least-squares minimum; every constant is checked."""
+"""below-barrier: gradient descent obeys the claimed rate and ends at the least-squares minimum;
+every constant is checked.
+"""
 
 from dataclasses import replace
 from fractions import Fraction

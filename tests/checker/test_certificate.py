@@ -1,4 +1,6 @@
-"""The certificate object: every field, name, domain and tensor is accounted for; the data are the ones that were digested."""
+"""The certificate object: every field, name, domain and tensor is accounted for; the data are the
+ones that were digested.
+"""
 
 from collections.abc import Callable
 from fractions import Fraction

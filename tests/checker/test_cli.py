@@ -1,4 +1,6 @@
-"""The command: verdict first, exit codes, --json, --explain, no foreign imports, light --help, no traceback."""
+"""The command: verdict first, exit codes, --json, --explain, no foreign imports, light --help, no
+traceback.
+"""
 
 import json
 import os
@@ -169,7 +171,8 @@ def test_no_foreign_module_is_imported(folder: Path) -> None:
     program = (
         "import sys\n"
         "from globalmin_check.command.cli import main\n"
-        f"code = main([{str(folder / 'all.gmc')!r}, '--explain', '--time-limit', '0', '--memory-limit', '0'])\n"
+        f"code = main([{str(folder / 'all.gmc')!r}, '--explain', '--time-limit', '0', "
+        "'--memory-limit', '0'])\n"
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
         "foreign = loaded & {'numpy', 'scipy', 'globalmin', 'jax', 'sklearn', 'safetensors'}\n"
         "print('FOREIGN', sorted(foreign), code)\n"

@@ -1,4 +1,6 @@
-"""The container: every fault of form is malformed, every limit holds exactly, every byte is covered by the seal."""
+"""The container: every fault of form is malformed, every limit holds exactly, every byte is covered
+by the seal.
+"""
 
 import hashlib
 import json

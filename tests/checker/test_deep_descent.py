@@ -1,4 +1,6 @@
-"""The claim deep-descent: golden example, all architectures accepted and obeyed by gradient descent, traps of theorem DS."""
+"""The claim deep-descent: golden example, all architectures accepted and obeyed by gradient
+descent, traps of theorem DS.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -64,7 +66,9 @@ def test_gram_and_residual_are_those_of_finite_differences(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_lipschitz_constant_holds_and_is_not_wild(kind: str) -> None:
-    """Random pairs in the ball and the direction in which J changes fastest: never above Lam, and within a factor 30 of it."""
+    """Random pairs in the ball and the direction in which J changes fastest: never above Lam, and
+    within a factor 30 of it.
+    """
     net = random_deep(2, kind=kind, n=2, m=3)
     omega = [float(np.linalg.norm(W, 2)) * 1.0001 for W in net.weights]
     t, theta, rng = 0.02, net.theta(), np.random.default_rng(3)

@@ -1,4 +1,6 @@
-"""The claim descent: golden examples, honest files accepted and obeyed by gradient descent, bad steps and rates refused."""
+"""The claim descent: golden examples, honest files accepted and obeyed by gradient descent, bad
+steps and rates refused.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -88,7 +90,9 @@ def test_golden_bad_steps_are_rejected(eta: Fraction, number: str) -> None:
 
 
 def test_a_step_exactly_on_the_boundary_is_undecided_at_every_precision() -> None:
-    """With r = 0 the condition reads eta b^2 <= 1; for b = sqrt 5 and eta = 1/5 no precision decides it."""
+    """With r = 0 the condition reads eta b^2 <= 1; for b = sqrt 5 and eta = 1/5 no precision
+    decides it.
+    """
     tie = {
         "b2": Fraction(5),
         "eta": Fraction(1, 5),

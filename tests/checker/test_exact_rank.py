@@ -1,4 +1,6 @@
-"""Exact ranks: the primes are odd primes, a modular rank is never too large, kernels and annihilation are decided exactly."""
+"""Exact ranks: the primes are odd primes, a modular rank is never too large, kernels and
+annihilation are decided exactly.
+"""
 
 from array import array
 from fractions import Fraction

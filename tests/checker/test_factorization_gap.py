@@ -1,4 +1,6 @@
-"""The claim factorization-gap (theorem EY, DU-T4.4): honest files, each check falsified alone, attacks, form, both checkers."""
+"""The claim factorization-gap (theorem EY, DU-T4.4): honest files, each check falsified alone,
+attacks, form, both checkers.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -38,7 +40,9 @@ def checked(
 
 
 def agreed(blob: bytes) -> str:
-    """The verdict, after both checkers gave the same one, and never acceptance of what the oracle calls false."""
+    """The verdict, after both checkers gave the same one, and never acceptance of what the oracle
+    calls false.
+    """
     fast, slow = check_bytes(blob), fraction_checker.check_bytes(blob)
     assert fast.verdict.name == slow.verdict, (fast.reason, slow.reason)
     if slow.verdict == "REJECTED":
@@ -66,7 +70,9 @@ def test_honest_files_are_accepted(m: int, n: int, r: int, method: str, side: st
 
 @pytest.mark.parametrize("method", ["frobenius", "factor"])
 def test_the_gap_is_quadratic_in_the_distance_and_nearly_the_truth(method: str) -> None:
-    """Ten times closer factors: a gap a hundred times smaller, and never more than a few times the true excess."""
+    """Ten times closer factors: a gap a hundred times smaller, and never more than a few times the
+    true excess.
+    """
     gaps = []
     for off in (1e-2, 1e-3, 1e-4):
         case = noisy(off=off)
@@ -87,7 +93,9 @@ def test_the_second_checker_agrees_on_honest_files_and_the_oracle_calls_them_tru
 
 
 def test_a_saddle_cannot_be_called_the_minimum() -> None:
-    """Factors with another singular pair are stationary; every gap below the true one is refused, whatever tau."""
+    """Factors with another singular pair are stationary; every gap below the true one is refused,
+    whatever tau.
+    """
     case = saddle()
     true_gap = case.loss() - case.best()
     fields, _ = parts(case, "factor")
@@ -310,7 +318,9 @@ def test_a_shallow_file_cannot_carry_this_claim() -> None:
 
 
 def test_random_mutants_are_never_accepted_if_false() -> None:
-    """Entries, fields, witnesses changed by random factors: both checkers agree, the oracle never contradicts acceptance."""
+    """Entries, fields, witnesses changed by random factors: both checkers agree, the oracle never
+    contradicts acceptance.
+    """
     rng = np.random.default_rng(5)
     verdicts = []
     for i in range(60):
@@ -356,7 +366,9 @@ def test_integers_on_the_grid_and_balls_give_the_same_verdict(
 
 
 def test_a_small_file_with_a_huge_rank_ends_at_the_budget() -> None:
-    """One entry and 3,000 columns in each factor: the Gram matrices would cost more than the budget, so nothing is formed."""
+    """One entry and 3,000 columns in each factor: the Gram matrices would cost more than the
+    budget, so nothing is formed.
+    """
     wide = Case(np.ones((1, 1)), np.full((1, 3000), 1.0), np.full((1, 3000), 1 / 3000))
     result = check_bytes(build(wide, "zero", loss_upper=Fraction(1), gap=Fraction(1)))
     assert result.verdict is Verdict.UNDECIDED
@@ -370,7 +382,9 @@ def test_the_theorem_is_explained_with_its_numbers() -> None:
 
 
 def test_a_gram_matrix_that_balls_cannot_invert_makes_every_bound_unknown() -> None:
-    """Columns of S that agree to 2^-1074: what is projected with them is NaN, so no check on it can hold."""
+    """Columns of S that agree to 2^-1074: what is projected with them is NaN, so no check on it can
+    hold.
+    """
     S = arb_mat([[1, 1], [0, arb(2) ** -1074]])
     at = Compression(arb(1), S, S, S, S, S.transpose() * S)
     assert all(entry.is_nan() for entry in at.inverse.entries())

@@ -1,4 +1,6 @@
-"""The claim gram-positive: closed forms, Hermite series with proved quadrature, residual networks, traps."""
+"""The claim gram-positive: closed forms, Hermite series with proved quadrature, residual networks,
+traps.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -73,7 +75,9 @@ def test_golden_antiparallel_rows_have_angle_pi_exactly() -> None:
     ("name", "factor"), [("relu", 1.0), ("softplus", 1.0), ("tanh", 1.0), ("relu", 3.0)]
 )
 def test_positively_parallel_rows_are_never_accepted(name: str, factor: float) -> None:
-    """Equal rows are singular for every kernel, parallel ones for ReLU; a bound near zero is not accepted either."""
+    """Equal rows are singular for every kernel, parallel ones for ReLU; a bound near zero is not
+    accepted either.
+    """
     rows = np.array([[1.0, 0.5], [factor, factor * 0.5], [0.2, -1.0]])
     fields, tensors = claim(name, rows[[0, 2]])
     wide = {"C": np.diag([1e8, 1e8, 1.0])}
@@ -115,7 +119,9 @@ def test_the_series_is_for_smooth_activations_with_bounded_slope(X: np.ndarray, 
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("s", [0.25, 1.0, 3.0])
 def test_coefficients_enclose_an_independent_rigorous_integral(name: str, s: float) -> None:
-    """Lemma TR against the library's adaptive integration of analytic functions without branch cuts."""
+    """Lemma TR against the library's adaptive integration of analytic functions without branch
+    cuts.
+    """
 
     def slope(u: acb) -> acb:
         if name == "tanh":
@@ -166,7 +172,9 @@ def test_a_coarse_rule_has_a_wide_ball_that_still_encloses() -> None:
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_means_enclose_monte_carlo_and_known_values(name: str) -> None:
-    """E[phi], E[phi^2], E[phi'^2]: four standard errors of two million draws; erf' and the odd means exactly."""
+    """E[phi], E[phi^2], E[phi'^2]: four standard errors of two million draws; erf' and the odd
+    means exactly.
+    """
     draws = np.random.default_rng(1).standard_normal(2_000_000)
     from tests.checker.cases import jet
 
@@ -188,7 +196,9 @@ def test_means_enclose_monte_carlo_and_known_values(name: str) -> None:
 
 
 def test_the_series_of_erf_approaches_its_closed_form_from_below(X: np.ndarray) -> None:
-    """E[phi' phi'] of erf is (4/pi)/sqrt((1+2K_ii)(1+2K_jj) - 4K_ij^2); more orders give a larger bound, never above."""
+    """E[phi' phi'] of erf is (4/pi)/sqrt((1+2K_ii)(1+2K_jj) - 4K_ij^2); more orders give a larger
+    bound, never above.
+    """
     K = X @ X.T
     one = 1 + 2 * np.diag(K)
     full = K * (4 / np.pi) / np.sqrt(np.outer(one, one) - 4 * K**2)

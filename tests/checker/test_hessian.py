@@ -1,4 +1,6 @@
-"""Gradient, Hessian, third derivatives and the Lipschitz constant of the Hessian against automatic differentiation."""
+"""Gradient, Hessian, third derivatives and the Lipschitz constant of the Hessian against automatic
+differentiation.
+"""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,6 @@
-"""identifies: full rank is accepted, the least deficiency is refused, and the stable version bounds the distance of networks."""
+"""identifies: full rank is accepted, the least deficiency is refused, and the stable version bounds
+the distance of networks.
+"""
 
 from fractions import Fraction
 from typing import Any

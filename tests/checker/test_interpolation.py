@@ -1,4 +1,6 @@
-"""The claim interpolation: golden examples by hand, honest files accepted, everything tightened or swapped refused."""
+"""The claim interpolation: golden examples by hand, honest files accepted, everything tightened or
+swapped refused.
+"""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,7 +18,9 @@ TINY = Fraction(1, 10**9)
 
 
 def one_neuron(w: float, y: float, **changes: Any) -> tuple[Smooth, dict, dict]:
-    """One neuron, one sample, phi = z^2: r = w^2 - y, J = 2w, Lip = 2; the claimed numbers are within 1e-9 of the exact ones."""
+    """One neuron, one sample, phi = z^2: r = w^2 - y, J = 2w, Lip = 2; the claimed numbers are
+    within 1e-9 of the exact ones.
+    """
     net = Smooth(np.ones((1, 1)), np.array([y]), np.array([[w]]), np.ones(1), "quadratic")
     a2, kappa = Fraction(4 * w * w) * (1 - TINY), 4 * (1 + TINY)
     fields: dict[str, Any] = {
@@ -94,7 +98,9 @@ def test_honest_files_are_accepted(activation: str, trained: str, method: str, t
 
 
 def test_the_zero_promised_is_found_within_the_radius() -> None:
-    """From weights a little off, Newton's iteration in floating point must end inside the ball, and outside of R_lo."""
+    """From weights a little off, Newton's iteration in floating point must end inside the ball, and
+    outside of R_lo.
+    """
     net = trained_network(6, 3, 5)
     rough = Smooth(
         net.X,

@@ -1,4 +1,6 @@
-"""Every limit from both sides: what the file can hold, exact work, and the time and memory of the command."""
+"""Every limit from both sides: what the file can hold, exact work, and the time and memory of the
+command.
+"""
 
 import json
 import os
@@ -114,7 +116,9 @@ def test_exact_numbers_that_are_kept_count_as_memory(monkeypatch: pytest.MonkeyP
 def test_the_resource_attacks_end_by_themselves_within_one_gibibyte(
     blob: bytes, code: int, tmp_path: Path
 ) -> None:
-    """Each ends in a second or two where it took from ten seconds to for ever; the kernel enforces the memory."""
+    """Each ends in a second or two where it took from ten seconds to for ever; the kernel enforces
+    the memory.
+    """
     path = tmp_path / "attack.gmc"
     path.write_bytes(blob)
     done = command(str(path), "--memory-limit", "1", "--time-limit", "120")

@@ -1,4 +1,6 @@
-"""The claim loss-floor: golden examples, exact floors by brute force, and every group that is not of its kind refused."""
+"""The claim loss-floor: golden examples, exact floors by brute force, and every group that is not
+of its kind refused.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -182,7 +184,9 @@ def test_rows_that_are_not_of_the_kind_are_rejected(rows: list, kind: int) -> No
 
 
 def test_ratios_are_exact_rationals_not_floats() -> None:
-    """0.1 * 3 is not 0.3: the rows (0.1, 0.3) and (0.3, 0.9) are not on one ray, (0.1, 0.3) and (0.2, 0.6) are."""
+    """0.1 * 3 is not 0.3: the rows (0.1, 0.3) and (0.3, 0.9) are not on one ray, (0.1, 0.3) and
+    (0.2, 0.6) are.
+    """
     refused([[0.1, 0.3], [0.3, 0.9]], [1.0, 1.0], [(RAY, [0, 1])])
     result = floor([[0.1, 0.3], [0.2, 0.6]], [1.0, 2.0], [(RAY, [0, 1])], Fraction(0))
     assert result.verdict is Verdict.ACCEPTED
@@ -231,7 +235,9 @@ def test_the_gap_is_exact_and_the_loss_is_verified_exactly_at_ties() -> None:
 
 
 def test_a_loss_bound_closer_than_128_bits_is_decided_at_256() -> None:
-    """One softplus neuron at 0 with label 0 has L = (log 2)^2/2; bounds 1e-50 above and below it."""
+    """One softplus neuron at 0 with label 0 has L = (log 2)^2/2; bounds 1e-50 above and below
+    it.
+    """
     with precision(300):
         exact = arb(2).log() ** 2 / 2
         near = Fraction(int((exact * arb(10) ** 50).floor().unique_fmpz()), 10**50)

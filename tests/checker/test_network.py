@@ -1,4 +1,6 @@
-"""Residual, tangent Gram matrix, Lipschitz weights and the quartic form against automatic differentiation and brute force."""
+"""Residual, tangent Gram matrix, Lipschitz weights and the quartic form against automatic
+differentiation and brute force.
+"""
 
 from array import array
 from fractions import Fraction

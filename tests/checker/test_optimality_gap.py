@@ -1,4 +1,6 @@
-"""optimality-gap: honest gaps of theorems P, S and D are accepted and true, everything else is refused with its check number."""
+"""optimality-gap: honest gaps of theorems P, S and D are accepted and true, everything else is
+refused with its check number.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -44,7 +46,9 @@ def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def lowest_found(net: Quadratic, *, decay: float = 0.0, starts: int = 6) -> float:
-    """The lowest objective that L-BFGS reaches from other starts and other widths, heads of the same signs."""
+    """The lowest objective that L-BFGS reaches from other starts and other widths, heads of the
+    same signs.
+    """
     rng = np.random.default_rng(0)
     best = np.inf
     for k in (1, 3, 8):
@@ -105,7 +109,9 @@ def test_theorem_s_proves_the_least_squares_minimum() -> None:
 def test_the_golden_gap_is_exact_to_the_last_digit(
     road: str, w: float, y: float, gap: Fraction | None, verdict: str
 ) -> None:
-    """y < 0, lambda = -y: D = y^2/2 = inf L, so the gap is L - y^2/2 exactly; on the grid a tie may stay undecided."""
+    """y < 0, lambda = -y: D = y^2/2 = inf L, so the gap is L - y^2/2 exactly; on the grid a tie may
+    stay undecided.
+    """
     net = one_neuron(w, y)
     exact = (Fraction(w) ** 2 - Fraction(y)) ** 2 / 2 - Fraction(y) ** 2 / 2
     fields = {

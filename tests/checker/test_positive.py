@@ -1,4 +1,6 @@
-"""P1: indefinite matrices are never accepted, definite ones are, and the residual agrees with floating point."""
+"""P1: indefinite matrices are never accepted, definite ones are, and the residual agrees with
+floating point.
+"""
 
 from array import array
 

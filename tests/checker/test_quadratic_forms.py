@@ -1,4 +1,6 @@
-"""Forms, sums of x x^T and the svec design: the exact rational lies in every ball, on both roads, and the balls are narrow."""
+"""Forms, sums of x x^T and the svec design: the exact rational lies in every ball, on both roads,
+and the balls are narrow.
+"""
 
 from array import array
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""The claim relu-descent: the golden example, honest files accepted and obeyed, each trap of theorem RD."""
+"""The claim relu-descent: the golden example, honest files accepted and obeyed, each trap of
+theorem RD.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -31,7 +33,9 @@ def early() -> ReluFit:
 
 
 def one_neuron(w: float, y: float, **changes: Any) -> tuple[ReluFit, dict, dict]:
-    """x = v = 1: K = 1, s = tau, H_mid = 1 while tau < w, so the theorem reads |w - y| <= lam tau, lam < 1, tau < w."""
+    """x = v = 1: K = 1, s = tau, H_mid = 1 while tau < w, so the theorem reads |w - y| <= lam tau,
+    lam < 1, tau < w.
+    """
     fit = ReluFit(np.ones((1, 1)), np.array([y]), np.array([[w]]), np.ones(1))
     tau, lam, Lam = (
         Fraction(float(w)) * Fraction(999, 1000),
@@ -56,7 +60,9 @@ def one_neuron(w: float, y: float, **changes: Any) -> tuple[ReluFit, dict, dict]
 
 @pytest.mark.parametrize(("w", "y"), [(1.0, 0.25), (1.0, 1.75), (2.0, 2.0), (3.0, 0.01)])
 def test_golden_one_active_neuron_is_accepted(w: float, y: float) -> None:
-    """Golden example of theorem RD (DU-CERT-R): the run is linear and jumps to the zero in one step."""
+    """Golden example of theorem RD (DU-CERT-R): the run is linear and jumps to the zero in one
+    step.
+    """
     result = checked(*one_neuron(w, y))
     assert result.verdict is Verdict.ACCEPTED, result.reason
     assert result.claims[0].numbers["unstable_pairs"] == 0
@@ -84,7 +90,9 @@ def test_a_neuron_at_the_kink_is_unstable_even_if_it_cannot_move() -> None:
 
 
 def test_a_margin_exactly_equal_to_the_move_is_unstable() -> None:
-    """z = s exactly: S needs z > s; the pair then spoils the bracket, and the claim with eps = 0 is refused."""
+    """z = s exactly: S needs z > s; the pair then spoils the bracket, and the claim with eps = 0 is
+    refused.
+    """
     fit, fields, tensors = one_neuron(1.0, 0.5, tau=Fraction(1), path=Fraction(2))
     result = checked(fit, fields, tensors)
     assert result.verdict is Verdict.REJECTED
@@ -102,7 +110,9 @@ def test_honest_files_are_accepted(late: ReluFit, norm: str) -> None:
 def test_an_early_iterate_with_unstable_pairs_is_accepted_and_gradient_descent_obeys(
     early: ReluFit,
 ) -> None:
-    """Replay with the claimed step and any derivative at kinks: stable pairs keep their sign, the residual its envelope."""
+    """Replay with the claimed step and any derivative at kinks: stable pairs keep their sign, the
+    residual its envelope.
+    """
     fields, tensors = claim(early)
     result = checked(early, fields, tensors)
     assert result.verdict is Verdict.ACCEPTED, result.reason
@@ -185,7 +195,9 @@ def test_eps_below_the_spread_is_rejected(early: ReluFit) -> None:
 
 
 def test_lambda_of_the_gram_matrix_at_the_weights_is_not_enough() -> None:
-    """Trap (b): the bounds belong to H_mid. At w = 1/10 with tau = 1 the Gram matrix is 1, but H_mid = E = 1/2."""
+    """Trap (b): the bounds belong to H_mid. At w = 1/10 with tau = 1 the Gram matrix is 1, but
+    H_mid = E = 1/2.
+    """
     changes = {
         "tau": Fraction(1),
         "eps": Fraction(1, 2),
@@ -238,7 +250,9 @@ def test_faults_of_form_are_malformed(late: ReluFit, name: str) -> None:
 
 
 def test_the_theorem_survives_many_small_instances_on_its_boundary() -> None:
-    """Random tiny networks, labels scaled so that |r| = (lam - |E|) tau exactly, the largest step, unstable pairs present."""
+    """Random tiny networks, labels scaled so that |r| = (lam - |E|) tau exactly, the largest step,
+    unstable pairs present.
+    """
     rng, fired, unstable = np.random.default_rng(7), 0, 0
     for _ in range(1200):
         n, d, m = (int(rng.integers(1, high)) for high in (4, 4, 7))

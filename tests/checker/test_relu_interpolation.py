@@ -1,4 +1,6 @@
-"""The claim relu-interpolation: honest files, exact signs, sample reduction, margins, and what must be refused."""
+"""The claim relu-interpolation: honest files, exact signs, sample reduction, margins, and what must
+be refused.
+"""
 
 import math
 from dataclasses import replace
@@ -35,7 +37,9 @@ def test_a_subset_of_neurons_suffices() -> None:
 
 
 def test_golden_one_neuron_moves_to_its_label() -> None:
-    """x = 1, v = 1, w = what = 1, y = 3/2: rhat = -1/2, G = 1, the zero is at distance 1/2 = |rhat|/sqrt(mu)."""
+    """x = 1, v = 1, w = what = 1, y = 3/2: rhat = -1/2, G = 1, the zero is at distance 1/2 =
+    |rhat|/sqrt(mu).
+    """
     net = Relu(
         np.ones((1, 1)),
         np.array([1.5]),
@@ -76,7 +80,9 @@ def test_golden_negative_labels_with_a_positive_head_are_never_accepted(y: float
 
 
 def test_the_second_inequality_rescues_a_large_row() -> None:
-    """Two orthogonal rows, the second neuron sees only the first: its margin to the second row counts, not the row's length."""
+    """Two orthogonal rows, the second neuron sees only the first: its margin to the second row
+    counts, not the row's length.
+    """
     X = np.array([[1.0, 0.0], [0.0, 100.0]])
     W_hat = np.array([[1.0, -1e-3], [-1.0, 1.0]])
     v = np.array([1.0, 1.0])
@@ -90,7 +96,9 @@ def test_the_second_inequality_rescues_a_large_row() -> None:
 
 
 def test_signs_are_decided_exactly_when_balls_do_not() -> None:
-    """zhat = 1e300 * 1 + 1e-300 * 1 - 1e300: the cancellation is beyond 128 bits, the sign is positive."""
+    """zhat = 1e300 * 1 + 1e-300 * 1 - 1e300: the cancellation is beyond 128 bits, the sign is
+    positive.
+    """
     X = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
     for tiny, sign in ((1e-300, 1), (-1e-300, 0), (0.0, 0)):
         W_hat = np.array([[1e300, tiny, -1e300], [1.0, 1.0, 1.0]])
@@ -215,7 +223,9 @@ def test_a_pair_exactly_on_its_kink_is_allowed_only_with_zero_residual() -> None
 
 @pytest.mark.parametrize("extra", [Fraction(0), Fraction(1, 10**60), -Fraction(1, 10**60)])
 def test_a_margin_exactly_on_its_bound_is_decided_when_its_bits_fit(extra: Fraction) -> None:
-    """zhat = x and v = 2: the first inequality reads rhat^2 <= mu, and mu = rhat^2 has more than 128 bits."""
+    """zhat = x and v = 2: the first inequality reads rhat^2 <= mu, and mu = rhat^2 has more than
+    128 bits.
+    """
     x, y = 1 / 3, 0.75 / 3
     net = Relu(
         np.array([[x]]),
@@ -265,7 +275,9 @@ def test_bad_index_tensors_and_shapes_are_malformed(role: str, value: np.ndarray
 
 
 def test_margins_once_proved_are_not_computed_again_at_higher_precision() -> None:
-    """|What - W| = sqrt 2 is bounded by a rational 1e-60 above it: decided at 256 bits, the margins already at 128."""
+    """|What - W| = sqrt 2 is bounded by a rational 1e-60 above it: decided at 256 bits, the margins
+    already at 128.
+    """
     W_hat = np.array([[1.0, 0.0], [0.0, 1.0]])
     net = Relu(
         np.eye(2),

@@ -1,4 +1,6 @@
-"""A tie that only a higher precision decides: the whole claim is checked anew there, and the coarse attempt at P1 is enough."""
+"""A tie that only a higher precision decides: the whole claim is checked anew there, and the coarse
+attempt at P1 is enough.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -32,7 +34,9 @@ def exact_loss(X: np.ndarray, y: np.ndarray, W: np.ndarray, v: np.ndarray) -> Fr
 
 
 def certificates(loss_shift: Fraction) -> dict[str, bytes]:
-    """One file per kind, quadratic networks, with loss_upper equal to the exact loss plus a shift."""
+    """One file per kind, quadratic networks, with loss_upper equal to the exact loss plus a
+    shift.
+    """
     positive_net, mixed = (
         q.random_network(6, 2, 3).trained(),
         q.random_network(6, 2, 4, heads="any"),

@@ -1,4 +1,6 @@
-"""second-order-stationary: dense and block routes, the golden boundary of delta, the limit of 400 parameters."""
+"""second-order-stationary: dense and block routes, the golden boundary of delta, the limit of 400
+parameters.
+"""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,6 @@
-"""strict-saddle: certified directions go down, certified balls hold no local minimum, and every overstatement is refused."""
+"""strict-saddle: certified directions go down, certified balls hold no local minimum, and every
+overstatement is refused.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -93,7 +95,9 @@ def test_the_golden_example_is_decided_exactly(gamma: Fraction, verdict: str) ->
 
 
 def test_the_golden_ball_reaches_where_the_curvature_may_vanish() -> None:
-    """L'' = 6 w^2 - 2, c = 12 R, Lam = 12 R: the lemma allows R with 12 R^2 <= 2, short of the true zero at 1/sqrt 3."""
+    """L'' = 6 w^2 - 2, c = 12 R, Lam = 12 R: the lemma allows R with 12 R^2 <= 2, short of the true
+    zero at 1/sqrt 3.
+    """
     for R, verdict in ((Fraction(408, 1000), "ACCEPTED"), (Fraction(409, 1000), "REJECTED")):
         c = 12 * R + Fraction(1, 10**9)
         radius = {"R": R, "lam": c, "quartic": {"kappa": c, "method": "rows"}}

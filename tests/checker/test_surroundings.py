@@ -1,5 +1,6 @@
-"""The ball around a second-order point (theorem SO): the Lipschitz lemma of both layers is attacked, minima are found where the
-certificate says, every overstated number is refused, and the two checkers agree.
+"""The ball around a second-order point (theorem SO): the Lipschitz lemma of both layers is
+attacked, minima are found where the certificate says, every overstated number is refused, and the
+two checkers agree.
 """
 
 from fractions import Fraction
@@ -141,7 +142,9 @@ def _minimum(activation: str, trained: str) -> tuple[Smooth, Pair]:
 def test_a_minimum_is_where_the_certificate_says_and_no_other_in_the_ball(
     activation: str, trained: str
 ) -> None:
-    """DU-CERT7, theorem SO (c): Newton's method finds it within the distance, from everywhere in the ball."""
+    """DU-CERT7, theorem SO (c): Newton's method finds it within the distance, from everywhere in
+    the ball.
+    """
     if (activation, trained) == ("quadratic", "vW"):
         return  # v w^2 has a flat direction: no strict minimum exists, see the next test
     net, pair = _minimum(activation, trained)
@@ -190,7 +193,9 @@ def _descended(net: Smooth) -> Smooth:
 
 
 def test_a_flat_direction_is_never_certified_as_a_minimum() -> None:
-    """v w^2: the loss does not change along (2v, -w) to first order at a fit, so H - mu I is not positive definite."""
+    """v w^2: the loss does not change along (2v, -w) to first order at a fit, so H - mu I is not
+    positive definite.
+    """
     net = Smooth(
         np.array([[1.0], [2.0]]),
         np.array([1.0, 4.0]),
@@ -211,7 +216,9 @@ def test_a_flat_direction_is_never_certified_as_a_minimum() -> None:
 
 
 def golden(R: Fraction, /, **changes: Any) -> tuple[Smooth, Pair]:
-    """w = 1, y = 1: r = 0, gradient 0, H = 4, c = 3 * 2 (1 + R) * 2 = 12 (1 + R) = Lam (certificates-smooth, section 15)."""
+    """w = 1, y = 1: r = 0, gradient 0, H = 4, c = 3 * 2 (1 + R) * 2 = 12 (1 + R) = Lam
+    (certificates-smooth, section 15).
+    """
     net = Smooth(np.ones((1, 1)), np.ones(1), np.ones((1, 1)), np.ones(1), "quadratic")
     c = 12 * (1 + R) + Fraction(1, 10**9)
     minimum = {"mu": Fraction(39, 10), "distance": Fraction(1, 10**9)} | changes.pop("minimum", {})
@@ -273,7 +280,9 @@ def test_every_number_of_the_object_is_checked(changes: dict[str, Any], number: 
 
 
 def test_a_distance_shorter_than_the_gradient_allows_is_refused() -> None:
-    """eps = 1/10: mu D - Lam D^2/2 > eps needs D > 0.0267; T11e below eps/mu = 0.0256, T11f between."""
+    """eps = 1/10: mu D - Lam D^2/2 > eps needs D > 0.0267; T11e below eps/mu = 0.0256, T11f
+    between.
+    """
     for distance, number in (
         (Fraction(25, 1000), "T11e"),
         (Fraction(26, 1000), "T11f"),
@@ -355,7 +364,9 @@ def test_the_constant_of_both_layers_is_checked_in_both_claims() -> None:
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 def test_the_promised_drop_along_the_direction_is_there(trained: str) -> None:
-    """DU-CERT7, theorem SO (b): at the distance R, and at every shorter one t, the loss is lower by gamma t^2/3 on one side."""
+    """DU-CERT7, theorem SO (b): at the distance R, and at every shorter one t, the loss is lower by
+    gamma t^2/3 on one side.
+    """
     for seed in range(40):
         net = random_smooth(5, 2, 3, activation="tanh", trained=trained, seed=seed)
         low, vectors = np.linalg.eigh(hessian(net))

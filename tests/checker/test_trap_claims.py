@@ -1,4 +1,6 @@
-"""The claims spurious-minimum and global-basin (DU-CERT5, DU-B5): honest files, each check falsified alone, angles, form."""
+"""The claims spurious-minimum and global-basin (DU-CERT5, DU-B5): honest files, each check
+falsified alone, angles, form.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -73,7 +75,9 @@ def test_reported_numbers_are_those_of_linear_algebra() -> None:
 
 @pytest.mark.parametrize(("k", "r"), [*ABOVE, (1, 1.0)])
 def test_no_start_above_the_threshold_is_in_a_trap(k: int, r: float) -> None:
-    """DU-B5: (S) occurs only below the threshold; with a . a* < 0 the loss is never below the barrier there, nor for k = 1."""
+    """DU-B5: (S) occurs only below the threshold; with a . a* < 0 the loss is never below the
+    barrier there, nor for k = 1.
+    """
     rng = np.random.default_rng(k)
     base = near_trap(max(k, 2), min(r, 2.0) if k == 1 else r)
     if k == 1:
@@ -150,7 +154,9 @@ def test_numbers_changed_alone_are_rejected_by_their_check(kind: str, name: str)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_barrier_divides_accepted_from_rejected(kind: str) -> None:
-    """Bisection of the scale of a to the barrier: a relative 1e-9 below is accepted, 1e-9 above rejected."""
+    """Bisection of the scale of a to the barrier: a relative 1e-9 below is accepted, 1e-9 above
+    rejected.
+    """
     start = start_of(kind)
     low, high = 1.0, 10.0
     for _ in range(60):
@@ -164,7 +170,9 @@ def test_the_barrier_divides_accepted_from_rejected(kind: str) -> None:
 
 
 def test_a_loss_equal_to_the_barrier_is_not_accepted() -> None:
-    """With s = 0, phi = 0, a = 2 W a* the loss is the barrier itself: no precision decides, and nobody may accept."""
+    """With s = 0, phi = 0, a = 2 W a* the loss is the barrier itself: no precision decides, and
+    nobody may accept.
+    """
     start = Start(
         np.array([1.0, 0.0]), np.array([2.0, -2.0]), np.array([1.0, 0.0]), np.array([1.0, -1.0])
     )
@@ -174,7 +182,9 @@ def test_a_loss_equal_to_the_barrier_is_not_accepted() -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 3.0, 2.0**-10])
 def test_exact_angles_are_exact(scale: float) -> None:
-    """Parallel and opposite filters: the determinant is zero, the angle 0 or pi itself, and the minima prove themselves."""
+    """Parallel and opposite filters: the determinant is zero, the angle 0 or pi itself, and the
+    minima prove themselves.
+    """
     w = np.array([1.0, 2.0, 4.0])
     opposite = replace(near_trap(25, 1.0), v=-scale * w, w=w)
     opposite = replace(opposite, a=opposite.best_head(0.0))
@@ -189,7 +199,9 @@ def test_exact_angles_are_exact(scale: float) -> None:
 
 @pytest.mark.parametrize("true", [np.array([1.0, 2.0]), np.array([1.0, -0.25, 0.5])])
 def test_an_opposite_filter_is_not_in_the_global_basin(true: np.ndarray) -> None:
-    """T8: above the threshold the point with b > 0, phi = pi lies below the barrier, and descent cannot leave phi = pi."""
+    """T8: above the threshold the point with b > 0, phi = pi lies below the barrier, and descent
+    cannot leave phi = pi.
+    """
     w = np.array([1.0, 2.0, 2.0])
     start = Start(-0.5 * w, np.zeros(len(true)), w, true)
     start = replace(
@@ -208,10 +220,10 @@ def counterexample() -> Start:
     return Start(v, np.array([-0.18, 0.37]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
 
 
-def test_the_counterexample_to_the_older_test_is_refused_for_descent_and_accepted_for_the_flow() -> (
-    None
-):
-    """DU-B5 with the norm of v0: the old step bound 2/beta(1) = 1.4686 allows 1.39, and descent then leaves the trap."""
+def test_the_counterexample_to_the_older_test_is_refused_for_descent_not_for_the_flow() -> None:
+    """DU-B5 with the norm of v0: the old step bound 2/beta(1) = 1.4686 allows 1.39, and descent
+    then leaves the trap.
+    """
     start = counterexample()
     assert 2 / replace(start, v=1000 * start.v).beta() > 1.39
     with_step = checked(start, eta=Fraction("1.39"))
@@ -226,7 +238,9 @@ def test_the_counterexample_to_the_older_test_is_refused_for_descent_and_accepte
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_descent_obeys_accepted_claims(kind: str) -> None:
-    """Three hundred steps at nearly 2/beta, also with a short v: b keeps its sign, the loss falls, never below its limit."""
+    """Three hundred steps at nearly 2/beta, also with a short v: b keeps its sign, the loss falls,
+    never below its limit.
+    """
     for seed, shrink in ((0, 1.0), (1, 0.05)):
         start = start_of(kind, 5, 1.0, seed)
         start = replace(start, v=shrink * start.v)
@@ -378,7 +392,9 @@ def test_both_checkers_agree_on_random_and_mutated_files() -> None:
 
 
 def test_the_arc_tangent_of_the_oracle_encloses_known_values() -> None:
-    """Artan 0, artan 1 = pi/4 and the addition theorem artan(1/2) + artan(1/3) = pi/4, at two precisions."""
+    """Artan 0, artan 1 = pi/4 and the addition theorem artan(1/2) + artan(1/3) = pi/4, at two
+    precisions.
+    """
     for bits in (192, 512):
         quarter = fraction_filter_claims.pi(bits) * Interval.of(Fraction(1, 4), bits)
         half, third, one = (

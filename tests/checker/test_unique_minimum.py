@@ -1,4 +1,6 @@
-"""unique-minimum: certified balls hold one minimum and gradient descent obeys the rate; every overstatement is refused."""
+"""unique-minimum: certified balls hold one minimum and gradient descent obeys the rate; every
+overstatement is refused.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -40,15 +42,16 @@ def verdicts(net: Smooth, pair: Pair, **options: Any) -> tuple[str, str]:
 
 
 def minimum(activation: str, *, noise: float = 0.02, n: int = 12, seed: int = 0) -> Smooth:
-    """A network at a strict local minimum in W of labels near the outputs of first weights, by damped Newton steps."""
+    """A network at a strict local minimum in W of labels near the outputs of first weights, by
+    damped Newton steps.
+    """
     rng = np.random.default_rng(seed)
     X, W = (
         rng.standard_normal((n, 2)),
         np.array([[1.0, 0.3], [-0.2, 0.9]]) + 0.1 * rng.standard_normal((2, 2)),
     )
-    k = (
-        1 if activation == "quadratic" else 2
-    )  # more neurons would move along the orthogonal group at the same loss
+    # more neurons would move along the orthogonal group at the same loss
+    k = 1 if activation == "quadratic" else 2
     first = Smooth(X, np.zeros(n), W[:k], np.array([1.0, -0.75])[:k], activation)
     net = replace(first, y=first.residual() + noise * rng.standard_normal(n))
     for _ in range(80):
@@ -61,7 +64,9 @@ def minimum(activation: str, *, noise: float = 0.02, n: int = 12, seed: int = 0)
 
 
 def _third_slices(net: Smooth, whole: bool) -> np.ndarray:
-    """Derivatives of the Hessian or of its residual part by its definition, all triples of parameters."""
+    """Derivatives of the Hessian or of its residual part by its definition, all triples of
+    parameters.
+    """
     k, d = net.W.shape
     J, r = jacobian(net), net.residual()
     D, third = net.values()[2] * net.v, third_derivative(net) * net.v
@@ -103,7 +108,9 @@ def _quartic(net: Smooth, q: np.ndarray, t: float | None) -> tuple[dict[str, Any
 def unique_claim(
     net: Smooth, form: str, r: float, *, t: float | None = None, **changes: Any
 ) -> tuple[Pair, float]:
-    """The claim at radius r with its witness, and the modulus it reaches (negative: the claim is false as it stands)."""
+    """The claim at radius r with its witness, and the modulus it reaches (negative: the claim is
+    false as it stands).
+    """
     n1, top2, top3, e, top4 = _sizes(net, r)
     H, N, p = hessian(net), np.zeros((net.W.size, net.W.size)), net.W.size
     for j, block in enumerate(blocks(net)):
@@ -204,7 +211,9 @@ def test_the_ball_around_a_minimum_is_accepted_and_convex(activation: str, form:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_point_of_the_ball_found_by_search_has_less_curvature_than_claimed(form: str) -> None:
-    """Attack: descend on the least eigenvalue over the sphere of the certified radius, many starts, noisy labels."""
+    """Attack: descend on the least eigenvalue over the sphere of the certified radius, many starts,
+    noisy labels.
+    """
     for seed, activation in enumerate(ACTIVATIONS):
         net = minimum(activation, noise=0.05, seed=seed)
         fields, _ = largest_claim(net, form)
@@ -390,7 +399,9 @@ def test_the_golden_example_is_accepted_up_to_the_exact_radius() -> None:
 
 
 def test_two_critical_points_are_never_in_one_ball() -> None:
-    """L = (w^2 - 1)^2/2 has a maximum at 0: no ball that reaches it can be accepted, whatever the numbers say."""
+    """L = (w^2 - 1)^2/2 has a maximum at 0: no ball that reaches it can be accepted, whatever the
+    numbers say.
+    """
     for mu in (Fraction(1, 100), Fraction(1)):
         net, (fields, tensors) = golden(Fraction(1), mu=mu, eta=Fraction(1, 100), rate=1 - mu / 100)
         assert verdicts(net, (fields, tensors))[0] == "REJECTED"
@@ -432,7 +443,9 @@ def test_work_beyond_the_budget_is_undecided_before_it_is_done(
 
 
 def test_a_tie_is_never_accepted_at_any_precision() -> None:
-    """The modulus mu = m0 - a r exactly, a a square root: the matrices are proved once, the tie stays open at every precision."""
+    """The modulus mu = m0 - a r exactly, a a square root: the matrices are proved once, the tie
+    stays open at every precision.
+    """
     net, (fields, tensors) = golden(Fraction(1, 5))
     m0, c, M = (Fraction(fields[key]) for key in ("m0", "lam", "M"))
     mu = m0 - c / 5

@@ -1,4 +1,6 @@
-"""Random attacks on unique-minimum: numbers, witnesses, data, weights change; both checkers agree, nothing false is accepted."""
+"""Random attacks on unique-minimum: numbers, witnesses, data, weights change; both checkers agree,
+nothing false is accepted.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -75,7 +77,9 @@ CHANGES = (_change_number, _change_number, _change_kappa, _change_witness, _chan
 
 
 def _is_true(net: Smooth, fields: dict[str, Any], rng: Rng) -> bool:
-    """No sampled point of the ball contradicts the modulus, the upper bound or the loss, up to rounding."""
+    """No sampled point of the ball contradicts the modulus, the upper bound or the loss, up to
+    rounding.
+    """
     r, mu, M, loss = (float(Fraction(fields[key])) for key in ("r", "mu", "M", "loss_upper"))
     residual = net.residual()
     if residual @ residual / 2 > loss * (1 + 1e-9) or not mu > 0:

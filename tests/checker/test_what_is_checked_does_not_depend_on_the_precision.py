@@ -1,4 +1,6 @@
-"""The objects of a claim are functions of the stored numbers: every accepted file, and files built to be tied at 128 bits."""
+"""The objects of a claim are functions of the stored numbers: every accepted file, and files built
+to be tied at 128 bits.
+"""
 
 from fractions import Fraction
 from math import isqrt
@@ -63,7 +65,9 @@ def root(square: Fraction) -> Fraction:
 
 
 def tied_tau(X: np.ndarray, W: np.ndarray, v: np.ndarray, i: int, neuron: int) -> Fraction:
-    """The tau for which the margin of a pair equals s with the whole row of K; 1 if there is none."""
+    """The tau for which the margin of a pair equals s with the whole row of K; 1 if there is
+    none.
+    """
     x, w = (list(map(Fraction, row.tolist())) for row in (X[i], W[neuron]))
     K = [sum(map(mul, x, map(Fraction, row))) for row in X.tolist()]
     size = abs(Fraction(float(v[neuron]))) * root(sum((entry * entry for entry in K), Fraction(0)))
@@ -82,7 +86,9 @@ def relu_file(X: np.ndarray, W: np.ndarray, v: np.ndarray, tau: Fraction) -> byt
 def test_the_sets_agree_with_the_exact_oracle_on_tied_margins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Margins at s and s (1 +- 2^-150), of both signs, rows whose inner products cancel; many need the exact comparison."""
+    """Margins at s and s (1 +- 2^-150), of both signs, rows whose inner products cancel; many need
+    the exact comparison.
+    """
     exact_pairs = []
     monkeypatch.setattr(
         relu_signs, "inner_product", lambda a, b: exact_pairs.append(1) or inner_product(a, b)

@@ -1,4 +1,6 @@
-"""Printed sentences say exactly what is proved: what is fixed, what moves, what decays, which network and which data."""
+"""Printed sentences say exactly what is proved: what is fixed, what moves, what decays, which
+network and which data.
+"""
 
 import math
 from array import array
@@ -42,7 +44,9 @@ def accepted(blob: bytes) -> Result:
 
 
 def test_no_zero_is_closer_says_with_this_head_because_other_heads_have_closer_zeros() -> None:
-    """n = d = k = 1, phi = z^2, w = v = 1, y = 0.9: with the head 0.98 a zero lies at 0.0462, below R_lo = 0.0475."""
+    """n = d = k = 1, phi = z^2, w = v = 1, y = 0.9: with the head 0.98 a zero lies at 0.0462, below
+    R_lo = 0.0475.
+    """
     one = np.ones((1, 1))
     fields = {
         "a2": Fraction(399, 100),
@@ -119,8 +123,8 @@ def test_relu_descent_says_what_decays_along_the_flow() -> None:
     fit = trained_relu(8, 12, 200, 80)
     statement = accepted(build_relu_descent(fit, [relu_descent_claim(fit)])).statement
     assert (
-        "Along every gradient flow on W from the stored weights the norm of the residual is at time t at most exp(-"
-        in statement
+        "Along every gradient flow on W from the stored weights the norm of the residual is at "
+        "time t at most exp(-" in statement
     )
 
 
@@ -182,7 +186,9 @@ def test_a_floor_that_follows_from_losses_not_being_negative_is_called_vacuous()
 
 
 def test_the_edge_of_a_vacuous_gap() -> None:
-    """A thousandth of the loss of the zero function, and the loss itself: beyond both a gap says nothing."""
+    """A thousandth of the loss of the zero function, and the loss itself: beyond both a gap says
+    nothing.
+    """
     problem = Problem("tanh", Fraction(1), False, Sizes(2, 1, 1), *(column([30.0, 40.0]),) * 4)
     assert problem.follows_from_zero(1.2500001, 1.0)
     assert not problem.follows_from_zero(1.2499999, 1.0)

@@ -1,4 +1,6 @@
-"""Starts of the one-filter network and honest claims about them, in plain floats and without the trainer's theory."""
+"""Starts of the one-filter network and honest claims about them, in plain floats and without the
+trainer's theory.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,9 @@ def teacher_head(k: int, r: float, seed: int = 0) -> np.ndarray:
 
 
 def near_trap(k: int, r: float, *, p: int = 3, turn: float = 0.05, seed: int = 0) -> Start:
-    """A start whose filter is `turn` away from the opposite of the true one; the output weights are nearly those of the trap."""
+    """A start whose filter is `turn` away from the opposite of the true one; the output weights are
+    nearly those of the trap.
+    """
     rng = np.random.default_rng(seed)
     w, v = rng.standard_normal(p), np.zeros(p)
     start = Start(v, np.zeros(k), w, teacher_head(k, r, seed))
@@ -120,7 +124,9 @@ def near_teacher(k: int, r: float, *, p: int = 3, seed: int = 0) -> Start:
 def claim(
     start: Start, kind: str = "spurious-minimum", *, step: float | None = 0.99, **changes: Any
 ) -> dict[str, Any]:
-    """An honest claim; `step` is the fraction of 2/beta that is claimed, None claims the flow alone; `...` removes a field."""
+    """An honest claim; `step` is the fraction of 2/beta that is claimed, None claims the flow
+    alone; `...` removes a field.
+    """
     fields: dict[str, Any] = {
         "loss_upper": Fraction(start.loss()) * Fraction(1000001, 1000000) + Fraction(1, 10**12)
     }

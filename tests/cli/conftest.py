@@ -37,7 +37,9 @@ def run(capsys):
 
 @pytest.fixture
 def table(tmp_path):
-    """Write a csv file of n rows with inputs a, b, c, d and the given target columns; rows can be changed before writing."""
+    """Write a csv file of n rows with inputs a, b, c, d and the given target columns; rows can be
+    changed before writing.
+    """
 
     def write(n: int = 24, targets=("price",), change=None, name: str = "table.csv") -> Path:
         rng = np.random.default_rng(7)

@@ -31,7 +31,9 @@ def stored(table, tmp_path):
 def test_zero_weights_are_a_strict_saddle_with_a_direction_the_checker_confirms(
     run, stored, tmp_path
 ):
-    """SJL-T2.1: the curvature printed is that of the loss along the printed direction, by differences."""
+    """SJL-T2.1: the curvature printed is that of the loss along the printed direction, by
+    differences.
+    """
     path, store, data = stored
     model, out = store(np.zeros((12, 5))), tmp_path / "saddle.gmc"
     picture = tmp_path / "saddle.svg"
@@ -95,7 +97,9 @@ def test_random_weights_are_not_stationary_and_nothing_is_claimed(run, stored, t
 
 
 def test_one_positive_neuron_at_its_own_minimum_is_second_order_stationary(run, stored, tmp_path):
-    """A narrow network at the end of descent: no theorem makes it global, and the checker confirms the two tolerances."""
+    """A narrow network at the end of descent: no theorem makes it global, and the checker confirms
+    the two tolerances.
+    """
     path, store, data = stored
     w = np.full(5, 0.1)
     for _ in range(4000):
@@ -112,7 +116,9 @@ def test_one_positive_neuron_at_its_own_minimum_is_second_order_stationary(run, 
 def test_doubtful_weights_are_not_decided_and_the_checker_confirms_the_two_tolerances(
     run, stored, tmp_path, monkeypatch
 ):
-    """Two equal positive heads can be rotated into each other; beside that valley its curvature is the gradient's doing."""
+    """Two equal positive heads can be rotated into each other; beside that valley its curvature is
+    the gradient's doing.
+    """
     monkeypatch.setattr("globalmin.landscape.classify.SETTLED_LIMIT", 0)
     path, store, data = stored
     start = ShallowNetwork(

@@ -192,7 +192,8 @@ def test_a_network_too_narrow_is_saved_and_reported_as_not_proved(run, table, tm
 def test_a_loss_floor_far_below_the_loss_is_accepted_but_not_a_proof_of_the_minimum(
     run, table, tmp_path
 ):
-    # one neuron has a head v > 0 and softplus > 0, so that no such network can reach the negative labels
+    # one neuron has a head v > 0 and softplus > 0, so that no such network can reach the negative
+    # labels
     ended = run(
         "fit",
         table(),

@@ -204,7 +204,9 @@ def _constant_table(folder, columns, n=6):
 @pytest.mark.parametrize("activation", ["softplus", "sigmoid", "tanh", "relu"])
 @pytest.mark.parametrize("columns", [1, 3, 5])
 def test_a_constant_target_is_named_and_its_file_is_accepted(run, tmp_path, activation, columns):
-    """A softplus network of one column once got a file that its own checker refused (D11, I8: 1000000.000 is not < 1)."""
+    """A softplus network of one column once got a file that its own checker refused (D11, I8:
+    1000000.000 is not < 1).
+    """
     path = _constant_table(tmp_path, columns)
     ended = run(
         "fit",
@@ -228,7 +230,9 @@ def test_a_constant_target_is_named_and_its_file_is_accepted(run, tmp_path, acti
 def test_a_constant_target_of_a_quadratic_network_is_the_minimum_or_refused_without_a_file(
     run, tmp_path
 ):
-    """Zero weights fit exactly: with d(d+1)/2 <= n that is the proved minimum, otherwise nothing is written."""
+    """Zero weights fit exactly: with d(d+1)/2 <= n that is the proved minimum, otherwise nothing is
+    written.
+    """
     path = _constant_table(tmp_path, 1)
     ended = run(
         "fit",

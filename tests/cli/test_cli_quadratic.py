@@ -1,4 +1,6 @@
-"""Quadratic networks on the command line: `fit --activation quadratic`, weight decay, `certify --weight-decay`."""
+"""Quadratic networks on the command line: `fit --activation quadratic`, weight decay, `certify
+--weight-decay`.
+"""
 
 import json
 
@@ -110,7 +112,9 @@ def test_weight_decay_is_proved_recorded_and_can_be_proved_again(run, table, tmp
 
 
 def test_dependent_squares_are_proved_for_weights_that_are_not_huge(run, table, tmp_path):
-    """A column of two values: its square is a combination of itself and 1, so theorem S does not apply; a tiny decay does."""
+    """A column of two values: its square is a combination of itself and 1, so theorem S does not
+    apply; a tiny decay does.
+    """
 
     def binary(rows):
         for i, row in enumerate(rows):

@@ -1,4 +1,6 @@
-"""`globalmin reproduce`: the list, one item with its files and page, and refusals that leave nothing behind."""
+"""`globalmin reproduce`: the list, one item with its files and page, and refusals that leave
+nothing behind.
+"""
 
 import csv
 import json

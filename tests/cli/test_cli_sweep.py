@@ -50,7 +50,8 @@ def test_a_sweep_from_plan_to_table_picture_and_page(run, plan, tmp_path):
         for name, suffix in (("table", ".csv"), ("figure", ".svg"), ("page", ".html"))
     }
     ended = run(
-        "sweep", "export", out, "--out", files["table"], "--figure", files["figure"], "--page", files["page"],
+        "sweep", "export", out, "--out", files["table"], "--figure", files["figure"], "--page",
+        files["page"],
         "--column", "loss", "--x", "a", "--y", "b", "--timing", "--json",
     )  # fmt: skip
     assert ended.code == 0, ended

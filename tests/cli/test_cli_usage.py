@@ -13,7 +13,10 @@ HEAVY = ("jax", "sklearn", "matplotlib", "scipy", "pandas", "flint", "numpy", "j
 
 
 def test_help_imports_nothing_heavy():
-    code = f"import sys; from globalmin.cli import main; main(['--help']); print([m for m in {HEAVY!r} if m in sys.modules])"
+    code = (
+        "import sys; from globalmin.cli import main; main(['--help']); print([m for m in "
+        f"{HEAVY!r} if m in sys.modules])"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

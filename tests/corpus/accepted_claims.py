@@ -13,7 +13,9 @@ Case = tuple[str, Draft, ClaimDraft]
 
 
 def opened(kind: str) -> list[Case]:
-    """(file name, draft, claim) of the first few claims of this kind in every file with a shallow network."""
+    """(file name, draft, claim) of the first few claims of this kind in every file with a shallow
+    network.
+    """
     cases = []
     for path in sorted(ACCEPTED.glob("*.gmc")):
         raw, data = path.read_bytes(), path.with_suffix(".data")

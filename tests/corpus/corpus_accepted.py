@@ -39,7 +39,9 @@ def network(name: str, parameter: str | None = None) -> dict[str, Any]:
 
 
 def smooth_drafts() -> dict[str, Draft]:
-    """Every smooth activation, both trained modes, both quartic methods, both norm methods, both claims."""
+    """Every smooth activation, both trained modes, both quartic methods, both norm methods, both
+    claims.
+    """
     drafts = {}
     for word, net in SMOOTH_NETWORKS.items():
         for trained, method, norm in (("W", "rows", "rows"), ("vW", "svec", "factor")):
@@ -191,7 +193,9 @@ def relu_drafts() -> dict[str, Draft]:
 
 
 def _refined_margin() -> Draft:
-    """Orthogonal samples: the near kink of the inactive one cannot be reached, which only the refined margin sees."""
+    """Orthogonal samples: the near kink of the inactive one cannot be reached, which only the
+    refined margin sees.
+    """
     X, W = np.array([[8.0, 0.0], [0.0, 1.0]]), np.array([[1.0, -0.01], [-0.01, 1.0]])
     model = Model(RELU, X, np.array([8.5, 1.0]), W, np.ones(2))
     fields = {"mu": Fraction(1, 2), "R": Fraction(1), "loss_upper": Fraction(1)}

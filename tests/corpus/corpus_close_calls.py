@@ -1,4 +1,6 @@
-"""Claims on either side of the truth by 1e-30 to 1e-250: the true ones need several hundred bits, the false ones are false."""
+"""Claims on either side of the truth by 1e-30 to 1e-250: the true ones need several hundred bits,
+the false ones are false.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ KEPT_BITS = 1150
 
 
 def short(value: Fraction) -> Fraction:
-    """A rational whose digits fit the limit of the format and which agrees with the value to about 1e-340."""
+    """A rational whose digits fit the limit of the format and which agrees with the value to about
+    1e-340.
+    """
     return Fraction(round(value * 2**KEPT_BITS), 2**KEPT_BITS)
 
 

@@ -1,5 +1,5 @@
-"""The files of malformed/: bytes that are not a version-1 certificate, each by one named fault, all with a correct seal
-unless the seal is the fault."""
+"""The files of malformed/: bytes that are not a version-1 certificate, each by one named fault, all
+with a correct seal unless the seal is the fault."""
 
 from __future__ import annotations
 

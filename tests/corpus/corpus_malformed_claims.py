@@ -1,4 +1,6 @@
-"""The files of malformed/ whose fault is in a claim: its rationals, its fields, its tensors, its indices."""
+"""The files of malformed/ whose fault is in a claim: its rationals, its fields, its tensors, its
+indices.
+"""
 
 from __future__ import annotations
 

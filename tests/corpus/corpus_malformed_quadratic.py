@@ -1,4 +1,6 @@
-"""The files of malformed/ whose fault is in one of the later claims: fields, words, tensors, indices, limits."""
+"""The files of malformed/ whose fault is in one of the later claims: fields, words, tensors,
+indices, limits.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ REQUIRED = {
 
 
 def common_faults(drafts: dict[str, Draft]) -> dict[str, bytes]:
-    """What can be wrong with every kind: a field or tensor missing or too many, a number of the wrong type or shape."""
+    """What can be wrong with every kind: a field or tensor missing or too many, a number of the
+    wrong type or shape.
+    """
     files: dict[str, bytes] = {}
     for kind, base in KINDS.items():
         draft = drafts[base]

@@ -1,4 +1,6 @@
-"""The files of accepted/ about the newer claims: limiting Gram matrices, ReLU and deep descent, filters, balls, factors."""
+"""The files of accepted/ about the newer claims: limiting Gram matrices, ReLU and deep descent,
+filters, balls, factors.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ RULE: dict[str, Any] = {"step": Fraction(1, 2), "nodes": 28}
 
 
 def short_rows(seed: int) -> np.ndarray:
-    """Two samples near the length 1/2: the shorter they are, the fewer nodes does the trapezoid rule need."""
+    """Two samples near the length 1/2: the shorter they are, the fewer nodes does the trapezoid
+    rule need.
+    """
     X = np.random.default_rng(seed).standard_normal((2, 2))
     return X / np.linalg.norm(X, axis=1, keepdims=True) / 2
 

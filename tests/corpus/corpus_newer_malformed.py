@@ -1,4 +1,6 @@
-"""The files of malformed/ about the newer claims: a field or a tensor missing, of the wrong shape or too many, unknown words."""
+"""The files of malformed/ about the newer claims: a field or a tensor missing, of the wrong shape
+or too many, unknown words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The files of rejected/ about the newer claims: one fault in an honest file, with the number of the check that must see it."""
+"""The files of rejected/ about the newer claims: one fault in an honest file, with the number of
+the check that must see it.
+"""
 
 from __future__ import annotations
 
@@ -236,7 +238,9 @@ EPSILON = Fraction(1, 10**9)
 
 
 def _just_beyond(file: Whole) -> None:
-    """A distance a little above eps/mu: outward by the gradient alone, not by the Lipschitz constant."""
+    """A distance a little above eps/mu: outward by the gradient alone, not by the Lipschitz
+    constant.
+    """
     minimum = file.claim["radius"]["minimum"]
     minimum["distance"] = str(Fraction(file.claim["eps"]) / Fraction(minimum["mu"]) * (1 + EPSILON))
 

@@ -1,4 +1,6 @@
-"""Files of rejected/ about the newer claims, each built so that exactly one check of its claim fails."""
+"""Files of rejected/ about the newer claims, each built so that exactly one check of its claim
+fails.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Faults = dict[str, tuple[bytes, str]]
 
 
 def _gram_without_a_bound() -> bytes:
-    """One sample of length 1: the matrix is 1/2, and the witness of lam = 1/10 serves lam = 0 as well."""
+    """One sample of length 1: the matrix is 1/2, and the witness of lam = 1/10 serves lam = 0 as
+    well.
+    """
     X = np.array([[1.0, 0.0]])
     file = opened(gram.build("relu", X, [gram.claim("relu", X, slack=0.2)]))
     put(lam=0)(file)
@@ -36,14 +40,18 @@ def _deep_beyond_the_singular_value() -> bytes:
 
 
 class _Steep(deep.Deep):
-    """Quadratic layers have no bounded slope; a made-up constant stands for the Lipschitz constant that does not exist."""
+    """Quadratic layers have no bounded slope; a made-up constant stands for the Lipschitz constant
+    that does not exist.
+    """
 
     def lipschitz(self, omega: list[float], t: float) -> float:
         return 1e3
 
 
 def _deep_with_an_unbounded_slope() -> bytes:
-    """Everything that is computed from the stored numbers holds; only the theorem does not cover the activation."""
+    """Everything that is computed from the stored numbers holds; only the theorem does not cover
+    the activation.
+    """
     net = deep.random_deep(1, kind="dense", n=2, m=3, activation="quadratic")
     return deep.build(net := _Steep(**vars(deep.gauss_newton(net, 12))), [deep.claim(net)])
 
@@ -55,7 +63,9 @@ def _deep_with_negative_norms() -> bytes:
 
 
 def _filters() -> Faults:
-    """Starts on the wrong side of the wall, and where the two filters are opposite although the head is right."""
+    """Starts on the wrong side of the wall, and where the two filters are opposite although the
+    head is right.
+    """
     near, start = trap.near_trap(2, 0.2, p=2), trap.near_teacher(2, 0.2, p=2)
     wrong = replace(trap.near_teacher(5, 4.0, p=2), v=np.zeros(2)).trap()
     low = Fraction(1, 10**6)

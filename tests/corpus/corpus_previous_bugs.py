@@ -1,7 +1,9 @@
-"""Files that an earlier checker got wrong: accepted though false, or read with memory or time that they do not deserve.
+"""Files that an earlier checker got wrong: accepted though false, or read with memory or time that
+they do not deserve.
 
-relu-descent: the sets PA and S once depended on the precision, while an outcome, once proved, was kept. A pair whose margin is
-2^-200 from a tie was undecided at 128 bits (H_mid smaller) and decided at 256 (E = 0); a vector e of extreme ratio postponed V9.
+relu-descent: the sets PA and S once depended on the precision, while an outcome, once proved, was
+kept. A pair whose margin is 2^-200 from a tie was undecided at 128 bits (H_mid smaller) and decided
+at 256 (E = 0); a vector e of extreme ratio postponed V9.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ def _inner(a: list[float], b: list[float]) -> Fraction:
 
 
 def postponed_path(share: Fraction) -> tuple[bytes, dict[str, Fraction]]:
-    """A ReLU network on two orthogonal samples, claimed with H_mid of the coarse sets; lam is this share of its least entry.
+    """A ReLU network on two orthogonal samples, claimed with H_mid of the coarse sets; lam is this
+    share of its least entry.
 
     Gradient descent from it diverges for a share of 9/10 and dies with a residual of 0.469 for 1/2.
     """
@@ -51,7 +54,9 @@ def postponed_path(share: Fraction) -> tuple[bytes, dict[str, Fraction]]:
 
 
 def false_rate() -> bytes:
-    """One sample, two neurons: the claimed rate 1/2 is too small by about 1e-39, without any extreme number."""
+    """One sample, two neurons: the claimed rate 1/2 is too small by about 1e-39, without any
+    extreme number.
+    """
     v, z = (1.25, 1.0000000000000002 * 1.1), (8.0, 0.75)
     stable, tied = (Fraction(entry) ** 2 for entry in v)
     half = tied / 2
@@ -79,7 +84,9 @@ def false_rate() -> bytes:
 
 
 def many_samples_not_stored(n: int) -> bytes:
-    """A file of 1 kB about n samples that it does not hold: reading its form once took memory proportional to n."""
+    """A file of 1 kB about n samples that it does not hold: reading its form once took memory
+    proportional to n.
+    """
     claim = gmc.claim("relu-interpolation", loss_upper=Fraction(1), mu=Fraction(1), R=Fraction(1))
     data = {"bias": False, "d": 1, "n": n, "sha256": "0" * 64, "stored": False}
     network = {"activation": "relu", "kind": "shallow"}

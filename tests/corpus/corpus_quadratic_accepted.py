@@ -1,4 +1,6 @@
-"""The files of accepted/ about quadratic networks and second-order points: every method, class, activation and corner."""
+"""The files of accepted/ about quadratic networks and second-order points: every method, class,
+activation and corner.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +131,9 @@ def barrier_drafts() -> Drafts:
 
 
 def _rough_minimizer() -> Draft:
-    """A_hat is not the least-squares matrix; its error G is paid for by the room of every other number."""
+    """A_hat is not the least-squares matrix; its error G is paid for by the room of every other
+    number.
+    """
     result = g.barrier(w=1.0, s=Fraction(1, 8), E0=Fraction(1, 10**6))
     result.claims[0].tensors["A_hat"] = g.matrix(1.0 + 2.0**-12)
     return result

@@ -1,5 +1,6 @@
-"""The six later claims on either side of the truth: by 1e-30 to 1e-250 where a root or a factor is involved, by a tie and
-1e-300 where all numbers are exact. The true ones are proved, the false ones fail in one single check."""
+"""The six later claims on either side of the truth: by 1e-30 to 1e-250 where a root or a factor is
+involved, by a tie and 1e-300 where all numbers are exact. The true ones are proved, the false ones
+fail in one single check."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ ONE = Fraction(1)
 
 
 def _factor_calls(e: Fraction) -> Drafts:
-    """P1 on 1 x 1 or scalar matrices equal to e: true for e > 0, false for e <= 0, and nothing else is close."""
+    """P1 on 1 x 1 or scalar matrices equal to e: true for e > 0, false for e <= 0, and nothing else
+    is close.
+    """
     calls = {f"barrier_{name}": g.barrier(whiskers={name: e}) for name in ("phi", "a_lo", "a_hi")}
     calls["barrier_Phi_factor"] = g.barrier(
         whiskers={"Phi": e}, norm="factor", C_Phi=g.inverse_root(e)
@@ -59,7 +62,9 @@ def _root_calls(e: Fraction) -> Drafts:
 
 
 def _tanh(result: ClaimDraft) -> Draft:
-    """One tanh neuron at 1/2 with the label -2: its curvature is negative and a transcendental number."""
+    """One tanh neuron at 1/2 with the label -2: its curvature is negative and a transcendental
+    number.
+    """
     network = {"activation": "tanh", "kind": "shallow"}
     return Draft(
         network, np.ones((1, 1)), np.array([-2.0]), np.array([[0.5]]), np.ones(1), [result]

@@ -1,6 +1,8 @@
-"""Worked examples of the six claim pages with exact numbers: one neuron, one or two features, every quantity known by hand.
+"""Worked examples of the six claim pages with exact numbers: one neuron, one or two features, every
+quantity known by hand.
 
-Each function writes a claim that holds with room; what is given by keyword replaces fields and tensors.
+Each function writes a claim that holds with room; what is given by keyword replaces fields and
+tensors.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ def matrix(entry: float) -> Any:
 
 
 def inverse_root(entry: Fraction) -> Any:
-    """The factor of P1 for the 1 x 1 matrix `entry`, or the nearest thing to one if it is not positive."""
+    """The factor of P1 for the 1 x 1 matrix `entry`, or the nearest thing to one if it is not
+    positive.
+    """
     return matrix(float(abs(entry)) ** -0.5 if entry else 1.0)
 
 
@@ -68,7 +72,9 @@ def gap_decay(
     heads: str = "nonnegative",
     **replaced: Any,
 ) -> Draft:
-    """y = -u, head u's opposite sign: at w = 0 both L and D are u^2/2, so the gap is 0 as soon as |u| <= c = decay/(2 v_max)."""
+    """y = -u, head u's opposite sign: at w = 0 both L and D are u^2/2, so the gap is 0 as soon as
+    |u| <= c = decay/(2 v_max).
+    """
     v, y = (1.0, -u) if u < 0 else (-1.0, -u)
     loss = (Fraction(v) * Fraction(w) ** 2 - Fraction(y)) ** 2 / 2
     gap = loss + c * Fraction(w) ** 2 - Fraction(u) ** 2 / 2
@@ -133,7 +139,9 @@ def barrier(
     whiskers: dict[str, Fraction] | None = None,
     **replaced: Any,
 ) -> Draft:
-    """F = 1, A = A_hat = y, E = (w^2 - y)^2/2 exactly. phi, Phi, a_lo, a_hi leave the room s, or what `whiskers` says."""
+    """F = 1, A = A_hat = y, E = (w^2 - y)^2/2 exactly. phi, Phi, a_lo, a_hi leave the room s, or
+    what `whiskers` says.
+    """
     room = {name: s for name in ("phi", "Phi", "a_lo", "a_hi")} | (whiskers or {})
     E0 = (Fraction(w) ** 2 - Fraction(y)) ** 2 / 2
     fields: dict[str, Any] = {
@@ -170,7 +178,9 @@ def saddle(w: float = 0.0, gamma: Fraction = Fraction(2), **replaced: Any) -> Dr
 def saddle_radius(
     R: Fraction = Fraction(1, 4), room: tuple[Fraction, Fraction] = (HALF, HALF), **replaced: Any
 ) -> Draft:
-    """At w = 0 the weight of the sample is 12 R, so lam = kappa = 12 R and the ball is proved for 12 R^2 <= 2."""
+    """At w = 0 the weight of the sample is 12 R, so lam = kappa = 12 R and the ball is proved for
+    12 R^2 <= 2.
+    """
     result, exact = saddle(), 12 * R
     lam, kappa = exact + room[0], exact + room[1]
     fields = {"R": R, "lam": lam, "quartic": {"kappa": kappa, "method": "rows"}}

@@ -1,4 +1,6 @@
-"""The files of rejected/ about quadratic networks: one fault in an honest draft, or a worked example pushed over the line."""
+"""The files of rejected/ about quadratic networks: one fault in an honest draft, or a worked
+example pushed over the line.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def without(*roles: str) -> Edit:
 
 
 def only_lower(draft: Draft) -> None:
-    """A claim for every head is passed off as one for nonnegative heads; the stored head has both signs."""
+    """A claim for every head is passed off as one for nonnegative heads; the stored head has both
+    signs.
+    """
     several(word(heads="nonnegative"), without("C_upper"))(draft)
 
 
@@ -262,7 +266,9 @@ def _exchange_roles(draft: Draft, one: str, other: str) -> None:
 
 
 def _unpenalized_gap(draft: Draft) -> Fraction:
-    """The gap without the penalty of the stored weights: what a producer that forgot (w/2)|W|^2 would claim."""
+    """The gap without the penalty of the stored weights: what a producer that forgot (w/2)|W|^2
+    would claim.
+    """
     penalty = _field(draft, "decay") / 2 * Fraction(float(np.sum(draft.W**2)))
     return max(_field(draft, "gap") - penalty, Fraction(0))
 

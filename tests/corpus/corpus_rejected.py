@@ -1,4 +1,5 @@
-"""The certificates of rejected/: well-formed files whose proof fails, each by one named fault in an otherwise honest draft.
+"""The certificates of rejected/: well-formed files whose proof fails, each by one named fault in an
+otherwise honest draft.
 
 `rejected(drafts)` returns name -> `Fault`.
 """
@@ -211,7 +212,9 @@ def hand_made_faults() -> dict[str, Fault]:
 
 
 def _undecided_and(draft: Draft, *, second_is_false: bool) -> Draft:
-    """Two claims, the first undecidable; one certain failure anywhere is a rejection, none leaves the file undecided."""
+    """Two claims, the first undecidable; one certain failure anywhere is a rejection, none leaves
+    the file undecided.
+    """
     result = _undecidable_loss(draft, above=True)
     result.claims.append(draft.copy().claims[0])
     if second_is_false:
@@ -251,7 +254,9 @@ def _more_samples_than_weights() -> Draft:
 
 
 def _golden(y: float, whisker: Fraction) -> Draft:
-    """w = 1, x = 1: K = 4 and the quartic form 4, each claimed with a whisker of room; e = (1 - y)/2."""
+    """w = 1, x = 1: K = 4 and the quartic form 4, each claimed with a whisker of room; e = (1 -
+    y)/2.
+    """
     fields = {
         "trained": "W",
         "a2": 4 - whisker,

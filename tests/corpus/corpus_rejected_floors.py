@@ -1,4 +1,6 @@
-"""Loss-floor claims of rejected/: groups that the rows, labels or activation do not allow, and floors that are too large."""
+"""Loss-floor claims of rejected/: groups that the rows, labels or activation do not allow, and
+floors that are too large.
+"""
 
 from __future__ import annotations
 

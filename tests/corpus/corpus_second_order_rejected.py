@@ -1,4 +1,6 @@
-"""The files of rejected/ about strict saddles and second-order points, and the table of all later claims together."""
+"""The files of rejected/ about strict saddles and second-order points, and the table of all later
+claims together.
+"""
 
 from __future__ import annotations
 
@@ -141,7 +143,9 @@ def _negative_radius() -> Draft:
 
 
 def foreign_witnesses() -> dict[str, Fault]:
-    """The claim of one file over the data and weights of another of the same shapes; every bound of the loss is generous."""
+    """The claim of one file over the data and weights of another of the same shapes; every bound of
+    the loss is generous.
+    """
     faults = {}
     for name, source in SOURCES.items():
         mine, other = source(31), source(47)

@@ -1,4 +1,6 @@
-"""Rejected files in which one single check fails and all others hold: a checker that forgot it would accept them."""
+"""Rejected files in which one single check fails and all others hold: a checker that forgot it
+would accept them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def _tanh_model(name: str, noise: float = 1e-4) -> Model:
 
 
 def radius_above_rho() -> Draft:
-    """R = 2 rho: the formula is far below rho, but the claim says more than the ball on which it was proved."""
+    """R = 2 rho: the formula is far below rho, but the claim says more than the ball on which it
+    was proved.
+    """
     model = _tanh_model("radius above rho")
     result = interpolation(model)
     result.fields["R"] = 2 * result.fields["rho"]
@@ -91,7 +95,9 @@ def a2_not_positive(kind: str, a2: Fraction) -> Draft:
 
 
 def activation_without_suprema(kind: str) -> Draft:
-    """A linear network: everything would hold with b_2 = 0, but linear is not in the table of suprema."""
+    """A linear network: everything would hold with b_2 = 0, but linear is not in the table of
+    suprema.
+    """
     model = trained_model(seeded("linear " + kind), LINEAR, (2, 3, 2), trained="W", noise=1e-3)
     return model.draft([interpolation(model) if kind == "interpolation" else descent(model)])
 
@@ -113,7 +119,9 @@ def _one_relu(y: float, mu: Fraction, R: Fraction, C: Array) -> Draft:
 
 
 def margin_violated_by_one_part_in_a_billion() -> Draft:
-    """x = (1, 0) and (0, 1), G = I: the margin of the first pair asks z^2 mu^2 >= r^2 after refinement, and falls short of it."""
+    """x = (1, 0) and (0, 1), G = I: the margin of the first pair asks z^2 mu^2 >= r^2 after
+    refinement, and falls short of it.
+    """
     mu = Fraction(1) - Fraction(1, 2**40)
     short = float(1 - Fraction(1, 10**9))
     model = Model(

@@ -1,7 +1,8 @@
-"""Certificates as editable drafts: build one, seal it into bytes, open sealed bytes again, change anything in between.
+"""Certificates as editable drafts: build one, seal it into bytes, open sealed bytes again, change
+anything in between.
 
-The writer of the corpus and of the attack campaigns, made from spec/certificate-v1.md alone. It writes whatever it is told,
-also nonsense: an attacker can re-seal, so must we.
+The writer of the corpus and of the attack campaigns, made from spec/certificate-v1.md alone. It
+writes whatever it is told, also nonsense: an attacker can re-seal, so must we.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def container(header_text: str, body: bytes) -> bytes:
 
 
 def resealed(raw: bytes) -> bytes:
-    """The same bytes with the seal recomputed, where there is one (it is found by its field name)."""
+    """The same bytes with the seal recomputed, where there is one (it is found by its field
+    name).
+    """
     end = 8 + int.from_bytes(raw[:8], "little")
     field = raw.rfind(b'"seal":"', 8, end)
     if field < 0 or field + 8 + 64 > end:
@@ -111,7 +114,9 @@ def data_digest(X: NDArray[Any], y: NDArray[Any]) -> str:
 
 
 def certificate_object(draft: Draft) -> dict[str, Any]:
-    """The object that becomes the string `certificate`; `draft.overrides` replaces top-level fields."""
+    """The object that becomes the string `certificate`; `draft.overrides` replaces top-level
+    fields.
+    """
     n, d = draft.X.shape
     data = {
         "bias": draft.bias,

@@ -1,4 +1,6 @@
-"""Edits of an honest draft, each by one named fault: a number of its first claim, a tensor, the data, the activation."""
+"""Edits of an honest draft, each by one named fault: a number of its first claim, a tensor, the
+data, the activation.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def several(*edits: Edit) -> Edit:
 
 
 def data(name: str, change: Callable[[Any], Any]) -> Edit:
-    """Change data or weights, and raise loss_upper so that the fault must be found by another check."""
+    """Change data or weights, and raise loss_upper so that the fault must be found by another
+    check.
+    """
     return several(tensor(name, change), hide_loss)
 
 

@@ -9,8 +9,8 @@ from tests.corpus.drafts import Draft
 
 @dataclass(frozen=True)
 class Fault:
-    """One file of rejected/: the draft, the words expected in the reason, the verdicts allowed, the draft whose data file is
-    given."""
+    """One file of rejected/: the draft, the words expected in the reason, the verdicts allowed, the
+    draft whose data file is given."""
 
     draft: Draft
     reason: str = ""

@@ -1,4 +1,6 @@
-"""phi, phi', phi'' in floats and the suprema b_1, b_2, b_3, for the small producer of the corpus; estimates only."""
+"""phi, phi', phi'' in floats and the suprema b_1, b_2, b_3, for the small producer of the corpus;
+estimates only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Trained tiny instances for the corpus and the campaigns: every claim kind, trained mode, activation and method, from a seed."""
+"""Trained tiny instances for the corpus and the campaigns: every claim kind, trained mode,
+activation and method, from a seed.
+"""
 
 from __future__ import annotations
 
@@ -139,8 +141,8 @@ def relu_draft(
 ) -> Draft:
     """A certificate with one relu-interpolation claim.
 
-    With `few` one neuron is left out of T; with `dropped` a zero row and two multiples of kept samples are appended and
-    dropped.
+    With `few` one neuron is left out of T; with `dropped` a zero row and two multiples of kept
+    samples are appended and dropped.
     """
 
     def attempt(draws: np.random.Generator) -> Draft:
@@ -182,7 +184,9 @@ def floor_draft(
     heads: str = "any",
     stored: bool = True,
 ) -> Draft:
-    """A certificate with one loss-floor claim on hand-made data; the weights are small fixed numbers."""
+    """A certificate with one loss-floor claim on hand-made data; the weights are small fixed
+    numbers.
+    """
     X, y = np.array(rows, dtype=float), np.array(labels, dtype=float)
     d = X.shape[1]
     W = np.array([[0.5, -0.25, 0.125, 1.0][:d], [-0.75, 0.5, 0.25, -0.5][:d]])

@@ -1,4 +1,6 @@
-"""Honest drafts of the claims about quadratic networks and about second-order points, from a seed, for corpus and campaigns."""
+"""Honest drafts of the claims about quadratic networks and about second-order points, from a seed,
+for corpus and campaigns.
+"""
 
 from __future__ import annotations
 

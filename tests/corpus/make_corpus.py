@@ -1,8 +1,10 @@
-"""Write the corpora accepted/, rejected/ and malformed/ beside this file: `python -m tests.corpus.make_corpus`.
+"""Write the corpora accepted/, rejected/ and malformed/ beside this file: `python -m
+tests.corpus.make_corpus`.
 
-A certificate whose data are outside has its data file beside it, with the ending `.data`. `expected.json` names, per file,
-words that the checker's reason must contain and, where it is not the folder's verdict, the verdicts allowed. The script is
-deterministic; files dropped into the folders by hand are left alone.
+A certificate whose data are outside has its data file beside it, with the ending `.data`.
+`expected.json` names, per file, words that the checker's reason must contain and, where it is not
+the folder's verdict, the verdicts allowed. The script is deterministic; files dropped into the
+folders by hand are left alone.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Edits of a sealed certificate at every level (header, inner object, claim, tensors), each followed by a new and correct
-seal."""
+"""Edits of a sealed certificate at every level (header, inner object, claim, tensors), each
+followed by a new and correct seal."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def with_claim(draft: Draft, **fields: Any) -> bytes:
 
 
 def with_tensors(draft: Draft, **arrays: Any) -> bytes:
-    """Replace tensors of the first claim (or X, y, W, v); None removes one. Dots in names are written as two underscores."""
+    """Replace tensors of the first claim (or X, y, W, v); None removes one. Dots in names are
+    written as two underscores.
+    """
     tensors = tensors_of(draft)
     for name, array in arrays.items():
         full = name.replace("__", ".")

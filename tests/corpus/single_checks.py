@@ -1,4 +1,6 @@
-"""Every single check of the slow checker on one file, going on after a failure: which checks are met, and which of them fail."""
+"""Every single check of the slow checker on one file, going on after a failure: which checks are
+met, and which of them fail.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,10 @@ def failing_checks(raw: bytes, data: bytes | None) -> tuple[set[str], set[str]]:
         for kind, checks in _walks(raw, data):
             try:
                 for name, outcome in checks:
-                    word = f"{kind}: {name.split()[0] if name.startswith(('group', 'dropped')) else name}"
+                    word = (
+                        f"{kind}: "
+                        f"{name.split()[0] if name.startswith(('group', 'dropped')) else name}"
+                    )
                     met.add(word)
                     failed |= {word} if outcome is False else set()
             except (ArithmeticError, ValueError):

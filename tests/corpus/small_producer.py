@@ -1,7 +1,9 @@
-"""A small honest producer: trains tiny networks in floats and writes claims with witnesses, one function per claim.
+"""A small honest producer: trains tiny networks in floats and writes claims with witnesses, one
+function per claim.
 
-It shares nothing with `globalmin.certificates`. The planted-bug campaign imports it and lies with its help; `Slack` holds
-every margin that an honest producer leaves, so that a test can also ask for none.
+It shares nothing with `globalmin.certificates`. The planted-bug campaign imports it and lies with
+its help; `Slack` holds every margin that an honest producer leaves, so that a test can also ask for
+none.
 """
 
 from __future__ import annotations
@@ -107,7 +109,9 @@ def random_model(
 
 
 def gauss_newton(model: Model, trained: str, *, steps: int = 30, target: float = 1e-13) -> Model:
-    """Damped Gauss-Newton steps until the residual is below the target; the damping is proportional to the residual."""
+    """Damped Gauss-Newton steps until the residual is below the target; the damping is proportional
+    to the residual.
+    """
     for _ in range(steps):
         r, J = model.residual(), model.jacobian(trained)
         size = float(np.linalg.norm(r))
@@ -120,8 +124,8 @@ def gauss_newton(model: Model, trained: str, *, steps: int = 30, target: float =
 
 
 def inverse_factor(A: Array) -> Array:
-    """inv(L) with A = L L^T, the witness of P1; for an A that is not positive definite the nearest thing to one, a lie that
-    P1 must see through."""
+    """inv(L) with A = L L^T, the witness of P1; for an A that is not positive definite the nearest
+    thing to one, a lie that P1 must see through."""
     A = (A + A.T) / 2
     try:
         return np.linalg.inv(np.linalg.cholesky(A))
@@ -290,7 +294,9 @@ def relu_interpolation(
     dropped: list[tuple[int, int]] | None = None,
     slack: Slack | None = None,
 ) -> ClaimDraft:
-    """The relu-interpolation claim of the stored model with witness W_hat; the margins are the caller's luck."""
+    """The relu-interpolation claim of the stored model with witness W_hat; the margins are the
+    caller's luck.
+    """
     slack = slack or Slack()
     T = list(range(len(model.v))) if T is None else T
     gone = [] if dropped is None else dropped

@@ -1,4 +1,6 @@
-"""Every file in accepted/, rejected/ and malformed/ through both checkers; a file dropped into a folder is a new test."""
+"""Every file in accepted/, rejected/ and malformed/ through both checkers; a file dropped into a
+folder is a new test.
+"""
 
 import json
 import os

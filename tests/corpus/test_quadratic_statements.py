@@ -1,5 +1,6 @@
-"""What the accepted files about quadratic networks and second-order points state, tried in floats: no trained network beats the
-gap, a second network with equal outputs is written down, descent obeys the rate, differences see the curvature."""
+"""What the accepted files about quadratic networks and second-order points state, tried in floats:
+no trained network beats the gap, a second network with equal outputs is written down, descent obeys
+the rate, differences see the curvature."""
 
 from dataclasses import replace
 

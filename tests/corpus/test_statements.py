@@ -1,4 +1,6 @@
-"""What the accepted files state, tried in floats: zeros are found within R, descent obeys rate and path, floors hold."""
+"""What the accepted files state, tried in floats: zeros are found within R, descent obeys rate and
+path, floors hold.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Certificates of any network kind as one object and its tensors, and edits of them: for the kinds that no `Draft` can hold."""
+"""Certificates of any network kind as one object and its tensors, and edits of them: for the kinds
+that no `Draft` can hold.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def opened(raw: bytes) -> Whole:
 
 
 def word(**fields: Any) -> Edit:
-    """Set fields of the first claim, or of the object inside it that has them, to any JSON value; `...` removes the field."""
+    """Set fields of the first claim, or of the object inside it that has them, to any JSON value;
+    `...` removes the field.
+    """
 
     def edit(file: Whole) -> None:
         for name, value in fields.items():
@@ -81,7 +85,9 @@ def times(name: str, factor: float | Fraction) -> Edit:
 
 
 def inside(path: str, **fields: Any) -> Edit:
-    """Set fields of an object inside the first claim, named by its path; `...` removes the field."""
+    """Set fields of an object inside the first claim, named by its path; `...` removes the
+    field.
+    """
 
     def edit(file: Whole) -> None:
         target = file.claim
@@ -146,7 +152,9 @@ def hidden(*edits: Edit) -> Edit:
 
 
 def transplanted(mine: Whole, other: Whole) -> Whole:
-    """The claim and the witness of another file over the numbers of this one; the bound of the loss is generous."""
+    """The claim and the witness of another file over the numbers of this one; the bound of the loss
+    is generous.
+    """
     result, theirs = mine.copy(), other.copy()
     result.top["claims"] = theirs.top["claims"]
     witness = {name: value for name, value in theirs.tensors.items() if name.startswith("claims.")}

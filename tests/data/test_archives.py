@@ -93,7 +93,9 @@ def understated(folder):
 
 
 def overlapping(folder):
-    """Forty directory entries that all point at one compressed member: each is honest, together they are a bomb."""
+    """Forty directory entries that all point at one compressed member: each is honest, together
+    they are a bomb.
+    """
     path = archive(
         folder,
         [("X.npy", npy(np.tile(np.random.default_rng(1).normal(size=100), 80).reshape(80, 100)))],
@@ -315,11 +317,11 @@ REFUSED = {
         ["'../evil.npy'", "not a plain array name"],
     ),
     "absolute path": (
-        of([*PAIR, ("/tmp/evil.npy", npy(X))]),
+        of([*PAIR, ("/tmp/evil.npy", npy(X))]),  # noqa: S108
         {},
         DataError,
         ["not a plain array name"],
-    ),  # noqa: S108
+    ),
     "windows path": (
         of([*PAIR, ("c:\\evil.npy", npy(X))]),
         {},
@@ -406,7 +408,9 @@ def test_just_below_the_limits_is_read(tmp_path):
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_mutated_archives_raise_one_class_or_load(compression, tmp_path):
-    """1,000 seeded byte mutants per kind: every failure is a DataError, whatever zipfile and numpy raise inside."""
+    """1,000 seeded byte mutants per kind: every failure is a DataError, whatever zipfile and numpy
+    raise inside.
+    """
     content = archive(tmp_path, PAIR, compression=compression).read_bytes()
     rng = np.random.default_rng(7)
     path = tmp_path / "mutant.npz"

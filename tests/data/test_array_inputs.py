@@ -1,4 +1,6 @@
-"""Reliability R13: every awkward array gets its documented error (argument, place, remedy) or its documented exact result."""
+"""Reliability R13: every awkward array gets its documented error (argument, place, remedy) or its
+documented exact result.
+"""
 
 from decimal import Decimal
 from fractions import Fraction

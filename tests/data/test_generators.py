@@ -94,14 +94,17 @@ def test_logistic_labels_follow_the_teachers_probabilities():
     assert set(planted.y.tolist()) == {0.0, 1.0}
     for low, high in ((0.0, 0.4), (0.4, 0.6), (0.6, 1.0)):
         inside = (planted.outputs >= low) & (planted.outputs < high)
-        # Hoeffding: the mean of m labels is within sqrt(log(2e8)/(2m)) of its expectation with probability 1 - 1e-8
+        # Hoeffding: the mean of m labels is within sqrt(log(2e8)/(2m)) of its expectation with
+        # probability 1 - 1e-8
         assert abs((planted.y - planted.outputs)[inside].mean()) < np.sqrt(
             np.log(2e8) / (2 * inside.sum())
         )
 
 
 def test_classification_and_regression_losses_differ_by_the_variance_of_the_label():
-    """FCL-M1 against FCL-M2: with one teacher, E(f - y)^2/2 grows by E p(1-p)/2 whatever network f is compared with."""
+    """FCL-M1 against FCL-M2: with one teacher, E(f - y)^2/2 grows by E p(1-p)/2 whatever network f
+    is compared with.
+    """
     X = generators.gaussian(100_000, 3, seed=0)
     regression = generators.planted_regression(
         X, width=4, activation="sigmoid", average=True, seed=1

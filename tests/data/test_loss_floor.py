@@ -1,4 +1,6 @@
-"""The exact floor: golden examples, exhaustive comparison, and networks that reach it but never beat it."""
+"""The exact floor: golden examples, exhaustive comparison, and networks that reach it but never
+beat it.
+"""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -190,7 +192,9 @@ def random_data(seed, n=14, d=2):
 
 
 def factor(u, x, activation):
-    """The known g with f(x) = g f(u) for all networks, or None: by trying every relation of section 6 in turn."""
+    """The known g with f(x) = g f(u) for all networks, or None: by trying every relation of section
+    6 in turn.
+    """
     if u == x:
         return Fraction(1)
     p = next((j for j, value in enumerate(u) if value), None)
@@ -207,7 +211,9 @@ def factor(u, x, activation):
 
 
 def linear_floor(rows, labels):
-    """Least squares by Gram-Schmidt in fractions: the labels lose their part along every new direction of the columns."""
+    """Least squares by Gram-Schmidt in fractions: the labels lose their part along every new
+    direction of the columns.
+    """
     rest, basis = list(labels), []
     for column in zip(*rows, strict=True):
         new = list(column)
@@ -371,7 +377,9 @@ def test_rounding_down_stays_below_and_close(bits):
 
 
 def test_opposite_rows_cost_softplus_networks_more_than_the_floor_says():
-    """softplus(z) - softplus(-z) = z: half the difference of the labels of x and -x must be linear in x. The floor is a bound."""
+    """softplus(z) - softplus(-z) = z: half the difference of the labels of x and -x must be linear
+    in x. The floor is a bound.
+    """
     half = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     X, y = np.vstack([half, -half]), np.array([0.0, 0.0, 1.0, 0.0, 0.0, -1.0])
     assert facts(X, y).loss_floor("softplus").floor == 0

@@ -9,7 +9,8 @@ from globalmin.errors import GlobalMinError, MemoryRefused
 def test_a_million_samples_are_refused_with_the_figure():
     with pytest.raises(
         MemoryRefused,
-        match=r"the Gram matrix needs 7450\.6 GiB of memory, and 8\.0 GiB may be used; take fewer samples",
+        match=r"the Gram matrix needs 7450\.6 GiB of memory, and 8\.0 GiB may be used; take fewer "
+        r"samples",
     ):
         require_memory(gram_bytes(10**6), "the Gram matrix", limit=8 * 2**30)
 

@@ -1,4 +1,6 @@
-"""Scaling: what is stored, the way back, and bit-for-bit agreement between fitting and prediction."""
+"""Scaling: what is stored, the way back, and bit-for-bit agreement between fitting and
+prediction.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Lower bounds of lambda_min(K^(H)) hold and are tight: DU-P3.1, DU-P3.2, DU-L3.23, DU-L3.24, DU-L3.25, DU-L3.31."""
+"""Lower bounds of lambda_min(K^(H)) hold and are tight: DU-P3.1, DU-P3.2, DU-L3.23, DU-L3.24,
+DU-L3.25, DU-L3.31.
+"""
 
 from itertools import pairwise
 
@@ -54,7 +56,9 @@ def test_kappa_does_not_depend_on_the_depth_and_the_centered_gram_grows():
 
 
 def test_the_printed_base_of_the_induction_is_false():
-    """Erratum E14: lambda_min(K^(4)) is below the printed bound lambda_min(K^(0)), so DU-L3.25 needs the corrected base."""
+    """Erratum E14: lambda_min(K^(4)) is below the printed bound lambda_min(K^(0)), so DU-L3.25
+    needs the corrected base.
+    """
     X = np.eye(4)
     stages = deep_features(X, "resnet", 5)
     assert _smallest(stages[4].S) < _smallest(stages[0].S)
@@ -64,7 +68,9 @@ def test_the_printed_base_of_the_induction_is_false():
 @pytest.mark.parametrize("activation", SIGMAS)
 @pytest.mark.parametrize("depth", [1, 2, 4, 6])
 def test_schur_bound_holds_and_is_tight(activation, depth):
-    """DU-P3.1, DU-L3.24: fully connected; within a factor of two for softplus, of ten for the others."""
+    """DU-P3.1, DU-L3.24: fully connected; within a factor of two for softplus, of ten for the
+    others.
+    """
     X = _sphere(6, 4) * np.linspace(0.6, 1.5, 6)[:, None] if depth > 1 else _sphere(4, 6)
     bound, truth = (
         schur_bound(X, depth, activation),
@@ -88,7 +94,9 @@ def test_hermite_bound_holds_and_grows_with_the_terms(activation):
 
 
 def test_tensor_powers_of_pairwise_non_parallel_rows_become_independent():
-    """DU-L3.31: in the plane the (n-1)-fold powers of n directions are independent, lower powers are not."""
+    """DU-L3.31: in the plane the (n-1)-fold powers of n directions are independent, lower powers
+    are not.
+    """
     angles = np.linspace(0, np.pi, 5, endpoint=False)
     X = np.column_stack([np.cos(angles), np.sin(angles)])
     assert [tensor_power_rank(X, power) for power in (1, 2, 3, 4, 5)] == [2, 3, 4, 5, 5]
@@ -100,7 +108,9 @@ def test_tensor_powers_of_pairwise_non_parallel_rows_become_independent():
 
 
 def test_hypotheses_of_full_rank_are_named_when_they_fail():
-    """DU-P3.1 on data that violate it, one reason each, and the Gram matrix is then singular indeed."""
+    """DU-P3.1 on data that violate it, one reason each, and the Gram matrix is then singular
+    indeed.
+    """
     X = _sphere(4, 3)
     assert full_rank_hypotheses(X) == (True, ())
     for rows, word in (

@@ -65,7 +65,9 @@ def test_precise_numbers_agree_with_floats(architecture: str) -> None:
 
 
 def test_a_wider_network_has_a_smaller_relative_constant() -> None:
-    """Lam shrinks with the width (DU-CERT-S needs Lam |r| small), because p_h enters by its largest entry."""
+    """Lam shrinks with the width (DU-CERT-S needs Lam |r| small), because p_h enters by its largest
+    entry.
+    """
     constants = []
     for width in (10, 1000):
         network = DeepNetwork.initialize((5,), width, 2, "resnet", "tanh", seed=0)

@@ -21,7 +21,9 @@ SIGMAS = ("softplus", "sigmoid", "tanh", "swish", "erf")
 
 @pytest.mark.parametrize("activation", SIGMAS)
 def test_moments_are_lipschitz_with_the_stated_constants(activation):
-    """DU-T3.4, DU-DA5: 400 random pairs of 2 x 2 covariances, far and near, with variances down to zero."""
+    """DU-T3.4, DU-DA5: 400 random pairs of 2 x 2 covariances, far and near, with variances down to
+    zero.
+    """
     rng = np.random.default_rng(0)
     blocks = rng.standard_normal((2, 400, 2, 2)) * rng.choice([0.1, 1.0], (2, 400, 1, 1))
     near = rng.random(400) < 0.5
@@ -38,7 +40,9 @@ def test_moments_are_lipschitz_with_the_stated_constants(activation):
 
 
 def test_the_constants_are_attained_in_the_limits_where_they_can_be():
-    """DU-T3.4: the derivative in the covariance is E sigma'(u) sigma'(v), which tends to L^2 for erf at small variance."""
+    """DU-T3.4: the derivative in the covariance is E sigma'(u) sigma'(v), which tends to L^2 for
+    erf at small variance.
+    """
     across, _ = moment_lipschitz("erf", 1e-4)
     slope = float(dual_kernel("erf", 1e-4, 1e-4, 0.0, 1))
     assert 0.999 * across < slope <= across
@@ -47,7 +51,9 @@ def test_the_constants_are_attained_in_the_limits_where_they_can_be():
 
 @pytest.mark.parametrize("architecture", ["fully_connected", "resnet", "convolutional_resnet"])
 def test_an_error_in_a_layer_grows_by_no_more_than_the_factor(architecture):
-    """DU-T3.4: perturb the inputs of the recursion's second step by a small amount and follow it."""
+    """DU-T3.4: perturb the inputs of the recursion's second step by a small amount and follow
+    it.
+    """
     rng = np.random.default_rng(1)
     X = (
         rng.standard_normal((3, 2, 4)) / 2
@@ -79,7 +85,9 @@ def test_the_product_does_not_grow_with_depth_for_residual_networks_only():
 
 
 def test_both_terms_of_the_split_fall_with_the_width_and_the_conclusion_follows():
-    """DU-L3.22 and DU-L3.2: terms add up; on well separated inputs and width 4,000 lambda_min(G^(H)(0)) >= (3/4) lambda_0."""
+    """DU-L3.22 and DU-L3.2: terms add up; on well separated inputs and width 4,000
+    lambda_min(G^(H)(0)) >= (3/4) lambda_0.
+    """
     X = np.eye(2)
     splits = []
     for width in (60, 4000):
@@ -95,7 +103,9 @@ def test_both_terms_of_the_split_fall_with_the_width_and_the_conclusion_follows(
 
 
 def test_the_split_serves_all_architectures():
-    """DU-L3.22 for residual and convolutional networks: the inherited term is small beside the limit at width 300."""
+    """DU-L3.22 for residual and convolutional networks: the inherited term is small beside the
+    limit at width 300.
+    """
     rng = np.random.default_rng(0)
     for architecture, X in (
         ("resnet", rng.standard_normal((2, 3))),

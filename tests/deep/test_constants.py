@@ -1,4 +1,6 @@
-"""The constants of the proofs (DU-A3.1, DU-L3.1, DU-L3.3, DU-L3.4, DU-L3.5, DU-L3.6, DU-L3.8, DU-L3.26) hold on instances."""
+"""The constants of the proofs (DU-A3.1, DU-L3.1, DU-L3.3, DU-L3.4, DU-L3.5, DU-L3.6, DU-L3.8,
+DU-L3.26) hold on instances.
+"""
 
 import math
 
@@ -35,7 +37,9 @@ def test_smoothness_of_the_activations():
 
 
 def test_width_for_norms_is_the_formula_and_norms_are_in_range_far_below_it():
-    """DU-L3.1, corrected (E16): by hand for erf and depth 2, and at width 2,000 all norms are between 1/2 and 2."""
+    """DU-L3.1, corrected (E16): by hand for erf and depth 2, and at width 2,000 all norms are
+    between 1/2 and 2.
+    """
     s = constants.smoothness("erf")  # sigma(0) = 0: C = 2.5 c L^2, C_2 = 48 c^2 L^4
     by_hand = 4 * 3 * 2 * (1 + 2.5 * s.c_sigma * s.L**2) ** 2 * 48 * s.c_sigma**2 * s.L**4 / 0.1
     assert constants.width_for_norms(3, 2, "erf") == pytest.approx(by_hand, rel=1e-12)
@@ -94,7 +98,9 @@ def test_feature_bound_of_residual_networks_holds_where_the_printed_one_lacks_a_
 
 
 def test_least_pixel_normalizer_is_the_one_of_the_smallest_scale():
-    """DU-L3.15: E tanh(alpha z)^2 rises with alpha, so the minimum is at 1/sqrt(p); softplus likewise."""
+    """DU-L3.15: E tanh(alpha z)^2 rises with alpha, so the minimum is at 1/sqrt(p); softplus
+    likewise.
+    """
     from globalmin.activations.moments import mean_square
 
     for activation in ("tanh", "softplus"):
@@ -106,7 +112,9 @@ def test_least_pixel_normalizer_is_the_one_of_the_smallest_scale():
 @pytest.mark.parametrize("c_res", [None, 0.5])
 @pytest.mark.parametrize("activation", ["softplus", "tanh"])
 def test_features_and_last_gram_move_less_than_the_lemmas_say(activation, c_res):
-    """DU-L3.3 and DU-L3.4 (E17), and their residual forms L3.10, L3.11: random moves of all blocks by sqrt(m) R."""
+    """DU-L3.3 and DU-L3.4 (E17), and their residual forms L3.10, L3.11: random moves of all blocks
+    by sqrt(m) R.
+    """
     X, H = _sphere(4, 3), 3
     architecture = "fully_connected" if c_res is None else "resnet"
     network = DeepNetwork.initialize(X, 50, H, architecture, activation, c_res=c_res or 0.5, seed=0)
@@ -152,8 +160,10 @@ def test_training_moves_every_block_less_than_predicted(c_res):
     assert head <= bound.head
 
 
-def test_the_upper_layers_of_residual_networks_move_less_with_depth_but_head_and_first_layer_do_not():
-    """Erratum E15: limiting norms of the Jacobian's blocks for H = 4 and 16; only those of the upper layers fall like 1/H."""
+def test_upper_layers_of_residual_networks_move_less_with_depth_head_and_first_do_not():
+    """Erratum E15: limiting norms of the Jacobian's blocks for H = 4 and 16; only those of the
+    upper layers fall like 1/H.
+    """
     X = _sphere(5, 4)
     few, many = (
         np.sqrt([np.linalg.eigvalsh(G)[-1] for G in deep_ntk(X, "resnet", H).layers])

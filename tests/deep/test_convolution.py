@@ -1,4 +1,6 @@
-"""Windows with zero padding (DU-M3c): patches, their transpose and the patch Gram of DU-D3.3, by plain loops."""
+"""Windows with zero padding (DU-M3c): patches, their transpose and the patch Gram of DU-D3.3, by
+plain loops.
+"""
 
 import numpy as np
 import pytest

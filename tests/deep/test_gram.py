@@ -1,4 +1,6 @@
-"""Deep Gram recursions (DU-D3.1, DU-D3.2, DU-D3.3, DU-D3.4, DU-X3.1): golden values, loops, special cases, refusals."""
+"""Deep Gram recursions (DU-D3.1, DU-D3.2, DU-D3.3, DU-D3.4, DU-X3.1): golden values, loops, special
+cases, refusals.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +25,9 @@ WEIGHTS = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
 
 
 def _pair(f, g, a, b, c):
-    """E f(u) g(v) by the two-dimensional trapezoid rule, good to 1e-12 at variances below 20; zero variances allowed."""
+    """E f(u) g(v) by the two-dimensional trapezoid rule, good to 1e-12 at variances below 20; zero
+    variances allowed.
+    """
     rho = c / np.sqrt(a * b) if a * b > 0 else 0.0
     z, w = np.meshgrid(NODES, NODES, indexing="ij")
     v = np.sqrt(b) * (rho * z + np.sqrt(max(1 - rho**2, 0.0)) * w)
@@ -59,7 +63,9 @@ def test_residual_golden_values():
 
 
 def test_convolutional_golden_values():
-    """DU-D3.3, corrected: softplus, one channel, three pixels, patches of three, H = 3, ten digits."""
+    """DU-D3.3, corrected: softplus, one channel, three pixels, patches of three, H = 3, ten
+    digits.
+    """
     stages = deep_features(SIGNALS, "convolutional_resnet", 3)
     assert stages[1].b == pytest.approx(
         [0.7671556904, 0.8398063306, 0.7999328683] + [0.8398063306] * 3, abs=6e-11
@@ -79,7 +85,9 @@ def test_convolutional_golden_values():
 
 @pytest.mark.parametrize("activation", ["softplus", "sigmoid", "swish"])
 def test_residual_recursion_agrees_with_loops_over_pairs_and_quadrature(activation):
-    """DU-D3.2 and DU-D3.4: K^(h)_ij = K + t(b_i E sigma(v) + b_j E sigma(u)) + t^2 E sigma sigma, entry by entry."""
+    """DU-D3.2 and DU-D3.4: K^(h)_ij = K + t(b_i E sigma(v) + b_j E sigma(u)) + t^2 E sigma sigma,
+    entry by entry.
+    """
     phi, H, t = get_activation(activation), 3, 0.9 / 3
     K0, c = X @ X.T, normalizer(activation)
     one = np.ones_like
@@ -99,7 +107,9 @@ def test_residual_recursion_agrees_with_loops_over_pairs_and_quadrature(activati
 
 
 def test_convolutional_recursion_agrees_with_loops_on_an_image():
-    """DU-D3.3 on 3 x 3 images: every pixel pair by its own sum over the window and its own quadrature."""
+    """DU-D3.3 on 3 x 3 images: every pixel pair by its own sum over the window and its own
+    quadrature.
+    """
     images = np.random.default_rng(3).standard_normal((2, 1, 3, 3)) * 0.6
     phi, t, c = get_activation("softplus"), 0.5 / 2, normalizer("softplus")
     x = images[:, 0]
@@ -144,7 +154,9 @@ def test_convolutional_recursion_agrees_with_loops_on_an_image():
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
 def test_relu_on_unit_rows_is_the_arc_cosine_recursion(depth):
-    """DU-D3.1: K^(h) = (sin + (pi - theta) cos)/pi, then K^(H) = K^(H-1)(pi - theta)/pi; depth 1 is twice H-infinity (E9)."""
+    """DU-D3.1: K^(h) = (sin + (pi - theta) cos)/pi, then K^(H) = K^(H-1)(pi - theta)/pi; depth 1 is
+    twice H-infinity (E9).
+    """
     U = X / np.linalg.norm(X, axis=1)[:, None]
     K = U @ U.T
     np.fill_diagonal(K, 1.0)
@@ -160,7 +172,9 @@ def test_relu_on_unit_rows_is_the_arc_cosine_recursion(depth):
 
 
 def test_identity_layers_have_the_known_powers():
-    """DU-D3.1 and DU-D3.2 for sigma = identity: K^(h) = (1 + t^2)^{h-1} K^(0), last layer t^2 (1 + t^2)^{H-2} K^(0)."""
+    """DU-D3.1 and DU-D3.2 for sigma = identity: K^(h) = (1 + t^2)^{h-1} K^(0), last layer t^2 (1 +
+    t^2)^{H-2} K^(0).
+    """
     K, H, t = X @ X.T, 6, 0.5 / 6
     np.testing.assert_allclose(deep_gram(X, "fully_connected", H, "linear"), K, rtol=1e-13)
     np.testing.assert_allclose(

@@ -1,4 +1,6 @@
-"""Theorem DS in floats (DU-CERT-S): the Lipschitz constant holds against sampled pairs, and the promised descent happens."""
+"""Theorem DS in floats (DU-CERT-S): the Lipschitz constant holds against sampled pairs, and the
+promised descent happens.
+"""
 
 import math
 
@@ -27,7 +29,9 @@ def _instance(case, width=5, n=3, seed=0):
 
 
 def _plain_recursion(network, X, t):
-    """The recursion of theorem DS for fully connected and residual networks, sample by sample with scalars."""
+    """The recursion of theorem DS for fully connected and residual networks, sample by sample with
+    scalars.
+    """
     L, beta = float(network.activation.supremum(1)), float(network.activation.supremum(2))
     zero, total = abs(float(network.activation(0.0))), 0.0
     for x in X:
@@ -87,7 +91,9 @@ def test_sampled_pairs_in_the_ball_never_exceed_the_constant(case):
 
 
 def test_one_neuron_attains_a_good_part_of_the_constant():
-    """DU-CERT-S: for one neuron and one input the bound is within a factor of three of a second derivative attained."""
+    """DU-CERT-S: for one neuron and one input the bound is within a factor of three of a second
+    derivative attained.
+    """
     network = DeepNetwork(
         (np.zeros((1, 1)),), np.array([2.0]), (1.0,), "tanh"
     )  # f = a tanh(w x), f_wa = x sech^2 = x at w = 0
@@ -99,7 +105,9 @@ def test_one_neuron_attains_a_good_part_of_the_constant():
 
 
 def test_a_linear_convolution_attains_two_thirds_of_the_constant():
-    """DU-CERT-S, convolution line: f = <a, kappa phi(x) w>, where ||J(u) - J(v)|| = kappa ||phi(x)|| ||u - v|| is attained."""
+    """DU-CERT-S, convolution line: f = <a, kappa phi(x) w>, where ||J(u) - J(v)|| = kappa
+    ||phi(x)|| ||u - v|| is attained.
+    """
     X = np.ones((1, 1, 40))
     form = {
         "activation": "linear",
@@ -143,7 +151,9 @@ def test_the_constant_grows_with_the_radius():
 def test_from_a_late_iterate_descent_stays_in_the_ball_and_keeps_the_promised_rate(
     architecture, depth, shape
 ):
-    """DU-CERT-S as theorem DS: path <= t and ||r_k|| <= (1 - rate)^k ||r||, followed for 300 steps."""
+    """DU-CERT-S as theorem DS: path <= t and ||r_k|| <= (1 - rate)^k ||r||, followed for 300
+    steps.
+    """
     network, X = _instance((architecture, depth, shape, "softplus"), width=20, n=5)
     y = np.random.default_rng(2).standard_normal(5)
     run = train_deep(network, (X, y), until="descent")

@@ -1,4 +1,6 @@
-"""Deep networks (DU-M3a, DU-M3b, DU-M3c, DU-G3): values, Jacobian and layer Grams against an independent program in JAX."""
+"""Deep networks (DU-M3a, DU-M3b, DU-M3c, DU-G3): values, Jacobian and layer Grams against an
+independent program in JAX.
+"""
 
 import copy
 import pickle
@@ -49,7 +51,9 @@ def _inputs(shape, n=4):
 
 
 def _reference(network, X):
-    """f as a JAX function of the flat parameters, by the library's own convolution and a plain product for vectors."""
+    """f as a JAX function of the flat parameters, by the library's own convolution and a plain
+    product for vectors.
+    """
     phi, m = PHI[network.activation.name], network.width
     c_sigma, t = normalizer(network.activation), 0.7 / network.depth
 
@@ -121,7 +125,9 @@ def test_last_layer_gram_is_the_printed_closed_form():
 
 
 def test_scales_of_the_theorems_and_size_of_the_first_layers():
-    """DU-M3a, DU-M3b, DU-M3c: with inputs of norm 1 fully connected features keep norm 1 up to O(1/sqrt(m))."""
+    """DU-M3a, DU-M3b, DU-M3c: with inputs of norm 1 fully connected features keep norm 1 up to
+    O(1/sqrt(m)).
+    """
     plain, branch = layer_scales("softplus", 100, 4, architecture="resnet", c_res=0.8)[:2]
     assert plain == pytest.approx(np.sqrt(1.08548650298835 / 100), rel=1e-13)
     assert branch == pytest.approx(0.8 / (4 * 10), rel=1e-15)

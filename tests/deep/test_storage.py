@@ -1,4 +1,6 @@
-"""Deep networks on disk: what is written comes back bit for bit, and damaged files are refused with the reason."""
+"""Deep networks on disk: what is written comes back bit for bit, and damaged files are refused with
+the reason.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Training all layers of deep networks: the predicted rate (DU-T3.1, DU-T3.2, DU-T3.3), movement, late iterates, endings."""
+"""Training all layers of deep networks: the predicted rate (DU-T3.1, DU-T3.2, DU-T3.3), movement,
+late iterates, endings.
+"""
 
 from types import SimpleNamespace
 
@@ -25,7 +27,9 @@ def _data(architecture, n=5, seed=0):
 
 @pytest.mark.parametrize("architecture", SHAPES)
 def test_gradient_descent_on_all_layers_keeps_the_promised_rate(architecture):
-    """DU-T3.1, DU-T3.2, DU-T3.3: L_k <= (1 - eta lambda_0/2)^k L_0, lambda_min(G^(H)) near lambda_0 and small movement."""
+    """DU-T3.1, DU-T3.2, DU-T3.3: L_k <= (1 - eta lambda_0/2)^k L_0, lambda_min(G^(H)) near lambda_0
+    and small movement.
+    """
     X, y = _data(architecture)
     network = DeepNetwork.initialize(X, 150, 3, architecture, seed=0)
     run = train_deep(network, (X, y), method="gradient_descent", max_iter=400)
@@ -45,7 +49,9 @@ def test_gradient_descent_on_all_layers_keeps_the_promised_rate(architecture):
 
 
 def test_wider_networks_move_less_relative_to_the_root_of_their_width():
-    """DU-T3.1 (3.6): ||W(k) - W(0)||_F/sqrt(m) falls like 1/sqrt(m), mean of three seeds at widths 50 and 450."""
+    """DU-T3.1 (3.6): ||W(k) - W(0)||_F/sqrt(m) falls like 1/sqrt(m), mean of three seeds at widths
+    50 and 450.
+    """
     X, y = _data("fully_connected")
     sizes = {
         m: np.mean(
@@ -215,7 +221,9 @@ def test_a_dead_start_is_refused_for_gradient_descent():
 def test_the_run_follows_the_trajectory_predicted_from_the_first_gram_and_more_closely_when_wider(
     architecture,
 ):
-    """DU-G3: y - u(k+1) = (I - eta G)(y - u(k)) up to the change of G; mean of two seeds, widths 60 and 960, 60 steps."""
+    """DU-G3: y - u(k+1) = (I - eta G)(y - u(k)) up to the change of G; mean of two seeds, widths 60
+    and 960, 60 steps.
+    """
     from globalmin.kernels.linearized import linearize_run
 
     X, y = _data(architecture)

@@ -1,4 +1,5 @@
-"""Finite networks of growing width against the recursions: DU-D3.1 to D3.4, DU-X3.1, DU-T3.4 at the rate 1/sqrt(m).
+"""Finite networks of growing width against the recursions: DU-D3.1 to D3.4, DU-X3.1, DU-T3.4 at the
+rate 1/sqrt(m).
 
 Every test states its confidence; the seeds are fixed, so a run gives the same answer each time.
 """
@@ -25,7 +26,9 @@ def _inputs(architecture):
 
 
 def _worst(sample, limit):
-    """Largest |mean - limit|/s.e. over the entries, and the two-sided Student quantile for all of them together (Bonferroni)."""
+    """Largest |mean - limit|/s.e. over the entries, and the two-sided Student quantile for all of
+    them together (Bonferroni).
+    """
     count = len(sample)
     error = sample.std(axis=0, ddof=1) / np.sqrt(count)
     statistic = np.abs(sample.mean(axis=0) - limit) / error
@@ -37,7 +40,9 @@ def _worst(sample, limit):
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_layer_grams_of_real_networks_average_to_the_limit(architecture, depth):
-    """DU-X3.1: all layers, softplus, norms 0.6, 1, 1.5, c_res = 0.9; 40 networks of width 400 (200), at 99.9 % confidence."""
+    """DU-X3.1: all layers, softplus, norms 0.6, 1, 1.5, c_res = 0.9; 40 networks of width 400
+    (200), at 99.9 % confidence.
+    """
     X = _inputs(architecture)
     width = 200 if architecture == "convolutional_resnet" else 400
     limit = np.array(deep_ntk(X, architecture, depth, SIGMA, c_res=C_RES).layers)
@@ -54,7 +59,9 @@ def test_layer_grams_of_real_networks_average_to_the_limit(architecture, depth):
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_error_falls_like_one_over_the_root_of_the_width(architecture, depth):
-    """DU-T3.4: slope -1/2 of log error in log width, within three bootstrap standard errors, each below 0.06 (99.7 %)."""
+    """DU-T3.4: slope -1/2 of log error in log width, within three bootstrap standard errors, each
+    below 0.06 (99.7 %).
+    """
     widths = (64, 256, 768) if architecture == "convolutional_resnet" else (100, 400, 1600)
     case = deep_width.Case(architecture, depth, ARCHITECTURES[architecture], widths)
     drawn = [
@@ -67,8 +74,9 @@ def test_the_error_falls_like_one_over_the_root_of_the_width(architecture, depth
 
 
 def _sampled(X, architecture, depth, width, rng):
-    """Features and last-layer Gram of a network of huge width, exact in law: given the layer below, the pre-activations of the
-    channels are independent N(0, P-hat), so they are drawn without the weights that would not fit in memory."""
+    """Features and last-layer Gram of a network of huge width, exact in law: given the layer below,
+    the pre-activations of the channels are independent N(0, P-hat), so they are drawn without the
+    weights that would not fit in memory."""
     phi, geometry = get_activation(SIGMA), geometry_of(X.shape[1:], architecture)
     scales = layer_scales(phi, width, depth, architecture=architecture, c_res=C_RES)
     pixels = geometry.arrange(X).reshape(-1, geometry.channels)
@@ -94,7 +102,9 @@ def _sampled(X, architecture, depth, width, rng):
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_networks_of_width_thirty_thousand_sampled_without_weights_agree(architecture, depth):
-    """DU-D3.1, DU-D3.2, DU-D3.3: S^(H-1) and K^(H), 12 networks of width 30,000, at 99.9 % confidence."""
+    """DU-D3.1, DU-D3.2, DU-D3.3: S^(H-1) and K^(H), 12 networks of width 30,000, at 99.9 %
+    confidence.
+    """
     X = _inputs(architecture)
     rng = np.random.default_rng(depth)
     draws = [_sampled(X, architecture, depth, 30_000, rng) for _ in range(12)]
@@ -111,7 +121,9 @@ def test_networks_of_width_thirty_thousand_sampled_without_weights_agree(archite
 
 
 def test_the_printed_recursions_fail_the_same_test():
-    """Errata E8 and E10: the printed forms of DU-D3.1 and DU-D3.2 are told apart, so the tests above have the power to fail."""
+    """Errata E8 and E10: the printed forms of DU-D3.1 and DU-D3.2 are told apart, so the tests
+    above have the power to fail.
+    """
     from globalmin.activations.dual import dual_matrix
     from globalmin.activations.moments import mean_value, normalizer
 

@@ -1,4 +1,6 @@
-"""The page docs/factorization.md: its code runs as printed and prints what the page says (DU-T4.4, DU-T4.5)."""
+"""The page docs/factorization.md: its code runs as printed and prints what the page says (DU-T4.4,
+DU-T4.5).
+"""
 
 import os
 import re

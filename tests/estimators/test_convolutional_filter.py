@@ -1,4 +1,6 @@
-"""The filter regressor: the scikit-learn contract, signals and images, dead starts, degenerate inputs."""
+"""The filter regressor: the scikit-learn contract, signals and images, dead starts, degenerate
+inputs.
+"""
 
 import unittest
 
@@ -20,7 +22,8 @@ def _array_api_enabled(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
-# labels of both signs are out of reach of outputs that are never negative, so the limits of training are reached
+# labels of both signs are out of reach of outputs that are never negative, so the limits of
+# training are reached
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
@@ -49,7 +52,9 @@ def test_filter_of_a_signal_is_recovered(size, stride):
 
 @pytest.mark.parametrize("kind", ["random", "gabor"])
 def test_digits_are_fitted_to_zero_loss_with_both_filters(kind):
-    """DU-F6.3cd, DU-F6.4: from a good start the loss is near zero and the filter is the true one."""
+    """DU-F6.3cd, DU-F6.4: from a good start the loss is near zero and the filter is the true
+    one.
+    """
     X = load_digits().data / 16.0
     w = random_filter(25, 0) if kind == "random" else gabor_filter(5)
     y = filter_outputs(extract_patches(X, 5, image_shape=(8, 8)), w)

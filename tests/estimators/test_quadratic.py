@@ -48,7 +48,9 @@ def table(n=60, d=4, seed=0):
 @pytest.mark.parametrize("signs", ["mixed", "positive"])
 @pytest.mark.parametrize("weight_decay", [0.0, 1.0, 1e3])
 def test_fit_is_proved_to_be_the_minimum(signs, weight_decay, tmp_path):
-    """SJL-T2.1, SJL-T2.2k: the checker's own reading of the file gives the bounds of the attributes."""
+    """SJL-T2.1, SJL-T2.2k: the checker's own reading of the file gives the bounds of the
+    attributes.
+    """
     X, y = table()
     model = QuadraticNetworkRegressor(signs=signs, weight_decay=weight_decay).fit(X, y)
     assert model.verdict_ == "ACCEPTED"
@@ -106,7 +108,9 @@ def test_narrow_network_warns_and_keeps_an_honest_gap():
 
 
 def test_repeated_features_without_decay_get_the_weaker_claim_at_a_tiny_decay():
-    """Equal columns: the squares do not span, so theorem S does not apply to mixed signs; theorem D does, at any decay."""
+    """Equal columns: the squares do not span, so theorem S does not apply to mixed signs; theorem D
+    does, at any decay.
+    """
     rng = np.random.default_rng(0)
     X, y = np.repeat(rng.standard_normal((60, 2)), 2, axis=1), rng.standard_normal(60)
     model = QuadraticNetworkRegressor().fit(X, y)
@@ -160,7 +164,9 @@ def test_lists_that_are_not_positive_numbers_are_refused_by_name(name, values):
 
 
 def test_features_divided_by_the_bias_scale_are_a_larger_constant_feature_in_other_units():
-    """x/c with the constant 1 and weight decay w is x with the constant c and weight decay w c^2: the same function."""
+    """x/c with the constant 1 and weight decay w is x with the constant c and weight decay w c^2:
+    the same function.
+    """
     X, y = table()
     c, w = 8.0, 0.5
     model = QuadraticNetworkRegressor(weight_decay=w, bias_scale=c).fit(X, y)
@@ -177,7 +183,9 @@ def test_features_divided_by_the_bias_scale_are_a_larger_constant_feature_in_oth
 
 
 def test_a_huge_bias_scale_is_ridge_regression_on_its_own_path():
-    """The penalty tends to a multiple of |b|, whose minimizers are those of |b|^2 for another multiplier."""
+    """The penalty tends to a multiple of |b|, whose minimizers are those of |b|^2 for another
+    multiplier.
+    """
     X, y = table()
     Z, labels = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
     model = QuadraticNetworkRegressor(weight_decay=2e-3, bias_scale=2.0**12).fit(X, y)

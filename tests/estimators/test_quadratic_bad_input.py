@@ -1,4 +1,6 @@
-"""Bad input for quadratic networks: a clear error that names argument, value and remedy, or the honest weaker claim."""
+"""Bad input for quadratic networks: a clear error that names argument, value and remedy, or the
+honest weaker claim.
+"""
 
 import numpy as np
 import pytest
@@ -51,7 +53,9 @@ def test_no_neurons_and_zero_heads_are_refused_with_the_remedy():
 
 
 def test_heads_with_some_zeros_still_reach_the_proved_minimum(tmp_path):
-    """SJL-T2.1: neurons with a zero head are idle; three of each sign are left, as many as there are features."""
+    """SJL-T2.1: neurons with a zero head are idle; three of each sign are left, as many as there
+    are features.
+    """
     head = np.array([1.0, 0.0, 1.0, 1.0, 0.0, -1.0, -1.0, -1.0])
     solution = solve_quadratic(X, Y, head=head)
     assert not solution.network.W[head == 0].any()
@@ -61,7 +65,9 @@ def test_heads_with_some_zeros_still_reach_the_proved_minimum(tmp_path):
 
 
 def test_too_few_heads_of_a_sign_keep_an_honest_gap(tmp_path):
-    """One neuron of each sign for three features: a local minimum, with a true bound of its distance to the global one."""
+    """One neuron of each sign for three features: a local minimum, with a true bound of its
+    distance to the global one.
+    """
     best = solve_quadratic(X, Y).loss
     narrow = solve_quadratic(X, Y, head=np.array([1.0, -1.0]))
     assert narrow.method == "local"

@@ -1,4 +1,6 @@
-"""Figures 4.1 and 4.2 and the pictures of Theorems 4.4 and 4.5: what is drawn is what was given, and the claims hold in small."""
+"""Figures 4.1 and 4.2 and the pictures of Theorems 4.4 and 4.5: what is drawn is what was given,
+and the claims hold in small.
+"""
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from globalmin.report.filter_figures import save
 
 
 def test_objective_and_ratio_are_drawn_in_the_colors_of_the_thesis(tmp_path):
-    """DU-F4.1: red without, blue with the regularizer; both reach the floor of the picture together."""
+    """DU-F4.1: red without, blue with the regularizer; both reach the floor of the picture
+    together.
+    """
     rng = np.random.default_rng(0)
     M = rng.standard_normal((20, 2)) @ rng.standard_normal((2, 15))
     start = Factors.initialize((20, 15), 2, scale=0.05, seed=1)
@@ -31,7 +35,9 @@ def test_objective_and_ratio_are_drawn_in_the_colors_of_the_thesis(tmp_path):
 
 
 def test_layers_of_a_small_network_stay_balanced_or_become_so():
-    """DU-F4.2 in small: differences keep their size while the norms grow, so the ratios come close to one."""
+    """DU-F4.2 in small: differences keep their size while the norms grow, so the ratios come close
+    to one.
+    """
     rng = np.random.default_rng(1)
     X, Y = rng.standard_normal((60, 40)), rng.standard_normal((60, 3))
     network = fully_connected((40, 20, 20, 3), "relu")
@@ -58,7 +64,9 @@ def test_layers_of_a_small_network_stay_balanced_or_become_so():
 
 
 def test_schedules_and_phases_are_drawn_as_given():
-    """DU-T4.4, DU-T4.5: steps begin at one on the logarithmic axis; the end of stage one is marked."""
+    """DU-T4.4, DU-T4.5: steps begin at one on the logarithmic axis; the end of stage one is
+    marked.
+    """
     steps, losses = np.arange(5), np.geomspace(1.0, 1e-40, 5)
     axes = figures.schedules({"printed": (steps, losses)}).axes[0]
     assert axes.lines[0].get_xdata()[0] == 1.0

@@ -1,4 +1,6 @@
-"""`certify_factorization` (DU-T4.4, DU-M4): from a run to an accepted file, tight, refused where it must be."""
+"""`certify_factorization` (DU-T4.4, DU-M4): from a run to an accepted file, tight, refused where it
+must be.
+"""
 
 from fractions import Fraction
 from pathlib import Path
@@ -39,7 +41,9 @@ RUNS = [
 def test_a_run_from_a_small_start_is_proved_optimal(
     sizes: tuple[int, int, int], noise: float, method: str | None, seed: int, tmp_path: Path
 ) -> None:
-    """1e-10 of |M|^2 is what the issue asks; with noise the gap is also below 1e-10 of the best loss itself."""
+    """1e-10 of |M|^2 is what the issue asks; with noise the gap is also below 1e-10 of the best
+    loss itself.
+    """
     m, n, r = sizes
     M = low_rank(m, n, min(sizes), noise=noise, seed=seed)
     run = gm.factorize(M, r, seed=seed)
@@ -108,7 +112,8 @@ def test_ties_are_proved_to_a_relative_1e_10(multiplicity: int, tmp_path: Path) 
 def test_unbalanced_and_ill_conditioned_factors_are_certified(tmp_path: Path) -> None:
     """The theorem sees only spans: U scaled by 1e8 and V by 1e-8, singular values from 1 to 1e-6.
 
-    V in doubles is right to 1e-16, so the leak is 1e-16 and its square over sigma_r^2 about 1e-20: no better V can be stored.
+    V in doubles is right to 1e-16, so the leak is 1e-16 and its square over sigma_r^2 about 1e-20:
+    no better V can be stored.
     """
     rng = np.random.default_rng(2)
     left, right = (np.linalg.qr(rng.standard_normal((15, 15)))[0] for _ in range(2))
@@ -190,7 +195,9 @@ def test_sizes_beyond_the_file_or_the_budget_are_refused_before_any_work(
 
 @pytest.mark.campaign
 def test_two_thousand_by_two_thousand(tmp_path: Path) -> None:
-    """Rank 10, noise in every entry: proved to 1e-10 of the best loss in seconds (about 10 CPU s)."""
+    """Rank 10, noise in every entry: proved to 1e-10 of the best loss in seconds (about 10 CPU
+    s).
+    """
     M = low_rank(2000, 2000, 10, noise=0.1)
     run = gm.factorize(M, 10, seed=1)
     cert = gm.certify_factorization(run.factors.U, run.factors.V, M)

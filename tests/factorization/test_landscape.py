@@ -1,4 +1,6 @@
-"""Asymmetric factorization by other roads: autodiff, exact identities, runs (DU-M4, DU-A4.9, DU-T4.4, DU-L4.2, DU-L4.4)."""
+"""Asymmetric factorization by other roads: autodiff, exact identities, runs (DU-M4, DU-A4.9,
+DU-T4.4, DU-L4.2, DU-L4.4).
+"""
 
 import math
 
@@ -68,7 +70,9 @@ def test_loss_gradient_and_hessian_are_those_of_automatic_differentiation(penalt
 
 
 def test_the_change_of_the_imbalance_is_exact_for_every_step() -> None:
-    """DU-T4.4, (4.13) with U^T R R^T U: the printed order of transposes does not even have the right shape."""
+    """DU-T4.4, (4.13) with U^T R R^T U: the printed order of transposes does not even have the
+    right shape.
+    """
     factors, M = draw()
     for step in (1e-3, 0.1, 3.0):
         by_u, by_v = theory.factorization_gradient(factors, M)
@@ -80,7 +84,9 @@ def test_the_change_of_the_imbalance_is_exact_for_every_step() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_smoothness_bound_holds_and_is_within_a_factor_of_the_truth(seed: int) -> None:
-    """Lemma 4.3 (DU-T4.4): the largest eigenvalue of the Hessian on the set, against (6c + 2) |M|."""
+    """Lemma 4.3 (DU-T4.4): the largest eigenvalue of the Hessian on the set, against (6c + 2)
+    |M|.
+    """
     rng = np.random.default_rng(seed)
     M = rng.standard_normal((4, 3))
     norm, c = float(np.linalg.norm(M)), 2.0
@@ -120,7 +126,9 @@ def test_the_best_loss_is_that_of_eckart_and_young() -> None:
 
 
 def test_lemma_identities_hold_at_any_point() -> None:
-    """DU-L4.2: (4.19), (4.20), (4.21) are identities, (4.22) an inequality; claims 4.4 and 4.5 at a stationary point."""
+    """DU-L4.2: (4.19), (4.20), (4.21) are identities, (4.22) an inequality; claims 4.4 and 4.5 at a
+    stationary point.
+    """
     factors, M = draw(6, 6, 3, scale=0.7)
     target = balanced_target(M, 3)
     R = nearest_rotation(factors, target)
@@ -147,7 +155,9 @@ def test_lemma_identities_hold_at_any_point() -> None:
 def test_other_singular_pairs_are_strict_saddles_with_the_promised_curvature(
     keep: list[int],
 ) -> None:
-    """DU-L4.2: balanced stationary points that are not minima; the curvature is at most the bound, and below zero."""
+    """DU-L4.2: balanced stationary points that are not minima; the curvature is at most the bound,
+    and below zero.
+    """
     rng = np.random.default_rng(4)
     M = rng.standard_normal((7, 3)) @ rng.standard_normal((3, 6))
     left, values, right = np.linalg.svd(M)
@@ -201,7 +211,9 @@ def test_the_printed_schedule_needs_more_steps_than_any_machine_will_take() -> N
 
 
 def test_the_lower_bound_of_the_time_holds_along_constant_steps_and_is_tight() -> None:
-    """The same inequality for another schedule: the sum of steps when the accuracy is reached, against its lower bound."""
+    """The same inequality for another schedule: the sum of steps when the accuracy is reached,
+    against its lower bound.
+    """
     rng = np.random.default_rng(0)
     u, v = rng.standard_normal(20), rng.standard_normal(20)
     M = np.outer(u, v) / np.linalg.norm(u) / np.linalg.norm(v)
@@ -213,7 +225,9 @@ def test_the_lower_bound_of_the_time_holds_along_constant_steps_and_is_tight() -
 
 
 def test_the_footnote_family_keeps_its_budget_and_is_still_slow() -> None:
-    """DU-T4.4, footnote: 40 sqrt(r) |M|^3 sum eta^2 <= eps/2, and steps of at most 1/beta; monitors hold."""
+    """DU-T4.4, footnote: 40 sqrt(r) |M|^3 sum eta^2 <= eps/2, and steps of at most 1/beta; monitors
+    hold.
+    """
     M = np.random.default_rng(0).standard_normal((8, 8))
     M = balanced_target(M / np.linalg.norm(M), 2).product()
     norm, accuracy = float(np.linalg.norm(M)), 0.1

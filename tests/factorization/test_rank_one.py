@@ -1,4 +1,6 @@
-"""DU-T4.5: the map of four numbers against real vectors, its closed forms, both lemmas, the constants of the proof."""
+"""DU-T4.5: the map of four numbers against real vectors, its closed forms, both lemmas, the
+constants of the proof.
+"""
 
 import math
 
@@ -66,7 +68,9 @@ def test_four_numbers_follow_gradient_descent_on_the_vectors() -> None:
 def test_both_lemmas_hold_along_runs_and_the_steps_grow_with_the_logarithm_of_d(
     d: int, seed: int
 ) -> None:
-    """Lemmas 4.5 and 4.6 with the measured c_1: T_1 about 34 + 5.3 ln(d/10), the tail rate 1 - c_step."""
+    """Lemmas 4.5 and 4.6 with the measured c_1: T_1 about 34 + 5.3 ln(d/10), the tail rate 1 -
+    c_step.
+    """
     start = positive_start(d, seed)
     run = rank_one_run(start, SIGMA, STEP)
     assert run.first_stage is not None
@@ -82,7 +86,9 @@ def test_both_lemmas_hold_along_runs_and_the_steps_grow_with_the_logarithm_of_d(
 
 
 def test_the_golden_run_of_the_specification() -> None:
-    """C_init = c_step = .1, sigma = 1.7, eps = 1e-10: T_1 about 34, 48, 60 and 240, 254, 267 steps for d = 10, 100, 1000."""
+    """C_init = c_step = .1, sigma = 1.7, eps = 1e-10: T_1 about 34, 48, 60 and 240, 254, 267 steps
+    for d = 10, 100, 1000.
+    """
     for d, first, steps in ((10, 34, 240), (100, 48, 254), (1000, 60, 267)):
         runs = [rank_one_run(positive_start(d, seed), SIGMA, STEP) for seed in range(25)]
         assert np.median(
@@ -94,7 +100,9 @@ def test_the_golden_run_of_the_specification() -> None:
 
 
 def test_the_draw_has_the_law_of_gaussian_vectors() -> None:
-    """Standard deviation delta (E21), not variance delta: signals and rests against their moments, 2,000 draws."""
+    """Standard deviation delta (E21), not variance delta: signals and rests against their moments,
+    2,000 draws.
+    """
     states = [draw_rank_one(50, 2.0, 0.3, seed=i) for i in range(2000)]
     delta = 0.3 * math.sqrt(2.0 / 50)
     alpha, rest = np.array([s.alpha for s in states]), np.array([s.alpha_rest for s in states])

@@ -1,4 +1,6 @@
-"""Gradient descent on two factors (DU-A4.9, DU-T4.4, DU-F4.1) and the finish, against plain loops and the SVD."""
+"""Gradient descent on two factors (DU-A4.9, DU-T4.4, DU-F4.1) and the finish, against plain loops
+and the SVD.
+"""
 
 import math
 
@@ -46,7 +48,9 @@ def test_steps_are_those_of_a_plain_loop(penalty: float) -> None:
 
 
 def test_constant_steps_reach_rounding_where_the_printed_schedule_does_not_move() -> None:
-    """DU-T4.4 in numbers: constant .1 ends below 1e-29 within 3,000 steps with little imbalance; the printed steps stay at .5."""
+    """DU-T4.4 in numbers: constant .1 ends below 1e-29 within 3,000 steps with little imbalance;
+    the printed steps stay at .5.
+    """
     M = low_rank(20, 20, 2)
     M /= np.linalg.norm(M)
     start = Factors.initialize((20, 20), 2, scale=1e-3, seed=1)
@@ -60,7 +64,9 @@ def test_constant_steps_reach_rounding_where_the_printed_schedule_does_not_move(
 
 
 def test_both_objectives_of_the_figure_converge_and_the_ratio_of_norms_stays() -> None:
-    """DU-F4.1: with and without the regularizer, similar speed; without it the ratio of the norms hardly moves."""
+    """DU-F4.1: with and without the regularizer, similar speed; without it the ratio of the norms
+    hardly moves.
+    """
     M = low_rank(30, 25, 3)
     start = Factors.initialize((30, 25), 3, scale=0.05, seed=2)
     step = 0.2 / estimate_norm(M)
@@ -90,7 +96,9 @@ def test_both_objectives_of_the_figure_converge_and_the_ratio_of_norms_stays() -
     ],
 )
 def test_factorize_finds_the_best_matrix_of_the_rank(m: int, n: int, r: int, noise: float) -> None:
-    """From a small random start to the loss of the truncated SVD, to rounding, with balanced factors."""
+    """From a small random start to the loss of the truncated SVD, to rounding, with balanced
+    factors.
+    """
     M = low_rank(m, n, min(r, m, n), noise=noise, seed=3)
     run = factorize(M, r, seed=4)
     assert run.status is Status.CONVERGED
@@ -103,7 +111,9 @@ def test_factorize_finds_the_best_matrix_of_the_rank(m: int, n: int, r: int, noi
 
 
 def test_a_start_on_a_plateau_does_not_mislead_the_finish() -> None:
-    """Singular values 10, 1, .1 and a start of size 1e-9: descent halts near saddles, the span still leads to the minimum."""
+    """Singular values 10, 1, .1 and a start of size 1e-9: descent halts near saddles, the span
+    still leads to the minimum.
+    """
     rng = np.random.default_rng(0)
     left, right = (
         np.linalg.qr(rng.standard_normal((12, 12)))[0],
@@ -115,7 +125,9 @@ def test_a_start_on_a_plateau_does_not_mislead_the_finish() -> None:
 
 
 def test_the_finish_alone_leaves_a_saddle_only_by_its_residual_directions() -> None:
-    """Close singular values need many rounds; the rounds are bounded and the outcome says when they were not enough."""
+    """Close singular values need many rounds; the rounds are bounded and the outcome says when they
+    were not enough.
+    """
     values = np.linspace(1.0, 0.9, 40)
     rng = np.random.default_rng(1)
     M = (
@@ -168,7 +180,9 @@ def test_divergence_zero_matrices_and_interrupts_are_reported(
 
 
 def test_small_losses_are_accurate() -> None:
-    """The cheap formula loses everything below 1e-16 of |M|^2; then the residual itself is summed, in strips."""
+    """The cheap formula loses everything below 1e-16 of |M|^2; then the residual itself is summed,
+    in strips.
+    """
     M = low_rank(9, 8, 2)
     left, values, right = np.linalg.svd(M)
     factors = Factors(left[:, :2] * values[:2] * (1 + 1e-9), right[:2].T)

@@ -1,4 +1,6 @@
-"""The compiled parts one by one: products, activations on registers, not-a-number, the layout, the disk cache."""
+"""The compiled parts one by one: products, activations on registers, not-a-number, the layout, the
+disk cache.
+"""
 
 import math
 import subprocess
@@ -138,7 +140,8 @@ def test_a_second_process_loads_the_kernel_from_disk_and_compiles_nothing(tmp_pa
         "from globalmin.fused.train import train_many\n"
         "from globalmin.fused.kernel import descend\n"
         "for k in (2, 5):\n"
-        "    train_many(np.eye(4), np.ones(4), np.ones((1, k, 4)), np.ones(k), step_size=0.1, max_iter=3)\n"
+        "    train_many(np.eye(4), np.ones(4), np.ones((1, k, 4)), np.ones(k), step_size=0.1, "
+        "max_iter=3)\n"
         "print(sum(descend.stats.cache_misses.values()), len(descend.signatures))\n"
     )
     environment = {

@@ -1,4 +1,6 @@
-"""Many small trainings in the fused kernel: the same path as plain gradient descent, honest ends, shapes of every kind."""
+"""Many small trainings in the fused kernel: the same path as plain gradient descent, honest ends,
+shapes of every kind.
+"""
 
 import numpy as np
 import pytest
@@ -39,7 +41,9 @@ def numpy_steps(X, y, W, v, *, activation, trained, eta, steps):
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("shape", [(100, 20, 20), (37, 5, 7), (8, 3, 2), (5, 1, 1), (33, 9, 13)])
 def test_the_path_is_that_of_gradient_descent_in_numpy_to_rounding(shape, activation, trained):
-    """OS-T2.1, OS-T2.3: theta <- theta - eta grad L, for widths and dimensions that fill no register."""
+    """OS-T2.1, OS-T2.3: theta <- theta - eta grad L, for widths and dimensions that fill no
+    register.
+    """
     n, d, k = shape
     X, y, W, v = instance(n, d, k, 2, seed=n)
     problems = [Problem(X[t], y[t], get_activation(activation), trained) for t in range(2)]

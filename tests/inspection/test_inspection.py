@@ -60,8 +60,8 @@ def test_a_report_is_only_as_good_as_its_worst_hypothesis():
 def test_every_row_names_an_item_of_the_catalogue_once_and_the_numbers_agree_with_the_theory(
     softplus, relu
 ):
-    """OS-T6.2, OS-C6, OS-T6.3, DU-T2.2, SJL-T2.1, GKZ-T2.8, FCL-T1: widths are those of the pure functions at the measured
-    numbers.
+    """OS-T6.2, OS-C6, OS-T6.3, DU-T2.2, SJL-T2.1, GKZ-T2.8, FCL-T1: widths are those of the pure
+    functions at the measured numbers.
     """
     from globalmin.kernels import widths
 
@@ -96,7 +96,9 @@ def test_every_row_names_an_item_of_the_catalogue_once_and_the_numbers_agree_wit
 
 
 def test_measured_quantities_agree_with_dense_definitions(relu):
-    """λ(X) by the arccosine formula, sigma_min(X*X) by an explicit Khatri-Rao product, the rest by numpy."""
+    """λ(X) by the arccosine formula, sigma_min(X*X) by an explicit Khatri-Rao product, the rest by
+    numpy.
+    """
     X = gm.generators.sphere_with_random_labels(20, 6, seed=0).X
     K = np.clip(X @ X.T, -1, 1)
     np.fill_diagonal(K, 1.0)

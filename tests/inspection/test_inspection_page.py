@@ -1,4 +1,6 @@
-"""The page and the pictures of an inspection: self-contained, the same every time, true to the numbers."""
+"""The page and the pictures of an inspection: self-contained, the same every time, true to the
+numbers.
+"""
 
 import pytest
 

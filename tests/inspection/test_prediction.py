@@ -1,4 +1,6 @@
-"""Predictions set against real runs: linearized trajectory, proved envelopes, movement and sign changes."""
+"""Predictions set against real runs: linearized trajectory, proved envelopes, movement and sign
+changes.
+"""
 
 import math
 
@@ -65,7 +67,9 @@ def test_signs_change_no_more_than_the_distance_allows(relu):
 
 
 def test_wider_networks_follow_the_prediction_more_closely():
-    """DU-Q2.6: the deviation from the linearization falls like 1/m, since the second-order terms carry the signs of the head."""
+    """DU-Q2.6: the deviation from the linearization falls like 1/m, since the second-order terms
+    carry the signs of the head.
+    """
     data = gm.generators.sphere_with_random_labels(6, 10, seed=2)
     deviations = {width: 0.0 for width in (60, 600)}
     for width in deviations:

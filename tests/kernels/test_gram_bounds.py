@@ -22,7 +22,9 @@ def sphere(n, d, seed):
 )
 @pytest.mark.parametrize("kind", ["derivative", "feature"])
 def test_every_bound_holds(name, kind):
-    """OS-LH.1, OS-LH.2, OS-L6.4, OS-L6.5, OS-TI.1, OS-CI.2, DU-D2.1: on random, clustered and unequal rows."""
+    """OS-LH.1, OS-LH.2, OS-L6.4, OS-L6.5, OS-TI.1, OS-CI.2, DU-D2.1: on random, clustered and
+    unequal rows.
+    """
     rng = np.random.default_rng(0)
     for trial in range(6):
         X = sphere(4 + trial, 2 + trial % 3, trial)
@@ -37,7 +39,9 @@ def test_every_bound_holds(name, kind):
 
 
 def test_partial_sums_are_tight_where_the_paper_says_so():
-    """OS-LH.1: n = 9, d = 4: partial sums of four terms reach 97 % of lambda, one term only a small part of it."""
+    """OS-LH.1: n = 9, d = 4: partial sums of four terms reach 97 % of lambda, one term only a small
+    part of it.
+    """
     ratios, singles = [], []
     for seed in range(5):
         X = sphere(9, 4, seed)
@@ -60,7 +64,9 @@ def test_one_term_is_the_squared_singular_value():
 
 
 def test_the_arcsine_series_has_its_published_strength():
-    """DU-D2.1: orthonormal rows are exact; well separated rows in high dimension come within 5 %."""
+    """DU-D2.1: orthonormal rows are exact; well separated rows in high dimension come within 5
+    %.
+    """
     q = arcsine_coefficients(5)
     assert q == pytest.approx([1, 1 / 6, 3 / 40, 15 / 336, 105 / 3456])
     orthonormal = {b.item: b.value for b in lambda_lower_bounds(np.eye(5))}

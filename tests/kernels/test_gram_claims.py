@@ -41,7 +41,9 @@ def test_every_kernel_is_certified_and_accepted(
 
 
 def test_the_residual_bound_is_below_the_recursion_itself(X: np.ndarray) -> None:
-    """DU-P3.2: the proved number against lambda_min of the whole recursion in floats, with a non-odd activation."""
+    """DU-P3.2: the proved number against lambda_min of the whole recursion in floats, with a
+    non-odd activation.
+    """
     from globalmin.deep.gram import resnet_gram
 
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)

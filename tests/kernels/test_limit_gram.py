@@ -1,4 +1,6 @@
-"""Limiting Gram matrices against the thesis' figures, Monte Carlo, closed cases, and degenerate rows."""
+"""Limiting Gram matrices against the thesis' figures, Monte Carlo, closed cases, and degenerate
+rows.
+"""
 
 import math
 

@@ -1,4 +1,6 @@
-"""The linearized trajectory against stepping, the matrix exponential, and real gradient descent (DU-Q2.6, OS-DEFG.2)."""
+"""The linearized trajectory against stepping, the matrix exponential, and real gradient descent
+(DU-Q2.6, OS-DEFG.2).
+"""
 
 import math
 
@@ -45,7 +47,9 @@ def test_spectral_form_equals_stepping_and_the_matrix_exponential():
 
 @pytest.mark.parametrize("activation", ["relu", "softplus", "tanh", "leaky_relu(0.2)"])
 def test_one_step_of_gradient_descent_obeys_the_secant_gram_matrix_exactly(activation):
-    """DU-Q2.6 and OS-DEFG.2: u(1) - y = (I - eta H)(u(0) - y) with signs changing; the average Jacobian by quadrature."""
+    """DU-Q2.6 and OS-DEFG.2: u(1) - y = (I - eta H)(u(0) - y) with signs changing; the average
+    Jacobian by quadrature.
+    """
     network, X, y = problem(3, k=60, activation=activation)
     eta = 3.0
     r = residual(network, X, y)
@@ -66,7 +70,9 @@ def test_one_step_of_gradient_descent_obeys_the_secant_gram_matrix_exactly(activ
 
 
 def test_real_run_stays_within_the_linearization_error():
-    """Deviation of a real run from the prediction against its bound with the measured change of the Gram matrix."""
+    """Deviation of a real run from the prediction against its bound with the measured change of the
+    Gram matrix.
+    """
     network, X, y = problem(5, k=2000)
     G = jacobian_gram(network, X)
     run = linearized.linearize_run(G, outputs(network, X), y)

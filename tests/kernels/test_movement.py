@@ -1,4 +1,6 @@
-"""Movement of weights, signs and Jacobians: bounds against random and adversarial changes, and against real runs."""
+"""Movement of weights, signs and Jacobians: bounds against random and adversarial changes, and
+against real runs.
+"""
 
 import math
 
@@ -28,7 +30,9 @@ def dense_jacobian(network, X):
 
 
 def test_signs_change_no_more_often_than_the_sort_bound_and_a_planted_change_attains_it():
-    """OS-LC.2: 300 random moves, and the cheapest move for one sample, which changes exactly the allowed number of signs."""
+    """OS-LC.2: 300 random moves, and the cheapest move for one sample, which changes exactly the
+    allowed number of signs.
+    """
     for seed in range(300):
         network, X, rng = draw(seed)
         Z, norms = X @ network.W.T, np.linalg.norm(X, axis=1)
@@ -55,7 +59,9 @@ def test_sort_bound_is_never_above_the_printed_one():
 
 
 def test_gram_matrix_changes_by_no_more_than_the_counts_allow():
-    """DU-L2.2, deterministic form: every neuron moves at most R, H changes at most by the norm of the counted matrix."""
+    """DU-L2.2, deterministic form: every neuron moves at most R, H changes at most by the norm of
+    the counted matrix.
+    """
     for seed in range(100):
         network, X, rng = draw(seed)
         R = rng.uniform(0.0, 0.3)
@@ -71,7 +77,9 @@ def test_gram_matrix_changes_by_no_more_than_the_counts_allow():
 
 
 def test_relu_jacobian_changes_by_no_more_than_the_knapsack_allows():
-    """OS-C3: eps(R) bounds random changes, equals the linear program per sample, and is the sort bound for a constant head."""
+    """OS-C3: eps(R) bounds random changes, equals the linear program per sample, and is the sort
+    bound for a constant head.
+    """
     for seed in range(60):
         network, X, rng = draw(seed)
         norms, X_norm = np.linalg.norm(X, axis=1), np.linalg.norm(X, 2)
@@ -91,7 +99,9 @@ def test_relu_jacobian_changes_by_no_more_than_the_knapsack_allows():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_descent_from_kinks_keeps_its_promise(seed):
-    """OS-C3: wherever a radius is found, gradient descent stays in it and decays at the stated rate."""
+    """OS-C3: wherever a radius is found, gradient descent stays in it and decays at the stated
+    rate.
+    """
     rng = np.random.default_rng(seed)
     n, d, k = 5, 12, 6000
     X = rng.standard_normal((n, d))
@@ -133,7 +143,9 @@ def test_no_radius_is_found_far_from_a_fit_or_without_a_spectral_gap():
 
 
 def test_products_of_positive_matrices_and_jacobian_norms():
-    """OS-L6.5 and OS-L6.6 on random matrices and networks; the printed form of the second is never sharper."""
+    """OS-L6.5 and OS-L6.6 on random matrices and networks; the printed form of the second is never
+    sharper.
+    """
     for seed in range(200):
         rng = np.random.default_rng(seed)
         A, B = (M @ M.T for M in rng.standard_normal((2, 5, 4)))
@@ -199,7 +211,9 @@ def test_perturbed_forms_and_averaged_steps():
 
 
 def test_planted_loss_and_its_gradient_are_enclosed():
-    """SJL-L7.12, SJL-L7.13 (corrected) and SJL-L7.14 at random students of random teachers; steep tanh included."""
+    """SJL-L7.12, SJL-L7.13 (corrected) and SJL-L7.14 at random students of random teachers; steep
+    tanh included.
+    """
     for seed in range(60):
         teacher, X, rng = draw(seed, k=8, activation="tanh")
         n, phi = len(X), teacher.activation
@@ -247,7 +261,9 @@ def test_smoothness_bound_covers_the_whole_hessian():
 
 
 def test_movement_of_a_run_is_within_the_bounds_of_its_own_rate():
-    """DU-L2.3, DU-C2.1, DU-L2.4: a wide ReLU network moves less than R' wherever lambda_min(H) stays above lambda_0/2."""
+    """DU-L2.3, DU-C2.1, DU-L2.4: a wide ReLU network moves less than R' wherever lambda_min(H)
+    stays above lambda_0/2.
+    """
     rng, n, d, m = np.random.default_rng(5), 4, 20, 4000
     X = rng.standard_normal((n, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -274,7 +290,9 @@ def test_movement_of_a_run_is_within_the_bounds_of_its_own_rate():
 
 
 def test_movement_bound_is_attained_by_one_sample_and_constant_slope():
-    """DU-L2.3, erratum E2: with H constant at lambda_0/2 the weights move by exactly the corrected R'; the printed half fails."""
+    """DU-L2.3, erratum E2: with H constant at lambda_0/2 the weights move by exactly the corrected
+    R'; the printed half fails.
+    """
     lambda0, m, r0 = 1.0, 1, 0.1
     # one active neuron and half of lambda_0: u = w x with x = sqrt(1/2), so |w - w(0)| = r0/x
     x = math.sqrt(lambda0 / 2)

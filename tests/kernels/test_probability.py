@@ -1,4 +1,6 @@
-"""Bounds on probabilities against frequencies over many draws: a bound may never be exceeded beyond the binomial error."""
+"""Bounds on probabilities against frequencies over many draws: a bound may never be exceeded beyond
+the binomial error.
+"""
 
 import math
 
@@ -15,7 +17,9 @@ DRAWS = 1000
 
 
 def is_consistent(failures: int, draws: int, bound: float) -> bool:
-    """Whether so many failures are compatible with a true probability of at most `bound` (level 1e-6)."""
+    """Whether so many failures are compatible with a true probability of at most `bound` (level
+    1e-6).
+    """
     return stats.binom.sf(failures - 1, draws, min(bound, 1.0)) > 1e-6
 
 
@@ -30,7 +34,7 @@ def relu_limit(X):
     return K * (np.pi - np.arccos(K)) / (2 * np.pi)
 
 
-def test_chernoff_exponent_is_the_legendre_transform_of_a_poisson_and_its_constant_is_the_published_one():
+def test_chernoff_exponent_is_the_legendre_transform_of_a_poisson_with_the_published_constant():
     assert p.chernoff_exponent(0.5) == pytest.approx(0.1534, abs=5e-5)
     assert 1 / p.chernoff_exponent(0.5) < 13.04 / 2
     for theta in (0.1, 0.5, 0.9):
@@ -82,7 +86,9 @@ def test_the_printed_head_ratio_makes_the_failure_at_most_one_over_n():
 
 @pytest.mark.parametrize("activation", ["softplus", "relu"])
 def test_first_misfit_has_the_stated_mean_square_and_tail(activation):
-    """OS-L6.12: the mean square is exact, both bounds hold with their probability, and ours is below the printed one."""
+    """OS-L6.12: the mean square is exact, both bounds hold with their probability, and ours is
+    below the printed one.
+    """
     from globalmin.activations import get_activation
 
     phi, rng, n, d, k, delta = get_activation(activation), np.random.default_rng(3), 4, 5, 40, 0.5
@@ -117,7 +123,9 @@ def test_smallest_preactivations_are_as_large_as_stated():
 
 
 def test_relu_jacobian_is_stable_on_the_stated_radius():
-    """OS-L6.9: random directions of the stated length change the Jacobian by no more than the stated amount."""
+    """OS-L6.9: random directions of the stated length change the Jacobian by no more than the
+    stated amount.
+    """
     rng, n, d, k = np.random.default_rng(7), 2, 8, 60_000
     X = sphere(n, d, 8)
     lam, X_norm = np.linalg.eigvalsh(relu_limit(X))[0], np.linalg.norm(X, 2)
@@ -137,7 +145,9 @@ def test_relu_jacobian_is_stable_on_the_stated_radius():
 
 
 def test_flips_and_gram_movement_follow_the_small_ball_bound():
-    """DU-L2.2 and DU-L2.5: exact probability by quadrature, counts by Monte Carlo, Markov's step by frequency."""
+    """DU-L2.2 and DU-L2.5: exact probability by quadrature, counts by Monte Carlo, Markov's step by
+    frequency.
+    """
     for R in (0.01, 0.3, 2.0):
         exact = integrate.quad(stats.norm.pdf, -R, R)[0]
         assert p.flip_probability(R) == pytest.approx(exact, abs=1e-12)
@@ -158,7 +168,9 @@ def test_the_stable_radius_makes_the_movement_a_quarter_of_lambda():
 
 
 def test_first_misfit_of_the_other_initialization_has_the_corrected_mean():
-    """DU-L2.4 with erratum E4: the mean of ||y - u(0)||^2 is sum y_i^2 + ||x_i||^2/2, and Markov's bound holds."""
+    """DU-L2.4 with erratum E4: the mean of ||y - u(0)||^2 is sum y_i^2 + ||x_i||^2/2, and Markov's
+    bound holds.
+    """
     rng, n, d, m, delta = np.random.default_rng(11), 3, 4, 30, 0.25
     X, y = sphere(n, d, 12) * np.array([[0.6], [1.0], [1.5]]), rng.standard_normal(n)
     norms = np.linalg.norm(X, axis=1)
@@ -176,7 +188,9 @@ def test_first_misfit_of_the_other_initialization_has_the_corrected_mean():
 
 @pytest.mark.parametrize(("A", "B", "c"), [(1.0, 1.0, 1.0), (0.01, 1.0, 0.3), (50.0, 1.0, 2.0)])
 def test_subexponential_norm_of_the_extremal_tail_is_below_the_bound(A, B, c):
-    """SJL-L5.5: the psi_1 norm, sup_q ||Y||_q/q, of a variable with exactly this tail, by quadrature."""
+    """SJL-L5.5: the psi_1 norm, sup_q ||Y||_q/q, of a variable with exactly this tail, by
+    quadrature.
+    """
     bound = p.subexponential_norm_bound(A, B, c)
 
     def moment(q):

@@ -1,4 +1,6 @@
-"""Random features with a trained head (OS-T3.2): the fit, and how many features make it possible."""
+"""Random features with a trained head (OS-T3.2): the fit, and how many features make it
+possible.
+"""
 
 import math
 
@@ -80,7 +82,9 @@ def test_truncation_loss_bounds_what_is_cut_off():
 
 
 def test_explicit_number_of_features_is_enough_in_almost_all_draws():
-    """OS-T3.2, finite version: at the stated width the smallest eigenvalue fails no more often than delta allows."""
+    """OS-T3.2, finite version: at the stated width the smallest eigenvalue fails no more often than
+    delta allows.
+    """
     network, X, _, rng = instance(3, 6, 400_000, 3)
     Phi = network.activation(X @ network.W.T)
     lam = np.linalg.eigvalsh(Phi @ Phi.T / network.width)[0]

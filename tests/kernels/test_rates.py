@@ -1,4 +1,6 @@
-"""Steps, rates and radii: the printed constants follow from each other, and real gradient descent obeys them."""
+"""Steps, rates and radii: the printed constants follow from each other, and real gradient descent
+obeys them.
+"""
 
 import math
 
@@ -10,7 +12,9 @@ from globalmin.shallow.newton_kantorovich import Linearization, descent_quantiti
 
 
 def scalar_descent(a, Lip, r0, eta, steps=4000):
-    """Gradient descent on (1/2) r^2 with r = r0 - a t + Lip t^2/2, the extremal curve: residuals and path."""
+    """Gradient descent on (1/2) r^2 with r = r0 - a t + Lip t^2/2, the extremal curve: residuals
+    and path.
+    """
     t, norms = 0.0, []
     for _ in range(steps):
         r = r0 - a * t + Lip * t * t / 2
@@ -21,7 +25,9 @@ def scalar_descent(a, Lip, r0, eta, steps=4000):
 
 @pytest.mark.parametrize("ratio", [1.0, 0.3, 0.0])
 def test_meta_theorem_holds_on_the_extremal_curve(ratio):
-    """OS-T6.10, OS-C6.11 and the sharp form OS-C1': rate and path of a scalar problem at the edge of the hypothesis."""
+    """OS-T6.10, OS-C6.11 and the sharp form OS-C1': rate and path of a scalar problem at the edge
+    of the hypothesis.
+    """
     a, r0 = 2.0, 1.0
     Lip = ratio * a**2 / (16 * r0)
     assert rates.start_ratio(a, Lip, r0) == pytest.approx(ratio)
@@ -55,7 +61,9 @@ def test_linear_least_squares_are_the_limit_without_curvature():
 
 
 def test_our_theorem_is_never_weaker_than_the_printed_one():
-    """OS-C6.11 against OS-C1: wherever the printed hypothesis holds ours does, with a longer step and a shorter path."""
+    """OS-C6.11 against OS-C1: wherever the printed hypothesis holds ours does, with a longer step
+    and a shorter path.
+    """
     a, b, r0 = 1.0, 3.0, 0.5
     for ratio in (0.01, 0.5, 1.0):
         Lip = ratio * a**2 / (16 * r0)
@@ -87,7 +95,9 @@ def test_printed_relu_meta_theorem_is_a_special_case_of_ours():
 def test_printed_rates_of_the_two_theorems_follow_from_their_meta_theorems(
     n, lam, X_norm, y_norm, B
 ):
-    """OS-T6.2, OS-T2.1, OS-T6.3, OS-T2.3: alpha and beta of the proofs put into OS-C1' and OS-T6.13 give the printed numbers."""
+    """OS-T6.2, OS-T2.1, OS-T6.3, OS-T2.3: alpha and beta of the proofs put into OS-C1' and OS-T6.13
+    give the printed numbers.
+    """
     r0, head = 1.3 * y_norm, y_norm / math.sqrt(n)
     alpha = head * math.sqrt(lam / 8)
     smooth = rates.smooth_guarantee(n, lam, X_norm=X_norm, y_norm=y_norm, residual_norm=r0, B=B)
@@ -115,7 +125,9 @@ def test_rate_of_separated_data_is_the_relu_rate_at_the_separation_bound():
 
 
 def test_envelopes_of_flow_and_descent_are_the_stated_exponentials():
-    """DU-L2.3, DU-T2.2, DU-T2.3, DU-T3.1: squares decay as e^{-lambda t} and (1 - eta lambda/2)^k."""
+    """DU-L2.3, DU-T2.2, DU-T2.3, DU-T3.1: squares decay as e^{-lambda t} and (1 - eta
+    lambda/2)^k.
+    """
     t = np.linspace(0, 9, 10)
     assert rates.flow_envelope(t, 0.3, 2.0) ** 2 == pytest.approx(4 * np.exp(-0.3 * t))
     assert rates.descent_envelope(t, 0.1, 0.3, 2.0) ** 2 == pytest.approx(4 * 0.985**t)
@@ -125,7 +137,9 @@ def test_envelopes_of_flow_and_descent_are_the_stated_exponentials():
 
 
 def test_path_and_rate_of_a_smooth_loss_with_a_gradient_bound():
-    """SJL-PL on random quadratic losses L = (1/2) t.H t, where m_L = 2 lambda_min and m_U = 2 lambda_max."""
+    """SJL-PL on random quadratic losses L = (1/2) t.H t, where m_L = 2 lambda_min and m_U = 2
+    lambda_max.
+    """
     rng = np.random.default_rng(1)
     for _ in range(20):
         Q = np.linalg.qr(rng.standard_normal((4, 4)))[0]

@@ -15,7 +15,9 @@ from globalmin.shallow.newton_kantorovich import linearize
 
 
 def test_printed_constants_are_those_of_the_generic_statement():
-    """OS-T2.6: 144 = 9 * 8 * 2, the printed step is the generic one with 9 for 8, the probability with 3 for sqrt 8."""
+    """OS-T2.6: 144 = 9 * 8 * 2, the printed step is the generic one with 9 for 8, the probability
+    with 3 for sqrt 8.
+    """
     n, lam, B, X_norm, y_norm, p = 12, 0.03, 1.4, 2.1, 3.0, 60
     head = y_norm / math.sqrt(n)
     generic = sgd_rate.generic_stochastic_guarantee(
@@ -40,7 +42,9 @@ def start(seed):
 
 
 def test_sgd_stays_in_the_radius_and_decays_as_promised():
-    """OS-C4: exits are no more frequent than stated, and the mean square decays below its envelope."""
+    """OS-C4: exits are no more frequent than stated, and the mean square decays below its
+    envelope.
+    """
     network, X, y, rng = start(0)
     point = linearize(jacobian_gram(network, X), residual(network, X, y))
     Lip = estimate_lipschitz(network, X, 10.0)

@@ -1,4 +1,6 @@
-"""Required widths: each is the solution of the inequalities of its proof, found again here by other roads."""
+"""Required widths: each is the solution of the inequalities of its proof, found again here by other
+roads.
+"""
 
 import math
 
@@ -21,8 +23,8 @@ NUMBERS = [(4, 0.2, 1.1), (50, 0.02, 1.9), (200, 0.003, 3.0)]
 @pytest.mark.parametrize(("n", "lam", "X_norm"), NUMBERS)
 @pytest.mark.parametrize("slopes", [(1.0, 1.0, 1.0), (1.0, 0.25, 0.5), (0.3, 0.1, 2.0)])
 def test_smooth_width_makes_the_meta_theorem_apply(n, lam, X_norm, slopes):
-    """OS-T6.2, OS-C6.11: at this width 16 Lip ||r0|| <= a^2 with a, Lip and ||r0|| as in the proof, and one neuron less may
-    fail.
+    """OS-T6.2, OS-C6.11: at this width 16 Lip ||r0|| <= a^2 with a, Lip and ||r0|| as in the proof,
+    and one neuron less may fail.
     """
     B, M, delta = slopes
     k = widths.smooth_width(n, lam, X_norm=X_norm, B=B, M=M, delta=delta)
@@ -98,7 +100,9 @@ def monte_carlo_sigma(X, rng, draws=200_000):
 
 @pytest.mark.parametrize(("n", "d", "scale"), [(2, 8, 1.0), (3, 12, 1.0), (3, 12, 1.6)])
 def test_explicit_width_lets_the_descent_theorem_apply_at_random_starts(n, d, scale):
-    """OS-C6, also for rows of another norm: OS-C1 fires at the drawn weights, and does not at a hundredth of the width."""
+    """OS-C6, also for rows of another norm: OS-C1 fires at the drawn weights, and does not at a
+    hundredth of the width.
+    """
     X, y, rng = softplus_instance(n, d, n + d)
     X = scale * X
     lam = np.linalg.eigvalsh(monte_carlo_sigma(X, rng))[0]
@@ -121,7 +125,9 @@ def test_explicit_width_lets_the_descent_theorem_apply_at_random_starts(n, d, sc
 
 
 def test_explicit_width_solves_its_inequality_and_beats_the_printed_one():
-    """OS-C6: the least even k, infinite without a spectral gap, and its failure probability sums two events."""
+    """OS-C6: the least even k, infinite without a spectral gap, and its failure probability sums
+    two events.
+    """
     options = {"kappa4": 1.4, "B": 1.0, "M": 0.25, "variance": 0.2715}
     k = widths.explicit_width(6, 0.1, **options)
     bound = 2 * 0.25 * math.sqrt(1.4 * 6) * (math.sqrt(1.2715) + 1) / (0.5 * 0.1)
@@ -136,7 +142,9 @@ def test_explicit_width_solves_its_inequality_and_beats_the_printed_one():
 
 
 def test_first_gram_matrix_is_close_at_the_stated_widths():
-    """DU-L2.1: frequencies at a fifth of the Chernoff width stay below the bound there; both widths hold their promise."""
+    """DU-L2.1: frequencies at a fifth of the Chernoff width stay below the bound there; both widths
+    hold their promise.
+    """
     rng, n, d, delta = np.random.default_rng(3), 3, 5, 0.2
     X = softplus_instance(n, d, 3)[0]
     K = np.clip(X @ X.T, -1, 1)
@@ -162,7 +170,9 @@ def test_first_gram_matrix_is_close_at_the_stated_widths():
 
 @pytest.mark.parametrize(("n", "lam"), [(5, 0.25), (40, 0.1)])
 def test_flow_and_descent_widths_make_movement_and_radius_meet(n, lam):
-    """DU-T2.2, DU-T2.3, DU-L2.4: at the width R' = R exactly, with ||X||^2 = n, the worst case of unit rows."""
+    """DU-T2.2, DU-T2.3, DU-L2.4: at the width R' = R exactly, with ||X||^2 = n, the worst case of
+    unit rows.
+    """
     delta, misfit = 0.1, 3.0
     m = widths.flow_width(n, lam, misfit_square=misfit**2, delta=delta)
     moved = movement.flow_movement(math.sqrt(n), misfit, m, lam)

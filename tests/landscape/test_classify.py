@@ -1,4 +1,6 @@
-"""What a point is: the four verdicts on planted points of quadratic and other networks (SJL-T2.1, SJL-T2.2k, GKZ-T2.3emp)."""
+"""What a point is: the four verdicts on planted points of quadratic and other networks (SJL-T2.1,
+SJL-T2.2k, GKZ-T2.3emp).
+"""
 
 from types import SimpleNamespace
 
@@ -108,7 +110,9 @@ def test_random_points_are_not_stationary():
 
 
 def test_spurious_minimum_of_one_tanh_neuron_is_named_once_a_better_loss_is_known():
-    """L(w) of three samples has the minima L(-0.071) = 0.822 and L(1.095) = 2.076, found on a grid."""
+    """L(w) of three samples has the minima L(-0.071) = 0.822 and L(1.095) = 2.076, found on a
+    grid.
+    """
     data = SimpleNamespace(X=np.array([[1.0], [2.0], [10.0]]), y=np.array([0.9, 0.6, -1.0]))
 
     def slope(w):
@@ -153,7 +157,9 @@ def test_interpolating_softplus_network_is_a_global_minimum():
 
 
 def test_saddle_of_a_softplus_network_is_found_by_its_hessian():
-    """Inputs in pairs +-x make W = 0 stationary, and heads of both signs make the curvature indefinite."""
+    """Inputs in pairs +-x make W = 0 stationary, and heads of both signs make the curvature
+    indefinite.
+    """
     half = np.random.default_rng(6).standard_normal((12, 2))
     data = SimpleNamespace(X=np.vstack([half, -half]), y=np.ones(24))
     network = ShallowNetwork(np.zeros((2, 2)), np.array([1.0, -1.0]), "softplus")
@@ -165,7 +171,9 @@ def test_saddle_of_a_softplus_network_is_found_by_its_hessian():
 
 
 def test_both_layers_are_classified_together():
-    """v = 0, W = 0: stationary for both layers of a tanh network, and flat or worse in every direction but (v, W) together."""
+    """v = 0, W = 0: stationary for both layers of a tanh network, and flat or worse in every
+    direction but (v, W) together.
+    """
     data = data_of()
     network = ShallowNetwork(np.zeros((1, 3)), np.zeros(1), "tanh")
     found = classify_point(network, data, trained="vW")
@@ -222,7 +230,9 @@ def polynomial_problem(seed, n=60, d=3):
 def test_global_minima_of_quadratic_polynomials_are_named_and_their_gap_is_that_of_least_squares(
     seed,
 ):
-    """GKZ-C2.2: curvatures of -1e-9 to -3e-7 against 4e3 were once called saddles. The head sums to 0: there is no constant."""
+    """GKZ-C2.2: curvatures of -1e-9 to -3e-7 against 4e3 were once called saddles. The head sums to
+    0: there is no constant.
+    """
     network, data = polynomial_problem(seed)
     found = classify_point(network, data)
     monomials = np.stack(
@@ -243,7 +253,9 @@ def test_global_minima_of_quadratic_polynomials_are_named_and_their_gap_is_that_
 def test_excess_of_general_quadratic_networks_is_the_distance_to_all_functions_they_can_reach(
     activation, trained
 ):
-    """Random networks of 30 neurons of the class span what can change; the gap is the part of the residual in that span."""
+    """Random networks of 30 neurons of the class span what can change; the gap is the part of the
+    residual in that span.
+    """
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((25, 3)), rng.standard_normal(25)
     v = np.array([1.0, -0.5, 2.0])
@@ -279,7 +291,9 @@ def test_degrees_two_are_recognized():
 def test_closed_form_directions_of_quadratic_polynomials_leave_the_outputs_alone_to_first_order(
     activation,
 ):
-    """U = a b^T with a orthogonal to the heads and to W: the curvature is 2 alpha (a^T D_v a)(b^T Z b), Z of the samples."""
+    """U = a b^T with a orthogonal to the heads and to W: the curvature is 2 alpha (a^T D_v a)(b^T Z
+    b), Z of the samples.
+    """
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((40, 2)), rng.standard_normal(40)
     network = ShallowNetwork(rng.standard_normal((10, 2)), np.repeat([1.0, -1.0], 5), activation)
@@ -295,7 +309,9 @@ def test_closed_form_directions_of_quadratic_polynomials_leave_the_outputs_alone
 
 
 def test_a_loss_floor_makes_a_network_on_conflicting_rows_a_global_minimum():
-    """Two equal rows with labels -1 and 1: no network is below 1, and J J^T is singular, so no other theorem applies."""
+    """Two equal rows with labels -1 and 1: no network is below 1, and J J^T is singular, so no
+    other theorem applies.
+    """
     X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     network = ShallowNetwork(
         np.random.default_rng(0).standard_normal((4, 2)), [1.0, -1.0, 1.0, -1.0], "softplus"
@@ -311,7 +327,9 @@ def test_a_loss_floor_makes_a_network_on_conflicting_rows_a_global_minimum():
 
 
 def test_zero_loss_is_global_where_no_theorem_finds_it_and_a_small_gradient_is_not():
-    """Two equal neurons: J J^T is singular. No loss is below zero; but a tiny gradient at a large loss proves nothing."""
+    """Two equal neurons: J J^T is singular. No loss is below zero; but a tiny gradient at a large
+    loss proves nothing.
+    """
     X = np.random.default_rng(1).standard_normal((6, 2))
     network = ShallowNetwork([[0.3, 0.4], [0.3, 0.4]], [1.0, 1.0], "tanh")
     found = classify_point(network, SimpleNamespace(X=X, y=network.predict(X)))
@@ -326,7 +344,9 @@ def test_zero_loss_is_global_where_no_theorem_finds_it_and_a_small_gradient_is_n
 
 
 def test_large_networks_are_not_called_second_order_without_evidence(monkeypatch):
-    """The blocks of the Hessian bound its least eigenvalue by -3: a saddle is possible, so nothing is decided."""
+    """The blocks of the Hessian bound its least eigenvalue by -3: a saddle is possible, so nothing
+    is decided.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3))
     teacher = ShallowNetwork(rng.standard_normal((2, 3)), [1.0, -1.0], "tanh")

@@ -1,4 +1,6 @@
-"""What a curvature must exceed: the constant by closed forms, the tight example, and the verdicts on both sides (DU-D7.5)."""
+"""What a curvature must exceed: the constant by closed forms, the tight example, and the verdicts
+on both sides (DU-D7.5).
+"""
 
 import math
 from types import SimpleNamespace
@@ -48,7 +50,9 @@ def test_rho_is_that_of_the_ball_around_the_point_that_newton_would_reach(w, gam
 
 
 def test_rho_of_a_cubic_neuron_is_bounded_on_the_ball_although_it_is_not_on_the_line():
-    """L = (w^3 - y)^2/2: its third derivative is at most 3 s_1 s_2 + |r| s_3, s_1 = 3 z^2, s_2 = 6 z, s_3 = 6 at z = w + R."""
+    """L = (w^3 - y)^2/2: its third derivative is at most 3 s_1 s_2 + |r| s_3, s_1 = 3 z^2, s_2 = 6
+    z, s_3 = 6 at z = w + R.
+    """
     w, y, gamma = 0.5, 0.3, 0.8
     network = neuron(w, "polynomial(0,0,0,1)")
     limit = curvature_threshold(
@@ -63,7 +67,9 @@ def test_rho_of_a_cubic_neuron_is_bounded_on_the_ball_although_it_is_not_on_the_
 
 
 def test_the_gradient_counts_with_its_rounding():
-    """At weights that float descent cannot improve the gradient in floats may be anything up to its rounding."""
+    """At weights that float descent cannot improve the gradient in floats may be anything up to its
+    rounding.
+    """
     rng = np.random.default_rng(4)
     X = rng.standard_normal((30, 3))
     network = ShallowNetwork(rng.standard_normal((4, 3)), [100.0, -100.0, 1.0, -1.0], "tanh")
@@ -78,7 +84,9 @@ def test_the_gradient_counts_with_its_rounding():
 
 @pytest.mark.parametrize("delta", [1e-2, 1e-3, 1e-4])
 def test_a_degenerate_point_is_never_a_saddle_and_the_bend_is_tight_there(delta, monkeypatch):
-    """phi = z^3, y = 1: L = 1/2 - w^3 + O(w^6) has gradient -3 w^2 and curvature -6 w beside the inflection w = 0, rho = 6."""
+    """phi = z^3, y = 1: L = 1/2 - w^3 + O(w^6) has gradient -3 w^2 and curvature -6 w beside the
+    inflection w = 0, rho = 6.
+    """
     data = SimpleNamespace(X=ONE, y=np.ones(1))
     network = neuron(delta, "polynomial(0,0,0,1)")
     curvature = curvature_along(network, ONE, data.y, ONE)
@@ -104,7 +112,9 @@ def test_a_degenerate_point_is_never_a_saddle_and_the_bend_is_tight_there(delta,
 def test_a_maximum_is_a_saddle_as_soon_as_the_gradient_cannot_explain_its_curvature(
     share, monkeypatch
 ):
-    """L = (w^2 - y)^2/2 near w = 0: gamma = 2 y - 6 w^2 and eps = 2 w (y - w^2), decided where gamma^2 > 2 rho eps."""
+    """L = (w^2 - y)^2/2 near w = 0: gamma = 2 y - 6 w^2 and eps = 2 w (y - w^2), decided where
+    gamma^2 > 2 rho eps.
+    """
     monkeypatch.setattr(classify_module, "SETTLED_LIMIT", 0)
     y = np.array([1.0])
     data = SimpleNamespace(X=ONE, y=y)
@@ -118,7 +128,9 @@ def test_a_maximum_is_a_saddle_as_soon_as_the_gradient_cannot_explain_its_curvat
 
 
 def test_points_beside_a_flat_valley_are_settled_at_its_bottom(monkeypatch):
-    """Two positive neurons of a narrow quadratic network can be rotated: beside the minimum the valley bends by about eps/|W|."""
+    """Two positive neurons of a narrow quadratic network can be rotated: beside the minimum the
+    valley bends by about eps/|W|.
+    """
     rng = np.random.default_rng(3)
     X = rng.standard_normal((30, 4))
     teacher = ShallowNetwork(rng.standard_normal((2, 4)), [1.0, 1.0], "quadratic")
@@ -145,7 +157,9 @@ def test_a_stationary_point_far_away_decides_nothing(monkeypatch):
 
 
 def test_a_spurious_minimum_needs_a_hessian_above_the_bend_and_a_loss_above_what_is_left():
-    """One tanh neuron with the minima L(-0.071) = 0.822 and L(1.095) = 2.076; beside the second one nothing strict is certain."""
+    """One tanh neuron with the minima L(-0.071) = 0.822 and L(1.095) = 2.076; beside the second one
+    nothing strict is certain.
+    """
     data = SimpleNamespace(X=np.array([[1.0], [2.0], [10.0]]), y=np.array([0.9, 0.6, -1.0]))
     minimum = nearest_stationary(neuron(1.0953, "tanh"), data.X, data.y)
     found = classify_point(minimum, data, achieved=0.9)
@@ -169,7 +183,9 @@ def test_a_spurious_minimum_needs_a_hessian_above_the_bend_and_a_loss_above_what
 @pytest.mark.parametrize("activation", ["softplus", "tanh", "quadratic"])
 @pytest.mark.parametrize("trained", ["W", "vW"])
 def test_rounding_estimates_cover_what_extended_precision_shows(activation, trained):
-    """The same sums in numpy's long double, from weights whose outputs cancel: errors are within the estimates, not far below."""
+    """The same sums in numpy's long double, from weights whose outputs cancel: errors are within
+    the estimates, not far below.
+    """
     rng = np.random.default_rng(1)
     W = np.repeat(rng.standard_normal((4, 3)), 2, axis=0) + 1e-3 * rng.standard_normal((8, 3))
     network = ShallowNetwork(W, np.tile([1e4, -1e4], 4), activation)

@@ -1,4 +1,6 @@
-"""Counting negative eigenvalues by LDL^T against constructed spectra, exact fractions and eigenvalues."""
+"""Counting negative eigenvalues by LDL^T against constructed spectra, exact fractions and
+eigenvalues.
+"""
 
 from fractions import Fraction
 
@@ -37,7 +39,9 @@ def test_shift_moves_the_threshold():
 
 
 def test_count_agrees_with_exact_rational_elimination_on_small_integers():
-    """Sylvester's law by Fractions without pivoting, for matrices whose leading minors do not vanish."""
+    """Sylvester's law by Fractions without pivoting, for matrices whose leading minors do not
+    vanish.
+    """
     rng = np.random.default_rng(1)
     compared = 0
     for _ in range(200):
@@ -65,7 +69,9 @@ def test_least_eigenvalue_comes_with_its_vector():
 
 
 def test_near_a_minimum_no_spurious_negative_eigenvalue_is_counted():
-    """At zero loss the Hessian is J^T J, singular: eigenvalues of either sign at the level of rounding are not counted."""
+    """At zero loss the Hessian is J^T J, singular: eigenvalues of either sign at the level of
+    rounding are not counted.
+    """
     rng = np.random.default_rng(2)
     network = ShallowNetwork(rng.standard_normal((6, 4)), rng.standard_normal(6), "softplus")
     X = rng.standard_normal((10, 4))

@@ -89,7 +89,9 @@ def test_refinement_reaches_condition_numbers_near_1e28_and_then_says_so():
 
 
 def test_bound_of_the_refined_witness_is_close_to_the_exact_smallest_eigenvalue():
-    """The characteristic polynomial changes sign between the bound and 1.03 times the bound: a road without floats."""
+    """The characteristic polynomial changes sign between the bound and 1.03 times the bound: a road
+    without floats.
+    """
     n = 12
     bound = Fraction(lower_witness(hilbert_gram(n)).bound)
 

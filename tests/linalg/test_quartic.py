@@ -1,4 +1,6 @@
-"""Upper bounds of the quartic form (OS-K4): they hold, are tight where tightness is known, and match the reference table."""
+"""Upper bounds of the quartic form (OS-K4): they hold, are tight where tightness is known, and
+match the reference table.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +27,9 @@ def quartic(X, q, a):
 
 
 def largest_by_search(X, q, seed, starts=40):
-    """The form maximized by quasi-Newton from random directions and from the rows: another road than the power ascent."""
+    """The form maximized by quasi-Newton from random directions and from the rows: another road
+    than the power ascent.
+    """
     rng = np.random.default_rng(seed)
     points = [*rng.standard_normal((starts, X.shape[1])), *X[:10]]
     return max(-minimize(lambda a: -quartic(X, q, a), start).fun for start in points)
@@ -73,7 +77,9 @@ def test_bounds_are_exact_on_orthogonal_data_and_in_one_dimension():
     ],
 )
 def test_square_roots_match_the_reference_table_for_unit_sphere_data(n, d, svec, rows, attained):
-    """One draw per row in the table, another seed here: the values concentrate within a few per cent."""
+    """One draw per row in the table, another seed here: the values concentrate within a few per
+    cent.
+    """
     X, q = sphere(n, d, 5), np.ones(n)
     assert np.sqrt(estimate_quartic_svec(X, q).kappa) == pytest.approx(svec, rel=0.08)
     assert np.sqrt(estimate_quartic_rows(X, q)) == pytest.approx(rows, rel=0.08)

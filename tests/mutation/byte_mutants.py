@@ -1,4 +1,6 @@
-"""Byte-level mutants of sealed certificates: everything a bad disk, a bad editor or a careless script does to a file."""
+"""Byte-level mutants of sealed certificates: everything a bad disk, a bad editor or a careless
+script does to a file.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Numbers that are exactly zero, or so nearly that no ball at 128 bits can tell: pre-activations at the kink, parallel rows.
+"""Numbers that are exactly zero, or so nearly that no ball at 128 bits can tell: pre-activations at
+the kink, parallel rows.
 
-A checker must decide these exactly, or leave them open; it must not guess. The zeros are sums of products that cancel after
-more than 128 bits, so that their balls have a radius.
+A checker must decide these exactly, or leave them open; it must not guess. The zeros are sums of
+products that cancel after more than 128 bits, so that their balls have a radius.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ FAR = 2.0**-90
 
 
 def relu_kink(rng: Rng) -> Whole:
-    """relu-interpolation at exactly zero residual, with pre-activations that are exactly zero; mu as if they were active or not.
+    """relu-interpolation at exactly zero residual, with pre-activations that are exactly zero; mu
+    as if they were active or not.
 
-    A neuron at its kink is inactive. The first sample is (a, a FAR, a, a FAR), the second orthogonal to it; the neurons lie on
-    their rays, plus sometimes a hair, so that the other sample's pre-activation is an exact zero or not one.
+    A neuron at its kink is inactive. The first sample is (a, a FAR, a, a FAR), the second
+    orthogonal to it; the neurons lie on their rays, plus sometimes a hair, so that the other
+    sample's pre-activation is an exact zero or not one.
     """
     first, second = np.array([1.0, FAR, 1.0, FAR]), np.array([1.0, FAR, -1.0, -FAR])
     X = np.array([first, second])[: int(rng.integers(1, 3))] * pick(rng, 1.0, 0.5, 2.0)
@@ -55,9 +58,11 @@ def relu_kink(rng: Rng) -> Whole:
 
 
 def nearly_parallel(rng: Rng) -> Whole:
-    """gram-positive, closed form: the rows (1, t) and (1, -t), t from 2^-10 to 2^-300 or zero, lam around the least eigenvalue.
+    """gram-positive, closed form: the rows (1, t) and (1, -t), t from 2^-10 to 2^-300 or zero, lam
+    around the least eigenvalue.
 
-    By symmetry the eigenvectors are (1, 1) and (1, -1) exactly; with theta = 2 atan t the least eigenvalue is about t/pi.
+    By symmetry the eigenvectors are (1, 1) and (1, -1) exactly; with theta = 2 atan t the least
+    eigenvalue is about t/pi.
     """
     t = float(2.0 ** -int(rng.integers(10, 300))) if rng.random() < 0.9 else 0.0
     X = np.array([[1.0, t], [1.0, -t]])

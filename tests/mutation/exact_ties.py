@@ -1,6 +1,8 @@
-"""Ties in closed form, where the slow checker compares exact rationals and leaves no enclosure behind.
+"""Ties in closed form, where the slow checker compares exact rationals and leaves no enclosure
+behind.
 
-Each function returns the field and the value at which one check has no room, computed from the stored numbers alone.
+Each function returns the field and the value at which one check has no room, computed from the
+stored numbers alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Attacks on the factors of P1: made for a lie, far too small, or so small in one row that the residual is 1 - 2^-132.
+"""Attacks on the factors of P1: made for a lie, far too small, or so small in one row that the
+residual is 1 - 2^-132.
 
-The residual of P1 decides alone whether a matrix is proved positive definite. With a tiny row it is as near to 1 as one likes, so
-that an attacker chooses the precision at which the check is decided.
+The residual of P1 decides alone whether a matrix is proved positive definite. With a tiny row it is
+as near to 1 as one likes, so that an attacker chooses the precision at which the check is decided.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def factors(file: Whole, bits: int = REFIT_BITS) -> Iterator[tuple[str, int, Mat
 
 
 def refitted(file: Whole, shy: bool = False) -> Whole:
-    """The same claims with factors made for their own matrices; where a matrix is not positive definite, the nearest lie."""
+    """The same claims with factors made for their own matrices; where a matrix is not positive
+    definite, the nearest lie.
+    """
     result = Whole(file.top, dict(file.tensors))
     for name, start, A, _ in factors(file):
         try:
@@ -60,9 +63,11 @@ def refitted(file: Whole, shy: bool = False) -> Whole:
 
 
 def _shy_factor(A: np.ndarray) -> np.ndarray:
-    """Eigenvectors over the roots of the eigenvalues, the least one eight times too small: only the sign of that one matters.
+    """Eigenvectors over the roots of the eigenvalues, the least one eight times too small: only the
+    sign of that one matters.
 
-    If the checker's matrix has a positive least eigenvalue where the true one has not, this factor proves it.
+    If the checker's matrix has a positive least eigenvalue where the true one has not, this factor
+    proves it.
     """
     values, vectors = np.linalg.eigh((A + A.T) / 2)
     C = (vectors / np.sqrt(np.maximum(np.abs(values), 1e-300))).T
@@ -71,10 +76,11 @@ def _shy_factor(A: np.ndarray) -> np.ndarray:
 
 
 def shrunk(A: Matrix, C: np.ndarray, row: int, side: int) -> np.ndarray | None:
-    """C with one row so small that the residual of P1 is within 2^-120 of 1, below it (side +1) or above (side -1).
+    """C with one row so small that the residual of P1 is within 2^-120 of 1, below it (side +1) or
+    above (side -1).
 
-    With that row times s the squared residual is 1 - 2 s^2 (alpha - beta) + s^4 alpha^2 + epsilon, epsilon that of the other
-    rows: s is chosen where this is 1 - 2^-132 or 1 + 2^-132.
+    With that row times s the squared residual is 1 - 2 s^2 (alpha - beta) + s^4 alpha^2 + epsilon,
+    epsilon that of the other rows: s is chosen where this is 1 - 2^-132 or 1 + 2^-132.
     """
     rows = [[Fraction(float(x)) for x in line] for line in C]
     products = [

@@ -1,8 +1,10 @@
-"""Hostile witnesses: the arrays that a certificate offers as proof, scaled, permuted, exchanged, emptied or taken from elsewhere.
+"""Hostile witnesses: the arrays that a certificate offers as proof, scaled, permuted, exchanged,
+emptied or taken from elsewhere.
 
-A witness is anything the checker must not trust: factors of P1, weight vectors, directions, index sets, integer kernels, nodes.
-`strengthened` moves the numbers of the claim beyond what they were; together with factors made for them that is the best lie.
-Every function returns a new file that is well-formed as far as its shapes go.
+A witness is anything the checker must not trust: factors of P1, weight vectors, directions, index
+sets, integer kernels, nodes. `strengthened` moves the numbers of the claim beyond what they were;
+together with factors made for them that is the best lie. Every function returns a new file that is
+well-formed as far as its shapes go.
 """
 
 from __future__ import annotations
@@ -23,10 +25,14 @@ PREFIX = "claims.0."
 
 # +1: the claim says more when the number grows, -1: when it shrinks
 DIRECTIONS = {
-    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1, "path": -1, "mu": 1, "floor": 1,
-    "gap": -1, "loss_upper": -1, "rho": -1, "decay": -1, "v_max": 1, "sigma2": 1, "difference": 1, "phi": 1, "Phi": -1,
-    "a_lo": 1, "a_hi": -1, "E0": -1, "gamma": 1, "eps": -1, "delta": -1, "lam": -1, "Lip": -1, "epsilon": -1, "distance": -1,
-    "tau": -1, "Lam": -1, "t": -1, "r": 1, "r_minus": -1, "M": -1, "m0": 1, "M0": -1, "flat2": -1, "a": 1, "b": -1,
+    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1,
+    "path": -1, "mu": 1, "floor": 1,
+    "gap": -1, "loss_upper": -1, "rho": -1, "decay": -1, "v_max": 1, "sigma2": 1, "difference": 1,
+    "phi": 1, "Phi": -1,
+    "a_lo": 1, "a_hi": -1, "E0": -1, "gamma": 1, "eps": -1, "delta": -1, "lam": -1, "Lip": -1,
+    "epsilon": -1, "distance": -1,
+    "tau": -1, "Lam": -1, "t": -1, "r": 1, "r_minus": -1, "M": -1, "m0": 1, "M0": -1, "flat2": -1,
+    "a": 1, "b": -1,
     "c_res": 1, "c_sigma": 1,
 }  # fmt: skip
 ELSEWHERE = {
@@ -69,7 +75,9 @@ def rational_paths(file: Whole) -> list[str]:
 
 
 def strengthened(rng: Rng, file: Whole, only: set[str] | None = None) -> Whole:
-    """One or two numbers of the claim moved in the direction in which it says more, by a relative 1e-12 up to a factor of 8."""
+    """One or two numbers of the claim moved in the direction in which it says more, by a relative
+    1e-12 up to a factor of 8.
+    """
     untouched = set() if file.claim["kind"] == "deep-descent" else UNTOUCHED
     paths = [path for path in rational_paths(file) if path.split(".")[-1] not in untouched]
     some = [path for path in paths if only is None or path.split(".")[-1] in only] or paths
@@ -91,7 +99,9 @@ def strengthened(rng: Rng, file: Whole, only: set[str] | None = None) -> Whole:
 
 
 def nudged(rng: Rng, file: Whole) -> Whole:
-    """One number of the claim scaled by a power of two or by a hair in either direction, emptied, negated, or another rule."""
+    """One number of the claim scaled by a power of two or by a hair in either direction, emptied,
+    negated, or another rule.
+    """
     if file.claim.get("method") == "series" and rng.random() < 0.5:
         result = Whole(copy.deepcopy(file.top), dict(file.tensors))
         result.claim.update(
@@ -115,7 +125,9 @@ def nudged(rng: Rng, file: Whole) -> Whole:
 
 
 def side_by_side(rng: Rng, first: Whole, second: Whole) -> Whole:
-    """Two claims about the same stored numbers in one file, half of the time with two witness arrays exchanged between them."""
+    """Two claims about the same stored numbers in one file, half of the time with two witness
+    arrays exchanged between them.
+    """
     top = copy.deepcopy(first.top)
     top["claims"] = [*top["claims"], copy.deepcopy(second.claim)]
     other = {
@@ -146,7 +158,9 @@ def _rows_scaled(rng: Rng, array: np.ndarray) -> np.ndarray:
 
 
 def _ratio(rng: Rng, array: np.ndarray) -> np.ndarray:
-    """Entries of one sign and of extreme ratio, as a weight vector that blows up every rounding error."""
+    """Entries of one sign and of extreme ratio, as a weight vector that blows up every rounding
+    error.
+    """
     signs = np.where(array < 0, -1.0, 1.0)
     return signs * np.ldexp(
         rng.uniform(0.5, 1, array.shape), rng.choice([-990, -400, 0, 400, 990], size=array.shape)
@@ -226,7 +240,9 @@ CHANGES: tuple[Change, ...] = (
 
 
 def arrays(file: Whole) -> list[str]:
-    """The names of the witness arrays: those of the claim, and the stored start where a claim has no witness of its own."""
+    """The names of the witness arrays: those of the claim, and the stored start where a claim has
+    no witness of its own.
+    """
     own = sorted(name for name in file.tensors if name.startswith(PREFIX))
     return own or [
         name
@@ -236,7 +252,9 @@ def arrays(file: Whole) -> list[str]:
 
 
 def spoiled(rng: Rng, file: Whole, other: Whole) -> Whole:
-    """One witness array changed, exchanged with another one, or taken from another file of the same kind."""
+    """One witness array changed, exchanged with another one, or taken from another file of the same
+    kind.
+    """
     names = arrays(file)
     name = str(rng.choice(names))
     array = file.tensors[name]
@@ -277,7 +295,9 @@ def _increasing(rng: Rng, bound: int, size: int) -> np.ndarray:
 
 
 def _other_indices(rng: Rng, file: Whole, name: str) -> Whole:
-    """Another index set of the same form: neurons, dropped samples, rows, groups, orders, an integer kernel."""
+    """Another index set of the same form: neurons, dropped samples, rows, groups, orders, an
+    integer kernel.
+    """
     role, tensors = name[len(PREFIX) :], dict(file.tensors)
     if role == "T":
         k = len(file.tensors["v"])
@@ -320,7 +340,9 @@ def _other_groups(rng: Rng, file: Whole) -> Whole:
 
 
 def reworded(rng: Rng, file: Whole) -> Whole:
-    """Another word for the same numbers: a cheaper method, the other side, another class of heads, only one layer."""
+    """Another word for the same numbers: a cheaper method, the other side, another class of heads,
+    only one layer.
+    """
     result = Whole(copy.deepcopy(file.top), dict(file.tensors))
     claim, tensors = result.claim, result.tensors
     if claim.get("norm") == "factor":

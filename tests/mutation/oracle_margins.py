@@ -1,8 +1,10 @@
-"""The slow checker's inequalities as numbers: how much room each check of a file has, and at which field that room is zero.
+"""The slow checker's inequalities as numbers: how much room each check of a file has, and at which
+field that room is zero.
 
-The comparisons of the oracle are recorded while it walks through a file; nothing of the fast checker is used here. A tie found
-this way is known to about 700 bits, so that a file can be put on either side of it at any distance the fast checker's
-precisions (128 to 1024 bits) can or cannot see.
+The comparisons of the oracle are recorded while it walks through a file; nothing of the fast
+checker is used here. A tie found this way is known to about 700 bits, so that a file can be put on
+either side of it at any distance the fast checker's precisions (128 to 1024 bits) can or cannot
+see.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ Matrix = list[list[Fraction]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison of the oracle: the room it has, or the matrix and the factor of P1 (then the room is 1 - the residual)."""
+    """One comparison of the oracle: the room it has, or the matrix and the factor of P1 (then the
+    room is 1 - the residual).
+    """
 
     room: Fraction
     A: Matrix | None = None
@@ -44,7 +48,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Step:
-    """One check of the oracle with the last comparison it made, if it made one on enclosures or on P1."""
+    """One check of the oracle with the last comparison it made, if it made one on enclosures or on
+    P1.
+    """
 
     name: str
     outcome: bool | None
@@ -143,7 +149,9 @@ def walk(raw: bytes, bits: int = BITS) -> Generator[Step, None, None]:
 
 
 def at(file: Whole, path: str) -> tuple[dict[str, Any], str]:
-    """The object of the first claim in which a field lies, by its dotted path, and its name there."""
+    """The object of the first claim in which a field lies, by its dotted path, and its name
+    there.
+    """
     *outer, name = path.split(".")
     inside = file.claim
     for part in outer:
@@ -195,7 +203,9 @@ def room(file: Whole, check: str) -> Fraction | None:
 
 @dataclass(frozen=True)
 class Tie:
-    """The value of a field at which a check has no room, and on which side of it (+1 above, -1 below) the check holds."""
+    """The value of a field at which a check has no room, and on which side of it (+1 above, -1
+    below) the check holds.
+    """
 
     path: str
     value: Fraction
@@ -203,7 +213,9 @@ class Tie:
 
 
 def tie(file: Whole, check: str, path: str, start: Fraction = Fraction(1, 16)) -> Tie | None:
-    """Where the field closes the room of the check, by the secant method from the stored value towards (1 + start) times it."""
+    """Where the field closes the room of the check, by the secant method from the stored value
+    towards (1 + start) times it.
+    """
     before = rational(file, path)
     now = before * (1 + start) if before else start
     values = [room(with_field(file, path, x), check) for x in (before, now)]

@@ -1,8 +1,9 @@
-"""A producer with planted bugs: each function trains an honest instance and then writes a claim that is false by one typical
-mistake.
+"""A producer with planted bugs: each function trains an honest instance and then writes a claim
+that is false by one typical mistake.
 
-Every mistake is carried through to the witness as far as the buggy producer would: its factors belong to its own wrong
-matrices. The truth oracle confirms that the claim is false; a draw where the mistake happens to be harmless is not counted.
+Every mistake is carried through to the witness as far as the buggy producer would: its factors
+belong to its own wrong matrices. The truth oracle confirms that the claim is false; a draw where
+the mistake happens to be harmless is not counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The planted bugs of the claims about quadratic networks: optimality-gap, identifies, ambiguous, below-barrier."""
+"""The planted bugs of the claims about quadratic networks: optimality-gap, identifies, ambiguous,
+below-barrier.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ def _without_roots(draft: Draft) -> Any:
 
 
 def span_without_root_two(rng: Rng) -> Draft:
-    """The projection of the residual measured with plain monomials: mu is that of another matrix."""
+    """The projection of the residual measured with plain monomials: mu is that of another
+    matrix.
+    """
     draft = h.gap_span(seed(rng))
     draft.X *= [[0.05, 1.0]]
     G = (S := _without_roots(draft)).T @ S
@@ -140,7 +144,9 @@ def span_without_root_two(rng: Rng) -> Draft:
 
 
 def span_mu_too_large_by_one_millionth(rng: Rng) -> Draft:
-    """The least eigenvalue rounded the wrong way, with the factor that the wrong number would have."""
+    """The least eigenvalue rounded the wrong way, with the factor that the wrong number would
+    have.
+    """
     draft = h.gap_span(seed(rng), slack=-1e-6)
     draft.claims[0].fields["gap"] = LARGE
     return draft
@@ -164,7 +170,9 @@ def identifies_by_counting(rng: Rng) -> Draft:
 
 
 def identifies_by_a_float_rank(rng: Rng) -> Draft:
-    """All samples on two lines, and the determinant is a rounding error; mu from the perturbed matrix."""
+    """All samples on two lines, and the determinant is a rounding error; mu from the perturbed
+    matrix.
+    """
     draft = h.identifies(seed(rng), n=4, stable=True)
     draft.X[2:] = draft.X[:2] * np.array([[2.0], [-0.5]])
     draft.claims[0].fields |= {"mu": Fraction(1e-18), "loss_upper": LARGE}

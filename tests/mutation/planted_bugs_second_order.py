@@ -79,7 +79,9 @@ def mixed_term_once(rng: Rng) -> Draft:
 
 
 def _spoiled_ball(rng: Rng, c_of: Any, *, activations: tuple[str, ...] = h.SMOOTH) -> Draft:
-    """The largest ball that wrong weights c(net, R) would allow, with factors of the wrong matrices."""
+    """The largest ball that wrong weights c(net, R) would allow, with factors of the wrong
+    matrices.
+    """
     draft = h.saddle(seed(rng), activation=str(rng.choice(activations)), radius="rows", slack=1e-6)
     net, claim = _network(draft), draft.claims[0]
     gamma = float(claim.fields["gamma"])
@@ -143,7 +145,9 @@ def _second_order(rng: Rng, **options: Any) -> Draft:
 
 
 def delta_too_small(rng: Rng) -> Draft:
-    """The least eigenvalue rounded towards zero, with the factor that the wrong number would have."""
+    """The least eigenvalue rounded towards zero, with the factor that the wrong number would
+    have.
+    """
     draft = _second_order(rng, trained=str(rng.choice(["W", "vW"])))
     H = s.hessian(_network(draft))
     delta = -float(np.linalg.eigvalsh(H)[0]) * (1 - 1e-6)
@@ -162,7 +166,9 @@ def gauss_newton_instead_of_the_hessian(rng: Rng) -> Draft:
 
 
 def head_after_the_weights(rng: Rng) -> Draft:
-    """The parameters in the order W, v: the factor belongs to another matrix, and delta is too small for either."""
+    """The parameters in the order W, v: the factor belongs to another matrix, and delta is too
+    small for either.
+    """
     draft = _second_order(rng, trained="vW")
     draft.claims[0].fields["delta"] *= Fraction(99, 100)
     C = draft.claims[0].tensors["C"]

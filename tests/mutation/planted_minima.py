@@ -1,7 +1,9 @@
-"""Instances with a planted better minimum, a second function or a known trap: what is claimed of them is false, exactly.
+"""Instances with a planted better minimum, a second function or a known trap: what is claimed of
+them is false, exactly.
 
-Quadratic networks, loss floors, factorizations, one filter. Each function writes a claim that a known object refutes; the
-docstring says which. The witness is as good as the lie allows, the attacks go on from there.
+Quadratic networks, loss floors, factorizations, one filter. Each function writes a claim that a
+known object refutes; the docstring says which. The witness is as good as the lie allows, the
+attacks go on from there.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def sealed_draft(draft: Draft) -> Whole:
 
 
 def _planted_quadratic(rng: Rng, d: int, n: int) -> tuple[q.Quadratic, q.Quadratic]:
-    """(stored, planted): labels are the planted outputs plus small integers/64, all exact; the planted heads are 1."""
+    """(stored, planted): labels are the planted outputs plus small integers/64, all exact; the
+    planted heads are 1.
+    """
     X = rng.integers(-4, 5, size=(n, d)).astype(float) / 4
     X[0, 0] = 1.0
     planted = q.Quadratic(X, np.zeros(n), rng.integers(-4, 5, size=(2, d)) / 4, np.ones(2))
@@ -86,8 +90,9 @@ def gap_below_a_better_network(rng: Rng) -> Whole | None:
 
 
 def gap_on_a_part_of_the_space(rng: Rng) -> Whole:
-    """optimality-gap with `rank` on rows that do not span: sample 0 has a negative label, sample 1 a positive one on another
-    axis, which a network fits; the dual of the lie is negative there, where nobody looks."""
+    """optimality-gap with `rank` on rows that do not span: sample 0 has a negative label, sample 1
+    a positive one on another axis, which a network fits; the dual of the lie is negative there,
+    where nobody looks."""
     a, b = (float(x) for x in rng.uniform(0.5, 2, 2))
     X, y = np.diag(rng.choice([0.5, 1.0, 2.0], size=2)), np.array([-a, b])
     net = q.Quadratic(
@@ -128,7 +133,9 @@ def floor_above_a_known_network(rng: Rng) -> Whole | None:
 
 
 def identified_although_on_a_conic(rng: Rng) -> Whole:
-    """identifies: x^T M x = 0 at all samples for a matrix M that is not zero, so two functions agree on them."""
+    """identifies: x^T M x = 0 at all samples for a matrix M that is not zero, so two functions
+    agree on them.
+    """
     a, b, c = rng.standard_normal(3)
     rows = {
         "axes": [[a, 0.0], [0.0, b], [c, 0.0]],
@@ -144,7 +151,9 @@ def identified_although_on_a_conic(rng: Rng) -> Whole:
 
 
 def ambiguous_although_identified(rng: Rng) -> Whole:
-    """ambiguous: three samples whose squares span all symmetric matrices, so no second function has the same outputs."""
+    """ambiguous: three samples whose squares span all symmetric matrices, so no second function has
+    the same outputs.
+    """
     X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]) * rng.uniform(0.5, 2, (3, 1))
     X = X if rng.random() < 0.5 else X[:, ::-1] * [1.0, -1.0]
     net = q.Quadratic(
@@ -156,7 +165,9 @@ def ambiguous_although_identified(rng: Rng) -> Whole:
 
 
 def barrier_with_too_small_an_excess(rng: Rng) -> Whole | None:
-    """below-barrier: the planted network fits exactly, so the excess is the loss itself, and E0 is below it."""
+    """below-barrier: the planted network fits exactly, so the excess is the loss itself, and E0 is
+    below it.
+    """
     d = int(rng.integers(1, 3))
     X = rng.integers(-4, 5, size=(d * (d + 1) // 2 + 1, d)) / 4 + np.eye(d * (d + 1) // 2 + 1, d)
     planted = q.Quadratic(
@@ -173,7 +184,9 @@ def barrier_with_too_small_an_excess(rng: Rng) -> Whole | None:
 
 
 def gap_below_better_factors(rng: Rng) -> Whole | None:
-    """factorization-gap: known factors are better by more than the claimed gap, or better than the claimed floor."""
+    """factorization-gap: known factors are better by more than the claimed gap, or better than the
+    claimed floor.
+    """
     U, V = (
         rng.integers(-4, 5, size=(3, 1)).astype(float),
         rng.integers(-4, 5, size=(2, 1)).astype(float),
@@ -213,8 +226,8 @@ def _filter_file(start: trap.Start, kind: str, eta: Fraction | None, floor: Frac
 
 
 def step_beyond_stability(rng: Rng, kind: str) -> Whole:
-    """One patch, parallel filters: the filter does not move, and the head runs away for every step above 4, since its error
-    is multiplied by 1 - eta/2."""
+    """One patch, parallel filters: the filter does not move, and the head runs away for every step
+    above 4, since its error is multiplied by 1 - eta/2."""
     opposite = -1.0 if kind == "spurious-minimum" else 1.0
     w, true = rng.uniform(0.5, 2, 1), rng.uniform(0.5, 2, 1)
     start = trap.Start(
@@ -224,7 +237,9 @@ def step_beyond_stability(rng: Rng, kind: str) -> Whole:
 
 
 def floor_above_the_trap(rng: Rng) -> Whole:
-    """spurious-minimum: a* = (t, -t), so the trap has the loss |w|^2 |a*|^2 (pi - 2)/(4 (pi - 1)), and the floor is above."""
+    """spurious-minimum: a* = (t, -t), so the trap has the loss |w|^2 |a*|^2 (pi - 2)/(4 (pi - 1)),
+    and the floor is above.
+    """
     t, w = float(rng.uniform(0.5, 1.5)), rng.standard_normal(2)
     start = trap.Start(-w, np.zeros(2), w, np.array([t, -t]))
     start = trap.Start(-w + 1e-3 * rng.standard_normal(2), start.best_head(0.0), w, start.true)
@@ -241,7 +256,9 @@ def floor_above_the_trap(rng: Rng) -> Whole:
 
 
 def opposite_filter_never_turns(rng: Rng) -> Whole:
-    """global-basin: an exactly opposite filter has no gradient, so the run never reaches the teacher."""
+    """global-basin: an exactly opposite filter has no gradient, so the run never reaches the
+    teacher.
+    """
     w, true = rng.standard_normal(2), rng.uniform(0.5, 1.5, int(rng.integers(1, 4)))
     start = trap.Start(-w * pick(rng, 1.0, 0.5, 2.0), float(np.linalg.norm(w)) * true, w, true)
     return _filter_file(start, "global-basin", pick(rng, None, Fraction(1, 100)), Fraction(0))

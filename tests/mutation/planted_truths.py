@@ -1,8 +1,10 @@
-"""Instances whose truth is known by construction: contradictory labels, a dead neuron, a known distance, a run that breaks away.
+"""Instances whose truth is known by construction: contradictory labels, a dead neuron, a known
+distance, a run that breaks away.
 
-`planted(kind, rng)` writes a file of the kind that is false whatever its witness says, for a reason that neither checker is asked
-about. The one-parameter loss (w^2 - y)^2/2 has the critical points 0 and +-sqrt(y), the derivative 2w (w^2 - y) and the second
-derivative 6 w^2 - 2y; contradictory labels leave no zero of the loss at all; a run is simulated.
+`planted(kind, rng)` writes a file of the kind that is false whatever its witness says, for a reason
+that neither checker is asked about. The one-parameter loss (w^2 - y)^2/2 has the critical points 0
+and +-sqrt(y), the derivative 2w (w^2 - y) and the second derivative 6 w^2 - 2y; contradictory
+labels leave no zero of the loss at all; a run is simulated.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ RELU = {"activation": "relu", "kind": "shallow"}
 
 
 def two_labels_for_one_row(rng: Rng, kind: str) -> Whole:
-    """An honest file with its first sample repeated under another label (on a ray for ReLU): no weights fit both."""
+    """An honest file with its first sample repeated under another label (on a ray for ReLU): no
+    weights fit both.
+    """
     file = base(kind, int(rng.integers(BASES))).copy()
     X, y = file.tensors["X"], file.tensors["y"]
     factor = float(rng.choice([1.0, 2.0])) if kind.startswith("relu") else 1.0
@@ -63,7 +67,9 @@ def two_labels_for_one_row(rng: Rng, kind: str) -> Whole:
 
 
 def beyond_the_nearest_zero(rng: Rng) -> Whole | None:
-    """interpolation, one parameter: the zero +-sqrt(y) is at a known distance; R is below it, or R_lo above, or y is negative."""
+    """interpolation, one parameter: the zero +-sqrt(y) is at a known distance; R is below it, or
+    R_lo above, or y is negative.
+    """
     w = float(rng.uniform(0.5, 2))
     y = w * w * (1 + float(rng.uniform(-0.01, 0.01)))
     model = Model(
@@ -92,7 +98,9 @@ def beyond_the_nearest_zero(rng: Rng) -> Whole | None:
 
 
 def relu_beyond_the_zero(rng: Rng) -> Whole | None:
-    """relu-interpolation, one neuron: the only zero is y/(v x); R is below the distance, or y has the wrong sign."""
+    """relu-interpolation, one neuron: the only zero is y/(v x); R is below the distance, or y has
+    the wrong sign.
+    """
     w, x, v = rng.uniform(0.5, 2, 3)
     target = w * (1 + float(rng.uniform(-0.3, 0.3)))
     y = float(v * target * x)
@@ -134,7 +142,9 @@ def run_that_breaks_its_rate(rng: Rng, kind: str) -> Whole | None:
 
 
 def dead_neuron(rng: Rng) -> Whole:
-    """relu-descent: the neuron is inactive on every sample and the labels are not zero, so the gradient is zero for ever."""
+    """relu-descent: the neuron is inactive on every sample and the labels are not zero, so the
+    gradient is zero for ever.
+    """
     n = int(rng.integers(1, 3))
     X, v = np.eye(n, 2) * rng.uniform(0.5, 2, (n, 1)), rng.uniform(0.5, 1.5, 1)
     W = -rng.uniform(0.25, 2, (1, 2)) * float(2.0 ** -rng.integers(0, 60))
@@ -161,7 +171,9 @@ def dead_neuron(rng: Rng) -> Whole:
 
 
 def _saddle_lie(rng: Rng) -> Whole:
-    """strict-saddle, y = 1, 0 <= w < .57: too small a gradient, too much curvature, or the minimum at 1 inside the ball."""
+    """strict-saddle, y = 1, 0 <= w < .57: too small a gradient, too much curvature, or the minimum
+    at 1 inside the ball.
+    """
     w = float(rng.uniform(0.05, 0.5))
     exact = Fraction(w)
     style = pick(rng, "eps", "gamma", "R")
@@ -189,8 +201,8 @@ def _saddle_lie(rng: Rng) -> Whole:
 
 
 def _second_order_lie(rng: Rng) -> Whole:
-    """second-order-stationary, y = 1: too small a gradient, curvature below -delta, two critical points in the ball, or a minimum
-    that is farther away than claimed."""
+    """second-order-stationary, y = 1: too small a gradient, curvature below -delta, two critical
+    points in the ball, or a minimum that is farther away than claimed."""
     style = pick(rng, "eps", "delta", "two critical points", "distance")
     w = (
         float(rng.uniform(0.05, 0.5))
@@ -223,7 +235,9 @@ def _second_order_lie(rng: Rng) -> Whole:
 
 
 def _unique_lie(rng: Rng) -> Whole:
-    """unique-minimum, y = w = 1 nearly: 0 in the ball as well, the minimum farther than r_minus, or too large a modulus."""
+    """unique-minimum, y = w = 1 nearly: 0 in the ball as well, the minimum farther than r_minus, or
+    too large a modulus.
+    """
     style = pick(rng, "two critical points", "r_minus", "mu")
     r = 1 + hair(rng) if style == "two critical points" else Fraction(1, 5)
     net, (fields, tensors) = unique.golden(r)
@@ -259,7 +273,9 @@ SLOW = 1 - Fraction(1, 10**6)
 
 
 def _gram_lie(rng: Rng) -> Whole:
-    """gram-positive: equal rows (singular for every kernel), parallel rows (singular for ReLU), or more than a diagonal entry."""
+    """gram-positive: equal rows (singular for every kernel), parallel rows (singular for ReLU), or
+    more than a diagonal entry.
+    """
     X = rng.standard_normal((2, 2)) / 2
     style = pick(rng, "equal", "parallel", "diagonal", "diagonal")
     if style == "diagonal":  # H_11 = |x|^2/2 for ReLU, whatever the kernel
@@ -277,8 +293,8 @@ def _gram_lie(rng: Rng) -> Whole:
 
 
 def _coarse_rule(rng: Rng) -> Whole:
-    """gram-positive: tanh has a slope of at most 1, so no diagonal entry exceeds |x|^2; three nodes at the distance 2 give the
-    mean slope as 1.0138, and lam is between the two."""
+    """gram-positive: tanh has a slope of at most 1, so no diagonal entry exceeds |x|^2; three nodes
+    at the distance 2 give the mean slope as 1.0138, and lam is between the two."""
     x = float(2.0 ** -rng.integers(6, 30))
     lam = Fraction(x) ** 2 * (1 + Fraction(float(rng.uniform(0.001, 0.025))))
     fields, _ = gram.claim(

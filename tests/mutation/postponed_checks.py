@@ -1,7 +1,9 @@
-"""An attacker who postpones: files in which one chosen check is open at 128 bits and decided at 256, 512 or 1024.
+"""An attacker who postpones: files in which one chosen check is open at 128 bits and decided at
+256, 512 or 1024.
 
-A rational field is put beside the value at which the check has no room, at a relative distance of 2^-130 to 2^-600, on the side
-on which the check holds or on the other one. `KNOTS` names every check that balls decide, with the field that ties it.
+A rational field is put beside the value at which the check has no room, at a relative distance of
+2^-130 to 2^-600, on the side on which the check holds or on the other one. `KNOTS` names every
+check that balls decide, with the field that ties it.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ Prelude = Callable[[Whole], Whole | None]
 
 @dataclass(frozen=True)
 class Knot:
-    """A numbered check, its name in the slow checker, the field that ties it, and what must be made room for first."""
+    """A numbered check, its name in the slow checker, the field that ties it, and what must be made
+    room for first.
+    """
 
     number: str
     check: str
@@ -134,7 +138,9 @@ def _room_for_delta(file: Whole) -> Whole:
 
 
 def _closed_form_only(file: Whole) -> Whole | None:
-    """G7: the error of a quadrature does not shrink with the precision, so that a tie of lam would stay open for ever."""
+    """G7: the error of a quadrature does not shrink with the precision, so that a tie of lam would
+    stay open for ever.
+    """
     return file if file.claim["method"] == "closed" else None
 
 
@@ -250,7 +256,8 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
     ),
 }
 
-# Checks that no field can tie: the norms omega are doubles, the last slope is an integral, the barrier is made of stored numbers.
+# Checks that no field can tie: the norms omega are doubles, the last slope is an integral, the
+# barrier is made of stored numbers.
 # They are postponed by a small factor (N8) or by `stored_ties`.
 FIELDLESS = {
     "deep-descent": {"N8.1", "N8.2"},
@@ -258,7 +265,8 @@ FIELDLESS = {
     "spurious-minimum": {"T3"},
     "global-basin": {"T3"},
 }
-# Losses of networks with a rational activation: where balls do not decide, small files are compared as exact rationals at once.
+# Losses of networks with a rational activation: where balls do not decide, small files are compared
+# as exact rationals at once.
 EXACT_LOSSES = {
     "relu-interpolation": "R4",
     "optimality-gap": "O4",
@@ -310,7 +318,9 @@ def cached_tie(kind: str, number: int, knot: Knot) -> Tied | None:
 
 
 def beside(tied: Tied, exponent: int, side: int) -> Whole:
-    """The file with its field at a relative distance of 2^-exponent from the tie; side +1: the check holds, -1: it fails."""
+    """The file with its field at a relative distance of 2^-exponent from the tie; side +1: the
+    check holds, -1: it fails.
+    """
     value = tied.tie.value * (1 + side * tied.tie.holds * Fraction(1, 2**exponent))
     result = with_field(tied.file, tied.tie.path, value)
     return refitted(result) if tied.refit else result

@@ -1,8 +1,10 @@
-"""relu-descent where the precision decides which pairs may change sign: one tie of tau, two worlds, numbers from either.
+"""relu-descent where the precision decides which pairs may change sign: one tie of tau, two worlds,
+numbers from either.
 
-At 128 bits the tied pair is undecided, so that an enclosure would put it among the pairs that may change (the coarse world);
-beyond, it is decided (the fine world). The theorem needs all its numbers from one world. The attacker takes each of lam, Lam, eps
-and the factors from a world of its own choice, and e from anywhere.
+At 128 bits the tied pair is undecided, so that an enclosure would put it among the pairs that may
+change (the coarse world); beyond, it is decided (the fine world). The theorem needs all its numbers
+from one world. The attacker takes each of lam, Lam, eps and the factors from a world of its own
+choice, and e from anywhere.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from tests.oracles.strict_container import Certificate
 Rng = np.random.Generator
 Matrix = list[list[Fraction]]
 Pattern = list[list[bool]]
-FAR = (
-    2.0**-100
-)  # products of doubles this far apart do not fit 128 bits, so that exact zeros have balls with a radius
+# products of doubles this far apart do not fit 128 bits, so that exact zeros have balls with a
+# radius
+FAR = 2.0**-100
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ def _rows(array: np.ndarray) -> Matrix:
 
 
 def _samples(rng: Rng) -> np.ndarray:
-    """One sample; two orthogonal ones whose inner product is zero only after an exact cancellation; two of any direction."""
+    """One sample; two orthogonal ones whose inner product is zero only after an exact cancellation;
+    two of any direction.
+    """
     style = pick(rng, "one", "cancelling", "cancelling", "cancelling", "any")
     if style == "one":
         return rng.uniform(0.5, 2, (1, 1))
@@ -89,7 +93,9 @@ def _floats(A: Matrix) -> np.ndarray:
 
 
 def _weights(rng: Rng, n: int, sample: int) -> np.ndarray:
-    """e: ordinary, or of an extreme ratio, mostly with its least entry at the tied sample, where it blows up every radius."""
+    """e: ordinary, or of an extreme ratio, mostly with its least entry at the tied sample, where it
+    blows up every radius.
+    """
     style = pick(rng, "ones", "any", "ratio", "ratio", "ratio", "ratio")
     if style == "ratio":
         exponents = np.where(np.arange(n) == sample, -990, 990) * pick(rng, 1, 1, 1, -1)
@@ -112,7 +118,9 @@ def _width(rng: Rng, world: World, e: np.ndarray) -> Fraction:
 
 
 def two_worlds(rng: Rng) -> Whole | None:
-    """A file whose tau ties one pair, with numbers mixed from the two worlds; None where they do not fit together at all."""
+    """A file whose tau ties one pair, with numbers mixed from the two worlds; None where they do
+    not fit together at all.
+    """
     X = _samples(rng)
     k, n = int(rng.integers(1, 3)), len(X)
     W, v = _active_weights(rng, X, k), rng.uniform(0.5, 1.5, k) * pick(rng, 1.0, -1.0)

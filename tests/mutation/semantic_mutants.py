@@ -1,7 +1,8 @@
-"""Re-sealed semantic mutants: well-formed files with other numbers, as an adversary who knows the format would write them.
+"""Re-sealed semantic mutants: well-formed files with other numbers, as an adversary who knows the
+format would write them.
 
-A mutant need not be false: a nudge within the slack leaves the claim true. The truth oracle decides; these functions only say
-which family a mutant belongs to.
+A mutant need not be false: a nudge within the slack leaves the claim true. The truth oracle
+decides; these functions only say which family a mutant belongs to.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ Family = Callable[[Rng, Draft, list[Draft]], bool]
 
 # +1: the claim says more when the number grows, -1: when it shrinks
 DIRECTIONS = {
-    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1, "path": -1, "mu": 1,
-    "floor": 1, "gap": -1, "loss_upper": -1, "rho": -1, "v_max": 1, "sigma2": 1, "difference": 1, "phi": 1, "Phi": -1,
+    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1,
+    "path": -1, "mu": 1,
+    "floor": 1, "gap": -1, "loss_upper": -1, "rho": -1, "v_max": 1, "sigma2": 1, "difference": 1,
+    "phi": 1, "Phi": -1,
     "a_lo": 1, "a_hi": -1, "E0": -1, "gamma": 1, "eps": -1, "delta": -1, "lam": -1,
 }  # fmt: skip
 MUST_REFUSE = ("sign", "swap", "label", "tighten", "foreign witness")
 
 
 def scalars(draft: Draft, index: int) -> list[tuple[dict[str, Any], str]]:
-    """Every rational of a claim, as (dictionary, key), those of `radius` and `quartic` among them."""
+    """Every rational of a claim, as (dictionary, key), those of `radius` and `quartic` among
+    them.
+    """
     objects, found = [draft.claims[index].fields], []
     for fields in objects:
         found += [(fields, name) for name, value in fields.items() if isinstance(value, Fraction)]
@@ -93,9 +98,8 @@ def tighten(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     choices = [pair for pair in scalars(draft, _any_claim(rng, draft)) if pair[1] in DIRECTIONS]
     fields, name = choices[int(rng.integers(len(choices)))]
     before = fields[name]
-    direction = (
-        1 if name == "R" and "lam" in fields else DIRECTIONS[name]
-    )  # no minimum within R: more is said by a larger R
+    # no minimum within R: more is said by a larger R
+    direction = 1 if name == "R" and "lam" in fields else DIRECTIONS[name]
     step = Fraction(_magnitude(rng, -8, 0)) * direction
     fields[name] = _short(before * (1 + step) if before else step)
     if name == "rate":
@@ -190,7 +194,9 @@ def activation(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 
 def mode(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
-    """Say another method for the same numbers: row sums instead of a factor, rows instead of svec, heads of another sign."""
+    """Say another method for the same numbers: row sums instead of a factor, rows instead of svec,
+    heads of another sign.
+    """
     claim = draft.claims[_any_claim(rng, draft)]
     fields, tensors = claim.fields, claim.tensors
     if fields.get("norm") == "factor":
@@ -213,7 +219,9 @@ def mode(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 
 def _other_shape(C: np.ndarray, d: int) -> np.ndarray:
-    """The diagonal blocks of a dense factor one below the other, or the block diagonal matrix of such blocks."""
+    """The diagonal blocks of a dense factor one below the other, or the block diagonal matrix of
+    such blocks.
+    """
     blocks = range(len(C) // d)
     if C.shape[1] > d:
         return np.vstack([C[d * i : d * (i + 1), d * i : d * (i + 1)] for i in blocks])
@@ -263,7 +271,9 @@ EXTREME_RATIONALS = [
 
 
 def extreme(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
-    """Scale a tensor by a power of two, or put the largest, the smallest or a zero number somewhere."""
+    """Scale a tensor by a power of two, or put the largest, the smallest or a zero number
+    somewhere.
+    """
     if rng.random() < 0.3:
         choices = scalars(draft, _any_claim(rng, draft))
         fields, name = choices[int(rng.integers(len(choices)))]
@@ -295,7 +305,9 @@ FAMILIES: dict[str, Family] = {
 
 
 def loosen(rng: Rng, draft: Draft) -> None:
-    """Give away what an adversary would give away so that only the deep checks can find the fault: the loss bound, the radius."""
+    """Give away what an adversary would give away so that only the deep checks can find the fault:
+    the loss bound, the radius.
+    """
     for claim in draft.claims:
         for name in ("loss_upper", "gap", "path", "eps"):
             if name in claim.fields and rng.random() < 0.7:
@@ -307,7 +319,9 @@ def loosen(rng: Rng, draft: Draft) -> None:
 def semantic_mutant(
     rng: Rng, draft: Draft, others: list[Draft], family: str | None = None
 ) -> tuple[str, Draft]:
-    """(family, mutant); half of the mutants are loosened elsewhere, so that the loss bound alone does not catch them."""
+    """(family, mutant); half of the mutants are loosened elsewhere, so that the loss bound alone
+    does not catch them.
+    """
     while True:
         name = family or str(rng.choice(list(FAMILIES)))
         mutant = draft.copy()

@@ -1,7 +1,9 @@
-"""Gradient descent itself, run in enclosures of 1,500 bits: does the run break what the certificate promises?
+"""Gradient descent itself, run in enclosures of 1,500 bits: does the run break what the certificate
+promises?
 
-The formulas are written down here once more, from the definition of the loss; nothing of the two checkers is used but the
-arithmetic library. A run refutes a claim only if the violation is certain. What a few steps do not refute need not be true.
+The formulas are written down here once more, from the definition of the loss; nothing of the two
+checkers is used but the arithmetic library. A run refutes a claim only if the violation is certain.
+What a few steps do not refute need not be true.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ Vector = list[arb]
 
 
 class KinkError(Exception):
-    """A pre-activation of a ReLU network cannot be told from zero, so any derivative is allowed there."""
+    """A pre-activation of a ReLU network cannot be told from zero, so any derivative is allowed
+    there.
+    """
 
 
 def _ball(value: Fraction | float) -> arb:
@@ -64,7 +68,9 @@ def activation(network: dict) -> Callable[[arb], tuple[arb, arb]]:
 
 
 class Shallow:
-    """f(x) = sum_l v_l phi(w_l . x) on its samples; W moves, and v too if both layers are trained."""
+    """f(x) = sum_l v_l phi(w_l . x) on its samples; W moves, and v too if both layers are
+    trained.
+    """
 
     def __init__(self, file: Whole) -> None:
         self.phi = activation(file.top["network"])
@@ -190,7 +196,9 @@ def square(r: Vector) -> arb:
 
 
 def refuted_by_its_run(file: Whole, least: Fraction = Fraction(0)) -> bool:
-    """Whether the first steps certainly contradict the claimed rate (of |r|, or for below-barrier of L - least)."""
+    """Whether the first steps certainly contradict the claimed rate (of |r|, or for below-barrier
+    of L - least).
+    """
     before = ctx.prec
     ctx.prec = BITS
     try:

@@ -1,7 +1,9 @@
-"""The soundness campaign: files of one claim kind by an attacker who postpones checks, spoils witnesses and knows the truth.
+"""The soundness campaign: files of one claim kind by an attacker who postpones checks, spoils
+witnesses and knows the truth.
 
-Every file goes through both checkers. A file that the fast checker accepts must be true: by its construction, by the exact
-oracle, and by a run where the claim is about one. The two checkers may differ only where one of them is undecided.
+Every file goes through both checkers. A file that the fast checker accepts must be true: by its
+construction, by the exact oracle, and by a run where the claim is about one. The two checkers may
+differ only where one of them is undecided.
 """
 
 from __future__ import annotations
@@ -138,7 +140,9 @@ class Attacker:
         return base(self.kind, self.number())
 
     def exponent(self) -> int:
-        """How near to the tie: mostly visible at 256 or 512 bits; the slow checker of deep networks ends at 512."""
+        """How near to the tie: mostly visible at 256 or 512 bits; the slow checker of deep networks
+        ends at 512.
+        """
         last = 0.0 if self.kind == "deep-descent" else 0.5
         weights = np.array([4 if e < 256 else 2 if e < 450 else last for e in EXPONENTS])
         return int(self.rng.choice(EXPONENTS, p=weights / weights.sum()))
@@ -173,7 +177,9 @@ class Attacker:
         return Attack("two ties", self._shrunk(file, number) or file)
 
     def two_claims(self) -> Attack | None:
-        """Two claims about one stored network, each beside its own tie or honest, their witnesses perhaps exchanged."""
+        """Two claims about one stored network, each beside its own tie or honest, their witnesses
+        perhaps exchanged.
+        """
         number, knots = self.number(), KNOTS[self.kind]
         files = [base(self.kind, number)]
         for index in self.rng.integers(len(knots), size=2):
@@ -209,7 +215,9 @@ class Attacker:
         return spoiled(self.rng, file, self.honest())
 
     def strengthened(self) -> Attack:
-        """The claim says more than before; the factors are made for the lie, too small to matter, as they were, or spoiled."""
+        """The claim says more than before; the factors are made for the lie, too small to matter,
+        as they were, or spoiled.
+        """
         draw = self.rng.random()
         if draw < 0.4:
             return Attack(
@@ -222,7 +230,9 @@ class Attacker:
         return Attack("strengthened", self.spoiled(file) if draw < 0.85 else file)
 
     def planted(self) -> Attack:
-        """False by construction; some with a spoiled witness as well, where that does not touch what makes them false."""
+        """False by construction; some with a spoiled witness as well, where that does not touch
+        what makes them false.
+        """
         file = planted(self.kind, self.rng)
         moves_the_start = self.kind in (
             "spurious-minimum",
@@ -257,7 +267,9 @@ class Attacker:
         )
 
     def tour(self) -> Iterator[Attack]:
-        """Every check that balls decide, once or twice on either side of its tie, whatever is drawn later."""
+        """Every check that balls decide, once or twice on either side of its tie, whatever is drawn
+        later.
+        """
         for side in (1, -1):
             for knot in KNOTS[self.kind]:
                 found = (
@@ -274,7 +286,9 @@ class Attacker:
                 yield Attack("stored tie", stored_ties.at_the_barrier(self.kind, 0, 140, side))
 
     def _fieldless_factors(self, side: int) -> Iterator[Attack]:
-        """Uses of P1 that no field ties alone: norms of layers, and blocks of neurons after the first."""
+        """Uses of P1 that no field ties alone: norms of layers, and blocks of neurons after the
+        first.
+        """
         if self.kind not in ("deep-descent", "second-order-stationary"):
             return
         for number in range(self.first, self.first + self.width):
@@ -319,7 +333,8 @@ def judge(attack: Attack, tally: Tally, where: str) -> None:
         if not one_sided:
             tally.found(
                 raw,
-                f"{where} ({attack.style}): {fast} ({result.reason}) against {slow.verdict} ({slow.reason})",
+                f"{where} ({attack.style}): {fast} ({result.reason}) against {slow.verdict} "
+                f"({slow.reason})",
             )
     if fast == "MALFORMED":
         counts["malformed"] += 1
@@ -351,7 +366,8 @@ def _count_postponed(raw: bytes, verdict: str, tally: Tally) -> None:
 def attacks(kind: str, files: int, seed: int = SEED, width: int = WIDTH) -> Iterator[Attack]:
     """This many files of one kind: first the tour of all checks, then whatever the seed draws.
 
-    A problem is reported by kind, seed and file, and found again as `list(attacks(kind, file + 1, seed))[file]`.
+    A problem is reported by kind, seed and file, and found again as `list(attacks(kind, file + 1,
+    seed))[file]`.
     """
     attacker = Attacker(kind, seed, width)
     return islice(chain(attacker.tour(), iter(attacker.attack, None)), files)

@@ -1,8 +1,9 @@
 """Ties that no field of the claim can make, made of the stored doubles themselves.
 
-The loss of a one-filter network has to be below the barrier, and both depend on the stored numbers alone. A filter with four
-entries reaches that tie digit by digit: two entries to 53 bits, the third, some 2^-50 in size, to 106, the fourth to 159. And the
-last slope of a residual network is an integral: only rows as short as 1/16 and a fine rule make its error smaller than 2^-150.
+The loss of a one-filter network has to be below the barrier, and both depend on the stored numbers
+alone. A filter with four entries reaches that tie digit by digit: two entries to 53 bits, the
+third, some 2^-50 in size, to 106, the fourth to 159. And the last slope of a residual network is an
+integral: only rows as short as 1/16 and a fine rule make its error smaller than 2^-150.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def _filter_start(kind: str, number: int) -> tuple[trap.Start, float]:
 
 
 def at_the_barrier(kind: str, number: int, exponent: int, side: int) -> Whole:
-    """A filter file whose loss is below (side +1) or above (side -1) the barrier by about 2^-exponent."""
+    """A filter file whose loss is below (side +1) or above (side -1) the barrier by about
+    2^-exponent.
+    """
     start, angle = _filter_start(kind, number)
     aim = side * Fraction(1, 2**exponent)
     fine = [0.0, 0.0]
@@ -120,6 +123,8 @@ def _short_row(name: str) -> tuple[Whole, Fraction]:
 
 
 def at_the_last_slope(name: str, exponent: int, side: int) -> Whole:
-    """A resnet file whose lam is below (side +1) or above (side -1) the bound of G6 by a relative 2^-exponent."""
+    """A resnet file whose lam is below (side +1) or above (side -1) the bound of G6 by a relative
+    2^-exponent.
+    """
     file, value = _short_row(name)
     return with_field(file, "lam", value * (1 - side * Fraction(1, 2**exponent)))

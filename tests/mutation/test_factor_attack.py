@@ -1,4 +1,6 @@
-"""The witness of P1 under attack: exact ReLU Gram matrices with good, rescaled, borderline and spoiled factors."""
+"""The witness of P1 under attack: exact ReLU Gram matrices with good, rescaled, borderline and
+spoiled factors.
+"""
 
 import sys
 from collections import Counter
@@ -29,7 +31,9 @@ def factor(rng: np.random.Generator, C: np.ndarray, style: str) -> np.ndarray:
 
 
 def attack(rng: np.random.Generator, style: str) -> Draft | None:
-    """One neuron active on every sample and zero loss exactly, so that P1 alone decides; None if the draw is not exact."""
+    """One neuron active on every sample and zero loss exactly, so that P1 alone decides; None if
+    the draw is not exact.
+    """
     n = int(rng.integers(1, 4))
     X = rng.integers(1, 64, size=(n, n)) * 2.0 ** rng.integers(-8, 3, size=(n, n))
     X = np.ldexp(X, rng.integers(-120, 120, size=(n, 1))) if rng.random() < 0.5 else X

@@ -43,7 +43,8 @@ def run(folder: Path, count: int) -> None:
         if outcome.verdict not in VERDICTS - {"ACCEPTED"}:
             accepted.append((number, bug.__name__, outcome))
     print(
-        f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): {dict(verdicts)}"
+        f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): "
+        f"{dict(verdicts)}"
     )
     assert not accepted
 

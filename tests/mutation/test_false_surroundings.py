@@ -1,4 +1,5 @@
-"""Planted bugs in the object `radius` of second-order-stationary: wrong formulas with factors of their own wrong matrices.
+"""Planted bugs in the object `radius` of second-order-stationary: wrong formulas with factors of
+their own wrong matrices.
 
 Every claim here is false or unproved as stated by the oracle; neither checker may accept it.
 """

@@ -1,5 +1,5 @@
-"""Hypothesis-made inputs for the parser: whatever the bytes, one of the four verdicts, and never an acceptance that the slow
-checker refuses."""
+"""Hypothesis-made inputs for the parser: whatever the bytes, one of the four verdicts, and never an
+acceptance that the slow checker refuses."""
 
 import json
 import tempfile
@@ -100,7 +100,9 @@ def edited(value: Any, place: tuple[Any, ...], action: str, new: Any) -> Any:
 
 @st.composite
 def structured(draw: st.DrawFn) -> bytes:
-    """A real certificate with one or two edits of its header or of its inner object, sealed again."""
+    """A real certificate with one or two edits of its header or of its inner object, sealed
+    again.
+    """
     _, raw, _ = draw(st.sampled_from(sealed()))
     header, body = parts(raw)
     inner = draw(st.booleans())

@@ -1,4 +1,5 @@
-"""The campaign itself under test: with a defect planted in the fast checker it must find a problem, without one it must not.
+"""The campaign itself under test: with a defect planted in the fast checker it must find a problem,
+without one it must not.
 
 Only functions that any version of the checker has are replaced, wherever they were imported.
 """
@@ -129,6 +130,7 @@ def test_the_campaign_finds_a_planted_defect(name: str, monkeypatch: pytest.Monk
         if "ACCEPTED although" in problem or ": ACCEPTED (" in problem
     ]
     print(
-        f"{name}: {len(tally.problems)} problems in {FILES} files of {kind}, {len(unsound)} of them acceptances"
+        f"{name}: {len(tally.problems)} problems in {FILES} files of {kind}, {len(unsound)} of "
+        "them acceptances"
     )
     assert unsound

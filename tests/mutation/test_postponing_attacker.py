@@ -1,6 +1,8 @@
-"""Nothing false is accepted from an attacker who postpones checks, spoils witnesses and plants truths; the checkers agree.
+"""Nothing false is accepted from an attacker who postpones checks, spoils witnesses and plants
+truths; the checkers agree.
 
-The default run attacks every claim kind with 500 files; `-m campaign` with 10,000, and writes `out/campaign/soundness.md`.
+The default run attacks every claim kind with 500 files; `-m campaign` with 10,000, and writes
+`out/campaign/soundness.md`.
 """
 
 import json
@@ -42,7 +44,9 @@ def assert_sound(tally: Tally, folder: Path) -> None:
 
 
 def assert_teeth(tally: Tally) -> None:
-    """Enough files were accepted, false and postponed, and every check that balls decide was postponed in both directions."""
+    """Enough files were accepted, false and postponed, and every check that balls decide was
+    postponed in both directions.
+    """
     files = tally.counts["files"]
     for column, share in SHARES.items():
         assert tally.counts[column] >= share * files, (tally.kind, column, tally.counts[column])
@@ -85,7 +89,9 @@ def test_nothing_false_of_ten_thousand_is_accepted_and_the_checkers_agree(
 
 
 def publish(tally: Tally) -> None:
-    """Keep the counts of one kind and write the table of all kinds that have been counted in this folder."""
+    """Keep the counts of one kind and write the table of all kinds that have been counted in this
+    folder.
+    """
     folder = OUT / "soundness"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{tally.kind}.json").write_text(json.dumps(dict(tally.counts)), encoding="ascii")
@@ -102,7 +108,9 @@ def publish(tally: Tally) -> None:
 def test_losses_of_rational_networks_wait_for_more_bits_if_rationals_are_too_long(
     kind: str, exponent: int, monkeypatch: pytest.MonkeyPatch
 ):
-    """Small files decide these ties exactly at once; without that (a long file) they are open at 128 bits and decided later."""
+    """Small files decide these ties exactly at once; without that (a long file) they are open at
+    128 bits and decided later.
+    """
     for number in range(3):
         file = base(kind, number)
         found = tie(file, "loss_upper", "loss_upper")

@@ -34,7 +34,8 @@ def run(folder: Path, count: int, seed: int = SEED) -> None:
 
 def report(table: Counter[tuple[str, str, bool | None]], count: int, seed: int) -> None:
     print(
-        f"R2: {count} re-sealed semantic mutants (seed {seed}); equivalent = accepted and called true by the oracle"
+        f"R2: {count} re-sealed semantic mutants (seed {seed}); equivalent = accepted and called "
+        "true by the oracle"
     )
     for family in FAMILIES:
         rows = {key[1:]: number for key, number in table.items() if key[0] == family}
@@ -56,7 +57,8 @@ def report(table: Counter[tuple[str, str, bool | None]], count: int, seed: int) 
         )
         mark = "must refuse" if family in MUST_REFUSE else ""
         print(
-            f"  {family:16} {sum(rows.values()):6} mutants, {false:6} false of which accepted {accepted_false},"
+            f"  {family:16} {sum(rows.values()):6} mutants, {false:6} false of which accepted "
+            f"{accepted_false},"
             f" {equivalent:6} equivalent, {unproved:6} true but not proved by the witness {mark}"
         )
 

@@ -1,4 +1,6 @@
-"""R4: the fast checker and the slow one never contradict each other on small random certificates and their mutants."""
+"""R4: the fast checker and the slow one never contradict each other on small random certificates
+and their mutants.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -45,7 +47,8 @@ def run(folder: Path, count: int, seed: int = SEED, kinds: Kinds = ALL_KINDS) ->
         if fast != slow and "UNDECIDED" in (fast, slow)
     )
     print(
-        f"R4: {count} certificates (seed {seed}): {equal} equal verdicts, {undecided} differ by UNDECIDED"
+        f"R4: {count} certificates (seed {seed}): {equal} equal verdicts, {undecided} differ by "
+        "UNDECIDED"
     )
     print("    (fast, slow):", dict(pairs))
     assert not contradictions

@@ -1,7 +1,9 @@
-"""The smallest honest certificates of every claim kind, from a seed: at most three samples, two features, two neurons or patches.
+"""The smallest honest certificates of every claim kind, from a seed: at most three samples, two
+features, two neurons or patches.
 
-They leave room in every number, so that an attack on one check does not meet another one first. Small sizes keep thousands of
-them cheap in both checkers; the sizes that a matrix can have at all (1 x 1, diagonal, full) all occur.
+They leave room in every number, so that an attack on one check does not meet another one first.
+Small sizes keep thousands of them cheap in both checkers; the sizes that a matrix can have at all
+(1 x 1, diagonal, full) all occur.
 """
 
 from __future__ import annotations
@@ -74,7 +76,9 @@ def _interpolation(rng: Rng, number: int) -> bytes:
 
 
 def _widened(draft: Draft, rng: Rng) -> Draft:
-    """The same with a radius at which the suprema of the derivatives, not their values at the weights, bound the constants."""
+    """The same with a radius at which the suprema of the derivatives, not their values at the
+    weights, bound the constants.
+    """
     claim, rho = draft.claims[0], exact(float(10 ** rng.uniform(-1, 0.3)))
     model = Model(draft.network, draft.X, draft.y, draft.W, draft.v)
     part = lipschitz_part(
@@ -263,7 +267,9 @@ def _second_order(rng: Rng, number: int) -> bytes:
 
 
 def _near_minimum(rng: Rng, trained: str) -> Smooth:
-    """Labels near the outputs, so that the Gauss-Newton part dominates; then a little beside the minimum."""
+    """Labels near the outputs, so that the Gauss-Newton part dominates; then a little beside the
+    minimum.
+    """
     net = s.random_smooth(3, 1, 1, activation=pick(rng, *SMOOTH), trained=trained, seed=_seed(rng))
     net = replace(net, y=net.residual() + net.y + 0.01 * rng.standard_normal(3))
     for _ in range(30):

@@ -1,4 +1,6 @@
-"""Escape times: logarithms against direct simulation and exact arithmetic, the law, its lower bounds, and noise."""
+"""Escape times: logarithms against direct simulation and exact arithmetic, the law, its lower
+bounds, and noise.
+"""
 
 import math
 from decimal import Decimal, localcontext
@@ -50,7 +52,9 @@ def test_golden_escape_times(L):
 
 
 def test_golden_escape_times_where_float64_freezes():
-    """DU-X7.a: d = 10, L = 1: plain float64 stays at the seventh saddle for ever, the logarithms go on."""
+    """DU-X7.a: d = 10, L = 1: plain float64 stays at the seventh saddle for ever, the logarithms go
+    on.
+    """
     times = octopus_escape_times(10, 1.0, step_size=1 / 4, start=[0.5] * 10)
     assert times.tolist() == [6, 21, 62, 173, 472, 1284, 3483, 9443, 25589, 69339]
     x = np.full(10, 0.5)
@@ -71,9 +75,8 @@ def test_logarithms_equal_direct_simulation(L, gamma, eta, seed):
     assert exact[: len(times)] == times
     assert len(times) >= 3
     steps = np.arange(0, 3001, 7)
-    safe = (
-        steps < times[2]
-    )  # afterwards the direct run may be a step or two off: rounding of what waits
+    # afterwards the direct run may be a step or two off: rounding of what waits
+    safe = steps < times[2]
     np.testing.assert_allclose(
         descent_values(octopus, x, eta, steps)[safe], values[steps][safe], rtol=1e-8, atol=1e-8
     )
@@ -109,7 +112,9 @@ def test_logarithms_equal_a_run_in_sixty_digits():
 
 @pytest.mark.parametrize("L", [1.0, 1.5, 2.0, 3.0])
 def test_ratios_approach_the_law_up_to_fifty_dimensions(L):
-    """DU-K7, DU-X7.a: within 1 % from the fifth saddle on and to 1e-12 at the end, 1e22 to 1e37 steps."""
+    """DU-K7, DU-X7.a: within 1 % from the fifth saddle on and to 1e-12 at the end, 1e22 to 1e37
+    steps.
+    """
     eta = 1 / (4 * L)
     times = octopus_escape_times(50, L, step_size=eta, seed=3)
     ratios = times[1:] / times[:-1] / escape_ratio(L, 1.0, eta)
@@ -119,7 +124,9 @@ def test_ratios_approach_the_law_up_to_fifty_dimensions(L):
 
 
 def test_ratio_is_the_closed_form():
-    """DU-K7: the numbers of the specification, and the bound (L + gamma)/gamma below for every step."""
+    """DU-K7: the numbers of the specification, and the bound (L + gamma)/gamma below for every
+    step.
+    """
     expected = {1.0: 2.710, 1.5: 3.409, 2.0: 4.106, E: 5.105, 3.0: 5.497}
     for L, ratio in expected.items():
         assert escape_ratio(L, 1.0, 1 / (4 * L)) == pytest.approx(ratio, abs=6e-4)
@@ -144,7 +151,9 @@ def test_a_step_of_one_over_two_L_holds_descent_for_ever():
     [(1.0, 1.0, 0.25), (2.0, 1.0, 0.125), (3.0, 0.5, 1 / 6.5), (1.0, 1.0, 0.04)],
 )
 def test_lower_bounds_hold_for_every_start_and_are_near_the_fastest(L, gamma, eta):
-    """DU-L7.2, DU-L7.3, DU-T7.3: 60 random starts and the corner (1, ..., 1), which is the fastest start of all."""
+    """DU-L7.2, DU-L7.3, DU-T7.3: 60 random starts and the corner (1, ..., 1), which is the fastest
+    start of all.
+    """
     octopus, rng = Octopus(6, L, gamma), np.random.default_rng(5)
     bound = escape_times_lower(octopus, eta)
     fastest = np.array(descent_escape_times(octopus, np.ones(6), eta))
@@ -167,7 +176,9 @@ def test_printed_bound_has_the_stated_size():
 
 @pytest.mark.parametrize("eta", [0.25, 0.05, 0.011])
 def test_buffers_are_crossed_as_fast_as_promised(eta):
-    """DU-L7.2: at most 1/(2 eta gamma), rounded up, from the first step beyond tau to the first beyond 2 tau."""
+    """DU-L7.2: at most 1/(2 eta gamma), rounded up, from the first step beyond tau to the first
+    beyond 2 tau.
+    """
     octopus = Octopus(1, 2.0)
     for x in np.linspace(0.1, 1.0, 40):
         inside = math.floor(math.log(E / x) / math.log1p(2 * eta)) + 1
@@ -177,7 +188,9 @@ def test_buffers_are_crossed_as_fast_as_promised(eta):
 
 @pytest.mark.parametrize("L", [1.0, 1.5, 2.0, E, 3.0])
 def test_estimate_follows_the_runs_within_one_percent(L):
-    """DU-K7: the affine law with the start's logarithms, against runs; the first saddles within two steps or 3 %."""
+    """DU-K7: the affine law with the start's logarithms, against runs; the first saddles within two
+    steps or 3 %.
+    """
     octopus, eta, rng = Octopus(12, L), 1 / (4 * L), np.random.default_rng(6)
     for _ in range(20):
         x = rng.uniform(-1, 1, 12)
@@ -191,7 +204,9 @@ def test_estimate_follows_the_runs_within_one_percent(L):
 
 
 def test_values_fall_from_plateau_to_plateau():
-    """DU-F7.3, DU-F7.4: between the times the function is at -k nu; at the end at the least value, after any number of steps."""
+    """DU-F7.3, DU-F7.4: between the times the function is at -k nu; at the end at the least value,
+    after any number of steps.
+    """
     octopus = Octopus(10, 3.0)
     times = descent_escape_times(octopus, [0.5] * 10, 1 / 12)
     middle = [(a + b) // 2 for a, b in pairwise(times[4:])]
@@ -204,7 +219,9 @@ def test_values_fall_from_plateau_to_plateau():
 
 @pytest.mark.parametrize(("L", "gamma"), [(1.0, 1.0), (3.0, 1.0), (2.0, 0.3)])
 def test_descent_never_leaves_the_domain(L, gamma):
-    """DU-L7.2: steps up to 1/(2L) from 200 starts and from the corner; outside there would be NaN."""
+    """DU-L7.2: steps up to 1/(2L) from 200 starts and from the corner; outside there would be
+    NaN.
+    """
     octopus, rng = Octopus(3, L, gamma), np.random.default_rng(10)
     for share in (0.1, 0.5, 0.999):
         x = np.vstack([rng.uniform(-1, 1, (200, 3)), np.ones(3)])
@@ -214,7 +231,9 @@ def test_descent_never_leaves_the_domain(L, gamma):
 
 
 def test_perturbed_descent_follows_algorithm_two():
-    """DU-A2: a second implementation with the public gradient and the same draws gives the same run."""
+    """DU-A2: a second implementation with the public gradient and the same draws gives the same
+    run.
+    """
     octopus, rng = Octopus(4, 1.5), np.random.default_rng(7)
     run = perturbed_descent(octopus, None, 1 / 6, np.random.default_rng(7), n_values=150)
     x, last, noises, values = rng.uniform(-1, 1, 4), -2, [], []
@@ -233,7 +252,9 @@ def test_perturbed_descent_follows_algorithm_two():
 
 
 def test_noise_is_uniform_in_the_ball():
-    """DU-A2: the mean square of a uniform point of the d-ball is r^2 d/(d + 2), Monte Carlo with 4 standard errors."""
+    """DU-A2: the mean square of a uniform point of the d-ball is r^2 d/(d + 2), Monte Carlo with 4
+    standard errors.
+    """
     octopus, rng = Octopus(3), np.random.default_rng(8)
     draws = []
     for _ in range(2000):

@@ -1,4 +1,6 @@
-"""Pictures of the chapter on saddles: what is drawn is what was given, the same bytes every time."""
+"""Pictures of the chapter on saddles: what is drawn is what was given, the same bytes every
+time.
+"""
 
 import numpy as np
 
@@ -30,7 +32,9 @@ def test_warmups_show_both_paths(tmp_path):
 
 
 def test_tube_and_octopus_mark_saddles_and_minima():
-    """DU-F7.2: two saddles and a minimum of the tube; three saddles and four minima of the octopus."""
+    """DU-F7.2: two saddles and a minimum of the tube; three saddles and four minima of the
+    octopus.
+    """
     tube, octopus = Octopus(2, mirrored=False), Octopus(2)
     path = descent_path(tube.gradient, [1.0, 1.0], 1 / 8, 40)
     figure = saddle_figures.tube_and_octopus(tube, octopus, path, [path, -path])
@@ -59,7 +63,9 @@ def test_domains_tile_the_domain_of_the_octopus():
 
 
 def test_objective_curves_are_the_runs():
-    """DU-F7.3, DU-F7.4: one panel for each L, two curves and the least value; perturbed descent is at the bottom first."""
+    """DU-F7.3, DU-F7.4: one panel for each L, two curves and the least value; perturbed descent is
+    at the bottom first.
+    """
     panels, least = {}, {}
     for L in (1.0, 3.0):
         octopus, start, steps = Octopus(5, L), np.full(5, 0.5), np.arange(301)
@@ -83,7 +89,9 @@ def test_objective_curves_are_the_runs():
 
 
 def test_escape_times_show_runs_law_and_bound():
-    """DU-K7, DU-L7.3, DU-T7.3: dots, a line, a dashed line; the slope of perturbed descent stands in the legend."""
+    """DU-K7, DU-L7.3, DU-T7.3: dots, a line, a dashed line; the slope of perturbed descent stands
+    in the legend.
+    """
     k = np.arange(1, 6)
     curves = {"L = 1": (k, 2.7**k)}
     bounds, noisy = (

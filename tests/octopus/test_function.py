@@ -1,4 +1,6 @@
-"""The octopus itself: golden values, a second implementation in seventy digits, exact joints of the pieces, saddles, minima."""
+"""The octopus itself: golden values, a second implementation in seventy digits, exact joints of the
+pieces, saddles, minima.
+"""
 
 import math
 from decimal import Decimal
@@ -20,7 +22,9 @@ E = math.e
 
 
 def by_cases(x, L, gamma, tau):
-    """The function at one point by the cases of the thesis (7.14) to (7.18), in Decimal arithmetic."""
+    """The function at one point by the cases of the thesis (7.14) to (7.18), in Decimal
+    arithmetic.
+    """
     L, gamma, tau = Decimal(L), Decimal(gamma), Decimal(tau)
     d, y = len(x), [abs(entry) for entry in x]
     i = next((j for j in range(d) if y[j] < 2 * tau), d)
@@ -79,7 +83,9 @@ def test_golden_gradient_and_drop():
     [(E, 1.0, E, True), (1.0, 1.0, 3.0, False), (5.0, 2.0, 4.0, True)],
 )
 def test_value_gradient_and_hessian_are_those_of_a_second_implementation(L, gamma, tau, mirrored):
-    """DU-O7: the cases written out and differenced in seventy digits, at points of every stage and sign."""
+    """DU-O7: the cases written out and differenced in seventy digits, at points of every stage and
+    sign.
+    """
     octopus = Octopus(4, L, gamma, tau, mirrored)
     x = points_everywhere(octopus, 40, 0)
     assert octopus.in_domain(x).all()
@@ -115,7 +121,8 @@ def test_splines_meet_their_neighbours_exactly(L, gamma):
             coefficients = [k * c for k, c in enumerate(coefficients)][1:]
         return sum(c * u**k for k, c in enumerate(coefficients))
 
-    # -gamma y^2 at y = 1 and L (y - 4)^2 - nu at y = 2; the next coordinate has L before and -gamma after
+    # -gamma y^2 at y = 1 and L (y - 4)^2 - nu at y = 2; the next coordinate has L before and -gamma
+    # after
     assert [at(g1, 0, order) for order in range(3)] == [-gamma, -2 * gamma, -2 * gamma]
     assert [at(g1, 1, order) for order in range(3)] == [4 * L - nu, -4 * L, 2 * L]
     assert [at(smoothstep, 0, order) for order in range(3)] == [L, 0, 0]
@@ -157,7 +164,9 @@ def test_slope_of_the_buffer_is_steeper_than_printed(L, lowest, lowest_g1):
 
 
 def test_saddles_are_strict_and_minima_are_minima():
-    """DU-L7.1: one eigenvalue -2 gamma and the rest 2 L at every saddle; all 2L at the minima; values fall by nu."""
+    """DU-L7.1: one eigenvalue -2 gamma and the rest 2 L at every saddle; all 2L at the minima;
+    values fall by nu.
+    """
     octopus = Octopus(4, 3.0, 0.5)
     for passed in range(5):
         x = octopus.saddle(passed, signs=[-1, 1, -1, 1])
@@ -172,7 +181,9 @@ def test_saddles_are_strict_and_minima_are_minima():
 
 
 def test_the_counts_are_those_of_a_search_over_sign_patterns():
-    """DU-L7.1: every saddle and minimum of the octopus in d = 3, as distinct points of zero gradient."""
+    """DU-L7.1: every saddle and minimum of the octopus in d = 3, as distinct points of zero
+    gradient.
+    """
     octopus, found = Octopus(3), set()
     for passed in range(4):
         for bits in range(2**passed):
@@ -237,7 +248,9 @@ def test_smoothness_constants_are_those_of_the_specification(L, ell, rho, epsilo
 
 @pytest.mark.parametrize(("L", "gamma", "tau"), [(1.0, 1.0, E), (2.5, 0.3, 4.0)])
 def test_smoothness_bounds_hold_and_are_tight(L, gamma, tau):
-    """DU-O7: spectral norms of Hessians and divided differences of Hessians on a fine grid of the buffer reach within 1 %."""
+    """DU-O7: spectral norms of Hessians and divided differences of Hessians on a fine grid of the
+    buffer reach within 1 %.
+    """
     octopus = Octopus(2, L, gamma, tau)
     bounds = octopus_smoothness_upper(octopus)
     a, b = np.meshgrid(np.linspace(tau, 2 * tau, 161), np.linspace(0.0, tau, 81))
@@ -283,7 +296,9 @@ def test_no_point_before_the_last_saddle_is_second_order_stationary():
 
 
 def test_one_dimension_has_constants_of_its_own():
-    """DU-O7: without a next coordinate the largest second derivative is that of the spline of one variable."""
+    """DU-O7: without a next coordinate the largest second derivative is that of the spline of one
+    variable.
+    """
     y = np.linspace(E, 2 * E, 10_001)
     splines = Splines(E, 1.0, E)
     bounds = octopus_smoothness_upper(Octopus(1, E))
@@ -292,7 +307,9 @@ def test_one_dimension_has_constants_of_its_own():
 
 
 def test_moved_octopus_is_the_octopus_with_another_step():
-    """DU-C7.2: gradient descent with eta on f((x - z)/R) visits z + R times the points of descent on f with eta/R^2."""
+    """DU-C7.2: gradient descent with eta on f((x - z)/R) visits z + R times the points of descent
+    on f with eta/R^2.
+    """
     octopus, rng = Octopus(3, 1.5), np.random.default_rng(4)
     moved = MovedOctopus(octopus, rng.standard_normal(3), 2.5)
     inner = rng.uniform(-1, 1, 3)

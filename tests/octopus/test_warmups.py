@@ -1,4 +1,6 @@
-"""The two warm-ups and the key fact about two saddles: closed forms against runs, derivatives against seventy digits."""
+"""The two warm-ups and the key fact about two saddles: closed forms against runs, derivatives
+against seventy digits.
+"""
 
 import math
 from decimal import Decimal
@@ -91,7 +93,9 @@ def test_far_slope_falls_all_the_way_on_the_axis():
     ("L", "gamma", "eta"), [(1.0, 1.0, 0.25), (2.0, 1.0, 0.125), (3.0, 0.5, 0.01)]
 )
 def test_second_saddle_takes_the_key_factor_longer(L, gamma, eta):
-    """DU-K7: the closed form against a run in logarithms; never less than (L + gamma)/gamma times as long."""
+    """DU-K7: the closed form against a run in logarithms; never less than (L + gamma)/gamma times
+    as long.
+    """
     up, down = math.log1p(2 * eta * gamma), math.log1p(-2 * eta * L)
     a, b, t, first = math.log(1e-4), math.log(0.3), 0, None
     while b < 0:

@@ -1,4 +1,6 @@
-"""Table 5.1: 36 cells with 5,000 starts each against the prediction, and the closed form beside it."""
+"""Table 5.1: 36 cells with 5,000 starts each against the prediction, and the closed form beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ STARTS = 5000
 def test_every_cell_of_the_table_is_within_three_standard_errors(
     k: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """DU-TAB5.1: the standard error is that of the prediction; every cell of ones is exactly one; no run stays undecided."""
+    """DU-TAB5.1: the standard error is that of the prediction; every cell of ones is exactly one;
+    no run stays undecided.
+    """
     found = [basin_estimate(k, ratio, 6, STARTS, seed=5) for ratio in RATIOS]
     for cell, expected, printed in zip(found, PREDICTED[k], PRINTED[k], strict=True):
         error = math.sqrt(expected * (1 - expected) / STARTS)
@@ -78,7 +82,9 @@ def test_closed_form_has_the_values_of_the_specification() -> None:
 
 
 def test_closed_form_is_the_chance_of_a_start_before_the_saddles() -> None:
-    """DU-TAB5.1: random directions whose angle is below that of the saddle sphere, within four standard errors."""
+    """DU-TAB5.1: random directions whose angle is below that of the saddle sphere, within four
+    standard errors.
+    """
     rng = np.random.default_rng(0)
     for k, ratio in ((25, 4), (49, 9), (100, 25)):
         teacher = ratio_teacher(k, ratio, 6, rng)

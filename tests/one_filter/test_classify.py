@@ -1,4 +1,6 @@
-"""Points of the one-filter landscape, by the list of stationary points, with the escape direction confirmed by differences."""
+"""Points of the one-filter landscape, by the list of stationary points, with the escape direction
+confirmed by differences.
+"""
 
 import math
 
@@ -16,7 +18,9 @@ FREE = gm.FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
 
 
 def test_every_stationary_point_gets_its_name():
-    """DU-L5.1, DU-X5.b: teacher, trap, saddle sphere, and the degenerate opposite point above the threshold."""
+    """DU-L5.1, DU-X5.b: teacher, trap, saddle sphere, and the degenerate opposite point above the
+    threshold.
+    """
     scene = filter_landscape(TRAPPING)
     truth = gm.OneFilterNetwork(3.0 * TRAPPING.w, 2.0 * TRAPPING.a)
     assert gm.classify_point(truth, TRAPPING).kind is PointKind.GLOBAL_MINIMUM
@@ -52,7 +56,9 @@ def test_saddles_have_a_direction_down_whose_curvature_is_that_of_the_loss():
 
 
 def test_the_spectrum_at_a_saddle_is_that_of_second_differences_of_the_loss():
-    """The least eigenvalue and the direction of least curvature, by differences of the loss and not of its gradient."""
+    """The least eigenvalue and the direction of least curvature, by differences of the loss and not
+    of its gradient.
+    """
     scene = filter_landscape(TRAPPING)
     v = 1.7 * np.array([math.sin(scene.saddle_angle), math.cos(scene.saddle_angle), 0.0])
     a = best_head(scene.saddle_g, TRAPPING)
@@ -62,7 +68,8 @@ def test_the_spectrum_at_a_saddle_is_that_of_second_differences_of_the_loss():
         return population_loss(theta[:3], theta[3:], TRAPPING)
 
     theta, h, E = np.concatenate([v, a]), 1e-3, np.eye(6)
-    H = np.array([[sum(s * t * loss(theta + h * (s * E[i] + t * E[j])) for s in (1, -1) for t in (1, -1)) for j in range(6)]
+    H = np.array([[sum(s * t * loss(theta + h * (s * E[i] + t * E[j])) for s in (1, -1) for t in (1,
+    -1)) for j in range(6)]
                   for i in range(6)]) / (4 * h * h)  # fmt: skip
     spectrum = np.linalg.eigvalsh(H)
     assert point.least_eigenvalue == pytest.approx(spectrum[0], rel=1e-4)

@@ -1,4 +1,6 @@
-"""The two phases and their lemmas on random runs, the Gaussian identities and rotation-invariant patches."""
+"""The two phases and their lemmas on random runs, the Gaussian identities and rotation-invariant
+patches.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def good_start(seed: int) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:
 
 
 def two_phase_start(seed: int) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:
-    """A start near enough for phase one to end within a few hundred steps of the theorem's own small step."""
+    """A start near enough for phase one to end within a few hundred steps of the theorem's own
+    small step.
+    """
     rng = np.random.default_rng(seed)
     head = rng.standard_normal(4)
     head -= 0.9 * head.mean()
@@ -57,7 +61,9 @@ def two_phase_start(seed: int) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:
 
 
 def test_explicit_two_phase_theorem_holds_along_random_runs() -> None:
-    """DU-T5.3, DU-T5.3x, DU-L5.9, DU-C5.1, DU-B5: rate, norm, lower bound of a . a*, end of phase one; 20 runs."""
+    """DU-T5.3, DU-T5.3x, DU-L5.9, DU-C5.1, DU-B5: rate, norm, lower bound of a . a*, end of phase
+    one; 20 runs.
+    """
     met = 0
     for v, a, teacher in [*map(good_start, range(10)), *map(two_phase_start, range(10))]:
         assert in_basin_set(v, a, teacher)
@@ -81,7 +87,9 @@ def test_explicit_two_phase_theorem_holds_along_random_runs() -> None:
 
 
 def test_two_phase_theorem_is_silent_when_a_hypothesis_fails() -> None:
-    """DU-T5.3x: wrong side, long filter, too large a step; another filter norm is absorbed by homogeneity."""
+    """DU-T5.3x: wrong side, long filter, too large a step; another filter norm is absorbed by
+    homogeneity.
+    """
     v, a, teacher = good_start(0)
     assert two_phases(v, -a, teacher) is None
     assert two_phases(-v, a, teacher) is None
@@ -106,7 +114,9 @@ def random_batch(teacher: FilterTeacher, seed: int, count: int = 4000) -> Filter
 
 @pytest.mark.parametrize("step_size", [0.01, 0.2, 0.8, 1.9])
 def test_invariants_never_fail_where_their_hypotheses_hold(step_size: float) -> None:
-    """DU-L5.2, DU-L5.3, DU-L5.4, DU-L5.5, DU-L5.7, DU-L5.8 on 20,000 one-step transitions for each step size."""
+    """DU-L5.2, DU-L5.3, DU-L5.4, DU-L5.5, DU-L5.7, DU-L5.8 on 20,000 one-step transitions for each
+    step size.
+    """
     for seed in range(5):
         rng = np.random.default_rng(seed)
         teacher = FilterTeacher(np.eye(3)[0], rng.standard_normal(int(rng.integers(2, 9))))
@@ -121,7 +131,9 @@ def test_invariants_never_fail_where_their_hypotheses_hold(step_size: float) -> 
 
 
 def test_printed_forms_of_two_lemmas_are_violated() -> None:
-    """DU-L5.2, DU-L5.7: without the step condition the angle grows; with the printed increment the head bound fails."""
+    """DU-L5.2, DU-L5.7: without the step condition the angle grows; with the printed increment the
+    head bound fails.
+    """
     teacher = FilterTeacher(np.eye(2)[0], np.array([1.0, 1.0]))
     before = heads_state(np.array([0.2]), np.ones(1), np.array([[2.5, 2.5]]), teacher)
     lam = 5.0 * (math.pi - 0.2) / (2 * math.pi)
@@ -135,7 +147,9 @@ def test_printed_forms_of_two_lemmas_are_violated() -> None:
 
 
 def test_exact_one_step_identity_of_the_sine() -> None:
-    """DU-L5.5, DU-X5.a: sin^2 phi+ = sin^2 phi (1 - eta lam cos phi)^2 / (1 + eta^2 lam^2 sin^2 phi)."""
+    """DU-L5.5, DU-X5.a: sin^2 phi+ = sin^2 phi (1 - eta lam cos phi)^2 / (1 + eta^2 lam^2 sin^2
+    phi).
+    """
     teacher = FilterTeacher(np.eye(3)[0], np.array([1.0, -0.4, 0.2]))
     state = random_batch(teacher, 2)
     lam = state.b * (math.pi - state.phi) / (2 * math.pi * state.length2)
@@ -148,7 +162,9 @@ def test_exact_one_step_identity_of_the_sine() -> None:
 
 
 def test_head_reaches_half_of_its_limit_in_time() -> None:
-    """DU-C5.2, DU-C5.1: a . a* reaches X/2 within 2.034/eta steps, and the time is not far too long."""
+    """DU-C5.2, DU-C5.1: a . a* reaches X/2 within 2.034/eta steps, and the time is not far too
+    long.
+    """
     assert head_time(0.1) == pytest.approx(20.34, abs=0.01)
     teacher = FilterTeacher(np.eye(2)[0], np.array([1.0, -1.0]))
     state = heads_state(np.array([1.2]), np.array([1e6]), np.array([[1e-6, -1e-6]]), teacher)
@@ -180,7 +196,9 @@ def test_errors_of_sum_and_head_stay_below_their_bounds() -> None:
 
 
 def test_loss_near_the_truth_is_bounded_and_the_constant_grows_with_k() -> None:
-    """DU-L5.12: holds on random nearby networks, and is attained up to a factor along the worst head."""
+    """DU-L5.12: holds on random nearby networks, and is attained up to a factor along the worst
+    head.
+    """
     rng = np.random.default_rng(3)
     for k in (10, 100, 1000):
         teacher = FilterTeacher(np.array([2.0, 0.0]), rng.standard_normal(k))
@@ -201,7 +219,9 @@ def test_loss_near_the_truth_is_bounded_and_the_constant_grows_with_k() -> None:
 
 
 def test_starts_of_the_failure_theorem_end_at_the_spurious_minimum() -> None:
-    """DU-T5.5: 100 of 100 starts with a . a* < 0, small sum and g(phi0) <= 1 - 2r; the loss is Omega(|a*|^2)."""
+    """DU-T5.5: 100 of 100 starts with a . a* < 0, small sum and g(phi0) <= 1 - 2r; the loss is
+    Omega(|a*|^2).
+    """
     rng = np.random.default_rng(4)
     across = rng.standard_normal(25)
     across -= across.mean()
@@ -241,7 +261,9 @@ def test_chance_of_a_spurious_flip_has_the_values_of_the_specification() -> None
 
 
 def test_first_angle_has_the_beta_law() -> None:
-    """DU-T5.4: quantiles of cos phi0 against draws, and the order 1/sqrt(p) that the print gives to the angle itself."""
+    """DU-T5.4: quantiles of cos phi0 against draws, and the order 1/sqrt(p) that the print gives to
+    the angle itself.
+    """
     for p in (2, 6, 25):
         teacher = FilterTeacher(np.eye(p)[0], np.ones(3))
         cosine = np.cos(random_states(teacher, 20_000, np.random.default_rng(p)).phi)
@@ -294,7 +316,9 @@ def test_rotation_invariant_loss_is_the_gaussian_one_with_gaussian_moments() -> 
 
 
 def test_rotation_invariant_loss_holds_on_the_sphere() -> None:
-    """DU-R5.2 by Monte Carlo with patches uniform on a sphere of radius 2, and the gradient by differences."""
+    """DU-R5.2 by Monte Carlo with patches uniform on a sphere of radius 2, and the gradient by
+    differences.
+    """
     rng = np.random.default_rng(8)
     v, a, teacher = (
         rng.standard_normal(4),

@@ -1,4 +1,6 @@
-"""The one-filter network: closed forms against sampling, differentiation, the vector recursion and published values."""
+"""The one-filter network: closed forms against sampling, differentiation, the vector recursion and
+published values.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_loss_and_gradients_have_the_golden_values() -> None:
 
 
 def test_loss_is_the_mean_over_gaussian_patches() -> None:
-    """DU-M5, DU-T5.1 by Monte Carlo, within 4.5 standard errors; the printed formula would be negative here."""
+    """DU-M5, DU-T5.1 by Monte Carlo, within 4.5 standard errors; the printed formula would be
+    negative here.
+    """
     v, a, teacher = random_case(1)
     Z = np.random.default_rng(2).standard_normal((400_000, 4, 3))
     miss = np.maximum(np.einsum("npk,p->nk", Z, v), 0) @ a / np.linalg.norm(v)
@@ -67,7 +71,9 @@ def test_loss_is_the_mean_over_gaussian_patches() -> None:
 
 
 def test_gradient_is_the_derivative_of_the_loss() -> None:
-    """DU-T5.2 against automatic differentiation of an independent writing of the loss (the matrices A and B of the proof)."""
+    """DU-T5.2 against automatic differentiation of an independent writing of the loss (the matrices
+    A and B of the proof).
+    """
 
     def loss(v: jax.Array, a: jax.Array, w: jax.Array, a_true: jax.Array) -> jax.Array:
         k, W = a.size, jnp.linalg.norm(w)
@@ -91,7 +97,9 @@ def test_gradient_is_the_derivative_of_the_loss() -> None:
 
 
 def test_small_angles_do_not_cancel() -> None:
-    """sin x - x cos x and pi - g keep their relative accuracy where the plain formulas lose all digits."""
+    """sin x - x cos x and pi - g keep their relative accuracy where the plain formulas lose all
+    digits.
+    """
     x = 1e-6
     assert float(sine_excess(x)) == pytest.approx(x**3 / 3 - x**5 / 30, rel=1e-14)
     assert float(pi_minus_g(x)) == pytest.approx(math.pi * x**2 / 2 - x**3 / 3, rel=1e-9)
@@ -161,7 +169,9 @@ def test_profile_is_the_least_loss_over_output_weights() -> None:
 
 
 def test_points_on_the_saddle_sphere_are_strict_saddles() -> None:
-    """DU-X5.b: gradient zero and a direction of negative curvature (finite differences of the closed-form gradient)."""
+    """DU-X5.b: gradient zero and a direction of negative curvature (finite differences of the
+    closed-form gradient).
+    """
     teacher = FilterTeacher(np.eye(6)[0], _head(25, 4))
     scene = filter_landscape(teacher)
     assert scene.saddle_angle is not None
@@ -190,7 +200,9 @@ def _hessian(v: np.ndarray, a: np.ndarray, teacher: FilterTeacher) -> np.ndarray
 
 
 def test_barrier_is_the_least_loss_on_the_wall() -> None:
-    """DU-B5: every head with a . a* = 0 costs at least the barrier, whatever the angle, and one attains it."""
+    """DU-B5: every head with a . a* = 0 costs at least the barrier, whatever the angle, and one
+    attains it.
+    """
     rng = np.random.default_rng(5)
     for seed in range(5):
         v, _, teacher = random_case(seed)
@@ -207,7 +219,9 @@ def test_barrier_is_the_least_loss_on_the_wall() -> None:
 
 
 def test_trap_test_agrees_with_long_runs() -> None:
-    """DU-B5, DU-CERT5: 1,000 starts (20 teachers, 50 each) that the test decides end where it says."""
+    """DU-B5, DU-CERT5: 1,000 starts (20 teachers, 50 each) that the test decides end where it
+    says.
+    """
     rng = np.random.default_rng(6)
     for k in np.resize(np.arange(2, 9), 20):
         teacher = FilterTeacher(rng.standard_normal(3), rng.standard_normal(k))
@@ -237,7 +251,9 @@ def decided_starts(
 
 
 def test_counterexample_to_the_older_trap_test_is_not_accepted() -> None:
-    """DU-B5: with a short filter a step of 1.39 crosses the wall; the smoothness constant now knows the length."""
+    """DU-B5: with a short filter a step of 1.39 crosses the wall; the smoothness constant now knows
+    the length.
+    """
     teacher = FilterTeacher(np.array([1.0, 0.0]), np.array([1.0, 0.0]))
     v, a = 0.001 * np.array([math.cos(2.81), math.sin(2.81)]), np.array([-0.18, 0.37])
     assert trap_test(v, a, teacher) is Basin.SPURIOUS

@@ -96,7 +96,9 @@ def test_one_sign_flip_is_always_in_the_basin_set() -> None:
 
 
 def test_random_start_with_flips_finds_the_teacher_and_shows_two_phases() -> None:
-    """DU-T5.3, DU-T5.3x, DU-T5.4: slow, then linear; the second slope is the one of the linearization."""
+    """DU-T5.3, DU-T5.3x, DU-T5.4: slow, then linear; the second slope is the one of the
+    linearization.
+    """
     teacher = ratio_teacher(20, 1, 25, np.random.default_rng(6))
     run = population_fit(teacher, seed=1, max_iter=1500)
     assert run.converged
@@ -134,7 +136,9 @@ def test_failed_run_ends_at_the_spurious_loss_and_says_so() -> None:
 
 
 def test_samples_are_fitted_from_flips_with_restarts() -> None:
-    """DU-T5.4, DU-A1: a filter with k = 3 is found from 400 samples; the result is a measurement, not a theorem."""
+    """DU-T5.4, DU-A1: a filter with k = 3 is found from 400 samples; the result is a measurement,
+    not a theorem.
+    """
     teacher = FilterTeacher(np.array([1.0, -1.0, 0.5]), np.array([1.0, 0.5, -0.2]))
     Z = patches(400, 3, 3, 7)
     y = one_filter_outputs(Z, teacher.w, teacher.W * teacher.a)

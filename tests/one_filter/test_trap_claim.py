@@ -1,4 +1,6 @@
-"""The producer of spurious-minimum and global-basin (DU-CERT5, DU-B5): what it writes is accepted, and long runs obey it."""
+"""The producer of spurious-minimum and global-basin (DU-CERT5, DU-B5): what it writes is accepted,
+and long runs obey it.
+"""
 
 from pathlib import Path
 
@@ -27,7 +29,9 @@ Decided = tuple[np.ndarray, np.ndarray, FilterTeacher, Basin]
 
 
 def random_start(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:
-    """Any filter, output weights anywhere between the trap's and the teacher's, lengths over six orders of magnitude."""
+    """Any filter, output weights anywhere between the trap's and the teacher's, lengths over six
+    orders of magnitude.
+    """
     k, p = int(rng.integers(1, 30)), int(rng.integers(1, 8))
     teacher = FilterTeacher(
         rng.standard_normal(p) * 10 ** rng.uniform(-1, 1),
@@ -59,7 +63,9 @@ def decided() -> list[Decided]:
 
 
 def test_every_decided_start_gives_an_accepted_file(decided: list[Decided], tmp_path: Path) -> None:
-    """DU-CERT5: flow and descent with nearly the largest step, through a file and the public checker."""
+    """DU-CERT5: flow and descent with nearly the largest step, through a file and the public
+    checker.
+    """
     for v, a, teacher, basin in decided:
         for step in (None, 0.999 * 2 / smoothness(v, a, teacher)):
             certificate = certify_filter(v, a, teacher, step)
@@ -70,7 +76,9 @@ def test_every_decided_start_gives_an_accepted_file(decided: list[Decided], tmp_
 
 
 def test_certified_runs_obey_the_theorem(decided: list[Decided]) -> None:
-    """DU-B5: at nearly 2/beta b keeps its sign and the loss falls; (S) above the floor, (G) with an angle that never grows."""
+    """DU-B5: at nearly 2/beta b keeps its sign and the loss falls; (S) above the floor, (G) with an
+    angle that never grows.
+    """
     for v, a, teacher, basin in decided[::4]:
         eta = 0.999 * 2 / smoothness(v, a, teacher)
         assert (
@@ -89,7 +97,9 @@ def test_certified_runs_obey_the_theorem(decided: list[Decided]) -> None:
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_certified_runs_arrive_where_the_certificate_says(side: float) -> None:
-    """Five runs as one vector, |w*| = 1 and k = 3: the loss ends at l_sp (like a cube of the angle, slowly) or at zero."""
+    """Five runs as one vector, |w*| = 1 and k = 3: the loss ends at l_sp (like a cube of the angle,
+    slowly) or at zero.
+    """
     rng = np.random.default_rng(3)
     teacher = FilterTeacher(np.array([1.0, 0.0, 0.0]), np.array([1.0, -0.8, 0.1]))
     filters = [np.array([side, *(0.1 * rng.standard_normal(2))]) for _ in range(5)]
@@ -171,7 +181,9 @@ def test_bad_filters_are_data_errors(v: list[float]) -> None:
 
 
 def test_starts_at_and_next_to_the_teacher_are_accepted() -> None:
-    """DU-B5: the error of a - W a* is absolute, so the stored bound of the loss must not be relative alone."""
+    """DU-B5: the error of a - W a* is absolute, so the stored bound of the loss must not be
+    relative alone.
+    """
     rng = np.random.default_rng(8)
     for deviation in (0.0, 1e-16, 1e-12, 1e-8, 1e-4):
         for _ in range(8):

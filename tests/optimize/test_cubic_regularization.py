@@ -15,7 +15,9 @@ def _model(H, g, sigma, s):
 
 
 def _assert_optimal(H, g, sigma):
-    """The conditions that characterize a global minimizer: (H + lambda I) s = -g, lambda = sigma |s|, H + lambda I >= 0."""
+    """The conditions that characterize a global minimizer: (H + lambda I) s = -g, lambda = sigma
+    |s|, H + lambda I >= 0.
+    """
     found = cubic_step(H, g, sigma)
     size = max(np.abs(np.linalg.eigvalsh(H)).max(), np.linalg.norm(g), sigma, 1.0)
     s, lam = found.step, found.multiplier
@@ -40,7 +42,9 @@ def test_every_step_satisfies_the_conditions_of_a_global_minimizer(p, seed, sigm
 
 
 def test_the_hard_case_moves_along_the_lowest_eigenvector():
-    """g has no part in the lowest eigenspace: lambda = -lambda_1 and the length comes from the eigenvector."""
+    """g has no part in the lowest eigenspace: lambda = -lambda_1 and the length comes from the
+    eigenvector.
+    """
     H, g = np.diag([-2.0, 1.0, 3.0]), np.array([0.0, 0.1, 0.0])
     found = _assert_optimal(H, g, 1.0)
     assert found.multiplier == pytest.approx(2.0)

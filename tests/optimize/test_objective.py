@@ -1,4 +1,6 @@
-"""The adapter: a Python function, a JAX pytree loss and a torch module become the same function of one vector."""
+"""The adapter: a Python function, a JAX pytree loss and a torch module become the same function of
+one vector.
+"""
 
 import math
 
@@ -36,7 +38,9 @@ def _module_loss(module):
 
 
 def _by_hand(x):
-    """Loss, gradient and Hessian of the same network with numpy and the formulas of the landscape room."""
+    """Loss, gradient and Hessian of the same network with numpy and the formulas of the landscape
+    room.
+    """
     from globalmin.shallow.hessian import gradient, hessian
     from globalmin.shallow.network import ShallowNetwork, residual
 
@@ -79,7 +83,7 @@ def test_a_torch_module_in_double_precision_has_the_derivatives_of_the_formulas(
     _assert_same(objective, objective.start)
 
 
-def test_a_single_precision_module_with_single_precision_data_is_differentiated_in_double_precision():
+def test_a_single_precision_module_is_differentiated_in_double_precision():
     module, inputs, labels = (
         _Net(torch.float32),
         torch.tensor(X, dtype=torch.float32),

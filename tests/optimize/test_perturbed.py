@@ -37,7 +37,9 @@ GIVEN = {"gradient": double_well_gradient, "hessian": double_well_hessian}
 
 
 def test_noise_leaves_a_saddle_where_gradient_descent_stays_for_ever():
-    """DU-A2, DU-T7.1: at the saddle itself the gradient is zero and only the noise moves the point."""
+    """DU-A2, DU-T7.1: at the saddle itself the gradient is zero and only the noise moves the
+    point.
+    """
     without = perturbed_gradient_descent(
         double_well,
         np.zeros(3),
@@ -59,7 +61,9 @@ def test_noise_leaves_a_saddle_where_gradient_descent_stays_for_ever():
 
 
 def test_the_run_is_algorithm_2_step_by_step():
-    """DU-A2: noise at most every wait + 1 steps, then a gradient step from the perturbed point, against a loop written out."""
+    """DU-A2: noise at most every wait + 1 steps, then a gradient step from the perturbed point,
+    against a loop written out.
+    """
     rng, x, noisy, expected = np.random.default_rng(7), np.full(2, 0.02), -4, []
     for t in range(12):
         if np.linalg.norm(double_well_gradient(x)) <= 0.5 and t - noisy > 3:
@@ -85,7 +89,9 @@ def test_the_run_is_algorithm_2_step_by_step():
 
 
 def test_the_published_setting_is_the_printed_formula():
-    """DU-A2, DU-T7.2: every number for d = 10, l = 2, rho = 3, epsilon = 0.01, delta = 0.1, B = 5, c = 1/2."""
+    """DU-A2, DU-T7.2: every number for d = 10, l = 2, rho = 3, epsilon = 0.01, delta = 0.1, B = 5,
+    c = 1/2.
+    """
     numbers = perturbation_parameters(
         Smoothness(2.0, 3.0, 5.0), 10, epsilon=0.01, failure=0.1, constant=0.5
     )
@@ -107,7 +113,9 @@ def test_small_problems_use_the_floor_of_the_logarithm():
 
 
 def test_from_smoothness_constants_the_minimum_is_found_and_the_published_rule_stops():
-    """DU-T7.2 with the constants of the double well on [-2, 2]: gradient 11, Hessian 12 (DU-D7.1, DU-D7.2, DU-D7.3)."""
+    """DU-T7.2 with the constants of the double well on [-2, 2]: gradient 11, Hessian 12 (DU-D7.1,
+    DU-D7.2, DU-D7.3).
+    """
     run = perturbed_gradient_descent(
         double_well,
         np.zeros(4),
@@ -124,7 +132,9 @@ def test_from_smoothness_constants_the_minimum_is_found_and_the_published_rule_s
 
 
 def test_escape_time_does_not_grow_like_a_power_of_the_dimension():
-    """DU-T7.2: dimensions 2 and 200 differ by a logarithm only (the noise along one axis shrinks like d^-1/2)."""
+    """DU-T7.2: dimensions 2 and 200 differ by a logarithm only (the noise along one axis shrinks
+    like d^-1/2).
+    """
     steps = [
         perturbed_gradient_descent(double_well, np.zeros(d), step_size=0.1, **GIVEN).n_iter
         for d in (2, 200)

@@ -58,7 +58,9 @@ def test_the_least_epsilon_is_where_the_kind_changes():
 
 
 def test_large_problems_are_looked_at_by_products_only():
-    """DU-CERT7: 2,000 parameters, no Hessian formed; the Ritz value is not below the least eigenvalue."""
+    """DU-CERT7: 2,000 parameters, no Hessian formed; the Ritz value is not below the least
+    eigenvalue.
+    """
     diagonal = np.linspace(-1.0, 3.0, 2_000)
 
     def refuse(x):

@@ -26,7 +26,9 @@ GIVEN = {
 
 @pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_every_method_leaves_the_saddle_and_finds_a_minimum(method):
-    """DU-D7.5, DU-CERT7: from the saddle itself, and from its stable manifold, where Newton's method converges to it."""
+    """DU-D7.5, DU-CERT7: from the saddle itself, and from its stable manifold, where Newton's
+    method converges to it.
+    """
     for start in (np.zeros(3), np.array([0.0, 1.0, -2.0]), np.array([1e-9, 0.3, 0.3])):
         run = minimize(double_well, start, method=method, **GIVEN)
         assert run.status is Ending.SECOND_ORDER
@@ -61,7 +63,9 @@ def test_large_problems_use_products_only():
 
 
 def test_the_step_along_negative_curvature_falls_as_the_theorem_says():
-    """DU-CERT7, SO (b): f = -x^2/2 + rho x^3/6 (c = 1) falls by at least c tau^2/4 and tau is at least half of 3c/(2 rho)."""
+    """DU-CERT7, SO (b): f = -x^2/2 + rho x^3/6 (c = 1) falls by at least c tau^2/4 and tau is at
+    least half of 3c/(2 rho).
+    """
     rho = 5.0
     objective = as_objective(
         lambda x: -(x[0] ** 2) / 2 + rho * abs(x[0]) ** 3 / 6,
@@ -78,7 +82,9 @@ def test_the_step_along_negative_curvature_falls_as_the_theorem_says():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_points_outside_of_the_domain_are_refused(method):
-    """50 x - log x: the first trust-region step from 1 ends at 0, where value and Hessian are infinite; beyond, both are NaN."""
+    """50 x - log x: the first trust-region step from 1 ends at 0, where value and Hessian are
+    infinite; beyond, both are NaN.
+    """
     asked = []
 
     def bend(x):
@@ -101,7 +107,9 @@ def test_points_outside_of_the_domain_are_refused(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_points_with_a_finite_loss_but_no_hessian_are_refused(method):
-    """f = |x|^2/2 whose Hessian is NaN on a band on the way, where the first step ends: no iterate lies in it."""
+    """f = |x|^2/2 whose Hessian is NaN on a band on the way, where the first step ends: no iterate
+    lies in it.
+    """
     seen, tried = [], []
 
     def bend(x):
@@ -130,7 +138,9 @@ def test_points_with_a_finite_loss_but_no_hessian_are_refused(method):
 
 
 def test_a_start_without_a_hessian_is_left():
-    """|x|^1.5 in one of two variables: infinite curvature at the start, whose gradient is not zero."""
+    """|x|^1.5 in one of two variables: infinite curvature at the start, whose gradient is not
+    zero.
+    """
     run = minimize(
         lambda x: 0.5 * float((x - 1.0) @ (x - 1.0)) + abs(x[0]) ** 1.5,
         np.zeros(2),
@@ -205,7 +215,9 @@ def test_the_network_objective_has_the_hessian_of_the_landscape(trained):
 
 @pytest.mark.parametrize("options", [{}, {"solver": "cubic"}, {"solver": "trust-krylov"}])
 def test_training_from_the_worst_saddle_of_a_quadratic_network_reaches_zero_loss(options):
-    """DU-CERT7 and SJL-T2.2: W = 0 is a strict saddle with zero gradient, and every second-order point is global."""
+    """DU-CERT7 and SJL-T2.2: W = 0 is a strict saddle with zero gradient, and every second-order
+    point is global.
+    """
     data = planted()
     network = gm.ShallowNetwork(np.zeros((4, 4)), np.ones(4), "quadratic")
     run = gm.train(network, data, method="trust_region", **options)
@@ -242,7 +254,9 @@ def test_noise_takes_training_off_the_saddle_where_gradient_descent_stays():
 
 
 def test_a_stalled_trust_region_run_is_a_second_order_point():
-    """DU-D7.5 for labels that no network of the class fits: the gradient vanishes, no eigenvalue is below rounding."""
+    """DU-D7.5 for labels that no network of the class fits: the gradient vanishes, no eigenvalue is
+    below rounding.
+    """
     rng = np.random.default_rng(3)
     data = gm.Dataset(
         rng.standard_normal((30, 3)), rng.standard_normal(30), bias=False, scaling="none"

@@ -1,6 +1,8 @@
-"""Which fields and tensors each claim of version 1 has: section 5 of spec/certificate-v1.md as data.
+"""Which fields and tensors each claim of version 1 has: section 5 of spec/certificate-v1.md as
+data.
 
-A field that depends on other fields is listed as optional; `roles` then demands exactly the right ones.
+A field that depends on other fields is listed as optional; `roles` then demands exactly the right
+ones.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ class Role:
 
 @dataclass(frozen=True)
 class Grammar:
-    """Fields (name -> reader), optional fields, and the tensors as a function of the parsed fields and (n, d, k)."""
+    """Fields (name -> reader), optional fields, and the tensors as a function of the parsed fields
+    and (n, d, k).
+    """
 
     theorem: str
     fields: dict[str, Reader]
@@ -309,7 +313,9 @@ CLAIMS = {
 
 
 def read_fields(entry: Fields) -> Fields:
-    """The fields of a claim object, parsed; every field must be known and every required one present."""
+    """The fields of a claim object, parsed; every field must be known and every required one
+    present.
+    """
     grammar = CLAIMS[entry["kind"]]
     require(entry.get("version") == 1 and type(entry["version"]) is int, "unknown claim version")
     require(entry.get("theorem") == grammar.theorem, "wrong theorem")

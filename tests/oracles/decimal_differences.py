@@ -1,6 +1,8 @@
-"""Value, gradient and Hessian of a function written in Decimal arithmetic, by central differences in seventy digits.
+"""Value, gradient and Hessian of a function written in Decimal arithmetic, by central differences
+in seventy digits.
 
-The functions tested with it are polynomials piece by piece, so the differences err by about 1e-30: an oracle for float64 code.
+The functions tested with it are polynomials piece by piece, so the differences err by about 1e-30:
+an oracle for float64 code.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +16,9 @@ STEP, DIGITS = Decimal(10) ** -16, 70
 def derivatives(
     f: Callable[[list[Decimal]], Decimal], x: Sequence[float]
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """The value, the gradient and the Hessian of f at x, which must not be within 1e-15 of a joint of two pieces."""
+    """The value, the gradient and the Hessian of f at x, which must not be within 1e-15 of a joint
+    of two pieces.
+    """
     d = len(x)
     with localcontext() as context:
         context.prec = DIGITS

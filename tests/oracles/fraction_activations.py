@@ -1,9 +1,9 @@
-"""The activations of certificate version 1 on exact rationals: enclosures of phi, phi' and phi'', and the suprema of the
-spec's table.
+"""The activations of certificate version 1 on exact rationals: enclosures of phi, phi' and phi'',
+and the suprema of the spec's table.
 
-`suprema(name, b, exact=False)` returns the rationals b_1, b_2, b_3 that the theorems are stated with (rounded up). With
-`exact=True` the lower ends of the true suprema are returned instead: an oracle that wants to call a claim false must not
-count the rounding of a constant.
+`suprema(name, b, exact=False)` returns the rationals b_1, b_2, b_3 that the theorems are stated
+with (rounded up). With `exact=True` the lower ends of the true suprema are returned instead: an
+oracle that wants to call a claim false must not count the rounding of a constant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import lru_cache
 from tests.oracles.fraction_elementary import decay, erf, log_one_plus, two_over_root_pi
 from tests.oracles.fraction_intervals import Interval
 
-# linear is smooth, but it is not in the table of suprema that the theorems are stated with, so it is not certifiable
+# linear is smooth, but it is not in the table of suprema that the theorems are stated with, so it
+# is not certifiable
 SMOOTH = ("softplus", "sigmoid", "tanh", "erf", "quadratic")
 ZERO_AT_ZERO = ("tanh", "erf", "quadratic", "linear", "abs", "relu", "leaky_relu")
 ODD = ("tanh", "erf")
@@ -28,7 +29,9 @@ def _signed(x: Interval, z: Fraction) -> Interval:
 
 
 def _logistic(z: Fraction, bits: int) -> Derivatives:
-    """s, s' = s(1-s), s'' = -s' tanh(z/2) with e = e^{-|z|}: s' = e/(1+e)^2, tanh(|z|/2) = (1-e)/(1+e)."""
+    """s, s' = s(1-s), s'' = -s' tanh(z/2) with e = e^{-|z|}: s' = e/(1+e)^2, tanh(|z|/2) =
+    (1-e)/(1+e).
+    """
     e, complement = decay(abs(z), bits)
     whole = Interval.of(1, bits) + e
     slope = e / whole.square()
@@ -109,7 +112,8 @@ def value(name: str, z: Fraction, bits: int, parameter: Fraction | None) -> Inte
     )
 
 
-# Closed forms: sup |s''| = sqrt(3)/18, sup |tanh''| = 4/(3 sqrt 3), erf: 2/sqrt(pi) times 1, sqrt(2/e), 2.
+# Closed forms: sup |s''| = sqrt(3)/18, sup |tanh''| = 4/(3 sqrt 3), and for erf
+# 2/sqrt(pi) times 1, sqrt(2/e), 2.
 _UNIT = Fraction(1, 10**8)
 _RATIONALS: dict[str, tuple[Fraction | None, Fraction, Fraction]] = {
     "softplus": (Fraction(1), Fraction(1, 4), 9622505 * _UNIT),

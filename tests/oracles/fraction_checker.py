@@ -1,8 +1,9 @@
-"""The second, slow checker on exact rational intervals, and the truth oracle of the attack campaigns.
+"""The second, slow checker on exact rational intervals, and the truth oracle of the attack
+campaigns.
 
-Written from spec/certificate-v1.md and the theorem pages alone, by another hand than `globalmin_check`, and on another road:
-intervals with exact dyadic end points instead of balls, elimination instead of a witness in the oracle. Meant for small
-instances.
+Written from spec/certificate-v1.md and the theorem pages alone, by another hand than
+`globalmin_check`, and on another road: intervals with exact dyadic end points instead of balls,
+elimination instead of a witness in the oracle. Meant for small instances.
 """
 
 from __future__ import annotations
@@ -140,8 +141,8 @@ def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
 
 
 def oracle_truth(raw: bytes, data: bytes | None = None) -> bool | None:
-    """Do the claims' inequalities hold for the exact quantities, whatever the witness? None if undecided; malformed files
-    claim nothing."""
+    """Do the claims' inequalities hold for the exact quantities, whatever the witness? None if
+    undecided; malformed files claim nothing."""
     other = OTHER_NETWORKS.get(network_kind(raw) or "")
     if other is not None:
         return other.oracle_truth(raw, data)

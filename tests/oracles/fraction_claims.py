@@ -1,8 +1,8 @@
 """The inequalities of each claim as a sequence of (what is checked, True | False | None).
 
-Two judges walk the same list: `Witnessed` believes only what the file's witness proves (P1, P2), `Truth` ignores the witness
-and asks whether the inequality holds for the exact quantities (elimination, exact solve). The first is the slow checker, the
-second the truth oracle.
+Two judges walk the same list: `Witnessed` believes only what the file's witness proves (P1, P2),
+`Truth` ignores the witness and asks whether the inequality holds for the exact quantities
+(elimination, exact solve). The first is the slow checker, the second the truth oracle.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class Truth(Witnessed):
         return eliminated(shifted(K, claim.fields["b2"], sign=-1))[0]
 
     def quartic(self, net: Network, q: list[Interval], claim: Claim) -> bool | None:
-        """True by elimination with the claim's own method, False by a direction that exceeds kappa."""
+        """True by elimination with the claim's own method, False by a direction that exceeds
+        kappa.
+        """
         X, entry = net.certificate.X, claim.fields["quartic"]
         matrix = (
             shifted(rows_matrix(X, q), entry["kappa"], sign=-1)
@@ -194,7 +196,9 @@ def descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Che
 
 
 def guarded(checks: Iterator[Check]) -> Iterator[Check]:
-    """Pass checks on until one certainly fails; an operation without enclosure is an undecided check."""
+    """Pass checks on until one certainly fails; an operation without enclosure is an undecided
+    check.
+    """
     try:
         for name, outcome in checks:
             yield name, outcome

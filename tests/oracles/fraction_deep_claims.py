@@ -1,7 +1,9 @@
-"""Section 5.13 of spec/certificate-v1.md and deep networks on rational intervals: a slow checker of its own for deep files.
+"""Section 5.13 of spec/certificate-v1.md and deep networks on rational intervals: a slow checker of
+its own for deep files.
 
-`check_bytes` and `oracle_truth` answer for files with a deep network as those of `fraction_checker` do for the others. G is
-formed from the Jacobian itself, entry by entry, and the Lipschitz constant from plain loops over samples and layers.
+`check_bytes` and `oracle_truth` answer for files with a deep network as those of `fraction_checker`
+do for the others. G is formed from the Jacobian itself, entry by entry, and the Lipschitz constant
+from plain loops over samples and layers.
 """
 
 from __future__ import annotations

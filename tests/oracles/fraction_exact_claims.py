@@ -1,4 +1,6 @@
-"""The claims that are decided in exact rationals: relu-interpolation (theorem RI) and loss-floor."""
+"""The claims that are decided in exact rationals: relu-interpolation (theorem RI) and
+loss-floor.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Cell:
 
 
 def read_cell(certificate: Certificate, claim: Claim) -> Cell:
-    """Indices in range, strictly increasing, something kept, C of the right shape: everything else is malformed."""
+    """Indices in range, strictly increasing, something kept, C of the right shape: everything else
+    is malformed.
+    """
     n, k = len(certificate.y), len(certificate.v)
     T, flat = claim.tensors["T"].integers(), claim.tensors["dropped"].integers()
     dropped = list(zip(flat[0::2], flat[1::2], strict=True))
@@ -65,7 +69,9 @@ def _drop_is_sound(certificate: Certificate, j: int, i: int) -> bool:
 
 
 def relu_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Theorem RI at the witness W_hat: dropped samples, G > mu I, the margin of every pair, the radius."""
+    """Theorem RI at the witness W_hat: dropped samples, G > mu I, the margin of every pair, the
+    radius.
+    """
     certificate, f = net.certificate, claim.fields
     cell = read_cell(certificate, claim)
     yield "activation is relu", certificate.activation == "relu"
@@ -140,7 +146,9 @@ class Group:
 
 
 def read_groups(certificate: Certificate, claim: Claim) -> list[Group]:
-    """Sizes that add up, indices in range, disjoint groups, known kinds: everything else is malformed."""
+    """Sizes that add up, indices in range, disjoint groups, known kinds: everything else is
+    malformed.
+    """
     members, sizes, kinds = (
         claim.tensors[name].integers() for name in ("members", "sizes", "kinds")
     )
@@ -160,7 +168,9 @@ def read_groups(certificate: Certificate, claim: Claim) -> list[Group]:
 
 
 def factors(certificate: Certificate, group: Group) -> list[Fraction] | None:
-    """The known multiples g_i; None if the rows or the activation do not allow this kind of group."""
+    """The known multiples g_i; None if the rows or the activation do not allow this kind of
+    group.
+    """
     X, name = certificate.X, certificate.activation
     u, rows = X[group.members[0]], [X[i] for i in group.members]
     if group.kind == EQUAL:

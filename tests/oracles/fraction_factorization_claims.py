@@ -1,8 +1,10 @@
-"""Section 5.17 of spec/certificate-v1.md (theorem EY) in exact rationals: a slow checker for factorization files.
+"""Section 5.17 of spec/certificate-v1.md (theorem EY) in exact rationals: a slow checker for
+factorization files.
 
-Another road than the checker's: the residual, the projector Q and (I - Q) M^T M Q are formed entry by entry, so nothing is ever
-undecided. The truth oracle does not know the theorem: it counts the eigenvalues of M^T M on either side of a number by exact
-elimination and encloses the tail of the spectrum by bisection.
+Another road than the checker's: the residual, the projector Q and (I - Q) M^T M Q are formed entry
+by entry, so nothing is ever undecided. The truth oracle does not know the theorem: it counts the
+eigenvalues of M^T M on either side of a number by exact elimination and encloses the tail of the
+spectrum by bisection.
 """
 
 from __future__ import annotations
@@ -194,7 +196,8 @@ def gap_checks(file: FactorizationFile, claim: GapClaim) -> Iterator[Check]:
 
 
 def eigenvalues_below(A: list[list[int]], t: int) -> int | None:
-    """How many eigenvalues of an integer matrix are below t: the changes of sign of the leading minors (Sylvester, Bareiss).
+    """How many eigenvalues of an integer matrix are below t: the changes of sign of the leading
+    minors (Sylvester, Bareiss).
 
     None if a minor vanishes, so that t must move.
     """
@@ -214,7 +217,9 @@ def eigenvalues_below(A: list[list[int]], t: int) -> int | None:
 
 
 def smallest_eigenvalues(A: Matrix, count: int) -> list[tuple[Fraction, Fraction]]:
-    """Enclosures of the `count` smallest eigenvalues of a positive semidefinite matrix with dyadic entries."""
+    """Enclosures of the `count` smallest eigenvalues of a positive semidefinite matrix with dyadic
+    entries.
+    """
     trace = sum((A[i][i] for i in range(len(A))), Fraction(0)) + 1
     unit = max(entry.denominator for row in A for entry in row) * 2**HALVINGS
     integers = [[int(entry * unit) for entry in row] for row in A]
@@ -242,7 +247,9 @@ def best_loss(M: Matrix, r: int) -> tuple[Fraction, Fraction]:
 
 
 def _truth(file: FactorizationFile) -> Iterator[bool | None]:
-    """Are the three statements of every claim true? None where the enclosure of the best loss does not decide."""
+    """Are the three statements of every claim true? None where the enclosure of the best loss does
+    not decide.
+    """
     loss = square(minus(product(file.U, transpose(file.V)), file.M)) / 2
     low, high = best_loss(file.M, len(file.V[0]))
     for claim in file.claims:

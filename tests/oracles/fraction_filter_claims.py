@@ -1,7 +1,9 @@
-"""Sections 5.14 and 5.15 of spec/certificate-v1.md (theorem TB) on rational intervals: a slow checker for filter files.
+"""Sections 5.14 and 5.15 of spec/certificate-v1.md (theorem TB) on rational intervals: a slow
+checker for filter files.
 
-Another road than the checker's: the loss from the three second moments of student and teacher, the angle by the arc tangent of
-its half, the loss of the trap from its output weights themselves. There is no witness, so the slow checker is the truth oracle.
+Another road than the checker's: the loss from the three second moments of student and teacher, the
+angle by the arc tangent of its half, the loss of the trap from its output weights themselves. There
+is no witness, so the slow checker is the truth oracle.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ Vector = list[Fraction]
 
 @dataclass(frozen=True)
 class FilterFile:
-    """A filter file as exact numbers: student (v, a), teacher (w, true), claims as pairs of kind and fields."""
+    """A filter file as exact numbers: student (v, a), teacher (w, true), claims as pairs of kind
+    and fields.
+    """
 
     v: Vector
     a: Vector
@@ -85,7 +89,9 @@ def dot(left: Vector, right: Vector) -> Fraction:
 
 
 def artan(x: Interval) -> Interval:
-    """Arc tangent on [0, 1]: five times artan x = 2 artan(x/(1 + sqrt(1 + x^2))), then the alternating series."""
+    """Arc tangent on [0, 1]: five times artan x = 2 artan(x/(1 + sqrt(1 + x^2))), then the
+    alternating series.
+    """
     one, bits = Interval.of(1, x.bits), x.bits
     for _ in range(HALVINGS):
         x = x / (one + (one + x.square()).sqrt())
@@ -117,7 +123,9 @@ class Moments:
         return Interval.of(value, self.bits)
 
     def g(self) -> Interval:
-        """(pi - phi) cos phi + sin phi with the half angle as an arc tangent of a number in [0, 1]."""
+        """(pi - phi) cos phi + sin phi with the half angle as an arc tangent of a number in [0,
+        1].
+        """
         along = dot(self.file.v, self.file.w)
         square = self.v2 * self.w2 - along**2
         if square == 0:
@@ -128,7 +136,9 @@ class Moments:
         return (left * self.of(along) + height) / both
 
     def loss_of(self, moments: tuple[Interval, Interval, Interval], g: Interval) -> Interval:
-        """Half the mean square from |a|^2, 1 . a and a . a*: student, cross and teacher second moments."""
+        """Half the mean square from |a|^2, 1 . a and a . a*: student, cross and teacher second
+        moments.
+        """
         a2, alpha, b = moments
         student = (self.pi - self.one) * a2 + alpha.square()
         cross = self.W * ((g - self.one) * b + alpha * self.of(self.s))
@@ -143,7 +153,9 @@ class Moments:
         )
 
     def trap_loss(self) -> Interval:
-        """Loss at the opposite filter with a~ from (11^T + (pi-1) I) a~ = W (11^T - I) a*, solved row by row."""
+        """Loss at the opposite filter with a~ from (11^T + (pi-1) I) a~ = W (11^T - I) a*, solved
+        row by row.
+        """
         pull = self.of((self.k - 1) * self.s) / (self.of(self.k - 1) + self.pi)
         rows = [
             self.W * (self.of(self.s - x) - pull) / (self.pi - self.one) for x in self.file.true

@@ -1,7 +1,8 @@
 """Section 5.12 of spec/certificate-v1.md on rational intervals: limiting Gram matrices.
 
-Other roads than the checker's where there are any: the arc tangent by a series of its own, the coefficients of erf in closed
-form, another strip, and another bound of the Hermite polynomials behind the last node.
+Other roads than the checker's where there are any: the arc tangent by a series of its own, the
+coefficients of erf in closed form, another strip, and another bound of the Hermite polynomials
+behind the last node.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def read_orders(certificate: Certificate, claim: Claim) -> list[int]:
 
 
 def arctan(x: Interval) -> Interval:
-    """Arc tangent of a nonnegative interval: atan x = 2 atan(x/(1 + sqrt(1 + x^2))) four times, then the alternating series."""
+    """Arc tangent of a nonnegative interval: atan x = 2 atan(x/(1 + sqrt(1 + x^2))) four times,
+    then the alternating series.
+    """
     bits = x.bits
     one = Interval.of(1, bits)
     for _ in range(4):
@@ -157,7 +160,7 @@ class Rule:
         arguments = [s * self.of(self.step * j) for j in range(self.nodes + 1)]
         return [self._jet(u) for u in arguments], [self._jet(-u) for u in arguments]
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019 (lives as long as one check)
     def hermite(self, r: int) -> list[Interval]:
         """h_r at the nodes z_j >= 0 from exact integer polynomials He_r, divided by sqrt(r!)."""
         before, now = [0], [1]
@@ -205,7 +208,8 @@ class Rule:
         behind = [p[1] * h * self.of(sign) for p, h in zip(left, values, strict=True)]
         a, T = self._strip(s), self.step * self.nodes
         growth = _exp(self.of(a * a / 2) + self.of(a) * self.of(r).sqrt())
-        # |h_r(x)| <= sqrt(r!) q^-r e^(|x| q + q^2/2) for every q > 0 (Cauchy on the generating function), and for T > q
+        # |h_r(x)| <= sqrt(r!) q^-r e^(|x| q + q^2/2) for every q > 0 (Cauchy on the generating
+        # function), and for T > q
         # int_T^inf e^(qx - x^2/2) dx <= e^(qT - T^2/2)/(T - q)
         q = Fraction(isqrt(r) + 1)
         if not q < T:
@@ -218,7 +222,9 @@ class Rule:
         return self._both_sides(ahead, behind) + Interval.between(-error, error)
 
     def _erf_coefficient(self, s: Interval, r: int) -> Interval:
-        """(2/sqrt pi)(1 + 2s^2)^(-1/2) (-2s^2/(1 + 2s^2))^m sqrt((2m)!)/(2^m m!) for r = 2m, zero for odd r."""
+        """(2/sqrt pi)(1 + 2s^2)^(-1/2) (-2s^2/(1 + 2s^2))^m sqrt((2m)!)/(2^m m!) for r = 2m, zero
+        for odd r.
+        """
         if r % 2:
             return self.of(0)
         m = r // 2
@@ -319,7 +325,9 @@ def _last_slope(net: Network, rule: Rule, f: Fields) -> Interval:
 
 
 def gram_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """GP-ReLU, GP-smooth, GP-ResNet. Truth asks whether the partial sum (not the whole kernel) has the eigenvalue."""
+    """GP-ReLU, GP-smooth, GP-ResNet. Truth asks whether the partial sum (not the whole kernel) has
+    the eigenvalue.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
     series, resnet, features = (
         f["method"] == "series",

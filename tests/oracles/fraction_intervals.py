@@ -1,9 +1,9 @@
 """Intervals with exact dyadic end points and outward rounding: the arithmetic of the slow checker.
 
-An interval is `[low, high] * 2**exponent` with Python integers, so every end point is an exact rational. After each operation
-the end points are rounded outward to `bits` bits. Nothing here is a float, and there are no comparison operators: a
-comparison has three answers (`at_most`, `less` return True, False or None), because `not (a < b)` does not mean `a >= b` on
-intervals.
+An interval is `[low, high] * 2**exponent` with Python integers, so every end point is an exact
+rational. After each operation the end points are rounded outward to `bits` bits. Nothing here is a
+float, and there are no comparison operators: a comparison has three answers (`at_most`, `less`
+return True, False or None), because `not (a < b)` does not mean `a >= b` on intervals.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from math import isqrt
 
 
 class UndefinedError(ArithmeticError):
-    """The operation has no bounded enclosure at this precision (a division by an interval that contains zero)."""
+    """The operation has no bounded enclosure at this precision (a division by an interval that
+    contains zero).
+    """
 
 
 def _shift_down(number: int, places: int) -> int:
@@ -44,7 +46,9 @@ class Interval:
 
     @classmethod
     def of(cls, value: Fraction | int, bits: int) -> Interval:
-        """The narrowest enclosure of a rational; exact if the rational is dyadic and short enough."""
+        """The narrowest enclosure of a rational; exact if the rational is dyadic and short
+        enough.
+        """
         value = Fraction(value)
         p, q = value.numerator, value.denominator
         if q & (q - 1) == 0:

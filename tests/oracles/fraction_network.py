@@ -1,5 +1,5 @@
-"""What the claims need of a stored network, enclosed from the exact stored numbers: residual, loss, Gram matrix, local
-suprema, quartic form."""
+"""What the claims need of a stored network, enclosed from the exact stored numbers: residual, loss,
+Gram matrix, local suprema, quartic form."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
 class Network:
     """A stored network on its stored data at a working precision.
 
-    With `lenient` the suprema are intervals from the true value to the spec's rational, so that nothing is called false for a
-    rounded constant.
+    With `lenient` the suprema are intervals from the true value to the spec's rational, so that
+    nothing is called false for a rounded constant.
     """
 
     certificate: Certificate
@@ -138,7 +138,9 @@ class Network:
         ]
 
     def slope_gram(self, rho: Fraction) -> list[list[Interval]]:
-        """X^T diag(max_l s_{1,il}^2) X, whose largest eigenvalue is the square of the norm that beta bounds."""
+        """X^T diag(max_l s_{1,il}^2) X, whose largest eigenvalue is the square of the norm that
+        beta bounds.
+        """
         weights = [largest(row).square() for row in self.local_suprema(1, rho)]
         return weighted_gram(self.certificate.X, weights)
 
@@ -194,13 +196,15 @@ def svec_matrix(
 def quartic_exceeds(X: list[list[Fraction]], q: list[Interval], kappa: Fraction) -> bool:
     """True if some unit vector a certainly has sum_i q_i (x_i.a)^4 > kappa.
 
-    The directions are found in floats by the monotone iteration a <- gradient (the form is convex); the verdict is exact.
+    The directions are found in floats by the monotone iteration a <- gradient (the form is convex);
+    the verdict is exact.
     """
     lower = [w.lower for w in q]
     heaviest, longest = max(lower), max(abs(c) for x in X for c in x)
     if heaviest <= 0 or longest == 0:
         return False
-    # the direction of steepest ascent does not change when all weights or all points are scaled, and floats cannot overflow then
+    # the direction of steepest ascent does not change when all weights or all points are scaled,
+    # and floats cannot overflow then
     weights, points = (
         [float(w / heaviest) for w in lower],
         [[float(c / longest) for c in x] for x in X],

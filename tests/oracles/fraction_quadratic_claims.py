@@ -1,7 +1,9 @@
-"""The claims of quadratic networks on exact rationals: f(x) = x^T B x, and everything but sqrt 2 and norms is rational.
+"""The claims of quadratic networks on exact rationals: f(x) = x^T B x, and everything but sqrt 2
+and norms is rational.
 
-Written from the theorems of sections 5 and 8 to 10 of the theory page, not from the fast checker: ranks by elimination over the
-rationals, the least-squares matrix by an exact solve, definiteness of svec matrices without sqrt 2 by a congruence.
+Written from the theorems of sections 5 and 8 to 10 of the theory page, not from the fast checker:
+ranks by elimination over the rationals, the least-squares matrix by an exact solve, definiteness of
+svec matrices without sqrt 2 by a congruence.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ def solve(A: Matrix, b: Sequence[Fraction]) -> list[Fraction]:
 
 
 def gram_without_roots(X: Matrix) -> tuple[Matrix, list[Fraction]]:
-    """G0 = S0^T S0 for plain monomials and e with A^T A = D G0 D, D^2 = 1/e: A^T A >= mu I exactly if G0 >= mu diag(e)."""
+    """G0 = S0^T S0 for plain monomials and e with A^T A = D G0 D, D^2 = 1/e: A^T A >= mu I exactly
+    if G0 >= mu diag(e).
+    """
     S = monomials(X)
     N = len(S[0])
     G = [[sum((row[i] * row[j] for row in S), ZERO) for j in range(N)] for i in range(N)]
@@ -203,7 +207,9 @@ def read_rows(certificate: Certificate, claim: Claim) -> None:
 
 
 def _span_gap(net: Network, claim: Claim, judge: Witnessed) -> bool | None:
-    """Half the square of the projection of r on the range of A, exactly; or its upper bound through z."""
+    """Half the square of the projection of r on the range of A, exactly; or its upper bound through
+    z.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
     r, S = _residual(c), monomials(c.X)
     if isinstance(judge, Truth):
@@ -245,7 +251,9 @@ def identifies_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[
 
 
 def ambiguous_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Section 9: rank deficiency, the least eigenvalue of the network's matrix, the constant of Lemma Q."""
+    """Section 9: rank deficiency, the least eigenvalue of the network's matrix, the constant of
+    Lemma Q.
+    """
     c, f = net.certificate, claim.fields
     d = len(c.X[0])
     yield "quadratic", c.activation == "quadratic"
@@ -312,7 +320,9 @@ def _largest_bound(net: Network, claim: Claim, judge: Witnessed) -> bool | None:
 def _minimizer_checks(
     net: Network, claim: Claim, judge: Witnessed, A_hat: Matrix
 ) -> Iterator[Check]:
-    """Eigenvalues of the least-squares matrix and E at the stored weights; exact for Truth, through A_hat otherwise."""
+    """Eigenvalues of the least-squares matrix and E at the stored weights; exact for Truth, through
+    A_hat otherwise.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
     r = _residual(c)
     if isinstance(judge, Truth):

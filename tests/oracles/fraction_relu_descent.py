@@ -1,4 +1,6 @@
-"""Section 5.11 of spec/certificate-v1.md on exact rationals: every sign and every matrix of theorem RD without rounding."""
+"""Section 5.11 of spec/certificate-v1.md on exact rationals: every sign and every matrix of theorem
+RD without rounding.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def _shifted(A: Matrix, sign: int, shift: Fraction) -> Matrix:
 
 
 def relu_descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Theorem RD; the truth judge asks for the eigenvalues themselves and ignores e and the factors."""
+    """Theorem RD; the truth judge asks for the eigenvalues themselves and ignores e and the
+    factors.
+    """
     c, f = net.certificate, claim.fields
     truth = isinstance(judge, Truth)
     yield "activation is relu", c.activation == "relu"

@@ -1,7 +1,8 @@
-"""strict-saddle and second-order-stationary on enclosures: the whole Hessian is formed entry by entry from its definition.
+"""strict-saddle and second-order-stationary on enclosures: the whole Hessian is formed entry by
+entry from its definition.
 
-Written from sections 7, 11 and 12 of the theory page. The curvature along a direction is U^T H U with that Hessian, not the
-formula with r' and r'' that the fast checker uses.
+Written from sections 7, 11 and 12 of the theory page. The curvature along a direction is U^T H U
+with that Hessian, not the formula with r' and r'' that the fast checker uses.
 """
 
 from __future__ import annotations
@@ -166,7 +167,9 @@ def lipschitz_square(part: dict) -> Fraction:
 
 
 def constant_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """The Lipschitz constant of the Hessian on the ball of radius R: the lemma for W, or the one for both layers."""
+    """The Lipschitz constant of the Hessian on the ball of radius R: the lemma for W, or the one
+    for both layers.
+    """
     part, R = claim.fields["radius"], claim.fields["radius"]["R"]
     if "Lip" in part:
         yield "signs of the radius", R > 0 and part["Lip"] > 0
@@ -186,7 +189,9 @@ def constant_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Ch
 
 
 def lipschitz_of_both(net: Network, R: Fraction) -> Interval:
-    """sum_i of the largest values of the three monomials of the third derivative of r_i^2/2 along (u, A), |u|^2 + |A|^2 = 1."""
+    """sum_i of the largest values of the three monomials of the third derivative of r_i^2/2 along
+    (u, A), |u|^2 + |A|^2 = 1.
+    """
     c, bits = net.certificate, net.bits
     first, second, third = net.local_suprema(1, R), net.local_suprema(2, R), _third_suprema(net, R)
     heads = [Interval.of(abs(v) + R, bits) for v in c.v]
@@ -220,7 +225,9 @@ def lipschitz_of_both(net: Network, R: Fraction) -> Interval:
 
 
 def second_order_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Section 12; without a witness both routes ask about the blocks or the Hessian that the claim names."""
+    """Section 12; without a witness both routes ask about the blocks or the Hessian that the claim
+    names.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
     both, d = f["trained"] == "vW", len(net.certificate.X[0])
     yield "smooth activation", c.activation in SMOOTH

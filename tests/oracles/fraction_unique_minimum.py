@@ -1,7 +1,8 @@
-"""unique-minimum on enclosures: gradient, Hessian and third derivative are formed entry by entry from their definitions.
+"""unique-minimum on enclosures: gradient, Hessian and third derivative are formed entry by entry
+from their definitions.
 
-Written from section 5.16 and the claim's page; the third
-derivative is sum_i J_a f_bc + J_b f_ac + J_c f_ab + r f_abc over all triples of parameters, not the blocks of the fast checker.
+Written from section 5.16 and the claim's page; the third derivative is sum_i J_a f_bc + J_b f_ac +
+J_c f_ab + r f_abc over all triples of parameters, not the blocks of the fast checker.
 """
 
 from __future__ import annotations

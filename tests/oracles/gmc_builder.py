@@ -1,7 +1,9 @@
-"""Test-only writer of certificate files, straight from spec/certificate-v1.md: it shares no code with producer or checker.
+"""Test-only writer of certificate files, straight from spec/certificate-v1.md: it shares no code
+with producer or checker.
 
-`build` makes the bytes of a whole certificate from arrays and claim dictionaries; `unpack` takes one apart for mutation and
-`pack` puts it together again with a fresh digest and seal. Nothing is validated: the attack tests build bad files with it.
+`build` makes the bytes of a whole certificate from arrays and claim dictionaries; `unpack` takes
+one apart for mutation and `pack` puts it together again with a fresh digest and seal. Nothing is
+validated: the attack tests build bad files with it.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def rational(value: Fraction | float | str) -> str:
 
 
 def written(value: Any) -> Any:
-    """A claim with every Fraction and float turned into its rational string; integers, strings and booleans stay."""
+    """A claim with every Fraction and float turned into its rational string; integers, strings and
+    booleans stay.
+    """
     if isinstance(value, Mapping):
         return {key: written(item) for key, item in value.items()}
     if isinstance(value, Fraction | float):
@@ -77,7 +81,9 @@ def data_digest(X: Any, y: Any) -> str:
 
 
 def container(tensors: Mapping[str, Any], metadata: Mapping[str, str] | None) -> bytes:
-    """Section 1: length, canonical header padded to a multiple of 8, tensors in the order of their names."""
+    """Section 1: length, canonical header padded to a multiple of 8, tensors in the order of their
+    names.
+    """
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
     body = b""
     for name in sorted(tensors):
@@ -96,7 +102,9 @@ def container(tensors: Mapping[str, Any], metadata: Mapping[str, str] | None) ->
 
 
 def seal(blob: bytes) -> bytes:
-    """The file with its seal recomputed; the seal is found as the 64 characters after the last `"seal":"` of the header."""
+    """The file with its seal recomputed; the seal is found as the 64 characters after the last
+    `"seal":"` of the header.
+    """
     length = struct.unpack("<Q", blob[:8])[0]
     start = blob.rindex(b'"seal":"', 0, 8 + length) + len(b'"seal":"')
     blank = blob[:start] + BLANK_SEAL.encode("ascii") + blob[start + 64 :]
@@ -172,7 +180,9 @@ def build(
     bias: bool = False,
     stored: bool = True,
 ) -> bytes:
-    """A sealed certificate. `claims` is a list of pairs (claim object as from `claim`, tensors by role such as "C_a")."""
+    """A sealed certificate. `claims` is a list of pairs (claim object as from `claim`, tensors by
+    role such as "C_a").
+    """
     tensors: dict[str, Any] = {"W": np.asarray(W, float), "v": np.asarray(v, float)}
     if stored:
         tensors |= {"X": np.asarray(X, float), "y": np.asarray(y, float)}
@@ -186,5 +196,7 @@ def build(
 
 
 def build_data(X: Any, y: Any) -> bytes:
-    """The second file of section 4 that carries X and y when they are not stored in the certificate."""
+    """The second file of section 4 that carries X and y when they are not stored in the
+    certificate.
+    """
     return container({"X": np.asarray(X, float), "y": np.asarray(y, float)}, None)

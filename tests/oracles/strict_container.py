@@ -1,7 +1,7 @@
 """Reader of certificate files for the slow checker, written from spec/certificate-v1.md alone.
 
-`read(raw, data)` returns a `Certificate` of exact rationals or raises `MalformedError`. Nothing is repaired, nothing is
-ignored.
+`read(raw, data)` returns a `Certificate` of exact rationals or raises `MalformedError`. Nothing is
+repaired, nothing is ignored.
 """
 
 from __future__ import annotations
@@ -179,7 +179,9 @@ def _tensor(entry: Any, body: bytes, begin: int) -> Tensor:
 
 
 def read_container(raw: bytes) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """(header, tensors) of a container that obeys section 1 of the spec, metadata left in the header."""
+    """(header, tensors) of a container that obeys section 1 of the spec, metadata left in the
+    header.
+    """
     require(8 <= len(raw) <= MAX_FILE, "file too short or too long")
     size = int.from_bytes(raw[:8], "little")
     require(size <= MAX_HEADER and 8 + size <= len(raw), "header too long")
@@ -204,7 +206,8 @@ def _check_seal(raw: bytes, metadata: dict[str, Any]) -> None:
     require(re.fullmatch("[0-9a-f]{64}", seal) is not None, "seal is not a digest")
     header_end = 8 + int.from_bytes(raw[:8], "little")
     head = raw[:header_end]
-    # inside the certificate string every quotation mark is escaped, so this finds the metadata's own field
+    # inside the certificate string every quotation mark is escaped, so this finds the metadata's
+    # own field
     field = head.rfind(b'"seal":"' + seal.encode())
     require(field >= 0, "seal not found")
     place = field + len(b'"seal":"')

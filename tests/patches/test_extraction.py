@@ -1,4 +1,6 @@
-"""Patches of signals and images, the input laws of chapter 6, and the filters of the image experiments."""
+"""Patches of signals and images, the input laws of chapter 6, and the filters of the image
+experiments.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,9 @@ def test_rotation_invariant_patches_have_their_moments() -> None:
 
 @pytest.mark.parametrize("sigma", [0.2, 1.0, math.inf])
 def test_angular_inputs_have_the_law_of_the_experiment(sigma: float) -> None:
-    """DU-F6.3a: unit length; half around w*, half around -w*; the angle to the nearer one is a truncated normal."""
+    """DU-F6.3a: unit length; half around w*, half around -w*; the angle to the nearer one is a
+    truncated normal.
+    """
     w_star = np.array([1.0, 2.0, -1.0, 0.5])
     Z = angular_inputs(20_000, w_star, sigma, 0)
     assert Z.shape == (20_000, 1, 4)

@@ -1,4 +1,6 @@
-"""Chapter 6: regions, constants, rates, SGD bounds, close patches, random starts, and the report on the user's patches."""
+"""Chapter 6: regions, constants, rates, SGD bounds, close patches, random starts, and the report on
+the user's patches.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ def test_both_descent_terms_are_nonnegative_and_sum_to_the_inner_product() -> No
 
 
 def test_gaussian_closed_forms_agree_with_sampling() -> None:
-    """DU-D6.0, DU-D6.1, DU-T6.8: gradient and eigenvalues of both moments at one angle, 200,000 draws."""
+    """DU-D6.0, DU-D6.1, DU-T6.8: gradient and eigenvalues of both moments at one angle, 200,000
+    draws.
+    """
     w_star, phi = np.array([1.5, 0, 0, 0]), 0.7
     w = np.array([math.cos(phi), math.sin(phi), 0, 0])
     Z = gaussian_patches(200_000, 1, 4, 1)
@@ -129,7 +133,9 @@ def test_gaussian_closed_forms_agree_with_sampling() -> None:
 
 @pytest.mark.parametrize("p", [2, 3, 6])
 def test_beta_is_one_over_pi_p_on_the_sphere(p: int) -> None:
-    """DU-D6.1, DU-T6.7: the spec's 0.1072, 0.0711, 0.0356 at phi = .7; never above beta phi, and close to it at small angles."""
+    """DU-D6.1, DU-T6.7: the spec's 0.1072, 0.0711, 0.0356 at phi = .7; never above beta phi, and
+    close to it at small angles.
+    """
     known = sphere_constants(p)
     expected = {2: 0.1072, 3: 0.0711, 6: 0.0356}[p]
     assert gaussian_region_eigenvalues(0.7, p)[1][-1] / p == pytest.approx(
@@ -152,7 +158,9 @@ def test_beta_is_one_over_pi_p_on_the_sphere(p: int) -> None:
 
 
 def test_bootstrap_intervals_cover_the_closed_form() -> None:
-    """DU-D6.1: in dimension 2 both directions are tried, so the interval has to cover gamma(.5) in most of 20 repetitions."""
+    """DU-D6.1: in dimension 2 both directions are tried, so the interval has to cover gamma(.5) in
+    most of 20 repetitions.
+    """
     truth, hits = gaussian_constants().gamma(0.5), 0
     for seed in range(20):
         Z = gaussian_patches(400, 1, 2, 100 + seed)
@@ -167,7 +175,9 @@ def test_bootstrap_intervals_cover_the_closed_form() -> None:
 
 
 def test_constants_are_monotone_and_identical_patches_do_not_cross() -> None:
-    """DU-D6.1, DU-D6.2: gamma and L do not grow with the angle; L_cross is 0 for equal patches, positive for others."""
+    """DU-D6.1, DU-D6.2: gamma and L do not grow with the angle; L_cross is 0 for equal patches,
+    positive for others.
+    """
     w_star = random_filter(3, 0)
     same = estimate_constants(
         close_patches(3000, 4, w_star, 0.0, 1), w_star, n_directions=6, n_bootstrap=0
@@ -182,7 +192,9 @@ def test_constants_are_monotone_and_identical_patches_do_not_cross() -> None:
 
 
 def test_neuron_descends_at_least_as_fast_as_promised() -> None:
-    """DU-T6.2: Gaussian population gradient, the largest step of the theorem, every step; not looser than a factor 6."""
+    """DU-T6.2: Gaussian population gradient, the largest step of the theorem, every step; not
+    looser than a factor 6.
+    """
     known, ratios = gaussian_constants(), []
     for seed in range(5):
         w_star = random_filter(4, seed)
@@ -211,7 +223,9 @@ def test_number_of_iterations_is_enough() -> None:
 
 
 def test_filter_descends_at_least_as_fast_as_promised_on_close_patches() -> None:
-    """DU-T6.3: mixture inputs with sigma = .5, spread .03, k = 4, p = 3; L_cross at the angle; 0 of 100 steps violate it."""
+    """DU-T6.3: mixture inputs with sigma = .5, spread .03, k = 4, p = 3; L_cross at the angle; 0 of
+    100 steps violate it.
+    """
     w_star = random_filter(3, 0)
     Z = close_patches(8000, 4, w_star, 0.03, 1, sigma=0.5)
     known = estimate_constants(
@@ -232,7 +246,9 @@ def test_filter_descends_at_least_as_fast_as_promised_on_close_patches() -> None
 
 
 def test_good_start_beats_the_zero_filter_and_a_far_one_raises() -> None:
-    """DU-T6.1: the loss below that of the zero filter; angle_bound refuses starts outside the ball."""
+    """DU-T6.1: the loss below that of the zero filter; angle_bound refuses starts outside the
+    ball.
+    """
     Z, _, w_star = random_problem(3, k=1)
     assert starts_below_zero(Z, 0.8 * w_star, w_star)
     assert not starts_below_zero(Z, -w_star, w_star)
@@ -243,7 +259,9 @@ def test_good_start_beats_the_zero_filter_and_a_far_one_raises() -> None:
 
 
 def test_repaired_sgd_bounds_hold_for_the_frequencies_of_real_runs() -> None:
-    """DU-L6.2, DU-L6.3, DU-T6.4: one Gaussian neuron, 40 runs with fresh samples of bounded gradients."""
+    """DU-L6.2, DU-L6.3, DU-T6.4: one Gaussian neuron, 40 runs with fresh samples of bounded
+    gradients.
+    """
     known, w_star, eta, T = gaussian_constants(), np.array([1.0, 0.0]), 1e-5, 200
     B = 20.0
     bounds = sgd_bounds(known, 0.5, eta, T, gradient_bound=B, eps=0.2, W=1.0)
@@ -264,7 +282,9 @@ def test_repaired_sgd_bounds_hold_for_the_frequencies_of_real_runs() -> None:
 
 
 def test_sgd_bounds_shrink_with_the_step_and_name_the_hypothesis_that_fails() -> None:
-    """DU-L6.2, DU-T6.4: T exp(-eta alpha (r1^2 - r0^2)^2 / 2c^2), evaluated by hand; refusals with their reasons."""
+    """DU-L6.2, DU-T6.4: T exp(-eta alpha (r1^2 - r0^2)^2 / 2c^2), evaluated by hand; refusals with
+    their reasons.
+    """
     c = 4 * 1e-4 * 2 * 0.8 + 4 * 1e-8 * 4
     assert stay_failure_upper(1e-4, 0.1, 2.0, (0.5, 0.8), 10) == pytest.approx(
         min(1.0, 10 * math.exp(-1e-5 * (0.64 - 0.25) ** 2 / (2 * c**2)))
@@ -289,7 +309,9 @@ def circle_patches(n: int, rho: float, low: float = 0.0, high: float = 2 * math.
 
 
 def test_corrected_bound_of_close_patches_holds_where_the_printed_one_fails() -> None:
-    """DU-T6.5: the counter-example on the circle (gamma .24683 at rho = .02, phi = 0) and the corrected lower bound."""
+    """DU-T6.5: the counter-example on the circle (gamma .24683 at rho = .02, phi = 0) and the
+    corrected lower bound.
+    """
     w_star = np.array([1.0, 0.0])
     for rho, phi, expected in ((0.02, 0.0, 0.24683), (0.02, 0.8, 0.12638), (0.05, 0.0, 0.24129)):
         Z = circle_patches(20_000, rho)
@@ -310,7 +332,9 @@ def test_corrected_bound_of_close_patches_holds_where_the_printed_one_fails() ->
 
 
 def test_cross_terms_need_the_density_around_both_hyperplanes() -> None:
-    """DU-T6.5: directions within .8 rad of w*, rho = .1: no mass at w*'s hyperplane, yet the regions cross at angle 1.2."""
+    """DU-T6.5: directions within .8 rad of w*, rho = .1: no mass at w*'s hyperplane, yet the
+    regions cross at angle 1.2.
+    """
     Z, w_star = circle_patches(20_000, 0.1, -0.8, 0.8), np.array([1.0, 0.0])
     w = np.array([math.cos(1.2), math.sin(1.2)])
     R = regions(Z, w, w_star)
@@ -332,7 +356,9 @@ def test_cross_terms_need_the_density_around_both_hyperplanes() -> None:
 def test_random_starts_are_good_as_often_as_the_bound_says(
     p: int, alpha: float, expected: float
 ) -> None:
-    """DU-T6.6: Monte Carlo above the sharp bound, which is above the printed one, and within .02 of it."""
+    """DU-T6.6: Monte Carlo above the sharp bound, which is above the printed one, and within .02 of
+    it.
+    """
     w = draw_in_ball(p, alpha, 100_000, np.random.default_rng(p))
     distance = np.linalg.norm(w - np.eye(p)[0], axis=1)
     seen = np.mean(distance <= math.sqrt(1 - alpha**2))
@@ -360,7 +386,9 @@ def measured(Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray) -> FilterReport:
 
 
 def test_report_tells_which_hypotheses_hold() -> None:
-    """DU-T6.1, DU-T6.2, DU-T6.3, DU-T6.4, DU-T6.5: a neuron that is covered, patches that are not, a dead start."""
+    """DU-T6.1, DU-T6.2, DU-T6.3, DU-T6.4, DU-T6.5: a neuron that is covered, patches that are not,
+    a dead start.
+    """
     w_star = random_filter(3, 0)
     one = measured(gaussian_patches(2000, 1, 3, 1), w_star, w_star + 0.3 * random_filter(3, 1))
     assert one.holds("DU-T6.1")

@@ -41,7 +41,9 @@ def test_every_method_recovers_a_filter_from_gaussian_patches(method: str) -> No
 
 
 def test_smoother_inputs_are_learned_faster() -> None:
-    """DU-F6.3a: |w - w*| after 200 steps falls from about .09 to below 1e-8 as sigma grows from .2 to 1."""
+    """DU-F6.3a: |w - w*| after 200 steps falls from about .09 to below 1e-8 as sigma grows from .2
+    to 1.
+    """
     w_star, ends = np.array([1.0, 0.0]), []
     for sigma in (0.2, 0.5, 1.0):
         Z = angular_inputs(5000, w_star, sigma, 1)
@@ -68,7 +70,9 @@ def test_closer_patches_are_learned_faster() -> None:
 
 @pytest.mark.parametrize("kind", ["random", "gabor"])
 def test_filter_is_recovered_from_digits_and_a_dead_start_is_reported(kind: str) -> None:
-    """DU-F6.3cd, DU-F6.4: SGD nearer start is better after the same epochs; least squares ends at zero loss; -1 is dead."""
+    """DU-F6.3cd, DU-F6.4: SGD nearer start is better after the same epochs; least squares ends at
+    zero loss; -1 is dead.
+    """
     Z = extract_patches(load_digits().data / 16.0, 5, image_shape=(8, 8))
     w_star = random_filter(25, 0) if kind == "random" else gabor_filter(5)
     y = filter_outputs(Z, w_star)
@@ -119,7 +123,9 @@ def test_zero_patches_and_zero_starts_are_dead_unless_the_labels_are_zero() -> N
 
 
 def test_two_stages_switch_to_the_second_step_at_half_of_the_loss() -> None:
-    """DU-T6.2: closer to the teacher the theorem allows larger steps; here the losses of both stages are compared by hand."""
+    """DU-T6.2: closer to the teacher the theorem allows larger steps; here the losses of both
+    stages are compared by hand.
+    """
     Z, w_star = gaussian_patches(300, 1, 3, 1), random_filter(3, 0)
     y, w0 = filter_outputs(Z, w_star), filter_at_distance(w_star, 0.6, 1)
     slow = fit_filter(Z, y, w0, step_size=0.05, max_iter=60, tol=0.0)
@@ -130,7 +136,9 @@ def test_two_stages_switch_to_the_second_step_at_half_of_the_loss() -> None:
 
 
 def test_theory_step_needs_the_teacher_and_uses_it() -> None:
-    """DU-T6.2, DU-T6.3: the largest step of the theorem at every step; the distance falls at every step."""
+    """DU-T6.2, DU-T6.3: the largest step of the theorem at every step; the distance falls at every
+    step.
+    """
     Z, w_star = gaussian_patches(2000, 1, 3, 2), random_filter(3, 0)
     y, w0 = filter_outputs(Z, w_star), filter_at_distance(w_star, 0.5, 1)
     with pytest.raises(DataError, match="w_star and constants"):

@@ -1,4 +1,6 @@
-"""The bytes of a certificate: opened by another library, canonical, sealed over every byte, deterministic, written atomically."""
+"""The bytes of a certificate: opened by another library, canonical, sealed over every byte,
+deterministic, written atomically.
+"""
 
 import hashlib
 import json

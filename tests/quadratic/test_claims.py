@@ -1,4 +1,6 @@
-"""Claims about quadratic networks: produced, written to a file, accepted by the independent checker; and the refusals."""
+"""Claims about quadratic networks: produced, written to a file, accepted by the independent
+checker; and the refusals.
+"""
 
 from fractions import Fraction
 
@@ -44,7 +46,9 @@ def proved(network, X, y, kind, tmp_path, **options):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(("n", "d"), [(10, 6), (60, 5), (200, 10)])
 def test_positive_heads_are_within_1e_9_of_the_global_minimum(n, d, sign, tmp_path):
-    """SJL-DUAL, SJL-T2.2k: theorem P from the residual of the solver's network, for heads >= 0 and <= 0."""
+    """SJL-DUAL, SJL-T2.2k: theorem P from the residual of the solver's network, for heads >= 0 and
+    <= 0.
+    """
     X, y = sample(n, d)
     solution = solve_quadratic(X, y, head=sign * np.ones(d))
     numbers = proved(solution.network, X, y, "optimality-gap", tmp_path)
@@ -137,7 +141,9 @@ def test_large_network_is_measured_in_floats_and_still_accepted(tmp_path, monkey
 
 
 def test_narrow_network_gets_an_honest_gap(tmp_path):
-    """SJL-T2.2k: fewer neurons than the minimum needs; the gap is the distance to the minimum of the class."""
+    """SJL-T2.2k: fewer neurons than the minimum needs; the gap is the distance to the minimum of
+    the class.
+    """
     X, y = sample(100, 6, planted=True)
     narrow, wide = (solve_quadratic(X, y, signs="positive", width=k) for k in (2, 6))
     numbers = proved(narrow.network, X, y, "optimality-gap", tmp_path)
@@ -309,7 +315,9 @@ def test_zero_weights_are_a_saddle_with_the_least_curvature_and_a_radius(tmp_pat
 
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_saddles_of_quadratic_networks_have_an_accepted_direction(seed, tmp_path):
-    """SJL-T2.2: the minimum over fewer neurons, extended by zero neurons, is a saddle if it is not the global minimum."""
+    """SJL-T2.2: the minimum over fewer neurons, extended by zero neurons, is a saddle if it is not
+    the global minimum.
+    """
     X, y = sample(60, 5, seed=seed, planted=True)
     narrow = solve_quadratic(X, y, signs="positive", width=2, seed=seed)
     W = np.vstack([narrow.network.W, np.zeros((4, 5))])
@@ -336,7 +344,9 @@ def test_random_weights_of_every_smooth_activation_have_one_of_the_two_claims(
 
 @pytest.mark.parametrize("method", ["dense", "blocks"])
 def test_global_minimum_is_second_order_stationary_to_small_tolerances(method, tmp_path):
-    """SJL-T2.2: at the minimum for heads >= 0 the blocks 2 v_l Z are >= 0, so both methods prove it."""
+    """SJL-T2.2: at the minimum for heads >= 0 the blocks 2 v_l Z are >= 0, so both methods prove
+    it.
+    """
     X, y = sample(60, 4)
     network = solve_quadratic(X, y, signs="positive").network
     data = Dataset.from_preprocessed(X, y)

@@ -1,4 +1,6 @@
-"""Quadratic networks: samples that carry the population risk, networks that fit and disagree, small decay, the runs of GKZ."""
+"""Quadratic networks: samples that carry the population risk, networks that fit and disagree, small
+decay, the runs of GKZ.
+"""
 
 import doctest
 from fractions import Fraction
@@ -71,7 +73,9 @@ def test_population_samples_refuse_what_they_cannot_serve():
 
 @pytest.mark.parametrize("d", [1, 3, 6])
 def test_descent_on_the_population_risk_is_certified_below_the_papers_barrier(d, tmp_path):
-    """GKZ-RATE, GKZ-GD: accepted below 2 sigma^4, refused at the barrier point; the rate in floats is no worse."""
+    """GKZ-RATE, GKZ-GD: accepted below 2 sigma^4, refused at the barrier point; the rate in floats
+    is no worse.
+    """
     Wstar = runs.conditioned_teacher(d, d + 1, seed=1)
     near = Wstar + 0.1 / d * np.random.default_rng(2).standard_normal(Wstar.shape)
     certificate = below_barrier.population_certificate(
@@ -100,7 +104,9 @@ def test_descent_on_the_population_risk_is_certified_below_the_papers_barrier(d,
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (5, 3), (20, 8), (54, 10)])
 @pytest.mark.parametrize("size", [None, 1e-3, 1e4])
 def test_two_networks_fit_the_same_data_and_disagree_by_the_number_computed(n, d, size):
-    """GKZ-T2.6b, GKZ-T2.9b, SJL-T2.1: arbitrary labels; the disagreement by Monte Carlo with 5 standard errors."""
+    """GKZ-T2.6b, GKZ-T2.9b, SJL-T2.1: arbitrary labels; the disagreement by Monte Carlo with 5
+    standard errors.
+    """
     rng = np.random.default_rng(n)
     X, y = rng.standard_normal((n, d)), rng.standard_normal(n)
     found = quadratic_disagreement.disagreeing_networks(X, y, root_mean_square=size)
@@ -171,7 +177,9 @@ def test_examples_in_the_docstrings_hold():
 
 @pytest.mark.parametrize("kind", ["signs", "one-hot", "repeated feature"])
 def test_mixed_heads_on_dependent_squares_get_the_weaker_claim_with_a_tiny_decay(kind, tmp_path):
-    """SJL-T2.1, SJL-DUAL: theorem S is impossible; theorem D at the smallest decay proves the same loss to 1e-9."""
+    """SJL-T2.1, SJL-DUAL: theorem S is impossible; theorem D at the smallest decay proves the same
+    loss to 1e-9.
+    """
     rng = np.random.default_rng(3)
     X = {
         "signs": lambda: rng.choice([-1.0, 1.0], (60, 5)),
@@ -229,7 +237,9 @@ def test_descent_over_deficient_ranks_ends_at_the_exact_barrier_and_never_below(
 
 
 def test_plateaus_of_small_starts_have_the_heights_of_the_census():
-    """GKZ-X2, GKZ-CENSUS: every run reaches zero risk, and rests near saddles whose risks are those of the table."""
+    """GKZ-X2, GKZ-CENSUS: every run reaches zero risk, and rests near saddles whose risks are those
+    of the table.
+    """
     found = runs.plateau_heights(runs.conditioned_teacher(3, 4, spread=3.0), starts=12)
     assert found.reached.all()
     assert found.risks.size >= 5
@@ -237,7 +247,9 @@ def test_plateaus_of_small_starts_have_the_heights_of_the_census():
 
 
 def test_certified_rate_of_the_identity_start_is_kept_and_not_far_from_the_measured_one():
-    """GKZ-X2, GKZ-RATE: d = 5, m = 16 d^2; every step, and within a factor of ten in the logarithm."""
+    """GKZ-X2, GKZ-RATE: d = 5, m = 16 d^2; every step, and within a factor of ten in the
+    logarithm.
+    """
     found = compare_rates(5, 400, draws=4)
     assert found.below == 1.0
     assert found.reached.all()
@@ -256,7 +268,7 @@ def test_fits_are_wrong_elsewhere_below_the_critical_number_and_right_above():
     assert above.population.max() <= 1e-8
 
 
-def test_share_of_starts_below_the_barrier_rises_with_the_width_and_the_scale_of_the_data_is_better():
+def test_share_of_starts_below_the_barrier_rises_with_width_and_the_data_scale_is_better():
     """GKZ-X4, GKZ-T2.5: d = 10; thresholds near 6 d^2 (paper's scale) and 3 to 4 d^2 (data)."""
     paper, data = (
         runs.start_shares(10, [2, 4, 8], scale=scale, draws=10) for scale in ("paper", "data")

@@ -1,4 +1,6 @@
-"""Every numbered item of GKZ (stationary points of quadratic networks) against an independent computation."""
+"""Every numbered item of GKZ (stationary points of quadratic networks) against an independent
+computation.
+"""
 
 import math
 from fractions import Fraction
@@ -59,7 +61,9 @@ def autodiff_risk(W, Wstar):
 
 
 def hessian_by_differences(W, Wstar):
-    """Differences of the gradient, a cubic polynomial: the combination of steps 1/2 and 1 is exact up to rounding."""
+    """Differences of the gradient, a cubic polynomial: the combination of steps 1/2 and 1 is exact
+    up to rounding.
+    """
 
     def slope(direction, h):
         return (
@@ -71,7 +75,8 @@ def hessian_by_differences(W, Wstar):
     return np.stack([((4 * slope(e, 0.5) - slope(e, 1.0)) / 3).ravel() for e in basis])
 
 
-# --- closed forms ---------------------------------------------------------------------------------------------------------
+# --- closed forms
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("d", "m"), SIZES)
@@ -117,7 +122,9 @@ def test_population_gradient_and_hessian_agree_with_automatic_differentiation(d,
 
 
 def test_hessian_bound_is_nearly_attained():
-    """GKZ-R3: the bound is reasonably tight, within 30 per cent for a wide W, and holds for random ones."""
+    """GKZ-R3: the bound is reasonably tight, within 30 per cent for a wide W, and holds for random
+    ones.
+    """
     W, Wstar = teacher(4, 40, 1), teacher(4, 40, 2)
     assert np.linalg.eigvalsh(hessian_by_differences(W, Wstar))[
         -1
@@ -130,7 +137,9 @@ def test_hessian_bound_is_nearly_attained():
 
 
 def test_empirical_risk_and_gradient_equal_sums_over_samples():
-    """GKZ-R4: loops and automatic differentiation; the risk is the quadratic form of F in svec(D)."""
+    """GKZ-R4: loops and automatic differentiation; the risk is the quadratic form of F in
+    svec(D).
+    """
     rng = np.random.default_rng(4)
     X, W, Wstar = rng.standard_normal((7, 3)), teacher(3, 4, 1), teacher(3, 4, 2)
     y = risk.quadratic_outputs(Wstar, X)
@@ -149,7 +158,9 @@ def test_empirical_risk_and_gradient_equal_sums_over_samples():
 
 
 def test_expected_design_gram_agrees_with_the_population_risk():
-    """GKZ-R4: svec(D)^T (2I + uu^T) svec(D) is the population risk, and the spectrum is 2 and d + 2."""
+    """GKZ-R4: svec(D)^T (2I + uu^T) svec(D) is the population risk, and the spectrum is 2 and d +
+    2.
+    """
     W, Wstar = teacher(4, 5, 1), teacher(4, 5, 2)
     s = svec(W.T @ W - Wstar.T @ Wstar)
     F = risk.expected_design_gram(4)
@@ -224,7 +235,9 @@ def test_completing_the_square_gives_the_same_function_on_the_extended_inputs():
 
 @pytest.mark.parametrize("coefficients", [(0.7, -1.3, 0.4), (-2.0, 0.5, 3.0)])
 def test_general_network_represents_a_prescribed_quadratic_function(coefficients):
-    """GKZ-C2.2: pairs of neurons cancel the linear term, one neuron supplies it, the constants cancel."""
+    """GKZ-C2.2: pairs of neurons cancel the linear term, one neuron supplies it, the constants
+    cancel.
+    """
     rng = np.random.default_rng(7)
     M, b, X = rng.standard_normal((3, 3)), rng.standard_normal(3), rng.standard_normal((8, 3))
     M = M + M.T
@@ -238,12 +251,15 @@ def test_general_network_represents_a_prescribed_quadratic_function(coefficients
         general_network(M, b, (0.0, 1.0, 0.0))
 
 
-# --- energy barrier -------------------------------------------------------------------------------------------------------
+# --- energy barrier
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("d", "m"), SIZES)
 def test_tight_and_exact_points_attain_their_values_to_twelve_digits(d, m):
-    """GKZ-T2.1c: 3 sigma^4 at rank d-1; GKZ-T2.1: 2(d+2)/(d+1) sigma^4, a stationary point of the risk."""
+    """GKZ-T2.1c: 3 sigma^4 at rank d-1; GKZ-T2.1: 2(d+2)/(d+1) sigma^4, a stationary point of the
+    risk.
+    """
     Wstar = teacher(d, m, 8)
     sigma4 = np.linalg.svd(Wstar, compute_uv=False)[-1] ** 4
     tight, exact = barrier_theory.tight_point(Wstar), barrier_theory.exact_barrier_point(Wstar)
@@ -313,12 +329,15 @@ def test_smallest_eigenvalue_is_bounded_below_the_barrier_and_the_bound_is_attai
     )
 
 
-# --- stationary points ----------------------------------------------------------------------------------------------------
+# --- stationary points
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("d", "m"), [(1, 1), (2, 2), (3, 4)])
 def test_census_points_are_stationary_with_the_stated_risk_and_curvature(d, m):
-    """GKZ-CENSUS: all 2^d subsets; gradient, risk and least eigenvalue of the Hessian by differences."""
+    """GKZ-CENSUS: all 2^d subsets; gradient, risk and least eigenvalue of the Hessian by
+    differences.
+    """
     Wstar = teacher(d, m, 13)
     rows = stationary_census(Wstar)
     assert len(rows) == 2**d
@@ -372,7 +391,9 @@ def test_census_holds_with_repeated_eigenvalues_and_offers_extremes_for_large_d(
 
 
 def test_random_stationary_points_of_full_rank_are_global():
-    """GKZ-T2.3: descend from random starts; a stationary point of rank d has zero risk. Starts are not stationary."""
+    """GKZ-T2.3: descend from random starts; a stationary point of rank d has zero risk. Starts are
+    not stationary.
+    """
     Wstar = teacher(3, 4, 16)
 
     def value(flat):
@@ -404,12 +425,15 @@ def test_full_rank_stationary_points_of_the_empirical_risk_fit_the_data():
     assert risk.empirical_risk(found, X, y) <= 1e-18
 
 
-# --- descent --------------------------------------------------------------------------------------------------------------
+# --- descent
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("d", "m", "size"), [(1, 1, 0.3), (3, 4, 0.3), (5, 60, 0.3)])
 def test_descent_from_below_the_barrier_keeps_the_certified_rate_to_the_end(d, m, size):
-    """GKZ-RATE, GKZ-GD, GKZ-X2: L_{t+1} <= rate L_t down to 1e-20 L_0, full rank throughout, limit on the orbit."""
+    """GKZ-RATE, GKZ-GD, GKZ-X2: L_{t+1} <= rate L_t down to 1e-20 L_0, full rank throughout, limit
+    on the orbit.
+    """
     Wstar = teacher(d, m, 19)
     singular = np.linalg.svd(Wstar, compute_uv=False)
     W0 = Wstar + size * singular[-1] ** 2 / singular[0] / math.sqrt(m * d) * teacher(d, m, 20)
@@ -477,7 +501,9 @@ def test_empirical_domination_and_barrier_hold_for_any_data(n):
 
 
 def test_below_barrier_quantities_with_noise_and_unequal_heads_are_kept_by_gradient_descent():
-    """GKZ-RATE, data version: E falls by the certified factor, B_t >= s2 I, limit is the least-squares matrix."""
+    """GKZ-RATE, data version: E falls by the certified factor, B_t >= s2 I, limit is the
+    least-squares matrix.
+    """
     rng = np.random.default_rng(26)
     n, d, k = 60, 3, 5
     X, v = rng.standard_normal((n, d)), rng.uniform(0.5, 2.0, k)
@@ -504,7 +530,9 @@ def test_below_barrier_quantities_with_noise_and_unequal_heads_are_kept_by_gradi
 
 
 def test_below_barrier_golden_example_and_refusals():
-    """GKZ-RATE: d = k = n = 1, x = v = y = 1: below the barrier iff 0 < w^2 < 2, and the rank-deficient point has E = 1/2."""
+    """GKZ-RATE: d = k = n = 1, x = v = y = 1: below the barrier iff 0 < w^2 < 2, and the
+    rank-deficient point has E = 1/2.
+    """
     one = np.ones((1, 1))
     for w, below in ((0.1, True), (1.0, True), (1.41, True), (1.42, False)):
         q = barrier_theory.barrier_quantities(np.array([[w]]), np.ones(1), one, np.ones(1))
@@ -519,11 +547,14 @@ def test_below_barrier_golden_example_and_refusals():
         barrier_theory.barrier_quantities(one, np.ones(1), one, np.ones(1), eta=5.0)
 
 
-# --- initialization -------------------------------------------------------------------------------------------------------
+# --- initialization
+# --------------------------------------------------------------------------------------------------
 
 
 def test_singular_values_of_gaussian_matrices_stay_in_the_interval_as_often_as_stated():
-    """GKZ-T2.4: 300 draws at t = 2, bound 1 - 2e^{-2} = 0.73; the observed frequency is far above."""
+    """GKZ-T2.4: 300 draws at t = 2, bound 1 - 2e^{-2} = 0.73; the observed frequency is far
+    above.
+    """
     rng = np.random.default_rng(27)
     low, high, probability = singular_value_interval(30, 5, 2.0)
     inside = 0
@@ -552,7 +583,9 @@ def test_width_constant_satisfies_the_corrected_inequality_and_the_printed_one_d
 
 
 def test_starts_fall_below_the_barrier_from_the_simulated_widths():
-    """GKZ-T2.5, GKZ-X4: d = 10; the paper's scale needs about 6 d^2, the scale read from the data about 4 d^2."""
+    """GKZ-T2.5, GKZ-X4: d = 10; the paper's scale needs about 6 d^2, the scale read from the data
+    about 4 d^2.
+    """
     rng = np.random.default_rng(28)
     d = 10
 
@@ -596,12 +629,15 @@ def test_identity_start_is_a_multiple_of_the_identity_and_its_risk_obeys_the_gen
         start_margin(np.eye(2), np.zeros((2, 2)))
 
 
-# --- samples --------------------------------------------------------------------------------------------------------------
+# --- samples
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 def test_critical_number_of_samples_is_sharp(d):
-    """GKZ-T2.8, GKZ-SPAN, GKZ-X3: N - 1 Gaussian samples never span, N do; proved by exact arithmetic on the doubles."""
+    """GKZ-T2.8, GKZ-SPAN, GKZ-X3: N - 1 Gaussian samples never span, N do; proved by exact
+    arithmetic on the doubles.
+    """
     N = critical_samples(d)
     X = np.random.default_rng(30 + d).standard_normal((N, d))
     assert span_condition(X).holds
@@ -642,7 +678,9 @@ def determinant(table):
 
 @pytest.mark.parametrize(("d", "m"), [(1, 1), (3, 3), (5, 8), (12, 12)])
 def test_samples_that_span_recover_the_teacher(d, m):
-    """GKZ-DIRECT, GKZ-T2.6a, GKZ-T2.9a: from N samples exactly, the recovered network predicts everywhere."""
+    """GKZ-DIRECT, GKZ-T2.6a, GKZ-T2.9a: from N samples exactly, the recovered network predicts
+    everywhere.
+    """
     rng = np.random.default_rng(31)
     X, Wstar = rng.standard_normal((critical_samples(d), d)), teacher(d, m, 32)
     y = risk.quadratic_outputs(Wstar, X)
@@ -666,7 +704,9 @@ def test_recovery_is_refused_when_the_samples_do_not_span():
 
 @pytest.mark.parametrize(("d", "m", "n"), [(4, 4, 9), (4, 6, 7), (6, 6, 20), (5, 9, 3), (2, 2, 1)])
 def test_bad_interpolant_fits_the_samples_and_is_wrong_elsewhere(d, m, n):
-    """GKZ-T2.6b, GKZ-T2.9b: training error is rounding, population risk is the formula and at least 2(d+2)/(d+1) sigma^4."""
+    """GKZ-T2.6b, GKZ-T2.9b: training error is rounding, population risk is the formula and at least
+    2(d+2)/(d+1) sigma^4.
+    """
     rng = np.random.default_rng(33)
     X, Wstar = rng.standard_normal((n, d)), teacher(d, m, 34)
     bad = bad_interpolant(X, Wstar)
@@ -719,7 +759,9 @@ def test_one_sample_more_makes_the_interpolant_unique():
 
 
 def test_exact_kernel_matrix_vanishes_on_every_sample_in_integers():
-    """GKZ-T2.6b: an integer symmetric matrix, exactly zero on rows that are many but degenerate; None when the rows span."""
+    """GKZ-T2.6b: an integer symmetric matrix, exactly zero on rows that are many but degenerate;
+    None when the rows span.
+    """
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -3.0], [1.5, 0.0]])
     M = exact_kernel_matrix(rows)
     assert M is not None
@@ -737,7 +779,9 @@ def test_exact_kernel_matrix_vanishes_on_every_sample_in_integers():
 
 
 def test_rank_bounds_of_degenerate_samples_are_exact_or_honest():
-    """GKZ-SPAN: five rows on a circle satisfy one quadratic equation exactly, so N = 6 is out of reach."""
+    """GKZ-SPAN: five rows on a circle satisfy one quadratic equation exactly, so N = 6 is out of
+    reach.
+    """
     circle = np.array(
         [
             [3.0, 4.0, 5.0],

@@ -1,4 +1,6 @@
-"""Descent from many starts at once: the loss in moments, the steps, the plateaus, and the stationary points they lead to."""
+"""Descent from many starts at once: the loss in moments, the steps, the plateaus, and the
+stationary points they lead to.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Plain gradient descent on quadratic networks with mixed heads ends at the proved minimum from random starts (SJL-T2.1)."""
+"""Plain gradient descent on quadratic networks with mixed heads ends at the proved minimum from
+random starts (SJL-T2.1).
+"""
 
 from types import SimpleNamespace
 

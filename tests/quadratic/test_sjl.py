@@ -1,4 +1,6 @@
-"""SJL, derivatives and quadratic networks: every item against automatic differentiation, brute force or a planted case."""
+"""SJL, derivatives and quadratic networks: every item against automatic differentiation, brute
+force or a planted case.
+"""
 
 import math
 
@@ -64,7 +66,8 @@ def flat_loss(theta, X, y, phi, k):
     return 0.5 * jnp.sum((phi(X @ W.T) @ v - y) ** 2)
 
 
-# --- derivatives ----------------------------------------------------------------------------------------------------------
+# --- derivatives
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PHI)
@@ -103,7 +106,9 @@ def test_gradient_hessian_and_products_agree_with_automatic_differentiation(name
 
 
 def test_quadratic_forms_of_gradient_and_hessian_equal_the_general_ones():
-    """SJL-D3: grad = 2 D_v W Z, Euler's identity, H = J^T J + kron(2 D_v, Z); the second term has the factor 4, not 2."""
+    """SJL-D3: grad = 2 D_v W Z, Euler's identity, H = J^T J + kron(2 D_v, Z); the second term has
+    the factor 4, not 2.
+    """
     X, y, W, v = problem(9, 3, 4, seed=2)
     network = ShallowNetwork(W, v, "quadratic")
     r = network.predict(X) - y
@@ -138,11 +143,14 @@ def test_hessian_norm_is_bounded_by_the_jacobian_and_its_lipschitz_constant(name
     assert max(ratios) >= 0.5
 
 
-# --- linear algebra of the samples ----------------------------------------------------------------------------------------
+# --- linear algebra of the samples
+# ----------------------------------------------------------------------------------------
 
 
 def test_operators_agree_with_their_definitions_and_are_adjoint():
-    """SJL-L5.4 for the Gram matrix of the samples; A, A* and the Gram matrices by loops and dense algebra, in several blocks."""
+    """SJL-L5.4 for the Gram matrix of the samples; A, A* and the Gram matrices by loops and dense
+    algebra, in several blocks.
+    """
     rng = np.random.default_rng(4)
     X, u = rng.standard_normal((7, 3)), rng.standard_normal(7)
     M = rng.standard_normal((3, 3))
@@ -166,7 +174,9 @@ def test_operators_agree_with_their_definitions_and_are_adjoint():
 
 @pytest.mark.parametrize("d", [1, 2, 4, 6])
 def test_samples_in_general_position_are_independent_up_to_the_critical_number(d):
-    """SJL-L5.6: the witness e_i, e_i + e_j has rank N; random samples have rank min(n, N); sigma_min = .477 for d = 4."""
+    """SJL-L5.6: the witness e_i, e_i + e_j has rank N; random samples have rank min(n, N);
+    sigma_min = .477 for d = 4.
+    """
     N = d * (d + 1) // 2
     witness = design_matrix(spanning_samples(d))
     assert witness.shape == (N, N)
@@ -182,7 +192,8 @@ def test_samples_in_general_position_are_independent_up_to_the_critical_number(d
             refuse()
 
 
-# --- global minimum, mixed heads ------------------------------------------------------------------------------------------
+# --- global minimum, mixed heads
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [30, 9])
@@ -211,7 +222,9 @@ def test_least_squares_value_is_reached_by_descent_from_random_starts(n):
 
 
 def test_matrix_factors_on_any_head_with_enough_signs():
-    """SJL-T2.1, constructive: eigenvalues go to neurons of their sign; too few neurons give None."""
+    """SJL-T2.1, constructive: eigenvalues go to neurons of their sign; too few neurons give
+    None.
+    """
     rng = np.random.default_rng(7)
     M = rng.standard_normal((4, 4))
     M = M + M.T
@@ -278,7 +291,9 @@ def test_a_vanishing_matrix_gradient_means_global():
 
 
 def test_escape_direction_has_the_closed_form_curvature():
-    """SJL-T2.1, case II: at W = 0 and at stationary points of low rank; curvature 2 (a^T D_v a)(b^T Z b) < 0."""
+    """SJL-T2.1, case II: at W = 0 and at stationary points of low rank; curvature 2 (a^T D_v a)(b^T
+    Z b) < 0.
+    """
     X, y, _, _ = problem(20, 3, 1, seed=9)
     v = np.repeat([1.0, -1.0], 3)
     zero = ShallowNetwork(np.zeros((6, 3)), v, "quadratic")
@@ -293,7 +308,9 @@ def test_escape_direction_has_the_closed_form_curvature():
 
 
 def test_every_planted_saddle_of_a_mixed_network_has_an_escape_direction():
-    """SJL-T2.1: stationary points of fewer neurons, padded with zeros, are saddles of the wide network."""
+    """SJL-T2.1: stationary points of fewer neurons, padded with zeros, are saddles of the wide
+    network.
+    """
     v = np.repeat([1.0, -1.0], 4)
     for seed in range(8):
         X, y, _, _ = problem(25, 3, 1, seed=seed)
@@ -320,14 +337,17 @@ def test_every_planted_saddle_of_a_mixed_network_has_an_escape_direction():
         assert escape.curvature < 0
 
 
-# --- positive heads -------------------------------------------------------------------------------------------------------
+# --- positive heads
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("n", "d", "k"), [(1, 1, 1), (12, 3, 3), (12, 3, 1), (40, 4, 6), (3, 5, 5)]
 )
 def test_dual_bound_holds_at_random_networks_and_is_feasible(n, d, k):
-    """SJL-DUAL, SJL-T2.2k: D(lambda) <= L of every network with head >= 0, also found by search; Z(lambda) >= 0."""
+    """SJL-DUAL, SJL-T2.2k: D(lambda) <= L of every network with head >= 0, also found by search;
+    Z(lambda) >= 0.
+    """
     rng = np.random.default_rng(10)
     X, y, W, v = problem(n, d, k, seed=10)
     bound = duality.positive_dual(X, y, factored_forms(X, W, np.abs(v)) - y)
@@ -350,7 +370,9 @@ def test_dual_bound_holds_at_random_networks_and_is_feasible(n, d, k):
 
 
 def test_dual_bound_is_tight_at_second_order_points():
-    """SJL-T2.2k: L-BFGS with k = d positive heads, arbitrary labels; Z >= 0, <Z, M> = 0 and the gap closes."""
+    """SJL-T2.2k: L-BFGS with k = d positive heads, arbitrary labels; Z >= 0, <Z, M> = 0 and the gap
+    closes.
+    """
     X, y, _, _ = problem(40, 4, 1, seed=11)
     v = np.array([0.5, 1.0, 2.0, 1.5])
 
@@ -396,7 +418,9 @@ def test_planted_positive_networks_are_fitted_exactly():
 
 
 def test_golden_examples_of_the_dual_bound():
-    """SJL-DUAL: x = 1, y = -1: D = 1/2 = inf L; rank-deficient X works on its row space; zero samples are handled."""
+    """SJL-DUAL: x = 1, y = -1: D = 1/2 = inf L; rank-deficient X works on its row space; zero
+    samples are handled.
+    """
     bound = duality.positive_dual(np.ones((1, 1)), np.array([-1.0]), np.array([1.01]))
     assert bound.value == pytest.approx(0.5, rel=1e-12)
     flat = np.array([[1.0, 1.0], [2.0, 2.0], [-1.0, -1.0]])
@@ -413,7 +437,9 @@ def test_golden_examples_of_the_dual_bound():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_dual_vector_is_the_best_feasible_combination_of_the_residual_and_the_constant(seed):
-    """SJL-DUAL: against a grid of all s >= 0 and tau >= -s lambda_min(Z(r), X^T X); the edge makes Z singular."""
+    """SJL-DUAL: against a grid of all s >= 0 and tau >= -s lambda_min(Z(r), X^T X); the edge makes
+    Z singular.
+    """
     X, y, W, _ = problem(15, 3, 3, seed=seed)
     r = factored_forms(X, 0.4 * (seed % 3) * W, np.ones(3)) - y
     t = -eigh(moment_matrix(X, r), X.T @ X, eigvals_only=True)[0]
@@ -427,12 +453,15 @@ def test_dual_vector_is_the_best_feasible_combination_of_the_residual_and_the_co
     assert duality.is_positive_dual(X, bound.vector, tolerance=1e-12)
 
 
-# --- weight decay ---------------------------------------------------------------------------------------------------------
+# --- weight decay
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("two_sided", [True, False])
 def test_weight_decay_bound_holds_at_random_networks_and_is_feasible(two_sided):
-    """SJL-DUAL with weight decay (theorem D): L + (w/2)|W|^2 >= D(u) for every width and head of the class."""
+    """SJL-DUAL with weight decay (theorem D): L + (w/2)|W|^2 >= D(u) for every width and head of
+    the class.
+    """
     rng = np.random.default_rng(15)
     X, y, _, _ = problem(12, 3, 1, seed=15)
     w, v_max = 1.7, 0.8
@@ -455,7 +484,9 @@ def test_weight_decay_bound_holds_at_random_networks_and_is_feasible(two_sided):
 
 
 def test_zero_network_is_optimal_exactly_above_the_critical_decay():
-    """SJL-T2.2k with weight decay: at w_max the dual bound of r = -y equals the loss of W = 0; below it W = 0 is no minimum."""
+    """SJL-T2.2k with weight decay: at w_max the dual bound of r = -y equals the loss of W = 0;
+    below it W = 0 is no minimum.
+    """
     X, y, _, _ = problem(12, 3, 1, seed=16)
     for two_sided in (True, False):
         critical = duality.critical_decay(X, y, two_sided=two_sided, v_max=0.5)
@@ -474,11 +505,14 @@ def test_zero_network_is_optimal_exactly_above_the_critical_decay():
             duality.decay_threshold(*bad)
 
 
-# --- approximate second-order points --------------------------------------------------------------------------------------
+# --- approximate second-order points
+# --------------------------------------------------------------------------------------
 
 
 def test_mixed_excess_bound_holds_at_random_points():
-    """SJL-T2.1q: from the gradient norm and the least eigenvalue; heads with zeros and unequal sizes."""
+    """SJL-T2.1q: from the gradient norm and the least eigenvalue; heads with zeros and unequal
+    sizes.
+    """
     checked = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -513,7 +547,9 @@ def test_mixed_excess_bound_holds_at_random_points():
 
 
 def test_planted_excess_bound_holds_at_random_points_and_is_a_function_of_the_data():
-    """SJL-T2.2a sharpened: loss, weight norm and trace of the teacher; within a factor of ten at a good point."""
+    """SJL-T2.2a sharpened: loss, weight norm and trace of the teacher; within a factor of ten at a
+    good point.
+    """
     tightest = math.inf
     for seed in range(80):
         rng = np.random.default_rng(seed)

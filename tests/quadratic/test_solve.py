@@ -1,4 +1,5 @@
-"""Quadratic networks solved to the global minimum: against closed forms, slow oracles and bounds recomputed from scratch.
+"""Quadratic networks solved to the global minimum: against closed forms, slow oracles and bounds
+recomputed from scratch.
 
 SJL-T2.1 (mixed heads), SJL-T2.2 and SJL-T2.2k (positive heads), theorem D (weight decay).
 """
@@ -123,7 +124,9 @@ def test_weight_decay_closes_the_gap_with_a_feasible_dual_vector(n, d, share, tw
 @pytest.mark.parametrize(("n", "d"), [(52, 14), (400, 14)])
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_dual_vectors_are_strictly_feasible_as_the_checker_asks(n, d, decay):
-    """P1: with C the inverse of a Cholesky factor in doubles, |C A C^T - I| is far below 1, evaluated in extended precision."""
+    """P1: with C the inverse of a Cholesky factor in doubles, |C A C^T - I| is far below 1,
+    evaluated in extended precision.
+    """
     X, y = gaussian(n, d, seed=13)
     w = decay * critical_decay(X, y)
     solution = solve_quadratic(X, y, signs="mixed" if w else "positive", weight_decay=w)
@@ -231,7 +234,9 @@ def test_rank_deficient_repeated_and_zero_samples_are_handled(signs, decay):
 
 
 def test_badly_scaled_features_do_not_matter_without_weight_decay():
-    """The problem is invariant under X -> X D; the values agree to nine digits over twelve orders of magnitude."""
+    """The problem is invariant under X -> X D; the values agree to nine digits over twelve orders
+    of magnitude.
+    """
     X, y = gaussian(40, 5, seed=8)
     scaled = X * 10.0 ** np.array([-6, -3, 0, 3, 6])
     for signs in ("mixed", "positive"):

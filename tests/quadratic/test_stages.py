@@ -1,4 +1,6 @@
-"""The stages of the solver, each alone: L-BFGS, Newton on the active rank, proximal points, least squares (SJL-T2.1)."""
+"""The stages of the solver, each alone: L-BFGS, Newton on the active rank, proximal points, least
+squares (SJL-T2.1).
+"""
 
 import numpy as np
 import pytest
@@ -90,7 +92,9 @@ def test_dense_step_survives_a_singular_hessian():
 
 
 def test_dense_step_with_fewer_samples_than_dimensions_solves_the_newton_equations():
-    """Ten samples in a tangent space of dimension 21, no curvature besides theirs: the step still fits the gradient."""
+    """Ten samples in a tangent space of dimension 21, no curvature besides theirs: the step still
+    fits the gradient.
+    """
     p = problem(n=10, share=0.0)
     near, _ = descend(p, None, near=1e-1, max_iter=50)
     whole = p.at(near.M + 1e-2 * np.trace(near.M) * np.eye(6))
@@ -186,7 +190,8 @@ def test_hard_instances_are_solved_by_the_stages_together():
     assert limited.point.gap >= 0
 
 
-# --- least squares --------------------------------------------------------------------------------------------------------
+# --- least squares
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n", "d"), [(5, 4), (10, 4), (11, 4), (200, 6)])
@@ -217,7 +222,8 @@ def test_slow_conjugate_gradients_fall_back_to_a_dense_solve(monkeypatch):
         )
 
 
-# --- general quadratic activation -----------------------------------------------------------------------------------------
+# --- general quadratic activation
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("coefficients", [(1.0, 0.0, 0.0), (0.5, -1.0, 2.0), (-2.0, 0.3, 0.0)])

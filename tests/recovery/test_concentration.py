@@ -1,4 +1,6 @@
-"""Explicit concentration: nets (FCL-L5), psi_2 norm of the gradient (FCL-L7), deviations (FCL-L3, FCL-L4), samples (FCL-T1)."""
+"""Explicit concentration: nets (FCL-L5), psi_2 norm of the gradient (FCL-L7), deviations (FCL-L3,
+FCL-L4), samples (FCL-T1).
+"""
 
 import itertools
 import math
@@ -27,7 +29,9 @@ def draw(W, n, *, binary, name="sigmoid", seed=0):
 
 
 def circle(eps):
-    """Every point of the circle is within eps of one of these: half the angle between neighbors is 2 arcsin(eps/2)."""
+    """Every point of the circle is within eps of one of these: half the angle between neighbors is
+    2 arcsin(eps/2).
+    """
     count = math.ceil(math.pi / (2 * math.asin(eps / 2)))
     angles = 2 * math.pi * np.arange(count) / count
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -67,7 +71,9 @@ def test_the_factor_of_the_net_cannot_be_dropped():
 
 
 def test_separated_sets_never_exceed_the_size_of_a_net():
-    """FCL-L5: an eps-separated set of a ball (volumes) has at most (1 + 2r/eps)^m points, which the paper's (3r/eps)^m bounds."""
+    """FCL-L5: an eps-separated set of a ball (volumes) has at most (1 + 2r/eps)^m points, which the
+    paper's (3r/eps)^m bounds.
+    """
     rng = np.random.default_rng(1)
     for m, eps, radius in itertools.product((1, 2, 3), (0.3, 0.7), (1.0, 2.5)):
         points = rng.standard_normal((1_500, m))
@@ -116,7 +122,9 @@ def test_gradients_along_a_direction_are_subgaussian_as_stated(name, binary):
 
 
 def test_the_psi2_bound_is_nearly_attained():
-    """FCL-L7: weights 0, labels 0 or 1, equal u_j: |u.grad| = |g| b_1 (1/2)/sqrt K, half the bound (residual 1/2)."""
+    """FCL-L7: weights 0, labels 0 or 1, equal u_j: |u.grad| = |g| b_1 (1/2)/sqrt K, half the bound
+    (residual 1/2).
+    """
     K, d = 4, 3
     X = np.random.default_rng(0).standard_normal((200_000, d))
     u = np.zeros((K, d))
@@ -146,7 +154,9 @@ def test_gradients_along_a_direction_are_those_of_automatic_differentiation():
 
 
 def test_moment_inequalities_behind_the_deviation_bounds():
-    """FCL-L3, FCL-L4: Bernstein's condition for g and g^2, from the exact absolute moments of a Gaussian."""
+    """FCL-L3, FCL-L4: Bernstein's condition for g and g^2, from the exact absolute moments of a
+    Gaussian.
+    """
     for p in range(2, 60):
         absolute = 2 ** (p / 2) * math.gamma((p + 1) / 2) / math.sqrt(math.pi)
         assert absolute <= math.factorial(p) / 2 * lc.CUBE ** (p - 2) * (1 + 1e-12)
@@ -156,7 +166,9 @@ def test_moment_inequalities_behind_the_deviation_bounds():
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_deviations_at_the_teacher_stay_below_the_explicit_bounds(binary):
-    """FCL-L3, FCL-L4: 20 draws, delta = 0.05 each; the bounds hold in all and are within a factor of 60 of what is seen."""
+    """FCL-L3, FCL-L4: 20 draws, delta = 0.05 each; the bounds hold in all and are within a factor
+    of 60 of what is seen.
+    """
     W = orthogonal(2, 3, 1.5)
     n = 4_000
     hessian = lc.hessian_deviation_bound(n, 3, 2, "sigmoid", delta=0.05)
@@ -211,7 +223,9 @@ def test_bounds_fall_like_the_root_of_n_and_grow_with_the_ball():
 
 
 def test_so_many_samples_suffice_and_fewer_do_not_by_this_bound():
-    """FCL-T1, FCL-C1 with numbers: K = 3, d = 10, sigma = 1.5 needs some 1e10 samples, four decades more than experiments."""
+    """FCL-T1, FCL-C1 with numbers: K = 3, d = 10, sigma = 1.5 needs some 1e10 samples, four decades
+    more than experiments.
+    """
     W = orthogonal(3, 10, 1.5)
     found = lc.explicit_samples(W)
     allowed = population_radius(W, "sigmoid").least / 2

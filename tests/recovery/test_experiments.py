@@ -43,7 +43,9 @@ def test_rate_and_error_are_averages_over_the_data_sets():
 
 
 def test_binary_labels_meet_far_from_the_teacher():
-    """FCL-E1: success by SD_n although the mean relative error exceeds one half: the warning stays beside the number."""
+    """FCL-E1: success by SD_n although the mean relative error exceeds one half: the warning stays
+    beside the number.
+    """
     setting = LocalSetting(n=1_500, d=5, K=2, starts=3, max_iter=3_000, step="curvature")
     found = local_experiment(setting, datasets=2)
     assert found.success_rate == 1.0

@@ -40,10 +40,10 @@ def test_the_fourth_directional_derivative_is_that_of_the_loss_on_a_line(name):
     W, A = rng.standard_normal((2, 3, 4))
     X, y = rng.standard_normal((30, 4)), rng.random(30)
     with jax.enable_x64(True):
-        g = lambda t: (
+        g = lambda t: (  # noqa: E731
             jnp.mean((PHI[name](jnp.asarray(X) @ (jnp.asarray(W) + t * A).T).mean(axis=1) - y) ** 2)
             / 2
-        )  # noqa: E731
+        )
         for _ in range(4):
             g = jax.grad(g)
         expected = float(g(0.0))

@@ -1,4 +1,6 @@
-"""Derivatives of the loss 1/(2n) (FCL-D1, FCL-D2, FCL-D3) against automatic differentiation, and its symmetries (FCL-SYM)."""
+"""Derivatives of the loss 1/(2n) (FCL-D1, FCL-D2, FCL-D3) against automatic differentiation, and
+its symmetries (FCL-SYM).
+"""
 
 import jax
 import jax.numpy as jnp
@@ -60,7 +62,9 @@ def test_directional_derivatives_are_contractions_of_the_tensors():
 
 @pytest.mark.parametrize("name", PHI)
 def test_products_with_the_hessian_need_no_hessian(name):
-    """FCL-D2 applied to a direction: the matrix by automatic differentiation, and the one formed here."""
+    """FCL-D2 applied to a direction: the matrix by automatic differentiation, and the one formed
+    here.
+    """
     W, X, y, rng = instance(3, K=3)
     A = rng.standard_normal(W.shape)
     with jax.enable_x64(True):

@@ -1,4 +1,6 @@
-"""Fisher information and asymptotic errors of a teacher's weights (FCL-L4, FCL-T2) against other roads."""
+"""Fisher information and asymptotic errors of a teacher's weights (FCL-L4, FCL-T2) against other
+roads.
+"""
 
 import math
 
@@ -33,7 +35,9 @@ def test_the_curvature_is_the_population_hessian(K, d):
 
 
 def test_all_three_matrices_are_what_monte_carlo_says():
-    """FCL-L4: H, S, I by 400,000 samples, entries within six standard errors; above three neurons by a sample of the span."""
+    """FCL-L4: H, S, I by 400,000 samples, entries within six standard errors; above three neurons
+    by a sample of the span.
+    """
     for K in (2, 4):
         W = orthogonal(K, 5, 2.0)
         found = li.estimate_label_information(W, "sigmoid")
@@ -54,7 +58,9 @@ def test_all_three_matrices_are_what_monte_carlo_says():
 
 
 def test_the_mean_square_of_the_gradient_is_the_trace_of_the_noise():
-    """FCL-L4 exactly: E ||grad f_n(W*)||^2 = tr S/n over 400 draws of 300 samples, within five standard errors."""
+    """FCL-L4 exactly: E ||grad f_n(W*)||^2 = tr S/n over 400 draws of 300 samples, within five
+    standard errors.
+    """
     W = orthogonal(2, 3, 1.5)
     squares = []
     for seed in range(400):
@@ -65,7 +71,9 @@ def test_the_mean_square_of_the_gradient_is_the_trace_of_the_noise():
 
 
 def test_the_likelihood_is_never_worse_and_both_attain_their_errors():
-    """FCL-T2 (8) in the limit: 40 draws of 10,000 samples, K = 2, d = 3; root mean squares within five standard errors."""
+    """FCL-T2 (8) in the limit: 40 draws of 10,000 samples, K = 2, d = 3; root mean squares within
+    five standard errors.
+    """
     W, n = orthogonal(2, 3, 2.0), 10_000
     info = li.estimate_label_information(W, "sigmoid")
     gain = np.linalg.eigvalsh(info.squares_covariance - info.likelihood_covariance)

@@ -1,4 +1,6 @@
-"""Moments of activations (FCL-DEF1, FCL-A2, FCL-F2, FCL-GAM, FCL-A3, FCL-A4): golden values, identities, and other roads."""
+"""Moments of activations (FCL-DEF1, FCL-A2, FCL-F2, FCL-GAM, FCL-A3, FCL-A4): golden values,
+identities, and other roads.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +27,9 @@ GOLDEN_RHO = {
 
 
 def plain_trapezoid(function, sigma, step=0.002):
-    """E[function(sigma z, z)] by the trapezoid rule on the line itself, another rule than the one in the package."""
+    """E[function(sigma z, z)] by the trapezoid rule on the line itself, another rule than the one
+    in the package.
+    """
     z = np.arange(-12.0, 12.0 + step / 2, step)
     return float(np.sum(function(sigma * z, z) * np.exp(-z * z / 2)) * step / np.sqrt(2 * np.pi))
 

@@ -1,4 +1,6 @@
-"""Both layers near a planted teacher: SJL-T2.5's orders, OS-C5 at a start, the computed basin, and SJL-PL's trap."""
+"""Both layers near a planted teacher: SJL-T2.5's orders, OS-C5 at a start, the computed basin, and
+SJL-PL's trap.
+"""
 
 import math
 
@@ -36,7 +38,9 @@ def dense_jacobian(network, X):
 
 
 def test_orders_of_the_theorem():
-    """SJL-T2.5: radius, head radius, step, exponent; for an odd activation sigma_min counts as 1 (SJL-A2.3)."""
+    """SJL-T2.5: radius, head radius, step, exponent; for an odd activation sigma_min counts as 1
+    (SJL-A2.3).
+    """
     teacher = planted(n=20, d=4, k=9)[0]
     high, low = np.linalg.svd(teacher.W, compute_uv=False)[[0, -1]]
     found = lp.planted_scales(teacher, 20)
@@ -55,7 +59,9 @@ def test_orders_of_the_theorem():
 
 @pytest.mark.parametrize("name", ["softplus", "tanh"])
 def test_descent_near_the_teacher_is_at_least_as_fast_as_certified(name):
-    """OS-C5, SJL-T2.5: a start near the teacher passes, and the run decays at the certified rate or faster, path below S."""
+    """OS-C5, SJL-T2.5: a start near the teacher passes, and the run decays at the certified rate or
+    faster, path below S.
+    """
     teacher, X, y = planted(name=name)
     start = moved(teacher, 1e-3, 1)
     found = lp.joint_descent(start, X, y)
@@ -84,7 +90,9 @@ def test_far_from_any_fit_nothing_is_claimed():
 
 @pytest.mark.parametrize("name", ["softplus", "tanh"])
 def test_every_start_in_the_basin_converges_as_promised(name):
-    """SJL-T2.5 without unknown constants: 12 starts on the sphere of the basin; step, rate and reach hold for all of them."""
+    """SJL-T2.5 without unknown constants: 12 starts on the sphere of the basin; step, rate and
+    reach hold for all of them.
+    """
     teacher, X, y = planted(name=name)
     basin = lp.planted_basin(teacher, X)
     assert basin is not None
@@ -114,7 +122,9 @@ def test_every_start_in_the_basin_converges_as_promised(name):
 
 
 def test_the_jacobian_moves_no_more_than_the_basin_assumes():
-    """OS-C5's Lip on random pairs of the reach: by dense Jacobians, and never by a factor of 40 too large."""
+    """OS-C5's Lip on random pairs of the reach: by dense Jacobians, and never by a factor of 40 too
+    large.
+    """
     teacher, X, _ = planted()
     basin = lp.planted_basin(teacher, X)
     worst = 0.0
@@ -135,7 +145,9 @@ def test_share_trades_radius_for_rate():
 
 
 def test_a_loss_below_the_trap_keeps_the_path_inside():
-    """SJL-PL: the path bound at the trapped loss is the radius itself; and the inputs are measurable at a teacher."""
+    """SJL-PL: the path bound at the trapped loss is the radius itself; and the inputs are
+    measurable at a teacher.
+    """
     teacher, X, y = planted()
     eigenvalues = np.linalg.eigvalsh(jacobian_gram(teacher, X, trained="vW"))
     m_L, m_U = 2 * eigenvalues[0], 2 * eigenvalues[-1]

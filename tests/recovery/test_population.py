@@ -1,5 +1,5 @@
-"""The exact population loss (FCL-POP), its closed form (FCL-ORTH), explicit constants (FCL-LMIN, FCL-HMAX, FCL-L1, FCL-L2) and
-the scales of FCL-T1, FCL-C1, FCL-T2, FCL-C2, FCL-L3, FCL-L4, FCL-A1.
+"""The exact population loss (FCL-POP), its closed form (FCL-ORTH), explicit constants (FCL-LMIN,
+FCL-HMAX, FCL-L1, FCL-L2) and the scales of FCL-T1, FCL-C1, FCL-T2, FCL-C2, FCL-L3, FCL-L4, FCL-A1.
 """
 
 import numpy as np
@@ -230,7 +230,9 @@ def test_the_repaired_rate_is_attained_on_a_quadratic_and_long_steps_are_refused
 
 
 def test_the_corrected_pathwise_constant_holds_where_the_printed_power_of_k_fails():
-    """FCL-L6: one neuron moved, one sample, residual near 1; the printed bound replaces 1/K by K^(-3/2)."""
+    """FCL-L6: one neuron moved, one sample, residual near 1; the printed bound replaces 1/K by
+    K^(-3/2).
+    """
     K = 64
     W, X = np.zeros((K, 1)), np.array([[1.0]])
     W[1:] = 40.0

@@ -1,4 +1,6 @@
-"""Matching (FCL-MATCH), descent (FCL-ALG1), SD_n (FCL-E1, FCL-E2), labels (FCL-M1, FCL-M2), and what is refused or flagged."""
+"""Matching (FCL-MATCH), descent (FCL-ALG1), SD_n (FCL-E1, FCL-E2), labels (FCL-M1, FCL-M2), and
+what is refused or flagged.
+"""
 
 import itertools
 
@@ -103,7 +105,9 @@ def test_newton_ends_where_long_descent_ends(binary):
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_newton_without_a_hessian_ends_where_newton_with_it_does(binary, monkeypatch):
-    """FCL-ALG1's end by conjugate gradients, preconditioned by every tenth sample: the same point to rounding."""
+    """FCL-ALG1's end by conjugate gradients, preconditioned by every tenth sample: the same point
+    to rounding.
+    """
     W = orthogonal(2, 4, 2.0)
     X, y = draw(W, 20_000, binary=binary)
     options = {"step": "curvature", "max_iter": 400, "tol": 1e-13, "newton": True}
@@ -134,7 +138,9 @@ def test_newton_is_left_out_where_the_hessian_is_indefinite_or_too_large(monkeyp
 
 
 def test_a_small_spread_does_not_mean_a_small_error():
-    """FCL-E1, FCL-E2: binary labels, few samples: all starts agree on a point far from the teacher."""
+    """FCL-E1, FCL-E2: binary labels, few samples: all starts agree on a point far from the
+    teacher.
+    """
     W = orthogonal(2, 5, 1.0)
     X, y = draw(W, 1_500, binary=True)
     found = local_spread(X, y, W, starts=3, step="curvature", max_iter=3_000)

@@ -1,4 +1,6 @@
-"""gm.recover_teacher: weights, a certified radius that is true, the file and the picture; and what it says otherwise."""
+"""gm.recover_teacher: weights, a certified radius that is true, the file and the picture; and what
+it says otherwise.
+"""
 
 import numpy as np
 import pytest
@@ -18,7 +20,9 @@ def teacher(labels: str, n: int, *, d: int = 4, K: int = 2, sigma: float = 1.5, 
 
 
 def test_weights_radius_file_and_picture_come_out_of_one_call(tmp_path):
-    """FCL-ALG2, FCL-CERT: regression; the file is accepted, descent from the edge of the ball obeys the proved rate."""
+    """FCL-ALG2, FCL-CERT: regression; the file is accepted, descent from the edge of the ball obeys
+    the proved rate.
+    """
     data, W = teacher("regression", 1500)
     found = gm.recover_teacher(data, neurons=2)
     assert found.error_against(W) < 1e-9
@@ -44,7 +48,9 @@ def test_weights_radius_file_and_picture_come_out_of_one_call(tmp_path):
 
 
 def test_binary_labels_are_certified_around_the_critical_point_and_not_around_the_teacher():
-    """FCL-CERT: the ball around the minimum of the samples; the likelihood estimate is another point."""
+    """FCL-CERT: the ball around the minimum of the samples; the likelihood estimate is another
+    point.
+    """
     data, _ = teacher("classification", 8000)
     squares = gm.recover_teacher(data, neurons=2, labels="classification")
     assert squares.radius is not None

@@ -1,5 +1,5 @@
-"""Moment tensors (FCL-DEF2, FCL-DEF3, FCL-TP, FCL-VR), subspace (FCL-PM), decomposition (FCL-KCL), magnitudes (FCL-RM) and the
-whole start (FCL-ALG2, FCL-ALPHA, FCL-T3, FCL-C3), each by another road.
+"""Moment tensors (FCL-DEF2, FCL-DEF3, FCL-TP, FCL-VR), subspace (FCL-PM), decomposition (FCL-KCL),
+magnitudes (FCL-RM) and the whole start (FCL-ALG2, FCL-ALPHA, FCL-T3, FCL-C3), each by another road.
 """
 
 import itertools
@@ -62,7 +62,9 @@ def samples(seed=0, n=200, d=4):
 
 
 def quadrature(W, name, points=24):
-    """Nodes of a product Gauss rule as samples with weights: X, n times weight times output, for exact population moments."""
+    """Nodes of a product Gauss rule as samples with weights: X, n times weight times output, for
+    exact population moments.
+    """
     z, w = np.polynomial.hermite_e.hermegauss(points)
     X = np.array(list(itertools.product(z, repeat=W.shape[1])))
     weights = np.prod(np.array(list(itertools.product(w, repeat=W.shape[1]))), axis=1) / (
@@ -91,7 +93,9 @@ def test_the_projected_tensors_are_contractions_of_the_full_ones():
 
 @pytest.mark.parametrize("name", ["sigmoid", "softplus"])
 def test_population_moments_are_sums_over_neurons(name):
-    """FCL-DEF2 with the half that is missing in print, by product quadrature; both label models share these moments."""
+    """FCL-DEF2 with the half that is missing in print, by product quadrature; both label models
+    share these moments.
+    """
     W = np.array([[0.6, 0.2], [-0.1, 0.9]])
     X, r = quadrature(W, name)
     norms = np.linalg.norm(W, axis=1)
@@ -247,7 +251,9 @@ def draw(n, d, sigma, name="sigmoid", seed=0):
 
 
 def test_the_tuned_start_is_near_and_the_literal_one_is_not():
-    """FCL-ALG2, FCL-ALPHA, FCL-T3, FCL-C3 at n = 10,000: the pieces of the tuning, medians of 3 draws."""
+    """FCL-ALG2, FCL-ALPHA, FCL-T3, FCL-C3 at n = 10,000: the pieces of the tuning, medians of 3
+    draws.
+    """
     pieces = {
         "tuned": TUNED,
         "literal": LITERAL,

@@ -1,4 +1,6 @@
-"""unique-minimum: produced at polished minima, accepted by the independent checker, true on sampled points; and the refusals."""
+"""unique-minimum: produced at polished minima, accepted by the independent checker, true on sampled
+points; and the refusals.
+"""
 
 import numpy as np
 import pytest
@@ -26,7 +28,9 @@ FORMS = tuple(BUILDERS)
 
 
 def teacher(mode, *, n=400, d=3, k=2, sigma=1.5, activation="sigmoid", seed=0):
-    """Samples of a network with orthonormal neurons and head 1/k, and the polished minimum next to it."""
+    """Samples of a network with orthonormal neurons and head 1/k, and the polished minimum next to
+    it.
+    """
     rng = np.random.default_rng(seed)
     W = sigma * np.linalg.qr(rng.standard_normal((d, k)))[0].T
     truth = ShallowNetwork(W, np.full(k, 1 / k), activation)
@@ -47,7 +51,9 @@ def accepted(claim, network, data, tmp_path):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("mode", ["regression", "classification"])
 def test_both_label_models_are_certified_in_every_form(mode, form, tmp_path):
-    """FCL-CERT, FCL-T2, FCL-C2, FCL-C4: the certified ball is convex with the claimed bounds at sampled points."""
+    """FCL-CERT, FCL-T2, FCL-C2, FCL-C4: the certified ball is convex with the claimed bounds at
+    sampled points.
+    """
     network, data = teacher(mode, n=1000)
     numbers = accepted(unique_minimum.build(network, data, form=form), network, data, tmp_path)
     assert numbers["form"] == form
@@ -61,7 +67,9 @@ def test_both_label_models_are_certified_in_every_form(mode, form, tmp_path):
 
 
 def test_default_form_has_the_largest_ball_and_mixed_beats_the_plain_one():
-    """FCL-CERT: the radius of the default is the largest of the four; split and tensor together beat each alone here."""
+    """FCL-CERT: the radius of the default is the largest of the four; split and tensor together
+    beat each alone here.
+    """
     for mode in ("regression", "classification"):
         network, data = teacher(mode, n=1000)
         radii = {
@@ -138,7 +146,9 @@ def test_third_derivative_is_the_derivative_of_the_hessian(activation):
 
 
 def test_tilted_matrix_dominates_every_direction():
-    """FCL-CERT, mixed form: S - sum_a D_a T_a is positive semidefinite for unit D, with any factor V."""
+    """FCL-CERT, mixed form: S - sum_a D_a T_a is positive semidefinite for unit D, with any factor
+    V.
+    """
     network, data = teacher("classification", n=200)
     T = third_blocks(network, data.X, data.y, diagonal=1.0)
     k, d = network.W.shape
@@ -232,7 +242,9 @@ def test_refusals_name_the_reason():
     ("mode", "plain", "best"), [("regression", 0.018, 0.04), ("classification", 0.004, 0.015)]
 )
 def test_certified_radii_of_ten_draws_reach_the_promised_medians(mode, plain, best, tmp_path):
-    """FCL-CERT: K = 3, d = 10, n = 20,000, sigma = 1.5, every certificate accepted by the checker."""
+    """FCL-CERT: K = 3, d = 10, n = 20,000, sigma = 1.5, every certificate accepted by the
+    checker.
+    """
     radii = {"plain": [], "mixed": []}
     for seed in range(10):
         network, data = teacher(mode, n=20_000, d=10, k=3, seed=seed)

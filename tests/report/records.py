@@ -14,13 +14,17 @@ def target(name: str = "price", **changes) -> TargetRecord:
         "name": name,
         "model": "model.safetensors",
         "certificate": "certificate.gmc",
-        "network": {"activation": "softplus", "width": 6, "n_features": 5, "trained": "W", "n_trained": 30},
-        "training": {"method": "levenberg_marquardt", "status": "converged", "message": "done", "n_iter": 9, "starts": 2,
+        "network": {"activation": "softplus", "width": 6, "n_features": 5, "trained": "W",
+        "n_trained": 30},
+        "training": {"method": "levenberg_marquardt", "status": "converged", "message": "done",
+        "n_iter": 9, "starts": 2,
                      "loss": 1e-25, "relative_residual": 3e-14},
-        "trajectory": {"iteration": list(range(10)), "loss": [10.0 ** (1 - 3 * i) for i in range(10)]},
+        "trajectory": {"iteration": list(range(10)),
+        "loss": [10.0 ** (1 - 3 * i) for i in range(10)]},
         "train": Series(y.tolist(), y.tolist()),
         "held_out": Series(held.tolist(), (held + 1).tolist()),
-        "scores": {"train_r2": 1.0, "held_out_r2": -0.5, "ridge_train_r2": 0.6, "ridge_held_out_r2": 0.4},
+        "scores": {"train_r2": 1.0, "held_out_r2": -0.5, "ridge_train_r2": 0.6,
+        "ridge_held_out_r2": 0.4},
         "spectrum": [10.0 ** -(i / 3) for i in range(12)],
     }  # fmt: skip
     return TargetRecord(**(fields | changes))
@@ -29,7 +33,8 @@ def target(name: str = "price", **changes) -> TargetRecord:
 def record(*targets: TargetRecord, **data) -> FitRecord:
     """A record of these targets."""
     facts = {
-        "name": "houses.csv", "n_rows": 16, "n_train": 12, "n_held_out": 4, "n_raw_features": 4, "n_features": 5, "bias": True,
+        "name": "houses.csv", "n_rows": 16, "n_train": 12, "n_held_out": 4, "n_raw_features": 4,
+        "n_features": 5, "bias": True,
         "scaling": "standardize", "rank": "5", "equal_rows": "none", "warnings": [],
         "sha256": {t.name: "ab" * 32 for t in targets},
     }  # fmt: skip

@@ -1,4 +1,6 @@
-"""Pictures of the filter chapters: what is drawn is what was given, in both formats, the same bytes every time."""
+"""Pictures of the filter chapters: what is drawn is what was given, in both formats, the same bytes
+every time.
+"""
 
 import math
 
@@ -13,7 +15,9 @@ from globalmin.report import filter_figures
 
 
 def test_success_and_failure_show_the_plateau_at_the_closed_form(tmp_path):
-    """DU-F5.1b: k = 20, p = 25, step .1; the trapped run is within 1e-6 of the spurious loss after 25,000 steps."""
+    """DU-F5.1b: k = 20, p = 25, step .1; the trapped run is within 1e-6 of the spurious loss after
+    25,000 steps.
+    """
     rng = np.random.default_rng(2)
     teacher = ratio_teacher(20, 1.0, 25, rng)
     flips = sign_flips(draw_network(25, 20, abs(teacher.s) / math.sqrt(20), rng))
@@ -39,7 +43,9 @@ def test_success_and_failure_show_the_plateau_at_the_closed_form(tmp_path):
 
 
 def test_phases_are_marked():
-    """DU-F5.2: four curves and the end of phase one; the sum of the weights falls fast in the first ten steps."""
+    """DU-F5.2: four curves and the end of phase one; the sum of the weights falls fast in the first
+    ten steps.
+    """
     rng = np.random.default_rng(2)
     teacher = ratio_teacher(20, 1.0, 25, rng)
     start = OneFilterNetwork(teacher.w + 2.0 * np.eye(25)[1], 0.1 * teacher.a)

@@ -1,4 +1,6 @@
-"""Sentences about a lower bound name the networks it is proved for: a floor for heads v >= 0 says nothing of other heads."""
+"""Sentences about a lower bound name the networks it is proved for: a floor for heads v >= 0 says
+nothing of other heads.
+"""
 
 import re
 
@@ -25,7 +27,8 @@ GAP = {
 }
 # a sentence that denies zero loss, or speaks of a minimum, without saying over which heads
 UNLIMITED = re.compile(
-    r"zero loss is impossible|no network (?:of this kind|has|gets|below)|the global minimum(?! over that class)",
+    r"zero loss is impossible|no network (?:of this kind|has|gets|below)|the global minimum(?! "
+    r"over that class)",
     re.IGNORECASE,
 )
 
@@ -102,7 +105,9 @@ def test_labels_of_the_numbers_claim_no_more_than_the_class():
 
 
 def test_the_sentence_about_one_positive_head_is_true_of_the_same_rows_with_more_neurons(tmp_path):
-    """Width 1 has one positive head, and half of the standardized labels are negative; width 4 fits the same rows exactly."""
+    """Width 1 has one positive head, and half of the standardized labels are negative; width 4 fits
+    the same rows exactly.
+    """
     rng = np.random.default_rng(0)
     data = gm.Dataset(rng.standard_normal((6, 2)), rng.standard_normal(6))
     one = gm.train(gm.ShallowNetwork(rng.standard_normal((1, 3)), [1.0], "softplus"), data).network

@@ -1,4 +1,6 @@
-"""Figures: what is drawn is what was given, bounds are where they belong, labels do not depend on global settings."""
+"""Figures: what is drawn is what was given, bounds are where they belong, labels do not depend on
+global settings.
+"""
 
 import matplotlib
 import numpy as np

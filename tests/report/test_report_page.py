@@ -1,4 +1,6 @@
-"""The page: colors tell the verdict, texts are escaped, nothing is loaded, the bytes are the same every time."""
+"""The page: colors tell the verdict, texts are escaped, nothing is loaded, the bytes are the same
+every time.
+"""
 
 import re
 from html.parser import HTMLParser

@@ -1,4 +1,6 @@
-"""The page and the picture of a sweep: means by another road, failures with traceback, nothing from outside."""
+"""The page and the picture of a sweep: means by another road, failures with traceback, nothing from
+outside.
+"""
 
 import numpy as np
 import pytest

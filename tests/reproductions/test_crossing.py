@@ -1,4 +1,6 @@
-"""The crossing of one half: against simulation, a generic optimizer, and the cases in which plain likelihood fails."""
+"""The crossing of one half: against simulation, a generic optimizer, and the cases in which plain
+likelihood fails.
+"""
 
 import numpy as np
 import pytest

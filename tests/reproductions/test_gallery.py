@@ -1,4 +1,6 @@
-"""The gallery page of the docs: every record becomes a section with picture, command, data file and table."""
+"""The gallery page of the docs: every record becomes a section with picture, command, data file and
+table.
+"""
 
 from scripts import gallery
 

@@ -1,4 +1,6 @@
-"""OS figures 2a and 2b: one cell against plain gradient descent, the whole figure at a size for tests."""
+"""OS figures 2a and 2b: one cell against plain gradient descent, the whole figure at a size for
+tests.
+"""
 
 import numpy as np
 import pytest

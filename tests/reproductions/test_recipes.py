@@ -1,10 +1,12 @@
-"""Recipes of the reproductions against slower roads (DU-F2.1, FCL-E1, DU-F5.2, GKZ-X3, GKZ-X4, DU-F6.3cd)."""
+"""Recipes of the reproductions against slower roads (DU-F2.1, FCL-E1, DU-F5.2, GKZ-X3, GKZ-X4,
+DU-F6.3cd).
+"""
 
 import numpy as np
 import pytest
 
 from globalmin.data.generators import sphere_with_random_labels
-from globalmin.reproductions import du_convolution, du_filter, du_relu, fcl, gkz
+from globalmin.reproductions import du_convolution, du_filter, du_relu, fcl, gkz, gkz_samples
 from globalmin.shallow.network import ShallowNetwork
 
 
@@ -53,7 +55,7 @@ def test_the_threshold_is_the_first_constant_with_nineteen_of_twenty():
 
 
 def test_the_bad_interpolant_fits_the_samples_and_costs_at_least_twice_sigma_to_the_fourth():
-    found = gkz.interpolant_trial(d=3, n=5, seed=0)
+    found = gkz_samples.interpolant_trial(d=3, n=5, seed=0)
     assert found["miss"] < 1e-10
     assert found["risk"] >= 2.0
 

@@ -1,4 +1,6 @@
-"""The contract of a reproduction: rows and how they are judged, columns, the registry and its close matches."""
+"""The contract of a reproduction: rows and how they are judged, columns, the registry and its close
+matches.
+"""
 
 import re
 

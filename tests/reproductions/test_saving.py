@@ -1,4 +1,6 @@
-"""Files of a reproduction: table and data with every digit, pictures, record and page; a repeated call gives the same bytes."""
+"""Files of a reproduction: table and data with every digit, pictures, record and page; a repeated
+call gives the same bytes.
+"""
 
 import csv
 import io

@@ -1,4 +1,6 @@
-"""SJL figures 1 to 4: teachers and starts as published, the sign that no neuron can lose, the floor of figure 4."""
+"""SJL figures 1 to 4: teachers and starts as published, the sign that no neuron can lose, the floor
+of figure 4.
+"""
 
 import numpy as np
 import pytest
@@ -36,7 +38,9 @@ def test_one_teacher_far_above_and_one_far_below_the_transition():
 
 
 def test_no_quadratic_neuron_loses_its_sign():
-    """SJL-E.fig3b: 2 v^2 - |w|^2 is kept by the flow, and nearly so by the small steps, so that v never comes near zero."""
+    """SJL-E.fig3b: 2 v^2 - |w|^2 is kept by the flow, and nearly so by the small steps, so that v
+    never comes near zero.
+    """
     rng = np.random.default_rng(0)
     n, k, d = 100, 5, 16
     X = rng.standard_normal((n, d))
@@ -102,7 +106,9 @@ def test_published_crossings_and_sizes_are_those_of_the_text():
     ("item", "activation"), [("SJL-E.fig4a", "softplus(10)"), ("SJL-E.fig4b", "quadratic")]
 )
 def test_no_positive_network_passes_the_floor_and_a_trained_head_does(item, activation):
-    """SJL-E.fig4a, SJL-E.fig4b: with v = 1 the error stays above the floor (erratum S28), with both layers it goes to zero."""
+    """SJL-E.fig4a, SJL-E.fig4b: with v = 1 the error stays above the floor (erratum S28), with both
+    layers it goes to zero.
+    """
     with pytest.MonkeyPatch.context() as patch:
         experiment = sjl_errors.EXPERIMENTS[item]
         widths = (3, 30) if activation == "softplus(10)" else (3, 15)

@@ -1,4 +1,6 @@
-"""Trials of a reproduction go through the sweep engine: results in order, nothing computed twice, failures named."""
+"""Trials of a reproduction go through the sweep engine: results in order, nothing computed twice,
+failures named.
+"""
 
 import numpy as np
 import pytest

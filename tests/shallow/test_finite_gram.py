@@ -1,4 +1,6 @@
-"""Gram matrices of finite width against Jacobians by automatic differentiation, loops, and their limits."""
+"""Gram matrices of finite width against Jacobians by automatic differentiation, loops, and their
+limits.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,6 @@
-"""Refusals of the derivatives, and the bound of the least eigenvalue by blocks; the formulas themselves are in tests/theory."""
+"""Refusals of the derivatives, and the bound of the least eigenvalue by blocks; the formulas
+themselves are in tests/theory.
+"""
 
 import numpy as np
 import pytest

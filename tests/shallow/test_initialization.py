@@ -1,4 +1,6 @@
-"""The published first weights: exact properties of the heads, laws of W within stated confidence, seeds."""
+"""The published first weights: exact properties of the heads, laws of W within stated confidence,
+seeds.
+"""
 
 import math
 from dataclasses import dataclass
@@ -66,7 +68,9 @@ def test_random_heads_are_fair_signs_of_one_size(scheme, size):
 
 
 def test_the_first_residual_has_the_expected_size():
-    """E ||r0||^2 = ||y||^2 (1 + Var phi(g)) for unit rows and even width (OS-L6.12): 400 draws, six standard errors."""
+    """E ||r0||^2 = ||y||^2 (1 + Var phi(g)) for unit rows and even width (OS-L6.12): 400 draws, six
+    standard errors.
+    """
     rng = np.random.default_rng(8)
     X = rng.normal(size=(30, 20))
     X /= np.linalg.norm(X, axis=1, keepdims=True)

@@ -1,4 +1,6 @@
-"""The Lipschitz constant of the Jacobian (OS-K4) holds against sampled pairs, and is sharp where it is known to be."""
+"""The Lipschitz constant of the Jacobian (OS-K4) holds against sampled pairs, and is sharp where it
+is known to be.
+"""
 
 import math
 
@@ -94,7 +96,9 @@ def test_both_layers_are_sharp_for_the_quadratic_golden_example():
 
 
 def test_constant_is_nearly_attained_by_a_quadratic_network_along_its_best_direction():
-    """J is linear in W for z^2; moving one neuron of largest |v| along the maximizing direction attains 2 |v| sqrt(sup)."""
+    """J is linear in W for z^2; moving one neuron of largest |v| along the maximizing direction
+    attains 2 |v| sqrt(sup).
+    """
     X, v, W, _ = instance(3, n=8, d=2, k=2)
     directions = np.stack(
         [np.cos(np.linspace(0, np.pi, 20_001)), np.sin(np.linspace(0, np.pi, 20_001))], axis=1

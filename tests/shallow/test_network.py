@@ -1,4 +1,6 @@
-"""Forward pass, gradients, Gram matrix and Jacobian products against automatic differentiation and loops."""
+"""Forward pass, gradients, Gram matrix and Jacobian products against automatic differentiation and
+loops.
+"""
 
 import copy
 import pickle
@@ -47,7 +49,9 @@ def case(request):
 
 
 def differentiated(network, X, y, phi):
-    """Outputs, loss, gradients and Jacobians (n x kd, n x k) by automatic differentiation in double precision."""
+    """Outputs, loss, gradients and Jacobians (n x kd, n x k) by automatic differentiation in double
+    precision.
+    """
     with jax.enable_x64(True):
         W, v = jnp.asarray(network.W), jnp.asarray(network.v)
 
@@ -137,9 +141,9 @@ def test_equality_hash_and_copies():
     network = ShallowNetwork([[1.0, 2.0]], [3.0], "leaky_relu(0.5)")
     for twin in (
         copy.deepcopy(network),
-        pickle.loads(pickle.dumps(network)),
+        pickle.loads(pickle.dumps(network)),  # noqa: S301
         network.with_weights(),
-    ):  # noqa: S301 (our own bytes)
+    ):
         assert twin == network
         assert hash(twin) == hash(network)
         assert not twin.W.flags.writeable

@@ -1,4 +1,6 @@
-"""Newton-Kantorovich (OS-C2) and descent (OS-C1, OS-C5) quantities against a dense SVD, the scalar golden example, real runs."""
+"""Newton-Kantorovich (OS-C2) and descent (OS-C1, OS-C5) quantities against a dense SVD, the scalar
+golden example, real runs.
+"""
 
 import math
 
@@ -57,7 +59,9 @@ def test_a_singular_matrix_has_no_linearization():
 
 @pytest.mark.parametrize(("w", "y"), [(1.5, 1.0), (2.0, 0.01), (1.0, 0.999)])
 def test_scalar_quadratic_attains_radius_and_path(w, y):
-    """r = w^2 - y, J = 2w, Lip = 2: the nearest zero is sqrt(y), and gradient descent walks straight to it."""
+    """r = w^2 - y, J = 2w, Lip = 2: the nearest zero is sqrt(y), and gradient descent walks
+    straight to it.
+    """
     r, a = w * w - y, 2 * w
     point = Linearization(a=a, b=a, e=r / a, g=r)
     assert newton_radius(a, point.e, 2.0) == pytest.approx(w - math.sqrt(y), rel=1e-12)
@@ -79,7 +83,9 @@ def test_the_tie_has_a_radius_but_no_rate_and_beyond_it_nothing_is_claimed():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_zero_found_by_newton_steps_lies_between_the_two_radii(seed):
-    """The minimum-norm Newton path ends at a zero; the nearest zero is no farther, and none is closer than R_lo."""
+    """The minimum-norm Newton path ends at a zero; the nearest zero is no farther, and none is
+    closer than R_lo.
+    """
     network, X, y = near_interpolation(seed, size=3e-3)
     point = linearize(jacobian_gram(network, X), residual(network, X, y))
     assert point is not None

@@ -1,4 +1,6 @@
-"""Counting weights, condition numbers, and the Jacobian of over-parameterized networks at Gaussian inputs."""
+"""Counting weights, condition numbers, and the Jacobian of over-parameterized networks at Gaussian
+inputs.
+"""
 
 import math
 
@@ -48,7 +50,9 @@ def test_recommended_width_is_the_one_that_training_tries_first(activation):
 
 
 def test_ratios_of_the_moderate_theorems_and_the_least_quadratic_width():
-    """OS-C2.2, OS-C2.4, SJL-T2.1, SJL-T2.2: definitions at round numbers; SJL-C7.5 on Gaussian data."""
+    """OS-C2.2, OS-C2.4, SJL-T2.1, SJL-T2.2: definitions at round numbers; SJL-C7.5 on Gaussian
+    data.
+    """
     assert o.moderate_ratio(10, 4, 25) == 1.0
     assert o.moderate_relu_ratio(10, 4, 25) == pytest.approx(0.4)
     assert (o.quadratic_width(5), o.quadratic_width(5, signs="positive")) == (10, 5)
@@ -62,7 +66,9 @@ def test_ratios_of_the_moderate_theorems_and_the_least_quadratic_width():
 
 
 def test_sample_condition_forbids_ever_wider_networks():
-    """SJL-P7.4: with rows of norm w the ratio n sigma_max^8/(sigma_min^4 d^2) exceeds c0 as soon as k passes the hidden limit."""
+    """SJL-P7.4: with rows of norm w the ratio n sigma_max^8/(sigma_min^4 d^2) exceeds c0 as soon as
+    k passes the hidden limit.
+    """
     rng, d, n, c0 = np.random.default_rng(2), 3, 3, 50.0
     k = math.ceil(o.largest_width_allowed(c0, d, 1.0)) + 1
     for _ in range(20):
@@ -75,7 +81,9 @@ def test_sample_condition_forbids_ever_wider_networks():
 
 @pytest.mark.parametrize("activation", ["softplus", "tanh", "softplus(3)"])
 def test_centered_jacobian_its_mean_and_the_bounds_from_it(activation):
-    """SJL-DEF7, SJL-P7.1, SJL-L7.7 against dense matrices by their definitions, on random networks."""
+    """SJL-DEF7, SJL-P7.1, SJL-L7.7 against dense matrices by their definitions, on random
+    networks.
+    """
     for seed in range(40):
         net = network(seed, activation=activation)
         X = np.random.default_rng(100 + seed).standard_normal((6, 4))
@@ -89,7 +97,9 @@ def test_centered_jacobian_its_mean_and_the_bounds_from_it(activation):
 
 
 def test_mean_of_the_centered_jacobian_by_monte_carlo():
-    """SJL-L7.6: E of one row is diag(v) Gamma W; and SJL-L7.10: E|z|^2 lies between d and rho^2 d."""
+    """SJL-L7.6: E of one row is diag(v) Gamma W; and SJL-L7.10: E|z|^2 lies between d and rho^2
+    d.
+    """
     net = network(3)
     X = np.random.default_rng(4).standard_normal((400_000, 4))
     D = oj.centered_slopes(net, X)
@@ -114,7 +124,9 @@ def test_rank_deficient_means_give_no_bound():
 
 
 def test_nearly_orthogonal_rows_enclose_the_singular_values():
-    """SJL-P7.9, deterministic part, tight for orthogonal rows; SJL-L5.3 replaced; SJL-P7.4 ratios from a dense Jacobian."""
+    """SJL-P7.9, deterministic part, tight for orthogonal rows; SJL-L5.3 replaced; SJL-P7.4 ratios
+    from a dense Jacobian.
+    """
     rng = np.random.default_rng(7)
     for _ in range(200):
         U = rng.standard_normal((4, 9))

@@ -1,4 +1,6 @@
-"""The least-squares problem: residuals, gradients and Gram matrices against automatic differentiation and dense algebra."""
+"""The least-squares problem: residuals, gradients and Gram matrices against automatic
+differentiation and dense algebra.
+"""
 
 from dataclasses import replace
 

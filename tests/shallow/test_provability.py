@@ -1,4 +1,6 @@
-"""The number that training watches: equal to the formula by dense algebra, infinite where nothing can be proved."""
+"""The number that training watches: equal to the formula by dense algebra, infinite where nothing
+can be proved.
+"""
 
 import math
 

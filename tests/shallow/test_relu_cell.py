@@ -1,4 +1,6 @@
-"""Theorem RI (DU-CERT-0) in floats: Gram matrix, choice of neurons by brute force, and the zero it promises."""
+"""Theorem RI (DU-CERT-0) in floats: Gram matrix, choice of neurons by brute force, and the zero it
+promises.
+"""
 
 import itertools
 import math
@@ -60,7 +62,9 @@ def test_choice_of_neurons_is_the_largest_valid_set_found_by_brute_force(seed):
 
 
 def test_brute_force_meets_all_three_outcomes():
-    """The seeds above contain full sets, proper subsets and failures, so that the comparison says something."""
+    """The seeds above contain full sets, proper subsets and failures, so that the comparison says
+    something.
+    """
     outcomes = set()
     for seed in range(12):
         X, W, v, r = instance(seed, n=3, size=3e-2)

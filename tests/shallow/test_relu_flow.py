@@ -1,4 +1,6 @@
-"""Rates of gradient flow from activation margins: over all reachable slopes, along small-step descent, and against theorem RD."""
+"""Rates of gradient flow from activation margins: over all reachable slopes, along small-step
+descent, and against theorem RD.
+"""
 
 import numpy as np
 import pytest
@@ -69,7 +71,9 @@ def trained(X, y, W, v, *, until):
     ("shape", "tau"), [((8, 5, 60), 0.3), ((12, 4, 200), 0.02), ((6, 10, 40), 1.0)]
 )
 def test_no_slopes_in_the_sets_go_below_the_rates(shape, tau):
-    """DU-CERT-L1C: hill climbing over slopes, corners and fractions, for the least eigenvalue; the bound holds."""
+    """DU-CERT-L1C: hill climbing over slopes, corners and fractions, for the least eigenvalue; the
+    bound holds.
+    """
     X, y, W, v = instance(*shape, 0)
     state, rng = (
         state_at(X, y, W, v * (1.0 + 0.5 * np.sin(np.arange(v.size)))),
@@ -97,7 +101,9 @@ def test_no_slopes_in_the_sets_go_below_the_rates(shape, tau):
 
 
 def test_gamma_is_the_best_and_the_printed_form_is_never_better():
-    """DU-CERT-L1C: a grid of gamma, by the formula of the catalogue (one gamma for all neurons) and by ours."""
+    """DU-CERT-L1C: a grid of gamma, by the formula of the catalogue (one gamma for all neurons) and
+    by ours.
+    """
     X, y, W, v = instance(10, 6, 80, 2)
     state = state_at(X, y, W, v)
     slopes = slopes_of_radius(state.K, state.Z, v, 0.03)
@@ -172,7 +178,9 @@ def check_along(states, rate, slopes, step_size):
 
 
 def test_the_refined_rate_holds_where_the_plain_one_says_nothing():
-    """DU-CERT-L1C: 30 points in 5 dimensions, an ill-conditioned Gram matrix: L1 fails, and so it does much later still."""
+    """DU-CERT-L1C: 30 points in 5 dimensions, an ill-conditioned Gram matrix: L1 fails, and so it
+    does much later still.
+    """
     X, y, W, v = instance(30, 5, 600, 1)
     W = trained(X, y, W, v, until=4e-4)
     found = estimate_flow_radius(state_at(X, y, W, v))
@@ -187,7 +195,9 @@ def test_the_refined_rate_holds_where_the_plain_one_says_nothing():
 
 
 def test_where_both_hold_the_refined_one_is_not_worse():
-    """DU-CERT-L1C against DU-CERT-L1, wide networks at the start: the certified rates of the catalogue, .70 to .80 of mu."""
+    """DU-CERT-L1C against DU-CERT-L1, wide networks at the start: the certified rates of the
+    catalogue, .70 to .80 of mu.
+    """
     for seed in (2, 3, 4):
         X, y, W, v = instance(5, 20, 3000, seed)
         state = state_at(X, y, W, v)
@@ -252,7 +262,9 @@ def test_the_sums_of_linearized_descent_are_those_of_a_loop(share):
 
 
 def test_the_linearized_condition_holds_at_widths_where_the_plain_one_does_not():
-    """DU-CERT-L2: n = 10, width 10,000 (catalogue: L2 from 10,000, L1 from 30,000); replayed, also with descent's own form."""
+    """DU-CERT-L2: n = 10, width 10,000 (catalogue: L2 from 10,000, L1 from 30,000); replayed, also
+    with descent's own form.
+    """
     for seed, share in ((2, 0.88), (3, 0.76)):
         X, y, W, v = instance(10, 40, 10_000, seed)
         state = state_at(X, y, W, v)

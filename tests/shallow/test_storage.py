@@ -1,4 +1,6 @@
-"""Networks on disk: exact round trips, deterministic bytes, whole files only, and a reason for every refusal."""
+"""Networks on disk: exact round trips, deterministic bytes, whole files only, and a reason for
+every refusal.
+"""
 
 import json
 import os
@@ -31,7 +33,8 @@ def network(seed=0, activation="softplus", k=3, d=4):
 def preprocessing(seed=0, **changes):
     rng = np.random.default_rng(seed)
     fields = {
-        "scaling": "standardize", "bias": True, "x_shift": rng.normal(size=3), "x_scale": rng.uniform(0.1, 3, size=3),
+        "scaling": "standardize", "bias": True, "x_shift": rng.normal(size=3),
+        "x_scale": rng.uniform(0.1, 3, size=3),
         "y_shift": 0.1, "y_scale": 1 / 3, "feature_names": ("a", "größe", "c"), "target_name": "y",
     }  # fmt: skip
     return Preprocessing(**(fields | changes))
@@ -116,7 +119,8 @@ def test_the_same_network_gives_the_same_bytes_in_every_process(tmp_path):
         "import sys, numpy as np\n"
         "from globalmin.networks import ShallowNetwork\n"
         "from globalmin.shallow.storage import save_network\n"
-        "save_network(sys.argv[1], ShallowNetwork([[1.0, 2.0]], [3.0], 'softplus(4)'), None, {'b': '1', 'a': '2'})\n"
+        "save_network(sys.argv[1], ShallowNetwork([[1.0, 2.0]], [3.0], 'softplus(4)'), None, {'b': "
+        "'1', 'a': '2'})\n"
     )
     contents = set()
     for hash_seed in ("0", "1"):

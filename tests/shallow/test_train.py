@@ -104,7 +104,8 @@ def test_restarts_begin_with_the_network_itself_and_keep_its_head():
 
 def test_auto_starts_again_after_a_bad_start():
     data = sphere(20, 5)
-    # all pre-activations are far below zero at these positive inputs: no neuron is alive, at any sharpness of the homotopy
+    # all pre-activations are far below zero at these positive inputs: no neuron is alive, at any
+    # sharpness of the homotopy
     dead = ShallowNetwork(np.full((8, 5), -1e4), np.tile([0.3, -0.3], 4), get_activation("relu"))
     run = train(dead, Dataset.from_preprocessed(np.abs(data.X), data.y), "auto", seed=0)
     assert run.status is Status.CONVERGED
@@ -162,7 +163,7 @@ def test_tree_of_a_line_of_points_connects_neighbors():
     assert all(abs(x[i] - x[j]) == 1 for i, j in edges)
 
 
-def test_separating_start_outputs_zero_and_has_a_regular_gram_matrix_where_the_published_one_has_not():
+def test_separating_start_outputs_zero_and_has_a_regular_gram_where_the_published_has_not():
     data = few_features(30, 1)
     network = ShallowNetwork.initialize(data, 120)
     start = separating(network, data, np.random.default_rng(0))
@@ -218,7 +219,9 @@ def test_auto_tries_six_starts_in_all():
 
 
 def test_repeated_rows_with_equal_labels_do_not_end_the_search_before_a_provable_fit():
-    """ReLU: the provability of one sample per group of repeated rows is asked, as the certificate drops the others."""
+    """ReLU: the provability of one sample per group of repeated rows is asked, as the certificate
+    drops the others.
+    """
     base = sphere(20, 6)
     data = Dataset(
         np.vstack([base.X, base.X[:3]]), np.append(base.y, base.y[:3]), bias=False, scaling="none"

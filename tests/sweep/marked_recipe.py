@@ -1,4 +1,6 @@
-"""A recipe that leaves marks; without numpy, so that the processes which tests kill by the hundred start fast."""
+"""A recipe that leaves marks; without numpy, so that the processes which tests kill by the hundred
+start fast.
+"""
 
 import os
 import random

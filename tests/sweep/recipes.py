@@ -1,4 +1,6 @@
-"""Recipes for the tests of sweeps; cheap, seeded, and leaving marks where a test wants to count executions."""
+"""Recipes for the tests of sweeps; cheap, seeded, and leaving marks where a test wants to count
+executions.
+"""
 
 import os
 import signal

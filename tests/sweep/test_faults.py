@@ -1,4 +1,6 @@
-"""Full disks, failing calls, read-only folders, damaged rows: clear errors, and what was acknowledged stays readable (R12)."""
+"""Full disks, failing calls, read-only folders, damaged rows: clear errors, and what was
+acknowledged stays readable (R12).
+"""
 
 import contextlib
 import errno
@@ -59,7 +61,9 @@ class FailingFiles(Files):
 
 
 def _fill(folder, files=None, size=3):
-    """Record N trials with an array each, one transaction per trial; returns the ids acknowledged and the error, if any."""
+    """Record N trials with an array each, one transaction per trial; returns the ids acknowledged
+    and the error, if any.
+    """
     acknowledged = []
     try:
         with Store(folder, create=True, files=files) as store:
@@ -75,7 +79,9 @@ def _fill(folder, files=None, size=3):
 
 
 def _check_whole(folder, acknowledged, *, at_most=1):
-    """Every acknowledged row and its object is there; nothing half-written can be seen; a later run goes on."""
+    """Every acknowledged row and its object is there; nothing half-written can be seen; a later run
+    goes on.
+    """
     with Store(folder) as store:
         done = [
             id
@@ -113,7 +119,9 @@ def test_any_file_operation_may_fail_and_nothing_acknowledged_is_lost(tmp_path, 
 
 
 def test_a_ledger_that_cannot_grow_stops_the_sweep_and_stays_readable(tmp_path):
-    """The limit on the size of files is lowered in this process, to every multiple of a page up to the size that suffices."""
+    """The limit on the size of files is lowered in this process, to every multiple of a page up to
+    the size that suffices.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     refused = 0
     for limit in range(4096, 10**6, 12288):
@@ -265,7 +273,8 @@ def done(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        """UPDATE trial SET result = replace(result, '"even":true', '"even":false') WHERE position = 1""",
+        "UPDATE trial SET result = "
+        """replace(result, '"even":true', '"even":false') WHERE position = 1""",
         """UPDATE trial SET parameters = '{"a":7,"b":3}' WHERE position = 0""",
         "UPDATE trial SET seed = 5 WHERE position = 0",
     ],
@@ -369,7 +378,9 @@ def test_a_lock_that_is_no_lock_is_named_and_does_not_count_as_a_driver(done):
 
 
 def test_a_ledger_alone_in_a_folder_is_read_without_its_journal(done, monkeypatch):
-    """What a read-only folder does to sqlite, without one: the first look fails, the second takes the file as it is."""
+    """What a read-only folder does to sqlite, without one: the first look fails, the second takes
+    the file as it is.
+    """
     connect = sqlite3.connect
     asked = []
 

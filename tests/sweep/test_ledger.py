@@ -23,11 +23,14 @@ with Ledger(Path(sys.argv[1])) as ledger:
     new = 0
     for start in range(0, count, 10):
         mine = [f"{number}-{i}" for i in range(start, start + 10)]
-        theirs = [f"{(number + 1) % writers}-{start}"]  # two writers want this one: the first has it
+        # two writers want this one: the first has it
+        theirs = [f"{(number + 1) % writers}-{start}"]
         with ledger.transaction():
             ledger.lease(mine, str(number))
         with ledger.transaction():
-            new += ledger.record([Outcome(id, '{"x":"' + id * 20 + '"}', None, 0.1) for id in mine + theirs])
+            text = lambda id: '{"x":"' + id * 20 + '"}'
+            outcomes = [Outcome(id, text(id), None, 0.1) for id in mine + theirs]
+            new += ledger.record(outcomes)
 print(new)
 """
 

@@ -1,4 +1,6 @@
-"""Running sweeps on local processes: tables, failures, poison, batches, resuming, interrupting, orphans."""
+"""Running sweeps on local processes: tables, failures, poison, batches, resuming, interrupting,
+orphans.
+"""
 
 import contextlib
 import os
@@ -171,7 +173,8 @@ def test_a_recipe_beside_the_plan_is_found_and_a_change_of_it_is_noticed(tmp_pat
     )
     program = (
         "import sys; from globalmin import sweep\n"
-        "s = sweep.run(sweep.Plan.from_toml(sys.argv[1]), sys.argv[2], workers=1); print(s.computed)\n"
+        "s = sweep.run(sweep.Plan.from_toml(sys.argv[1]), sys.argv[2], workers=1); "
+        "print(s.computed)\n"
     )
     resumed = "import sys; from globalmin import sweep\nprint(sweep.resume(sys.argv[2]).computed)\n"
 

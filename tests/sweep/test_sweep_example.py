@@ -1,4 +1,6 @@
-"""The example and the how-to page: the plan runs, the page quotes it, and what it shows is the border kd = n."""
+"""The example and the how-to page: the plan runs, the page quotes it, and what it shows is the
+border kd = n.
+"""
 
 import re
 import shutil

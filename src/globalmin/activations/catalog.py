@@ -124,7 +124,8 @@ def _kinked(
 def _polynomial(*coefficients: float) -> Activation:
     if not 1 <= len(coefficients) <= MAX_DEGREE + 1:
         raise DataError(
-            f"polynomial needs 1 to {MAX_DEGREE + 1} coefficients c0,c1,..., got {len(coefficients)}"
+            f"polynomial needs 1 to {MAX_DEGREE + 1} coefficients c0,c1,..., got "
+            f"{len(coefficients)}"
         )
     if max(abs(c) for c in coefficients) > 1e290:  # third derivatives must not overflow
         raise DataError(

@@ -1,7 +1,8 @@
 """Activations given by the user: what they state is tested on a grid before it is believed.
 
-Such an activation can be trained and its bounds used in estimates. It cannot be certified: the independent checker knows only
-the functions that the certificate format defines, and a test on a grid is not a proof.
+Such an activation can be trained and its bounds used in estimates. It cannot be certified: the
+independent checker knows only the functions that the certificate format defines, and a test on a
+grid is not a proof.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def custom_activation(
     vanishes_at_zero: bool = False,
     homogeneity: int | None = None,
 ) -> Activation:
-    """Build an activation from (phi, phi', phi'' or None, phi''' or None) and its suprema, after testing all that was said."""
+    """Build an activation from (phi, phi', phi'' or None, phi''' or None) and its suprema, after
+    testing all that was said.
+    """
     derivatives = _derivatives(name, given)
     line = _line(name, suprema)
     _test_shapes(name, given)
@@ -68,7 +71,8 @@ def _derivatives(name: str, given: Sequence[RealFunction | None]) -> Derivatives
     def absent(order: int) -> RealFunction:
         def refuse(z: Array) -> Array:
             raise DataError(
-                f"activation {name!r} was registered without its derivative of order {order}; register it with that derivative"
+                f"activation {name!r} was registered without its derivative of order {order}; "
+                "register it with that derivative"
             )
 
         return refuse
@@ -85,7 +89,8 @@ def _line(
     bounds = [math.inf if bound is None else bound for bound in suprema or ()]
     if len(bounds) > 4 or any(not bound >= 0 for bound in bounds):
         raise DataError(
-            f"suprema={suprema!r} of activation {name!r}: give up to four numbers >= 0, math.inf or None where unknown"
+            f"suprema={suprema!r} of activation {name!r}: give up to four numbers >= 0, math.inf "
+            "or None where unknown"
         )
     first, second, third, fourth = (
         _exact(bound) for bound in [*bounds, *[math.inf] * (4 - len(bounds))]
@@ -109,7 +114,8 @@ def _test_shapes(name: str, given: Sequence[RealFunction | None]) -> None:
             or not np.isfinite(np.asarray(function(GRID))).all()
         ):
             raise DataError(
-                f"activation {name!r}, derivative of order {order}: a float array of shape (2, 3) must give a float array of "
+                f"activation {name!r}, derivative of order {order}: a float array of shape (2, 3) "
+                "must give a float array of "
                 f"that shape, finite on [-9.7, 9.3]; got shape {value.shape}, type {value.dtype}"
             )
 
@@ -122,8 +128,9 @@ def _test_derivative(name: str, derivatives: Derivatives, order: int, *, kinks: 
     if int(wrong.sum()) > kinks:
         worst = int(np.argmax(np.where(wrong, error, 0.0)))
         raise DataError(
-            f"activation {name!r}: the derivative of order {order} is {slope[worst]:.6g} at z = {GRID[worst]:.6g}, "
-            f"but differences of the function below it give {_difference(f, 1e-4)[worst]:.6g}; correct the derivative"
+            f"activation {name!r}: the derivative of order {order} is {slope[worst]:.6g} at z = "
+            f"{GRID[worst]:.6g}, but differences of the function below it give "
+            f"{_difference(f, 1e-4)[worst]:.6g}; correct the derivative"
         )
 
 
@@ -146,8 +153,9 @@ def _test_supremum(
     worst = int(np.argmax(sizes))
     if sizes[worst] > float(line[order - 1]) * (1 + 1e-9) + 1e-12:
         raise DataError(
-            f"activation {name!r}: suprema[{order - 1}] = {float(line[order - 1]):.6g} is below {sizes[worst]:.6g}, "
-            f"the size of the derivative of order {order} near z = {GRID[worst]:.6g}; give a larger bound"
+            f"activation {name!r}: suprema[{order - 1}] = {float(line[order - 1]):.6g} is below "
+            f"{sizes[worst]:.6g}, the size of the derivative of order {order} near z = "
+            f"{GRID[worst]:.6g}; give a larger bound"
         )
 
 
@@ -165,5 +173,6 @@ def _test_facts(activation: Activation) -> None:
     for fact, holds in facts.items():
         if not holds:
             raise DataError(
-                f"activation {activation.name!r}: {fact}={getattr(activation, fact)!r} is not true of phi; leave it out"
+                f"activation {activation.name!r}: {fact}={getattr(activation, fact)!r} is not true "
+                "of phi; leave it out"
             )

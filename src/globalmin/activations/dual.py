@@ -1,10 +1,13 @@
-r"""Dual activations: E[phi^(j)(u) phi^(j)(v)] for (u, v) ~ N(0, [[a, c], [c, b]]), elementwise and for whole covariances.
+r"""Dual activations: E[phi^(j)(u) phi^(j)(v)] for (u, v) ~ N(0, [[a, c], [c, b]]), elementwise and
+for whole covariances.
 
-Closed forms for piecewise linear functions, erf, GELU and polynomials (DU-DA1); the Hermite series for the others (DU-DA2), as
-long as its tail asks for, and quadrature for the few pairs where 1,024 terms do not suffice. Floating point: estimates, accurate
-to about 1e-13 relative to sqrt(E phi(u)^2 E phi(v)^2); `dual_error` states a bar for each entry.
+Closed forms for piecewise linear functions, erf, GELU and polynomials (DU-DA1); the Hermite series
+for the others (DU-DA2), as long as its tail asks for, and quadrature for the few pairs where 1,024
+terms do not suffice. Floating point: estimates, accurate to about 1e-13 relative to sqrt(E phi(u)^2
+E phi(v)^2); `dual_error` states a bar for each entry.
 
-Order 2 exists for smooth functions only. Where a variance is 0 the value at 0 is taken, at a kink from the right.
+Order 2 exists for smooth functions only. Where a variance is 0 the value at 0 is taken, at a kink
+from the right.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ ROUNDING = 2.0**-46  # of sums and closed forms, relative to sqrt(E phi(u)^2 E p
 def dual_kernel(
     activation: str | Activation, a: ArrayLike, b: ArrayLike, c: ArrayLike, order: int = 0
 ) -> Array:
-    r"""$E[\phi^{(j)}(u)\phi^{(j)}(v)]$ for (u, v) ~ N(0, [[a, c], [c, b]]), elementwise on broadcast arrays; j = order.
+    r"""$E[\phi^{(j)}(u)\phi^{(j)}(v)]$ for (u, v) ~ N(0, [[a, c], [c, b]]), elementwise on
+    broadcast arrays; j = order.
 
     Parameters
     ----------
@@ -51,7 +55,8 @@ def dual_kernel(
 
     Theory
     ------
-    DU-DA0 to DU-DA2. By Price's theorem the derivative in c is the kernel of the next order (DU-DA5).
+    DU-DA0 to DU-DA2. By Price's theorem the derivative in c is the kernel of the next order
+    (DU-DA5).
     """
     phi, (a, b, c) = _checked(activation, order), _pairs(a, b, c)
     shape, a, b, c = a.shape, a.ravel(), b.ravel(), c.ravel()
@@ -68,13 +73,16 @@ def dual_kernel(
 def dual_matrix(activation: str | Activation, K: ArrayLike, order: int = 0) -> Array:
     """E[phi^(order)(u_i) phi^(order)(u_k)], n x n, for u ~ N(0, K); any diagonal, zeros included.
 
-    The diagonal is computed as an integral in one variable, the rest block by block; only blocks are allocated beside the result.
+    The diagonal is computed as an integral in one variable, the rest block by block; only blocks
+    are allocated beside the result.
     """
     return covariance_duals(_checked(activation, order), _covariance(K), (order,))[0]
 
 
 def dual_matrices(activation: str | Activation, K: ArrayLike) -> tuple[Array, Array]:
-    """E[phi phi] and E[phi' phi'] for the covariance K, sharing what can be shared; see `dual_matrix`."""
+    """E[phi phi] and E[phi' phi'] for the covariance K, sharing what can be shared; see
+    `dual_matrix`.
+    """
     F, slope = covariance_duals(_checked(activation, 1), _covariance(K), (0, 1))
     return F, slope
 
@@ -89,7 +97,9 @@ def dual_partial_sum(
     *,
     terms: int,
 ) -> Array:
-    r"""The first `terms` terms of $\sum_k \alpha_k(a)\alpha_k(b)\rho^k$, for a, b > 0 and at most 1,024 terms."""
+    r"""The first `terms` terms of $\sum_k \alpha_k(a)\alpha_k(b)\rho^k$, for a, b > 0 and at most
+    1,024 terms.
+    """
     phi, (a, b, c) = _checked(activation, order), _pairs(a, b, c)
     left, right, rho, size = _expansion(phi, (a, b, c), terms, order)[:4]
     total = np.zeros(rho.shape)
@@ -108,13 +118,15 @@ def dual_error(
     *,
     terms: int | None = None,
 ) -> Array:
-    r"""Error bar of `dual_kernel`, elementwise; with `terms`, that of `dual_partial_sum` with so many terms.
+    r"""Error bar of `dual_kernel`, elementwise; with `terms`, that of `dual_partial_sum` with so
+    many terms.
 
     Theory
     ------
-    DU-DA2: the tail from term K on is at most $|\rho|^K \sqrt{\tau_K(a)\tau_K(b)}$,
-    $\tau_K(a) = E[\phi(\sqrt a z)^2] - \sum_{k<K}\alpha_k(a)^2$ (Cauchy-Schwarz). The bar adds an allowance for rounding, also
-    that of $\tau_K$; it is computed in floats and so an estimate, tested against sums of 100 bits.
+    DU-DA2: the tail from term K on is at most $|\rho|^K \sqrt{\tau_K(a)\tau_K(b)}$, $\tau_K(a) =
+    E[\phi(\sqrt a z)^2] - \sum_{k<K}\alpha_k(a)^2$ (Cauchy-Schwarz). The bar adds an allowance for
+    rounding, also that of $\tau_K$; it is computed in floats and so an estimate, tested against
+    sums of 100 bits.
     """
     phi, (a, b, c) = _checked(activation, order), _pairs(a, b, c)
     if terms is not None:
@@ -149,7 +161,9 @@ def _live_values(phi: Activation, a: Array, b: Array, c: Array, order: int) -> A
 def _expansion(
     phi: Activation, covariance: tuple[Array, Array, Array], terms: int, order: int
 ) -> tuple[Array, ...]:
-    """Normalized coefficients of both sides, cosines, product of sizes, product of the norms of the tails; flat."""
+    """Normalized coefficients of both sides, cosines, product of sizes, product of the norms of the
+    tails; flat.
+    """
     if terms not in range(1, LADDER[-1] + 1):
         raise DataError(f"terms={terms!r}: give an integer from 1 to {LADDER[-1]}")
     a, b, c = (x.ravel() for x in covariance)

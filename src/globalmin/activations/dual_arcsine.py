@@ -1,7 +1,9 @@
-r"""The arcsine of whole blocks by a polynomial: numpy's own goes entry by entry through the mathematical library of the system.
+r"""The arcsine of whole blocks by a polynomial: numpy's own goes entry by entry through the
+mathematical library of the system.
 
-$\arcsin x = x\,P(x^2)$ for $x^2 \le 1/4$, P the polynomial through the Chebyshev nodes of [0, 1/4] of degree 13, and
-$\arcsin x = \pm(\pi/2 - 2\arcsin\sqrt{(1-|x|)/2})$ beyond. Error at most 4 units in the last place (tested against 100 bits).
+$\arcsin x = x\,P(x^2)$ for $x^2 \le 1/4$, P the polynomial through the Chebyshev nodes of [0, 1/4]
+of degree 13, and $\arcsin x = \pm(\pi/2 - 2\arcsin\sqrt{(1-|x|)/2})$ beyond. Error at most 4 units
+in the last place (tested against 100 bits).
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ FEW = 8  # when less than one entry in so many is beyond 1/2, those go through n
 
 @cache
 def arcsine_polynomial() -> tuple[float, ...]:
-    r"""Coefficients of P, lowest first: interpolation at Chebyshev nodes in rational arithmetic, values from the series."""
+    r"""Coefficients of P, lowest first: interpolation at Chebyshev nodes in rational arithmetic,
+    values from the series.
+    """
     from fractions import Fraction
 
     nodes = [

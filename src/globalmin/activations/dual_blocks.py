@@ -1,4 +1,6 @@
-"""Dual activations of a whole covariance matrix, block by block in the cache, each pair of blocks once."""
+"""Dual activations of a whole covariance matrix, block by block in the cache, each pair of blocks
+once.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ EXCESS = 1e-8  # a correlation may exceed 1 by this much before the matrix is re
 
 
 def covariance_duals(phi: Activation, K: Array, orders: Sequence[int]) -> list[Array]:
-    """E[phi^(j)(u_i) phi^(j)(u_k)], u ~ N(0, K), for each order j; K symmetric with nonnegative diagonal, checked."""
+    """E[phi^(j)(u_i) phi^(j)(u_k)], u ~ N(0, K), for each order j; K symmetric with nonnegative
+    diagonal, checked.
+    """
     a = np.diagonal(K).copy()
     live = a > 0
     scales = np.sqrt(np.where(live, a, 1.0))
@@ -65,7 +69,9 @@ def covariance_duals(phi: Activation, K: Array, orders: Sequence[int]) -> list[A
 
 
 def _mirror(square: Array) -> None:
-    """Copy the entries above the diagonal below it: formulas may round (i, j) and (j, i) differently."""
+    """Copy the entries above the diagonal below it: formulas may round (i, j) and (j, i)
+    differently.
+    """
     below = np.tril_indices(len(square), -1)
     square[below] = square.T[below]
 
@@ -90,7 +96,8 @@ def cosines(C: Array, s: Array, t: Array) -> Array:
     top = max(float(R.max()), -float(R.min()))
     if not top <= 1.0 + EXCESS:
         raise DataError(
-            f"a correlation is {top:.9g}; the matrix is not a covariance: |K_ij| <= sqrt(K_ii K_jj) must hold"
+            f"a correlation is {top:.9g}; the matrix is not a covariance: |K_ij| <= sqrt(K_ii "
+            "K_jj) must hold"
         )
     return np.clip(R, -1.0, 1.0, out=R) if top > 1.0 else R
 

@@ -1,7 +1,8 @@
-r"""Closed forms of E[phi(u) phi(v)] and E[phi'(u) phi'(v)] for (u, v) ~ N(0, [[a, c], [c, b]]) (DU-DA1).
+r"""Closed forms of E[phi(u) phi(v)] and E[phi'(u) phi'(v)] for (u, v) ~ N(0, [[a, c], [c, b]])
+(DU-DA1).
 
-Every form is written in a = s^2, b = t^2, c, the determinant $\Delta = ab - c^2$ and the angle $\psi = \arcsin\rho$,
-$\rho = c/(st)$, so that nothing cancels when u and v are almost parallel.
+Every form is written in a = s^2, b = t^2, c, the determinant $\Delta = ab - c^2$ and the angle
+$\psi = \arcsin\rho$, $\rho = c/(st)$, so that nothing cancels when u and v are almost parallel.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _SPLITTER = 134217729.0  # 2^27 + 1
 
 @dataclass(frozen=True)
 class Pairs:
-    """Covariances of many pairs: standard deviations s, t > 0, covariance c, cosine rho and sine sigma of the angle."""
+    """Covariances of many pairs: standard deviations s, t > 0, covariance c, cosine rho and sine
+    sigma of the angle.
+    """
 
     s: Array
     t: Array
@@ -52,7 +55,9 @@ def cosine_and_sine(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
 
 
 def refined_sine(rho: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    """The given cosines, set to +-1 where rounding hides the difference, and the sines; a, b, c broadcast to the shape of rho."""
+    """The given cosines, set to +-1 where rounding hides the difference, and the sines; a, b, c
+    broadcast to the shape of rho.
+    """
     sigma = np.sqrt((1.0 - rho) * (1.0 + rho))
     near = np.abs(rho) > STEEP_COSINE
     if near.any():
@@ -71,7 +76,9 @@ def refined_sine(rho: Array, a: Array, b: Array, c: Array) -> tuple[Array, Array
 
 
 def _difference_of_products(a: Array, b: Array, c: Array) -> Array:
-    """The difference ab - c^2, correct to the last place or so: both products are split into a double and its rounding error."""
+    """The difference ab - c^2, correct to the last place or so: both products are split into a
+    double and its rounding error.
+    """
     (p, p_error), (q, q_error) = _two_product(a, b), _two_product(c, c)
     return (p - q) + (p_error - q_error)
 
@@ -93,7 +100,9 @@ ClosedForm = Callable[[Pairs], tuple["Array", "Array"]]
 
 @states("DU-DA1")
 def closed_form(phi: Activation) -> ClosedForm | None:
-    """The function pairs -> (E[phi phi], E[phi' phi']) where a closed form is known, None elsewhere."""
+    """The function pairs -> (E[phi phi], E[phi' phi']) where a closed form is known, None
+    elsewhere.
+    """
     if phi.name in KINKED:
         even, odd = even_and_odd(phi)
         return lambda pairs: piecewise_linear(pairs, even=even, odd=odd)
@@ -103,7 +112,9 @@ def closed_form(phi: Activation) -> ClosedForm | None:
 
 
 def piecewise_linear(p: Pairs, *, even: float, odd: float) -> tuple[Array, Array]:
-    r"""phi(z) = even |z| + odd z: mixed terms vanish, $E|uv| = \frac{2st}{\pi}(\sigma + \rho\psi)$, $E\,sgn\,sgn = 2\psi/\pi$."""
+    r"""phi(z) = even |z| + odd z: mixed terms vanish, $E|uv| = \frac{2st}{\pi}(\sigma + \rho\psi)$,
+    $E\,sgn\,sgn = 2\psi/\pi$.
+    """
     if even == 0.0:
         return odd**2 * p.c, np.full(p.c.shape, odd**2)
     signs = np.arctan2(p.rho, p.sigma) * (2.0 / math.pi)
@@ -124,7 +135,9 @@ def even_and_odd(phi: Activation) -> tuple[float, float]:
 def piecewise_linear_block(
     p: Pairs, *, even: float, odd: float, orders: Sequence[int]
 ) -> list[Array]:
-    """The same for a block, faster; entries of almost parallel pairs are for the caller to replace."""
+    """The same for a block, faster; entries of almost parallel pairs are for the caller to
+    replace.
+    """
     signs = arcsine(p.rho) * (2.0 / math.pi)
     results = []
     for order in orders:
@@ -140,7 +153,8 @@ def _erf(p: Pairs) -> tuple[Array, Array]:
 
 
 def _gelu(p: Pairs) -> tuple[Array, Array]:
-    r"""By Stein's identity twice, $D = (1+a)(1+b) - c^2$, $G = E[\Phi\Phi]$: $F = cG + N/(2\pi\sqrt D)$, and dF/dc is the other.
+    r"""By Stein's identity twice, $D = (1+a)(1+b) - c^2$, $G = E[\Phi\Phi]$: $F = cG + N/(2\pi\sqrt
+    D)$, and dF/dc is the other.
 
     $N = ab - c^2 + c^2/(1+a) + c^2/(1+b)$.
     """
@@ -153,7 +167,9 @@ def _gelu(p: Pairs) -> tuple[Array, Array]:
 
 
 def polynomial_table(coefficients: tuple[float, ...], order: int) -> list[list[float]]:
-    r"""Row k holds the coefficients of $q_k(a) = \alpha_k(a)/a^{k/2}$, so that E = sum_k q_k(a) q_k(b) c^k; for phi^(order)."""
+    r"""Row k holds the coefficients of $q_k(a) = \alpha_k(a)/a^{k/2}$, so that E = sum_k q_k(a)
+    q_k(b) c^k; for phi^(order).
+    """
     from numpy.polynomial.polynomial import polyder
 
     derived = [

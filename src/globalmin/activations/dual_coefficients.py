@@ -1,8 +1,10 @@
-r"""Tables of Hermite coefficients alpha_k(s) = E[psi(s g) h_k(g)] for many scales s, made for series of up to 1,024 terms.
+r"""Tables of Hermite coefficients alpha_k(s) = E[psi(s g) h_k(g)] for many scales s, made for
+series of up to 1,024 terms.
 
-Functions of the catalog are analytic in a strip around the real line, so a plain trapezoid sum in g is exact to rounding once its
-step h resolves the highest frequency present: sqrt(K) of the polynomial, 6 of the weight, and that of psi(s g), which grows with
-s. For scales so large that this would take too many nodes, and for a user's function, of which nothing is known, the rule of
+Functions of the catalog are analytic in a strip around the real line, so a plain trapezoid sum in g
+is exact to rounding once its step h resolves the highest frequency present: sqrt(K) of the
+polynomial, 6 of the weight, and that of psi(s g), which grows with s. For scales so large that this
+would take too many nodes, and for a user's function, of which nothing is known, the rule of
 `quadrature` is taken, which needs no strip and resolves any steepness at 0.
 """
 
@@ -33,13 +35,15 @@ FLOOR = 2.0**-50  # what rounding leaves unknown of a sum of squares that is 1
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Normalized coefficients of psi at the scales: `table[k, i]` = alpha_k(s_i)/size_i, so that columns have norm 1 or less.
+    """Normalized coefficients of psi at the scales: `table[k, i]` = alpha_k(s_i)/size_i, so that
+    columns have norm 1 or less.
 
     Attributes
     ----------
     scales, sizes : s_i and sqrt(E psi(s_i g)^2).
     table : (terms, number of scales).
-    tails : `tails[l, i]` bounds the norm of column i from LADDER[l] on, estimated as a sum of squares plus `FLOOR`.
+    tails : `tails[l, i]` bounds the norm of column i from LADDER[l] on, estimated as a sum of
+        squares plus `FLOOR`.
     classes : which of the parities 0, 1 occur among the k >= 2.
     """
 
@@ -71,7 +75,9 @@ class Coefficients:
 
 
 def bandwidth(phi: Activation) -> float | None:
-    """Frequency above which the spectra of phi and its derivatives are below e^{-37}; None if unknown."""
+    """Frequency above which the spectra of phi and its derivatives are below e^{-37}; None if
+    unknown.
+    """
     b = phi.parameter or 1.0
     poles = {"softplus": math.pi / b, "sigmoid": math.pi / b, "swish": math.pi, "tanh": math.pi / 2}
     if phi.name in poles:
@@ -82,7 +88,9 @@ def bandwidth(phi: Activation) -> float | None:
 def series_coefficients(
     phi: Activation, scales: Array, *, order: int, least: int = 0
 ) -> Coefficients:
-    """The shortest table of the ladder that suffices for every correlation, or the longest there is; `least` terms or more."""
+    """The shortest table of the ladder that suffices for every correlation, or the longest there
+    is; `least` terms or more.
+    """
     psi, band = phi.derivatives[order], bandwidth(phi)
     trial = _integrals(psi, scales.max(keepdims=True), LADDER[-1], band)
     enough = (np.square(_tails(trial[0], trial[1])[:, 0]) <= 4.0 * FLOOR) & (
@@ -119,7 +127,9 @@ def _rungs(table: Array) -> int:
 
 
 def _tails(table: Array, squares: Array) -> Array:
-    """Norms beyond each rung: later terms of the table, then what all terms leave of the whole, at least its rounding."""
+    """Norms beyond each rung: later terms of the table, then what all terms leave of the whole, at
+    least its rounding.
+    """
     total = np.square(table)
     rest = np.maximum(squares - total.sum(axis=0), 0.0) + FLOOR * squares
     rungs = LADDER[: _rungs(table)]
@@ -149,7 +159,9 @@ def _integrals(
 
 
 def short_step(width: float) -> float:
-    """A step that resolves a spectrum of this width, of two bits only: so the nodes are exact and few rules are ever made."""
+    """A step that resolves a spectrum of this width, of two bits only: so the nodes are exact and
+    few rules are ever made.
+    """
     mantissa, exponent = math.frexp(2.0 * math.pi / (1.1 * width))
     return math.ldexp(math.floor(4.0 * mantissa), exponent - 2)
 

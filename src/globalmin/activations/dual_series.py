@@ -1,8 +1,10 @@
-r"""Sums of the Hermite series sum_k alpha_k(s) alpha_k(t) rho^k by Horner's rule, with the tail of DU-DA2 as error bar.
+r"""Sums of the Hermite series sum_k alpha_k(s) alpha_k(t) rho^k by Horner's rule, with the tail of
+DU-DA2 as error bar.
 
-The series is split by parity, $\beta_0 + \beta_1\rho + \rho^2 P(\rho^2) + \rho^3 Q(\rho^2)$: for every activation of the catalog
-one of P, Q vanishes, which halves the work. Sums are as long as the tail asks for, block by block; the few pairs of a block with
-larger |rho| are summed again one by one, with more terms.
+The series is split by parity, $\beta_0 + \beta_1\rho + \rho^2 P(\rho^2) + \rho^3 Q(\rho^2)$: for
+every activation of the catalog one of P, Q vanishes, which halves the work. Sums are as long as the
+tail asks for, block by block; the few pairs of a block with larger |rho| are summed again one by
+one, with more terms.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ SINGLE_COST = 8.0  # one term of one pair summed singly costs this many terms of
 def block_sum(
     coefficients: Coefficients, rows: slice, columns: slice, R: Array
 ) -> tuple[Array, Indices]:
-    """Normalized sums for a block of cosines R, and the flat positions of the pairs whose error is above `TOLERANCE`."""
+    """Normalized sums for a block of cosines R, and the flat positions of the pairs whose error is
+    above `TOLERANCE`.
+    """
     level, late = _choose_level(coefficients, rows, columns, R)
     table = coefficients.table[: coefficients.levels[level]]
     single = table.shape[1] == 1
@@ -44,7 +48,9 @@ def block_sum(
 def pair_sum(
     coefficients: Coefficients, i: Indices, j: Indices, rho: Array
 ) -> tuple[Array, Indices]:
-    """Normalized sums for pairs (i, j) of columns of the table, and the positions whose error is above `TOLERANCE`."""
+    """Normalized sums for pairs (i, j) of columns of the table, and the positions whose error is
+    above `TOLERANCE`.
+    """
     values, left = np.zeros(rho.shape), np.arange(rho.size)
     for level in (len(coefficients.levels) // 2, len(coefficients.levels) - 1):
         if left.size == 0:
@@ -66,7 +72,9 @@ def pair_bar(coefficients: Coefficients, i: Indices, j: Indices, rho: Array, lev
 def _choose_level(
     coefficients: Coefficients, rows: slice, columns: slice, R: Array
 ) -> tuple[int, Indices]:
-    """The length of sum that costs least together with the pairs it leaves over, and those pairs."""
+    """The length of sum that costs least together with the pairs it leaves over, and those
+    pairs.
+    """
     size = np.abs(R).ravel()
     top, best, chosen, limit = float(size.max(initial=0.0)), np.inf, 0, 0.0
     for level, terms in enumerate(coefficients.levels):

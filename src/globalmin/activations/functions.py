@@ -1,7 +1,7 @@
 """The activation functions and their first three derivatives, as plain numpy formulas.
 
-Each entry is a tuple of four functions of an array: phi and its first, second and third derivative. They are written so that no
-argument, however large, overflows.
+Each entry is a tuple of four functions of an array: phi and its first, second and third derivative.
+They are written so that no argument, however large, overflows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Gaussian vectors in half-spaces: the angle between two of them and the second moment over both."""
+"""Gaussian vectors in half-spaces: the angle between two of them and the second moment over
+both.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def angle(u: ArrayLike, v: ArrayLike) -> float:
 
 @states("DU-L5.6", "DU-D6.0")
 def both_half_spaces_times(w: ArrayLike, w_star: ArrayLike) -> Array:
-    r"""$E[zz^T 1\{z^Tw \ge 0, z^Tw^* \ge 0\}]\,w^* = ((\pi-\varphi)w^* + \sin\varphi\,(W/\lVert w\rVert)\,w)/(2\pi)$."""
+    r"""$E[zz^T 1\{z^Tw \ge 0, z^Tw^* \ge 0\}]\,w^* = ((\pi-\varphi)w^* + \sin\varphi\,(W/\lVert
+    w\rVert)\,w)/(2\pi)$.
+    """
     w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
     phi = angle(w, w_star)
     scale = float(np.linalg.norm(w_star)) / float(np.linalg.norm(w))

@@ -1,8 +1,9 @@
-r"""Gaussian moments of activations: E phi(sg), E phi'(sg), E phi''(sg), squares, and Hermite coefficients; g ~ N(0,1).
+r"""Gaussian moments of activations: E phi(sg), E phi'(sg), E phi''(sg), squares, and Hermite
+coefficients; g ~ N(0,1).
 
-Floating point, accurate to about 1e-13 relative to the size of the integrand; not rigorous bounds. Closed forms for piecewise
-linear functions, polynomials and erf, quadrature for the others. `scale` is a number or an array of numbers s > 0 (the norm of
-an input); the result has its shape.
+Floating point, accurate to about 1e-13 relative to the size of the integrand; not rigorous bounds.
+Closed forms for piecewise linear functions, polynomials and erf, quadrature for the others. `scale`
+is a number or an array of numbers s > 0 (the norm of an input); the result has its shape.
 """
 
 from __future__ import annotations
@@ -34,16 +35,19 @@ def hermite_coefficients(
     ----------
     count : number of coefficients, at most 512.
     scale : s > 0, a number or an array.
-    order : 0 for phi, 1 for phi', 2 for phi'' (a kink then contributes its point mass, as by Stein's identity).
+    order : 0 for phi, 1 for phi', 2 for phi'' (a kink then contributes its point mass, as by
+        Stein's identity).
 
     Theory
     ------
-    OS-HERM (appendix H), extended to any scale; mu_r(phi'; s) = sqrt(r+1)/s mu_{r+1}(phi; s) (DU-DA2).
+    OS-HERM (appendix H), extended to any scale; mu_r(phi'; s) = sqrt(r+1)/s mu_{r+1}(phi; s)
+    (DU-DA2).
     """
     phi, scales = get_activation(activation), _scales(scale)
     if count not in range(1, 513) or order not in (0, 1, 2):
         raise DataError(
-            f"count={count!r}, order={order!r}: count must be an integer from 1 to 512 and order 0, 1 or 2"
+            f"count={count!r}, order={order!r}: count must be an integer from 1 to 512 and order "
+            "0, 1 or 2"
         )
     closed = _closed_coefficients(phi, count + order, scales.ravel())
     done = 0 if closed is not None else order if phi.is_smooth else min(order, 1)
@@ -72,7 +76,9 @@ def mean_slope(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
 
 @states("SJL-A2.3")
 def mean_curvature(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
-    """gamma(s) = E phi''(s g) = E[phi'(s g) g]/s (Stein), so that a kink counts with its point mass."""
+    """gamma(s) = E phi''(s g) = E[phi'(s g) g]/s (Stein), so that a kink counts with its point
+    mass.
+    """
     return hermite_coefficients(activation, 1, scale, order=2)[..., 0]
 
 
@@ -128,7 +134,9 @@ def _scales(scale: ArrayLike) -> Array:
 
 
 def _square(phi: Activation, scales: Array, *, order: int) -> Array:
-    """E phi^(order)(s g)^2: the finite Hermite sum for polynomials, closed or quadrature for the others."""
+    """E phi^(order)(s g)^2: the finite Hermite sum for polynomials, closed or quadrature for the
+    others.
+    """
     polynomial = _coefficients(phi)
     if polynomial is not None:
         return np.square(hermite_coefficients(phi, len(polynomial), scales, order=order)).sum(
@@ -172,7 +180,9 @@ def _even_and_odd(phi: Activation) -> tuple[float, float]:
 
 
 def _coefficients_of_abs(count: int) -> Array:
-    """E[|g| h_r(g)]: 2 He_{r-2}(0)/sqrt(2 pi r!) for even r >= 2 (OS-HERM), sqrt(2/pi) for r = 0, else 0."""
+    """E[|g| h_r(g)]: 2 He_{r-2}(0)/sqrt(2 pi r!) for even r >= 2 (OS-HERM), sqrt(2/pi) for r = 0,
+    else 0.
+    """
     values = np.zeros(max(count, 3))
     values[0] = math.sqrt(2.0 / math.pi)
     values[2] = 1.0 / math.sqrt(math.pi)
@@ -182,7 +192,9 @@ def _coefficients_of_abs(count: int) -> Array:
 
 
 def _coefficients_of_erf(count: int, s: float) -> Array:
-    """From E[e^{-s^2 g^2} h_{2m}(g)] = (1+2s^2)^{-1/2} (-q)^m sqrt((2m-1)!!/(2m)!!), q = 2s^2/(1+2s^2)."""
+    """From E[e^{-s^2 g^2} h_{2m}(g)] = (1+2s^2)^{-1/2} (-q)^m sqrt((2m-1)!!/(2m)!!), q =
+    2s^2/(1+2s^2).
+    """
     t = 2.0 * s * s
     values, slope = np.zeros(count), (2.0 / math.sqrt(math.pi)) / math.sqrt(1.0 + t)
     for r in range(1, count, 2):

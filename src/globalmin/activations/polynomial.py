@@ -1,4 +1,6 @@
-"""Suprema of polynomial activations: critical points enclosed in ball arithmetic, everything else exact or rounded up."""
+"""Suprema of polynomial activations: critical points enclosed in ball arithmetic, everything else
+exact or rounded up.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,17 @@ if TYPE_CHECKING:
 
     from globalmin.activations.suprema import Supremum
 
-MAX_DEGREE = 32  # Horner's rule then errs by at most 2 * 32 units in the last place of sum |c_j z^j|, four times below SLACK
+# Horner's rule then errs by at most 2 * 32 units in the last place of sum |c_j z^j|, four times
+# below SLACK
+MAX_DEGREE = 32
 
 Exact = tuple[Fraction, ...]
 
 
 def exact_derivative(coefficients: tuple[float, ...], order: int) -> Exact:
-    """Coefficients of the order-th derivative, lowest degree first, exactly; () is the zero polynomial."""
+    """Coefficients of the order-th derivative, lowest degree first, exactly; () is the zero
+    polynomial.
+    """
     exact = tuple(Fraction(c) for c in coefficients)
     for _ in range(order):
         exact = tuple(j * c for j, c in enumerate(exact))[1:]
@@ -34,7 +40,9 @@ def exact_derivative(coefficients: tuple[float, ...], order: int) -> Exact:
 
 
 def polynomial_suprema(coefficients: tuple[float, ...]) -> Suprema:
-    """Over the line: the constant itself, or infinity; over an interval: the ends and the critical points inside."""
+    """Over the line: the constant itself, or infinity; over an interval: the ends and the critical
+    points inside.
+    """
     first, second, third, fourth = (
         _line(exact_derivative(coefficients, order)) for order in (1, 2, 3, 4)
     )
@@ -63,7 +71,9 @@ def _above(exact: Exact, z: Array) -> Array:
 
 @cache
 def critical_peaks(exact: Exact) -> tuple[Peak, ...]:
-    """Enclosures of the real critical points of a polynomial with bounds of |p| on them, by ball arithmetic."""
+    """Enclosures of the real critical points of a polynomial with bounds of |p| on them, by ball
+    arithmetic.
+    """
     slope = tuple(j * c for j, c in enumerate(exact))[1:]
     if len(slope) <= 1:
         return ()
@@ -80,7 +90,9 @@ def critical_peaks(exact: Exact) -> tuple[Peak, ...]:
 
 
 def _real_roots(exact: Exact) -> list[arb]:
-    """Balls that contain every real root (and perhaps the real part of a root that could not be told from a real one)."""
+    """Balls that contain every real root (and perhaps the real part of a root that could not be
+    told from a real one).
+    """
     from flint import fmpq, fmpq_poly
 
     found: Any = fmpq_poly(

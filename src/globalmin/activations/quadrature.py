@@ -1,9 +1,11 @@
-r"""Expectations E psi(g), g ~ N(0,1), to about 1e-14 for functions that are smooth away from 0, however steep they are there.
+r"""Expectations E psi(g), g ~ N(0,1), to about 1e-14 for functions that are smooth away from 0,
+however steep they are there.
 
-Each half line is mapped to the line by g = e^u and summed with the trapezoid rule of step h. In the variable u the Gaussian
-stays analytic and decaying for |Im u| < pi/4, and so does psi(s g) for every activation of the catalog at every scale s (their
-poles lie on the imaginary axis, Im u = pi/2): the error is about e^{-(pi^2/2)/h} for every s. Gauss-Hermite rules lose all
-digits where psi(s g) is steep.
+Each half line is mapped to the line by g = e^u and summed with the trapezoid rule of step h. In the
+variable u the Gaussian stays analytic and decaying for |Im u| < pi/4, and so does psi(s g) for
+every activation of the catalog at every scale s (their poles lie on the imaginary axis, Im u =
+pi/2): the error is about e^{-(pi^2/2)/h} for every s. Gauss-Hermite rules lose all digits where
+psi(s g) is steep.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ CHUNK = 2**22  # entries of the largest temporary array
 
 @cache
 def nodes_and_weights(frequency: int = 0) -> tuple[Array, Array]:
-    """Nodes g and weights for E psi(g); `frequency` is the highest degree of a Hermite polynomial in psi."""
+    """Nodes g and weights for E psi(g); `frequency` is the highest degree of a Hermite polynomial
+    in psi.
+    """
     step = 2.0 ** -(
         5 + max(0, math.ceil(math.log2(max(1.0, frequency) / 16.0) / 2))
     )  # a power of two makes the nodes exact
@@ -41,7 +45,9 @@ def expectation(psi: Callable[[Array], Array], *, frequency: int = 0) -> float:
 
 @cache
 def hermite_weights(count: int) -> tuple[Array, Array]:
-    """Nodes g and the matrix (nodes x count) of weights times h_r(g), h_r the orthonormal Hermite polynomials, r < count."""
+    """Nodes g and the matrix (nodes x count) of weights times h_r(g), h_r the orthonormal Hermite
+    polynomials, r < count.
+    """
     g, weights = nodes_and_weights(count)
     root = np.exp(-0.25 * g * g)  # carried along so that the polynomials do not overflow
     columns = [root, g * root]

@@ -34,9 +34,10 @@ def get_activation(activation: str | Activation) -> Activation:
 
     Parameters
     ----------
-    activation : "softplus", "softplus(4)", "sigmoid", "sigmoid(4)", "tanh", "erf", "swish", "gelu", "quadratic", "linear",
-        "relu", "leaky_relu(0.1)" (0.01 if no slope is given), "abs", "polynomial(c0,c1,...)" with the lowest degree first, or a
-        name given to `register_activation`.
+    activation : "softplus", "softplus(4)", "sigmoid", "sigmoid(4)", "tanh", "erf", "swish", "gelu",
+        "quadratic", "linear", "relu", "leaky_relu(0.1)" (0.01 if no slope is given), "abs",
+        "polynomial(c0,c1,...)" with the lowest degree first, or a name given to
+        `register_activation`.
 
     Examples
     --------
@@ -49,7 +50,8 @@ def get_activation(activation: str | Activation) -> Activation:
     match = _SPELLING.fullmatch(activation) if isinstance(activation, str) else None
     if match is None:
         raise DataError(
-            f"activation={activation!r} is not a name such as 'softplus' or 'leaky_relu(0.1)'; known: {known}"
+            f"activation={activation!r} is not a name such as 'softplus' or 'leaky_relu(0.1)'; "
+            f"known: {known}"
         )
     name, values = match[1], _numbers(activation, match[2])
     if name in _REGISTERED and not values:
@@ -99,27 +101,32 @@ def register_activation(
     Parameters
     ----------
     name : letters, digits and underscores; not the name of a built-in activation.
-    phi, derivative, second, third : functions of float arrays, elementwise: phi and its derivatives. Curvature needs `second`.
-    suprema : upper bounds of the absolute values of the first to fourth derivative over the line; `math.inf` or None where
-        unknown, and the list may be shorter.
+    phi, derivative, second, third : functions of float arrays, elementwise: phi and its
+        derivatives. Curvature needs `second`.
+    suprema : upper bounds of the absolute values of the first to fourth derivative over the line;
+        `math.inf` or None where unknown, and the list may be shorter.
     replace : allow a name registered before.
-    facts : `is_smooth` (default True), `is_odd`, `is_nonnegative`, `vanishes_at_zero` (default False), `homogeneity` (None).
+    facts : `is_smooth` (default True), `is_odd`, `is_nonnegative`, `vanishes_at_zero` (default
+        False), `homogeneity` (None).
 
     Notes
     -----
-    Everything stated is tested on a grid of [-10, 10] (derivatives against differences) and refused with the point where it
-    fails. The registration lasts as long as the process: a saved network with this activation needs it again before loading.
+    Everything stated is tested on a grid of [-10, 10] (derivatives against differences) and refused
+    with the point where it fails. The registration lasts as long as the process: a saved network
+    with this activation needs it again before loading.
 
     Examples
     --------
     >>> import numpy as np
-    >>> wave = register_activation("wave", np.sin, np.cos, lambda z: -np.sin(z), suprema=[1, 1, 1, 1], is_odd=True)
+    >>> functions = np.sin, np.cos, lambda z: -np.sin(z)
+    >>> wave = register_activation("wave", *functions, suprema=[1, 1, 1, 1], is_odd=True)
     >>> get_activation("wave").supremum(2)
     Fraction(1, 1)
     """
     if not isinstance(name, str) or not re.fullmatch(_NAME, name):
         raise DataError(
-            f"name={name!r} must begin with a letter and contain only letters, digits and underscores"
+            f"name={name!r} must begin with a letter and contain only letters, digits and "
+            "underscores"
         )
     if name in CATALOG or (name in _REGISTERED and not replace):
         remedy = (
@@ -128,7 +135,8 @@ def register_activation(
         raise DataError(f"name={name!r} is taken; {remedy}")
     if set(facts) - _FACTS:
         raise DataError(
-            f"unknown: {', '.join(sorted(set(facts) - _FACTS))}; the facts are {', '.join(sorted(_FACTS))}"
+            f"unknown: {', '.join(sorted(set(facts) - _FACTS))}; the facts are "
+            f"{', '.join(sorted(_FACTS))}"
         )
     _REGISTERED[name] = custom_activation(name, (phi, derivative, second, third), suprema, **facts)
     return _REGISTERED[name]

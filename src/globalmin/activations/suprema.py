@@ -1,26 +1,33 @@
-r"""Suprema of |phi^(j)|: over the line as fractions rounded up, over intervals as floats rounded up.
+r"""Suprema of |phi^(j)|: over the line as fractions rounded up, over intervals as floats rounded
+up.
 
 How the bounds are proved
 -------------------------
-*Line.* The decimals below are rounded up. Where they come from, with s the logistic function and g the normal density:
+*Line.* The decimals below are rounded up. Where they come from, with s the logistic function and g
+the normal density:
 
-- sigmoid: s'' vanishes only at 0, so b_1 = 1/4. s''' = s'(1-6s') vanishes where s' = 1/6, z = +-log(2+sqrt 3), so
-  b_2 = 1/(6 sqrt 3). s'''' = s''(1-12s') vanishes at 0 (|s'''| = 1/8) and where s' = 1/12, z = +-log(5+2 sqrt 6) (1/24).
-  b_4 is the value at v^2 = (15 - sqrt 105)/30, v = tanh(z/2). softplus' = s and tanh z = 2 s(2z) - 1 give the other two.
-- erf: erf^(j+1) is a Hermite polynomial times (2/sqrt pi) e^{-z^2}; its critical points are the roots of the next one.
-- GELU: phi'' = (2-z^2) g, phi''' = (z^3-4z) g, phi'''' = -(z^4-7z^2+4) g, and phi''''' = z (z^2-2)(z^2-9) g.
-- swish: phi'' = s'(2 - z tanh(z/2)) and the following derivatives have no closed-form roots; they were found by bisection in
-  ball arithmetic.
+- sigmoid: s'' vanishes only at 0, so b_1 = 1/4. s''' = s'(1-6s') vanishes where s' = 1/6, z =
+  +-log(2+sqrt 3), so b_2 = 1/(6 sqrt 3). s'''' = s''(1-12s') vanishes at 0 (|s'''| = 1/8) and where
+  s' = 1/12, z = +-log(5+2 sqrt 6) (1/24). b_4 is the value at v^2 = (15 - sqrt 105)/30, v =
+  tanh(z/2). softplus' = s and tanh z = 2 s(2z) - 1 give the other two.
+- erf: erf^(j+1) is a Hermite polynomial times (2/sqrt pi) e^{-z^2}; its critical points are the
+  roots of the next one.
+- GELU: phi'' = (2-z^2) g, phi''' = (z^3-4z) g, phi'''' = -(z^4-7z^2+4) g, and phi''''' = z
+  (z^2-2)(z^2-9) g.
+- swish: phi'' = s'(2 - z tanh(z/2)) and the following derivatives have no closed-form roots; they
+  were found by bisection in ball arithmetic.
 
-The test suite proves every one of them again by ball arithmetic: a large interval [-T, T] is cut up until each ball value is
-below the bound, and beyond T an explicit exponential or Gaussian tail is. It also shows each bound to be within 1e-7
-(relative) of a value attained.
+The test suite proves every one of them again by ball arithmetic: a large interval [-T, T] is cut up
+until each ball value is below the bound, and beyond T an explicit exponential or Gaussian tail is.
+It also shows each bound to be within 1e-7 (relative) of a value attained.
 
-*Interval.* Outside small enclosures of its critical points ("peaks"), psi = phi^(j) is monotone, so on [low, high] the maximum
-of |psi| is at an end or at a peak inside. The tests prove by ball arithmetic that psi' has no zero outside the listed
-enclosures and that |psi| is at most the listed value inside. The two end values are floats: their error is far below SLACK
-times the supremum over the line, which is added. This rests on one assumption: exp, tanh and the normal distribution function
-of numpy and scipy are accurate to 64 units in the last place of the function's largest value.
+*Interval.* Outside small enclosures of its critical points ("peaks"), psi = phi^(j) is monotone, so
+on [low, high] the maximum of |psi| is at an end or at a peak inside. The tests prove by ball
+arithmetic that psi' has no zero outside the listed enclosures and that |psi| is at most the listed
+value inside. The two end values are floats: their error is far below SLACK times the supremum over
+the line, which is added. This rests on one assumption: exp, tanh and the normal distribution
+function of numpy and scipy are accurate to 64 units in the last place of the function's largest
+value.
 """
 
 from __future__ import annotations
@@ -57,7 +64,9 @@ class Peak:
 
 @dataclass(frozen=True)
 class Suprema:
-    """`line[j-1]` >= sup |phi^(j)| for j = 1..4; `local(j, low, high)` >= sup over [low, high] for j = 1..3."""
+    """`line[j-1]` >= sup |phi^(j)| for j = 1..4; `local(j, low, high)` >= sup over [low, high] for
+    j = 1..3.
+    """
 
     line: tuple[Supremum, Supremum, Supremum, Supremum]
     local: LocalBound
@@ -138,7 +147,9 @@ def bounded(
     rate: float = 1.0,
     gain: Fraction = Fraction(1),
 ) -> Suprema:
-    """Suprema of gain * phi(rate z) from those of phi, whose derivatives are monotone between the given peaks."""
+    """Suprema of gain * phi(rate z) from those of phi, whose derivatives are monotone between the
+    given peaks.
+    """
     factors = [gain * Fraction(rate) ** order for order in (1, 2, 3, 4)]
     first, second, third, fourth = (
         bound * factor for bound, factor in zip(line, factors, strict=True)
@@ -172,7 +183,9 @@ def softplus_suprema(derivatives: Derivatives, b: float) -> Suprema:
 
 
 def piecewise_linear_suprema(left: float, right: float) -> Suprema:
-    """Slope `left` below 0, `right` above: exact for order 1; of higher order infinite where an interval touches the kink."""
+    """Slope `left` below 0, `right` above: exact for order 1; of higher order infinite where an
+    interval touches the kink.
+    """
     slopes = (abs(left), abs(right))
     top = Fraction(max(slopes))
     higher: Supremum = Fraction(0) if left == right else math.inf
@@ -195,8 +208,8 @@ def given_suprema(
 ) -> Suprema:
     """Bounds of a user's activation; `known[j]` says whether the formula of phi^(j) was given.
 
-    Over an interval: the smaller of b_j and |psi(middle)| + b_{j+1} * half-width (section 0 of the certificates). They are as
-    true as the b_j and the formulas are.
+    Over an interval: the smaller of b_j and |psi(middle)| + b_{j+1} * half-width (section 0 of the
+    certificates). They are as true as the b_j and the formulas are.
     """
     tops = [float_above(bound) for bound in line]
 

@@ -1,4 +1,6 @@
-"""Boundaries of a plain chain of weight arrays, out x in or out x in x window, as torch and most JAX code store them."""
+"""Boundaries of a plain chain of weight arrays, out x in or out x in x window, as torch and most
+JAX code store them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ class WeightShape:
 
     Attributes
     ----------
-    shape : of the weights: (out, in) for a dense layer, (out, in / groups, *window) for a convolution.
+    shape : of the weights: (out, in) for a dense layer, (out, in / groups, *window) for a
+        convolution.
     bias : whether a bias follows the weights, one number for each of the `out`.
     groups : of a grouped convolution.
     name : for messages and pictures.
@@ -61,16 +64,19 @@ def chain_boundary(
     gap: int = 0,
     channels_last: bool = False,
 ) -> Boundary:
-    """The boundary between two layers that follow each other; parameters are the weights in C order, then the bias.
+    """The boundary between two layers that follow each other; parameters are the weights in C
+    order, then the bias.
 
-    A dense layer after a convolution reads its channels flattened, channel by channel (torch.nn.Flatten); then the blocks are the
-    channels, as they are when a convolution reads a dense layer's outputs channel by channel. With `channels_last` the channel is
-    the fast index of the flattened units.
+    A dense layer after a convolution reads its channels flattened, channel by channel
+    (torch.nn.Flatten); then the blocks are the channels, as they are when a convolution reads a
+    dense layer's outputs channel by channel. With `channels_last` the channel is the fast index of
+    the flattened units.
     """
     for layer in (below, above):
         if len(layer.shape) < 2 or min(layer.shape) < 1:
             raise DataError(
-                f"weights {layer.name} have shape {layer.shape}; give out x in, or out x in x window"
+                f"weights {layer.name} have shape {layer.shape}; give out x in, or out x in x "
+                "window"
             )
     n_blocks = min(below.n_out, above.n_in)
     pixels_above, pixels_below = above.n_in // n_blocks, below.n_out // n_blocks
@@ -82,7 +88,8 @@ def chain_boundary(
     )
     if below.n_out != above.n_in and not flattens and not unflattens:
         raise DataError(
-            f"weights {below.name} {below.shape} give {below.n_out} outputs but {above.name} {above.shape} take {above.n_in}; "
+            f"weights {below.name} {below.shape} give {below.n_out} outputs but {above.name} "
+            f"{above.shape} take {above.n_in}; "
             "weights are read as out x in: for x @ W with W in x out pass layout='in_out'"
         )
     return Boundary(

@@ -1,14 +1,18 @@
-r"""How far gradient descent drifts from what gradient flow conserves: an exact identity, the budget it gives, and its limit.
+r"""How far gradient descent drifts from what gradient flow conserves: an exact identity, the budget
+it gives, and its limit.
 
-D is a quadratic form with polar form zero at (theta, gradient), hence for one step theta+ = (1 - eta lambda) theta - eta g, where
-g is the gradient of the loss at theta over any batch and lambda a weight decay,
+D is a quadratic form with polar form zero at (theta, gradient), hence for one step theta+ = (1 -
+eta lambda) theta - eta g, where g is the gradient of the loss at theta over any batch and lambda a
+weight decay,
 
     D(theta+) = (1 - eta lambda)^2 D(theta) + eta^2 D(g)        exactly, whatever the step.
 
-Without decay the drift after k steps is the sum of eta_l^2 D(g_l). With a constant step that is eta times a Riemann sum of the
-integral of D(g) along the flow: the drift is proportional to the step. (Where the flow slides along a kink, descent zigzags
-across it; the drift is then still proportional to the step, but the mean of D(g) over the zigzag is not D of the mean.) All of it
-is ours; the thesis has the flow only. Values are floats; identity and bounds are over the reals, for the gradients as given.
+Without decay the drift after k steps is the sum of eta_l^2 D(g_l). With a constant step that is eta
+times a Riemann sum of the integral of D(g) along the flow: the drift is proportional to the step.
+(Where the flow slides along a kink, descent zigzags across it; the drift is then still proportional
+to the step, but the mean of D(g) over the zigzag is not D of the mean.) All of it is ours; the
+thesis has the flow only. Values are floats; identity and bounds are over the reals, for the
+gradients as given.
 """
 
 from __future__ import annotations
@@ -37,8 +41,10 @@ def step_change(
 
     Parameters
     ----------
-    gradients : of the loss by the parameters of each layer, over the batch of this step, without the weight decay's part.
-    decay : lambda of theta+ = (1 - eta lambda) theta - eta g; `before` are then the values of `conserved` before the step.
+    gradients : of the loss by the parameters of each layer, over the batch of this step, without
+        the weight decay's part.
+    decay : lambda of theta+ = (1 - eta lambda) theta - eta g; `before` are then the values of
+        `conserved` before the step.
     """
     shrink = (1.0 - step_size * decay) ** 2 - 1.0
     return shrink * np.asarray(before, dtype=np.float64) + step_size**2 * conserved(
@@ -50,10 +56,12 @@ def step_change(
 def step_budget(
     boundaries: Sequence[Boundary], gradients: Sequence[ArrayLike], step_size: float
 ) -> Array:
-    """Bound of |change| in one step for every boundary: eta^2 max(||G^(h)||_F^2, p ||G^(h+1)||_F^2).
+    """Bound of |change| in one step for every boundary: eta^2 max(||G^(h)||_F^2, p
+    ||G^(h+1)||_F^2).
 
-    It holds for every block, for the sum over blocks, and at a linear boundary for the matrix in the operator norm: the
-    difference of two positive semidefinite matrices is at most the larger of the two.
+    It holds for every block, for the sum over blocks, and at a linear boundary for the matrix in
+    the operator norm: the difference of two positive semidefinite matrices is at most the larger of
+    the two.
     """
     squares = [float(np.square(np.asarray(g, dtype=np.float64)).sum()) for g in gradients]
     return step_size**2 * np.array(
@@ -66,8 +74,9 @@ def drift_bound_from_loss(
 ) -> Array:
     """Bound of the drift of plain gradient descent for every boundary: 2 eta max(1, p) (L_0 - L_k).
 
-    It holds when every step lowers the loss by at least (eta/2) ||g||^2, which is the case for eta <= 1/beta where the loss is
-    beta-smooth: then the sum of eta^2 ||g_l||^2 is at most 2 eta (L_0 - L_k). `sufficient_descent` tests that on a run.
+    It holds when every step lowers the loss by at least (eta/2) ||g||^2, which is the case for eta
+    <= 1/beta where the loss is beta-smooth: then the sum of eta^2 ||g_l||^2 is at most 2 eta (L_0 -
+    L_k). `sufficient_descent` tests that on a run.
     """
     values = np.asarray(losses, dtype=np.float64)
     return np.array(
@@ -76,7 +85,9 @@ def drift_bound_from_loss(
 
 
 def sufficient_descent(losses: ArrayLike, squared_gradients: ArrayLike, step_size: float) -> bool:
-    """Whether L_{l+1} <= L_l - (eta/2) ||g_l||^2 at every step; `squared_gradients` has one entry per step, `losses` one more."""
+    """Whether L_{l+1} <= L_l - (eta/2) ||g_l||^2 at every step; `squared_gradients` has one entry
+    per step, `losses` one more.
+    """
     values, squares = (
         np.asarray(losses, dtype=np.float64),
         np.asarray(squared_gradients, dtype=np.float64),
@@ -96,7 +107,8 @@ class DriftAudit:
     ----------
     drift : largest |D(k) - D(0)| over all recorded steps and all conserved quantities.
     predicted : the same for the sums of the exact changes.
-    identity_error : largest difference between measured and predicted drift; the rounding of the run.
+    identity_error : largest difference between measured and predicted drift; the rounding of the
+        run.
     scale : largest |D| recorded.
     within_budget : whether every drift is below the budget of its boundary, up to `identity_error`.
     """

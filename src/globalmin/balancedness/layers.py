@@ -1,16 +1,19 @@
-"""Layers of homogeneous networks: how a flat vector of parameters acts on units, and which units its sharing ties together.
+"""Layers of homogeneous networks: how a flat vector of parameters acts on units, and which units
+its sharing ties together.
 
-Two units belong to the same *block* on one side of a layer if a parameter serves both (DU section 4.1: W[i, j] = v[g(i, j)]):
-every unit is its own block for a dense or sparse layer, a block is a channel for a convolution. Multiplying all parameters that
-enter a block by c > 0 multiplies the block's pre-activations by c and touches no other unit: this is the symmetry behind the
-conserved quantities, block by block.
+Two units belong to the same *block* on one side of a layer if a parameter serves both (DU section
+4.1: W[i, j] = v[g(i, j)]): every unit is its own block for a dense or sparse layer, a block is a
+channel for a convolution. Multiplying all parameters that enter a block by c > 0 multiplies the
+block's pre-activations by c and touches no other unit: this is the symmetry behind the conserved
+quantities, block by block.
 
-Every layer answers the same questions; `v` is its flat vector of parameters, weights first, then biases. `n_in`, `n_out`: units
-below and above. `n_weights`, `n_biases`: parameters. `fan_in`: weights that enter one unit, on average. `output_blocks`,
-`input_blocks`: the block of every unit above, below. `rows`, `columns`: the block above that every parameter enters, the block
-below that it leaves (-1 for a bias). `is_free`: the weights form one unconstrained array over blocks, so that a linear neighbour
-conserves a whole matrix (T4.2). `apply(v, x)`: z = W x + b for every row of x. `gradient(x, q)` and `pull_back(v, q)`:
-derivatives of <q, z> by v and by x.
+Every layer answers the same questions; `v` is its flat vector of parameters, weights first, then
+biases. `n_in`, `n_out`: units below and above. `n_weights`, `n_biases`: parameters. `fan_in`:
+weights that enter one unit, on average. `output_blocks`, `input_blocks`: the block of every unit
+above, below. `rows`, `columns`: the block above that every parameter enters, the block below that
+it leaves (-1 for a bias). `is_free`: the weights form one unconstrained array over blocks, so that
+a linear neighbour conserves a whole matrix (T4.2). `apply(v, x)`: z = W x + b for every row of x.
+`gradient(x, q)` and `pull_back(v, q)`: derivatives of <q, z> by v and by x.
 """
 
 from __future__ import annotations
@@ -102,7 +105,8 @@ class Dense:
 @states("DU-M4")
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """z = W x + b with W[i, j] = v[g(i, j)], or 0 where g(i, j) = 0: any pattern of sparsity and weight sharing.
+    """z = W x + b with W[i, j] = v[g(i, j)], or 0 where g(i, j) = 0: any pattern of sparsity and
+    weight sharing.
 
     Attributes
     ----------
@@ -118,7 +122,8 @@ class Shared:
         table = np.array(self.groups)
         if table.ndim != 2 or 0 in table.shape or not np.issubdtype(table.dtype, np.integer):
             raise DataError(
-                f"groups has shape {table.shape} and type {table.dtype}; give an n_out x n_in table of integers"
+                f"groups has shape {table.shape} and type {table.dtype}; give an n_out x n_in "
+                "table of integers"
             )
         if (
             not np.array_equal(np.union1d(table, [0]), np.arange(table.max() + 1))
@@ -201,14 +206,17 @@ class Shared:
 
 
 def sparse(mask: ArrayLike, *, bias: bool = False) -> Shared:
-    """A layer with a weight of its own wherever the mask is true, and no connection elsewhere; weights in row order."""
+    """A layer with a weight of its own wherever the mask is true, and no connection elsewhere;
+    weights in row order.
+    """
     table = np.asarray(mask, dtype=bool)
     return Shared(np.where(table, np.cumsum(table).reshape(table.shape), 0), bias=bias)
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution with stride 1 and zero padding on a signal or an image; units are numbered channel by channel.
+    """A convolution with stride 1 and zero padding on a signal or an image; units are numbered
+    channel by channel.
 
     Attributes
     ----------
@@ -229,7 +237,8 @@ class Convolution:
         whole_number(self.out_channels, "out_channels")
         if len(self.shape) not in (2, 3):
             raise DataError(
-                f"shape={self.shape}: a convolution needs (channels, pixels) or (channels, height, width)"
+                f"shape={self.shape}: a convolution needs (channels, pixels) or (channels, height, "
+                "width)"
             )
         _ = self.geometry
 

@@ -1,4 +1,6 @@
-"""Losses of homogeneous networks: a function (F, Y) -> (sum over the rows, derivative by F); any differentiable one will do."""
+"""Losses of homogeneous networks: a function (F, Y) -> (sum over the rows, derivative by F); any
+differentiable one will do.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def squared(F: Array, Y: Array) -> tuple[float, Array]:
 
 
 def cross_entropy(F: Array, Y: Array) -> tuple[float, Array]:
-    """Sum over the rows of log sum exp f - <y, f>; y is a distribution over the outputs, such as a one-hot row."""
+    """Sum over the rows of log sum exp f - <y, f>; y is a distribution over the outputs, such as a
+    one-hot row.
+    """
     shifted = F - F.max(axis=1, keepdims=True)
     masses = np.exp(shifted)
     totals = masses.sum(axis=1, keepdims=True)
@@ -35,6 +39,7 @@ def get_loss(loss: str | Loss) -> Loss:
         return loss
     if loss not in LOSSES:
         raise DataError(
-            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, LOSSES))} or give a function of (F, Y)"
+            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, LOSSES))} or give a "
+            "function of (F, Y)"
         )
     return LOSSES[loss]

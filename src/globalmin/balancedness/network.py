@@ -1,8 +1,10 @@
-"""Homogeneous networks f(x) = W^(H) sigma(W^(H-1) ... sigma(W^(1) x)) of DU chapter 4, as a description without weights.
+"""Homogeneous networks f(x) = W^(H) sigma(W^(H-1) ... sigma(W^(1) x)) of DU chapter 4, as a
+description without weights.
 
-Every layer is one flat vector of parameters, weights first, then biases; a network's parameters are these vectors one after the
-other. Layers are `Dense`, `Shared` (any sparsity or sharing of weights, W[i, j] = v[g(i, j)] or 0) and `Convolution`. Forward and
-backward passes are in closed form on numpy arrays.
+Every layer is one flat vector of parameters, weights first, then biases; a network's parameters are
+these vectors one after the other. Layers are `Dense`, `Shared` (any sparsity or sharing of weights,
+W[i, j] = v[g(i, j)] or 0) and `Convolution`. Forward and backward passes are in closed form on
+numpy arrays.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ class HomogeneousNetwork:
     Attributes
     ----------
     layers : from the input to the output; the outputs of one are the inputs of the next.
-    activations : one for each gap between layers (names or values), or a single one for all; each must be homogeneous of a degree
-        p >= 1 (relu, leaky_relu, linear, abs: 1; quadratic: 2; a one-term polynomial: its power), unless `any_activation`.
-    any_activation : let activations pass that are not homogeneous, as a control: nothing is conserved then.
+    activations : one for each gap between layers (names or values), or a single one for all; each
+        must be homogeneous of a degree p >= 1 (relu, leaky_relu, linear, abs: 1; quadratic: 2; a
+        one-term polynomial: its power), unless `any_activation`.
+    any_activation : let activations pass that are not homogeneous, as a control: nothing is
+        conserved then.
     """
 
     layers: tuple[Layer, ...]
@@ -83,7 +87,8 @@ class HomogeneousNetwork:
         vector = np.asarray(theta, dtype=np.float64)
         if vector.shape != (self.n_parameters,):
             raise DataError(
-                f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters in one vector"
+                f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters "
+                "in one vector"
             )
         return tuple(np.split(vector, np.cumsum(self.sizes)[:-1]))
 
@@ -104,8 +109,9 @@ class HomogeneousNetwork:
 
         Parameters
         ----------
-        deviations : standard deviation of the weights, one number or one per layer; default 1/sqrt(number of weights that enter
-            one unit), counting the entries of W that are not fixed to zero.
+        deviations : standard deviation of the weights, one number or one per layer; default
+            1/sqrt(number of weights that enter one unit), counting the entries of W that are not
+            fixed to zero.
         """
         rng = np.random.default_rng(seed)
         if deviations is None:
@@ -130,12 +136,13 @@ class HomogeneousNetwork:
     def loss_and_gradient(
         self, theta: ArrayLike, X: ArrayLike, Y: ArrayLike, loss: str | Loss = "squared"
     ) -> tuple[float, Array]:
-        """L = (1/m) sum over the m inputs of l(f(x_i), y_i), eq. (4.4), and its gradient by all parameters.
+        """L = (1/m) sum over the m inputs of l(f(x_i), y_i), eq. (4.4), and its gradient by all
+        parameters.
 
         Parameters
         ----------
-        loss : "squared" for (1/2)||f - y||^2, "cross_entropy" for log sum exp f - <y, f>, or a function (F, Y) -> (sum of the
-            losses over the rows, its derivative by F).
+        loss : "squared" for (1/2)||f - y||^2, "cross_entropy" for log sum exp f - <y, f>, or a
+            function (F, Y) -> (sum of the losses over the rows, its derivative by F).
         """
         pieces, x = self.split(theta), self._inputs(X)
         targets = np.asarray(Y, dtype=np.float64).reshape(len(x), -1)
@@ -189,12 +196,14 @@ def _check_chain(layers: tuple[Layer, ...], n_activations: int) -> None:
         raise DataError("layers is empty; give at least one layer")
     if n_activations != len(layers) - 1:
         raise DataError(
-            f"{n_activations} activations for {len(layers)} layers; give {len(layers) - 1}, one for each gap"
+            f"{n_activations} activations for {len(layers)} layers; give {len(layers) - 1}, one "
+            "for each gap"
         )
     for h, (below, above) in enumerate(pairwise(layers)):
         if below.n_out != above.n_in:
             raise DataError(
-                f"layers[{h}] has {below.n_out} outputs but layers[{h + 1}] takes {above.n_in} inputs"
+                f"layers[{h}] has {below.n_out} outputs but layers[{h + 1}] takes {above.n_in} "
+                "inputs"
             )
 
 
@@ -203,8 +212,9 @@ def _check_degrees(activations: tuple[Activation, ...]) -> None:
         p = activation.homogeneity
         if p is None or p < 1:
             raise HypothesisError(
-                f"activation {activation} after layer {h + 1} is not homogeneous, so that nothing is conserved; take relu, "
-                "leaky_relu, linear, abs or quadratic, or pass any_activation=True for a control experiment",
+                f"activation {activation} after layer {h + 1} is not homogeneous, so that nothing "
+                "is conserved; take relu, leaky_relu, linear, abs or quadratic, or pass "
+                "any_activation=True for a control experiment",
                 hypothesis="sigma(c z) = c^p sigma(z) for c > 0",
                 value=p,
             )

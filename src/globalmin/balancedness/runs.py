@@ -1,6 +1,8 @@
-"""What gradient flow conserves, measured along runs: the flow itself, gradient descent and SGD on our own networks.
+"""What gradient flow conserves, measured along runs: the flow itself, gradient descent and SGD on
+our own networks.
 
-A user's torch module or JAX pytree is watched by `watch_torch` and `watch_pytree`; see `balancedness_watch`.
+A user's torch module or JAX pytree is watched by `watch_torch` and `watch_pytree`; see
+`balancedness_watch`.
 """
 
 from __future__ import annotations
@@ -69,8 +71,8 @@ def pose_balance(
     ----------
     network : a HomogeneousNetwork, or a fully connected DeepNetwork with a homogeneous activation.
     loss : as in `HomogeneousNetwork.loss_and_gradient`; a DeepNetwork has the squared loss.
-    kink_width : 0 for the network as it is; a small number (1e-3) for gradient flow that slides along kinks, see
-        `balancedness.kinks`. What is conserved is the same.
+    kink_width : 0 for the network as it is; a small number (1e-3) for gradient flow that slides
+        along kinks, see `balancedness.kinks`. What is conserved is the same.
     """
     inputs, targets = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     if (
@@ -79,7 +81,8 @@ def pose_balance(
         or not np.isfinite(targets).all()
     ):
         raise DataError(
-            f"X {inputs.shape} and Y {targets.shape} must be finite, with one row of Y for each row of X"
+            f"X {inputs.shape} and Y {targets.shape} must be finite, with one row of Y for each "
+            "row of X"
         )
     if isinstance(network, LayeredNetwork):
         smoothed = network.with_activation(smooth_slope(network.activation, kink_width))
@@ -101,7 +104,8 @@ def pose_balance(
 def _pose_layered(network: LayeredNetwork, X: Array, y: Array, loss: Any) -> BalanceProblem:
     if loss != "squared":
         raise DataError(
-            f"loss={loss!r}: a DeepNetwork is trained on the squared loss; build a HomogeneousNetwork for another"
+            f"loss={loss!r}: a DeepNetwork is trained on the squared loss; build a "
+            "HomogeneousNetwork for another"
         )
     labels = y.reshape(len(X))
 
@@ -123,8 +127,10 @@ class BalanceRun:
     loss : over all data (SGD: over the batch of that step).
     values : `conserved` at each recorded step.
     predicted : for descent the sums of the exact changes eta^2 D(g); for the flow zero.
-    budget : for descent the sums of eta^2 max(||G||^2, p ||G'||^2), one column per boundary; for the flow zero.
-    slope : for the flow the integral of D(g) from 0 to each time: what the drift of descent, divided by its step, tends to.
+    budget : for descent the sums of eta^2 max(||G||^2, p ||G'||^2), one column per boundary; for
+        the flow zero.
+    slope : for the flow the integral of D(g) from 0 to each time: what the drift of descent,
+        divided by its step, tends to.
     norms : ||theta^(h)||^2 of every layer.
     theta : parameters at the end.
     step_size : 0 for the flow.
@@ -172,7 +178,9 @@ class BalanceRun:
 def follow_flow(
     problem: BalanceProblem, theta: ArrayLike, *, time: float, **options: Any
 ) -> BalanceRun:
-    """Gradient flow until `time`; `options` are those of `gradient_flow.integrate_flow` (solver, tolerances, limits)."""
+    """Gradient flow until `time`; `options` are those of `gradient_flow.integrate_flow` (solver,
+    tolerances, limits).
+    """
     start = np.array(theta, dtype=np.float64)
     n_quantities = problem.conserved(start).size
 
@@ -215,12 +223,13 @@ def follow_descent(
     seed: int | np.random.Generator | None = 0,
     max_records: int = 1_000,
 ) -> BalanceRun:
-    """Gradient descent with a constant step, or SGD for a `batch_size`: batches without replacement, reshuffled every epoch.
+    """Gradient descent with a constant step, or SGD for a `batch_size`: batches without
+    replacement, reshuffled every epoch.
 
     Parameters
     ----------
-    decay : lambda of theta+ = (1 - eta lambda) theta - eta g; the conserved quantities then shrink by (1 - eta lambda)^2 a step,
-        which `predicted` contains and `budget` does not.
+    decay : lambda of theta+ = (1 - eta lambda) theta - eta g; the conserved quantities then shrink
+        by (1 - eta lambda)^2 a step, which `predicted` contains and `budget` does not.
     """
     eta, vector = check_step(step_size), np.array(theta, dtype=np.float64)
     due = set(

@@ -1,4 +1,6 @@
-"""How a torch module is read as a chain of homogeneous layers; imported only when a module is watched."""
+"""How a torch module is read as a chain of homogeneous layers; imported only when a module is
+watched.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ POOLING = tuple(
 
 
 def torch_chain(module: Any) -> tuple[list[Any], tuple[Boundary, ...], dict[str, str]]:
-    """The layers with weights, the boundaries that conserve something, and the reasons for those that do not."""
+    """The layers with weights, the boundaries that conserve something, and the reasons for those
+    that do not.
+    """
     layers: list[tuple[str, Any]] = []
     between: list[list[Any]] = []
     for name, part in _parts(module, ""):
@@ -65,7 +69,8 @@ def attach(watch: BalanceWatch, layers: Sequence[Any], optimizer: Any) -> None:
     tensors = [tensor for layer in layers for tensor in _tensors(layer)]
     if any(id(tensor) not in owners for tensor in tensors):
         raise DataError(
-            "the optimizer does not own all parameters of this module; pass optimizer built from module.parameters()"
+            "the optimizer does not own all parameters of this module; pass optimizer built from "
+            "module.parameters()"
         )
     groups = [owners[id(tensor)] for tensor in tensors]
     change = np.full_like(watch.values[0], np.nan)
@@ -90,7 +95,9 @@ def attach(watch: BalanceWatch, layers: Sequence[Any], optimizer: Any) -> None:
 
 
 def _is_plain_descent(optimizer: Any, groups: list[Any]) -> bool:
-    """SGD without momentum and with one step size and one weight decay for all watched parameters."""
+    """SGD without momentum and with one step size and one weight decay for all watched
+    parameters.
+    """
     first = groups[0]
     same = all(
         group["lr"] == first["lr"] and group["weight_decay"] == first["weight_decay"]
@@ -115,7 +122,8 @@ def _parts(module: Any, prefix: str) -> Iterator[tuple[str, Any]]:
             yield from _parts(part, f"{prefix}.{name}" if prefix else name)
     elif prefix == "" and type(module).__name__ not in WEIGHTED:
         raise DataError(
-            f"the order of the layers of {type(module).__name__} is hidden in its forward method; pass a torch.nn.Sequential, or "
+            f"the order of the layers of {type(module).__name__} is hidden in its forward method; "
+            "pass a torch.nn.Sequential, or "
             "the list of its layers in the order in which they are applied, activations included"
         )
     else:

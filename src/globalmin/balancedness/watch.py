@@ -1,10 +1,12 @@
-"""A hook for any training loop: what gradient flow would conserve, recorded while a torch module or a JAX pytree is trained.
+"""A hook for any training loop: what gradient flow would conserve, recorded while a torch module or
+a JAX pytree is trained.
 
     watch = watch_torch(module, optimizer)      # records after every optimizer.step()
     watch = watch_pytree(params, layout="in_out", activation="relu")
     watch.record(params)                        # after every update
 
-`watch.values`, `watch.drift` and `print(watch)` say what happened. torch is imported only when a module is watched.
+`watch.values`, `watch.drift` and `print(watch)` say what happened. torch is imported only when a
+module is watched.
 """
 
 from __future__ import annotations
@@ -66,9 +68,11 @@ class BalanceWatch:
 
         Parameters
         ----------
-        params : the parameters after the step, as they were given at the start (a torch module may be None: it is known).
-        gradients, step_size, decay : of the step of plain (stochastic) gradient descent since the last record, in the form of
-            `params`; with them `predicted` follows the exact identity, without them it is NaN from here on.
+        params : the parameters after the step, as they were given at the start (a torch module may
+            be None: it is known).
+        gradients, step_size, decay : of the step of plain (stochastic) gradient descent since the
+            last record, in the form of `params`; with them `predicted` follows the exact identity,
+            without them it is NaN from here on.
         """
         change = np.full_like(self._values[0], np.nan)
         if gradients is not None and step_size is not None:
@@ -82,7 +86,9 @@ class BalanceWatch:
         return self.append(conserved(self.boundaries, self._read(params)), change)
 
     def append(self, values: Array, change: Array) -> Array:
-        """Keep values that were measured elsewhere, with the change that the identity predicts (NaN if it does not)."""
+        """Keep values that were measured elsewhere, with the change that the identity predicts (NaN
+        if it does not).
+        """
         self._values.append(values)
         self._predicted.append(self._predicted[-1] + change)
         return values - self._values[0]
@@ -99,14 +105,17 @@ class BalanceWatch:
 
     @property
     def predicted(self) -> Array:
-        """The drift by the exact identity for gradient descent, NaN from the first step whose gradients are not known."""
+        """The drift by the exact identity for gradient descent, NaN from the first step whose
+        gradients are not known.
+        """
         return np.array(self._predicted)
 
     def __str__(self) -> str:
         ends = np.cumsum(conserved_counts(self.boundaries))
         pieces = zip(self.boundaries, np.split(self.values, ends[:-1], axis=1), strict=True)
         lines = [
-            f"{b.name}: {b.n_blocks} {'x ' + str(b.n_blocks) + ' matrix' if b.is_linear else 'blocks'}, "
+            f"{b.name}: {b.n_blocks} "
+            f"{'x ' + str(b.n_blocks) + ' matrix' if b.is_linear else 'blocks'}, "
             f"largest |D| {np.abs(v[-1]).max():.6g}, largest drift {np.abs(v - v[0]).max():.3g}"
             for b, v in pieces
         ]
@@ -116,16 +125,19 @@ class BalanceWatch:
 
 
 def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
-    """Watch a torch module: a Sequential (also nested) or a list of layers in the order in which they are applied.
+    """Watch a torch module: a Sequential (also nested) or a list of layers in the order in which
+    they are applied.
 
-    Linear, Conv1d/2d/3d (grouped too), ReLU, LeakyReLU, PReLU, Identity, Dropout, Flatten and pooling are understood. A bias
-    belongs to what enters its neuron or channel, the bias of the last layer to nothing. Boundaries across anything else
-    (BatchNorm, Tanh, Softmax, ...), tied or frozen weights are listed in `skipped`.
+    Linear, Conv1d/2d/3d (grouped too), ReLU, LeakyReLU, PReLU, Identity, Dropout, Flatten and
+    pooling are understood. A bias belongs to what enters its neuron or channel, the bias of the
+    last layer to nothing. Boundaries across anything else (BatchNorm, Tanh, Softmax, ...), tied or
+    frozen weights are listed in `skipped`.
 
     Parameters
     ----------
-    optimizer : if given, every `optimizer.step()` is recorded; with plain torch.optim.SGD (no momentum) the exact identity is
-        followed too, weight decay included. Otherwise call `record(None)` after your steps.
+    optimizer : if given, every `optimizer.step()` is recorded; with plain torch.optim.SGD (no
+        momentum) the exact identity is followed too, weight decay included. Otherwise call
+        `record(None)` after your steps.
     """
     from globalmin.balancedness.torch_layers import attach, read_module, torch_chain
 
@@ -139,7 +151,8 @@ def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
     def read(model: Any) -> list[Array]:
         if model is not None and model is not module:
             raise DataError(
-                "a watched module is known: call record(None); for the exact identity pass the optimizer to watch_torch"
+                "a watched module is known: call record(None); for the exact identity pass the "
+                "optimizer to watch_torch"
             )
         return read_module(layers)
 
@@ -191,7 +204,8 @@ class LayeredNetwork(Protocol):
 
 
 def watch_network(network: ShallowNetwork | LayeredNetwork) -> BalanceWatch:
-    """Watch one of our own networks, from the monitor of its training; a shallow one must be trained in both layers ("vW").
+    """Watch one of our own networks, from the monitor of its training; a shallow one must be
+    trained in both layers ("vW").
 
     `gm.train_deep(network, data, monitor=lambda _, point: watch.record(point.network))`, and
     `gm.train(network, data, trained="vW", monitor=lambda step: watch.record(step.network()))`.
@@ -204,13 +218,14 @@ def watch_pytree(
 ) -> BalanceWatch:
     """Watch a JAX pytree (or any arrays): a sequence, or a mapping in its own order, of layers.
 
-    A layer is a weight array, a pair (weights, bias), or a mapping with one weight array and at most one bias vector. Sparse
-    layers are full arrays with zeros, if the gradient is masked as well.
+    A layer is a weight array, a pair (weights, bias), or a mapping with one weight array and at
+    most one bias vector. Sparse layers are full arrays with zeros, if the gradient is masked as
+    well.
 
     Parameters
     ----------
-    layout : "in_out" for x @ W (flax, haiku; convolutions window x in x out, channels last), "out_in" for W @ x (torch;
-        convolutions out x in x window, channels first).
+    layout : "in_out" for x @ W (flax, haiku; convolutions window x in x out, channels last),
+        "out_in" for W @ x (torch; convolutions out x in x window, channels first).
     activation : between all layers; it must be homogeneous.
     """
     boundaries = pytree_boundaries(params, layout=layout, activation=activation)
@@ -227,7 +242,8 @@ def balancedness_of(
 
     Parameters
     ----------
-    model : a ShallowNetwork, a DeepNetwork, a torch module, or a pytree of arrays (then `layout` is needed, see `watch_pytree`).
+    model : a ShallowNetwork, a DeepNetwork, a torch module, or a pytree of arrays (then `layout` is
+        needed, see `watch_pytree`).
     activation : of a pytree's network; the others know theirs.
     """
     if isinstance(model, ShallowNetwork | LayeredNetwork):
@@ -258,10 +274,13 @@ def _own_pieces(network: ShallowNetwork | LayeredNetwork) -> tuple[Array, ...]:
 
 
 def layered_boundaries(network: LayeredNetwork) -> tuple[Boundary, ...]:
-    """Boundaries of a DeepNetwork; the factors s_h are fixed and change nothing. Skip connections leave nothing conserved."""
+    """Boundaries of a DeepNetwork; the factors s_h are fixed and change nothing. Skip connections
+    leave nothing conserved.
+    """
     if any(network.skips):
         raise HypothesisError(
-            f"architecture={network.architecture!r} of depth {network.depth} adds the layer below, so that rescaling a neuron "
+            f"architecture={network.architecture!r} of depth {network.depth} adds the layer below, "
+            "so that rescaling a neuron "
             "changes the function and nothing is conserved; take 'fully_connected' or depth 1"
         )
     _degree(network.activation)
@@ -276,12 +295,14 @@ def pytree_boundaries(
     """Boundaries of a chain of layers, see `watch_pytree`."""
     if layout not in LAYOUTS:
         raise DataError(
-            f"layout={layout!r}: say 'in_out' if the code computes x @ W, 'out_in' if it computes W @ x"
+            f"layout={layout!r}: say 'in_out' if the code computes x @ W, 'out_in' if it computes "
+            "W @ x"
         )
     phi, layers = get_activation(activation), _layers(params)
     if len(layers) < 2:
         raise DataError(
-            f"params has {len(layers)} layers; something is conserved between two layers: give at least two"
+            f"params has {len(layers)} layers; something is conserved between two layers: give at "
+            "least two"
         )
     shapes = [_shape(layer, layout, h) for h, layer in enumerate(layers)]
     options = {
@@ -306,7 +327,8 @@ def _plain(
 def _degree(activation: Activation) -> int:
     if not activation.homogeneity:
         raise HypothesisError(
-            f"activation {activation} is not homogeneous, so that nothing is conserved; take relu or leaky_relu"
+            f"activation {activation} is not homogeneous, so that nothing is conserved; take relu "
+            "or leaky_relu"
         )
     return activation.homogeneity
 
@@ -337,7 +359,8 @@ def _arrays(layer: Any) -> tuple[Array, Array | None]:
     weights, biases = [p for p in parts if p.ndim >= 2], [p for p in parts if p.ndim == 1]
     if len(weights) != 1 or len(biases) > 1 or len(parts) != len(weights) + len(biases):
         raise DataError(
-            f"a layer has arrays of shapes {[p.shape for p in parts]}; give one weight array and at most one bias vector"
+            f"a layer has arrays of shapes {[p.shape for p in parts]}; give one weight array and "
+            "at most one bias vector"
         )
     return weights[0], biases[0] if biases else None
 
@@ -352,7 +375,8 @@ def _shape(layer: Any, layout: str, place: int) -> WeightShape:
     shape = _out_first(W, layout).shape
     if b is not None and b.shape != shape[:1]:
         raise DataError(
-            f"layer {place + 1} has {shape[0]} outputs but a bias of shape {b.shape}; with layout={layout!r} the weights "
+            f"layer {place + 1} has {shape[0]} outputs but a bias of shape {b.shape}; with "
+            f"layout={layout!r} the weights "
             f"{W.shape} are read as {shape[0]} x {shape[1]} (out x in): give the other layout?"
         )
     return WeightShape(shape, bias=b is not None, name=str(place + 1))

@@ -29,7 +29,8 @@ TRACEBACK = "GLOBALMIN_TRACEBACK"
 app = typer.Typer(
     name="globalmin",
     help="Train shallow neural networks to the global minimum, and prove it.",
-    epilog="Exit codes: 0 accepted, 1 not certified, 2 usage, 3 malformed input, 4 undecided or too big, 5 internal, 130 Ctrl-C.",
+    epilog="Exit codes: 0 accepted, 1 not certified, 2 usage, 3 malformed input, 4 undecided or "
+    "too big, 5 internal, 130 Ctrl-C.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # plain help: half the start-up time
@@ -60,7 +61,9 @@ def _options(
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
-    """Typer turns Ctrl-C into a bare exit code; this keeps it an exception, so that it gets its message like every other."""
+    """Typer turns Ctrl-C into a bare exit code; this keeps it an exception, so that it gets its
+    message like every other.
+    """
 
     @functools.wraps(command)
     def wrapped(*args: object, **options: object) -> int:

@@ -62,8 +62,8 @@ def certify(
 ) -> int:
     """Prove something about the network in MODEL on the rows of DATA.
 
-    Writes one certificate file and checks it.
-    The rows must be those the network was trained on; a table of which `fit` held rows out needs the same --test-size and --seed.
+    Writes one certificate file and checks it. The rows must be those the network was trained on; a
+    table of which `fit` held rows out needs the same --test-size and --seed.
     """
     from globalmin.cli.console import print_json, print_rows
     from globalmin.cli.options import check_file, check_model, check_trained
@@ -109,7 +109,8 @@ def load_stored(
     names = [p.target_name for p in stored.preprocessing or ()]
     if not names or (len(names) > 1 and target not in names):
         raise DataError(
-            f"{model}: no network for the target {target!r}; it holds {', '.join(map(repr, names)) or 'no preprocessing'}"
+            f"{model}: no network for the target {target!r}; it holds "
+            f"{', '.join(map(repr, names)) or 'no preprocessing'}"
         )
     j = names.index(target) if target in names else 0
     scaling = (stored.preprocessing or ())[j]

@@ -1,4 +1,6 @@
-"""Which functions state which item, read from the sources: importing every room for its decorators would take seconds."""
+"""Which functions state which item, read from the sources: importing every room for its decorators
+would take seconds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`globalmin classify`: what kind of point of the landscape the stored weights are, and a proof of it."""
+"""`globalmin classify`: what kind of point of the landscape the stored weights are, and a proof of
+it.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,10 @@ def classify(
 ) -> int:
     """Say what kind of point the weights in MODEL are for the loss on the rows of DATA.
 
-    A global minimum, a strict saddle (with a direction of escape and its curvature), second-order stationary, not stationary, or
-    not decided: a curvature so slight that the gradient left may have caused it. Classified in floating point, then proved where
-    a claim exists for the kind; exits with 0 if the proof is accepted, and for weights that are not stationary, with 1 if there
+    A global minimum, a strict saddle (with a direction of escape and its curvature), second-order
+    stationary, not stationary, or not decided: a curvature so slight that the gradient left may
+    have caused it. Classified in floating point, then proved where a claim exists for the kind;
+    exits with 0 if the proof is accepted, and for weights that are not stationary, with 1 if there
     is no proof.
     """
     from globalmin.cli.options import check_file, check_model, check_picture, check_trained

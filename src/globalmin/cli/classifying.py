@@ -1,4 +1,6 @@
-"""The work of `globalmin classify`: the kind in floats, the claim that fits it, and what is printed."""
+"""The work of `globalmin classify`: the kind in floats, the claim that fits it, and what is
+printed.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,17 @@ CLAIMS: dict[PointKind, tuple[str, ...] | None] = {
     ),  # true of both: how small gradient and curvature are
 }
 STYLES = {PointKind.GLOBAL_MINIMUM: "bold green", PointKind.STRICT_SADDLE: "bold yellow"}
-DECAY_HINT = "weights trained with weight decay are no stationary point of the loss alone; see globalmin certify --weight-decay"
+DECAY_HINT = (
+    "weights trained with weight decay are no stationary point of the loss alone; see globalmin "
+    "certify --weight-decay"
+)
 
 
 @dataclass(frozen=True)
 class Classified:
-    """The kind of a point with its numbers in floats, and the attempt to prove it; None where no claim exists for the kind."""
+    """The kind of a point with its numbers in floats, and the attempt to prove it; None where no
+    claim exists for the kind.
+    """
 
     point: PointClass
     attempt: Attempt | None
@@ -45,7 +52,9 @@ class Classified:
 
     @property
     def exit_code(self) -> int:
-        """That of the proof; a point that is not stationary has none, which is an error only if a file was asked for."""
+        """That of the proof; a point that is not stationary has none, which is an error only if a
+        file was asked for.
+        """
         if self.attempt is None:
             return exits.NOT_CERTIFIED if self.wanted_file else exits.ACCEPTED
         if self.attempt.proof.is_accepted:
@@ -61,7 +70,9 @@ def classify_and_prove(
     out: Path | None = None,
     quiet: bool = True,
 ) -> Classified:
-    """Classify in floats, then let the checker read a certificate of the claim that fits; it is kept if `out` is given."""
+    """Classify in floats, then let the checker read a certificate of the claim that fits; it is
+    kept if `out` is given.
+    """
     point = classify_point(network, data, trained=trained)
     quadratic = network.activation.name == "quadratic"
     if point.kind not in CLAIMS:
@@ -105,7 +116,10 @@ def print_point(
 
 
 def _number_rows(point: PointClass) -> list[Row]:
-    gradient = f"{nearest_text(point.gradient_norm)}, relative to ‖J‖‖r‖ {nearest_text(point.relative_gradient)}"
+    gradient = (
+        f"{nearest_text(point.gradient_norm)}, relative to ‖J‖‖r‖ "
+        f"{nearest_text(point.relative_gradient)}"
+    )
     rows: list[Row] = [
         ("why", point.reason, ""),
         ("loss", nearest_text(point.loss, 6), ""),

@@ -75,14 +75,16 @@ def _try_flint() -> None:
 
 
 def _write_tiny(path: Path) -> None:
-    """The golden example of the interpolation claim: one neuron z^2, one sample, zero loss at distance w - sqrt(y) = 1/2."""
+    """The golden example of the interpolation claim: one neuron z^2, one sample, zero loss at
+    distance w - sqrt(y) = 1/2.
+    """
     from globalmin.data import Dataset
     from globalmin.proving.producer import certify
     from globalmin.shallow.network import ShallowNetwork
 
     certify(
         ShallowNetwork([[1.0]], [1.0], "quadratic"), Dataset.from_preprocessed([[1.0]], [0.25])
-    ).save(path)  # pyright: ignore[reportArgumentType]
+    ).save(path)
 
 
 def _damaged(path: Path) -> Path:

@@ -1,4 +1,6 @@
-"""What a result depends on besides the data: versions, BLAS, threads, cores. No path, no host, no user."""
+"""What a result depends on besides the data: versions, BLAS, threads, cores. No path, no host, no
+user.
+"""
 
 from __future__ import annotations
 

@@ -55,9 +55,11 @@ def code_of_error(error: BaseException) -> int:
 
 
 def code_of_proof(proof: Proof) -> int:
-    """Exit code of the verdict on a file that globalmin itself has written: malformed is then our own fault.
+    """Exit code of the verdict on a file that globalmin itself has written: malformed is then our
+    own fault.
 
-    An accepted file that leaves open whether the network is at the global minimum is no success of `fit`.
+    An accepted file that leaves open whether the network is at the global minimum is no success of
+    `fit`.
     """
     if proof.is_accepted:
         return ACCEPTED if proof.reaches_minimum else NOT_CERTIFIED

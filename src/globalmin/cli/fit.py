@@ -98,8 +98,9 @@ def fit(
 ) -> int:
     """Train a network, prove that it is at the global minimum, check the proof.
 
-    Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder; several targets are several
-    networks with one certificate each. Exits with 0 only if the checker accepts every file and it proves the global minimum.
+    Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
+    several targets are several networks with one certificate each. Exits with 0 only if the checker
+    accepts every file and it proves the global minimum.
     """
     from globalmin.cli.options import (
         FitOptions,

@@ -1,4 +1,6 @@
-"""The work of `globalmin fit`: train, prove and measure every target, then write everything at once."""
+"""The work of `globalmin fit`: train, prove and measure every target, then write everything at
+once.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.optimize.trajectory import Run
 
-IDENTIFIED = 30  # features up to which a fit also asks whether the data determine the function: an exact rank of order d(d+1)/2
+# features up to which a fit also asks whether the data determine the function: an exact rank of
+# order d(d+1)/2
+IDENTIFIED = 30
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,9 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `fit` reports: the record that was written, the attempts at a proof, the folder and the exit code."""
+    """What `fit` reports: the record that was written, the attempts at a proof, the folder and the
+    exit code.
+    """
 
     options: FitOptions
     record: FitRecord
@@ -52,7 +58,9 @@ class Outcome:
 
 
 def fit_and_write(options: FitOptions) -> Outcome:
-    """Run the whole command. Errors leave the output folder as it was; Ctrl-C during training keeps the best network."""
+    """Run the whole command. Errors leave the output folder as it was; Ctrl-C during training keeps
+    the best network.
+    """
     prepared = prepare(options)
     with staged_folder(options.out) as staging:
         fitted = _fit_targets(prepared, options, staging)
@@ -90,10 +98,20 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], Run]:
         return partial(solve, options=options)
     from globalmin.shallow.train import train_auto
 
-    # gradient descent needs very many steps to a tiny residual, but few to the point from which its convergence can be proved
+    # gradient descent needs very many steps to a tiny residual, but few to the point from which its
+    # convergence can be proved
     until = "descent" if options.method == "gradient_descent" else "tolerance"
-    return partial(train_auto, width=options.width, activation=options.activation, method=options.method, trained=options.trained,
-                   max_iter=options.max_iter, until=until, seed=options.seed, verbose=not options.quiet)  # fmt: skip
+    return partial(
+        train_auto,
+        width=options.width,
+        activation=options.activation,
+        method=options.method,
+        trained=options.trained,
+        max_iter=options.max_iter,
+        until=until,
+        seed=options.seed,
+        verbose=not options.quiet,
+    )
 
 
 def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attempt:
@@ -104,7 +122,8 @@ def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attem
         extras = (
             ("identifies",) if options.is_solved and data.certified.n_features <= IDENTIFIED else ()
         )
-        return prove(run.network, data.certified, path, trained=options.trained, weight_decay=decay, extras=extras,
+        return prove(run.network, data.certified, path, trained=options.trained, weight_decay=decay,
+        extras=extras,
                      quiet=options.quiet)  # fmt: skip
     except KeyboardInterrupt:
         path.unlink(missing_ok=True)

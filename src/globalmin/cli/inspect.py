@@ -44,7 +44,8 @@ def inspect(
 ) -> int:
     """Check every theorem's hypotheses on the rows of DATA: widths, steps and rates, with numbers.
 
-    Nothing is trained and nothing is proved; the numbers are floating-point estimates. Exits with 0 whatever the theorems say.
+    Nothing is trained and nothing is proved; the numbers are floating-point estimates. Exits with 0
+    whatever the theorems say.
     """
     from globalmin.cli.options import check_activation, check_width
 

@@ -1,4 +1,6 @@
-"""Options of the command line, checked where the user's value enters; what is wrong with them is a usage error."""
+"""Options of the command line, checked where the user's value enters; what is wrong with them is a
+usage error.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class FitOptions:
 
     @property
     def is_solved(self) -> bool:
-        """Whether the network is found by the convex problem of quadratic networks instead of by descent."""
+        """Whether the network is found by the convex problem of quadratic networks instead of by
+        descent.
+        """
         return self.activation == "quadratic" and self.method == "auto" and self.trained == "W"
 
     def recorded(self) -> dict[str, Any]:
@@ -67,10 +71,13 @@ def check_activation(name: str) -> str:
 
 
 def check_decay(weight_decay: float, activation: str, method: str, trained: str) -> float:
-    """Weight decay only where its minimum can be found and proved: quadratic networks, solved as a convex problem."""
+    """Weight decay only where its minimum can be found and proved: quadratic networks, solved as a
+    convex problem.
+    """
     if weight_decay and (activation, method, trained) != ("quadratic", "auto", "W"):
         raise typer.BadParameter(
-            f"--weight-decay {weight_decay:g} is for quadratic networks, whose penalized loss has a provable minimum; "
+            f"--weight-decay {weight_decay:g} is for quadratic networks, whose penalized loss has "
+            "a provable minimum; "
             "add --activation quadratic with --method auto and --trained W, or leave it out"
         )
     return weight_decay
@@ -122,11 +129,14 @@ def check_model(model: Path) -> Path:
     """A network file of ours; other formats get the way to convert them."""
     if model.suffix.lower() in (".onnx", ".pt", ".pth"):
         raise typer.BadParameter(
-            f"{model.name}: {model.suffix} files are not supported yet; convert with globalmin.save_network("
-            '"model.safetensors", globalmin.ShallowNetwork(W, v, activation)) after reading W (k x d) and v (k) in Python'
+            f"{model.name}: {model.suffix} files are not supported yet; convert with "
+            "globalmin.save_network("
+            '"model.safetensors", globalmin.ShallowNetwork(W, v, activation)) after reading W (k x '
+            "d) and v (k) in Python"
         )
     if model.suffix.lower() != ".safetensors":
         raise typer.BadParameter(
-            f"{model.name} is not a .safetensors file of globalmin; give the model.safetensors of an output folder"
+            f"{model.name} is not a .safetensors file of globalmin; give the model.safetensors of "
+            "an output folder"
         )
     return model

@@ -1,4 +1,6 @@
-"""The picture of `globalmin classify`: the loss along the escape from a saddle, or the distance to the global minimum."""
+"""The picture of `globalmin classify`: the loss along the escape from a saddle, or the distance to
+the global minimum.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def write_picture(path: Path, network: ShallowNetwork, data: Dataset, found: Cla
         figure = _figure(network, data, found)
         if figure is None:
             say(
-                f"globalmin: a point of the kind '{found.point.kind}' has no picture here; {path.name} is not written"
+                f"globalmin: a point of the kind '{found.point.kind}' has no picture here; "
+                f"{path.name} is not written"
             )
             return
         figure.savefig(
@@ -66,7 +69,9 @@ def _figure(network: ShallowNetwork, data: Dataset, found: Classified) -> Figure
 
 
 def losses_along(network: ShallowNetwork, data: Dataset, escape: Escape) -> tuple[Array, Array]:
-    """Steps and losses along the unit direction, as far as the loss stays near or below its value at the point."""
+    """Steps and losses along the unit direction, as far as the loss stays near or below its value
+    at the point.
+    """
     start = _loss(network, data, escape, 0.0)
     reach = 1e-3
     while reach < 1e3 and min(_loss(network, data, escape, t) for t in (reach, -reach)) <= start:

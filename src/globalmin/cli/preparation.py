@@ -1,4 +1,6 @@
-"""From a file to what is trained on: the table, its split, and for every target the data set the certificate will speak of."""
+"""From a file to what is trained on: the table, its split, and for every target the data set the
+certificate will speak of.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The table as read (all rows), its training part in stored form and raw, and the held-out rows, raw."""
+    """The table as read (all rows), its training part in stored form and raw, and the held-out
+    rows, raw.
+    """
 
     table: Dataset
     training: Dataset
@@ -28,7 +32,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class TargetData:
-    """One target: all its training rows, those that are trained on and certified, and what the user must be told."""
+    """One target: all its training rows, those that are trained on and certified, and what the user
+    must be told.
+    """
 
     training: Dataset
     certified: Dataset
@@ -53,7 +59,9 @@ def prepare(options: FitOptions) -> Prepared:
 
 
 def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetData:
-    """The data set of target j with its exact loss floor, and the warnings about constant, contradicting and repeated rows."""
+    """The data set of target j with its exact loss floor, and the warnings about constant,
+    contradicting and repeated rows.
+    """
     training = prepared.training.for_target(j)
     floor = training.degeneracy.loss_floor(options.activation).floor
     warnings = _constant_target(prepared, j)
@@ -72,8 +80,9 @@ def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetDat
     if repeats:
         certified = without_rows(training, repeats)
         warnings.append(
-            f"{len(repeats)} of {training.n_samples} training rows repeat another row, inputs and target; they are left out "
-            "of training and proof, because the loss is zero with them if and only if it is zero without them"
+            f"{len(repeats)} of {training.n_samples} training rows repeat another row, inputs and "
+            "target; they are left out of training and proof, because the loss is zero with them "
+            "if and only if it is zero without them"
         )
     return TargetData(training, certified, str(floor), tuple(warnings))
 
@@ -84,14 +93,15 @@ def _constant_target(prepared: Prepared, j: int) -> list[str]:
     if labels.size < 2 or (labels != labels[0]).any():
         return []
     return [
-        f"the target {prepared.names[j]!r} is {labels[0]:.6g} in all {labels.size} training rows: every network that outputs "
+        f"the target {prepared.names[j]!r} is {labels[0]:.6g} in all {labels.size} training rows: "
+        "every network that outputs "
         "this number fits, and nothing is learned; check that --target names the right column"
     ]
 
 
 def counts_repeats(activation: str | Activation, data: Dataset, weight_decay: float = 0.0) -> bool:
-    """Whether a row counts as often as it occurs: where the least loss is not zero (rows conflict, or a quadratic network has
-    more samples than its square has entries, or weight decay).
+    """Whether a row counts as often as it occurs: where the least loss is not zero (rows conflict,
+    or a quadratic network has more samples than its square has entries, or weight decay).
     """
     d = data.n_features
     if str(activation) == "quadratic" and (weight_decay > 0 or data.n_samples > d * (d + 1) // 2):

@@ -1,4 +1,6 @@
-"""From a trained network to a verdict: certify, write the file, and let the checker read it back from its path."""
+"""From a trained network to a verdict: certify, write the file, and let the checker read it back
+from its path.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ TINY_PENALTIES = (1e-8, 1e-7)  # of the loss
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of trying to prove something: the proof, the exit code it means, and how long each part took."""
+    """What came of trying to prove something: the proof, the exit code it means, and how long each
+    part took.
+    """
 
     proof: Proof
     exit_code: int
@@ -54,7 +58,8 @@ def prove(
     extras: Sequence[str] = (),
     quiet: bool = True,
 ) -> Attempt:
-    """Certify, write the certificate to `path` and check that file; nothing is written if nothing can be proved.
+    """Certify, write the certificate to `path` and check that file; nothing is written if nothing
+    can be proved.
 
     `claims` must hold all; those of `extras` that hold are added.
     """
@@ -92,8 +97,9 @@ def _certificate(
     claims: Sequence[str] | None,
     weight_decay: float | None,
 ) -> Certificate:
-    """The certificate; where the squares of the inputs depend, so that no bound for all weights is provable, the gap of a
-    quadratic network at a weight decay whose penalty is a tiny part of the loss: a bound for all weights that are not huge.
+    """The certificate; where the squares of the inputs depend, so that no bound for all weights is
+    provable, the gap of a quadratic network at a weight decay whose penalty is a tiny part of the
+    loss: a bound for all weights that are not huge.
     """
     from globalmin.proving.producer import certify
     from globalmin.shallow.network import loss

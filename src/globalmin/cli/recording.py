@@ -1,4 +1,6 @@
-"""What goes into `fit.json`: facts about the data, the run, and the arrays behind the figures. No time, no path."""
+"""What goes into `fit.json`: facts about the data, the run, and the arrays behind the figures. No
+time, no path.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def record_fit(
     targets: Sequence[TargetRecord],
     options: FitOptions,
 ) -> FitRecord:
-    """The record of the whole fit; `data` and `targets` have one entry per target that was trained."""
+    """The record of the whole fit; `data` and `targets` have one entry per target that was
+    trained.
+    """
     training = prepared.training
     lower, upper = training.degeneracy.rank_bounds
     equal = training.degeneracy.equal_rows

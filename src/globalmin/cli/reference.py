@@ -12,7 +12,9 @@ FEWEST_ROWS = 3
 
 
 def ridge_outputs(X: Array, y: Array, X_held_out: Array) -> tuple[Array, Array] | None:
-    """Outputs of cross-validated ridge regression on training and held-out rows; None for fewer than three rows."""
+    """Outputs of cross-validated ridge regression on training and held-out rows; None for fewer
+    than three rows.
+    """
     if len(y) < FEWEST_ROWS or not len(X_held_out):
         return None
     from sklearn.linear_model import RidgeCV

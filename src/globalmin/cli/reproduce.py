@@ -1,4 +1,6 @@
-"""`globalmin reproduce`: the figures and tables of the papers, made again, with their numbers beside the published ones."""
+"""`globalmin reproduce`: the figures and tables of the papers, made again, with their numbers
+beside the published ones.
+"""
 
 from __future__ import annotations
 

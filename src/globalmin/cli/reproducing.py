@@ -1,4 +1,6 @@
-"""The work of `globalmin reproduce`: which items, one after the other, tables on stdout, progress on stderr."""
+"""The work of `globalmin reproduce`: which items, one after the other, tables on stdout, progress
+on stderr.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`globalmin fit --activation quadratic`: the global minimum by the convex problem, told as a run."""
+"""`globalmin fit --activation quadratic`: the global minimum by the convex problem, told as a
+run.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def _message(solution: QuadraticSolution) -> str:
 
 
 def _endpoints(data: Dataset, solution: QuadraticSolution) -> Trajectory:
-    """Zero weights and the solution; the stages in between are points of another problem, not weights."""
+    """Zero weights and the solution; the stages in between are points of another problem, not
+    weights.
+    """
     unknown = np.full(2, np.nan)
     losses = np.array([0.5 * float(data.y @ data.y), solution.loss])
     steps = np.array([0, max(solution.n_iter, 1)], dtype=np.int64)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def split_rows(table: Dataset, test_size: float, seed: int) -> tuple[Rows, Rows]:
     """Indices of the training rows and of the held-out rows, each increasing.
 
-    The held-out share is rounded down. Equal rows with different labels always train: that they contradict each other is a fact
-    about the table, and the outcome must not depend on the luck of the split.
+    The held-out share is rounded down. Equal rows with different labels always train: that they
+    contradict each other is a fact about the table, and the outcome must not depend on the luck of
+    the split.
     """
     n = table.n_samples
     pinned = contradicting_rows(table)

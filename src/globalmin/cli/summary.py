@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from globalmin.report.record import FitRecord, TargetRecord
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
-SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0", "barrier", "difference", "rank",
+SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0",
+"barrier", "difference", "rank",
          "r", "r_minus", "R", "path", "rate", "eta", "a", "mu", "Lip", "h")  # fmt: skip
 
 
@@ -38,7 +39,9 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
 
 
 def _show(outcome: Outcome) -> None:
-    """Print the table: data, network, training, residual, verdict with its numbers, held-out score, how to check again."""
+    """Print the table: data, network, training, residual, verdict with its numbers, held-out score,
+    how to check again.
+    """
     for target, attempt in zip(outcome.record.targets, outcome.attempts, strict=True):
         rows = [
             ("data", _data_line(outcome.record, target), ""),
@@ -85,7 +88,8 @@ def proof_lines(proof: Proof) -> list[tuple[str, str]]:
     first = headline(proof)
     if floor and proof.reaches_minimum:
         first = (
-            f"{least_of_class(floor).removeprefix('the ')} is L* = {lower_text(floor.numbers['floor'], 6)}, proved gap of the "
+            f"{least_of_class(floor).removeprefix('the ')} is L* = "
+            f"{lower_text(floor.numbers['floor'], 6)}, proved gap of the "
             f"stored network ≤ {upper_text(floor.numbers['gap'])}. {why_not_zero(floor)}"
         )
     lines = [("proved", first)]
@@ -105,7 +109,10 @@ def _data_line(record: FitRecord, target: TargetRecord) -> str:
     held = f", {d['n_held_out']} held out" if d["n_held_out"] else ""
     bias = " + bias" if d["bias"] else ""
     rows = f"{d['n_train']} rows to train{held}"
-    return f"{d['name']} → {target.name}: {rows}, {d['n_raw_features']} columns{bias}, scaling {d['scaling']}"
+    return (
+        f"{d['name']} → {target.name}: {rows}, {d['n_raw_features']} columns{bias}, scaling "
+        f"{d['scaling']}"
+    )
 
 
 def _network_line(target: TargetRecord) -> str:

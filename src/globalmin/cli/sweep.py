@@ -9,7 +9,8 @@ import typer
 
 app = typer.Typer(
     name="sweep",
-    help="Many trials of one recipe, on all cores, Dask or Ray; killed at any moment, nothing recorded is lost.",
+    help="Many trials of one recipe, on all cores, Dask or Ray; killed at any moment, nothing "
+    "recorded is lost.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -45,7 +46,8 @@ def run(
 ) -> int:
     """Compute the trials of PLAN that DIR does not have yet.
 
-    Exits with 0 if all are done, 1 if some failed (the others are done all the same), 130 after Ctrl-C.
+    Exits with 0 if all are done, 1 if some failed (the others are done all the same), 130 after
+    Ctrl-C.
     """
     from globalmin import sweep
     from globalmin.cli.options import check_output
@@ -128,7 +130,9 @@ def export(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> int:
-    """Write the table of the sweep in DIR, one row per trial in the order of the plan; DIR/table.parquet if --out is left out."""
+    """Write the table of the sweep in DIR, one row per trial in the order of the plan;
+    DIR/table.parquet if --out is left out.
+    """
     from globalmin.cli.options import check_file, check_picture
     from globalmin.cli.sweeping import export_files, show_files
 

@@ -1,4 +1,6 @@
-"""What `globalmin sweep` does with a sweep and how it speaks of it; results to stdout, the rest to stderr."""
+"""What `globalmin sweep` does with a sweep and how it speaks of it; results to stdout, the rest to
+stderr.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ def carry_out(folder: Path, work: Callable[[], Summary], *, command: str, as_jso
             2,
             (
                 "failed",
-                f"{summary.failed}; their tracebacks: globalmin sweep export {folder} --page page.html",
+                f"{summary.failed}; their tracebacks: globalmin sweep export {folder} --page "
+                "page.html",
                 "red",
             ),
         )
@@ -113,7 +116,9 @@ def export_files(
     timing: bool,
     shown: tuple[str | None, str | None, str | None],
 ) -> dict[str, Path]:
-    """Table, picture and page, those that are wanted; the table always unless only the others are."""
+    """Table, picture and page, those that are wanted; the table always unless only the others
+    are.
+    """
     from globalmin import sweep
 
     files: dict[str, Path] = {}

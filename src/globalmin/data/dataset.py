@@ -1,4 +1,6 @@
-"""The data set: the arrays a network is trained on and a certificate speaks of, with the way back to the user's units."""
+"""The data set: the arrays a network is trained on and a certificate speaks of, with the way back
+to the user's units.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 
 class RawPart(NamedTuple):
-    """Samples in the user's units: inputs without bias column (m x raw features) and labels, (m,) or (m, q)."""
+    """Samples in the user's units: inputs without bias column (m x raw features) and labels, (m,)
+    or (m, q).
+    """
 
     X: Array
     y: Array
@@ -52,7 +56,8 @@ class Dataset:
     Raises
     ------
     DataError
-        With the name of the argument, the place and the remedy; nothing is rounded, dropped or imputed silently.
+        With the name of the argument, the place and the remedy; nothing is rounded, dropped or
+        imputed silently.
 
     Examples
     --------
@@ -131,11 +136,13 @@ class Dataset:
         labels = as_targets(y, inputs.shape[0])
         if labels.shape[1] != len(fitted):
             raise DataError(
-                f"y has {labels.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; give one per target"
+                f"y has {labels.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; "
+                "give one per target"
             )
         if inputs.shape[1] != fitted[0].n_features_in:
             raise DataError(
-                f"X has {inputs.shape[1]} features, but {fitted[0].n_features_in} features are expected by the preprocessing"
+                f"X has {inputs.shape[1]} features, but {fitted[0].n_features_in} features are "
+                "expected by the preprocessing"
             )
         return cls._made_of(
             *_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels))
@@ -150,10 +157,11 @@ class Dataset:
         *,
         bias: bool = False,
     ) -> Dataset:
-        """Arrays that are already in stored form (bias column included when there is one); kept bit for bit.
+        """Arrays that are already in stored form (bias column included when there is one); kept bit
+        for bit.
 
-        Without `preprocessing` the data are taken as they are (scaling "none"), and `bias` says that the last column is the
-        constant 1.
+        Without `preprocessing` the data are taken as they are (scaling "none"), and `bias` says
+        that the last column is the constant 1.
         """
         stored = as_matrix(X, "X")
         labels = as_targets(y, stored.shape[0])
@@ -186,8 +194,10 @@ class Dataset:
 
         Parameters
         ----------
-        target : name of the label column, or several; in an npz file the name of the label array (default "y").
-        features : names of the input columns (default: all others); in an npz file the name of the input array (default "X").
+        target : name of the label column, or several; in an npz file the name of the label array
+            (default "y").
+        features : names of the input columns (default: all others); in an npz file the name of the
+            input array (default "X").
         max_bytes : largest size in memory that is read (default 1 GiB).
         """
         from globalmin.data.loading import MAX_BYTES, load_table
@@ -288,16 +298,21 @@ class Dataset:
         return self.take(order[held:]), self.raw_rows(order[:held])
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Dataset:
-        """The data set of some of the samples, in their order here, its preprocessing fitted on them only."""
+        """The data set of some of the samples, in their order here, its preprocessing fitted on
+        them only.
+        """
         part = self.raw_rows(rows)
         names = {"feature_names": self.feature_names, "target_names": self.target_names}
         return Dataset(part.X, part.y, bias=self.bias, scaling=self.scaling, **names)
 
     def raw_rows(self, rows: Sequence[int] | NDArray[np.integer]) -> RawPart:
-        """Some of the samples in the user's units, in their order here; labels (m,) for one target, (m, q) for several."""
+        """Some of the samples in the user's units, in their order here; labels (m,) for one target,
+        (m, q) for several.
+        """
         if self.raw is None:
             raise DataError(
-                "this data set was made from preprocessed arrays and has no raw samples; choose rows before preprocessing"
+                "this data set was made from preprocessed arrays and has no raw samples; choose "
+                "rows before preprocessing"
             )
         index = np.unique(np.asarray(rows, dtype=np.intp))
         if index.size == 0 or index[0] < 0 or index[-1] >= self.n_samples:
@@ -326,7 +341,8 @@ class Dataset:
             names = self.target_names or ()
             if target not in names:
                 raise DataError(
-                    f"target {target!r} is not one of {list(names)}; give one of these names or an index below {self.n_targets}"
+                    f"target {target!r} is not one of {list(names)}; give one of these names or an "
+                    f"index below {self.n_targets}"
                 )
             return names.index(target)
         if not 0 <= int(target) < self.n_targets:
@@ -346,7 +362,8 @@ def _apply(inputs: Array, labels: Array, fitted: tuple[Preprocessing, ...]) -> t
 def _check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -> None:
     if len(fitted) != targets.shape[1]:
         raise DataError(
-            f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; give one per target"
+            f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; "
+            "give one per target"
         )
     expected = fitted[0].n_features_in + int(fitted[0].bias)
     if X.shape[1] != expected or expected == 0:
@@ -356,7 +373,8 @@ def _check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -
         )
     if fitted[0].bias and not (X[:, -1] == 1.0).all():
         raise DataError(
-            "bias=True, but the last column of X is not the constant 1; append it or pass bias=False"
+            "bias=True, but the last column of X is not the constant 1; append it or pass "
+            "bias=False"
         )
     refuse_unusable_range(
         X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling
@@ -371,11 +389,12 @@ def _held_out_count(test_size: float | int, n: int) -> int:
         held = int(np.ceil(test_size * n))
     else:
         raise DataError(
-            f"test_size={test_size!r} must be a fraction strictly between 0 and 1, or a whole number of samples"
+            f"test_size={test_size!r} must be a fraction strictly between 0 and 1, or a whole "
+            "number of samples"
         )
     if not 1 <= held < n:
         raise DataError(
-            f"test_size={test_size} of {n} sample(s) leaves {n - held} to train on and {held} to test; "
-            "both parts need at least one"
+            f"test_size={test_size} of {n} sample(s) leaves {n - held} to train on and {held} to "
+            "test; both parts need at least one"
         )
     return held

@@ -1,8 +1,10 @@
-r"""The least loss of linear functions on the stored doubles, as an exact fraction: $\min_w \frac12\|Xw - y\|^2$ over the reals.
+r"""The least loss of linear functions on the stored doubles, as an exact fraction: $\min_w
+\frac12\|Xw - y\|^2$ over the reals.
 
-Independent columns are found modulo a prime (a minor that is nonzero there is nonzero), the normal equations of these columns are
-solved in integers, and the residual is verified to be orthogonal to every column. That verification is the proof: by Pythagoras'
-theorem no other w has a smaller residual.
+Independent columns are found modulo a prime (a minor that is nonzero there is nonzero), the normal
+equations of these columns are solved in integers, and the residual is verified to be orthogonal to
+every column. That verification is the proof: by Pythagoras' theorem no other w has a smaller
+residual.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ MAX_BITS = 2_000  # between the largest and the smallest entry
 
 
 def least_squares_floor(X: Array, y: Array) -> Fraction | None:
-    r"""$\min_w \frac12\|Xw - y\|^2$ of the stored doubles, exact; None where integers would be too large or too many.
+    r"""$\min_w \frac12\|Xw - y\|^2$ of the stored doubles, exact; None where integers would be too
+    large or too many.
 
     >>> least_squares_floor(np.array([[1.0], [2.0]]), np.array([1.0, 1.0]))
     Fraction(1, 10)

@@ -1,7 +1,8 @@
 """Rank of a matrix of doubles over the rationals: proved bounds, equal whenever that is affordable.
 
-Lower bound: the rank modulo one odd prime (a minor that is nonzero modulo p is nonzero). Upper bound: the size of the matrix
-without zero and proportional rows and columns, or an exact rational dependency found by solving with the pivot block.
+Lower bound: the rank modulo one odd prime (a minor that is nonzero modulo p is nonzero). Upper
+bound: the size of the matrix without zero and proportional rows and columns, or an exact rational
+dependency found by solving with the pivot block.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ MAX_ENTRIES = 4_000_000
 
 
 def rank_bounds(X: Array) -> tuple[int, int]:
-    """Proved bounds (lower, upper) of the rank of X; equal unless the exact elimination would be too large.
+    """Proved bounds (lower, upper) of the rank of X; equal unless the exact elimination would be
+    too large.
 
     Theory
     ------
-    P4 of the certificate theorems: a modular rank bounds from below only, so the upper bound always rests on exact integer
-    arithmetic.
+    P4 of the certificate theorems: a modular rank bounds from below only, so the upper bound always
+    rests on exact integer arithmetic.
     """
     if not X.any():
         return 0, 0
@@ -44,7 +46,9 @@ def rank_bounds(X: Array) -> tuple[int, int]:
 
 
 def without_multiples(X: Array) -> Array:
-    """X without its zero rows, and with one row kept of every group of proportional rows: the rank is unchanged."""
+    """X without its zero rows, and with one row kept of every group of proportional rows: the rank
+    is unchanged.
+    """
     keep = (X != 0).any(axis=1)
     for group in line_groups(X):
         keep[list(group[1:])] = False
@@ -57,7 +61,9 @@ def modular_rank(X: Array) -> int:
 
 
 def independent_columns(X: Array) -> list[int]:
-    """Columns that are independent over the rationals, as many as there are modulo the prime 2^61 - 1: in practice a basis."""
+    """Columns that are independent over the rationals, as many as there are modulo the prime 2^61 -
+    1: in practice a basis.
+    """
     return _pivot_columns(_modular(X)) if X.any() else []
 
 
@@ -68,7 +74,9 @@ def _spread_rows(X: Array) -> Array:
 
 
 def _bounds_by_pivot_block(X: Array) -> tuple[int, int]:
-    """B the r x r block of pivot rows and columns: the rank is r exactly when X = X_J B^{-1} X_I, tested in integers."""
+    """B the r x r block of pivot rows and columns: the rank is r exactly when X = X_J B^{-1} X_I,
+    tested in integers.
+    """
     columns = _pivot_columns(_modular(X))
     rows = _pivot_columns(_modular(np.ascontiguousarray(X[:, columns].T)))
     r = len(rows)

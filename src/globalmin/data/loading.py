@@ -1,4 +1,6 @@
-"""Tables from files: csv, npz (never pickle) and parquet; every refusal names the file, the place and the remedy."""
+"""Tables from files: csv, npz (never pickle) and parquet; every refusal names the file, the place
+and the remedy.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ MAX_BYTES = 2**30
 
 
 class Table(NamedTuple):
-    """Raw inputs X (n x features), labels y (n x targets) and their names (None where the file has none)."""
+    """Raw inputs X (n x features), labels y (n x targets) and their names (None where the file has
+    none).
+    """
 
     X: Array
     y: Array
@@ -48,7 +52,8 @@ def load_table(
     size = _regular_file_size(path)
     if size > max_bytes:
         raise DataError(
-            f"{path}: the file has {size} bytes, more than the limit of {max_bytes}; raise max_bytes if it fits in memory"
+            f"{path}: the file has {size} bytes, more than the limit of {max_bytes}; raise "
+            "max_bytes if it fits in memory"
         )
     return reader(path, Choice(_names(target, "target"), _names(features, "features")), max_bytes)
 
@@ -74,7 +79,8 @@ def select_columns(
         raise DataError(f"{path}: column {both[0]!r} is named as feature and as target; choose one")
     if not features:
         raise DataError(
-            f"{path}: no column is left for the inputs; the columns are {listed}, and all of them are targets"
+            f"{path}: no column is left for the inputs; the columns are {listed}, and all of them "
+            "are targets"
         )
     return features, choice.target
 

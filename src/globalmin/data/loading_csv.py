@@ -26,7 +26,9 @@ Row = tuple[int, list[str]]  # line of the file on which the row ends, cells
 
 
 class _Sheet(NamedTuple):
-    """What the rows of one file have in common: its path, the number of cells per row, and the columns wanted."""
+    """What the rows of one file have in common: its path, the number of cells per row, and the
+    columns wanted.
+    """
 
     path: Path
     width: int
@@ -47,7 +49,8 @@ def read_csv(path: Path, choice: Choice, max_bytes: int) -> Table:
         needed += blocks[-1].nbytes
         if needed > max_bytes:
             raise DataError(
-                f"{path}: the table needs more than the limit of {max_bytes} bytes in memory; raise max_bytes if it fits"
+                f"{path}: the table needs more than the limit of {max_bytes} bytes in memory; "
+                "raise max_bytes if it fits"
             )
     if not blocks:
         raise DataError(f"{path}: there is a header but no data row; add at least one row")
@@ -91,7 +94,8 @@ def _rows(path: Path, text: str) -> Iterator[Row]:
                 yield reader.line_num, row
     except csv.Error as error:
         raise DataError(
-            f"{path}: line {reader.line_num} is not readable ({error}); check the quotation marks there"
+            f"{path}: line {reader.line_num} is not readable ({error}); check the quotation marks "
+            "there"
         ) from error
 
 
@@ -104,7 +108,8 @@ def _header(path: Path, cells: list[str], choice: Choice) -> list[str]:
     if "" in header:
         place = header.index("") + 1
         raise DataError(
-            f"{path}: column {place} has no name in the header; name it, or remove it if it is a saved row index"
+            f"{path}: column {place} has no name in the header; name it, or remove it if it is a "
+            "saved row index"
         )
     if len(set(header)) < len(header):
         repeated = next(name for name in header if header.count(name) > 1)
@@ -114,17 +119,21 @@ def _header(path: Path, cells: list[str], choice: Choice) -> list[str]:
     named = choice.target is not None and all(name in header for name in choice.target)
     if not named and all(_is_number(name) for name in header):
         raise DataError(
-            f"{path}: the first row ({', '.join(header[:4])}, ...) holds numbers, not names; add a header row"
+            f"{path}: the first row ({', '.join(header[:4])}, ...) holds numbers, not names; add a "
+            "header row"
         )
     return header
 
 
 def _numbers(sheet: _Sheet, chunk: list[Row], *, first: int) -> Array:
-    """The wanted cells as doubles, each the nearest to its decimal; `first` is the number of the chunk's first data row."""
+    """The wanted cells as doubles, each the nearest to its decimal; `first` is the number of the
+    chunk's first data row.
+    """
     for line, row in chunk:
         if len(row) != sheet.width:
             raise DataError(
-                f"{sheet.path}: line {line} has {len(row)} cells, but the header has {sheet.width}; complete the row or remove it"
+                f"{sheet.path}: line {line} has {len(row)} cells, but the header has "
+                f"{sheet.width}; complete the row or remove it"
             )
     cells = [[row[place] for place in sheet.places] for _, row in chunk]
     try:
@@ -166,7 +175,8 @@ def _check_cell(cell: str, place: str) -> None:
         and int(cell) != int(float(cell))
     ):
         raise DataError(
-            f"{place}: the integer {cell:.60} is beyond 2^53 and would be rounded; subtract an offset or leave the column out"
+            f"{place}: the integer {cell:.60} is beyond 2^53 and would be rounded; subtract an "
+            "offset or leave the column out"
         )
 
 

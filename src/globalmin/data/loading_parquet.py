@@ -42,7 +42,8 @@ def _pyarrow(path: Path) -> tuple[Any, Any]:
         import pyarrow.parquet
     except ImportError as error:
         raise DataError(
-            f"{path}: reading parquet needs pyarrow; install globalmin[parquet], or save the table as csv"
+            f"{path}: reading parquet needs pyarrow; install globalmin[parquet], or save the table "
+            "as csv"
         ) from error
     return pyarrow.parquet, pyarrow
 
@@ -62,7 +63,8 @@ def _refuse_large(path: Path, metadata: Any, n_columns: int, max_bytes: int) -> 
     needed = max(8 * metadata.num_rows * n_columns, declared)
     if needed > max_bytes:
         raise DataError(
-            f"{path}: the table needs {needed} bytes in memory, more than the limit of {max_bytes}; raise max_bytes if it fits"
+            f"{path}: the table needs {needed} bytes in memory, more than the limit of "
+            f"{max_bytes}; raise max_bytes if it fits"
         )
 
 
@@ -72,14 +74,15 @@ def _column(path: Path, name: str, column: Any, arrow: Any) -> Array:
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         first = next((value.as_py() for value in column if value.is_valid), None)
         raise DataError(
-            f"{path}: column {name!r} has type {kind} (first value {first!r:.60}), which is not a number; "
-            "encode it as numbers or leave the column out"
+            f"{path}: column {name!r} has type {kind} (first value {first!r:.60}), which is not a "
+            "number; encode it as numbers or leave the column out"
         )
     values = column.to_numpy()
     missing = np.flatnonzero(column.is_null().to_numpy().astype(bool))
     if missing.size:
         raise DataError(
-            f"{path}: column {name!r}, data row {missing[0] + 1}: the value is missing (NaN); remove the row or fill it in"
+            f"{path}: column {name!r}, data row {missing[0] + 1}: the value is missing (NaN); "
+            "remove the row or fill it in"
         )
     if (
         types.is_integer(kind)
@@ -94,6 +97,7 @@ def _column(path: Path, name: str, column: Any, arrow: Any) -> Array:
     if bad.size:
         what = "missing (NaN)" if np.isnan(floats[bad[0]]) else "infinite"
         raise DataError(
-            f"{path}: column {name!r}, data row {bad[0] + 1}: the value is {what}; remove the row or fill it in"
+            f"{path}: column {name!r}, data row {bad[0] + 1}: the value is {what}; remove the row "
+            "or fill it in"
         )
     return floats

@@ -1,4 +1,6 @@
-"""The two rows that point most nearly along one line, in floating point: an estimate, for warnings."""
+"""The two rows that point most nearly along one line, in floating point: an estimate, for
+warnings.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ class NearPair(NamedTuple):
 def estimate_closest_pair(
     X: Array, rows: NDArray[np.intp], *, max_bytes: int = 2**26
 ) -> NearPair | None:
-    """The pair among `rows` (nonzero rows of X) with the smallest angle between their lines; None for fewer than two rows.
+    """The pair among `rows` (nonzero rows of X) with the smallest angle between their lines; None
+    for fewer than two rows.
 
-    Cosines are compared in blocks of at most `max_bytes`; the best candidates are compared again by chord length, which resolves
-    angles far below the 1e-8 that a cosine can.
+    Cosines are compared in blocks of at most `max_bytes`; the best candidates are compared again by
+    chord length, which resolves angles far below the 1e-8 that a cosine can.
     """
     if rows.size < 2:
         return None

@@ -1,8 +1,9 @@
-"""Pixels and patches: how a signal or an image is cut into overlapping windows with zero padding and stride 1 (DU-M3c).
+"""Pixels and patches: how a signal or an image is cut into overlapping windows with zero padding
+and stride 1 (DU-M3c).
 
-Inputs are n x channels x pixels or n x channels x height x width; inside, every array is n x pixels x channels, with the pixels
-of an image row by row. A plain vector is one pixel with d channels and a window of one, so that the three architectures share
-all formulas.
+Inputs are n x channels x pixels or n x channels x height x width; inside, every array is n x pixels
+x channels, with the pixels of an image row by row. A plain vector is one pixel with d channels and
+a window of one, so that the three architectures share all formulas.
 """
 
 from __future__ import annotations
@@ -37,17 +38,20 @@ class Geometry:
     def __post_init__(self) -> None:
         if not 1 <= len(self.shape) <= 3 or min(self.shape) < 1:
             raise DataError(
-                f"one input has shape {self.shape}; give (features,), (channels, pixels) or (channels, height, width)"
+                f"one input has shape {self.shape}; give (features,), (channels, pixels) or "
+                "(channels, height, width)"
             )
         size = whole_number(self.patch_size, "patch_size")
         if size % 2 == 0:
             raise DataError(
-                f"patch_size={size} is even: a window needs a middle pixel; give an odd number such as {size + 1}"
+                f"patch_size={size} is even: a window needs a middle pixel; give an odd number "
+                f"such as {size + 1}"
             )
         if size > min(self.extent):
             raise DataError(
-                f"patch_size={size} is larger than the signal ({' x '.join(map(str, self.extent))} pixels): give an odd number "
-                f"of at most {min(self.extent)}, or flatten the input and take architecture='resnet'"
+                f"patch_size={size} is larger than the signal ({' x '.join(map(str, self.extent))} "
+                f"pixels): give an odd number of at most {min(self.extent)}, or flatten the input "
+                "and take architecture='resnet'"
             )
 
     @property
@@ -72,15 +76,20 @@ class Geometry:
 
     @cached_property
     def table(self) -> NDArray[np.intp]:
-        """The p x q neighbours of every pixel, in one order of the offsets; the number p stands for the zero padding."""
+        """The p x q neighbours of every pixel, in one order of the offsets; the number p stands for
+        the zero padding.
+        """
         return _neighbours(self.extent, self.patch_size)
 
     def arrange(self, X: ArrayLike, name: str = "X") -> Array:
-        """Inputs as n x pixels x channels; X is n x shape, or n rows with the same numbers in the same order."""
+        """Inputs as n x pixels x channels; X is n x shape, or n rows with the same numbers in the
+        same order.
+        """
         inputs = real_array(X, name)
         if inputs.shape[1:] != self.shape and inputs.shape[1:] != (math.prod(self.shape),):
             raise DataError(
-                f"{name} has shape {inputs.shape}; one row must have shape {self.shape}, or be that flattened"
+                f"{name} has shape {inputs.shape}; one row must have shape {self.shape}, or be "
+                "that flattened"
             )
         return np.ascontiguousarray(
             inputs.reshape(len(inputs), self.channels, self.pixels).transpose(0, 2, 1)
@@ -96,7 +105,9 @@ class Geometry:
         return padded[:, self.table].reshape(n, p, self.window * c)
 
     def fold(self, g: Array) -> Array:
-        """The transpose of `patches`: every window entry is added to the pixel it was taken from."""
+        """The transpose of `patches`: every window entry is added to the pixel it was taken
+        from.
+        """
         if self.window == 1:
             return g
         n, p, _ = g.shape
@@ -110,7 +121,9 @@ class Geometry:
 
     @states("DU-D3.3")
     def patch_gram(self, S: Array) -> Array:
-        """T(S), (np) x (np): sum over the offsets o of S_{i(l+o), j(r+o)}, zero outside; its own transpose as a linear map."""
+        """T(S), (np) x (np): sum over the offsets o of S_{i(l+o), j(r+o)}, zero outside; its own
+        transpose as a linear map.
+        """
         if self.window == 1:
             return S
         p = self.pixels
@@ -135,20 +148,25 @@ def _neighbours(extent: tuple[int, ...], patch_size: int) -> NDArray[np.intp]:
 
 
 def geometry_of(shape: tuple[int, ...], architecture: str, patch_size: int = 3) -> Geometry:
-    """The geometry of one input of this shape; windows slide only in a convolutional architecture."""
+    """The geometry of one input of this shape; windows slide only in a convolutional
+    architecture.
+    """
     if architecture not in ARCHITECTURES:
         raise DataError(
-            f"architecture={architecture!r} is unknown; choose one of {', '.join(map(repr, ARCHITECTURES))}"
+            f"architecture={architecture!r} is unknown; choose one of "
+            f"{', '.join(map(repr, ARCHITECTURES))}"
         )
     if architecture == "convolutional_resnet":
         if len(shape) not in (2, 3):
             raise DataError(
-                f"one input has shape {shape}; a convolution needs (channels, pixels) or (channels, height, width)"
+                f"one input has shape {shape}; a convolution needs (channels, pixels) or "
+                "(channels, height, width)"
             )
         return Geometry(shape, patch_size)
     if len(shape) != 1:
         raise DataError(
-            f"one input has shape {shape}; architecture={architecture!r} takes vectors: flatten each input"
+            f"one input has shape {shape}; architecture={architecture!r} takes vectors: flatten "
+            "each input"
         )
     return Geometry(shape)
 

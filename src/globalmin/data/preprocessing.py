@@ -1,7 +1,8 @@
 """Scaling of inputs and labels, stored with the model and undone at prediction.
 
-The certificates speak of the numbers *after* this step. Every operation is elementwise or by row and the same in fitting and in
-prediction, so a training row transforms to the very bits that were certified, and equal raw rows stay equal.
+The certificates speak of the numbers *after* this step. Every operation is elementwise or by row
+and the same in fitting and in prediction, so a training row transforms to the very bits that were
+certified, and equal raw rows stay equal.
 """
 
 from __future__ import annotations
@@ -26,14 +27,17 @@ _SMALLEST_DOUBLE = float(np.nextafter(0.0, 1.0))
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """How raw inputs become stored inputs, and network outputs become predictions in the user's units.
+    """How raw inputs become stored inputs, and network outputs become predictions in the user's
+    units.
 
     Parameters
     ----------
-    scaling : "standardize" (each column to mean 0 and variance 1, a constant column to 0; labels too), "rows" (each row divided
-        by its norm, a zero row stays zero; labels untouched) or "none".
+    scaling : "standardize" (each column to mean 0 and variance 1, a constant column to 0; labels
+        too), "rows" (each row divided by its norm, a zero row stays zero; labels untouched) or
+        "none".
     bias : whether a constant column 1 is appended, last.
-    x_shift, x_scale : arrays of shape (raw features,); stored = (raw - x_shift) / x_scale. Zeros and ones unless standardized.
+    x_shift, x_scale : arrays of shape (raw features,); stored = (raw - x_shift) / x_scale. Zeros
+        and ones unless standardized.
     y_shift, y_scale : the same for the label.
     feature_names : names of the raw columns, or None.
     target_name : name of the label, or None.
@@ -56,7 +60,8 @@ class Preprocessing:
             )
         if self.x_shift.shape != self.x_scale.shape or self.x_shift.ndim != 1:
             raise DataError(
-                f"x_shift has shape {self.x_shift.shape} and x_scale {self.x_scale.shape}; give one number per feature in each"
+                f"x_shift has shape {self.x_shift.shape} and x_scale {self.x_scale.shape}; give "
+                "one number per feature in each"
             )
         if (
             not (self.x_scale > 0).all()
@@ -64,7 +69,8 @@ class Preprocessing:
             or not np.isfinite(self.y_shift)
         ):
             raise DataError(
-                "x_scale and y_scale must be positive and finite, y_shift finite; fit the preprocessing again"
+                "x_scale and y_scale must be positive and finite, y_shift finite; fit the "
+                "preprocessing again"
             )
 
     @property
@@ -77,8 +83,8 @@ class Preprocessing:
         raw = as_matrix(X, "X")
         if raw.shape[1] != self.n_features_in:
             raise DataError(
-                "X"
-                f" has {raw.shape[1]} features, but {self.n_features_in} features are expected, as in the data this was fitted on"
+                f"X has {raw.shape[1]} features, but {self.n_features_in} features are expected, "
+                "as in the data this was fitted on"
             )
         return self._apply(raw)
 
@@ -162,7 +168,8 @@ def fit_preprocessing(
         largest = np.abs(array).max()
         if largest > LARGEST_RAW:
             raise DataError(
-                f"{name} has entries up to {largest:.3g}, whose differences overflow; divide {name} by a power of ten first"
+                f"{name} has entries up to {largest:.3g}, whose differences overflow; divide "
+                f"{name} by a power of ten first"
             )
     d, q = X.shape[1], targets.shape[1]
     names = as_names(feature_names, d, "feature_names")
@@ -189,7 +196,9 @@ def fit_preprocessing(
 
 
 def column_statistics(X: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (divisor n) of each column without overflow or underflow; a constant column c gives (c, 1)."""
+    """Mean and standard deviation (divisor n) of each column without overflow or underflow; a
+    constant column c gives (c, 1).
+    """
     low, high = X.min(axis=0), X.max(axis=0)
     exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]
     Z = np.ldexp(X, -exponent)
@@ -206,7 +215,9 @@ def column_statistics(X: Array) -> tuple[Array, Array]:
 
 
 def normalized_rows(X: Array) -> Array:
-    """Each row divided by its Euclidean norm; zero rows stay zero; no overflow for any finite entries."""
+    """Each row divided by its Euclidean norm; zero rows stay zero; no overflow for any finite
+    entries.
+    """
     exponent = np.frexp(np.abs(X).max(axis=1))[1]
     Z = np.ldexp(X, -exponent[:, None])
     squares = np.zeros(X.shape[0])
@@ -218,7 +229,9 @@ def normalized_rows(X: Array) -> Array:
 
 
 def refuse_unusable_range(X: Array, scaling: str) -> None:
-    """Raise DataError when fourth powers of the stored inputs would overflow, or all of them would vanish."""
+    """Raise DataError when fourth powers of the stored inputs would overflow, or all of them would
+    vanish.
+    """
     largest = float(np.abs(X).max())
     remedy = (
         'use scaling="standardize"'
@@ -228,12 +241,13 @@ def refuse_unusable_range(X: Array, scaling: str) -> None:
     if not largest <= LARGEST_STORED:
         row, column = (int(i) for i in np.argwhere(~(np.abs(X) <= LARGEST_STORED))[0])
         raise DataError(
-            f"X[{row}, {column}] is {X[row, column]:.3g} after scaling={scaling!r}, and fourth powers overflow beyond 1.8e75; "
-            f"{remedy}"
+            f"X[{row}, {column}] is {X[row, column]:.3g} after scaling={scaling!r}, and fourth "
+            f"powers overflow beyond 1.8e75; {remedy}"
         )
     if 0 < largest < SMALLEST_STORED:
         raise DataError(
-            f"X has no entry above {largest:.3g} in absolute value, so its fourth powers vanish in floating point; {remedy}"
+            f"X has no entry above {largest:.3g} in absolute value, so its fourth powers vanish in "
+            f"floating point; {remedy}"
         )
 
 
@@ -247,9 +261,11 @@ def refuse_unusable_labels(y: Array, scaling: str) -> None:
     )
     if not largest <= LARGEST_LABEL:
         raise DataError(
-            f"y has a label of size {largest:.3g} after scaling={scaling!r}, whose square overflows; {remedy}"
+            f"y has a label of size {largest:.3g} after scaling={scaling!r}, whose square "
+            f"overflows; {remedy}"
         )
     if 0 < largest < 1.0 / LARGEST_LABEL:
         raise DataError(
-            f"y has no label above {largest:.3g} in absolute value, so every square vanishes in floating point; {remedy}"
+            f"y has no label above {largest:.3g} in absolute value, so every square vanishes in "
+            f"floating point; {remedy}"
         )

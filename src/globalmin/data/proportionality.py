@@ -1,13 +1,16 @@
-r"""Which rows of a matrix of doubles are equal, opposite or proportional: exact answers, no tolerance.
+r"""Which rows of a matrix of doubles are equal, opposite or proportional: exact answers, no
+tolerance.
 
-Equality is found by hashing bytes. For proportionality every row is mapped to one residue modulo the prime $P = 2^{61} - 1$ that
-is the same for all nonzero rational multiples of the row: with $x_p$ the first nonzero entry and fixed weights $a_j$,
+Equality is found by hashing bytes. For proportionality every row is mapped to one residue modulo
+the prime $P = 2^{61} - 1$ that is the same for all nonzero rational multiples of the row: with
+$x_p$ the first nonzero entry and fixed weights $a_j$,
 
     key(x) = x_p^{-1} \sum_j a_j x_j  (mod P).
 
-A double is $m 2^e$ with $|m| < 2^{53} < P$ and 2 is invertible, so no nonzero entry vanishes modulo P and the key of $cx$ equals
-the key of $x$ for every $c \ne 0$ that makes $cx$ a row of doubles: no proportional pair is missed. Rows that share a key are
-then compared as exact integers, so none is invented.
+A double is $m 2^e$ with $|m| < 2^{53} < P$ and 2 is invertible, so no nonzero entry vanishes modulo
+P and the key of $cx$ equals the key of $x$ for every $c \ne 0$ that makes $cx$ a row of doubles: no
+proportional pair is missed. Rows that share a key are then compared as exact integers, so none is
+invented.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ PRIME = (1 << 61) - 1
 _P = np.uint64(PRIME)
 _LOW31 = np.uint64((1 << 31) - 1)
 _LOW30 = np.uint64((1 << 30) - 1)
-_WEIGHT_SEED = 20240229  # any fixed number: the answer does not depend on it, only the number of exact comparisons
+# any fixed number: the answer does not depend on it, only the number of exact comparisons
+_WEIGHT_SEED = 20240229
 
 Words = NDArray[np.uint64]
 Groups = tuple[tuple[int, ...], ...]
@@ -44,7 +48,9 @@ def opposite_groups(X: Array) -> Groups:
 
 
 def line_groups(X: Array) -> Groups:
-    """Groups of two or more nonzero rows that are multiples of each other, with factors of either sign."""
+    """Groups of two or more nonzero rows that are multiples of each other, with factors of either
+    sign.
+    """
     nonzero = np.flatnonzero(pivots(X)[1])
     if nonzero.size == 0:
         return ()
@@ -62,8 +68,8 @@ def pivots(X: Array) -> tuple[NDArray[np.intp], Array]:
 
 
 def primitive_vector(row: Array) -> tuple[int, ...]:
-    """The integer vector on the line of a nonzero row whose entries have no common factor and whose first nonzero entry is
-    positive.
+    """The integer vector on the line of a nonzero row whose entries have no common factor and whose
+    first nonzero entry is positive.
 
     >>> primitive_vector(np.array([0.0, -0.5, 1.5]))
     (0, 1, -3)
@@ -76,7 +82,9 @@ def primitive_vector(row: Array) -> tuple[int, ...]:
 
 
 def integer_row(row: Array) -> list[int]:
-    """The row times a positive power of two that makes every entry an integer (zero rows stay zero)."""
+    """The row times a positive power of two that makes every entry an integer (zero rows stay
+    zero).
+    """
     mantissa, exponent = np.frexp(row)
     integers = np.ldexp(mantissa, 53).astype(np.int64).tolist()
     nonzero = exponent[row != 0]
@@ -100,7 +108,8 @@ def multiply(a: Words, b: Words) -> Words:
     a1, a0 = a >> np.uint64(31), a & _LOW31
     b1, b0 = b >> np.uint64(31), b & _LOW31
     middle = a1 * b0 + a0 * b1
-    # 2^62 = 2 and middle 2^31 = (middle >> 30) + (middle mod 2^30) 2^31; the sum stays below 2^63 + 2^32
+    # 2^62 = 2 and middle 2^31 = (middle >> 30) + (middle mod 2^30) 2^31; the sum stays below 2^63 +
+    # 2^32
     total = (
         np.uint64(2) * (a1 * b1)
         + (middle >> np.uint64(30))

@@ -1,4 +1,6 @@
-"""The bytes of a network file: the safetensors layout in canonical order, written whole or not at all."""
+"""The bytes of a network file: the safetensors layout in canonical order, written whole or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def canonical_json(value: Any) -> str:
 
 
 def serialize(tensors: Tensors, metadata: dict[str, str]) -> bytes:
-    """The safetensors layout; written here because the library orders the metadata at random, so that bytes would differ."""
+    """The safetensors layout; written here because the library orders the metadata at random, so
+    that bytes would differ.
+    """
     header: dict[str, Any] = {"__metadata__": metadata}
     pieces, offset = [], 0
     for name in sorted(tensors):
@@ -54,7 +58,9 @@ def serialize(tensors: Tensors, metadata: dict[str, str]) -> bytes:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write next to the target, flush to the disk, then rename: nothing half-written stays behind."""
+    """Write next to the target, flush to the disk, then rename: nothing half-written stays
+    behind.
+    """
     if not path.parent.is_dir():
         raise DataError(f"{path}: the folder {path.parent} does not exist; create it first")
     temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"

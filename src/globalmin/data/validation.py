@@ -1,7 +1,8 @@
-"""What enters as data: converted to float64 exactly, or refused with the argument, the place and the remedy.
+"""What enters as data: converted to float64 exactly, or refused with the argument, the place and
+the remedy.
 
-Nothing is rounded silently: float32, float16, booleans and integers up to 2^53 become doubles without change of value, everything
-else is refused.
+Nothing is rounded silently: float32, float16, booleans and integers up to 2^53 become doubles
+without change of value, everything else is refused.
 """
 
 from __future__ import annotations
@@ -30,25 +31,27 @@ class DataTypeError(DataError, TypeError):
 
 
 def as_matrix(X: object, name: str = "X") -> Array:
-    """Return `X` as a C-ordered float64 matrix with the same values, at least one row and one column.
+    """Return `X` as a C-ordered float64 matrix with the same values, at least one row and one
+    column.
 
     Raises DataError (DataTypeError for sparse, complex, text and object input) with the remedy.
     """
     array = as_floats(X, name)
     if array.ndim == 1:
         raise DataError(
-            f"{name} is one-dimensional (shape {array.shape}); use {name}.reshape(-1, 1) for a single feature, "
-            f"{name}.reshape(1, -1) for a single sample"
+            f"{name} is one-dimensional (shape {array.shape}); use {name}.reshape(-1, 1) for a "
+            f"single feature, {name}.reshape(1, -1) for a single sample"
         )
     if array.ndim != 2:
         raise DataError(
-            f"{name} has {array.ndim} dimensions (shape {array.shape}); pass one row per sample, one column per feature"
+            f"{name} has {array.ndim} dimensions (shape {array.shape}); pass one row per sample, "
+            "one column per feature"
         )
     for axis, what in ((0, "sample"), (1, "feature")):
         if array.shape[axis] == 0:
             raise DataError(
-                f"{name} is empty: found array with 0 {what}(s) (shape={array.shape}) while a minimum of 1 is required; "
-                f"give at least one {what}"
+                f"{name} is empty: found array with 0 {what}(s) (shape={array.shape}) while a "
+                f"minimum of 1 is required; give at least one {what}"
             )
     return array
 
@@ -79,7 +82,8 @@ def as_floats(value: object, name: str) -> Array:
         raise DataError(f"{name} cannot be None; pass an array of numbers")
     if hasattr(value, "toarray") and hasattr(value, "nnz"):
         raise DataTypeError(
-            f"{name} is sparse, and globalmin needs dense data; pass {name}.toarray() if it fits in memory"
+            f"{name} is sparse, and globalmin needs dense data; pass {name}.toarray() if it fits "
+            "in memory"
         )
     if _is_frame(value):
         array = _frame_values(value, name)
@@ -94,7 +98,9 @@ def as_floats(value: object, name: str) -> Array:
 
 
 def column_names(value: object) -> tuple[str, ...] | None:
-    """Names of the columns of a data frame or the name of a series; None where there are none, or two are equal."""
+    """Names of the columns of a data frame or the name of a series; None where there are none, or
+    two are equal.
+    """
     if _is_frame(value):
         names = tuple(str(column) for column in value.columns)  # type: ignore[attr-defined]
         return names if len(set(names)) == len(names) else None
@@ -151,7 +157,9 @@ def _is_frame(value: object) -> bool:
 
 
 def _frame_values(frame: Any, name: str) -> Array:
-    """Column by column, because the common type of an integer and a float column would round the integers."""
+    """Column by column, because the common type of an integer and a float column would round the
+    integers.
+    """
     columns = [
         _column_values(frame.iloc[:, j], name, f" column {label!r}")
         for j, label in enumerate(frame.columns)
@@ -163,7 +171,8 @@ def _column_values(column: Any, name: str, which: str) -> Array:
     missing = np.asarray(column.isna())
     if missing.any():
         raise DataError(
-            f"{name}{which} has a missing value (NaN) in row {int(missing.argmax())}; remove the row or fill in the missing value"
+            f"{name}{which} has a missing value (NaN) in row {int(missing.argmax())}; remove the "
+            "row or fill in the missing value"
         )
     plain = getattr(column.dtype, "numpy_dtype", None)  # nullable types (Int64, boolean) have one
     values = column if plain is None or plain.kind == "O" else column.to_numpy(dtype=plain)
@@ -173,7 +182,8 @@ def _column_values(column: Any, name: str, which: str) -> Array:
 def _as_array(value: object, name: str) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise DataError(
-            f"{name} is a masked array with masked (missing) entries; fill them in or remove the rows"
+            f"{name} is a masked array with masked (missing) entries; fill them in or remove the "
+            "rows"
         )
     try:
         array = np.asarray(value)
@@ -190,7 +200,8 @@ def _exact_floats(array: NDArray[Any], name: str) -> Array:
         raise DataTypeError(f"{name} holds {_REMEDY_OF_KIND[kind]} (dtype {array.dtype})")
     if kind == "O":
         raise DataTypeError(
-            f"{name} has dtype object ({_first_odd_entry(array)}); convert it to numbers, for example {name}.astype(float)"
+            f"{name} has dtype object ({_first_odd_entry(array)}); convert it to numbers, for "
+            f"example {name}.astype(float)"
         )
     if kind in "iu":
         _refuse_large_integers(array, name)
@@ -221,13 +232,15 @@ def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
     worst = max(int(array.max()), -int(array.min()))
     if worst > LARGEST_EXACT_INTEGER:
         raise DataError(
-            f"{name} contains the integer {worst} in absolute value, beyond 2^53, where float64 is not exact; "
-            f"subtract an offset, or accept the rounding with {name}.astype(float)"
+            f"{name} contains the integer {worst} in absolute value, beyond 2^53, where float64 is "
+            f"not exact; subtract an offset, or accept the rounding with {name}.astype(float)"
         )
 
 
 def _refuse_rounded_integers(value: object, array: Array, name: str) -> None:
-    """Nested lists of mixed integers and floats: numpy has already rounded the integers, so look at the originals."""
+    """Nested lists of mixed integers and floats: numpy has already rounded the integers, so look at
+    the originals.
+    """
     if array.size == 0 or not np.abs(array).max() >= LARGEST_EXACT_INTEGER:
         return
     for original in np.array(value, dtype=object).ravel():

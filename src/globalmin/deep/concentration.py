@@ -1,4 +1,6 @@
-r"""How far a finite network's layer Grams are from their limits: DU-T3.4 with an explicit Lambda, and DU-L3.22 on an instance."""
+r"""How far a finite network's layer Grams are from their limits: DU-T3.4 with an explicit Lambda,
+and DU-L3.22 on an instance.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
 
 @states("DU-T3.4", "DU-DA5")
 def moment_lipschitz(activation: str | Activation, variance: float) -> tuple[float, float]:
-    r"""(A, B) with $|F(A) - F(A')| \le A|\Delta_{12}| + B(|\Delta_{11}| + |\Delta_{22}|)$ for variances up to `variance`.
+    r"""(A, B) with $|F(A) - F(A')| \le A|\Delta_{12}| + B(|\Delta_{11}| + |\Delta_{22}|)$ for
+    variances up to `variance`.
 
-    A = L^2 and B = (beta/2)(|sigma(0)| + L sqrt(2 v/pi)); infinite when sigma or sigma' has no Lipschitz constant.
+    A = L^2 and B = (beta/2)(|sigma(0)| + L sqrt(2 v/pi)); infinite when sigma or sigma' has no
+    Lipschitz constant.
 
     Theory
     ------
-    The Lambda of DU-T3.4, which the thesis only asserts to exist, by Price's theorem (DU-DA5); variances may vanish.
+    The Lambda of DU-T3.4, which the thesis only asserts to exist, by Price's theorem (DU-DA5);
+    variances may vanish.
     """
     phi = get_activation(activation)
     L, beta = float(phi.supremum(1)), float(phi.supremum(2))
@@ -41,7 +46,9 @@ def mean_lipschitz(activation: str | Activation) -> float:
 
 
 class Amplification(NamedTuple):
-    """Per layer h: an error e in (S^(h-1), b^(h-1)), entry by entry, becomes at most gram * e in S^(h) and mean * e in b^(h)."""
+    """Per layer h: an error e in (S^(h-1), b^(h-1)), entry by entry, becomes at most gram * e in
+    S^(h) and mean * e in b^(h).
+    """
 
     gram: float
     mean: float
@@ -57,13 +64,14 @@ def error_amplification(
     c_res: float = 0.5,
     patch_size: int = 3,
 ) -> list[Amplification]:
-    r"""Factors by which layers 2..H-1 multiply an error of the layer below, to first order in the error.
+    r"""Factors by which layers 2..H-1 multiply an error of the layer below, to first order in the
+    error.
 
     Theory
     ------
-    The product in DU-T3.4 with the corrected A_(h) = ||D|| (erratum E12) and Lambda from `moment_lipschitz`: for residual
-    networks each factor is 1 + O(c_res/H), so that their product does not grow
-    with the depth; the product for fully connected ones grows like C^H.
+    The product in DU-T3.4 with the corrected A_(h) = ||D|| (erratum E12) and Lambda from
+    `moment_lipschitz`: for residual networks each factor is 1 + O(c_res/H), so that their product
+    does not grow with the depth; the product for fully connected ones grows like C^H.
     """
     recursion = framework(X, architecture, depth, activation, c_res=c_res, patch_size=patch_size)
     below = enumerate(recursion.stages(depth - 2))
@@ -107,10 +115,11 @@ class LayerSplit(NamedTuple):
 
 @states("DU-L3.22", "DU-L3.2")
 def last_layer_split(network: DeepNetwork, X: ArrayLike, *, c_res: float = 0.5) -> LayerSplit:
-    """Evaluate both terms of DU-L3.22 for a network at its first weights; `c_res` is the one it was drawn with.
+    """Evaluate both terms of DU-L3.22 for a network at its first weights; `c_res` is the one it was
+    drawn with.
 
-    K-hat^(H) is the last formula of the recursion applied to the finite network's own features. If `holds`, then
-    lambda_min(G^(H)(0)) >= (3/4) lambda_min(K^(H)), the conclusion of DU-L3.2.
+    K-hat^(H) is the last formula of the recursion applied to the finite network's own features. If
+    `holds`, then lambda_min(G^(H)(0)) >= (3/4) lambda_min(K^(H)), the conclusion of DU-L3.2.
     """
     inputs = np.asarray(X, dtype=np.float64).reshape(-1, *network.input_shape)
     options = {"c_res": c_res, "patch_size": network.patch_size}

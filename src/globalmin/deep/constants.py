@@ -1,7 +1,9 @@
-r"""The constants in the proofs of DU-T3.1 and DU-T3.2, as far as they are explicit, corrected (DU-L3.1 to L3.27).
+r"""The constants in the proofs of DU-T3.1 and DU-T3.2, as far as they are explicit, corrected
+(DU-L3.1 to L3.27).
 
-They hold with room to spare - the factor c_x^H with c_x about 4 makes them astronomical - and are here to be looked at; what can
-be proved of a given network is theorem DS's business (`deep_lipschitz`). Floats, hence estimates of the bounds.
+They hold with room to spare - the factor c_x^H with c_x about 4 makes them astronomical - and are
+here to be looked at; what can be proved of a given network is theorem DS's business
+(`deep_lipschitz`). Floats, hence estimates of the bounds.
 """
 
 from __future__ import annotations
@@ -89,7 +91,8 @@ def measured_start(network: DeepNetwork, X: ArrayLike) -> Start:
 def width_for_norms(
     n: int, depth: int, activation: str | Activation, *, delta: float = 0.1
 ) -> float:
-    r"""Width from which 1/2 <= ||x_i^(h)(0)|| <= 2 for all i, h with probability 1 - delta; fully connected, inputs of norm 1.
+    r"""Width from which 1/2 <= ||x_i^(h)(0)|| <= 2 for all i, h with probability 1 - delta; fully
+    connected, inputs of norm 1.
 
     $m \ge 4 n H g_C(H)^2 C_2/\delta$ with the corrected C and C_2 (erratum E16).
     """
@@ -105,14 +108,18 @@ def width_for_norms(
 
 
 def spectral_tail(width: int, c_w0: float, *, window: int = 1) -> float:
-    """Upper bound of P(||W|| > c_w0 sqrt(m)) for W of shape m x window*m with N(0, 1) entries (DU-L3.27, sign corrected)."""
+    """Upper bound of P(||W|| > c_w0 sqrt(m)) for W of shape m x window*m with N(0, 1) entries
+    (DU-L3.27, sign corrected).
+    """
     excess = max(c_w0 - math.sqrt(window) - 1.0, 0.0)
     return math.exp(-(excess**2) * width / 2)
 
 
 @states("DU-L3.26")
 def telescoping_bound(relative: Sequence[float], norms: Sequence[float]) -> float:
-    """||A_1...A_k - B_1...B_k||_F <= (sum of alpha_i) prod M_i if ||A_i||, ||B_i|| <= M_i and ||A_i - B_i||_F <= alpha_i M_i."""
+    """||A_1...A_k - B_1...B_k||_F <= (sum of alpha_i) prod M_i if ||A_i||, ||B_i|| <= M_i and ||A_i
+    - B_i||_F <= alpha_i M_i.
+    """
     return float(sum(relative)) * math.prod(norms)
 
 
@@ -120,10 +127,12 @@ def telescoping_bound(relative: Sequence[float], norms: Sequence[float]) -> floa
 def feature_bound(
     activation: str | Activation, c_w0: float, *, c_res: float, pixels: int = 1, window: int = 1
 ) -> float:
-    r"""c_x0 of residual networks: ||x_i^(h)(0)|| <= this for all h, once ||x^(1)|| <= 2 (or its bound for convolutions).
+    r"""c_x0 of residual networks: ||x_i^(h)(0)|| <= this for all h, once ||x^(1)|| <= 2 (or its
+    bound for convolutions).
 
-    $e^{\sqrt q c_{res} c_{w0} L}(\|x^{(1)}\| + c_{res}|\sigma(0)|\sqrt p)$; print lacks the term with sigma(0) (erratum E18).
-    For convolutions ||x^(1)|| is bounded by sqrt(c_sigma)(|sigma(0)| sqrt(p) + sqrt(q) L c_w0), inputs of norm 1.
+    $e^{\sqrt q c_{res} c_{w0} L}(\|x^{(1)}\| + c_{res}|\sigma(0)|\sqrt p)$; print lacks the term
+    with sigma(0) (erratum E18). For convolutions ||x^(1)|| is bounded by sqrt(c_sigma)(|sigma(0)|
+    sqrt(p) + sqrt(q) L c_w0), inputs of norm 1.
     """
     s, root = Slopes.of(activation), math.sqrt(window)
     first = (
@@ -137,7 +146,9 @@ def feature_bound(
 def least_pixel_normalizer(
     activation: str | Activation, pixels: int, *, points: int = 257
 ) -> float:
-    """c_{sigma, 1/sqrt(p)} = 1/min E sigma(alpha z)^2 over 1/sqrt(p) <= alpha <= 1 (DU-L3.15), the minimum taken on a grid."""
+    """c_{sigma, 1/sqrt(p)} = 1/min E sigma(alpha z)^2 over 1/sqrt(p) <= alpha <= 1 (DU-L3.15), the
+    minimum taken on a grid.
+    """
     variances = np.linspace(1.0 / math.sqrt(pixels), 1.0, points) ** 2
     return 1.0 / float(mean_square_at(get_activation(activation), variances).min())
 
@@ -146,9 +157,11 @@ def least_pixel_normalizer(
 def feature_movement(
     activation: str | Activation, start: Start, layer: int, R: float, *, c_res: float | None = None
 ) -> float:
-    """Bound of ||x^(h)(k) - x^(h)(0)|| when every ||W^(h)(k) - W^(h)(0)||_F <= sqrt(m) R, R <= c_w0.
+    """Bound of ||x^(h)(k) - x^(h)(0)|| when every ||W^(h)(k) - W^(h)(0)||_F <= sqrt(m) R, R <=
+    c_w0.
 
-    Fully connected (DU-L3.3) unless `c_res` is given; then residual (DU-L3.10), the same for all layers.
+    Fully connected (DU-L3.3) unless `c_res` is given; then residual (DU-L3.10), the same for all
+    layers.
     """
     s = Slopes.of(activation)
     if c_res is None:
@@ -171,7 +184,8 @@ def gram_movement(
     R: float = 1.0,
     c_res: float | None = None,
 ) -> float:
-    """Bound of ||G^(H)(k) - G^(H)(0)||_F when all weights, the head included, moved by at most sqrt(m) R; it is linear in R.
+    """Bound of ||G^(H)(k) - G^(H)(0)||_F when all weights, the head included, moved by at most
+    sqrt(m) R; it is linear in R.
 
     Fully connected (DU-L3.4, erratum E17) unless `c_res` is given; then residual (DU-L3.11).
     """
@@ -203,13 +217,17 @@ def allowed_movement(
     lambda0: float,
     c_res: float | None = None,
 ) -> float:
-    """R up to which G^(H) stays within lambda_0/4 of its start: lambda_0/(4 times the bound of `gram_movement` at R = 1)."""
+    """R up to which G^(H) stays within lambda_0/4 of its start: lambda_0/(4 times the bound of
+    `gram_movement` at R = 1).
+    """
     return lambda0 / (4 * gram_movement(activation, start, depth, n, c_res=c_res))
 
 
 @dataclass(frozen=True)
 class Movement:
-    """Bounds of how far gradient descent moves each block, divided by sqrt(m): first layer, upper layers, head."""
+    """Bounds of how far gradient descent moves each block, divided by sqrt(m): first layer, upper
+    layers, head.
+    """
 
     first: float
     upper: float
@@ -228,10 +246,11 @@ def predicted_movement(
     lambda0: float,
     c_res: float | None = None,
 ) -> Movement:
-    """R' as long as the loss falls by the factor 1 - eta lambda_0/2 in every step; `residual` is ||y - u(0)||.
+    """R' as long as the loss falls by the factor 1 - eta lambda_0/2 in every step; `residual` is
+    ||y - u(0)||.
 
-    Fully connected: DU-L3.5 for all blocks. Residual (`c_res`): DU-L3.12 for h >= 2 only; first layer and head lack the factor
-    1/H (erratum E15).
+    Fully connected: DU-L3.5 for all blocks. Residual (`c_res`): DU-L3.12 for h >= 2 only; first
+    layer and head lack the factor 1/H (erratum E15).
     """
     s = Slopes.of(activation)
     factor = 8 * math.sqrt(n) * residual / (lambda0 * math.sqrt(width))

@@ -1,4 +1,5 @@
-"""The rate promised by DU-T3.1 (fully connected), T3.2 (residual) and T3.3 (convolutional residual), against a real run.
+"""The rate promised by DU-T3.1 (fully connected), T3.2 (residual) and T3.3 (convolutional
+residual), against a real run.
 
 The orders of the required widths are in `widths`; their constants are unknown.
 """
@@ -16,7 +17,9 @@ from globalmin.references import states
 
 
 class History(Protocol):
-    """What the theorems speak of: the losses of gradient descent with one step size, at recorded steps."""
+    """What the theorems speak of: the losses of gradient descent with one step size, at recorded
+    steps.
+    """
 
     @property
     def iteration(self) -> NDArray[np.int64]:
@@ -43,7 +46,8 @@ class RateCheck(NamedTuple):
     worst : largest L_k/((1 - eta lambda_0/2)^k L_0), at most 1 if the promise holds.
     at : the step where that is.
     promised : eta lambda_0/2, the promised decrease of log L per step.
-    measured : mean decrease of log L per step over the run (until the loss is at the rounding level 1e-24 L_0).
+    measured : mean decrease of log L per step over the run (until the loss is at the rounding level
+        1e-24 L_0).
     """
 
     holds: bool
@@ -59,8 +63,10 @@ def rate_check(history: History, lambda0: float) -> RateCheck:
 
     Parameters
     ----------
-    history : a trajectory of `training.deep.train_deep` with method "gradient_descent", or anything with the same three names.
-    lambda0 : lambda_min(K^(H)), see `deep_gram`; lambda_min of the full kernel gives a promise that is not the theorems'.
+    history : a trajectory of `training.deep.train_deep` with method "gradient_descent", or anything
+        with the same three names.
+    lambda0 : lambda_min(K^(H)), see `deep_gram`; lambda_min of the full kernel gives a promise that
+        is not the theorems'.
     """
     k, loss, eta = (
         np.asarray(history.iteration),
@@ -69,7 +75,8 @@ def rate_check(history: History, lambda0: float) -> RateCheck:
     )
     if not (eta > 0 and lambda0 >= 0 and 0.5 * eta * lambda0 < 1):
         raise DataError(
-            f"step_size={eta!r} and lambda0={lambda0!r} must satisfy 0 <= step_size * lambda0 < 2, step_size > 0"
+            f"step_size={eta!r} and lambda0={lambda0!r} must satisfy 0 <= step_size * lambda0 < 2, "
+            "step_size > 0"
         )
     promised = -math.log1p(-0.5 * eta * lambda0)
     if len(loss) == 0 or loss[0] <= 0:

@@ -1,11 +1,15 @@
-r"""The general recursion of DU-D3.4, once for all architectures: how Gram matrices and means pass from layer to layer.
+r"""The general recursion of DU-D3.4, once for all architectures: how Gram matrices and means pass
+from layer to layer.
 
-At infinite width the channels of layer h are independent copies of one Gaussian-driven variable X = D X' + rho(U): X' that of the
-layer below, U ~ N(0, P) with P = T(S') the patch Gram, independent of X'. With rho = s sigma and D = 0 or 1 (erratum E10, E11):
+At infinite width the channels of layer h are independent copies of one Gaussian-driven variable X =
+D X' + rho(U): X' that of the layer below, U ~ N(0, P) with P = T(S') the patch Gram, independent of
+X'. With rho = s sigma and D = 0 or 1 (erratum E10, E11):
 
-    S = D (S' + s (b' mu^T + mu b'^T)) + s^2 F(P),    b = D b' + s mu,    mu_i = E sigma(sqrt(P_ii) z).
+    S = D (S' + s (b' mu^T + mu b'^T)) + s^2 F(P),    b = D b' + s mu,    mu_i = E sigma(sqrt(P_ii)
+    z).
 
-S and b are over pairs (sample, pixel), n p of them, sample by sample. Floats: estimates, not bounds.
+S and b are over pairs (sample, pixel), n p of them, sample by sample. Floats: estimates, not
+bounds.
 """
 
 from __future__ import annotations
@@ -59,7 +63,9 @@ class Framework:
 
     @states("DU-D3.4")
     def advance(self, stage: Stage, rule: Rule, P: Array, F: Array) -> Stage:
-        """One layer up, given the patch Gram P of the layer below and F = E[sigma(u) sigma(u)^T] for u ~ N(0, P)."""
+        """One layer up, given the patch Gram P of the layer below and F = E[sigma(u) sigma(u)^T]
+        for u ~ N(0, P).
+        """
         s, mu = rule.scale, mean_at(self.activation, np.diag(P))
         S, b = s**2 * F, s * mu
         if rule.is_skip:
@@ -86,7 +92,9 @@ class Framework:
         return deque(self.stages(h), maxlen=1).pop()
 
     def pixel_trace(self, M: Array) -> Array:
-        """Sum, n x n, over equal pixels of an (np) x (np) array; the head's weights at different pixels are uncorrelated."""
+        """Sum, n x n, over equal pixels of an (np) x (np) array; the head's weights at different
+        pixels are uncorrelated.
+        """
         p = self.geometry.pixels
         return np.einsum("iljl->ij", M.reshape(self.n, p, self.n, p))
 
@@ -106,7 +114,9 @@ def framework(
     patch_size: int = 3,
     kept: int = 8,
 ) -> Framework:
-    """The recursion for these inputs, refused before it starts if `kept` arrays of (np)^2 numbers do not fit in memory."""
+    """The recursion for these inputs, refused before it starts if `kept` arrays of (np)^2 numbers
+    do not fit in memory.
+    """
     inputs, phi, H = (
         real_array(X, "X"),
         get_activation(activation),

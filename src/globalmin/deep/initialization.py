@@ -1,4 +1,6 @@
-"""Random first weights of the deep networks of DU chapter 3 (DU-M3a, M3b, M3c): all entries of W^(h) and a are N(0, 1)."""
+"""Random first weights of the deep networks of DU chapter 3 (DU-M3a, M3b, M3c): all entries of
+W^(h) and a are N(0, 1).
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ def draw_deep(
 
     Parameters
     ----------
-    data_or_shape : a Dataset (anything with X), an array of inputs by rows, or the shape of one input: features,
-        (channels, pixels) or (channels, height, width).
+    data_or_shape : a Dataset (anything with X), an array of inputs by rows, or the shape of one
+        input: features, (channels, pixels) or (channels, height, width).
     width : channels m of every hidden layer.
     depth : number H of hidden weight matrices; at least 2 for the residual architectures.
     architecture : "fully_connected", "resnet" or "convolutional_resnet".
@@ -67,7 +69,9 @@ def draw_deep(
 def layer_scales(
     activation: str | Activation, width: int, depth: int, *, architecture: str, c_res: float = 0.5
 ) -> tuple[float, ...]:
-    """s_1, ..., s_H: sqrt(c_sigma/m) for layer 1 and all fully connected layers, c_res/(H sqrt(m)) for residual branches."""
+    """s_1, ..., s_H: sqrt(c_sigma/m) for layer 1 and all fully connected layers, c_res/(H sqrt(m))
+    for residual branches.
+    """
     plain = math.sqrt(normalizer(activation) / width)
     if architecture == "fully_connected":
         return (plain,) * depth
@@ -79,8 +83,8 @@ def check_depth(depth: int, architecture: str) -> int:
     H = whole_number(depth, "depth")
     if H < 2 and architecture in ("resnet", "convolutional_resnet"):
         raise DataError(
-            f"depth={H} leaves no residual layer in architecture={architecture!r}; give depth >= 2, "
-            "or architecture='fully_connected' for one hidden layer"
+            f"depth={H} leaves no residual layer in architecture={architecture!r}; give depth >= "
+            "2, or architecture='fully_connected' for one hidden layer"
         )
     return H
 

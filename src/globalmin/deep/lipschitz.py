@@ -1,7 +1,9 @@
-r"""Lipschitz constant of the Jacobian of a deep smooth network on a ball of weights, and the descent test on it (theorem DS).
+r"""Lipschitz constant of the Jacobian of a deep smooth network on a ball of weights, and the
+descent test on it (theorem DS).
 
-The recursion carries, for each sample, bounds xi of a feature, p of a back-propagated vector and q = L p, and the Lipschitz
-constants dx, dz, dp, dq of feature, pre-activation, p and q in the weights. Floats: estimates of true bounds; the checker proves.
+The recursion carries, for each sample, bounds xi of a feature, p of a back-propagated vector and q
+= L p, and the Lipschitz constants dx, dz, dp, dq of feature, pre-activation, p and q in the
+weights. Floats: estimates of true bounds; the checker proves.
 """
 
 from __future__ import annotations
@@ -20,12 +22,17 @@ if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
 
 
-ROUNDS = 60  # of the iteration t -> radius needed with Lam(t); it rises to its limit geometrically when it has one
-MARGIN = 1e-6  # the radius is inflated by this much, so that the inequalities hold with room for rounding
+# of the iteration t -> radius needed with Lam(t); it rises to its limit geometrically when it has
+# one
+ROUNDS = 60
+# the radius is inflated by this much, so that the inequalities hold with room for rounding
+MARGIN = 1e-6
 
 
 class _Up(NamedTuple):
-    """Bound xi and Lipschitz constant dx of the features of each layer 0..H, and dz of the pre-activations of layers 1..H."""
+    """Bound xi and Lipschitz constant dx of the features of each layer 0..H, and dz of the
+    pre-activations of layers 1..H.
+    """
 
     xi: list[Array]
     dx: list[Array]
@@ -36,11 +43,13 @@ class _Up(NamedTuple):
 def deep_jacobian_lipschitz(
     network: DeepNetwork, X: ArrayLike, radius: float, *, norms: tuple[float, ...] | None = None
 ) -> float:
-    r"""Lam with $\|J(\theta') - J(\theta)\| \le \mathrm{Lam}\,\|\theta' - \theta\|$ on the ball around the weights.
+    r"""Lam with $\|J(\theta') - J(\theta)\| \le \mathrm{Lam}\,\|\theta' - \theta\|$ on the ball
+    around the weights.
 
     Parameters
     ----------
-    network, X : a network whose sigma' is Lipschitz, and its inputs; with a kink the answer is `math.inf`.
+    network, X : a network whose sigma' is Lipschitz, and its inputs; with a kink the answer is
+        `math.inf`.
     radius : of the ball, in the Euclidean norm of all parameters.
     norms : spectral norms of the weight matrices, if they are at hand.
 
@@ -106,7 +115,8 @@ class DeepDescent(NamedTuple):
 
     Attributes
     ----------
-    holds : whether Lam t < a and ||r|| <= a t - Lam t^2/2: gradient descent with `step_size` reaches zero loss within `radius`.
+    holds : whether Lam t < a and ||r|| <= a t - Lam t^2/2: gradient descent with `step_size`
+        reaches zero loss within `radius`.
     residual : ||r||.
     smallest, largest : a and b, the extreme singular values of the Jacobian.
     lipschitz : Lam on the ball of that radius.
@@ -127,7 +137,9 @@ class DeepDescent(NamedTuple):
 
 @states("DU-CERT-S")
 def estimate_deep_descent(network: DeepNetwork, X: ArrayLike, y: ArrayLike) -> DeepDescent:
-    """Whether theorem DS can be expected to hold at these weights; best asked at a late iterate, where ||r|| is small."""
+    """Whether theorem DS can be expected to hold at these weights; best asked at a late iterate,
+    where ||r|| is small.
+    """
     passed = network.forward(X)
     r = deep_passes.outputs(network, passed) - np.asarray(y, dtype=np.float64)
     spectrum = np.linalg.eigvalsh(sum(deep_passes.layer_grams(network, passed)))
@@ -144,7 +156,9 @@ def estimate_deep_descent(network: DeepNetwork, X: ArrayLike, y: ArrayLike) -> D
 
 
 def _radius(network: DeepNetwork, X: ArrayLike, residual: float, a: float) -> tuple[float, float]:
-    """The smallest t with a t - Lam(t) t^2/2 >= ||r||, inflated, and Lam there; t is infinite if there is none."""
+    """The smallest t with a t - Lam(t) t^2/2 >= ||r||, inflated, and Lam there; t is infinite if
+    there is none.
+    """
     norms = spectral_norms(network)
     t, Lam = 0.0, deep_jacobian_lipschitz(network, X, 0.0, norms=norms)
     for _ in range(ROUNDS):

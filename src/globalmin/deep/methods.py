@@ -1,7 +1,8 @@
-"""The two methods for deep networks, as generators of points: gradient descent and Levenberg-Marquardt in the n x n form.
+"""The two methods for deep networks, as generators of points: gradient descent and
+Levenberg-Marquardt in the n x n form.
 
-(G + lambda I) u = r with G = J J^T the sum of the layer Grams, and the step is -J^T u: the n x P Jacobian is never formed, and
-the step is exactly the one that the full Jacobian gives.
+(G + lambda I) u = r with G = J J^T the sum of the layer Grams, and the step is -J^T u: the n x P
+Jacobian is never formed, and the step is exactly the one that the full Jacobian gives.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def descent_steps(point: DeepPoint, eta: float) -> Iterator[DeepPoint | None]:
 
 
 def damped_steps(point: DeepPoint) -> Iterator[DeepPoint | None]:
-    """Levenberg-Marquardt steps, one point per linear system solved, rejected or not, down to the rounding level."""
+    """Levenberg-Marquardt steps, one point per linear system solved, rejected or not, down to the
+    rounding level.
+    """
     eps = float(np.finfo(np.float64).eps)
     diagonal = float(np.trace(point.gram)) / len(point.residual)
     mu, growth, rejections = START_DAMPING * diagonal / max(point.norm, eps), 2.0, 0

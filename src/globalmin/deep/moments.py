@@ -1,4 +1,6 @@
-"""Gaussian moments in one variable that the deep recursions need, at variances that may be zero (an empty patch, a zero row)."""
+"""Gaussian moments in one variable that the deep recursions need, at variances that may be zero (an
+empty patch, a zero row).
+"""
 
 from __future__ import annotations
 

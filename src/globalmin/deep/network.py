@@ -1,8 +1,9 @@
-"""Deep networks of DU chapter 3: fully connected, residual and convolutional residual, all layers trained.
+"""Deep networks of DU chapter 3: fully connected, residual and convolutional residual, all layers
+trained.
 
-x^(1) = s_1 sigma(W^(1) phi(x)), then x^(h) = s_h sigma(W^(h) x^(h-1)) (fully connected) or
-x^(h) = x^(h-1) + s_h sigma(W^(h) phi(x^(h-1))) (residual), and f(x) = <a, x^(H)>. The factors s_h are stored with the network:
-they are part of the function that a certificate speaks of.
+x^(1) = s_1 sigma(W^(1) phi(x)), then x^(h) = s_h sigma(W^(h) x^(h-1)) (fully connected) or x^(h) =
+x^(h-1) + s_h sigma(W^(h) phi(x^(h-1))) (residual), and f(x) = <a, x^(H)>. The factors s_h are
+stored with the network: they are part of the function that a certificate speaks of.
 """
 
 from __future__ import annotations
@@ -30,11 +31,14 @@ class DeepNetwork:
 
     Attributes
     ----------
-    weights : W^(1), ..., W^(H); W^(h) has one row per channel of layer h and window * (channels of layer h - 1) columns.
+    weights : W^(1), ..., W^(H); W^(h) has one row per channel of layer h and window * (channels of
+        layer h - 1) columns.
     head : a, one weight per channel, or channels x pixels for a convolution.
-    scales : s_1, ..., s_H, positive; see `deep_initialization.layer_scales` for those of the theorems.
+    scales : s_1, ..., s_H, positive; see `deep_initialization.layer_scales` for those of the
+        theorems.
     activation : sigma.
-    architecture : "fully_connected", "resnet" or "convolutional_resnet"; the last two add x^(h-1) from the second layer on.
+    architecture : "fully_connected", "resnet" or "convolutional_resnet"; the last two add x^(h-1)
+        from the second layer on.
     input_shape : of one input: (features,), (channels, pixels) or (channels, height, width).
     patch_size : odd side of the convolution's window.
     """
@@ -147,7 +151,9 @@ class DeepNetwork:
         return deep_passes.outputs(self, self.forward(X))
 
     def jacobian(self, X: ArrayLike) -> Array:
-        """Derivatives of the n outputs by all parameters, n x P, in closed form (DU-G3); refused if it does not fit."""
+        """Derivatives of the n outputs by all parameters, n x P, in closed form (DU-G3); refused if
+        it does not fit.
+        """
         from globalmin.data.memory import matrix_bytes, require_memory
 
         passed = self.forward(X)
@@ -220,17 +226,20 @@ def _check_chain(network: DeepNetwork) -> None:
     geometry = network.geometry
     if len(network.scales) != network.depth or not all(0 < s < math.inf for s in network.scales):
         raise DataError(
-            f"scales={network.scales} must be {network.depth} positive numbers, one per weight matrix"
+            f"scales={network.scales} must be {network.depth} positive numbers, one per weight "
+            "matrix"
         )
     channels = geometry.channels
     for h, W in enumerate(network.weights):
         if W.ndim != 2 or W.shape[1] != geometry.window * channels:
             raise DataError(
-                f"weights[{h}] has shape {W.shape}; layer {h + 1} needs {geometry.window * channels} columns"
+                f"weights[{h}] has shape {W.shape}; layer {h + 1} needs "
+                f"{geometry.window * channels} columns"
             )
         if network.skips[h] and W.shape[0] != channels:
             raise DataError(
-                f"weights[{h}] has {W.shape[0]} rows; a residual layer keeps the {channels} channels of the one below"
+                f"weights[{h}] has {W.shape[0]} rows; a residual layer keeps the {channels} "
+                "channels of the one below"
             )
         channels = W.shape[0]
     wanted = (

@@ -1,8 +1,9 @@
-"""Forward and backward passes of deep networks, and the Jacobian and Gram matrices that follow from them in closed form (DU-G3).
+"""Forward and backward passes of deep networks, and the Jacobian and Gram matrices that follow from
+them in closed form (DU-G3).
 
-Arrays are n x pixels x channels. x^(h) = [x^(h-1) +] s_h sigma(Phi^(h) W^(h)T) with the patches Phi^(h) = phi(x^(h-1)); the
-corrected gradients (erratum E13) come from p^(H) = a, Q^(h) = sigma'(Z^(h)) o p^(h) and
-p^(h-1) = [p^(h) +] s_h phi^T(Q^(h) W^(h)).
+Arrays are n x pixels x channels. x^(h) = [x^(h-1) +] s_h sigma(Phi^(h) W^(h)T) with the patches
+Phi^(h) = phi(x^(h-1)); the corrected gradients (erratum E13) come from p^(H) = a, Q^(h) =
+sigma'(Z^(h)) o p^(h) and p^(h-1) = [p^(h) +] s_h phi^T(Q^(h) W^(h)).
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class Forward(NamedTuple):
-    """What a forward pass leaves: features x^(0..H), patches Phi^(1..H) and pre-activations Z^(1..H)."""
+    """What a forward pass leaves: features x^(0..H), patches Phi^(1..H) and pre-activations
+    Z^(1..H).
+    """
 
     features: tuple[Array, ...]
     patches: tuple[Array, ...]
@@ -45,7 +48,9 @@ def outputs(network: DeepNetwork, passed: Forward) -> Array:
 
 @states("DU-G3")
 def backward(network: DeepNetwork, passed: Forward) -> tuple[Array, ...]:
-    """Q^(h) = sigma'(Z^(h)) o p^(h) for h = 1..H, each n x pixels x width: the derivative of f by Z^(h) is s_h Q^(h)."""
+    """Q^(h) = sigma'(Z^(h)) o p^(h) for h = 1..H, each n x pixels x width: the derivative of f by
+    Z^(h) is s_h Q^(h).
+    """
     p = np.broadcast_to(network.head_matrix.T, passed.features[-1].shape)
     slopes = []
     for h in reversed(range(network.depth)):
@@ -70,7 +75,9 @@ def jacobian_blocks(network: DeepNetwork, passed: Forward) -> tuple[Array, ...]:
 
 @states("DU-G3")
 def layer_grams(network: DeepNetwork, passed: Forward) -> tuple[Array, ...]:
-    """G^(1), ..., G^(H+1), n x n, without the Jacobian: s_h^2 sum over pixels l, r of <Q_il, Q_jr><Phi_il, Phi_jr>."""
+    """G^(1), ..., G^(H+1), n x n, without the Jacobian: s_h^2 sum over pixels l, r of <Q_il,
+    Q_jr><Phi_il, Phi_jr>.
+    """
     n = len(passed.features[0])
     grams = []
     for s, Q, Phi in zip(network.scales, backward(network, passed), passed.patches, strict=True):
@@ -87,7 +94,9 @@ def _pixel_gram(x: Array) -> Array:
 
 @states("DU-G3")
 def pull_back(network: DeepNetwork, passed: Forward, u: Array) -> Array:
-    """J^T u as a flat vector of all parameters, without J: the gradient of the loss for u = r (erratum E13)."""
+    """J^T u as a flat vector of all parameters, without J: the gradient of the loss for u = r
+    (erratum E13).
+    """
     pieces = [
         s
         * ((Q * u[:, None, None]).reshape(-1, Q.shape[2]).T @ Phi.reshape(-1, Phi.shape[2])).ravel()

@@ -1,4 +1,6 @@
-"""The least-squares problem of a deep network with all layers trained, and a point of it; each quantity is computed once."""
+"""The least-squares problem of a deep network with all layers trained, and a point of it; each
+quantity is computed once.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ class DeepProblem:
     Attributes
     ----------
     inputs : n x pixels x channels.
-    y : the best reachable labels: the user's, but equal inputs get the mean of theirs, and a zero input gets 0 if sigma(0) = 0.
+    y : the best reachable labels: the user's, but equal inputs get the mean of theirs, and a zero
+        input gets 0 if sigma(0) = 0.
     scale : norm of the user's labels (1 if they are all zero).
-    floor : loss that no network of this kind can go below because of such inputs (a float, not a proof).
+    floor : loss that no network of this kind can go below because of such inputs (a float, not a
+        proof).
     """
 
     inputs: Array

@@ -1,8 +1,10 @@
-"""Deep networks on disk: one safetensors file per network, of the same layout as `storage` and with its own format name.
+"""Deep networks on disk: one safetensors file per network, of the same layout as `storage` and with
+its own format name.
 
-Tensors `W.1`, ..., `W.H`, `a` and `scales`; the metadata are the strings `format` ("globalmin-deep-network/1"), `activation`,
-`parameter` (if any), `architecture`, `input_shape`, `patch_size` and `extra` (JSON). The same network gives the same bytes; a
-file appears whole or not at all.
+Tensors `W.1`, ..., `W.H`, `a` and `scales`; the metadata are the strings `format`
+("globalmin-deep-network/1"), `activation`, `parameter` (if any), `architecture`, `input_shape`,
+`patch_size` and `extra` (JSON). The same network gives the same bytes; a file appears whole or not
+at all.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ class StoredDeep(NamedTuple):
 def save_deep_network(
     path: str | os.PathLike[str], network: DeepNetwork, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write a network, with free strings of yours; an existing file is replaced atomically, or stays as it was on any error."""
+    """Write a network, with free strings of yours; an existing file is replaced atomically, or
+    stays as it was on any error.
+    """
     if not all(isinstance(text, str) for pair in (metadata or {}).items() for text in pair):
         raise DataError("metadata must map strings to strings")
     header = describe(network.activation) | {
@@ -60,12 +64,14 @@ def load_deep_network(path: str | os.PathLike[str]) -> StoredDeep:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (not a dict)
     except SafetensorError as error:
         raise DataError(
-            f"{path}: not a readable safetensors file ({error}); give one written by save_deep_network"
+            f"{path}: not a readable safetensors file ({error}); give one written by "
+            "save_deep_network"
         ) from error
     if header.get("format") != FORMAT:
         found = header.get("format", "no format")
         raise DataError(
-            f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by save_deep_network"
+            f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by "
+            "save_deep_network"
         )
     try:
         return _assemble(tensors, header)
@@ -82,7 +88,8 @@ def _assemble(tensors: dict[str, np.ndarray], header: dict[str, str]) -> StoredD
         or any(tensor.dtype != np.float64 for tensor in tensors.values())
     ):
         raise DataError(
-            f"the tensors must be W.1, ..., W.H, a and scales, all F64, but are {', '.join(sorted(tensors))}"
+            "the tensors must be W.1, ..., W.H, a and scales, all F64, but are "
+            f"{', '.join(sorted(tensors))}"
         )
     name, parameter = header["activation"], header.get("parameter")
     extra = json.loads(header["extra"])

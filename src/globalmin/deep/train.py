@@ -1,4 +1,6 @@
-"""Training of deep networks, all layers and the head: gradient descent as in DU-T3.1 to T3.3, and Levenberg-Marquardt."""
+"""Training of deep networks, all layers and the head: gradient descent as in DU-T3.1 to T3.3, and
+Levenberg-Marquardt.
+"""
 
 from __future__ import annotations
 
@@ -45,17 +47,22 @@ def train_deep(
     Parameters
     ----------
     network : the start.
-    data : a pair (X, y), or anything with X and y such as a Dataset; X has one input per row, of the network's input shape.
-    method : "gradient_descent", the method of the theorems, or "levenberg_marquardt", which reaches late iterates fast.
-    step_size : eta of gradient descent; default 1/||J(theta_0)||^2, the limit of theorem DS's step as the radius shrinks.
+    data : a pair (X, y), or anything with X and y such as a Dataset; X has one input per row, of
+        the network's input shape.
+    method : "gradient_descent", the method of the theorems, or "levenberg_marquardt", which reaches
+        late iterates fast.
+    step_size : eta of gradient descent; default 1/||J(theta_0)||^2, the limit of theorem DS's step
+        as the radius shrinks.
     tol : the run ends when ||r|| <= tol ||y||.
-    until : "tolerance", or "descent" to end as soon as theorem DS can be expected to hold (`estimate_deep_descent`).
-    monitor : called as monitor(iteration, point) at every recorded step; raise KeyboardInterrupt in it to stop.
+    until : "tolerance", or "descent" to end as soon as theorem DS can be expected to hold
+        (`estimate_deep_descent`).
+    monitor : called as monitor(iteration, point) at every recorded step; raise KeyboardInterrupt in
+        it to stop.
     """
     if method not in MAX_ITER or until not in UNTIL or not tol >= 0:
         raise DataError(
-            f"method={method!r}, until={until!r}, tol={tol!r}: choose a method of {', '.join(MAX_ITER)}, until of "
-            f"{', '.join(UNTIL)}, and tol >= 0"
+            f"method={method!r}, until={until!r}, tol={tol!r}: choose a method of "
+            f"{', '.join(MAX_ITER)}, until of {', '.join(UNTIL)}, and tol >= 0"
         )
     X, y = (data.X, data.y) if hasattr(data, "X") else data
     problem = pose_deep(network, X, y)
@@ -79,7 +86,8 @@ def _largest_step(start: DeepPoint) -> float:
     largest = float(np.linalg.eigvalsh(start.gram)[-1])
     if not 0 < largest < np.inf:
         raise DataError(
-            "the Jacobian is zero or not finite at these weights: no step moves the outputs; draw another network"
+            "the Jacobian is zero or not finite at these weights: no step moves the outputs; draw "
+            "another network"
         )
     return 1.0 / largest
 
@@ -159,7 +167,10 @@ class _DeepWatch:
 
     def _run(self, status: Status, eta: float) -> DeepRun:
         best = self.best
-        message = f"{self.method}: {status.message} (relative residual {best.relative_residual:.2e}, {self.iteration} iterations)"
+        message = (
+            f"{self.method}: {status.message} (relative residual {best.relative_residual:.2e}, "
+            f"{self.iteration} iterations)"
+        )
         if best.problem.floor > 0:
             message += f"; equal or zero inputs keep the loss at or above {best.problem.floor:.3g}"
         return DeepRun(

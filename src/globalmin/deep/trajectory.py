@@ -1,4 +1,6 @@
-"""What training a deep network leaves behind: the quantities that the theorems of DU chapter 3 speak of, along the run."""
+"""What training a deep network leaves behind: the quantities that the theorems of DU chapter 3
+speak of, along the run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from globalmin.optimize.trajectory import Status
 
 
-EVERY_SPECTRUM = 128  # up to this n the eigenvalues are recorded at every recorded step, above at steps 0, 1, 2, 4, 8, ...
+# up to this n the eigenvalues are recorded at every recorded step, above at steps 0, 1, 2, 4, 8,
+# ...
+EVERY_SPECTRUM = 128
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,8 @@ class DeepTrajectory:
     iteration : number of the step; 0 is the start.
     loss : (1/2) sum of squares.
     gradient_norm : norm of the gradient in all parameters.
-    lambda_last : lambda_min(G^(H)), of the last hidden weight matrix's Gram; NaN where it was not computed.
+    lambda_last : lambda_min(G^(H)), of the last hidden weight matrix's Gram; NaN where it was not
+        computed.
     lambda_total : lambda_min of the sum of all layer Grams; NaN where it was not computed.
     movement : ||W^(h) - W^(h)(0)||_F for h = 1..H and ||a - a(0)||, one column each.
     step_size : eta of gradient descent, NaN for other methods.
@@ -63,7 +68,8 @@ class DeepRun:
     trajectory : the recorded steps.
     n_iter : iterations (for Levenberg-Marquardt: linear systems solved, rejected steps included).
     loss, relative_residual : at `network`; ||f - y*||/||y|| with the best reachable labels y*.
-    floor : loss that no network can go below on these data (equal inputs with different labels); a float, not a proof.
+    floor : loss that no network can go below on these data (equal inputs with different labels); a
+        float, not a proof.
     """
 
     network: DeepNetwork

@@ -1,4 +1,6 @@
-"""scikit-learn estimators: fit, prove, predict. No mathematics here, only the scikit-learn contract around the other rooms."""
+"""scikit-learn estimators: fit, prove, predict. No mathematics here, only the scikit-learn contract
+around the other rooms.
+"""
 
 from globalmin.estimators.classifier import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators.convolutional_filter import (

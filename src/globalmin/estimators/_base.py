@@ -1,4 +1,6 @@
-"""What the regressor and the classifier share: parameters, training of one network per target, proof, warnings, warm start."""
+"""What the regressor and the classifier share: parameters, training of one network per target,
+proof, warnings, warm start.
+"""
 
 from __future__ import annotations
 
@@ -95,18 +97,22 @@ class ShallowNetworkEstimator(BaseEstimator):
         """The network, if there is only one; `networks_` lists them all."""
         if not hasattr(self, "networks_") or len(self.networks_) != 1:
             raise AttributeError(
-                f"this {type(self).__name__} has no single network; fit it, or use networks_ if it has several"
+                f"this {type(self).__name__} has no single network; fit it, or use networks_ if it "
+                "has several"
             )
         return self.networks_[0]
 
     def save_certificate(self, path: str | Path, target: int = 0) -> Path:
-        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`, and return the path."""
+        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`,
+        and return the path.
+        """
         check_is_fitted(self)
         found = self.certificate_ if isinstance(self.certificate_, list) else [self.certificate_]
         content = found[target]
         if content is None:
             raise DataError(
-                f"there is no accepted certificate of target {target}; see verdict_ and the warning given by fit"
+                f"there is no accepted certificate of target {target}; see verdict_ and the "
+                "warning given by fit"
             )
         path = Path(path)
         path.write_bytes(content)
@@ -131,7 +137,9 @@ class ShallowNetworkEstimator(BaseEstimator):
         self._warn(runs, proofs)
 
     def _refuse_if_too_large(self, X: Array) -> None:
-        """Before anything is computed; the n x n arrays decide, so an automatic width need not be known yet."""
+        """Before anything is computed; the n x n arrays decide, so an automatic width need not be
+        known yet.
+        """
         n, d = X.shape
         needed = estimate_memory(n, d, 1 if self.width == "auto" else int(self.width), self.method)
         require_memory(
@@ -180,7 +188,9 @@ class ShallowNetworkEstimator(BaseEstimator):
         self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
 
     def _warn(self, runs: list[Run], proofs: list[Proof]) -> None:
-        """One warning per fit: about training if it fell short, otherwise about a proof that was wanted and not found."""
+        """One warning per fit: about training if it fell short, otherwise about a proof that was
+        wanted and not found.
+        """
         unproved = [j for j, proof in enumerate(proofs) if proof.verdict != ACCEPTED]
         short = [
             j
@@ -190,7 +200,10 @@ class ShallowNetworkEstimator(BaseEstimator):
         if short:
             run = runs[short[0]]
             remedy = "raise max_iter, widen the network or try another random_state"
-            text = f"{_about(short, runs)}{run.message}; {run.starts} start(s), width {run.width}: {remedy}"
+            text = (
+                f"{_about(short, runs)}{run.message}; {run.starts} start(s), width {run.width}: "
+                f"{remedy}"
+            )
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
         elif self.certify and unproved:
             warnings.warn(
@@ -222,7 +235,9 @@ def _single(values: list[T]) -> T | list[T]:
 
 
 def _is_enough(run: Run, proof: Proof) -> bool:
-    """Whether training needs no warning: it reached its target, or rounding stopped it next to proved zero-loss weights."""
+    """Whether training needs no warning: it reached its target, or rounding stopped it next to
+    proved zero-loss weights.
+    """
     at_zero = run.status is Status.STALLED and proof.verdict == ACCEPTED and proof.loss_lower == 0
     return run.status.is_success or at_zero
 

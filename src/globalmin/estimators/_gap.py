@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GapProof:
-    """What the checker says of one quadratic network; as `Proof`, with bounds of the objective and their proved difference."""
+    """What the checker says of one quadratic network; as `Proof`, with bounds of the objective and
+    their proved difference.
+    """
 
     certificate: bytes | None = None
     verdict: str | None = None
@@ -32,7 +34,9 @@ class GapProof:
 
 
 def prove_gap(network: ShallowNetwork, data: Dataset, weight_decay: float) -> GapProof:
-    """The optimality gap; zero loss nearby where that is the stronger statement (mixed heads, no weight decay, few samples)."""
+    """The optimality gap; zero loss nearby where that is the stronger statement (mixed heads, no
+    weight decay, few samples).
+    """
     n, d = data.X.shape
     is_mixed = bool((network.v > 0).any() and (network.v < 0).any())
     if not weight_decay and is_mixed and n < d * (d + 1) // 2:
@@ -60,7 +64,9 @@ def _accepted_gap(network: ShallowNetwork, data: Dataset, weight_decay: float) -
 
 
 def _at_zero(network: ShallowNetwork, data: Dataset) -> GapProof:
-    """Zero loss next to the weights (or the loss floor of conflicting data): the loss is then its own distance to the minimum."""
+    """Zero loss next to the weights (or the loss floor of conflicting data): the loss is then its
+    own distance to the minimum.
+    """
     proof = prove(network, data, "W")
     gap = (
         math.nextafter(proof.loss_upper - proof.loss_lower, math.inf)
@@ -73,10 +79,11 @@ def _at_zero(network: ShallowNetwork, data: Dataset) -> GapProof:
 
 
 def _weaker(network: ShallowNetwork, data: Dataset, weight_decay: float, reason: str) -> GapProof:
-    """Without weight decay: zero loss nearby, or the minimum at the smallest weight decay that has a proof; else the reason.
+    """Without weight decay: zero loss nearby, or the minimum at the smallest weight decay that has
+    a proof; else the reason.
 
-    The second is what remains for mixed heads when the squares of the samples do not span: the bounds are then of the loss plus
-    that tiny penalty, as the certificate says.
+    The second is what remains for mixed heads when the squares of the samples do not span: the
+    bounds are then of the loss plus that tiny penalty, as the certificate says.
     """
     if weight_decay:
         return GapProof(reason=reason)

@@ -1,4 +1,6 @@
-"""From a trained network to bytes that the independent checker has accepted, or to the reason why there are none."""
+"""From a trained network to bytes that the independent checker has accepted, or to the reason why
+there are none.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,10 @@ class Proof:
     ----------
     certificate : the bytes of the accepted file, None if nothing was accepted.
     verdict : the checker's word, None if there was no file to check.
-    loss_upper, loss_lower : proved bounds in stored units: the loss of the network is at most `loss_upper`, and no network of the
-        class that the claim covers (this activation, any width, any head or heads >= 0) has a loss below `loss_lower`. Without
-        a proof they are infinity and 0.
+    loss_upper, loss_lower : proved bounds in stored units: the loss of the network is at most
+        `loss_upper`, and no network of the class that the claim covers (this activation, any width,
+        any head or heads >= 0) has a loss below `loss_lower`. Without a proof they are infinity and
+        0.
     reason : why there is no accepted certificate; empty if there is one.
     """
 
@@ -46,7 +49,9 @@ class Proof:
 
 
 def prove(network: ShallowNetwork, data: Dataset, trained: str) -> Proof:
-    """Certify, write the file, let the checker read the path, and keep the bytes if it accepts them."""
+    """Certify, write the file, let the checker read the path, and keep the bytes if it accepts
+    them.
+    """
     stated, copies = without_repetitions(data, network.activation)
     try:
         certificate = certify(
@@ -65,11 +70,13 @@ def prove(network: ShallowNetwork, data: Dataset, trained: str) -> Proof:
 
 
 def without_repetitions(data: Dataset, activation: Activation) -> tuple[Dataset, int]:
-    """The data a certificate is to speak of, and how often its most frequent sample occurs in all data.
+    """The data a certificate is to speak of, and how often its most frequent sample occurs in all
+    data.
 
-    Equal rows make the Jacobian singular, so the theorems for smooth activations do not apply to them; but weights that fit the
-    first of several equal samples fit them all, and the loss on all samples is at most the largest multiplicity times that on the
-    distinct ones. Data with a positive loss floor are left whole, because the floor counts every sample; so are data for ReLU,
+    Equal rows make the Jacobian singular, so the theorems for smooth activations do not apply to
+    them; but weights that fit the first of several equal samples fit them all, and the loss on all
+    samples is at most the largest multiplicity times that on the distinct ones. Data with a
+    positive loss floor are left whole, because the floor counts every sample; so are data for ReLU,
     whose claim names the repetitions itself.
     """
     repeated = data.degeneracy.equal_rows
@@ -83,7 +90,9 @@ def without_repetitions(data: Dataset, activation: Activation) -> tuple[Dataset,
 
 
 def _claims(data: Dataset, activation: Activation) -> tuple[str, ...] | None:
-    """Zero loss next to the weights is what `fit` is asked for; the claim `descent` on top would double the time of the check."""
+    """Zero loss next to the weights is what `fit` is asked for; the claim `descent` on top would
+    double the time of the check.
+    """
     return ("interpolation",) if _has_smooth_zero(data, activation) else None
 
 
@@ -92,7 +101,9 @@ def _has_smooth_zero(data: Dataset, activation: Activation) -> bool:
 
 
 def _proved_bounds(result: Result) -> tuple[Fraction, Fraction]:
-    """The best bounds among the accepted claims; the checker has rounded its floats to the safe side."""
+    """The best bounds among the accepted claims; the checker has rounded its floats to the safe
+    side.
+    """
     numbers = [claim.numbers or {} for claim in result.claims]
     upper = min(Fraction(found["loss_upper"]) for found in numbers)
     return upper, max(

@@ -1,4 +1,6 @@
-"""What the quadratic regressors share: data with a weighted constant feature, solve, prove, warn, predict."""
+"""What the quadratic regressors share: data with a weighted constant feature, solve, prove, warn,
+predict.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from globalmin.optimize.trajectory import Status
 from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
 
-_FIT_CALLER = 5  # _warn_gap, _fit_solutions, fit, scikit-learn's wrapper of fit, and then the line of the user
+# _warn_gap, _fit_solutions, fit, scikit-learn's wrapper of fit, and then the line of the user
+_FIT_CALLER = 5
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "signs": [StrOptions(set(SIGNS))],
@@ -43,8 +46,9 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale: float) -> Dataset:
     """The data set with its features divided by `bias_scale` and the constant feature kept at 1.
 
-    Up to the unit of the weight decay this is a constant feature of that size, so that linear terms cost less than squares; but
-    the certificate still speaks of a bias column of ones, and the factor is undone with the rest of the preprocessing.
+    Up to the unit of the weight decay this is a constant feature of that size, so that linear terms
+    cost less than squares; but the certificate still speaks of a bias column of ones, and the
+    factor is undone with the rest of the preprocessing.
     """
     data = Dataset(X, y, bias=bias, scaling=scaling)
     if bias_scale == 1.0:
@@ -53,9 +57,11 @@ def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale
         given = "bias=False" if not bias else "scaling='rows'"
         remedy = "there is no constant feature to weigh" if not bias else "rows keep norm 1"
         raise DataError(
-            f"bias_scale={bias_scale!r} has no meaning with {given}: {remedy}; leave it at 1 or change that"
+            f"bias_scale={bias_scale!r} has no meaning with {given}: {remedy}; leave it at 1 or "
+            "change that"
         )
-    # scaling="none" becomes a division by the factor alone, which the name "standardize" also covers: shift 0
+    # scaling="none" becomes a division by the factor alone, which the name "standardize" also
+    # covers: shift 0
     fitted = [
         replace(p, scaling="standardize", x_scale=p.x_scale * bias_scale)
         for p in data.preprocessings
@@ -64,7 +70,9 @@ def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale
 
 
 def without_zero_neurons(network: ShallowNetwork) -> ShallowNetwork:
-    """The network without the neurons that are zero; one of each sign stays, because it names the class of the proof."""
+    """The network without the neurons that are zero; one of each sign stays, because it names the
+    class of the proof.
+    """
     keep = np.asarray(network.W.any(axis=1))
     for sign in (1.0, -1.0):
         members = np.flatnonzero(sign * network.v > 0)
@@ -135,7 +143,10 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         if short:
             solution = solutions[short[0]]
             remedy = "widen the network" if solution.method == "local" else "raise max_iter or tol"
-            text = f"objective {solution.objective:.6g} is {solution.gap:.2g} above its lower bound; {remedy}"
+            text = (
+                f"objective {solution.objective:.6g} is {solution.gap:.2g} above its lower bound; "
+                f"{remedy}"
+            )
             warnings.warn(
                 f"{_of(short, solutions)}{text}", ConvergenceWarning, stacklevel=_FIT_CALLER
             )

@@ -29,19 +29,26 @@ _FIT_CALLER = 4  # _warn, fit, scikit-learn's wrapper of fit, and then the line 
 
 
 class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
-    r"""Regression by one filter, $f(x) = \frac1k\sum_i\max(w^TZ_i, 0)$ over the k patches $Z_i$ of a signal or image.
+    r"""Regression by one filter, $f(x) = \frac1k\sum_i\max(w^TZ_i, 0)$ over the k patches $Z_i$ of
+    a signal or image.
 
-    The output is never negative, so the model suits labels that a filter produced; it recovers such a filter from a good start.
+    The output is never negative, so the model suits labels that a filter produced; it recovers such
+    a filter from a good start.
 
     Parameters
     ----------
-    patch_size : size of a patch, one number or (height, width); None for the whole input: a single ReLU neuron.
-    stride : steps between patches, one number or one per axis; patches overlap where it is smaller than the size.
+    patch_size : size of a patch, one number or (height, width); None for the whole input: a single
+        ReLU neuron.
+    stride : steps between patches, one number or one per axis; patches overlap where it is smaller
+        than the size.
     image_shape : (height, width) if the rows of X are images; None for signals.
-    init : the start, an array of as many numbers as a patch has; None for random starts, where dead ones are drawn again.
-    method : "auto" (gradient descent, then least squares on the active patches), "gradient_descent", "sgd" or "least_squares".
+    init : the start, an array of as many numbers as a patch has; None for random starts, where dead
+        ones are drawn again.
+    method : "auto" (gradient descent, then least squares on the active patches),
+        "gradient_descent", "sgd" or "least_squares".
     step_size : a number, two numbers for two stages, or None for a safe one.
-    max_iter : iterations (epochs for "sgd"). tol : loss to reach, relative to that of the zero filter.
+    max_iter : iterations (epochs for "sgd"). tol : loss to reach, relative to that of the zero
+        filter.
     batch_size : for "sgd". restarts : further random starts if one falls short.
     random_state : seed of the starts and of the batches.
 
@@ -50,16 +57,17 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
     filter_ : the filter in the shape of a patch; `coef_` is the same, flat.
     init_ : the start it came from if `init` was given, else None.
     status_ : "converged", "max_iter", "stalled" or "dead".
-    loss_, loss_curve_, n_iter_ : the training loss (1/2n) sum of squared residuals, its course and the iterations.
+    loss_, loss_curve_, n_iter_ : the training loss (1/2n) sum of squared residuals, its course and
+        the iterations.
     dead_starts_ : random starts that were dead and drawn again.
     n_patches_, patch_shape_, n_features_in_, feature_names_in_ : shapes; names as in scikit-learn.
 
     Notes
     -----
-    A start is dead if no patch is active there; the gradient is zero and nothing can be learned. `fit` says so with a
-    ConvergenceWarning, as it does if the tolerance is not reached. No certificate belongs to this model. `theorem_report` says
-    which theorems of the thesis apply to the patches; they are about a law of inputs and labels of a teacher, not
-    about this data set.
+    A start is dead if no patch is active there; the gradient is zero and nothing can be learned.
+    `fit` says so with a ConvergenceWarning, as it does if the tolerance is not reached. No
+    certificate belongs to this model. `theorem_report` says which theorems of the thesis apply to
+    the patches; they are about a law of inputs and labels of a teacher, not about this data set.
 
     Theory
     ------
@@ -153,7 +161,8 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
             return fit_random_start(Z, y, restarts=self.restarts, seed=seed, **options)
         if self.init_.size != Z.shape[2]:
             raise DataError(
-                f"init has {self.init_.size} numbers, but a patch has {Z.shape[2]}; give a start of that size"
+                f"init has {self.init_.size} numbers, but a patch has {Z.shape[2]}; give a start "
+                "of that size"
             )
         return fit_filter(Z, y, self.init_, seed=seed, **options)
 
@@ -165,7 +174,10 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
                 stacklevel=_FIT_CALLER,
             )
         elif fit.status is FilterStatus.MAX_ITER:
-            text = f"{fit.message} (loss {fit.loss:.3g} after {fit.n_iter} iterations): raise max_iter or tol"
+            text = (
+                f"{fit.message} (loss {fit.loss:.3g} after {fit.n_iter} iterations): raise "
+                "max_iter or tol"
+            )
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
 
     def _checked_patches(self, X: Any) -> Array:
@@ -181,7 +193,9 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         return filter_outputs(self._checked_patches(X), self.coef_)
 
     def theorem_report(self, X: Any, start: Any) -> FilterReport:
-        """Which hypotheses of chapter 6 hold on the patches of X, with the fitted filter as teacher and this start."""
+        """Which hypotheses of chapter 6 hold on the patches of X, with the fitted filter as teacher
+        and this start.
+        """
         check_is_fitted(self)
         return filter_report(
             self._checked_patches(X), self.coef_, np.ravel(np.asarray(start, dtype=np.float64))

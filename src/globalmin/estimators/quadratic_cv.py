@@ -1,4 +1,6 @@
-"""The quadratic regressor with its weight decay, and the weight of its constant feature, chosen by cross-validation."""
+"""The quadratic regressor with its weight decay, and the weight of its constant feature, chosen by
+cross-validation.
+"""
 
 from __future__ import annotations
 
@@ -30,30 +32,37 @@ _PATH_TOL = (
 
 
 class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
-    """`QuadraticNetworkRegressor` with weight decay and bias scale chosen by cross-validation, along paths with warm starts.
+    """`QuadraticNetworkRegressor` with weight decay and bias scale chosen by cross-validation,
+    along paths with warm starts.
 
-    For a large bias scale squares cost much more than linear terms, and the model tends to ridge regression; for 1 it is free to
-    use them. The data decide.
+    For a large bias scale squares cost much more than linear terms, and the model tends to ridge
+    regression; for 1 it is free to use them. The data decide.
 
     Parameters
     ----------
-    weight_decays : positive numbers to choose from, for every bias scale; None for `n_decays` of them, evenly spaced in the
-        logarithm from the smallest that gives the zero network (for this bias scale) down to `ratio` times it.
+    weight_decays : positive numbers to choose from, for every bias scale; None for `n_decays` of
+        them, evenly spaced in the logarithm from the smallest that gives the zero network (for this
+        bias scale) down to `ratio` times it.
     n_decays, ratio : the default path.
-    bias_scales : positive numbers to choose from; None for 1, 4, 16, 64 (for 1 alone with bias=False or scaling="rows").
-    cv : number of folds, or a splitter of scikit-learn; the preprocessing is fitted inside every fold.
-    signs, width, bias, scaling, tol, max_iter, certify, memory_limit, random_state : as in `QuadraticNetworkRegressor`. The
-        certificate is about the network refitted on all data.
+    bias_scales : positive numbers to choose from; None for 1, 4, 16, 64 (for 1 alone with
+        bias=False or scaling="rows").
+    cv : number of folds, or a splitter of scikit-learn; the preprocessing is fitted inside every
+        fold.
+    signs, width, bias, scaling, tol, max_iter, certify, memory_limit, random_state : as in
+        `QuadraticNetworkRegressor`. The certificate is about the network refitted on all data.
 
     Attributes
     ----------
-    weight_decay_, bias_scale_ : the chosen pair, with the least mean squared error on the held-out samples.
+    weight_decay_, bias_scale_ : the chosen pair, with the least mean squared error on the held-out
+        samples.
     bias_scales_ : the bias scales, increasing.
     weight_decays_ : the paths, one row per bias scale, decreasing.
-    mse_path_ : mean squared errors on the held-out samples in the units of y: bias scales x weight decays x folds.
+    mse_path_ : mean squared errors on the held-out samples in the units of y: bias scales x weight
+        decays x folds.
     best_index_ : (bias scale, weight decay) of the chosen pair.
-    networks_, matrix_, certificate_, verdict_, loss_upper_, loss_lower_, gap_, objective_, n_iter_, width_, preprocessing_ : of
-        the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and feature_names_in_ as in scikit-learn.
+    networks_, matrix_, certificate_, verdict_, loss_upper_, loss_lower_, gap_, objective_, n_iter_,
+        width_, preprocessing_ : of the refitted network, as in `QuadraticNetworkRegressor`;
+        n_features_in_ and feature_names_in_ as in scikit-learn.
 
     Examples
     --------
@@ -143,7 +152,9 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         return np.sort(_positive_list("weight_decays", self.weight_decays))[::-1].copy()
 
     def _default_path(self, data: Dataset) -> Array:
-        """The path of the target with the largest critical weight decay; of length 1 if all labels are zero."""
+        """The path of the target with the largest critical weight decay; of length 1 if all labels
+        are zero.
+        """
         options = {
             "n_decays": int(self.n_decays),
             "ratio": float(self.ratio),
@@ -157,7 +168,9 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
     def _held_out(
         self, X: Array, y: Array, train: NDArray[np.intp], test: NDArray[np.intp]
     ) -> Array:
-        """Mean squared error on the samples `test`, averaged over the targets: bias scales x weight decays."""
+        """Mean squared error on the samples `test`, averaged over the targets: bias scales x weight
+        decays.
+        """
         labels = y[test].reshape(len(test), -1)
         errors = np.zeros_like(self.weight_decays_)
         for row, scale, decays in zip(errors, self.bias_scales_, self.weight_decays_, strict=True):

@@ -18,42 +18,52 @@ if TYPE_CHECKING:
 
 
 class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):
-    """Regression by shallow networks f(x) = v . phi(W x), trained to the global minimum of the squared loss, with a proof.
+    """Regression by shallow networks f(x) = v . phi(W x), trained to the global minimum of the
+    squared loss, with a proof.
 
-    By default the network interpolates: it is as wide as needed for zero training loss, and `certificate_` proves that zero-loss
-    weights exist next to the fitted ones. Zero training loss is not generalization; compare scores on held-out data.
-    Several targets are fitted by one network each.
+    By default the network interpolates: it is as wide as needed for zero training loss, and
+    `certificate_` proves that zero-loss weights exist next to the fitted ones. Zero training loss
+    is not generalization; compare scores on held-out data. Several targets are fitted by one
+    network each.
 
     Parameters
     ----------
     width : number of hidden neurons, or "auto": from k(d + 1) >= 1.2 n on, wider if that fails.
-    activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see `globalmin.get_activation`.
-    method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow", "lbfgs",
-        "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
+    activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
+        `globalmin.get_activation`.
+    method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow",
+        "lbfgs", "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
     trained : "W" (the head v keeps its random signs) or "vW" (both layers).
     bias : append a constant feature.
-    scaling : "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by `predict`.
+    scaling : "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by
+        `predict`.
     max_iter : iterations of one start; None for the default of the method.
     tol : relative residual ||f - y||/||y|| to reach.
     step_size : a number or "theory", for gradient_descent and sgd only.
-    warm_start : start from the networks of the previous fit where their shapes agree with the new data and parameters.
-    certify : prove the result and have the proof checked. False saves the time and leaves `certificate_` and `verdict_` None.
-    memory_limit : bytes that training may use; None for what the machine has. More is refused with `MemoryRefused`, which is a
-        MemoryError, before anything large is allocated.
+    warm_start : start from the networks of the previous fit where their shapes agree with the new
+        data and parameters.
+    certify : prove the result and have the proof checked. False saves the time and leaves
+        `certificate_` and `verdict_` None.
+    memory_limit : bytes that training may use; None for what the machine has. More is refused with
+        `MemoryRefused`, which is a MemoryError, before anything large is allocated.
     verbose : 1 shows progress on a terminal.
     random_state : seed of the random first weights.
 
     Attributes
     ----------
     networks_ : list of the networks, one per target; `network_` is the only one of a single target.
-    certificate_ : bytes of the certificate file that the independent checker accepted, or None; see `save_certificate`.
-    verdict_ : the checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there was nothing to check, because
-        no claim could be made or `certify=False`.
-    loss_upper_ : proved upper bound of the loss (1/2) sum of squared residuals of the network; infinity without certificate.
-    loss_lower_ : proved lower bound of the loss of every network with this activation, of any width: positive for conflicting
-        data (equal rows with different labels, for example), otherwise 0. If the fitted head has no negative weight, the bound
-        may be that of the networks with a head >= 0 only; the certificate says which ("heads").
-    trajectory_ : recorded steps of training (loss, gradient, movement, ...), see `globalmin.training.Trajectory`.
+    certificate_ : bytes of the certificate file that the independent checker accepted, or None; see
+        `save_certificate`.
+    verdict_ : the checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there
+        was nothing to check, because no claim could be made or `certify=False`.
+    loss_upper_ : proved upper bound of the loss (1/2) sum of squared residuals of the network;
+        infinity without certificate.
+    loss_lower_ : proved lower bound of the loss of every network with this activation, of any
+        width: positive for conflicting data (equal rows with different labels, for example),
+        otherwise 0. If the fitted head has no negative weight, the bound may be that of the
+        networks with a head >= 0 only; the certificate says which ("heads").
+    trajectory_ : recorded steps of training (loss, gradient, movement, ...), see
+        `globalmin.training.Trajectory`.
     loss_curve_ : loss at the recorded steps; an estimate in floating point.
     n_iter_ : iterations of the start that gave the network.
     width_ : number of neurons.
@@ -62,19 +72,23 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
 
     Notes
     -----
-    With several targets every attribute from `certificate_` to `preprocessing_` is a list with one entry per target.
+    With several targets every attribute from `certificate_` to `preprocessing_` is a list with one
+    entry per target.
 
-    The loss and its bounds are in the units the network is trained in: with scaling="standardize" the labels have mean 0 and
-    variance 1, so a bound in squared user units is the bound times `preprocessing_.y_scale ** 2`.
+    The loss and its bounds are in the units the network is trained in: with scaling="standardize"
+    the labels have mean 0 and variance 1, so a bound in squared user units is the bound times
+    `preprocessing_.y_scale ** 2`.
 
-    The certificate claims interpolation (relu-interpolation for ReLU, the loss floor for conflicting data). `globalmin.certify`
-    can also prove convergence of gradient descent from the fitted weights.
+    The certificate claims interpolation (relu-interpolation for ReLU, the loss floor for
+    conflicting data). `globalmin.certify` can also prove convergence of gradient descent from the
+    fitted weights.
 
-    Equal rows with equal labels enter the certificate of a smooth activation once: weights that fit the first fit them all.
-    The bounds above are for all rows.
+    Equal rows with equal labels enter the certificate of a smooth activation once: weights that fit
+    the first fit them all. The bounds above are for all rows.
 
-    Warnings: `ConvergenceWarning` if training fell short of `tol`; otherwise a UserWarning if no certificate was accepted.
-    Conflicting data with a proved loss floor are no reason to warn: compare `loss_upper_` with `loss_lower_`.
+    Warnings: `ConvergenceWarning` if training fell short of `tol`; otherwise a UserWarning if no
+    certificate was accepted. Conflicting data with a proved loss floor are no reason to warn:
+    compare `loss_upper_` with `loss_lower_`.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-r"""Factors of a matrix as values: $U$ (m x r) and $V$ (n x r) with the product $UV^T$, a linear network with one hidden layer."""
+r"""Factors of a matrix as values: $U$ (m x r) and $V$ (n x r) with the product $UV^T$, a linear
+network with one hidden layer.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
 
-LARGEST, SMALLEST = (
-    1e100,
-    1e-100,
-)  # between these the squares and products of entries stay far from overflow and underflow
+# between these the squares and products of entries stay far from overflow and underflow
+LARGEST, SMALLEST = 1e100, 1e-100
 
 
 def checked_matrix(M: ArrayLike, name: str = "M") -> Array:
-    """A read-only copy as finite float64 of moderate size; DataError names the argument otherwise."""
+    """A read-only copy as finite float64 of moderate size; DataError names the argument
+    otherwise.
+    """
     value: Any = np.asarray(M)
     if value.dtype.kind not in "fiub":
         raise DataError(f"{name} has entries of type {value.dtype}; give a matrix of real numbers")
@@ -34,12 +36,14 @@ def checked_matrix(M: ArrayLike, name: str = "M") -> Array:
     if not np.isfinite(exact).all():
         row, column = np.argwhere(~np.isfinite(exact))[0]
         raise DataError(
-            f"{name}[{row}, {column}] is {exact[row, column]}; every entry must be finite (no missing values)"
+            f"{name}[{row}, {column}] is {exact[row, column]}; every entry must be finite (no "
+            "missing values)"
         )
     top = float(np.abs(exact).max())
     if top != 0.0 and not SMALLEST <= top <= LARGEST:
         raise DataError(
-            f"{name} has a largest entry of {top:.3g}; scale it (by a power of two, exactly) to between 1e-100 and 1e100"
+            f"{name} has a largest entry of {top:.3g}; scale it (by a power of two, exactly) to "
+            "between 1e-100 and 1e100"
         )
     exact = np.ascontiguousarray(exact)
     exact.setflags(write=False)
@@ -59,7 +63,8 @@ class Factors:
             object.__setattr__(self, name, checked_matrix(value, name))
         if self.U.shape[1] != self.V.shape[1]:
             raise DataError(
-                f"U has {self.U.shape[1]} columns and V has {self.V.shape[1]}; give factors of one rank"
+                f"U has {self.U.shape[1]} columns and V has {self.V.shape[1]}; give factors of one "
+                "rank"
             )
 
     @classmethod
@@ -71,7 +76,8 @@ class Factors:
             raise DataError(f"rank={rank!r} is not a positive integer")
         if not (scale > 0.0 and np.isfinite(scale)):
             raise DataError(
-                f"scale={scale!r} is not a positive number; zero factors are a saddle that no descent leaves"
+                f"scale={scale!r} is not a positive number; zero factors are a saddle that no "
+                "descent leaves"
             )
         rng = np.random.default_rng(seed)
         return cls(
@@ -94,9 +100,8 @@ class Factors:
         Qv, Rv = np.linalg.qr(self.V)
         left, values, right = np.linalg.svd(Ru @ Rv.T)
         roots = np.sqrt(values)
-        small = (
-            roots.size
-        )  # qr of a wide factor has fewer columns than the rank: pad with zero columns
+        # qr of a wide factor has fewer columns than the rank: pad with zero columns
+        small = roots.size
         U, V = np.zeros_like(self.U), np.zeros_like(self.V)
         U[:, :small], V[:, :small] = (
             (Qu @ left)[:, :small] * roots,
@@ -108,7 +113,8 @@ class Factors:
         """DataError unless the product has the shape of M."""
         if (self.U.shape[0], self.V.shape[0]) != M.shape:
             raise DataError(
-                f"U has {self.U.shape[0]} rows and V has {self.V.shape[0]}, but M has shape {M.shape}; U V^T must have that shape"
+                f"U has {self.U.shape[0]} rows and V has {self.V.shape[0]}, but M has shape "
+                f"{M.shape}; U V^T must have that shape"
             )
 
     def __eq__(self, other: object) -> bool:

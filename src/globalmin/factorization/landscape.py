@@ -1,4 +1,5 @@
-r"""Asymmetric matrix factorization, $f(U,V)=\frac12\lVert UV^T-M\rVert_F^2$: loss, gradients, Hessian, what descent keeps.
+r"""Asymmetric matrix factorization, $f(U,V)=\frac12\lVert UV^T-M\rVert_F^2$: loss, gradients,
+Hessian, what descent keeps.
 
 Everything in floats, hence estimates; proofs are the checker's (`certify_factorization`).
 """
@@ -19,7 +20,9 @@ PENALTY = 0.125  # weight of ||U^T U - V^T V||_F^2 in the regularized objective 
 
 @states("DU-M4")
 def factorization_loss(factors: Factors, M: ArrayLike, *, penalty: float = 0.0) -> float:
-    r"""$\frac12\lVert UV^T-M\rVert_F^2 + p\lVert U^TU-V^TV\rVert_F^2$; the thesis has p = 0 in (4.1) and p = 1/8 in (4.3)."""
+    r"""$\frac12\lVert UV^T-M\rVert_F^2 + p\lVert U^TU-V^TV\rVert_F^2$; the thesis has p = 0 in
+    (4.1) and p = 1/8 in (4.3).
+    """
     residual = factors.product() - np.asarray(M, dtype=np.float64)
     return 0.5 * float(np.vdot(residual, residual)) + penalty * float(
         np.sum(imbalance(factors) ** 2)
@@ -30,7 +33,8 @@ def factorization_loss(factors: Factors, M: ArrayLike, *, penalty: float = 0.0) 
 def factorization_gradient(
     factors: Factors, M: ArrayLike, *, penalty: float = 0.0
 ) -> tuple[Array, Array]:
-    r"""$(RV, R^TU)$ with $R = UV^T-M$ (4.2), plus $4p\,U D$ and $-4p\,V D$ with $D = U^TU-V^TV$ for the penalty.
+    r"""$(RV, R^TU)$ with $R = UV^T-M$ (4.2), plus $4p\,U D$ and $-4p\,V D$ with $D = U^TU-V^TV$ for
+    the penalty.
 
     R is never formed: two products of M with r columns.
     """
@@ -50,7 +54,8 @@ def imbalance(factors: Factors) -> Array:
 
 @states("DU-T4.4")
 def imbalance_change(factors: Factors, M: ArrayLike, step_size: float) -> Array:
-    r"""What one step adds to `imbalance`: $\eta^2(V^TR^TRV-U^TRR^TU)$, (4.13) with its transposes put right (E20).
+    r"""What one step adds to `imbalance`: $\eta^2(V^TR^TRV-U^TRR^TU)$, (4.13) with its transposes
+    put right (E20).
 
     Exact up to rounding, for every step size.
     """
@@ -60,7 +65,9 @@ def imbalance_change(factors: Factors, M: ArrayLike, step_size: float) -> Array:
 
 @states("DU-T4.4")
 def hessian_form(factors: Factors, M: ArrayLike, directions: tuple[ArrayLike, ArrayLike]) -> float:
-    r"""$\nabla^2f[\Delta,\Delta] = 2\langle R,\Delta_U\Delta_V^T\rangle + \lVert U\Delta_V^T+\Delta_UV^T\rVert_F^2$ (4.12)."""
+    r"""$\nabla^2f[\Delta,\Delta] = 2\langle R,\Delta_U\Delta_V^T\rangle + \lVert
+    U\Delta_V^T+\Delta_UV^T\rVert_F^2$ (4.12).
+    """
     along_u, along_v = (np.asarray(part, dtype=np.float64) for part in directions)
     residual = factors.product() - np.asarray(M, dtype=np.float64)
     moved = factors.U @ along_v.T + along_u @ factors.V.T
@@ -80,32 +87,40 @@ def hessian_times(
 
 @states("DU-T4.4")
 def smoothness_upper(c: float, norm: float) -> float:
-    r"""$(6c+2)\lVert M\rVert_F$, on the set $\lVert U\rVert_F^2,\lVert V\rVert_F^2\le c\lVert M\rVert_F$ (Lemma 4.3)."""
+    r"""$(6c+2)\lVert M\rVert_F$, on the set $\lVert U\rVert_F^2,\lVert V\rVert_F^2\le c\lVert
+    M\rVert_F$ (Lemma 4.3).
+    """
     return (6.0 * c + 2.0) * norm
 
 
 @states("DU-T4.4")
 def descent_smoothness_upper(rank: int, norm: float) -> float:
-    r"""$(66\sqrt r+2)\lVert M\rVert_F$, for steps from points with $\lVert U\rVert_F^2,\lVert V\rVert_F^2$ as in Lemma 4.1.
+    r"""$(66\sqrt r+2)\lVert M\rVert_F$, for steps from points with $\lVert U\rVert_F^2,\lVert
+    V\rVert_F^2$ as in Lemma 4.1.
 
-    Those are at most $5\sqrt r\lVert M\rVert_F$; the segment of a step may leave that set, and the proof uses $c=11\sqrt r$.
+    Those are at most $5\sqrt r\lVert M\rVert_F$; the segment of a step may leave that set, and the
+    proof uses $c=11\sqrt r$.
     """
     return smoothness_upper(11.0 * math.sqrt(rank), norm)
 
 
 def estimate_best_loss(M: ArrayLike, rank: int) -> float:
-    r"""Half the sum of $\sigma_i^2$, i > r: the smallest loss of any factors of this rank (Eckart and Young), by a full SVD."""
+    r"""Half the sum of $\sigma_i^2$, i > r: the smallest loss of any factors of this rank (Eckart
+    and Young), by a full SVD.
+    """
     values = np.linalg.svd(checked_matrix(M), compute_uv=False)
     return 0.5 * float(np.sum(values[rank:] ** 2))
 
 
 @dataclass(frozen=True)
 class StartConditions:
-    r"""The deterministic conditions on a start that the proof of DU-T4.4 needs in place of "poly(d)".
+    r"""The deterministic conditions on a start that the proof of DU-T4.4 needs in place of
+    "poly(d)".
 
     Attributes
     ----------
-    sizes : $\lVert U_0\rVert_F^2,\lVert V_0\rVert_F^2$, to be at most eps. imbalance : to be at most eps/2.
+    sizes : $\lVert U_0\rVert_F^2,\lVert V_0\rVert_F^2$, to be at most eps. imbalance : to be at
+        most eps/2.
     accuracy : eps itself, to be between 0 and $\lVert M\rVert_F$. hold : all of it.
     """
 
@@ -127,9 +142,11 @@ def start_conditions(factors: Factors, M: ArrayLike, accuracy: float) -> StartCo
 
 @dataclass(frozen=True)
 class Monitors:
-    r"""Lemma 4.1 along a run: (A) imbalance at most eps, (B) loss never rises and is at most $2\lVert M\rVert_F^2$, (C) sizes.
+    r"""Lemma 4.1 along a run: (A) imbalance at most eps, (B) loss never rises and is at most
+    $2\lVert M\rVert_F^2$, (C) sizes.
 
-    The numbers are the largest ones met; `hold` says whether all three properties held at every recorded step.
+    The numbers are the largest ones met; `hold` says whether all three properties held at every
+    recorded step.
     """
 
     imbalance: float
@@ -147,7 +164,8 @@ def lemma_monitors(
 
     Parameters
     ----------
-    table : losses, $\lVert U^TU-V^TV\rVert_F$, and the larger of $\lVert U\rVert_F^2,\lVert V\rVert_F^2$, one entry per step.
+    table : losses, $\lVert U^TU-V^TV\rVert_F$, and the larger of $\lVert U\rVert_F^2,\lVert
+        V\rVert_F^2$, one entry per step.
     """
     losses, offs, sizes = (np.asarray(part, dtype=np.float64) for part in table)
     norm = float(np.linalg.norm(np.asarray(M, dtype=np.float64)))
@@ -163,13 +181,15 @@ def lemma_monitors(
 
 @states("DU-L4.4")
 def descent_slack(losses: ArrayLike, gradients: ArrayLike, steps: ArrayLike) -> Array:
-    r"""$f_t-f_{t+1}-\frac{\eta_t}{2}\lVert\nabla f_t\rVert^2$ for every step (4.16): not negative for steps up to $1/\beta$.
+    r"""$f_t-f_{t+1}-\frac{\eta_t}{2}\lVert\nabla f_t\rVert^2$ for every step (4.16): not negative
+    for steps up to $1/\beta$.
 
     With $\sum\eta_t=\infty$ it makes the limit exist and be stationary (Lemma 4.4).
 
     Parameters
     ----------
-    losses, gradients : at every point of a run, the last included. steps : the step sizes, one fewer.
+    losses, gradients : at every point of a run, the last included. steps : the step sizes, one
+        fewer.
     """
     losses, gradients, steps = (
         np.asarray(part, dtype=np.float64) for part in (losses, gradients, steps)

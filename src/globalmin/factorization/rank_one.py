@@ -1,8 +1,10 @@
-r"""Theorem 4.5: gradient descent with a constant step on a matrix $\sigma_1u^*v^{*T}$ is a map of four numbers.
+r"""Theorem 4.5: gradient descent with a constant step on a matrix $\sigma_1u^*v^{*T}$ is a map of
+four numbers.
 
-$\alpha=u^Tu^*$, $\beta=v^Tv^*$ are the signals, $\alpha_\perp$, $\beta_\perp$ the norms of the rest; $h=\alpha\beta-\sigma_1$,
-$\xi=\alpha_\perp^2+\beta_\perp^2$. Any dimension costs the same. The constants of the theorem are readable from its proof and
-far too small to use: the map is run, and the conditions of both lemmas are measured.
+$\alpha=u^Tu^*$, $\beta=v^Tv^*$ are the signals, $\alpha_\perp$, $\beta_\perp$ the norms of the
+rest; $h=\alpha\beta-\sigma_1$, $\xi=\alpha_\perp^2+\beta_\perp^2$. Any dimension costs the same.
+The constants of the theorem are readable from its proof and far too small to use: the map is run,
+and the conditions of both lemmas are measured.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class RankOneState:
         return self.alpha * self.beta - sigma
 
     def distance(self, sigma: float) -> float:
-        r"""$\lVert uv^T-M\rVert_F = (h^2+\alpha^2\beta_\perp^2+\beta^2\alpha_\perp^2+\alpha_\perp^2\beta_\perp^2)^{1/2}$."""
+        r"""$\lVert uv^T-M\rVert_F =
+        (h^2+\alpha^2\beta_\perp^2+\beta^2\alpha_\perp^2+\alpha_\perp^2\beta_\perp^2)^{1/2}$.
+        """
         cross = (self.alpha * self.beta_rest) ** 2 + (self.beta * self.alpha_rest) ** 2
         return math.sqrt(self.h(sigma) ** 2 + cross + (self.alpha_rest * self.beta_rest) ** 2)
 
@@ -59,7 +63,9 @@ def rank_one_state(
 
 @states("DU-T4.5")
 def rank_one_step(state: RankOneState, sigma: float, step_size: float) -> RankOneState:
-    r"""One step of descent (4.23): $\alpha^+=(1-\eta(\beta^2+\beta_\perp^2))\alpha+\eta\sigma_1\beta$, and so on."""
+    r"""One step of descent (4.23):
+    $\alpha^+=(1-\eta(\beta^2+\beta_\perp^2))\alpha+\eta\sigma_1\beta$, and so on.
+    """
     shrink_u = 1.0 - step_size * (state.beta**2 + state.beta_rest**2)
     shrink_v = 1.0 - step_size * (state.alpha**2 + state.alpha_rest**2)
     return RankOneState(
@@ -82,10 +88,12 @@ def signal_step(state: RankOneState, sigma: float, step_size: float) -> tuple[fl
 
 @states("DU-T4.5")
 def draw_rank_one(d: int, sigma: float, c_init: float, *, seed: int = 0) -> RankOneState:
-    r"""A start $u_0,v_0\sim N(0,\delta^2I)$ as four numbers; the standard deviation is $\delta=c_{init}\sqrt{\sigma_1/d}$ (E21).
+    r"""A start $u_0,v_0\sim N(0,\delta^2I)$ as four numbers; the standard deviation is
+    $\delta=c_{init}\sqrt{\sigma_1/d}$ (E21).
 
-    The norms of the rests are drawn from their chi distributions, so the cost does not depend on d. Signs are drawn too: half of
-    all starts have $\alpha_0\beta_0<0$, and the theorem says nothing of them.
+    The norms of the rests are drawn from their chi distributions, so the cost does not depend on d.
+    Signs are drawn too: half of all starts have $\alpha_0\beta_0<0$, and the theorem says nothing
+    of them.
     """
     if d < 1 or not (sigma > 0.0 and c_init > 0.0):
         raise DataError(f"d={d!r}, sigma={sigma!r}, c_init={c_init!r} must be positive")
@@ -105,9 +113,12 @@ class RankOneRun:
     alpha, beta, alpha_rest, beta_rest, distance : one entry per step, the start included.
     first_stage : $T_1=\min\{t:\alpha_t^2+\beta_t^2\ge\sigma_1/2\}$, None if never.
     steps : until the accuracy is reached, None if never.
-    c_1 : the largest constant with $\alpha_t,\beta_t\ge\sqrt{c_1\sigma_1}$ from $T_1$ on (measured).
-    stage_one, stage_two : the conditions (i)-(iv) and (a)-(d), each with whether it held at every step.
-    ratio : smallest and largest $\alpha_t/\beta_t$ seen. tail_rate : factor of the distance per step at the end.
+    c_1 : the largest constant with $\alpha_t,\beta_t\ge\sqrt{c_1\sigma_1}$ from $T_1$ on
+        (measured).
+    stage_one, stage_two : the conditions (i)-(iv) and (a)-(d), each with whether it held at every
+        step.
+    ratio : smallest and largest $\alpha_t/\beta_t$ seen. tail_rate : factor of the distance per
+        step at the end.
     """
 
     alpha: Array
@@ -133,7 +144,8 @@ def rank_one_run(
     accuracy: float = 1e-10,
     max_iter: int = 100_000,
 ) -> RankOneRun:
-    r"""Run the map with $\eta=c_{step}/\sigma_1$ until the distance is at most `accuracy` times $\sigma_1$; check both lemmas.
+    r"""Run the map with $\eta=c_{step}/\sigma_1$ until the distance is at most `accuracy` times
+    $\sigma_1$; check both lemmas.
 
     Raises
     ------
@@ -141,7 +153,8 @@ def rank_one_run(
     """
     if not state.alpha * state.beta > 0.0:
         raise HypothesisError(
-            f"alpha_0 beta_0 = {state.alpha * state.beta:.3g} is not positive; draw another start (half of them are)",
+            f"alpha_0 beta_0 = {state.alpha * state.beta:.3g} is not positive; draw another start "
+            "(half of them are)",
             hypothesis="alpha_0 beta_0 > 0",
             value=state.alpha * state.beta,
         )
@@ -223,7 +236,9 @@ def _stage_two(h: Array, xi: Array, c_1: float, c_step: float, start: int) -> di
 
 @states("DU-T4.5")
 def first_stage_upper(state: RankOneState, sigma: float, c_step: float) -> int:
-    r"""$T_1\le\lceil\log(\sqrt{\sigma_1}/(\alpha_0+\beta_0))/\log(1+c_{step}/3)\rceil+1$, if the conditions of stage 1 hold."""
+    r"""$T_1\le\lceil\log(\sqrt{\sigma_1}/(\alpha_0+\beta_0))/\log(1+c_{step}/3)\rceil+1$, if the
+    conditions of stage 1 hold.
+    """
     total = abs(state.alpha) + abs(state.beta)
     return max(math.ceil(math.log(math.sqrt(sigma) / total) / math.log1p(c_step / 3.0)), 0) + 1
 
@@ -240,10 +255,12 @@ class RankOneConstants:
 
 @states("DU-T4.5")
 def rank_one_constants() -> RankOneConstants:
-    r"""$c_1=1/(8\cdot10001)$; stage 1 needs $c_{init}^2\le1/600$, stage 2 $e^{-200c_{init}^2/c_1}\ge\frac12$.
+    r"""$c_1=1/(8\cdot10001)$; stage 1 needs $c_{init}^2\le1/600$, stage 2
+    $e^{-200c_{init}^2/c_1}\ge\frac12$.
 
-    `c_init_printed` is the last with $\xi_0\le200c_{init}^2\sigma_1$, which is what the hypotheses give (E21). All are hopelessly
-    small: with $c_1=1.2\cdot10^{-5}$ and $c_{step}=.1$ the promised rate halves the error in half a million steps.
+    `c_init_printed` is the last with $\xi_0\le200c_{init}^2\sigma_1$, which is what the hypotheses
+    give (E21). All are hopelessly small: with $c_1=1.2\cdot10^{-5}$ and $c_{step}=.1$ the promised
+    rate halves the error in half a million steps.
     """
     c_1 = 1.0 / (8.0 * 10001.0)
     return RankOneConstants(

@@ -1,4 +1,6 @@
-"""Lemma 4.2: a balanced stationary point of the factorization is a global minimum or a strict saddle; the direction down."""
+"""Lemma 4.2: a balanced stationary point of the factorization is a global minimum or a strict
+saddle; the direction down.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,10 @@ class SaddleTest:
 
     Attributes
     ----------
-    direction : the pair $(\Delta_U, \Delta_V)$. curvature : the second derivative along it (not divided by its length).
-    bound : $-\lVert UV^T-M\rVert_F^2+\frac12\varepsilon^2$ with eps the imbalance; the curvature is at most this at a stationary
-        point of a matrix M of rank at most r.
+    direction : the pair $(\Delta_U, \Delta_V)$. curvature : the second derivative along it (not
+        divided by its length).
+    bound : $-\lVert UV^T-M\rVert_F^2+\frac12\varepsilon^2$ with eps the imbalance; the curvature is
+        at most this at a stationary point of a matrix M of rank at most r.
     gradient_norm : how stationary the point is. distance : $\lVert UV^T-M\rVert_F$.
     """
 
@@ -38,7 +41,9 @@ class SaddleTest:
 
 @states("DU-L4.2")
 def saddle_test(factors: Factors, M: ArrayLike) -> SaddleTest:
-    """The direction towards the nearest balanced optimal factors, its curvature and the bound of Lemma 4.2."""
+    """The direction towards the nearest balanced optimal factors, its curvature and the bound of
+    Lemma 4.2.
+    """
     M = checked_matrix(M)
     best = balanced_target(M, factors.rank)
     R = nearest_rotation(factors, best)
@@ -52,7 +57,9 @@ def saddle_test(factors: Factors, M: ArrayLike) -> SaddleTest:
 
 
 def balanced_target(M: ArrayLike, rank: int) -> Factors:
-    r"""$U^*=\Phi\Sigma^{1/2}$, $V^*=\Psi\Sigma^{1/2}$ of the truncated singular value decomposition: a global minimum."""
+    r"""$U^*=\Phi\Sigma^{1/2}$, $V^*=\Psi\Sigma^{1/2}$ of the truncated singular value
+    decomposition: a global minimum.
+    """
     left, values, right = np.linalg.svd(checked_matrix(M), full_matrices=False)
     roots = np.sqrt(values[:rank])
     U, V = np.zeros((left.shape[0], rank)), np.zeros((right.shape[1], rank))
@@ -61,6 +68,8 @@ def balanced_target(M: ArrayLike, rank: int) -> Factors:
 
 
 def nearest_rotation(factors: Factors, target: Factors) -> Array:
-    r"""The orthogonal R with the smallest $\lVert W-W^*R\rVert_F$, W the factors one above the other (Procrustes)."""
+    r"""The orthogonal R with the smallest $\lVert W-W^*R\rVert_F$, W the factors one above the
+    other (Procrustes).
+    """
     left, _, right = np.linalg.svd(target.U.T @ factors.U + target.V.T @ factors.V)
     return left @ right

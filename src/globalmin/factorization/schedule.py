@@ -1,7 +1,8 @@
-r"""The step sizes of Theorem 4.4 for matrix factorization, and the numbers that show why the printed ones cannot be run.
+r"""The step sizes of Theorem 4.4 for matrix factorization, and the numbers that show why the
+printed ones cannot be run.
 
-The printed schedule is $\eta_t = \sqrt{\varepsilon/r}/(100(t+1)\lVert M\rVert_F^{3/2})$. Its sum grows like log t, so the number
-of steps is the exponential of what the flow needs.
+The printed schedule is $\eta_t = \sqrt{\varepsilon/r}/(100(t+1)\lVert M\rVert_F^{3/2})$. Its sum
+grows like log t, so the number of steps is the exponential of what the flow needs.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ YEAR = 365.25 * 86400.0
 
 @states("DU-T4.4", "DU-A4.9")
 def printed_schedule(accuracy: float, rank: int, norm: float) -> Callable[[int], float]:
-    r"""$\eta_t$ of Theorem 4.4 as printed, for the accuracy eps, the rank r and $\lVert M\rVert_F$."""
+    r"""$\eta_t$ of Theorem 4.4 as printed, for the accuracy eps, the rank r and $\lVert
+    M\rVert_F$.
+    """
     first = _first_step(accuracy, rank, norm)
     return lambda t: first / (t + 1.0)
 
@@ -36,10 +39,12 @@ def printed_schedule(accuracy: float, rank: int, norm: float) -> Callable[[int],
 def footnote_schedule(
     accuracy: float, rank: int, norm: float, delta: float = 0.1
 ) -> Callable[[int], float]:
-    r"""The footnote's family with an explicit constant: $\eta_t = c(t+1)^{-(1/2+\delta)}$, $0<\delta\le\frac12$.
+    r"""The footnote's family with an explicit constant: $\eta_t = c(t+1)^{-(1/2+\delta)}$,
+    $0<\delta\le\frac12$.
 
-    $c=\min\{(\varepsilon/(80\sqrt r\lVert M\rVert_F^3\zeta(1+2\delta)))^{1/2}, 1/\beta\}$ keeps the budget of the proof,
-    $40\sqrt r\lVert M\rVert_F^3\sum\eta_t^2\le\varepsilon/2$, and $\beta$ is `descent_smoothness_upper`.
+    $c=\min\{(\varepsilon/(80\sqrt r\lVert M\rVert_F^3\zeta(1+2\delta)))^{1/2}, 1/\beta\}$ keeps the
+    budget of the proof, $40\sqrt r\lVert M\rVert_F^3\sum\eta_t^2\le\varepsilon/2$, and $\beta$ is
+    `descent_smoothness_upper`.
     """
     if not 0.0 < delta <= 0.5:
         raise HypothesisError(
@@ -55,22 +60,28 @@ def footnote_schedule(
 
 @states("DU-T4.4")
 def imbalance_budget(squares: float, rank: int, norm: float) -> float:
-    r"""$40\sqrt r\lVert M\rVert_F^3\sum_t\eta_t^2$, the bound of the growth of the imbalance; the proof needs at most eps/2."""
+    r"""$40\sqrt r\lVert M\rVert_F^3\sum_t\eta_t^2$, the bound of the growth of the imbalance; the
+    proof needs at most eps/2.
+    """
     return 40.0 * math.sqrt(rank) * norm**3 * squares
 
 
 @dataclass(frozen=True)
 class ScheduleReport:
-    """What the printed schedule would need on one instance; logarithms to base ten, since the numbers have no other form.
+    """What the printed schedule would need on one instance; logarithms to base ten, since the
+    numbers have no other form.
 
     Attributes
     ----------
-    first_step : eta_0. budget_used, budget : growth of the imbalance allowed by the proof, of it used by the schedule.
-    time_lower : the sum of step sizes is at least this when the accuracy is reached (over the reals, loss never rising).
+    first_step : eta_0. budget_used, budget : growth of the imbalance allowed by the proof, of it
+        used by the schedule.
+    time_lower : the sum of step sizes is at least this when the accuracy is reached (over the
+        reals, loss never rising).
     log10_steps_lower : so the number of steps is at least ten to this power.
     log10_years : the same in years, at a billion steps a second.
     log10_underflow : the step size is zero in float64 from ten to this power on.
-    log10_frozen : steps no longer change factors of the size they have in float64 from about ten to this power on (estimate).
+    log10_frozen : steps no longer change factors of the size they have in float64 from about ten to
+        this power on (estimate).
     """
 
     first_step: float
@@ -94,10 +105,11 @@ def schedule_report(factors: Factors, M: ArrayLike, accuracy: float) -> Schedule
 
     Theory
     ------
-    With $s_t=\max(\lVert U_t\rVert,\lVert V_t\rVert)$ (spectral), $U_{t+1}=U_t-\eta_tR_tV_t$ gives $s_{t+1}\le(1+\eta_t\rho)s_t$
-    as long as $\lVert R_t\rVert\le\rho=\lVert R_0\rVert_F$, which (B) of Lemma 4.1 grants. $\lVert UV^T-M\rVert_F\le\varepsilon$
-    needs $s^2\ge\sigma_1-\varepsilon$. Hence $\sum\eta_t\ge\log(\sqrt{\sigma_1-\varepsilon}/s_0)/\rho$, and
-    $\sum_{t<T}1/(t+1)\le1+\log T$.
+    With $s_t=\max(\lVert U_t\rVert,\lVert V_t\rVert)$ (spectral), $U_{t+1}=U_t-\eta_tR_tV_t$ gives
+    $s_{t+1}\le(1+\eta_t\rho)s_t$ as long as $\lVert R_t\rVert\le\rho=\lVert R_0\rVert_F$, which (B)
+    of Lemma 4.1 grants. $\lVert UV^T-M\rVert_F\le\varepsilon$ needs $s^2\ge\sigma_1-\varepsilon$.
+    Hence $\sum\eta_t\ge\log(\sqrt{\sigma_1-\varepsilon}/s_0)/\rho$, and $\sum_{t<T}1/(t+1)\le1+\log
+    T$.
     """
     M = np.asarray(M, dtype=np.float64)
     norm, top = float(np.linalg.norm(M)), float(np.linalg.norm(M, 2))

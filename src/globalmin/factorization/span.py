@@ -1,7 +1,9 @@
-r"""From the span of a factor to that of the leading right singular vectors of M, by locally optimal block iteration.
+r"""From the span of a factor to that of the leading right singular vectors of M, by locally optimal
+block iteration.
 
-In every round the span is enlarged by the residual directions $(I-Q)M^TMQ$ and by the last change, and the best subspace of
-dimension r in it is kept (Rayleigh-Ritz through a singular value decomposition of M on the enlarged basis: nothing is squared).
+In every round the span is enlarged by the residual directions $(I-Q)M^TMQ$ and by the last change,
+and the best subspace of dimension r in it is kept (Rayleigh-Ritz through a singular value
+decomposition of M on the enlarged basis: nothing is squared).
 """
 
 from __future__ import annotations
@@ -15,14 +17,18 @@ from globalmin._types import Array
 from globalmin.factorization.factors import Factors
 
 EPS = float(np.finfo(np.float64).eps)
-_ROUNDING = 1e-12  # below this relative residual three rounds without halving it mean that rounding has been reached
+# below this relative residual three rounds without halving it mean that rounding has been reached
+_ROUNDING = 1e-12
 _PATIENCE = 30  # the same above it
-_SETTLED = 1e-9  # relative residual that counts as converged: the excess of the loss is of the order of its square
+# relative residual that counts as converged: the excess of the loss is of the order of its square
+_SETTLED = 1e-9
 
 
 @dataclass(frozen=True)
 class Span:
-    """An orthonormal basis Z (n x s, s <= r) with M Z = P diag(values); `leak` is |(I - Q) M^T M Q|/|M|^2 (estimate)."""
+    """An orthonormal basis Z (n x s, s <= r) with M Z = P diag(values); `leak` is |(I - Q) M^T M
+    Q|/|M|^2 (estimate).
+    """
 
     Z: Array = field(repr=False)
     P: Array = field(repr=False)
@@ -32,7 +38,9 @@ class Span:
     settled: bool
 
     def factors(self, M: Array, rank: int) -> Factors:
-        """Balanced factors with the product M Q, padded with zero columns if M has a smaller rank."""
+        """Balanced factors with the product M Q, padded with zero columns if M has a smaller
+        rank.
+        """
         roots = np.sqrt(self.values)
         U, V = np.zeros((M.shape[0], rank)), np.zeros((M.shape[1], rank))
         U[:, : roots.size], V[:, : roots.size] = self.P * roots, self.Z * roots
@@ -66,7 +74,9 @@ def improve_span(
 
 
 def _ritz(M: Array, basis: Array, size: int) -> tuple[Array, Array, Array]:
-    """The best `size` directions of a basis: right vectors, left vectors, singular values of M on it."""
+    """The best `size` directions of a basis: right vectors, left vectors, singular values of M on
+    it.
+    """
     P, values, Wt = np.linalg.svd(M @ basis, full_matrices=False)
     return basis @ Wt[:size].T, P[:, :size], values[:size]
 

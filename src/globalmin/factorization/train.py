@@ -1,8 +1,10 @@
-r"""Algorithm 9 of chapter 4: gradient descent on both factors of $\frac12\lVert UV^T-M\rVert_F^2$, and a finish to rounding.
+r"""Algorithm 9 of chapter 4: gradient descent on both factors of $\frac12\lVert UV^T-M\rVert_F^2$,
+and a finish to rounding.
 
-A step costs two products of M with r columns; the residual is never formed while it is large. Gradient descent with a constant
-step brings a small random start near the minimum; the finish then turns the span of V into that of the leading right singular
-vectors (locally optimal block iteration, as in LOBPCG), which no plateau delays, because only the span matters.
+A step costs two products of M with r columns; the residual is never formed while it is large.
+Gradient descent with a constant step brings a small random start near the minimum; the finish then
+turns the span of V into that of the leading right singular vectors (locally optimal block
+iteration, as in LOBPCG), which no plateau delays, because only the span matters.
 """
 
 from __future__ import annotations
@@ -36,15 +38,19 @@ _DIRECT = 1e-6  # below this share of |M|^2/2 the loss is computed from the resi
 
 @dataclass(frozen=True)
 class FactorizationRun:
-    """A run of gradient descent on two factors; arrays have one entry per recorded step, the start included.
+    """A run of gradient descent on two factors; arrays have one entry per recorded step, the start
+    included.
 
     Attributes
     ----------
     factors : the last ones. status, message : how the run ended.
-    iteration : number of the recorded step. losses : the loss without any penalty. objectives : with it.
-    imbalance : the norm of U^T U - V^T V. norm_u, norm_v : Frobenius norms. gradients : norms of the gradient.
+    iteration : number of the recorded step. losses : the loss without any penalty. objectives :
+        with it.
+    imbalance : the norm of U^T U - V^T V. norm_u, norm_v : Frobenius norms. gradients : norms of
+        the gradient.
     n_iter : steps of gradient descent. n_sweeps : rounds of the finish, 0 without one.
-    leak : after a finish, the norm of (I - Q) M^T M Q over that of M squared, Q the projector on the span of V (estimate).
+    leak : after a finish, the norm of (I - Q) M^T M Q over that of M squared, Q the projector on
+        the span of V (estimate).
     """
 
     factors: Factors
@@ -83,9 +89,11 @@ def descend_factors(
 
     Parameters
     ----------
-    step_size : a number, a function of t (`printed_schedule`, `footnote_schedule`), or None for $.4/\sigma_1$ (estimated).
-    tol : stop when the gradient is at most this times $\sigma_1(\lVert U\rVert_F^2+\lVert V\rVert_F^2)^{1/2}$; at a small random
-        start that ratio is of the order of 1, however small the start.
+    step_size : a number, a function of t (`printed_schedule`, `footnote_schedule`), or None for
+        $.4/\sigma_1$ (estimated).
+    tol : stop when the gradient is at most this times $\sigma_1(\lVert U\rVert_F^2+\lVert
+        V\rVert_F^2)^{1/2}$; at a small random start that ratio is of the order of 1, however small
+        the start.
     penalty : weight of $\lVert U^TU-V^TV\rVert_F^2$; 1/8 is the regularized objective (4.3).
     """
     M = checked_matrix(M)
@@ -133,17 +141,20 @@ def factorize(
     verbose: bool = False,
     throw: bool = False,
 ) -> FactorizationRun:
-    r"""Factors of the best matrix of this rank: gradient descent from a small random start, then the finish to rounding.
+    r"""Factors of the best matrix of this rank: gradient descent from a small random start, then
+    the finish to rounding.
 
     Parameters
     ----------
-    start : factors to begin with; by default Gaussian entries of standard deviation $.1\sqrt{\sigma_1/\max(m,n)}$.
+    start : factors to begin with; by default Gaussian entries of standard deviation
+        $.1\sqrt{\sigma_1/\max(m,n)}$.
     max_iter, max_sweeps : limits of gradient descent and of the finish.
     throw : raise NotConverged if the finish did not reach rounding.
 
     Returns
     -------
-    A run whose factors are balanced (U^T U = V^T V). Whether they are globally optimal is proved by `certify_factorization`.
+    A run whose factors are balanced (U^T U = V^T V). Whether they are globally optimal is proved by
+    `certify_factorization`.
     """
     M = checked_matrix(M)
     top = estimate_norm(M)
@@ -193,7 +204,9 @@ def _schedule(step_size: float | Schedule | None, M: Array) -> tuple[Schedule, f
 
 @dataclass(frozen=True)
 class _Slopes:
-    """The gradient at a point and what came with it: M V, the two Gram matrices, the norm of the gradient and of the point."""
+    """The gradient at a point and what came with it: M V, the two Gram matrices, the norm of the
+    gradient and of the point.
+    """
 
     by_u: Array
     by_v: Array
@@ -219,7 +232,9 @@ class _Slopes:
 
 
 def _unchecked(U: Array, V: Array) -> Factors:
-    """Factors without the copies and tests of the public constructor, inside the loop; overflow is met by the loss."""
+    """Factors without the copies and tests of the public constructor, inside the loop; overflow is
+    met by the loss.
+    """
     factors = object.__new__(Factors)
     object.__setattr__(factors, "U", U)
     object.__setattr__(factors, "V", V)

@@ -1,13 +1,15 @@
 r"""Activations on registers: phi and phi' together, without branches and without a library call.
 
-Softplus with steepness b: with $u = e^{-b|z|}$, $\phi = \max(z, 0) + \log(1 + u)/b$ and $\phi' = 1/(1 + u)$ or $u/(1 + u)$.
-The exponential is $2^{-m} 2^{f}$, m the integer nearest to $b|z| \log_2 e$, found by adding and subtracting 1.5 times a power of
-two: the low bits of that sum are m, and shifted into the exponent they give $2^{-m}$ (no conversion between floats and integers).
-The logarithm is $2\,\mathrm{artanh}(u/(2+u))$, whose series in the square converges fast; one division serves it and $\phi'$. The
-polynomials are economized power series; the errors are about 2e-7 (float32) and 5e-16 (float64) in absolute value.
+Softplus with steepness b: with $u = e^{-b|z|}$, $\phi = \max(z, 0) + \log(1 + u)/b$ and $\phi' =
+1/(1 + u)$ or $u/(1 + u)$. The exponential is $2^{-m} 2^{f}$, m the integer nearest to $b|z| \log_2
+e$, found by adding and subtracting 1.5 times a power of two: the low bits of that sum are m, and
+shifted into the exponent they give $2^{-m}$ (no conversion between floats and integers). The
+logarithm is $2\,\mathrm{artanh}(u/(2+u))$, whose series in the square converges fast; one division
+serves it and $\phi'$. The polynomials are economized power series; the errors are about 2e-7
+(float32) and 5e-16 (float64) in absolute value.
 
-Softplus works on several registers at once, instruction by instruction: each constant is loaded once for all of them, and their
-chains of dependent operations overlap.
+Softplus works on several registers at once, instruction by instruction: each constant is loaded
+once for all of them, and their chains of dependent operations overlap.
 """
 
 from __future__ import annotations
@@ -42,10 +44,12 @@ Registers = list[Any]
 
 
 def economized(series: list[float], low: float, high: float, degree: int) -> tuple[float, ...]:
-    """A power series cut to a polynomial of this degree, lowest first, that is near it on all of [low, high].
+    """A power series cut to a polynomial of this degree, lowest first, that is near it on all of
+    [low, high].
 
-    Its last term is replaced, again and again, by the multiple of a Chebyshev polynomial that differs least from zero; the
-    corrections are tiny against the coefficients that they change, so that these keep all their digits.
+    Its last term is replaced, again and again, by the multiple of a Chebyshev polynomial that
+    differs least from zero; the corrections are tiny against the coefficients that they change, so
+    that these keep all their digits.
     """
     p = np.array(series)
     for m in range(len(series) - 1, degree, -1):
@@ -70,7 +74,9 @@ MANTISSA, EXPONENT_OF_ONE = {32: 23, 64: 52}, {32: 127, 64: 1023}
 
 @operation
 def softplus_block(typing_context: Any, Z: Any, P: Any, place: Any, b: Any) -> Any:
-    """P = phi(Z) and Z = phi'(Z) for `TOGETHER` neighboring registers from this place on; NaN gives NaN."""
+    """P = phi(Z) and Z = phi'(Z) for `TOGETHER` neighboring registers from this place on; NaN gives
+    NaN.
+    """
     lanes = Lanes(Z.dtype)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -114,7 +120,9 @@ def _softplus(builder: Any, z: Registers, b: Any, lanes: Lanes) -> tuple[Registe
 
 
 def _negative_power(builder: Any, y: Registers, lanes: Lanes) -> Registers:
-    """Instructions for 2^{-y}, y >= 0; y beyond the largest exponent counts as that one, NaN stays NaN."""
+    """Instructions for 2^{-y}, y >= 0; y beyond the largest exponent counts as that one, NaN stays
+    NaN.
+    """
     bits = lanes.scalar.bitwidth
     largest, shifter = lanes.constant(LARGEST[bits]), lanes.constant(SHIFTER[bits])
     one = ir.Constant(lanes.llvm_bits, [EXPONENT_OF_ONE[bits] << MANTISSA[bits]] * lanes.count)

@@ -1,8 +1,10 @@
-"""Gradient descent of one small network as one compiled loop: no allocation, no call and no conversion inside.
+"""Gradient descent of one small network as one compiled loop: no allocation, no call and no
+conversion inside.
 
-A step has three parts: Z = W X in register blocks; sample by sample the output, the residual and the slopes times residual;
-W <- W - eta S X^T in register blocks. All arrays are flat, their rows padded to whole registers, and together they fit the
-first-level cache for the sizes of a phase diagram. Compiled once per precision and kept on disk; shapes are arguments.
+A step has three parts: Z = W X in register blocks; sample by sample the output, the residual and
+the slopes times residual; W <- W - eta S X^T in register blocks. All arrays are flat, their rows
+padded to whole registers, and together they fit the first-level cache for the sizes of a phase
+diagram. Compiled once per precision and kept on disk; shapes are arguments.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from globalmin.fused.tiles import COLUMNS, ROWS, multiply_block
 
 
 class Shape(NamedTuple):
-    """Sizes: samples n, neurons k, features d, numbers in a register, and in a padded row of samples and of features."""
+    """Sizes: samples n, neurons k, features d, numbers in a register, and in a padded row of
+    samples and of features.
+    """
 
     n: int
     k: int
@@ -31,7 +35,9 @@ class Shape(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """Flat arrays: rows of features and of samples, labels, mask of real samples, weights (trained in place), room to work in."""
+    """Flat arrays: rows of features and of samples, labels, mask of real samples, weights (trained
+    in place), room to work in.
+    """
 
     features: Any
     samples: Any
@@ -46,7 +52,9 @@ class Arrays(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Activation code, steepness, whether v is trained, step size, target of ||r||^2, step limit, recording stride (0: none)."""
+    """Activation code, steepness, whether v is trained, step size, target of ||r||^2, step limit,
+    recording stride (0: none).
+    """
 
     code: int
     b: Any
@@ -59,7 +67,9 @@ class Rules(NamedTuple):
 
 @njit(error_model="numpy")
 def _multiply(left, right, target, sizes, lanes):  # noqa: ANN001, ANN202
-    """C = A B, each matrix given as (flat array, numbers in a row); sizes: rows of A, depth, registers in a row of B."""
+    """C = A B, each matrix given as (flat array, numbers in a row); sizes: rows of A, depth,
+    registers in a row of B.
+    """
     (A, a_stride), (B, b_stride), (C, c_stride), (rows, depth, registers) = (
         left,
         right,
@@ -163,7 +173,9 @@ def _descend_both(a, s, rules):  # noqa: ANN001, ANN202
 
 
 def _compiled(sources: str) -> Any:
-    """The training loop; numba's disk cache tells kernels apart by `sources`, since it watches the file of this function only."""
+    """The training loop; numba's disk cache tells kernels apart by `sources`, since it watches the
+    file of this function only.
+    """
 
     @njit(error_model="numpy", nogil=True, cache=True)
     def descend(a, s, rules, records):  # noqa: ANN001, ANN202
@@ -206,7 +218,9 @@ def _digest_of_sources() -> str:
 
 
 descend = _compiled(_digest_of_sources())
-"""`descend(arrays, shape, rules, records)` makes steps until ||r||^2 <= target, the step limit, or a loss that is not finite.
+"""`descend(arrays, shape, rules, records)` makes steps until ||r||^2 <= target, the step limit, or
+a loss that is not finite.
 
-Returns the number of steps and ||r||^2 at the weights left in `arrays`; `records[i]` is ||r||^2 after i * record_every steps.
+Returns the number of steps and ||r||^2 at the weights left in `arrays`; `records[i]` is ||r||^2
+after i * record_every steps.
 """

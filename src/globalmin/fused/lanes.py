@@ -1,8 +1,10 @@
-"""Vector registers for numba: a type `Lanes` (eight float32 or four float64) with loads, stores, arithmetic and selections.
+"""Vector registers for numba: a type `Lanes` (eight float32 or four float64) with loads, stores,
+arithmetic and selections.
 
-Numba leaves vectorization to chance; here it is written down, so that no `fastmath` flag is needed and NaN stays NaN. Every
-operation is an LLVM instruction on a 32-byte vector, which LLVM splits or widens on machines without AVX2. Not-a-number rules:
-`where_below(x, bound, b, c)` takes c when x or the bound is NaN, so callers put the value that carries the NaN there.
+Numba leaves vectorization to chance; here it is written down, so that no `fastmath` flag is needed
+and NaN stays NaN. Every operation is an LLVM instruction on a 32-byte vector, which LLVM splits or
+widens on machines without AVX2. Not-a-number rules: `where_below(x, bound, b, c)` takes c when x or
+the bound is NaN, so callers put the value that carries the NaN there.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ BYTES = 32
 
 
 def operation(function: Callable[..., Any]) -> Any:
-    """Make a function of numba types that returns a signature and an emitter of LLVM instructions callable in compiled code."""
+    """Make a function of numba types that returns a signature and an emitter of LLVM instructions
+    callable in compiled code.
+    """
     return extending.intrinsic(function)
 
 
@@ -101,7 +105,9 @@ def _call(builder: Any, name: str, *args: Any) -> Any:
 
 @operation
 def load(typing_context: Any, array: Any, index: Any) -> Any:
-    """The register whose first number is array[index]; the array is one-dimensional and contiguous."""
+    """The register whose first number is array[index]; the array is one-dimensional and
+    contiguous.
+    """
     lanes = Lanes(array.dtype)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:

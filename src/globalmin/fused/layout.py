@@ -1,4 +1,6 @@
-"""The arrays of one training in the layout of the fused kernel, and back: flat, rows padded with zeros to whole registers."""
+"""The arrays of one training in the layout of the fused kernel, and back: flat, rows padded with
+zeros to whole registers.
+"""
 
 from __future__ import annotations
 

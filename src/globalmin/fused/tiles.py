@@ -1,8 +1,10 @@
-"""The matrix products of a training step as small blocks that stay in registers, emitted as LLVM instructions.
+"""The matrix products of a training step as small blocks that stay in registers, emitted as LLVM
+instructions.
 
-Both products have the form C = A B with the rows of B and C padded to whole registers: Z = W X (rows of samples) and the gradient
-G = S X^T (rows of features). A block of C is kept in up to twelve registers, which hides the latency of the multiplier; a
-register of B is read once for all rows of the block, and no sum is stored before it is complete.
+Both products have the form C = A B with the rows of B and C padded to whole registers: Z = W X
+(rows of samples) and the gradient G = S X^T (rows of features). A block of C is kept in up to
+twelve registers, which hides the latency of the multiplier; a register of B is read once for all
+rows of the block, and no sum is stored before it is complete.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ Matrix = tuple[Any, Any, Any]
 
 
 @operation
-def multiply_block(
+def multiply_block(  # noqa: PLR0917
     typing_context: Any, left: Any, right: Any, target: Any, depth: Any, rows: Any, columns: Any
-) -> Any:  # noqa: PLR0917
+) -> Any:
     """A block of C = A B with 1 to `ROWS` rows and 1 to `COLUMNS` registers of columns.
 
-    The matrices are given as (A, a, stride of A), (B, b, stride of B), (C, c, stride of C), where the small letters are the
-    places of the block's first entries; `depth` is the number of products in a sum. Every size of block has its own instructions.
+    The matrices are given as (A, a, stride of A), (B, b, stride of B), (C, c, stride of C), where
+    the small letters are the places of the block's first entries; `depth` is the number of products
+    in a sum. Every size of block has its own instructions.
     """
     lanes = Lanes(left[0].dtype)
 
@@ -48,9 +51,9 @@ def multiply_block(
     return types.void(left, right, target, types.intp, types.intp, types.intp), emit
 
 
-def _sums(
+def _sums(  # noqa: PLR0917
     builder: Any, left: Matrix, right: Matrix, depth: Any, size: tuple[int, int], lanes: Lanes
-) -> list[list[Any]]:  # noqa: PLR0917
+) -> list[list[Any]]:
     """Instructions for the block's sums, which are returned in registers."""
     (A, a, a_stride), (B, b, b_stride) = left, right
     sums = [

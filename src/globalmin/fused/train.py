@@ -1,7 +1,9 @@
-"""Thousands of tiny trainings: gradient descent with a constant step on many starts at once, in a fused compiled kernel.
+"""Thousands of tiny trainings: gradient descent with a constant step on many starts at once, in a
+fused compiled kernel.
 
-Against `gradient_descent` this keeps no trajectory and takes ReLU, softplus and quadratic networks only; on n = 100 samples with
-k = d = 20 it makes about fifteen times as many steps a second as numpy. The kernel is compiled on first use and kept on disk.
+Against `gradient_descent` this keeps no trajectory and takes ReLU, softplus and quadratic networks
+only; on n = 100 samples with k = d = 20 it makes about fifteen times as many steps a second as
+numpy. The kernel is compiled on first use and kept on disk.
 """
 
 from __future__ import annotations
@@ -33,10 +35,13 @@ class ManyRuns:
     ----------
     W, v : the last weights, (t, k, d) and (t, k).
     iterations : steps made.
-    relative_residual : ||r||/||y|| at these weights, computed in float64; infinite if the run diverged.
-    reached : whether the relative residual is at most the tolerance; a run that diverged has not reached it.
+    relative_residual : ||r||/||y|| at these weights, computed in float64; infinite if the run
+        diverged.
+    reached : whether the relative residual is at most the tolerance; a run that diverged has not
+        reached it.
     diverged : whether the loss overflowed.
-    residuals : ||r||/||y|| after 0, e, 2e, ... steps for `record_every` = e, in the precision of the run, NaN after it; (t, m).
+    residuals : ||r||/||y|| after 0, e, 2e, ... steps for `record_every` = e, in the precision of
+        the run, NaN after it; (t, m).
     """
 
     W: Array
@@ -89,7 +94,8 @@ def train_many(
     record_every: int = 0,
     threads: int = 1,
 ) -> ManyRuns:
-    """Train t networks of one shape by gradient descent on L = (1/2) sum of r_i^2, each until ||r|| <= tol ||y||.
+    """Train t networks of one shape by gradient descent on L = (1/2) sum of r_i^2, each until ||r||
+    <= tol ||y||.
 
     Parameters
     ----------
@@ -98,8 +104,9 @@ def train_many(
     step_size : eta on the half sum of squares; a step for the mean of squares is n times larger.
     activation : "relu", "softplus", "softplus(b)" or "quadratic".
     trained : "W" or "vW", both layers with the same step at the same time.
-    precision : "double"; "single" (float32, twice as fast); "screened": float32, then float64 goes on from the weights of every
-        run that reached the tolerance until it holds in float64, and repeats every run that overflowed or ended near it.
+    precision : "double"; "single" (float32, twice as fast); "screened": float32, then float64 goes
+        on from the weights of every run that reached the tolerance until it holds in float64, and
+        repeats every run that overflowed or ended near it.
     record_every : keep the residual every so many steps; 0 keeps none.
     threads : threads that share the trainings; the kernel holds no lock.
 
@@ -197,7 +204,8 @@ def _job(
     phi = get_activation(activation)
     if phi.name not in ("relu", "softplus", "quadratic"):
         raise DataError(
-            f"activation {phi} has no fused kernel; choose relu, softplus or quadratic, or use `train`"
+            f"activation {phi} has no fused kernel; choose relu, softplus or quadratic, or use "
+            "`train`"
         )
     if trained not in ("W", "vW"):
         raise DataError(
@@ -211,7 +219,9 @@ def _job(
 
 
 def _trials(X: ArrayLike, y: ArrayLike, W: ArrayLike, v: ArrayLike) -> list[_Trial]:
-    """The arrays of each training, after a check that their shapes belong together and that they are finite."""
+    """The arrays of each training, after a check that their shapes belong together and that they
+    are finite.
+    """
     arrays = [np.asarray(value, dtype=np.float64) for value in (X, y, W, v)]
     names, dims = ("X", "y", "W", "v"), (3, 2, 3, 2)
     if arrays[2].ndim != 3 or 0 in arrays[2].shape:
@@ -224,7 +234,8 @@ def _trials(X: ArrayLike, y: ArrayLike, W: ArrayLike, v: ArrayLike) -> list[_Tri
             arrays[place] = np.broadcast_to(value, (t, *value.shape))
         elif value.ndim != dim or value.shape[0] != t or 0 in value.shape:
             raise DataError(
-                f"{name} has shape {value.shape}; give {dim} axes, the first for the {t} trainings of W"
+                f"{name} has shape {value.shape}; give {dim} axes, the first for the {t} trainings "
+                "of W"
             )
         if not np.isfinite(value).all():
             raise DataError(
@@ -233,6 +244,7 @@ def _trials(X: ArrayLike, y: ArrayLike, W: ArrayLike, v: ArrayLike) -> list[_Tri
     X_, y_, W_, v_ = arrays
     if X_.shape[1] != y_.shape[1] or X_.shape[2] != W_.shape[2] or W_.shape[1] != v_.shape[1]:
         raise DataError(
-            f"X {X_.shape}, y {y_.shape}, W {W_.shape}, v {v_.shape} do not fit; give (t,n,d), (t,n), (t,k,d), (t,k)"
+            f"X {X_.shape}, y {y_.shape}, W {W_.shape}, v {v_.shape} do not fit; give (t,n,d), "
+            "(t,n), (t,k,d), (t,k)"
         )
     return [_Trial(*parts) for parts in zip(X_, y_, W_, v_, strict=True)]

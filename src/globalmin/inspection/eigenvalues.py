@@ -1,8 +1,11 @@
-"""Extreme eigenvalues of the n x n matrices of an inspection, in floats; all of them where that is cheap."""
+"""Extreme eigenvalues of the n x n matrices of an inspection, in floats; all of them where that is
+cheap.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +17,17 @@ if TYPE_CHECKING:
 
 
 ALL_LIMIT = 1_500  # up to this order all eigenvalues are computed, which takes seconds
-RESOLUTION = 1e-12  # entries of the limiting matrices are accurate to about this, so smaller eigenvalues mean nothing
+# entries of the limiting matrices are accurate to about this, so smaller eigenvalues mean nothing
+RESOLUTION = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """Smallest and largest eigenvalue of a positive semidefinite matrix; `low` is 0 where it is singular or nearly so.
+    """Smallest and largest eigenvalue of a positive semidefinite matrix; `low` is 0 where it is
+    singular or nearly so.
 
-    `is_resolved` tells whether a zero is a fact about the rows (True) or only below what floats resolve (False). `spectrum` holds
-    all eigenvalues, increasing, or None for large matrices.
+    `is_resolved` tells whether a zero is a fact about the rows (True) or only below what floats
+    resolve (False). `spectrum` holds all eigenvalues, increasing, or None for large matrices.
     """
 
     low: float
@@ -60,7 +65,9 @@ def spectral_norm(A: Array) -> float:
 
 
 def _iterated(G: Array, is_singular: bool) -> tuple[float, float]:
-    """By Lanczos iterations: on G for the largest eigenvalue, on its inverse through a Cholesky factor for the smallest."""
+    """By Lanczos iterations: on G for the largest eigenvalue, on its inverse through a Cholesky
+    factor for the smallest.
+    """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
     from scipy.sparse.linalg import LinearOperator
 
@@ -73,9 +80,8 @@ def _iterated(G: Array, is_singular: bool) -> tuple[float, float]:
         factor = cho_factor(G, lower=True, check_finite=False)
     except LinAlgError:
         return 0.0, high
-    inverse = LinearOperator(
-        G.shape, matvec=lambda u: cho_solve(factor, u, check_finite=False), dtype=np.float64
-    )  # pyright: ignore
+    solve = partial(cho_solve, factor, check_finite=False)
+    inverse = LinearOperator(G.shape, matvec=solve, dtype=np.float64)  # pyright: ignore
     return 1.0 / _lanczos(inverse, "LA"), high
 
 

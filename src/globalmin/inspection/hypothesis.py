@@ -1,4 +1,6 @@
-"""What is found out about one theorem on one instance: its hypotheses one by one, and the numbers it promises."""
+"""What is found out about one theorem on one instance: its hypotheses one by one, and the numbers
+it promises.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from enum import StrEnum
 
 
 class Finding(StrEnum):
-    """The three answers: the hypothesis holds, it fails, or it needs a constant that nobody knows."""
+    """The three answers: the hypothesis holds, it fails, or it needs a constant that nobody
+    knows.
+    """
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -17,7 +21,8 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One hypothesis: what it asks, the finding, and the measured value (estimates in floats unless said otherwise).
+    """One hypothesis: what it asks, the finding, and the measured value (estimates in floats unless
+    said otherwise).
 
     `is_scope` marks those that say what kind of network the theorem is about at all.
     """
@@ -37,9 +42,12 @@ class TheoremReport:
     item : its ID in the catalogue.
     says : what it promises, in plain words.
     hypotheses : each with its finding.
-    width : least width it asks for (infinite: never satisfied; None: it asks for no width, or only with unknown constants).
-    step_size, rate : step on the loss (1/2) sum of squares, and factor of the residual norm per step; None where it gives none.
-    failure : bound of the probability that a random start breaks the promise, at this instance's width; None if it has none.
+    width : least width it asks for (infinite: never satisfied; None: it asks for no width, or only
+        with unknown constants).
+    step_size, rate : step on the loss (1/2) sum of squares, and factor of the residual norm per
+        step; None where it gives none.
+    failure : bound of the probability that a random start breaks the promise, at this instance's
+        width; None if it has none.
     instead : what this program can say where the theorem cannot.
     """
 
@@ -54,7 +62,9 @@ class TheoremReport:
 
     @property
     def finding(self) -> Finding:
-        """FAILS if a hypothesis fails, else UNKNOWN if one needs an unknown constant, else HOLDS."""
+        """FAILS if a hypothesis fails, else UNKNOWN if one needs an unknown constant, else
+        HOLDS.
+        """
         found = {hypothesis.finding for hypothesis in self.hypotheses}
         return next(
             (finding for finding in (Finding.FAILS, Finding.UNKNOWN) if finding in found),
@@ -75,7 +85,9 @@ def check(
 
 
 def unknown(statement: str, measured: str = "") -> Hypothesis:
-    """A hypothesis with a constant that nobody knows; `measured` is the quantity it would be compared with."""
+    """A hypothesis with a constant that nobody knows; `measured` is the quantity it would be
+    compared with.
+    """
     return Hypothesis(statement, Finding.UNKNOWN, measured)
 
 

@@ -36,7 +36,9 @@ FORMAT = "globalmin-inspection/1"
 
 @dataclass(frozen=True)
 class Quantity:
-    """One measured number: its symbol, its meaning in words, and its value (an estimate in floats unless the words say exact)."""
+    """One measured number: its symbol, its meaning in words, and its value (an estimate in floats
+    unless the words say exact).
+    """
 
     symbol: str
     meaning: str
@@ -49,7 +51,8 @@ class Inspection:
 
     Attributes
     ----------
-    n_samples, n_features, width, activation, head, seed : the instance; `width` is the one asked about.
+    n_samples, n_features, width, activation, head, seed : the instance; `width` is the one asked
+        about.
     quantities : the numbers the theorems speak of.
     theorems : one report per theorem.
     recommended_width : what training tries first, the smallest even k with k rank(X) >= 1.2 n.
@@ -81,7 +84,8 @@ class Inspection:
             if report.item == item:
                 return report
         raise DataError(
-            f"theorem {item!r} is not in the table; it has {', '.join(r.item for r in self.theorems)}"
+            f"theorem {item!r} is not in the table; it has "
+            f"{', '.join(r.item for r in self.theorems)}"
         )
 
     def quantity(self, symbol: str) -> float | None:
@@ -90,11 +94,14 @@ class Inspection:
             if q.symbol == symbol:
                 return q.value
         raise DataError(
-            f"quantity {symbol!r} is not in the table; it has {', '.join(q.symbol for q in self.quantities)}"
+            f"quantity {symbol!r} is not in the table; it has "
+            f"{', '.join(q.symbol for q in self.quantities)}"
         )
 
     def required_widths(self) -> dict[str, float]:
-        """Least width by theorem, for the theorems about this kind of network that ask for one; infinite: never."""
+        """Least width by theorem, for the theorems about this kind of network that ask for one;
+        infinite: never.
+        """
         return {r.item: r.width for r in self.theorems if r.width is not None and r.is_in_scope}
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,14 +152,16 @@ def inspect(
     failure: float = 0.1,
     depth: int = 3,
 ) -> Inspection:
-    """What the theorems of the five works say of these data, with numbers: hypotheses, widths, steps, rates.
+    """What the theorems of the five works say of these data, with numbers: hypotheses, widths,
+    steps, rates.
 
     Parameters
     ----------
     data : one target; for several use `data.for_target(j)`.
     width : number of neurons asked about; by default the recommended one.
     activation : name or Activation.
-    head : scheme of the random start that is measured: "os", "sjl" or "du". Every theorem is judged with its own initialization.
+    head : scheme of the random start that is measured: "os", "sjl" or "du". Every theorem is judged
+        with its own initialization.
     seed : of that start.
     delta, theta : the deviations allowed in OS-T6.2, OS-T6.3 and OS-C6.
     failure : the failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
@@ -203,7 +212,8 @@ def _checked_width(width: int | None, data: Dataset) -> int | None:
         return None
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 1:
         raise DataError(
-            f"width={width!r} must be a whole number of at least 1: a network without neurons fits nothing"
+            f"width={width!r} must be a whole number of at least 1: a network without neurons fits "
+            "nothing"
         )
     return int(width)
 
@@ -211,8 +221,8 @@ def _checked_width(width: int | None, data: Dataset) -> int | None:
 def _check_numbers(*, delta: float, theta: float, failure: float, depth: int) -> None:
     if not (delta > 0.0 and 0.0 < theta < 1.0 and 0.0 < failure < 1.0 and depth >= 1):
         raise DataError(
-            f"delta={delta!r}, theta={theta!r}, failure={failure!r}, depth={depth!r}: give delta > 0, theta and failure "
-            "between 0 and 1, depth at least 1"
+            f"delta={delta!r}, theta={theta!r}, failure={failure!r}, depth={depth!r}: give delta > "
+            "0, theta and failure between 0 and 1, depth at least 1"
         )
 
 
@@ -266,7 +276,8 @@ def _warnings(m: Measurements) -> tuple[str, ...]:
     found = [m.facts.message(m.activation)]
     if m.d == 1:
         found.append(
-            "d = 1: all rows lie on one line through the origin, so they are parallel; append a bias column (bias=True)"
+            "d = 1: all rows lie on one line through the origin, so they are parallel; append a "
+            "bias column (bias=True)"
         )
     if not m.facts.zero_rows and not m.facts.lines:
         found.append(m.facts.near_message())

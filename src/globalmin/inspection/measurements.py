@@ -1,4 +1,5 @@
-r"""The quantities that the theorems speak of, measured once for a data set and an activation. Estimates in floats.
+r"""The quantities that the theorems speak of, measured once for a data set and an activation.
+Estimates in floats.
 
 Degenerate rows (equal, opposite, proportional, zero) are found exactly.
 """
@@ -48,8 +49,8 @@ class Measurements:
     B, M : $\sup|\phi'|$, $\sup|\phi''|$, possibly infinite.
     row_norms : smallest and largest norm of a row.
     X_norm, K_frobenius, y_norm : $\|X\|$, $\|XX^T\|_F$, $\|y\|$.
-    slope, feature : extreme eigenvalues of $\Sigma = E[\phi'\phi'^T]\circ XX^T$ (for ReLU $H^\infty$) and
-        $\tilde\Sigma = E[\phi\phi^T]$.
+    slope, feature : extreme eigenvalues of $\Sigma = E[\phi'\phi'^T]\circ XX^T$ (for ReLU
+        $H^\infty$) and $\tilde\Sigma = E[\phi\phi^T]$.
     squares : those of $(XX^T)\circ(XX^T)$, the squares of the singular values of X*X.
     kappa4 : bound of the quartic form $\sup\sum_i(x_i\cdot a)^4$.
     separation : $\delta$ of the rows scaled to norm 1.
@@ -92,7 +93,9 @@ class Measurements:
 
     @property
     def lam(self) -> float:
-        r"""$\lambda(X)$, the smallest eigenvalue of $\Sigma$; exactly 0 where degenerate rows prove it."""
+        r"""$\lambda(X)$, the smallest eigenvalue of $\Sigma$; exactly 0 where degenerate rows prove
+        it.
+        """
         return self.slope.low
 
     @property
@@ -112,7 +115,9 @@ class Measurements:
 
 
 def require_room(n: int, d: int, k: int) -> None:
-    """Refuse, with the figure, an inspection whose n x n and n x k arrays do not fit into memory."""
+    """Refuse, with the figure, an inspection whose n x n and n x k arrays do not fit into
+    memory.
+    """
     needed = (
         gram_bytes(n, copies=GRAM_COPIES)
         + matrix_bytes(n, k, copies=3)
@@ -143,14 +148,18 @@ def measure(data: Dataset, activation: Activation) -> Measurements:
         kappa4=_quartic(X), separation=separation(X),
         mu=float(hermite_coefficients(activation, 2, order=1)[1]),
         variance=_mean_over_rows(variance, activation, positive, len(norms), at_zero=0.0),
-        mean_square=_mean_over_rows(mean_square, activation, positive, len(norms), at_zero=float(activation(0.0)) ** 2),
+        mean_square=_mean_over_rows(mean_square, activation, positive, len(norms),
+        at_zero=float(activation(0.0)) ** 2),
         rank=rank, free_outputs=outputs,
-        recommended_width=recommended_width(min(outputs, function_space_dimension(activation, rank)), rank),
+        recommended_width=recommended_width(min(outputs, function_space_dimension(activation,
+        rank)), rank),
     )  # fmt: skip
 
 
 def _slope(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
-    """Sigma is the Gram matrix of w -> phi'(w.x) x: singular for certain when a row is zero or two rows are tied."""
+    """Sigma is the Gram matrix of w -> phi'(w.x) x: singular for certain when a row is zero or two
+    rows are tied.
+    """
     return extremes(
         limit_gram(X, activation),
         is_singular=bool(facts.zero_rows or parallel_groups(facts, activation)),
@@ -185,7 +194,9 @@ def _quartic(X: Array) -> float:
 def _mean_over_rows(
     moment: Moment, activation: Activation, norms: Array, n: int, *, at_zero: float
 ) -> float:
-    """Mean over all n rows of a Gaussian moment at the row's norm; equal norms are computed once, many by a spline."""
+    """Mean over all n rows of a Gaussian moment at the row's norm; equal norms are computed once,
+    many by a spline.
+    """
     if not norms.size:
         return at_zero
     scales, counts = np.unique(np.round(norms, 12), return_counts=True)

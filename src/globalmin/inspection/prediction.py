@@ -1,7 +1,8 @@
-r"""Predictions before training, and a real run of gradient descent set against them. Estimates in floats.
+r"""Predictions before training, and a real run of gradient descent set against them. Estimates in
+floats.
 
-The run here is plain gradient descent on the first layer, step by step, because the theorems speak of nothing else; training
-methods live in another room.
+The run here is plain gradient descent on the first layer, step by step, because the theorems speak
+of nothing else; training methods live in another room.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 
 
 class HasTrajectory(Protocol):
-    """What is needed of a recorded run: step numbers, losses, distance from the start, signs changed."""
+    """What is needed of a recorded run: step numbers, losses, distance from the start, signs
+    changed.
+    """
 
     iteration: Counts
     loss: Array
@@ -48,7 +51,9 @@ class HasTrajectory(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    r"""The linearized run from a start: $\|u(t)-y\|$ at `steps`, and the factor per step in the long run."""
+    r"""The linearized run from a start: $\|u(t)-y\|$ at `steps`, and the factor per step in the
+    long run.
+    """
 
     steps: Counts
     residual_norms: Array
@@ -58,17 +63,19 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    r"""A real run of gradient descent, what was predicted of it and what was proved; one entry per step in every array.
+    r"""A real run of gradient descent, what was predicted of it and what was proved; one entry per
+    step in every array.
 
     Attributes
     ----------
     measured, predicted : $\|u(t)-y\|$ of the run and of the linearization at the start.
     deviation : $\|u(t)-u_{lin}(t)\|$.
-    proved : envelope of $\|u(t)-y\|$ by OS-C1 (smooth) or OS-C3 (ReLU) at the start; None where neither applies at this step
-        size.
-    neuron_movement, distance, path : largest movement of one weight vector, Frobenius distance from the start, path length.
-    signs_changed, signs_allowed : largest number over the samples, and the largest bound OS-LC.2 gives from the measured
-        distance.
+    proved : envelope of $\|u(t)-y\|$ by OS-C1 (smooth) or OS-C3 (ReLU) at the start; None where
+        neither applies at this step size.
+    neuron_movement, distance, path : largest movement of one weight vector, Frobenius distance from
+        the start, path length.
+    signs_changed, signs_allowed : largest number over the samples, and the largest bound OS-LC.2
+        gives from the measured distance.
     sigma_min : smallest singular value of J at the first and the last step.
     guarantee : the theorem's step, rate, path, or None.
     movement_bound : bound of `neuron_movement` from the proved rate, or infinite.
@@ -119,7 +126,9 @@ class RunComparison:
 
 
 def predict(K: Array, r: Array, step_size: float, *, n_steps: int = 1000) -> Prediction:
-    r"""$\|(I-\eta K)^tr\|$ at about fifty step numbers up to n_steps, from $K = JJ^T$ and the first residual."""
+    r"""$\|(I-\eta K)^tr\|$ at about fifty step numbers up to n_steps, from $K = JJ^T$ and the first
+    residual.
+    """
     steps = np.unique(np.round(np.geomspace(1, n_steps + 1, 60)).astype(np.int64)) - 1
     if K.shape[0] <= ALL_LIMIT:
         run = linearize_run(K, r, np.zeros_like(r))
@@ -142,14 +151,17 @@ def predict(K: Array, r: Array, step_size: float, *, n_steps: int = 1000) -> Pre
 def predict_losses(
     network: ShallowNetwork, data: Dataset, step_size: float, iterations: ArrayLike
 ) -> Array:
-    r"""Linearized losses $\frac12\|u(t)-y\|^2$ at the given step numbers of gradient descent from `network`."""
+    r"""Linearized losses $\frac12\|u(t)-y\|^2$ at the given step numbers of gradient descent from
+    `network`.
+    """
     return 0.5 * np.square(_linearized(network, data).residual_norms(iterations, step_size))
 
 
 def compare_trajectory(
     trajectory: HasTrajectory, network: ShallowNetwork, data: Dataset, step_size: float
 ) -> dict[str, NDArray]:
-    r"""Columns for a recorded run of `gm.train(network, data, method="gradient_descent", step_size=...)`.
+    r"""Columns for a recorded run of `gm.train(network, data, method="gradient_descent",
+    step_size=...)`.
 
     Parameters
     ----------
@@ -158,8 +170,8 @@ def compare_trajectory(
 
     Returns
     -------
-    iteration, loss, predicted_loss; pattern_changes and pattern_bound, the sum over the samples of what OS-LC.2 allows at the
-    recorded distance.
+    iteration, loss, predicted_loss; pattern_changes and pattern_bound, the sum over the samples of
+    what OS-LC.2 allows at the recorded distance.
     """
     X = np.asarray(data.X, dtype=np.float64)
     Z, norms = preactivations(network, X), np.linalg.norm(X, axis=1)
@@ -191,14 +203,15 @@ def predict_run(
     Parameters
     ----------
     network, data : the start and the data.
-    step_size : on the loss (1/2) sum of squares; by default the largest step that OS-C1 or OS-C3 allows at the start, else
-        1/(2 ||J||^2).
+    step_size : on the loss (1/2) sum of squares; by default the largest step that OS-C1 or OS-C3
+        allows at the start, else 1/(2 ||J||^2).
     n_steps : number of steps, at least 1.
     """
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     if n_steps < 1 or (step_size is not None and not 0.0 < step_size < math.inf):
         raise DataError(
-            f"step_size={step_size!r}, n_steps={n_steps!r}: give a positive step (or None) and at least one step"
+            f"step_size={step_size!r}, n_steps={n_steps!r}: give a positive step (or None) and at "
+            "least one step"
         )
     require_memory(
         gram_bytes(len(X), copies=4) + matrix_bytes(len(X), network.width, copies=6),
@@ -222,9 +235,12 @@ def predict_run(
     return RunComparison(
         eta, rows["norm"], predicted, deviation,
         None if guarantee is None else np.asarray(first * guarantee.rate**t, dtype=np.float64),
-        rows["neuron"], rows["distance"], rows["path"], rows["changed"].astype(np.int64), rows["allowed"].astype(np.int64),
-        (math.sqrt(max(float(run.eigenvalues[0]), 0.0)), _smallest(last, X)), run.rate(eta), guarantee,
-        math.inf if guarantee is None else movement_from_rate(guarantee.rate, eta, slope, first), last,
+        rows["neuron"], rows["distance"], rows["path"], rows["changed"].astype(np.int64),
+        rows["allowed"].astype(np.int64),
+        (math.sqrt(max(float(run.eigenvalues[0]), 0.0)), _smallest(last, X)), run.rate(eta),
+        guarantee,
+        math.inf if guarantee is None else movement_from_rate(guarantee.rate, eta, slope, first),
+        last,
     )  # fmt: skip
 
 
@@ -239,7 +255,8 @@ def _descend(
         r = residual(current, X, y)
         moved = current.W - network.W
         values = (
-            r + y, float(np.linalg.norm(r)), neuron_movement(current.W, network.W), float(np.linalg.norm(moved)), path,
+            r + y, float(np.linalg.norm(r)), neuron_movement(current.W, network.W),
+            float(np.linalg.norm(moved)), path,
             int(changed_signs(preactivations(current, X), Z0).max()),
             int(flips_allowed(Z0, norms, float(np.linalg.norm(moved, 2))).max()),
         )  # fmt: skip

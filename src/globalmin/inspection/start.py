@@ -1,4 +1,6 @@
-r"""What the theorems without unknown constants see at one random start: the drawn network's own Jacobian. Estimates in floats."""
+r"""What the theorems without unknown constants see at one random start: the drawn network's own
+Jacobian. Estimates in floats.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,17 @@ KINK_LIMIT = 20_000_000  # pre-activations up to which the scan of OS-C3 takes s
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    r"""The drawn network, the spectrum of its $JJ^T$, and the ratios of the theorems that need no unknown constant.
+    r"""The drawn network, the spectrum of its $JJ^T$, and the ratios of the theorems that need no
+    unknown constant.
 
     Attributes
     ----------
     gram : extreme eigenvalues $a^2$, $b^2$ of $JJ^T$ (and all of them for small n).
     residual_norm : $\|f(W_0)-y\|$.
-    descent_ratio : $2\,\mathrm{Lip}\|r\|/a^2$ of OS-C1; below 1 gradient descent from here provably reaches zero loss.
-    newton_ratio : $2\,\mathrm{Lip}\,e/a$ of OS-C2; at most 1 a zero-loss network provably exists nearby.
+    descent_ratio : $2\,\mathrm{Lip}\|r\|/a^2$ of OS-C1; below 1 gradient descent from here provably
+        reaches zero loss.
+    newton_ratio : $2\,\mathrm{Lip}\,e/a$ of OS-C2; at most 1 a zero-loss network provably exists
+        nearby.
     descent : constants of OS-C1, None where it does not apply.
     kink : constants of OS-C3 (ReLU), None where it does not apply.
     Lip : Lipschitz constant of J near the start; infinite for kinks.
@@ -70,7 +75,9 @@ class Start:
 def measure_start(
     data: Dataset, m: Measurements, width: int, *, head: str, seed: int, limit: Array
 ) -> Start:
-    """Draw a network by the scheme `head` and measure it; `limit` is the limiting Gram matrix Sigma, which is used up."""
+    """Draw a network by the scheme `head` and measure it; `limit` is the limiting Gram matrix
+    Sigma, which is used up.
+    """
     network = draw(data, width, m.activation, scheme=head, seed=seed)
     K = jacobian_gram(network, m.X)
     r = residual(network, m.X, m.y)

@@ -1,4 +1,6 @@
-"""Theorems about other trainings on the same data: random features (OS-T3.2) and deep networks (DU chapter 3)."""
+"""Theorems about other trainings on the same data: random features (OS-T3.2) and deep networks (DU
+chapter 3).
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ def random_feature_theorem(m: Measurements, start: Start, *, failure: float) -> 
     )
     return TheoremReport(
         "OS-T3.2", says, (bounded, gap, enough_width(k, needed)), needed, None, None, failure,
-        instead=f"printed constant: {number(printed)} features; in practice k ≥ n and λ_min(ΦΦᵀ) > 0 is computed",
+        instead=f"printed constant: {number(printed)} features; in practice k ≥ n and λ_min(ΦΦᵀ) > "
+                "0 is computed",
     )  # fmt: skip
 
 
@@ -78,7 +81,9 @@ def _analytic(m: Measurements) -> Hypothesis:
 
 
 def _deep(m: Measurements, architecture: str, depth: int) -> tuple[float, tuple[Hypothesis, ...]]:
-    """λ_min of the last-layer Gram matrix (NaN if not computed) and the hypotheses that can be checked."""
+    """λ_min of the last-layer Gram matrix (NaN if not computed) and the hypotheses that can be
+    checked.
+    """
     hypotheses = (_analytic(m), smooth(m), unit_rows(m), no_parallel_rows(m))
     if m.n > DEEP_LIMIT or not m.activation.is_smooth or m.activation.name in POLYNOMIALS:
         return math.nan, hypotheses
@@ -101,7 +106,8 @@ def fully_connected_theorem(m: Measurements, *, depth: int, failure: float) -> T
     lam, hypotheses = _deep(m, "fully_connected", depth)
     order = number(widths.deep_width_order(m.n, depth, lam, failure)) if lam > 0.0 else "–"
     return TheoremReport(
-        "DU-T3.1", says, (*hypotheses, unknown("width ≥ 2^O(H) max{n⁴/λ⁴, n/δ, n² log(Hn/δ)/λ²}", f"without 2^O(H): {order}")),
+        "DU-T3.1", says, (*hypotheses, unknown("width ≥ 2^O(H) max{n⁴/λ⁴, n/δ, n² "
+                                               "log(Hn/δ)/λ²}", f"without 2^O(H): {order}")),
         instead="the claim deep-descent (theorem DS) at the weights of an actual network",
     )  # fmt: skip
 
@@ -115,7 +121,8 @@ def residual_theorem(m: Measurements, *, depth: int, failure: float) -> TheoremR
         number(widths.residual_width_order(m.n, max(depth, 2), lam, failure)) if lam > 0.0 else "–"
     )
     return TheoremReport(
-        "DU-T3.2", says, (*hypotheses, unknown("width ≥ C max{n⁴/(λ⁴H⁴), n²/λ², n/δ, n² log(Hn/δ)/λ²}", f"without C: {order}")),
+        "DU-T3.2", says, (*hypotheses, unknown("width ≥ C max{n⁴/(λ⁴H⁴), n²/λ², n/δ, n² "
+                                               "log(Hn/δ)/λ²}", f"without C: {order}")),
         instead="the claim deep-descent (theorem DS)",
     )  # fmt: skip
 

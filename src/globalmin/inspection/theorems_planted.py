@@ -1,4 +1,6 @@
-"""The theorems with Gaussian inputs and planted labels (SJL section 7, SJL-T2.5, FCL) on one instance: measured, not decided."""
+"""The theorems with Gaussian inputs and planted labels (SJL section 7, SJL-T2.5, FCL) on one
+instance: measured, not decided.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def gaussian(m: Measurements) -> Hypothesis:
     spread = float(np.linalg.norm(m.X.T @ m.X / m.n - np.eye(m.d), 2))
     return unknown(
         "inputs drawn from N(0, I)",
-        f"a law; here ‖XᵀX/n − I‖ = {number(spread)}, {number(2 * math.sqrt(m.d / m.n) + m.d / m.n)} expected",
+        f"a law; here ‖XᵀX/n − I‖ = {number(spread)}, "
+        f"{number(2 * math.sqrt(m.d / m.n) + m.d / m.n)} expected",
     )
 
 
@@ -80,7 +83,8 @@ def spectrum_proposition(m: Measurements, start: Start) -> TheoremReport:
     low, high = jacobian_spectrum_ratios(start.network, start.a, start.b, m.n)
     return TheoremReport(
         "SJL-P7.4",
-        f"σ_min(J) ≥ c σ_min(W) d and σ_max(J) ≤ C σ_max(W) √(nk); here {number(low)} and {number(high)} times that",
+        f"σ_min(J) ≥ c σ_min(W) d and σ_max(J) ≤ C σ_max(W) √(nk); here {number(low)} and "
+        f"{number(high)} times that",
         (
             gaussian(m),
             smooth(m),
@@ -102,8 +106,8 @@ def local_theorem(m: Measurements, start: Start) -> TheoremReport:
     exponent = number(planted_local_exponent(m.n, m.d, low))
     return TheoremReport(
         "SJL-T2.5",
-        "both layers trained, planted labels: linear convergence near the teacher, rate 1 − α c² σ_min(W)² d²/(4n), "
-        f"here σ²d²/n = {exponent}",
+        "both layers trained, planted labels: linear convergence near the teacher, rate 1 − α c² "
+        f"σ_min(W)² d²/(4n), here σ²d²/n = {exponent}",
         (
             gaussian(m),
             smooth(m),
@@ -149,7 +153,8 @@ def recovery_theorems(m: Measurements) -> list[TheoremReport]:
         ),
         TheoremReport(
             "FCL-T3", "tensor moments give a start within that ball",
-            (gaussian(m), increasing, unknown("n ≥ d poly(K, κ, log d, 1/ε)", "the polynomial is not specified")),
+            (gaussian(m), increasing, unknown("n ≥ d poly(K, κ, log d, 1/ε)", "the polynomial is "
+                                                                              "not specified")),
             instead="gm.recover_teacher, then FCL-CERT",
         ),
     ]  # fmt: skip

@@ -48,7 +48,8 @@ def mixed_theorem(m: Measurements, start: Start) -> TheoremReport:
     N = critical_samples(m.d)
     return TheoremReport(
         "SJL-T2.1",
-        "quadratic network, signs mixed: no spurious minima, every other critical point has an escape direction",
+        "quadratic network, signs mixed: no spurious minima, every other critical point has an "
+        "escape direction",
         (
             quadratic(m),
             check(
@@ -59,7 +60,8 @@ def mixed_theorem(m: Measurements, start: Start) -> TheoremReport:
             check(f"n ≤ d(d+1)/2 = {N} for zero loss", m.n <= N, f"n = {m.n}"),
         ),
         width=float(quadratic_width(m.d)),
-        instead='any labels: gm.QuadraticNetworkRegressor(signs="mixed") reaches and proves the global minimum',
+        instead='any labels: gm.QuadraticNetworkRegressor(signs="mixed") reaches and proves the '
+        "global minimum",
     )
 
 
@@ -69,7 +71,8 @@ def positive_theorem(m: Measurements, start: Start) -> TheoremReport:
     plus, minus = head_counts(start.network.v)
     return TheoremReport(
         "SJL-T2.2",
-        "quadratic network, one sign, planted labels: every second-order point is global with zero loss",
+        "quadratic network, one sign, planted labels: every second-order point is global with zero "
+        "loss",
         (
             quadratic(m),
             check(
@@ -90,7 +93,8 @@ def stationary_theorem(m: Measurements, start: Start) -> TheoremReport:
     k = start.network.width
     return TheoremReport(
         "GKZ-T2.3",
-        "quadratic network with unit head, planted labels: a stationary point of full rank is a global minimum",
+        "quadratic network with unit head, planted labels: a stationary point of full rank is a "
+        "global minimum",
         (
             quadratic(m),
             check("m ≥ d", k >= m.d, f"m = {k}, d = {m.d}"),
@@ -132,7 +136,8 @@ def start_theorem(m: Measurements, start: Start) -> TheoremReport:
     k = start.network.width
     return TheoremReport(
         "GKZ-T2.5",
-        "quadratic network, random planted teacher: the scaled identity starts below the barrier of rank-deficient points",
+        "quadratic network, random planted teacher: the scaled identity starts below the barrier "
+        "of rank-deficient points",
         (
             quadratic(m),
             check(f"m ≥ {number(needed)} (explicit, ours)", k >= needed, f"m = {k}"),

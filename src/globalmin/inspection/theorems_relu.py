@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def reports(m: Measurements, start: Start, *, delta: float, failure: float) -> list[TheoremReport]:
-    """One report per theorem; `failure` is the probability allowed where the theorem lets us choose it."""
+    """One report per theorem; `failure` is the probability allowed where the theorem lets us choose
+    it.
+    """
     return [
         meta_theorem(m, start, delta=delta),
         khatri_rao_theorem(m, start, delta=delta),
@@ -114,7 +116,8 @@ def _printed(
     wide = enough_width(start.network.width, needed)
     return TheoremReport(
         item, CONVERGES, (*hypotheses, wide), needed, found.step_size, found.rate, failure,
-        instead="OS-C3 and the claim relu-descent speak of actual weights, before or after training",
+        instead="OS-C3 and the claim relu-descent speak of actual weights, before or after "
+                "training",
     )  # fmt: skip
 
 
@@ -178,10 +181,12 @@ def kink_theorem(m: Measurements, start: Start) -> TheoremReport:
     guarantee = found.guarantee if found else None
     return TheoremReport(
         "OS-C3",
-        "ours: gradient descent from exactly these ReLU weights reaches zero loss, sign changes counted",
+        "ours: gradient descent from exactly these ReLU weights reaches zero loss, sign changes "
+        "counted",
         (relu(m), check("a radius R with ‖r‖/(a − 3ε(R)) ≤ R exists", found is not None, shown)),
         None, guarantee.step_size if guarantee else None, guarantee.rate if guarantee else None,
-        instead="train first: margins grow and ‖r‖ shrinks; the claim relu-interpolation needs no descent",
+        instead="train first: margins grow and ‖r‖ shrinks; the claim relu-interpolation needs no "
+                "descent",
     )  # fmt: skip
 
 
@@ -190,7 +195,8 @@ def positive_gram(m: Measurements) -> TheoremReport:
     """DU-T2.1."""
     return TheoremReport(
         "DU-T2.1",
-        f"λ₀ = λ_min(H∞) > 0 if no two inputs are parallel; here λ₀ = {number(m.lam) if m.is_relu else '– (ReLU only)'}",
+        "λ₀ = λ_min(H∞) > 0 if no two inputs are parallel; here λ₀ = "
+        f"{number(m.lam) if m.is_relu else '– (ReLU only)'}",
         (relu(m), no_parallel_rows(m)),
         instead="λ₀ itself is computed; antiparallel rows may still have λ₀ > 0",
     )
@@ -206,7 +212,10 @@ def first_gram(m: Measurements, start: Start, *, failure: float) -> TheoremRepor
     needed = widths.gram_width(m.n, m.lam, X_norm=m.X_norm, delta=failure)
     printed = widths.gram_width_entrywise(m.n, m.lam, K_frobenius=m.K_frobenius, delta=failure)
     size = float(start.network.v @ start.network.v)
-    measured = f"printed route: {number(printed)}; measured at this start λ_min = {number(start.gram.low / size)}, λ₀ = {number(m.lam)}"
+    measured = (
+        f"printed route: {number(printed)}; measured at this start λ_min = "
+        f"{number(start.gram.low / size)}, λ₀ = {number(m.lam)}"
+    )
     return TheoremReport(
         "DU-L2.1",
         says,
@@ -242,7 +251,10 @@ def flow_theorem(m: Measurements, start: Start, *, failure: float) -> TheoremRep
     k = start.network.width
     moved = movement.flow_movement(m.X_norm, math.sqrt(misfit), k, m.lam)
     room = probability.stable_radius(m.lam, m.n, failure)
-    instead = f"at width {number(k)} the weights may move {number(moved)} but only {number(room)} is allowed; see OS-C3"
+    instead = (
+        f"at width {number(k)} the weights may move {number(moved)} but only {number(room)} is "
+        "allowed; see OS-C3"
+    )
     wide = enough_width(k, needed)
     return TheoremReport(
         "DU-T2.2", says, (*common, wide), needed, None, None, min(1.0, 3.0 * failure), instead

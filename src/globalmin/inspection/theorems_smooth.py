@@ -1,4 +1,6 @@
-"""The theorems of OS for smooth activations on one instance: printed ones, and ours without unknown constants."""
+"""The theorems of OS for smooth activations on one instance: printed ones, and ours without unknown
+constants.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements
     from globalmin.inspection.start import Start
 
-CONVERGES = "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in every step"
+CONVERGES = (
+    "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in "
+    "every step"
+)
 
 
 def reports(m: Measurements, start: Start, *, delta: float, theta: float) -> list[TheoremReport]:
@@ -48,12 +53,15 @@ def unit_rows(m: Measurements) -> Hypothesis:
 
 
 def scale_rows(m: Measurements) -> str:
-    """What to do where rows of other norms are all that stands in the way of a printed theorem's numbers."""
+    """What to do where rows of other norms are all that stands in the way of a printed theorem's
+    numbers.
+    """
     ours = "OS-C3" if m.is_relu else "OS-C6"
     return (
         ""
         if m.has_unit_rows
-        else f'stated for rows of norm 1: inspect with scaling="rows" for its numbers; {ours} takes any rows'
+        else f'stated for rows of norm 1: inspect with scaling="rows" for its numbers; {ours} '
+        "takes any rows"
     )
 
 
@@ -111,7 +119,10 @@ def khatri_rao_theorem(m: Measurements, start: Start, *, delta: float) -> Theore
         if m.n > m.d * (m.d + 1) // 2
         else "parallel or zero rows"
     )
-    shown = f"σ_min(X*X) = {number(m.sigma)}, μ_φ = {number(m.mu)}{'' if m.sigma > 0 else ': ' + reason}"
+    shown = (
+        f"σ_min(X*X) = {number(m.sigma)}, μ_φ = "
+        f"{number(m.mu)}{'' if m.sigma > 0 else ': ' + reason}"
+    )
     return _printed(
         m, start, "OS-T2.1", lam, check("μ_φ σ_min(X*X) > 0", lam > 0.0, shown), delta=delta
     )
@@ -132,7 +143,8 @@ def _printed(
     )
     failure = min(1.0, 1.0 / m.n + probability.misfit_failure(m.n, m.X_norm, delta))
     return TheoremReport(
-        item, CONVERGES, (*common, enough_width(k, needed)), needed, found.step_size, found.rate, failure,
+        item, CONVERGES, (*common, enough_width(k, needed)), needed, found.step_size, found.rate,
+        failure,
         instead="OS-C6 asks for far less, and OS-C1 can be tested at any weights",
     )  # fmt: skip
 
@@ -184,7 +196,8 @@ def stochastic_theorem(m: Measurements, start: Start, *, nu: float = 3.0) -> The
         "P(E) > 0", found.failure < 1.0, f"1 − P(E) ≤ {number(found.failure)} at ν = {number(nu)}"
     )
     return TheoremReport(
-        "OS-T2.6", says, (*common, width, meaningful), None, found.step_size, math.sqrt(max(found.rate, 0.0)), found.failure,
+        "OS-T2.6", says, (*common, width, meaningful), None, found.step_size,
+        math.sqrt(max(found.rate, 0.0)), found.failure,
         instead="OS-C4: explicit step, radius and probability from any weights",
     )  # fmt: skip
 
@@ -221,7 +234,10 @@ def explicit_width(m: Measurements, *, delta: float, theta: float) -> float:
 def descent_at_start(m: Measurements, start: Start) -> TheoremReport:
     """OS-C1 (ours) at the drawn start."""
     found = start.descent
-    measured = f"2 Lip ‖r‖/a² = {number(start.descent_ratio)} (a = {number(start.a)}, Lip = {number(start.Lip)})"
+    measured = (
+        f"2 Lip ‖r‖/a² = {number(start.descent_ratio)} (a = {number(start.a)}, Lip = "
+        f"{number(start.Lip)})"
+    )
     return TheoremReport(
         "OS-C1",
         "ours: gradient descent from exactly these weights reaches zero loss",
@@ -271,6 +287,7 @@ def stochastic_at_start(m: Measurements, start: Start) -> TheoremReport:
         f"at most {number(found.failure)}",
     )
     return TheoremReport(
-        "OS-C4", says, (smooth(m), meaningful), None, found.step_size, math.sqrt(found.rate), found.failure,
+        "OS-C4", says, (smooth(m), meaningful), None, found.step_size, math.sqrt(found.rate),
+        found.failure,
         instead="apply it after some training, when ‖r‖ is small",
     )  # fmt: skip

@@ -1,7 +1,9 @@
-r"""Lower bounds of lambda_min of the limiting Gram matrices, each a proved inequality, evaluated in floats: estimates of bounds.
+r"""Lower bounds of lambda_min of the limiting Gram matrices, each a proved inequality, evaluated in
+floats: estimates of bounds.
 
-With $\hat K$ the cosines of the rows and $D_r = diag(\|x_i\| \mu_r(\phi'; \|x_i\|))$ every norm is covered:
-$\Sigma = \sum_r D_r \hat K^{\circ(r+1)} D_r$; all terms are positive semidefinite (Schur), so any partial sum is a lower bound.
+With $\hat K$ the cosines of the rows and $D_r = diag(\|x_i\| \mu_r(\phi'; \|x_i\|))$ every norm is
+covered: $\Sigma = \sum_r D_r \hat K^{\circ(r+1)} D_r$; all terms are positive semidefinite (Schur),
+so any partial sum is a lower bound.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ PRINTED, OURS = 1.0 / 100.0, 0.0186  # constants of OS-TI.1: printed, and kept f
 
 
 class LambdaBound(NamedTuple):
-    """One inequality lambda_min >= value: its item in the catalogue, what it is, and its value in floats."""
+    """One inequality lambda_min >= value: its item in the catalogue, what it is, and its value in
+    floats.
+    """
 
     item: str
     description: str
@@ -45,17 +49,20 @@ def lambda_lower_bounds(
     kind: Literal["derivative", "feature"] = "derivative",
     terms: int = 4,
 ) -> tuple[LambdaBound, ...]:
-    r"""Lower bounds of lambda_min of `limit_gram(X, activation, kind=kind)`: proved inequalities, estimated in floats.
+    r"""Lower bounds of lambda_min of `limit_gram(X, activation, kind=kind)`: proved inequalities,
+    estimated in floats.
 
     Parameters
     ----------
-    terms : number of terms of the series used, 2 or more; the cost is about one eigenvalue of an n x n matrix per term.
+    terms : number of terms of the series used, 2 or more; the cost is about one eigenvalue of an n
+        x n matrix per term.
 
     Theory
     ------
-    OS-LH.1: $\lambda \ge \mu_r(\phi')^2 \sigma_{\min}(X^{*(r+1)})^2$ for each r; OS-LH.2 for the features; OS-L6.4: r = 0 and 1
-    together; partial sums; partial sums with the tail of the series by diagonal dominance. ReLU besides: OS-TI.1 and the series
-    of DU-D2.1. For norms other than 1 the smallest weight of a row takes the place of $\mu_r^2$ (OS-L6.5).
+    OS-LH.1: $\lambda \ge \mu_r(\phi')^2 \sigma_{\min}(X^{*(r+1)})^2$ for each r; OS-LH.2 for the
+    features; OS-L6.4: r = 0 and 1 together; partial sums; partial sums with the tail of the series
+    by diagonal dominance. ReLU besides: OS-TI.1 and the series of DU-D2.1. For norms other than 1
+    the smallest weight of a row takes the place of $\mu_r^2$ (OS-L6.5).
     """
     X, phi = as_matrix(X), get_activation(activation)
     if terms < 2 or kind not in ("derivative", "feature"):
@@ -134,7 +141,9 @@ def _smallest(G: Array) -> float:
 def _with_tail(
     partial: float, cosines: Array, weights: Array, total: Array, shift: int
 ) -> LambdaBound:
-    """Terms from S on: each power of the cosines has lambda_min >= 1 - (n-1) rho^S, rho the largest |cosine|."""
+    """Terms from S on: each power of the cosines has lambda_min >= 1 - (n-1) rho^S, rho the largest
+    |cosine|.
+    """
     terms = len(weights)
     rest = float(np.maximum(total - np.square(weights).sum(axis=0), 0.0).min())
     dominance = 1.0 - (len(cosines) - 1) * _largest_cosine(cosines) ** (terms + shift)
@@ -175,7 +184,9 @@ def _separation_bounds(X: Array, least: float) -> list[LambdaBound]:
 
 @states("DU-D2.1")
 def _arcsine_bound(cosines: Array, least: float, terms: int) -> LambdaBound:
-    r"""$H^\infty = K/4 + \frac1{2\pi} K \circ \arcsin K$ for unit rows, $\arcsin t = \sum_j q_j t^{2j+1}$."""
+    r"""$H^\infty = K/4 + \frac1{2\pi} K \circ \arcsin K$ for unit rows, $\arcsin t = \sum_j q_j
+    t^{2j+1}$.
+    """
     J = max(1, terms // 2)
     q = arcsine_coefficients(J)
     value = _smallest(cosines) / 4

@@ -1,4 +1,6 @@
-r"""Row-wise Khatri-Rao powers X^{*r}: row i is x_i kron ... kron x_i. Gram matrix (XX^T)^{o r}. Floats: estimates."""
+r"""Row-wise Khatri-Rao powers X^{*r}: row i is x_i kron ... kron x_i. Gram matrix (XX^T)^{o r}.
+Floats: estimates.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,11 @@ def khatri_rao_gram(X: ArrayLike, r: int) -> Array:
 
 @states("SJL-L5.6")
 def khatri_rao_sigma_min(X: ArrayLike, r: int) -> float:
-    """The n-th singular value of X^{*r}, an estimate; exactly 0 when n exceeds the number of monomials of degree r.
+    """The n-th singular value of X^{*r}, an estimate; exactly 0 when n exceeds the number of
+    monomials of degree r.
 
-    Small products are decomposed directly; large ones through the n x n Gram matrix, which resolves values down to about 1e-8 of
-    the largest one only.
+    Small products are decomposed directly; large ones through the n x n Gram matrix, which resolves
+    values down to about 1e-8 of the largest one only.
     """
     X, r = as_matrix(X), _power(r)
     n, d = X.shape
@@ -55,7 +58,9 @@ def khatri_rao_sigma_min(X: ArrayLike, r: int) -> float:
 
 
 def monomial_rows(X: Array, r: int) -> Array:
-    """Rows isometric to those of X^{*r}: each monomial once, times the square root of the number of its arrangements."""
+    """Rows isometric to those of X^{*r}: each monomial once, times the square root of the number of
+    its arrangements.
+    """
     places = list(combinations_with_replacement(range(X.shape[1]), r))
     rows = np.ones((len(X), len(places)))
     for position in range(r):
@@ -71,13 +76,17 @@ def _arrangements(place: tuple[int, ...]) -> int:
 
 @states("OS-T2.1")
 def kappa(X: ArrayLike) -> float:
-    r"""$\kappa(X) = \sqrt{d/n}\,\|X\|/\sigma_{\min}(X*X)^2$, an estimate; infinite when X*X has dependent rows (OS-T2.1)."""
+    r"""$\kappa(X) = \sqrt{d/n}\,\|X\|/\sigma_{\min}(X*X)^2$, an estimate; infinite when X*X has
+    dependent rows (OS-T2.1).
+    """
     X = as_matrix(X)
     return estimate_kappa_tilde(X, khatri_rao_sigma_min(X, 2) ** 2)
 
 
 def estimate_kappa_tilde(X: ArrayLike, lambda_: float) -> float:
-    r"""$\tilde\kappa(X) = \sqrt{d/n}\,\|X\|/\lambda$ for lambda = lambda(X) (OS-T6.2); infinite for lambda <= 0."""
+    r"""$\tilde\kappa(X) = \sqrt{d/n}\,\|X\|/\lambda$ for lambda = lambda(X) (OS-T6.2); infinite for
+    lambda <= 0.
+    """
     X = as_matrix(X)
     n, d = X.shape
     return math.sqrt(d / n) * float(np.linalg.norm(X, 2)) / lambda_ if lambda_ > 0 else math.inf

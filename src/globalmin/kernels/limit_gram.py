@@ -1,7 +1,9 @@
-r"""Limiting Gram matrices of two-layer networks: Sigma(X) = K o E[phi'(Xw)phi'(Xw)^T] and its kin, K = X X^T, w ~ N(0, I).
+r"""Limiting Gram matrices of two-layer networks: Sigma(X) = K o E[phi'(Xw)phi'(Xw)^T] and its kin,
+K = X X^T, w ~ N(0, I).
 
-Rows of any norm, also zero, repeated or opposite ones. Floating point: estimates; `gram_error` states a bar for each entry.
-The functions on Khatri-Rao products, separation, finite widths and bounds of lambda_min are named here too.
+Rows of any norm, also zero, repeated or opposite ones. Floating point: estimates; `gram_error`
+states a bar for each entry. The functions on Khatri-Rao products, separation, finite widths and
+bounds of lambda_min are named here too.
 """
 
 from __future__ import annotations
@@ -50,13 +52,14 @@ def limit_gram(
     ----------
     X : n x d inputs, any norms.
     activation : any activation of ours.
-    kind : "derivative" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it is DU's $H^\infty$),
-        "feature" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
+    kind : "derivative" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it
+        is DU's $H^\infty$), "feature" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
 
     Theory
     ------
-    OS definitions 6.1 and 3.1, DU assumption 2.1. E J J^T = ||v||^2 Sigma over W ~ N(0, 1). Angles between almost parallel rows
-    are taken from the differences of the unit rows, not from cosines; the diagonal is exact.
+    OS definitions 6.1 and 3.1, DU assumption 2.1. E J J^T = ||v||^2 Sigma over W ~ N(0, 1). Angles
+    between almost parallel rows are taken from the differences of the unit rows, not from cosines;
+    the diagonal is exact.
     """
     X, phi, order = as_matrix(X), get_activation(activation), _order(kind)
     require_memory(gram_bytes(len(X), copies=3), f"the Gram matrix of {len(X):,} samples")
@@ -90,7 +93,9 @@ def _gram_of_distinct(X: Array, phi: Activation, order: int) -> Array:
 def gram_error(
     X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative"
 ) -> Array:
-    """Error bars of `limit_gram`, n x n: the bar of the dual kernel and the rounding of the inner products."""
+    """Error bars of `limit_gram`, n x n: the bar of the dual kernel and the rounding of the inner
+    products.
+    """
     X, order = as_matrix(X), _order(kind)
     require_memory(
         gram_bytes(len(X), copies=8), f"the error bars of the Gram matrix of {len(X):,} samples"
@@ -126,7 +131,9 @@ def _order(kind: str) -> int:
 
 
 def _refine_angles(phi: Activation, X: Array, K: Array, G: Array, order: int) -> None:
-    """Entries of almost parallel rows again, in place: there a cosine hides the angle, and functions with a kink show it."""
+    """Entries of almost parallel rows again, in place: there a cosine hides the angle, and
+    functions with a kink show it.
+    """
     form = closed_form(phi)
     U, norms = normalized_rows(X), np.sqrt(np.diagonal(K))
     rows = max(1, STRIP // len(X))

@@ -1,4 +1,5 @@
-r"""The linearized prediction of gradient descent, $u(t) = y + (I-\eta G)^t(u_0-y)$, and the exact identity behind it.
+r"""The linearized prediction of gradient descent, $u(t) = y + (I-\eta G)^t(u_0-y)$, and the exact
+identity behind it.
 
 G = J J^T is the Gram matrix at the first weights, u the outputs on the samples. Values in floats.
 """
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinearizedRun:
-    r"""Spectral form of the prediction: G = V diag(eigenvalues) V^T and the first residual $V^T(u_0-y)$ in that basis."""
+    r"""Spectral form of the prediction: G = V diag(eigenvalues) V^T and the first residual
+    $V^T(u_0-y)$ in that basis.
+    """
 
     eigenvalues: Array
     vectors: Array
@@ -62,11 +65,13 @@ class LinearizedRun:
 
 @states("DU-Q2.6")
 def linearize_run(G: Array, outputs: Array, y: Array) -> LinearizedRun:
-    r"""Diagonalize G once; every later step of $u(t+1)-y = (I-\eta G)(u(t)-y)$ is then a vector operation.
+    r"""Diagonalize G once; every later step of $u(t+1)-y = (I-\eta G)(u(t)-y)$ is then a vector
+    operation.
 
     Theory
     ------
-    DU-Q2.6: $du/dt = G(y-u)$ with G held at its first value; gradient descent obeys it up to the change of G along the way.
+    DU-Q2.6: $du/dt = G(y-u)$ with G held at its first value; gradient descent obeys it up to the
+    change of G along the way.
     """
     eigenvalues, vectors = np.linalg.eigh(G)
     return LinearizedRun(
@@ -75,8 +80,8 @@ def linearize_run(G: Array, outputs: Array, y: Array) -> LinearizedRun:
 
 
 def secant_slopes(activation: Activation, Z: Array, Z_next: Array) -> Array:
-    r"""$(\phi(z')-\phi(z))/(z'-z)$, and the derivative half-way where a pre-activation moved so little that the quotient
-    cancels.
+    r"""$(\phi(z')-\phi(z))/(z'-z)$, and the derivative half-way where a pre-activation moved so
+    little that the quotient cancels.
     """
     moved = Z_next - Z
     still = (
@@ -88,15 +93,16 @@ def secant_slopes(activation: Activation, Z: Array, Z_next: Array) -> Array:
 
 @states("DU-Q2.6", "OS-DEFG.2")
 def secant_gram(network: ShallowNetwork, W_next: Array, X: Array) -> Array:
-    r"""$\hat H = \bar JJ^T$, $\hat H_{ij} = (x_i\cdot x_j)\sum_lv_l^2\theta_{il}\phi'(z_{jl})$, with $\theta$ the secant slopes
-    of the step.
+    r"""$\hat H = \bar JJ^T$, $\hat H_{ij} = (x_i\cdot x_j)\sum_lv_l^2\theta_{il}\phi'(z_{jl})$,
+    with $\theta$ the secant slopes of the step.
 
-    Gradient descent then obeys $u(t+1)-y = (I-\eta\hat H)(u(t)-y)$ exactly: no linearization, no error term. Not symmetric.
+    Gradient descent then obeys $u(t+1)-y = (I-\eta\hat H)(u(t)-y)$ exactly: no linearization, no
+    error term. Not symmetric.
 
     Theory
     ------
-    OS-DEFG.2: $\bar J = \int_0^1J(W+t(W'-W))dt$ has the rows $(v_l\theta_{il}x_i)_l$, because $\int_0^1\phi'(z+t\Delta)dt$ is
-    the secant slope. DU-Q2.6 for ReLU.
+    OS-DEFG.2: $\bar J = \int_0^1J(W+t(W'-W))dt$ has the rows $(v_l\theta_{il}x_i)_l$, because
+    $\int_0^1\phi'(z+t\Delta)dt$ is the secant slope. DU-Q2.6 for ReLU.
     """
     Z = X @ network.W.T
     slopes = network.activation.derivative(Z) * network.v
@@ -106,12 +112,13 @@ def secant_gram(network: ShallowNetwork, W_next: Array, X: Array) -> Array:
 def linearization_error_bound(
     steps: ArrayLike, step_size: float, mu: float, eps: float, residual_norm: float
 ) -> Array:
-    r"""$\|r_0\|[(1-\eta\mu+\eta\epsilon)^t-(1-\eta\mu)^t]$, bound of $\|u(t)-u_{lin}(t)\|$ while $\|\hat H-G\| \le \epsilon$
-    (ours).
+    r"""$\|r_0\|[(1-\eta\mu+\eta\epsilon)^t-(1-\eta\mu)^t]$, bound of $\|u(t)-u_{lin}(t)\|$ while
+    $\|\hat H-G\| \le \epsilon$ (ours).
 
     Parameters
     ----------
-    mu : $\lambda_{\min}(G)$; the step is at most $2/(\lambda_{\max}+\lambda_{\min})$, so that $\|I-\eta G\| \le 1-\eta\mu$.
+    mu : $\lambda_{\min}(G)$; the step is at most $2/(\lambda_{\max}+\lambda_{\min})$, so that
+        $\|I-\eta G\| \le 1-\eta\mu$.
     eps : bound of the change of the (secant) Gram matrix up to then.
     """
     t = np.asarray(steps, dtype=np.float64)
@@ -122,7 +129,9 @@ def linearization_error_bound(
 def predicted_steps(
     run: LinearizedRun, step_size: float, fraction: float = 1e-3, *, limit: int = 10**9
 ) -> float:
-    r"""Least t with $\|u(t)-y\| \le$ fraction $\cdot\|u_0-y\|$ by bisection on the prediction; infinite beyond `limit`."""
+    r"""Least t with $\|u(t)-y\| \le$ fraction $\cdot\|u_0-y\|$ by bisection on the prediction;
+    infinite beyond `limit`.
+    """
     target = fraction * float(np.linalg.norm(run.coordinates))
     if run.rate(step_size) >= 1.0 or run.residual_norms([limit], step_size)[0] > target:
         return math.inf

@@ -1,4 +1,5 @@
-r"""Which ReLU signs can change when the weights move, how much that changes Jacobian and Gram matrix, and descent from it.
+r"""Which ReLU signs can change when the weights move, how much that changes Jacobian and Gram
+matrix, and descent from it.
 
 All bounds are deterministic and speak of the stored weights: Z = X W^T is n x k. Values in floats.
 """
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 @states("OS-LC.2")
 def flips_allowed(Z: Array, row_norms: Array, distance: float) -> Counts:
-    r"""Per sample the largest number of signs that weights within `distance` (spectral norm) can have changed; exact for one
-    sample.
+    r"""Per sample the largest number of signs that weights within `distance` (spectral norm) can
+    have changed; exact for one sample.
 
-    $\max\{m : \text{sum of the m smallest } (w_l\cdot x_i)^2 \le \mathrm{distance}^2\|x_i\|^2\}$: a sign of neuron l changes
-    only if its pre-activation moves by at least $|w_l\cdot x_i|$, and the squares of all the moves sum to at most the right-hand
-    side.
+    $\max\{m : \text{sum of the m smallest } (w_l\cdot x_i)^2 \le \mathrm{distance}^2\|x_i\|^2\}$: a
+    sign of neuron l changes only if its pre-activation moves by at least $|w_l\cdot x_i|$, and the
+    squares of all the moves sum to at most the right-hand side.
 
     Theory
     ------
@@ -38,8 +39,8 @@ def flips_allowed(Z: Array, row_norms: Array, distance: float) -> Counts:
 
 @states("OS-LC.2")
 def flips_allowed_by_order(Z: Array, distance: float) -> Counts:
-    r"""The printed form, unit rows: each sample flips fewer than 2m signs, m the least with distance $\le \sqrt m|Wx_i|_{m-}$
-    (0: none).
+    r"""The printed form, unit rows: each sample flips fewer than 2m signs, m the least with
+    distance $\le \sqrt m|Wx_i|_{m-}$ (0: none).
     """
     k = Z.shape[1]
     reach = np.sqrt(np.arange(1, k + 1)) * np.sort(np.abs(Z), axis=1)
@@ -50,8 +51,8 @@ def flips_allowed_by_order(Z: Array, distance: float) -> Counts:
 
 @states("DU-L2.2")
 def flippable_counts(Z: Array, row_norms: Array, R: float) -> Counts:
-    r"""$|S_i^\perp(R)| = \#\{l : |w_l\cdot x_i| < R\|x_i\|\}$: neurons whose sign on sample i can change when each moves at most
-    R.
+    r"""$|S_i^\perp(R)| = \#\{l : |w_l\cdot x_i| < R\|x_i\|\}$: neurons whose sign on sample i can
+    change when each moves at most R.
     """
     return (np.abs(Z) < R * row_norms[:, None]).sum(axis=1)
 
@@ -63,11 +64,11 @@ def changed_signs(Z: Array, Z0: Array) -> Counts:
 
 @states("DU-L2.2")
 def gram_change_bound(K: Array, counts: Counts, weight: float) -> float:
-    r"""Spectral norm of $(|K_{ij}|\,\mathrm{weight}\,(c_i+c_j))_{ij}$, a bound of $\|H(W)-H(0)\|$ when sample i changes at most
-    $c_i$ signs.
+    r"""Spectral norm of $(|K_{ij}|\,\mathrm{weight}\,(c_i+c_j))_{ij}$, a bound of $\|H(W)-H(0)\|$
+    when sample i changes at most $c_i$ signs.
 
-    `weight` is the square of the head's entries, 1/m for the head of DU; the matrix has nonnegative entries, so its norm bounds
-    that of every matrix below it in absolute value.
+    `weight` is the square of the head's entries, 1/m for the head of DU; the matrix has nonnegative
+    entries, so its norm bounds that of every matrix below it in absolute value.
     """
     bound = np.abs(K) * (weight * (counts[:, None] + counts[None, :]))
     return float(np.linalg.norm(bound, 2))
@@ -77,10 +78,11 @@ def gram_change_bound(K: Array, counts: Counts, weight: float) -> float:
 def kink_jacobian_change(
     Z: Array, v: Array, row_norms: Array, X_norm: float, distance: float
 ) -> float:
-    r"""$\epsilon(R) = \|X\|\max_i\sqrt{\max\sum v_l^2}$ over sets of neurons with $\sum(w_l\cdot x_i)^2 \le R^2\|x_i\|^2$.
+    r"""$\epsilon(R) = \|X\|\max_i\sqrt{\max\sum v_l^2}$ over sets of neurons with $\sum(w_l\cdot
+    x_i)^2 \le R^2\|x_i\|^2$.
 
-    The inner maximum is a knapsack; its fractional relaxation (cheapest $z^2/v^2$ first, the last one in part) is taken, which is
-    never below it.
+    The inner maximum is a knapsack; its fractional relaxation (cheapest $z^2/v^2$ first, the last
+    one in part) is taken, which is never below it.
     """
     costs, gains = np.square(Z), np.square(v)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -119,7 +121,8 @@ def kink_descent(
     residual_norm: float,
     points: int = 60,
 ) -> KinkDescent | None:
-    r"""The best radius R of a grid with $3\epsilon(R) < a$ and $\|r\|/(a-3\epsilon(R)) \le R$, or None.
+    r"""The best radius R of a grid with $3\epsilon(R) < a$ and $\|r\|/(a-3\epsilon(R)) \le R$, or
+    None.
 
     Parameters
     ----------

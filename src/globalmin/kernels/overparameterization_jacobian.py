@@ -1,7 +1,9 @@
-r"""The Jacobian of an over-parameterized network at Gaussian inputs: the computable parts of SJL section 7.
+r"""The Jacobian of an over-parameterized network at Gaussian inputs: the computable parts of SJL
+section 7.
 
-X is n x d by rows here, so that all matrices are the transposes of the paper's: J has the rows $x_i \otimes (v\circ\phi'(Wx_i))$
-and the centered $\tilde J$ the rows $x_i \otimes (v\circ(\phi'(Wx_i)-\mu))$. Both are handled through their n x n Gram matrices.
+X is n x d by rows here, so that all matrices are the transposes of the paper's: J has the rows $x_i
+\otimes (v\circ\phi'(Wx_i))$ and the centered $\tilde J$ the rows $x_i \otimes
+(v\circ(\phi'(Wx_i)-\mu))$. Both are handled through their n x n Gram matrices.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ def centered_gram(network: ShallowNetwork, X: Array) -> Array:
 
 @states("SJL-L7.6")
 def mean_centered_jacobian(network: ShallowNetwork) -> Array:
-    r"""$A = \mathrm{diag}(v)\Gamma W$, k x d: the expectation of one row of $\tilde J$ at $x \sim N(0, I)$, as a matrix.
+    r"""$A = \mathrm{diag}(v)\Gamma W$, k x d: the expectation of one row of $\tilde J$ at $x \sim
+    N(0, I)$, as a matrix.
 
     $E[\phi'(w\cdot x)x] = \gamma(\|w\|)w$ with $\gamma(s) = E\phi''(sg)$.
     """
@@ -44,7 +47,9 @@ def mean_centered_jacobian(network: ShallowNetwork) -> Array:
 
 
 class Uncentering(NamedTuple):
-    r"""`lower` bounds $\sigma_{\min}(J)^2$ from below (it may be negative), `upper` bounds $\sigma_{\max}(J)$ from above."""
+    r"""`lower` bounds $\sigma_{\min}(J)^2$ from below (it may be negative), `upper` bounds
+    $\sigma_{\max}(J)$ from above.
+    """
 
     lower: float
     upper: float
@@ -54,12 +59,14 @@ class Uncentering(NamedTuple):
 def uncentering_bounds(network: ShallowNetwork, X: Array) -> Uncentering:
     r"""From the centered Jacobian to the Jacobian, for any data.
 
-    $\sigma_{\min}(J)^2 \ge \sigma_{\min}(\tilde J)^2-\|\mathrm{diag}(\delta)X\|^2$ and $\sigma_{\max}(J) \le
-    \sigma_{\max}(\tilde J)+\|\tilde m\|\|X\|$, with $\tilde m = v\circ\mu$ and $\delta = D\tilde m/\|\tilde m\|$.
+    $\sigma_{\min}(J)^2 \ge \sigma_{\min}(\tilde J)^2-\|\mathrm{diag}(\delta)X\|^2$ and
+    $\sigma_{\max}(J) \le \sigma_{\max}(\tilde J)+\|\tilde m\|\|X\|$, with $\tilde m = v\circ\mu$
+    and $\delta = D\tilde m/\|\tilde m\|$.
 
     Theory
     ------
-    SJL-P7.1, its deterministic core; the paper then bounds $\|\mathrm{diag}(\delta)X\|$ with a constant that exists only.
+    SJL-P7.1, its deterministic core; the paper then bounds $\|\mathrm{diag}(\delta)X\|$ with a
+    constant that exists only.
     """
     m = network.v * mean_slope(network.activation, np.linalg.norm(network.W, axis=1))
     size = float(np.linalg.norm(m))
@@ -72,7 +79,9 @@ def uncentering_bounds(network: ShallowNetwork, X: Array) -> Uncentering:
 
 @states("SJL-L7.7")
 def whitened_bound(network: ShallowNetwork, X: Array) -> float:
-    r"""$\sigma_{\min}(D_M\tilde J)\,\sigma_{\min}(A) \le \sigma_{\min}(\tilde J)$ with $M = A^+$; 0 if A has rank below d."""
+    r"""$\sigma_{\min}(D_M\tilde J)\,\sigma_{\min}(A) \le \sigma_{\min}(\tilde J)$ with $M = A^+$; 0
+    if A has rank below d.
+    """
     A = mean_centered_jacobian(network)
     singular = np.linalg.svd(A, compute_uv=False)
     d = A.shape[1]
@@ -87,8 +96,8 @@ def whitened_bound(network: ShallowNetwork, X: Array) -> float:
 def whitened_moment_bounds(network: ShallowNetwork) -> tuple[float, float]:
     r"""$(d, \rho^2d)$ enclosing $E\|z\|^2$, $z = A^+(v\circ(\phi'(Wx)-\mu))$, $x \sim N(0,I)$.
 
-    $\rho = \frac{\max|v_l|}{\min|v_l|}\sup|\phi''|\,\sigma_{\max}(W)/\sigma_{\min}(\Gamma W)$; the first factor is missing in
-    print (S13).
+    $\rho = \frac{\max|v_l|}{\min|v_l|}\sup|\phi''|\,\sigma_{\max}(W)/\sigma_{\min}(\Gamma W)$; the
+    first factor is missing in print (S13).
     """
     d = network.n_features
     gamma = mean_curvature(network.activation, np.linalg.norm(network.W, axis=1))
@@ -117,13 +126,17 @@ def nearly_orthogonal_bounds(U: Array) -> tuple[float, float]:
 
 @states("SJL-P7.8")
 def hanson_wright_exponent(t: float, K: float, frobenius: float, spectral: float) -> float:
-    r"""$\min(t^2/(K^4\|U\|_F^2), t/(K^2\|U\|))$: SJL-P7.8 bounds the tail by $2e^{-\text{this}/C}$ with a C that exists only."""
+    r"""$\min(t^2/(K^4\|U\|_F^2), t/(K^2\|U\|))$: SJL-P7.8 bounds the tail by $2e^{-\text{this}/C}$
+    with a C that exists only.
+    """
     return min(t**2 / (K**4 * frobenius**2), t / (K**2 * spectral))
 
 
 @states("SJL-P7.2")
 def centered_condition_ratio(network: ShallowNetwork, n: int) -> float:
-    r"""$\sqrt n(L^4\sigma_{\max}(W)^4+1)/(\sigma_{\min}(\Gamma W)^2d)$; SJL-P7.2 asks it to be at most an unknown constant."""
+    r"""$\sqrt n(L^4\sigma_{\max}(W)^4+1)/(\sigma_{\min}(\Gamma W)^2d)$; SJL-P7.2 asks it to be at
+    most an unknown constant.
+    """
     d = network.n_features
     gamma = mean_curvature(network.activation, np.linalg.norm(network.W, axis=1))
     singular = np.linalg.svd(gamma[:, None] * network.W, compute_uv=False)
@@ -136,8 +149,8 @@ def centered_condition_ratio(network: ShallowNetwork, n: int) -> float:
 def jacobian_spectrum_ratios(
     network: ShallowNetwork, sigma_min: float, sigma_max: float, n: int
 ) -> tuple[float, float]:
-    r"""$(\sigma_{\min}(J)/(\sigma_{\min}(W)d), \sigma_{\max}(J)/(\sigma_{\max}(W)\sqrt{nk}))$, which SJL-P7.4 bounds by unknown
-    constants.
+    r"""$(\sigma_{\min}(J)/(\sigma_{\min}(W)d), \sigma_{\max}(J)/(\sigma_{\max}(W)\sqrt{nk}))$,
+    which SJL-P7.4 bounds by unknown constants.
 
     For activations with $\gamma \equiv 0$ (SJL-R7.3) read the first without $\sigma_{\min}(W)$.
     """
@@ -151,8 +164,8 @@ def jacobian_spectrum_ratios(
 
 @states("SJL-L5.3")
 def scaled_rows_bound(A: Array, v: Array) -> float:
-    r"""$\min_l|v_l|\,\sigma_{\min}(A) \le \sigma_{\min}(\mathrm{diag}(v)A)$ for A with at least as many rows as columns
-    (SJL-L5.3, replaced).
+    r"""$\min_l|v_l|\,\sigma_{\min}(A) \le \sigma_{\min}(\mathrm{diag}(v)A)$ for A with at least as
+    many rows as columns (SJL-L5.3, replaced).
     """
     return float(np.abs(v).min()) * float(np.linalg.svd(A, compute_uv=False)[-1])
 

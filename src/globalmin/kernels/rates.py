@@ -1,4 +1,5 @@
-r"""Steps, rates and radii of the convergence theorems, from the numbers they speak of. Loss (1/2) sum of squares throughout.
+r"""Steps, rates and radii of the convergence theorems, from the numbers they speak of. Loss (1/2)
+sum of squares throughout.
 
 `rate` is the factor by which one step multiplies the bound of $\|r\|$ (not of the loss).
 """
@@ -16,7 +17,9 @@ from globalmin.references import states
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a theorem promises: largest step, factor of the residual norm per step at that step, bounds of path and distance."""
+    """What a theorem promises: largest step, factor of the residual norm per step at that step,
+    bounds of path and distance.
+    """
 
     step_size: float
     rate: float
@@ -26,7 +29,8 @@ class Guarantee:
 
 @states("OS-T6.10")
 def smooth_meta(alpha: float, beta: float, Lip: float, residual_norm: float) -> Guarantee:
-    r"""Nonlinear least squares with $\alpha \le \sigma_{\min}(J)$, $\|J\| \le \beta$, J Lipschitz, on the ball $4\|r_0\|/\alpha$.
+    r"""Nonlinear least squares with $\alpha \le \sigma_{\min}(J)$, $\|J\| \le \beta$, J Lipschitz,
+    on the ball $4\|r_0\|/\alpha$.
 
     Theory
     ------
@@ -41,7 +45,8 @@ def smooth_meta(alpha: float, beta: float, Lip: float, residual_norm: float) -> 
 
 @states("OS-C1")
 def smooth_meta_sharp(alpha: float, beta: float, Lip: float, residual_norm: float) -> Guarantee:
-    r"""OS-C1': the same hypotheses give path $\frac43\|r_0\|/\alpha$ and $\|r_t\| \le (1-\frac34\eta\alpha^2)^t\|r_0\|$ (ours).
+    r"""OS-C1': the same hypotheses give path $\frac43\|r_0\|/\alpha$ and $\|r_t\| \le
+    (1-\frac34\eta\alpha^2)^t\|r_0\|$ (ours).
 
     It is what makes the printed constants 32 of OS-T2.1 and OS-T6.2 true.
     """
@@ -52,20 +57,21 @@ def smooth_meta_sharp(alpha: float, beta: float, Lip: float, residual_norm: floa
 
 @states("OS-C6.11")
 def start_ratio(a: float, Lip: float, residual_norm: float) -> float:
-    r"""$16\,\mathrm{Lip}\|r_0\|/a^2$ with $a = \sigma_{\min}(J(\theta_0))$: OS-T6.10 applies with $\alpha = a/2$ if it is at
-    most 1.
+    r"""$16\,\mathrm{Lip}\|r_0\|/a^2$ with $a = \sigma_{\min}(J(\theta_0))$: OS-T6.10 applies with
+    $\alpha = a/2$ if it is at most 1.
     """
     return 16.0 * Lip * residual_norm / a**2 if a > 0.0 else math.inf
 
 
 @states("OS-T6.13")
 def nonsmooth_meta(alpha: float, beta: float, residual_norm: float) -> Guarantee:
-    r"""$\sigma_{\min}(J_0) \ge 2\alpha$, $\|J\| \le \beta$, $\|J - J_0\| \le \alpha/3$ within $R = 3\|r_0\|/\alpha$; no
-    Lipschitz Jacobian.
+    r"""$\sigma_{\min}(J_0) \ge 2\alpha$, $\|J\| \le \beta$, $\|J - J_0\| \le \alpha/3$ within $R =
+    3\|r_0\|/\alpha$; no Lipschitz Jacobian.
 
     Theory
     ------
-    OS-T6.13: $\eta \le 1/(3\beta^2)$, $\|r_t\| \le (1-\eta\alpha^2)^t\|r_0\|$, distance at most $3\|r_0\|/\alpha$. No path bound.
+    OS-T6.13: $\eta \le 1/(3\beta^2)$, $\|r_t\| \le (1-\eta\alpha^2)^t\|r_0\|$, distance at most
+    $3\|r_0\|/\alpha$. No path bound.
     """
     eta = 1.0 / (3.0 * beta**2)
     return Guarantee(eta, 1.0 - eta * alpha**2, math.inf, 3.0 * residual_norm / alpha)
@@ -75,8 +81,9 @@ def nonsmooth_meta(alpha: float, beta: float, residual_norm: float) -> Guarantee
 def kink_guarantee(a: float, b: float, eps: float, residual_norm: float) -> Guarantee | None:
     r"""Descent with $\|J - J_0\| \le \epsilon$ on a ball (ours), or None if $3\epsilon \ge a$.
 
-    $\eta \le (b+\epsilon)^{-2}$, path at most $\|r\|/(a-3\epsilon)$, rate $1-\eta(a-\epsilon)(a-3\epsilon)$. The ball must have
-    at least the radius `path`: `movement_patterns.kink_descent` searches for one.
+    $\eta \le (b+\epsilon)^{-2}$, path at most $\|r\|/(a-3\epsilon)$, rate
+    $1-\eta(a-\epsilon)(a-3\epsilon)$. The ball must have at least the radius `path`:
+    `movement_patterns.kink_descent` searches for one.
     """
     if not 3.0 * eps < a:
         return None
@@ -88,7 +95,8 @@ def kink_guarantee(a: float, b: float, eps: float, residual_norm: float) -> Guar
 def smooth_guarantee(
     n: int, lam: float, *, X_norm: float, y_norm: float, residual_norm: float, B: float
 ) -> Guarantee:
-    r"""OS-T6.2 with etabar = 1, head and initialization of OS; for OS-T2.1 pass $\lambda = \mu_\phi^2\sigma_{\min}(X*X)^2$.
+    r"""OS-T6.2 with etabar = 1, head and initialization of OS; for OS-T2.1 pass $\lambda =
+    \mu_\phi^2\sigma_{\min}(X*X)^2$.
 
     $\eta = n/(2B^2\|y\|^2\|X\|^2)$, rate $1-\frac{1}{32}\lambda/(B\|X\|)^2$, path at most
     $\sqrt{32}\frac{\sqrt n}{\|y\|}\|r_0\|/\sqrt\lambda$.
@@ -130,8 +138,8 @@ def flow_envelope(times: ArrayLike, lambda0: float, residual_norm: float) -> Arr
 def descent_envelope(
     steps: ArrayLike, step_size: float, lambda0: float, residual_norm: float
 ) -> Array:
-    r"""$(1-\eta\lambda_0/2)^{k/2}\|y-u(0)\|$, the bound of $\|y-u(k)\|$ in DU-T2.3 and, for all layers trained, DU-T3.1 to
-    DU-T3.3.
+    r"""$(1-\eta\lambda_0/2)^{k/2}\|y-u(0)\|$, the bound of $\|y-u(k)\|$ in DU-T2.3 and, for all
+    layers trained, DU-T3.1 to DU-T3.3.
     """
     factor = max(0.0, 1.0 - step_size * lambda0 / 2.0)
     return residual_norm * factor ** (np.asarray(steps, dtype=np.float64) / 2.0)
@@ -139,14 +147,16 @@ def descent_envelope(
 
 @states("DU-T2.3")
 def relu_step_bound(lambda0: float, n: int) -> float:
-    r"""$\lambda_0/(4n^2)$, the step of DU-T2.3 with the constant that its proof allows (unit rows)."""
+    r"""$\lambda_0/(4n^2)$, the step of DU-T2.3 with the constant that its proof allows (unit
+    rows).
+    """
     return lambda0 / (4.0 * n**2)
 
 
 @states("DU-T2.3")
 def one_step_factor(n: int, step_size: float, lambda0: float, R: float, delta: float) -> float:
-    r"""$1-\eta\lambda_0+2C\eta n^2R/\delta+2C\eta n^{3/2}R/\delta+\eta^2n^2$, $C = 2/\sqrt{2\pi}$: the factor of $\|r\|^2$ in
-    one step.
+    r"""$1-\eta\lambda_0+2C\eta n^2R/\delta+2C\eta n^{3/2}R/\delta+\eta^2n^2$, $C = 2/\sqrt{2\pi}$:
+    the factor of $\|r\|^2$ in one step.
     """
     C = 2.0 / math.sqrt(2.0 * math.pi)
     moved = 2.0 * C * step_size * (n**2 + n**1.5) * R / delta
@@ -155,7 +165,9 @@ def one_step_factor(n: int, step_size: float, lambda0: float, R: float, delta: f
 
 @states("DU-T2.3")
 def largest_envelope_ratio(residual_norms: Array, step_size: float, lambda0: float) -> float:
-    r"""$\max_k\|r(k)\|/[(1-\eta\lambda_0/2)^{k/2}\|r(0)\|]$ of a run recorded at every step; the theorem promises at most 1."""
+    r"""$\max_k\|r(k)\|/[(1-\eta\lambda_0/2)^{k/2}\|r(0)\|]$ of a run recorded at every step; the
+    theorem promises at most 1.
+    """
     norms = np.asarray(residual_norms, dtype=np.float64)
     envelope = descent_envelope(np.arange(norms.size), step_size, lambda0, float(norms[0]))
     positive = envelope > 0
@@ -164,21 +176,25 @@ def largest_envelope_ratio(residual_norms: Array, step_size: float, lambda0: flo
 
 @states("SJL-PL")
 def polyak_path_bound(m_L: float, m_U: float, loss: float) -> float:
-    r"""$\frac{4}{m_L}\sqrt{m_UL_0}$: path of gradient descent where $m_LL \le \|\nabla L\|^2 \le m_UL$ (SJL-PL, step at most
-    1/beta).
+    r"""$\frac{4}{m_L}\sqrt{m_UL_0}$: path of gradient descent where $m_LL \le \|\nabla L\|^2 \le
+    m_UL$ (SJL-PL, step at most 1/beta).
     """
     return 4.0 / m_L * math.sqrt(m_U * loss)
 
 
 @states("SJL-PL")
 def polyak_factor(m_L: float, beta: float, step_size: float) -> float:
-    r"""$1-\alpha m_L(1-\alpha\beta/2)$: the factor of the loss per step of a beta-smooth loss with $\|\nabla L\|^2 \ge m_LL$."""
+    r"""$1-\alpha m_L(1-\alpha\beta/2)$: the factor of the loss per step of a beta-smooth loss with
+    $\|\nabla L\|^2 \ge m_LL$.
+    """
     return 1.0 - step_size * m_L * (1.0 - step_size * beta / 2.0)
 
 
 @states("SJL-T2.5")
 def planted_local_exponent(n: int, d: int, sigma_min: float) -> float:
-    r"""$\sigma_{\min}(W^*)^2d^2/n$: what multiplies $-\alpha c^2/4$ in the true rate of SJL-T2.5; the constant c exists only."""
+    r"""$\sigma_{\min}(W^*)^2d^2/n$: what multiplies $-\alpha c^2/4$ in the true rate of SJL-T2.5;
+    the constant c exists only.
+    """
     return sigma_min**2 * d**2 / n
 
 

@@ -1,8 +1,10 @@
-r"""Condition DU-CERT-L2: descent or flow on a ReLU network follows its linearized path closely enough to reach zero loss.
+r"""Condition DU-CERT-L2: descent or flow on a ReLU network follows its linearized path closely
+enough to reach zero loss.
 
-Theorem RD bounds the moves of the pre-activations by the *length* of the path of the residual. Here the linearized path
-$r^0(t) = e^{-H_0t}r$ itself is followed, so that moves which cancel are not added up, and the length is used for the distance
-from it only. Everything is computed in floats, so what is found is an estimate and no proof; `relu_flow_bounds` has the terms.
+Theorem RD bounds the moves of the pre-activations by the *length* of the path of the residual. Here
+the linearized path $r^0(t) = e^{-H_0t}r$ itself is followed, so that moves which cancel are not
+added up, and the length is used for the distance from it only. Everything is computed in floats, so
+what is found is an estimate and no proof; `relu_flow_bounds` has the terms.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _ROUNDS = 200
 
 @dataclass(frozen=True)
 class LinearizedPath:
-    r"""The path $r^0$ of the residual for the Gram matrix $H_0$ at the start, its integrals from above.
+    r"""The path $r^0$ of the residual for the Gram matrix $H_0$ at the start, its integrals from
+    above.
 
     Attributes
     ----------
@@ -35,7 +38,8 @@ class LinearizedPath:
     length : $T_0 = \int\|r^0\|$.
     totals : $w_j = \int|r^0_j|$.
     integrals : $\int_0^tr^0$ at some times, the last one infinity.
-    piece : the longest piece of the path between two of these times; 0 for two steps of descent in sequence.
+    piece : the longest piece of the path between two of these times; 0 for two steps of descent in
+        sequence.
     """
 
     mu: float
@@ -47,7 +51,8 @@ class LinearizedPath:
 
 
 def linearized_path(state: ReluState, step_size: float | None = None) -> LinearizedPath | None:
-    r"""$r^0(t) = e^{-H_0t}r$, with `step_size` $(I-\eta H_0)^kr$ and sums; None if $H_0$ is singular.
+    r"""$r^0(t) = e^{-H_0t}r$, with `step_size` $(I-\eta H_0)^kr$ and sums; None if $H_0$ is
+    singular.
 
     The trapezoid rule is above $\int\|r^0\|$, because the norm is convex in t.
     """
@@ -85,7 +90,9 @@ def linearized_path(state: ReluState, step_size: float | None = None) -> Lineari
 
 
 def _absolute_integrals(path: Array, integrals: Array, steps: Array, slopes: Array) -> Array:
-    """Integrals of |r_j| from above: on a step too short for a zero of r_j that of r_j itself, else what the slope allows."""
+    """Integrals of |r_j| from above: on a step too short for a zero of r_j that of r_j itself, else
+    what the slope allows.
+    """
     ends = np.abs(path[:-1]) + np.abs(path[1:])
     has_no_zero = ends > slopes * steps
     return np.where(
@@ -107,7 +114,9 @@ def _descent_times(values: Array, step_size: float) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class LinearizedEstimate:
-    r"""Numbers that meet DU-CERT-L2: rate $\lambda = \mu - \epsilon$, length T of the path, moves of the pre-activations."""
+    r"""Numbers that meet DU-CERT-L2: rate $\lambda = \mu - \epsilon$, length T of the path, moves
+    of the pre-activations.
+    """
 
     mu: float
     eps: float
@@ -124,17 +133,19 @@ class LinearizedEstimate:
 def estimate_linearized_rate(
     state: ReluState, step_size: float | None = None
 ) -> LinearizedEstimate | None:
-    r"""The largest rate found to meet the condition, for gradient flow or descent with `step_size`; None if there is none.
+    r"""The largest rate found to meet the condition, for gradient flow or descent with `step_size`;
+    None if there is none.
 
-    For each trial of $\epsilon$ the table s is raised from 0 until its sets stop changing (the right-hand side of (ii) grows with
-    them), then (i) is tested.
+    For each trial of $\epsilon$ the table s is raised from 0 until its sets stop changing (the
+    right-hand side of (ii) grows with them), then (i) is tested.
 
     Theory
     ------
-    DU-CERT-L2. With $T = \min(T_0/(1-\epsilon/\mu), \|r\|/(\mu-\epsilon))$: (i) $\epsilon \ge \|\,|K|\circ(C_{PA}-C_S)\|$, (ii)
-    $s_{il} \ge |v_l|\min\{\|K_{i,PA_l}\|T, g_{il} + \sum_{j\in U_l}|K_{ij}|w_j + \|K_{i,PA_l}\|\epsilon T/\mu\}$,
-    $g_{il} = \sup_t|\sum_{j:z_{jl}>0}K_{ij}\int_0^tr^0_j|$. The factor of $w_j$ is 1 (printed: 2), since slopes differ by at most
-    1.
+    DU-CERT-L2. With $T = \min(T_0/(1-\epsilon/\mu), \|r\|/(\mu-\epsilon))$: (i) $\epsilon \ge
+    \|\,|K|\circ(C_{PA}-C_S)\|$, (ii) $s_{il} \ge |v_l|\min\{\|K_{i,PA_l}\|T, g_{il} + \sum_{j\in
+    U_l}|K_{ij}|w_j + \|K_{i,PA_l}\|\epsilon T/\mu\}$, $g_{il} =
+    \sup_t|\sum_{j:z_{jl}>0}K_{ij}\int_0^tr^0_j|$. The factor of $w_j$ is 1 (printed: 2), since
+    slopes differ by at most 1.
     """
     path = linearized_path(state, step_size)
     if path is None:
@@ -153,7 +164,9 @@ def _length(state: ReluState, path: LinearizedPath, eps: float) -> float:
 
 
 def _largest_moves(state: ReluState, path: LinearizedPath) -> Array:
-    """The g of condition (ii), n x k: the largest over the grid, and half a piece for what lies between."""
+    """The g of condition (ii), n x k: the largest over the grid, and half a piece for what lies
+    between.
+    """
     active = (state.Z > 0).astype(np.float64)
     largest = np.zeros_like(state.Z)
     for integral in path.integrals:
@@ -172,7 +185,9 @@ def required_moves(
 
 
 def change_of_gram(state: ReluState, slopes: Slopes) -> float:
-    """The right-hand side of condition (i): no reachable Gram matrix is further from another in the spectral norm."""
+    """The right-hand side of condition (i): no reachable Gram matrix is further from another in the
+    spectral norm.
+    """
     if not slopes.unstable.any():
         return 0.0
     spread = np.abs(state.K) * (
@@ -184,7 +199,9 @@ def change_of_gram(state: ReluState, slopes: Slopes) -> float:
 def _least_moves(
     state: ReluState, path: LinearizedPath, largest: Array, eps: float
 ) -> Slopes | None:
-    """The least table with (ii), if (i) holds for it; the sets only grow, so (i) is final once it fails."""
+    """The least table with (ii), if (i) holds for it; the sets only grow, so (i) is final once it
+    fails.
+    """
     slopes = Slopes.within(state.Z, np.zeros_like(state.Z))
     for _ in range(_ROUNDS):
         if change_of_gram(state, slopes) > eps:

@@ -19,9 +19,11 @@ STRIP = 2**20
 
 @states("OS-TI.1")
 def separation(X: ArrayLike) -> float:
-    r"""$\delta = \min_{i \ne j} \min(\|x_i - x_j\|, \|x_i + x_j\|)$ over the rows scaled to norm 1, an estimate (OS-TI.1).
+    r"""$\delta = \min_{i \ne j} \min(\|x_i - x_j\|, \|x_i + x_j\|)$ over the rows scaled to norm 1,
+    an estimate (OS-TI.1).
 
-    0 when a row is zero, which has no direction, or two rows are exactly parallel; infinite for a single row.
+    0 when a row is zero, which has no direction, or two rows are exactly parallel; infinite for a
+    single row.
     """
     X = as_matrix(X)
     if not X.any(axis=1).all() or line_groups(X):
@@ -34,16 +36,18 @@ def separation(X: ArrayLike) -> float:
 def parallel_pairs(
     X: ArrayLike, *, tolerance: float = 0.0, limit: int = 1000
 ) -> tuple[tuple[int, int], ...]:
-    r"""Pairs i < j of nonzero rows on one line, equal or opposite directions alike; at most `limit` of them.
+    r"""Pairs i < j of nonzero rows on one line, equal or opposite directions alike; at most `limit`
+    of them.
 
     Parameters
     ----------
-    tolerance : with 0 the answer is exact for the stored numbers; otherwise rows whose lines meet at an angle whose sine is at
-        most `tolerance` count as parallel, in floating point.
+    tolerance : with 0 the answer is exact for the stored numbers; otherwise rows whose lines meet
+        at an angle whose sine is at most `tolerance` count as parallel, in floating point.
 
     Theory
     ------
-    DU-T2.1: without such pairs and without zero rows, lambda_min of the ReLU Gram matrix is positive. The converse fails.
+    DU-T2.1: without such pairs and without zero rows, lambda_min of the ReLU Gram matrix is
+    positive. The converse fails.
     """
     X = as_matrix(X)
     if not 0.0 <= tolerance < 1.0:

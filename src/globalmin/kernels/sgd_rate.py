@@ -1,4 +1,6 @@
-r"""Stochastic gradient descent, one sample at a time: $\theta^+ = \theta - \eta r_g\nabla f(x_g)$, g uniform."""
+r"""Stochastic gradient descent, one sample at a time: $\theta^+ = \theta - \eta r_g\nabla f(x_g)$,
+g uniform.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from globalmin.references import states
 
 @dataclass(frozen=True)
 class StochasticGuarantee:
-    r"""Step, factor of $E[\|r_t\|^21]$ per step, radius that is not left, and the bound of the probability of leaving it."""
+    r"""Step, factor of $E[\|r_t\|^21]$ per step, radius that is not left, and the bound of the
+    probability of leaving it.
+    """
 
     step_size: float
     rate: float
@@ -37,15 +41,17 @@ def stochastic_guarantee(
     a, b, residual_norm : $\sigma_{\min}(J)$, $\|J\|$, $\|r\|$ at the start.
     Lip : Lipschitz constant of J on the ball of radius 2 rho, > 0.
     n : number of samples.
-    row_norm : m, bound of the norms of the rows of J on the ball of radius rho, such as $B\|v\|\max\|x_i\|$.
-    alpha : level in (0, a) that $\sigma_{\min}(J)$ keeps; by default 2a/3, which makes the failure bound least.
+    row_norm : m, bound of the norms of the rows of J on the ball of radius rho, such as
+        $B\|v\|\max\|x_i\|$.
+    alpha : level in (0, a) that $\sigma_{\min}(J)$ keeps; by default 2a/3, which makes the failure
+        bound least.
 
     Theory
     ------
     OS-C4: $\rho = (a-\alpha)/\mathrm{Lip}$, $b_2 = b+2\mathrm{Lip}\rho$, $\bar r = \|r\|+2b_2\rho$,
     $H = b_2^2+\mathrm{Lip}\bar r$, $\eta = \min(\alpha^2/(Hm^2), \rho/(m\bar r))$;
-    $E[\|r_t\|^21\{t<T\}] \le (1-\eta\alpha^2/n)^t\|r\|^2$ and $P(T<\infty) \le 2\sqrt n\,m\|r\|/(\alpha^2\rho)$, T the exit from
-    radius $\rho$.
+    $E[\|r_t\|^21\{t<T\}] \le (1-\eta\alpha^2/n)^t\|r\|^2$ and $P(T<\infty) \le 2\sqrt
+    n\,m\|r\|/(\alpha^2\rho)$, T the exit from radius $\rho$.
     """
     level = 2.0 * a / 3.0 if alpha is None else alpha
     if not 0.0 < level < a or not Lip > 0.0:
@@ -74,7 +80,8 @@ def printed_stochastic_guarantee(
     n_weights: int,
     nu: float = 3.0,
 ) -> StochasticGuarantee:
-    r"""OS-T2.6 with etabar = 1: step, factor of $E[\|r_t\|^21_E]$, and $1-P(E) \le \frac4\nu(3B\|X\|/(\mu\sigma))^{1/(kd)}$.
+    r"""OS-T2.6 with etabar = 1: step, factor of $E[\|r_t\|^21_E]$, and $1-P(E) \le
+    \frac4\nu(3B\|X\|/(\mu\sigma))^{1/(kd)}$.
 
     The radius is $c\nu\sqrt n$ with a constant c that only the cited paper has: infinite here.
 
@@ -94,8 +101,8 @@ def printed_stochastic_guarantee(
 def generic_stochastic_guarantee(
     alpha: float, beta: float, row_norm: float, *, n: int, n_weights: int, nu: float = 3.0
 ) -> StochasticGuarantee:
-    r"""The statement behind OS-T2.6: $\eta \le \alpha^2/(\nu\beta^2m^2)$, factor $1-\eta\alpha^2/(2n)$,
-    $P(E) \ge 1-\frac4\nu(\beta/\alpha)^{1/p}$.
+    r"""The statement behind OS-T2.6: $\eta \le \alpha^2/(\nu\beta^2m^2)$, factor
+    $1-\eta\alpha^2/(2n)$, $P(E) \ge 1-\frac4\nu(\beta/\alpha)^{1/p}$.
     """
     eta = alpha**2 / (nu * (beta * row_norm) ** 2)
     failure = 4.0 / nu * (beta / alpha) ** (1.0 / n_weights)

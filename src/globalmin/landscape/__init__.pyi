@@ -1,4 +1,6 @@
-"""The names of `gm.landscape` and their homes: the one table, read by type checkers and by `_exports`."""
+"""The names of `gm.landscape` and their homes: the one table, read by type checkers and by
+`_exports`.
+"""
 
 from globalmin.landscape.classify import classify_point as classify_point
 from globalmin.linalg.inertia import Inertia as Inertia

@@ -1,8 +1,9 @@
-r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, not stationary, or not decided.
+r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, not
+stationary, or not decided.
 
-Global minima are known by a bound of the excess loss (`globalmin.landscape.excess`), never by a small gradient. Saddles are known
-by a curvature below what the gradient left and rounding can make of zero (`globalmin.landscape.threshold`). Everything in floats:
-the certificates prove.
+Global minima are known by a bound of the excess loss (`globalmin.landscape.excess`), never by a
+small gradient. Saddles are known by a curvature below what the gradient left and rounding can make
+of zero (`globalmin.landscape.threshold`). Everything in floats: the certificates prove.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
 
 
 DENSE_LIMIT = 1_500  # largest number of parameters whose Hessian is formed
-SETTLED_LIMIT = 400  # largest number of parameters for which a doubtful point is followed to the stationary point next to it
+# largest number of parameters for which a doubtful point is followed to the stationary point next
+# to it
+SETTLED_LIMIT = 400
 SETTLING_STEPS = 30
 NEARBY = 1e-3  # of the norm of the weights: a stationary point further away is another one
 
@@ -73,7 +76,8 @@ def classify_point(
     gap_tolerance: float = 1e-9,
     achieved: float | None = None,
 ) -> PointClass:
-    r"""Classify the weights of a smooth network on a data set, or of a one-filter network for its teacher's population loss.
+    r"""Classify the weights of a smooth network on a data set, or of a one-filter network for its
+    teacher's population loss.
 
     Parameters
     ----------
@@ -81,19 +85,22 @@ def classify_point(
     trained : "W" (head frozen) or "vW".
     tolerance : the gradient counts as zero when $\|J^Tr\| \le$ tolerance $\|J\|_F\|r\|$.
     gap_tolerance : the loss counts as least when the gap is at most this times $(1/2)\|y\|^2$.
-    achieved : a loss that some network of the class is known to reach; a strict local minimum above it is spurious.
+    achieved : a loss that some network of the class is known to reach; a strict local minimum above
+        it is spurious.
 
     Returns
     -------
     PointClass
-        Its kind is "not decided" where a negative curvature may be due to the gradient that is left or to rounding; the reason
-        says how large it would have to be. With at most 400 parameters the stationary point nearby is looked at first.
+        Its kind is "not decided" where a negative curvature may be due to the gradient that is left
+        or to rounding; the reason says how large it would have to be. With at most 400 parameters
+        the stationary point nearby is looked at first.
 
     Theory
     ------
-    Quadratic networks, also $\alpha z^2 + \beta z + \gamma$ by completing the square (GKZ-C2.2): SJL-T2.1 and SJL-T2.2k (with at
-    least d heads of each sign present, every second-order point is global), GKZ-T2.3emp (a stationary point with rank W = d is
-    global). Other networks: definition of the kinds, and OS-C2 for "zero loss is near".
+    Quadratic networks, also $\alpha z^2 + \beta z + \gamma$ by completing the square (GKZ-C2.2):
+    SJL-T2.1 and SJL-T2.2k (with at least d heads of each sign present, every second-order point is
+    global), GKZ-T2.3emp (a stationary point with rank W = d is global). Other networks: definition
+    of the kinds, and OS-C2 for "zero loss is near".
     """
     if isinstance(network, OneFilterNetwork) or isinstance(data, FilterTeacher):
         return _filter_point(network, data, tolerance, gap_tolerance)
@@ -182,8 +189,8 @@ def _size(network: ShallowNetwork, trained: str) -> int:
 
 @dataclass(frozen=True)
 class _Curvature:
-    """The dense Hessian, its least eigenvalue, the number of negative ones, and the most negative curvature that was found with
-    what it is to be compared with.
+    """The dense Hessian, its least eigenvalue, the number of negative ones, and the most negative
+    curvature that was found with what it is to be compared with.
     """
 
     H: Array
@@ -204,13 +211,21 @@ class _Curvature:
     def reason(self) -> str:
         limit = self.limit
         if self.kind is PointKind.STRICT_SADDLE:
-            return f"curvature {self.found:.3g}, below the {-limit.largest:.3g} that gradient and rounding can make of zero"
+            return (
+                f"curvature {self.found:.3g}, below the {-limit.largest:.3g} that gradient and "
+                "rounding can make of zero"
+            )
         if self.kind is PointKind.SECOND_ORDER:
-            return f"no eigenvalue below rounding ({-limit.rounding:.3g}); no theorem makes such a point global here"
+            return (
+                f"no eigenvalue below rounding ({-limit.rounding:.3g}); no theorem makes such a "
+                "point global here"
+            )
         return _doubt(self.found, limit)
 
     def is_minimum_above(self, achieved: float, loss: float) -> bool:
-        """Whether a strict minimum is next to these weights whose loss is certainly above one that was reached elsewhere."""
+        """Whether a strict minimum is next to these weights whose loss is certainly above one that
+        was reached elsewhere.
+        """
         return (
             self.least > self.limit.largest
             and achieved < loss - 2.0 * self.limit.gradient**2 / self.least
@@ -219,8 +234,9 @@ class _Curvature:
 
 def _doubt(curvature: float, limit: CurvatureThreshold) -> str:
     return (
-        f"curvature {curvature:.3g} may be due to the gradient that is left, {limit.gradient:.3g}: it would show a saddle below "
-        f"{-limit.largest:.3g} (-sqrt(2 rho eps)), and none above {-limit.rounding:.3g} (rounding); train to a smaller gradient"
+        f"curvature {curvature:.3g} may be due to the gradient that is left, {limit.gradient:.3g}: "
+        f"it would show a saddle below {-limit.largest:.3g} (-sqrt(2 rho eps)), and none above "
+        f"{-limit.rounding:.3g} (rounding); train to a smaller gradient"
     )
 
 
@@ -245,7 +261,9 @@ def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Cu
 def _settled(
     network: ShallowNetwork, X: Array, y: Array, trained: str
 ) -> tuple[PointKind, str] | None:
-    """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby, or it is doubtful too."""
+    """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby,
+    or it is doubtful too.
+    """
     if _size(network, trained) > SETTLED_LIMIT:
         return None
     there = nearest_stationary(network, X, y, trained=trained, tol=0.0, max_iter=SETTLING_STEPS)
@@ -270,7 +288,9 @@ def _large_stationary(
     gap: float | None,
     escape: Escape | None,
 ) -> PointClass:
-    """Without the dense Hessian: the closed-form direction, or the bound of the least eigenvalue by blocks."""
+    """Without the dense Hessian: the closed-form direction, or the bound of the least eigenvalue by
+    blocks.
+    """
     if escape is not None:
         limit = curvature_threshold(
             network,
@@ -282,7 +302,10 @@ def _large_stationary(
             direction=(escape.U, escape.u),
         )
         if escape.curvature < -limit.largest:
-            reason = f"curvature {escape.curvature:.3g} along the escape direction ({escape.method}), below {-limit.largest:.3g}"
+            reason = (
+                f"curvature {escape.curvature:.3g} along the escape direction ({escape.method}), "
+                f"below {-limit.largest:.3g}"
+            )
             return _verdict(PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape)
         if escape.curvature < -limit.rounding:
             return _verdict(PointKind.NOT_DECIDED, _doubt(escape.curvature, limit), measured, gap)
@@ -291,7 +314,10 @@ def _large_stationary(
         hessian_rounding(network, X, y),
     )
     if trained == "W" and below >= -rounding:
-        reason = f"least eigenvalue of the Hessian in W at least {below:.3g}; no theorem makes such a point global here"
+        reason = (
+            f"least eigenvalue of the Hessian in W at least {below:.3g}; no theorem makes such a "
+            "point global here"
+        )
         return _verdict(PointKind.SECOND_ORDER, reason, measured, gap)
     reason = f"{_size(network, trained)} parameters are too many for the dense Hessian"
     if trained == "W":

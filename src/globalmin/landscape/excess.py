@@ -1,5 +1,6 @@
-r"""How far the loss of a network is above the least one, from above: by duality for quadratic networks, by completing the square
-for quadratic polynomials, by Newton's theorem where zero loss is near, by the loss floor and by zero for all.
+r"""How far the loss of a network is above the least one, from above: by duality for quadratic
+networks, by completing the square for quadratic polynomials, by Newton's theorem where zero loss is
+near, by the loss floor and by zero for all.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ LARGEST_PROVABLE = 3_000  # largest n of the n x n provability test
 
 
 class Excess(NamedTuple):
-    """A bound of loss minus the least loss of the class, in floats, and why; None where only "no loss is below zero" is known."""
+    """A bound of loss minus the least loss of the class, in floats, and why; None where only "no
+    loss is below zero" is known.
+    """
 
     gap: float | None
     reason: str
@@ -40,7 +43,8 @@ def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -
         gap = estimate_general_gap(network, X, r, trained=trained)
         return Excess(
             gap,
-            "least squares over all functions of such networks, completed to squares on (x, 1) (theorem S)",
+            "least squares over all functions of such networks, completed to squares on (x, 1) "
+            "(theorem S)",
         )
     if X.shape[0] <= LARGEST_PROVABLE and estimate_provability(network, X, y, trained) < 1.0:
         return Excess(0.5 * float(r @ r), "zero loss can be proved near this point (OS-C2)")

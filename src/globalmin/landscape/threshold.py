@@ -1,18 +1,22 @@
-r"""How negative a curvature must be before it tells a saddle from a minimum, at weights that are only nearly stationary.
+r"""How negative a curvature must be before it tells a saddle from a minimum, at weights that are
+only nearly stationary.
 
-Let $\|\nabla L\| \le \epsilon$, $u^T\nabla^2L\,u = -\gamma < 0$ for a unit vector u, and let the Hessian be $\rho$-Lipschitz on
-the ball of radius $2\epsilon/\gamma$. Along the line, $\psi(t) = L(\theta + tu)$ has $|\psi'(0)| \le \epsilon$, $\psi''(0) =
--\gamma$ and $|\psi''(t) - \psi''(0)| \le \rho|t|$.
+Let $\|\nabla L\| \le \epsilon$, $u^T\nabla^2L\,u = -\gamma < 0$ for a unit vector u, and let the
+Hessian be $\rho$-Lipschitz on the ball of radius $2\epsilon/\gamma$. Along the line, $\psi(t) =
+L(\theta + tu)$ has $|\psi'(0)| \le \epsilon$, $\psi''(0) = -\gamma$ and $|\psi''(t) - \psi''(0)|
+\le \rho|t|$.
 
-- If $\gamma^2 > 2\rho\epsilon$, Newton's method on $\psi'$ converges (Kantorovich: $h = \rho\epsilon/\gamma^2 < 1/2$) to a
-  point within $2\epsilon/\gamma < \gamma/\rho$, where still $\psi'' < 0$: along u the loss is stationary there and curves
-  downwards.
-- If $\gamma^2 \le 2\rho\epsilon$, a gradient of size $\epsilon$ explains the curvature: $\psi(t) = \rho(t - \delta)^3/6$ with
-  $\delta = \gamma/\rho$ has $\psi'(0) = \gamma^2/2\rho \le \epsilon$ and curvature 0 at its only stationary point.
+- If $\gamma^2 > 2\rho\epsilon$, Newton's method on $\psi'$ converges (Kantorovich: $h =
+  \rho\epsilon/\gamma^2 < 1/2$) to a point within $2\epsilon/\gamma < \gamma/\rho$, where still
+  $\psi'' < 0$: along u the loss is stationary there and curves downwards.
+- If $\gamma^2 \le 2\rho\epsilon$, a gradient of size $\epsilon$ explains the curvature: $\psi(t) =
+  \rho(t - \delta)^3/6$ with $\delta = \gamma/\rho$ has $\psi'(0) = \gamma^2/2\rho \le \epsilon$ and
+  curvature 0 at its only stationary point.
 
-So $\sqrt{2\rho\epsilon}$ is the bend that a gradient of size $\epsilon$ allows; below it, or below the rounding error of the
-eigenvalue, a negative number says nothing. A least eigenvalue above it makes the stationary point nearby a strict minimum, by
-the same theorem for the gradient itself. All in floats: the certificates prove.
+So $\sqrt{2\rho\epsilon}$ is the bend that a gradient of size $\epsilon$ allows; below it, or below
+the rounding error of the eigenvalue, a negative number says nothing. A least eigenvalue above it
+makes the stationary point nearby a strict minimum, by the same theorem for the gradient itself. All
+in floats: the certificates prove.
 """
 
 from __future__ import annotations
@@ -60,7 +64,9 @@ class CurvatureThreshold:
 
     @property
     def bend(self) -> float:
-        r"""$\sqrt{2\rho\epsilon}$, what a gradient of size $\epsilon$ can make of a curvature of zero."""
+        r"""$\sqrt{2\rho\epsilon}$, what a gradient of size $\epsilon$ can make of a curvature of
+        zero.
+        """
         return math.sqrt(2.0 * self.lipschitz * self.gradient) if self.gradient > 0.0 else 0.0
 
     @property
@@ -88,8 +94,8 @@ def curvature_threshold(
     curvature : $\pm\gamma$, which sets the radius $2\epsilon/\gamma$ of the ball.
     trained : "W" or "vW".
     rounding : error of the curvature in floats, see `eigenvalue_rounding`.
-    direction : the unit vector u as (U, u). Where the activation has no bounds, $\rho$ is an estimate: four times the largest
-        difference quotient of the curvature along it.
+    direction : the unit vector u as (U, u). Where the activation has no bounds, $\rho$ is an
+        estimate: four times the largest difference quotient of the curvature along it.
     """
     epsilon = gradient_norm(network, X, y, trained=trained) + gradient_rounding(
         network, X, y, trained=trained
@@ -103,7 +109,9 @@ def curvature_threshold(
 
 @np.errstate(over="ignore", invalid="ignore")
 def _lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> float:
-    """The Lipschitz constant of the Hessian on the ball of radius R; infinite for a ball without bound."""
+    """The Lipschitz constant of the Hessian on the ball of radius R; infinite for a ball without
+    bound.
+    """
     if not R < LARGEST_RADIUS:
         return math.inf
     if trained == "vW":

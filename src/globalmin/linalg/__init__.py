@@ -1,1 +1,3 @@
-"""Linear algebra: symmetric matrices as vectors, spectra, inertia, quartic forms, balls, witnesses of definiteness."""
+"""Linear algebra: symmetric matrices as vectors, spectra, inertia, quartic forms, balls, witnesses
+of definiteness.
+"""

@@ -1,7 +1,9 @@
-r"""How many eigenvalues of a symmetric matrix are negative, counted by Sylvester's law on a factorization $LDL^T$.
+r"""How many eigenvalues of a symmetric matrix are negative, counted by Sylvester's law on a
+factorization $LDL^T$.
 
-The signs of D (blocks of order one and two) are those of the eigenvalues of a matrix within rounding, a few $p\,\epsilon\|A\|$,
-of the given one. Iterative eigenvalue methods may get the sign of the least eigenvalue wrong near a minimum; this count does not.
+The signs of D (blocks of order one and two) are those of the eigenvalues of a matrix within
+rounding, a few $p\,\epsilon\|A\|$, of the given one. Iterative eigenvalue methods may get the sign
+of the least eigenvalue wrong near a minimum; this count does not.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def inertia(A: Array, *, shift: float = 0.0) -> Inertia:
 
 
 def _signs_of_block(block: Array) -> list[int]:
-    """Signs of a 2 x 2 pivot; its off-diagonal entry is the largest, so one of each sign in practice."""
+    """Signs of a 2 x 2 pivot; its off-diagonal entry is the largest, so one of each sign in
+    practice.
+    """
     return [int(np.sign(value)) for value in np.linalg.eigvalsh(block)]
 
 

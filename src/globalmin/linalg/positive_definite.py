@@ -1,7 +1,9 @@
-r"""Witnesses of positive definiteness (primitive P1): a square C with $\|C A C^T - I\|_F < 1$ proves A > 0.
+r"""Witnesses of positive definiteness (primitive P1): a square C with $\|C A C^T - I\|_F < 1$
+proves A > 0.
 
-C is the inverse of a Cholesky factor of A. In doubles this reaches condition numbers near 1e11; beyond, C is improved by
-factoring $T = C A C^T$, formed at high precision, and replacing C by (inverse factor of T) C, up to condition numbers near 1e28.
+C is the inverse of a Cholesky factor of A. In doubles this reaches condition numbers near 1e11;
+beyond, C is improved by factoring $T = C A C^T$, formed at high precision, and replacing C by
+(inverse factor of T) C, up to condition numbers near 1e28.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from globalmin.linalg.balls import BallMatrix, ball_matrix, to_floats, working_p
 
 EPS = float(np.finfo(np.float64).eps)
 RESIDUAL_LIMIT = 0.1  # P1 needs < 1; the rest of the room is for what floats do not see
-_GAP = 1e-5  # the claimed eigenvalue bound stays at least this fraction below the eigenvalue, so that C stays moderate
+# the claimed eigenvalue bound stays at least this fraction below the eigenvalue, so that C stays
+# moderate
+_GAP = 1e-5
 _LARGEST_GAP = 0.1
 _PRECISE_GAP = 1e-2
 _SHIFT_FOR_NOISE = (
@@ -34,7 +38,9 @@ class NotPositiveDefiniteError(ArithmeticError):
 
 @dataclass(frozen=True)
 class Gram:
-    """A Gram matrix in floats, the estimated norm of its rounding error, and the recipe for the same matrix as balls."""
+    """A Gram matrix in floats, the estimated norm of its rounding error, and the recipe for the
+    same matrix as balls.
+    """
 
     values: Array = field(repr=False)
     rounding: float
@@ -50,7 +56,9 @@ class Gram:
 
     @property
     def noise(self) -> float:
-        """Estimated error of an eigenvalue: rounding of the entries plus rounding of the eigenvalue routine."""
+        """Estimated error of an eigenvalue: rounding of the entries plus rounding of the eigenvalue
+        routine.
+        """
         return self.rounding + self.values.shape[0] * EPS * max(self.extremes[1], 0.0)
 
     @cached_property
@@ -63,7 +71,8 @@ class Gram:
 class LowerWitness:
     """`bound` < lambda_min(A) and the factor C that proves it.
 
-    `inverse_factor` is set when doubles were not enough: the refined C_0 with C_0 A C_0^T = I nearly, good for solving with A.
+    `inverse_factor` is set when doubles were not enough: the refined C_0 with C_0 A C_0^T = I
+    nearly, good for solving with A.
     """
 
     bound: float
@@ -74,9 +83,11 @@ class LowerWitness:
 def lower_witness(
     gram: Gram, *, largest_gap: float = _LARGEST_GAP, precise_gap: float = _PRECISE_GAP
 ) -> LowerWitness:
-    """A bound just below the smallest eigenvalue, with its witness; NotPositiveDefiniteError with the measured eigenvalue.
+    """A bound just below the smallest eigenvalue, with its witness; NotPositiveDefiniteError with
+    the measured eigenvalue.
 
-    Doubles are used if they give the bound within `largest_gap` of the eigenvalue, else high precision within `precise_gap`.
+    Doubles are used if they give the bound within `largest_gap` of the eigenvalue, else high
+    precision within `precise_gap`.
     """
     low, high = gram.extremes
     if not np.isfinite(high):
@@ -85,7 +96,8 @@ def lower_witness(
     if gap <= largest_gap * low:
         bound = low - gap
         C = inverse_factor(_minus_shift(gram.values, bound))
-        # ||C||^2 = 1/gap, so the rounding of the entries contributes at most noise/gap to the residual of P1
+        # ||C||^2 = 1/gap, so the rounding of the entries contributes at most noise/gap to the
+        # residual of P1
         if (
             C is not None
             and _residual(C, _minus_shift(gram.values, bound)) + gram.noise / gap < RESIDUAL_LIMIT
@@ -97,17 +109,19 @@ def lower_witness(
 def upper_witness(
     A: Array, *, relative_gap: float = 1e-6, floor: float = 2.0**-200, uncertain: float = 0.0
 ) -> tuple[float, Array]:
-    """(bound, C): bound just above the largest eigenvalue of A, and C proving bound I - A > 0; floats suffice here.
+    """(bound, C): bound just above the largest eigenvalue of A, and C proving bound I - A > 0;
+    floats suffice here.
 
-    The gap covers the rounding of A and the rounding up of the checker's table of suprema (relative 1e-7).
+    The gap covers the rounding of A and the rounding up of the checker's table of suprema (relative
+    1e-7).
 
     Parameters
     ----------
     A : symmetric matrix, in no direction below the one the checker will form.
     relative_gap : of the bound above the eigenvalue.
     floor : least bound.
-    uncertain : Frobenius norm of what A may be above the checker's matrix. The residual of P1 then moves by at most this over
-        the gap, which is kept four times as large.
+    uncertain : Frobenius norm of what A may be above the checker's matrix. The residual of P1 then
+        moves by at most this over the gap, which is kept four times as large.
     """
     if not np.isfinite(A).all():
         raise NotPositiveDefiniteError(
@@ -124,7 +138,9 @@ def upper_witness(
 
 
 def inverse_factor(A: Array) -> Array | None:
-    """Inverse of the lower Cholesky factor of A, or None if A is not positive definite in floats."""
+    """Inverse of the lower Cholesky factor of A, or None if A is not positive definite in
+    floats.
+    """
     from scipy.linalg import LinAlgError, cholesky, get_lapack_funcs
 
     try:
@@ -154,7 +170,8 @@ def _precise_lower_witness(gram: Gram, precise_gap: float) -> LowerWitness:
     n = gram.values.shape[0]
     if n > PRECISE_ROWS_LIMIT:
         raise NotPositiveDefiniteError(
-            f"smallest eigenvalue {low:.3g} of largest {high:.3g}: beyond double precision, and n = {n} is too large for more"
+            f"smallest eigenvalue {low:.3g} of largest {high:.3g}: beyond double precision, and n "
+            f"= {n} is too large for more"
         )
     start = inverse_factor(_minus_shift(gram.values, -_shift(gram.values, gram.noise)))
     unshifted = None if start is None else _refine(gram.precise, 0.0, start, limit=precise_gap / 10)
@@ -182,7 +199,9 @@ def _shift(A: Array, noise: float) -> float:
 
 
 def _refine(A: BallMatrix, shift: float, C: Array, *, limit: float) -> Array | None:
-    """Improve C until ||C (A - shift I) C^T - I||_F is below the limit; None if the matrix proves not positive definite."""
+    """Improve C until ||C (A - shift I) C^T - I||_F is below the limit; None if the matrix proves
+    not positive definite.
+    """
     for _ in range(_ROUNDS):
         T = _congruent(A, shift, C)
         distance = float(np.linalg.norm(T - np.eye(len(T))))

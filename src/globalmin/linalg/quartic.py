@@ -1,7 +1,8 @@
 r"""The quartic form $\sup_{\|a\|=1} \sum_i q_i (x_i \cdot a)^4$, from above, in two ways.
 
-It is the square of the Lipschitz constant of the Jacobian (OS-K4, LIP-W). Everything here is in floating point and therefore an
-estimate of a true bound; the proof of the bound is the checker's (primitive P3).
+It is the square of the Lipschitz constant of the Jacobian (OS-K4, LIP-W). Everything here is in
+floating point and therefore an estimate of a true bound; the proof of the bound is the checker's
+(primitive P3).
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from globalmin.references import states
 
 
 def row_matrix(X: Array, q: Array) -> Array:
-    r"""The d x d matrix $\sum_i q_i \|x_i\|^2 x_i x_i^T$, whose largest eigenvalue bounds the quartic form."""
+    r"""The d x d matrix $\sum_i q_i \|x_i\|^2 x_i x_i^T$, whose largest eigenvalue bounds the
+    quartic form.
+    """
     weights = q * np.einsum("ij,ij->i", X, X)
     return (X * weights[:, None]).T @ X
 
 
 def symmetric_monomials(X: Array) -> Array:
-    r"""Rows svec(x_i x_i^T), n x N, N = d(d+1)/2: entries a <= b in lexicographic order, off-diagonal ones times $\sqrt 2$."""
+    r"""Rows svec(x_i x_i^T), n x N, N = d(d+1)/2: entries a <= b in lexicographic order,
+    off-diagonal ones times $\sqrt 2$.
+    """
     rows, columns = np.triu_indices(X.shape[1])
     return X[:, rows] * X[:, columns] * np.where(rows == columns, 1.0, np.sqrt(2.0))
 
@@ -33,7 +38,9 @@ def svec_identity(d: int) -> Array:
 
 
 def svec_matrix(X: Array, q: Array, t: float) -> Array:
-    r"""The N x N matrix $S^T \mathrm{diag}(q) S - t (u u^T - I)$ of P3; any real t gives a bound, a good one a sharp bound."""
+    r"""The N x N matrix $S^T \mathrm{diag}(q) S - t (u u^T - I)$ of P3; any real t gives a bound, a
+    good one a sharp bound.
+    """
     S = symmetric_monomials(X)
     return _shifted((S * q[:, None]).T @ S, svec_identity(X.shape[1]), t)
 
@@ -54,11 +61,13 @@ def largest_eigenvalue(A: Array) -> float:
 
 @states("OS-K4")
 def estimate_quartic_rows(X: Array, q: Array) -> float:
-    r"""$\lambda_{\max}(\sum_i q_i \|x_i\|^2 x_i x_i^T)$, an upper bound of the quartic form up to rounding; cost $n d^2 + d^3$.
+    r"""$\lambda_{\max}(\sum_i q_i \|x_i\|^2 x_i x_i^T)$, an upper bound of the quartic form up to
+    rounding; cost $n d^2 + d^3$.
 
     Theory
     ------
-    OS-K4, primitive P3 (fallback of size d): $(x_i \cdot a)^4 \le \|x_i\|^2 (x_i \cdot a)^2$ for unit a.
+    OS-K4, primitive P3 (fallback of size d): $(x_i \cdot a)^4 \le \|x_i\|^2 (x_i \cdot a)^2$ for
+    unit a.
     """
     return max(largest_eigenvalue(row_matrix(X, q)), 0.0)
 
@@ -73,10 +82,12 @@ class SvecBound:
 
 @states("OS-K4")
 def estimate_quartic_svec(X: Array, q: Array, *, tolerance: float = 1e-4) -> SvecBound:
-    r"""$\min_t \lambda_{\max}(S^T \mathrm{diag}(q) S - t(u u^T - I))$, a sharper bound up to rounding; cost $n N^2 + 20 N^3$.
+    r"""$\min_t \lambda_{\max}(S^T \mathrm{diag}(q) S - t(u u^T - I))$, a sharper bound up to
+    rounding; cost $n N^2 + 20 N^3$.
 
-    The function of t is convex and its minimizer lies in [-lambda, lambda], lambda the value at t = 0: for t > lambda test the
-    matrix with a unit vector orthogonal to u, for t < -lambda with u / |u|.
+    The function of t is convex and its minimizer lies in [-lambda, lambda], lambda the value at t =
+    0: for t > lambda test the matrix with a unit vector orthogonal to u, for t < -lambda with u /
+    |u|.
 
     Theory
     ------
@@ -100,10 +111,12 @@ def estimate_quartic_svec(X: Array, q: Array, *, tolerance: float = 1e-4) -> Sve
 
 
 def estimate_quartic_attained(X: Array, q: Array, *, steps: int = 30) -> float:
-    r"""A value the quartic form attains, a lower bound up to rounding: ascent $a \leftarrow \sum_i q_i (x_i \cdot a)^3 x_i$.
+    r"""A value the quartic form attains, a lower bound up to rounding: ascent $a \leftarrow \sum_i
+    q_i (x_i \cdot a)^3 x_i$.
 
-    The form is convex in a, so the ascent is monotone. It starts from the row directions of largest value and the top eigenvector
-    of `row_matrix`, and tells when no upper bound, however sharp, could help.
+    The form is convex in a, so the ascent is monotone. It starts from the row directions of largest
+    value and the top eigenvector of `row_matrix`, and tells when no upper bound, however sharp,
+    could help.
     """
     norms = np.linalg.norm(X, axis=1)
     directions = X[norms > 0] / norms[norms > 0, None]

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def estimate_lambda_min(G: ArrayLike) -> float:
-    """Smallest eigenvalue of a symmetric matrix, an estimate: off by about n times the rounding unit times the largest one."""
+    """Smallest eigenvalue of a symmetric matrix, an estimate: off by about n times the rounding
+    unit times the largest one.
+    """
     return estimate_lowest(G, 1)[0]
 
 

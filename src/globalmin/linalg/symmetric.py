@@ -1,9 +1,9 @@
-r"""Symmetric matrices as vectors, and the linear map of quadratic networks: $M \mapsto (x_i^T M x_i)_i$, its adjoint and its Gram
-matrices.
+r"""Symmetric matrices as vectors, and the linear map of quadratic networks: $M \mapsto (x_i^T M
+x_i)_i$, its adjoint and its Gram matrices.
 
-A quadratic network $f(x) = \sum_l v_l (w_l \cdot x)^2$ is the quadratic form of $M = W^T \mathrm{diag}(v) W$, so everything about
-it goes through the map A above. Rows of X are samples; N = d(d+1)/2; svec lists the entries a <= b in lexicographic order,
-off-diagonal ones times sqrt 2.
+A quadratic network $f(x) = \sum_l v_l (w_l \cdot x)^2$ is the quadratic form of $M = W^T
+\mathrm{diag}(v) W$, so everything about it goes through the map A above. Rows of X are samples; N =
+d(d+1)/2; svec lists the entries a <= b in lexicographic order, off-diagonal ones times sqrt 2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ BLOCK = 2**18  # entries of a block of rows: temporaries stay in the cache
 
 
 def svec(M: Array) -> Array:
-    r"""The N entries of a symmetric matrix as a vector, $\langle \mathrm{svec} M, \mathrm{svec} N\rangle = \mathrm{tr}(MN)$."""
+    r"""The N entries of a symmetric matrix as a vector, $\langle \mathrm{svec} M, \mathrm{svec}
+    N\rangle = \mathrm{tr}(MN)$.
+    """
     rows, columns = np.triu_indices(M.shape[0])
     return M[rows, columns] * np.where(rows == columns, 1.0, math.sqrt(2.0))
 
@@ -41,13 +43,16 @@ def order_of(N: int) -> int:
     d = (math.isqrt(8 * N + 1) - 1) // 2
     if d * (d + 1) // 2 != N or N == 0:
         raise DataError(
-            f"a vector of {N} entries is no svec of a symmetric matrix; its length must be d(d+1)/2 with d >= 1"
+            f"a vector of {N} entries is no svec of a symmetric matrix; its length must be "
+            "d(d+1)/2 with d >= 1"
         )
     return d
 
 
 def design_matrix(X: Array) -> Array:
-    r"""S with rows $s_i = \mathrm{svec}(x_i x_i^T)$, n x N: $S\,\mathrm{svec}(M) = (x_i^T M x_i)_i$."""
+    r"""S with rows $s_i = \mathrm{svec}(x_i x_i^T)$, n x N: $S\,\mathrm{svec}(M) = (x_i^T M
+    x_i)_i$.
+    """
     return symmetric_monomials(X)
 
 
@@ -75,7 +80,9 @@ def factored_forms(X: Array, W: Array, v: Array) -> Array:
 
 
 def moment_matrix(X: Array, u: Array) -> Array:
-    r"""$A^*(u) = \sum_i u_i x_i x_i^T$, d x d: the adjoint of `quadratic_forms`, and $\nabla_M L$ for u = r; cost $2nd^2$."""
+    r"""$A^*(u) = \sum_i u_i x_i x_i^T$, d x d: the adjoint of `quadratic_forms`, and $\nabla_M L$
+    for u = r; cost $2nd^2$.
+    """
     Z = np.zeros((X.shape[1], X.shape[1]))
     for rows in row_blocks(*X.shape):
         part = X[rows]
@@ -95,27 +102,33 @@ def design_gram(X: Array) -> Array:
 
 @states("SJL-L5.4")
 def sample_gram(X: Array) -> Array:
-    r"""$S S^T = (X X^T) \circ (X X^T)$, n x n, since $\langle x x^T, z z^T\rangle = (x \cdot z)^2$."""
+    r"""$S S^T = (X X^T) \circ (X X^T)$, n x n, since $\langle x x^T, z z^T\rangle = (x \cdot
+    z)^2$.
+    """
     return np.square(X @ X.T)
 
 
 @states("SJL-T2.1")
 def factor_by_head(M: Array, v: Array, *, drop: float = 0.0) -> Array | None:
-    r"""W with $W^T \mathrm{diag}(v) W = M$: each eigenvalue goes to a neuron whose head weight has its sign.
+    r"""W with $W^T \mathrm{diag}(v) W = M$: each eigenvalue goes to a neuron whose head weight has
+    its sign.
 
     Parameters
     ----------
     M : symmetric d x d.
-    v : head; among the neurons of one sign the largest weights are used first, which keeps ||W|| least.
+    v : head; among the neurons of one sign the largest weights are used first, which keeps ||W||
+        least.
     drop : eigenvalues of absolute value at most `drop` times the largest are left out.
 
     Returns
     -------
-    W of shape (k, d), or None if one sign of M has more eigenvalues than v has weights of that sign.
+    W of shape (k, d), or None if one sign of M has more eigenvalues than v has weights of that
+    sign.
 
     Theory
     ------
-    SJL-T2.1, the constructive half: eigenvalue $\lambda$ with eigenvector q becomes the row $\sqrt{\lambda/v_l}\,q^T$.
+    SJL-T2.1, the constructive half: eigenvalue $\lambda$ with eigenvector q becomes the row
+    $\sqrt{\lambda/v_l}\,q^T$.
     """
     eigenvalues, vectors = np.linalg.eigh(M)
     eigenvalues[np.abs(eigenvalues) <= drop * float(np.abs(eigenvalues).max(initial=0.0))] = 0.0
@@ -123,8 +136,8 @@ def factor_by_head(M: Array, v: Array, *, drop: float = 0.0) -> Array | None:
 
 
 def place_on_head(rows: Array, signs: Array, v: Array) -> Array | None:
-    r"""W with $\sum_l v_lw_lw_l^T = \sum_i s_ia_ia_i^T$ for given rows $a_i$ and signs $s_i$ (0: left out), longest rows on the
-    largest weights.
+    r"""W with $\sum_l v_lw_lw_l^T = \sum_i s_ia_ia_i^T$ for given rows $a_i$ and signs $s_i$ (0:
+    left out), longest rows on the largest weights.
 
     Returns None if more rows of one sign are given than v has weights of it.
     """
@@ -147,7 +160,9 @@ def head_counts(v: Array) -> tuple[int, int]:
 
 @states("SJL-L5.6")
 def generic_rank(n: int, d: int) -> int:
-    r"""Rank of $\{x_i x_i^T\}$ for n samples in general position: min(n, d(d+1)/2), so they are independent iff n <= d(d+1)/2."""
+    r"""Rank of $\{x_i x_i^T\}$ for n samples in general position: min(n, d(d+1)/2), so they are
+    independent iff n <= d(d+1)/2.
+    """
     if n < 1 or d < 1:
         raise DataError(f"n={n} samples of d={d} features; both must be at least 1")
     return min(n, d * (d + 1) // 2)
@@ -155,7 +170,9 @@ def generic_rank(n: int, d: int) -> int:
 
 @states("SJL-L5.6")
 def spanning_samples(d: int) -> Array:
-    r"""The explicit witness of SJL-L5.6: N rows $e_i$ and $e_i + e_j$, whose $x x^T$ are a basis of the symmetric matrices."""
+    r"""The explicit witness of SJL-L5.6: N rows $e_i$ and $e_i + e_j$, whose $x x^T$ are a basis of
+    the symmetric matrices.
+    """
     if d < 1:
         raise DataError(f"d={d} must be at least 1")
     identity = np.eye(d)
@@ -168,7 +185,8 @@ def require_wide(W: Array, name: str = "W") -> None:
     m, d = W.shape
     if m < d:
         raise HypothesisError(
-            f"{name} has {m} neurons for {d} features; the theorem needs at least as many neurons as features",
+            f"{name} has {m} neurons for {d} features; the theorem needs at least as many neurons "
+            "as features",
             hypothesis="m >= d",
             value=m,
         )

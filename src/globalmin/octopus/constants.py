@@ -1,9 +1,11 @@
-r"""Smoothness constants of the octopus as proved bounds: values, gradients, Hessians (DU-O7, DU-C7.1).
+r"""Smoothness constants of the octopus as proved bounds: values, gradients, Hessians (DU-O7,
+DU-C7.1).
 
-On the domain the Hessian is diagonal with entries $2L$ and $-2\gamma$, but for a block of two coordinates in a buffer. In
-$u = (y_i-\tau)/\tau$ and $w = y_{i+1}/\tau$, both in [0, 1], the block does not depend on $\tau$, and the third derivatives are
-$1/\tau$ times polynomials. A search by cells encloses the largest norm of either: the norm at the center of a cell plus that of
-the largest change inside it.
+On the domain the Hessian is diagonal with entries $2L$ and $-2\gamma$, but for a block of two
+coordinates in a buffer. In $u = (y_i-\tau)/\tau$ and $w = y_{i+1}/\tau$, both in [0, 1], the block
+does not depend on $\tau$, and the third derivatives are $1/\tau$ times polynomials. A search by
+cells encloses the largest norm of either: the norm at the center of a cell plus that of the largest
+change inside it.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ ANGLES = 256
 class OctopusSmoothness:
     r"""Upper bounds on the domain.
 
-    `value`: $|f| \le B = d\nu$. `gradient`: the norm of the Hessian, $\ell$. `hessian`: that of the third derivatives, $\rho$, so
-    the Hessian is Lipschitz with it along every segment inside the domain. `epsilon`: $\min(2\gamma\tau, 4\gamma^2/\rho)$; for
-    any $\varepsilon$ below it, no point that has not passed the last saddle is $\varepsilon$-second-order stationary.
+    `value`: $|f| \le B = d\nu$. `gradient`: the norm of the Hessian, $\ell$. `hessian`: that of the
+    third derivatives, $\rho$, so the Hessian is Lipschitz with it along every segment inside the
+    domain. `epsilon`: $\min(2\gamma\tau, 4\gamma^2/\rho)$; for any $\varepsilon$ below it, no point
+    that has not passed the last saddle is $\varepsilon$-second-order stationary.
     """
 
     value: float
@@ -45,12 +48,14 @@ class OctopusSmoothness:
 
 @states("DU-O7", "DU-C7.1")
 def octopus_smoothness_upper(octopus: Octopus, *, tolerance: float = 1e-3) -> OctopusSmoothness:
-    r"""Proved upper bounds of B, $\ell$, $\rho$ on the domain, the last two within about `tolerance` of the least possible ones.
+    r"""Proved upper bounds of B, $\ell$, $\rho$ on the domain, the last two within about
+    `tolerance` of the least possible ones.
 
     Theory
     ------
-    $|f| \le d\nu$: the least value is $-d\nu$ and the largest at most $(d-1)L\tau^2$. A point that has not passed the last saddle
-    has an eigenvalue of at most $-2\gamma$, or a slope of at least $2\gamma\tau$ in a buffer, which gives `epsilon`.
+    $|f| \le d\nu$: the least value is $-d\nu$ and the largest at most $(d-1)L\tau^2$. A point that
+    has not passed the last saddle has an eigenvalue of at most $-2\gamma$, or a slope of at least
+    $2\gamma\tau$ in a buffer, which gives `epsilon`.
     """
     gradient, hessian = _largest_norms(octopus, tolerance)
     gamma, tau = octopus.gamma, octopus.tau
@@ -77,7 +82,8 @@ def _largest(
     reach: float,
     tolerance: float,
 ) -> float:
-    r"""Upper bound of the norm over (u, w) in [0, 1] x [0, reach], by splitting the cells that could exceed the best center.
+    r"""Upper bound of the norm over (u, w) in [0, 1] x [0, reach], by splitting the cells that
+    could exceed the best center.
 
     `weights` make the Euclidean norm of the entries (with multiplicity) an upper bound of the norm.
     """
@@ -100,7 +106,9 @@ def _largest(
 
 
 def _enclosures(entries: tuple[Entries, ...], centers: Array, half: float) -> tuple[Array, Array]:
-    """Values of the entries at the centers and the most they change within `half` in both variables, by Taylor's formula."""
+    """Values of the entries at the centers and the most they change within `half` in both
+    variables, by Taylor's formula.
+    """
     u, w = centers.T
     far = w + half
     middle, spread = np.zeros((len(u), len(entries))), np.zeros((len(u), len(entries)))
@@ -123,9 +131,11 @@ def _matrix_norm(entries: Array) -> Array:
 
 
 def _form_norm(entries: Array) -> Array:
-    r"""Upper bounds of $\max_\theta|a\cos^3 + 3b\cos^2\sin + 3c\cos\sin^2|$, the norms of symmetric third-order tensors.
+    r"""Upper bounds of $\max_\theta|a\cos^3 + 3b\cos^2\sin + 3c\cos\sin^2|$, the norms of symmetric
+    third-order tensors.
 
-    A trigonometric polynomial of degree 3 is, within an angle $\delta$ of where it is largest, at least $\cos3\delta$ times that.
+    A trigonometric polynomial of degree 3 is, within an angle $\delta$ of where it is largest, at
+    least $\cos3\delta$ times that.
     """
     a, b, c = entries.T[..., None]
     angle = np.pi / ANGLES * np.arange(ANGLES)

@@ -1,8 +1,9 @@
 r"""Gradient descent on the octopus in logarithms (DU-X7.a).
 
-Float64 cannot run plain gradient descent on the octopus: the coordinates that wait shrink by a constant factor a step, and once
-one of them is the least number above zero the rounded step no longer moves it. In logarithms the waiting is exact, and since it
-multiplies every coordinate by a constant it can be taken in one jump, so that $10^{30}$ steps cost as much as ten.
+Float64 cannot run plain gradient descent on the octopus: the coordinates that wait shrink by a
+constant factor a step, and once one of them is the least number above zero the rounded step no
+longer moves it. In logarithms the waiting is exact, and since it multiplies every coordinate by a
+constant it can be taken in one jump, so that $10^{30}$ steps cost as much as ten.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def checked_start(octopus: Octopus, start: ArrayLike | None, rng: np.random.Gene
     x = np.array(start, dtype=np.float64)
     if x.shape != (octopus.dimension,) or not (np.abs(x) <= 1.0).all():
         raise DataError(
-            f"start of shape {x.shape} must be a vector of {octopus.dimension} numbers between -1 and 1"
+            f"start of shape {x.shape} must be a vector of {octopus.dimension} numbers between -1 "
+            "and 1"
         )
     return x
 
@@ -47,10 +49,12 @@ def checked_step_size(octopus: Octopus, step_size: float) -> float:
 
 
 class _Waiting:
-    r"""Gradient descent on its way in logarithms: `t` steps done, `k` saddles passed, `y` the magnitudes of passed coordinates.
+    r"""Gradient descent on its way in logarithms: `t` steps done, `k` saddles passed, `y` the
+    magnitudes of passed coordinates.
 
-    A coordinate that is not yet k or k + 1 has shrunk at every step, so its logarithm is $\ln|x_j^{(0)}| + t\ln(1 - 2\eta L)$.
-    The digits kept grow with d, since the logarithms become as large as the number of steps.
+    A coordinate that is not yet k or k + 1 has shrunk at every step, so its logarithm is
+    $\ln|x_j^{(0)}| + t\ln(1 - 2\eta L)$. The digits kept grow with d, since the logarithms become
+    as large as the number of steps.
     """
 
     def __init__(self, octopus: Octopus, start: Array, step_size: float) -> None:
@@ -74,7 +78,9 @@ class _Waiting:
 
     @property
     def is_over(self) -> bool:
-        """Whether no saddle is left, or the run stays at one for ever: the coordinate that should grow is exactly zero."""
+        """Whether no saddle is left, or the run stays at one for ever: the coordinate that should
+        grow is exactly zero.
+        """
         return self.k == self.octopus.dimension or not self.growing.is_finite()
 
     @property
@@ -124,9 +130,11 @@ class _Waiting:
 
 @states("DU-X7.a")
 def descent_escape_times(octopus: Octopus, start: ArrayLike, step_size: float) -> list[float]:
-    r"""First steps t at which $|x_k| \ge 2\tau$, k = 1 to d, of gradient descent; infinite where it never happens.
+    r"""First steps t at which $|x_k| \ge 2\tau$, k = 1 to d, of gradient descent; infinite where it
+    never happens.
 
-    Whole numbers of any size. The waiting is exact; the few steps across each buffer are done in float64.
+    Whole numbers of any size. The waiting is exact; the few steps across each buffer are done in
+    float64.
 
     Examples
     --------
@@ -148,7 +156,8 @@ def descent_escape_times(octopus: Octopus, start: ArrayLike, step_size: float) -
 def descent_points(
     octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]
 ) -> Array:
-    """The points of gradient descent after each of the numbers `steps`, in increasing order, len(steps) x d; also after 1e30.
+    """The points of gradient descent after each of the numbers `steps`, in increasing order,
+    len(steps) x d; also after 1e30.
 
     What is below the range of float64 is zero here, though not in the run.
     """
@@ -172,5 +181,7 @@ def descent_points(
 def descent_values(
     octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]
 ) -> Array:
-    """The function along gradient descent after each of the numbers `steps`, see `descent_points`."""
+    """The function along gradient descent after each of the numbers `steps`, see
+    `descent_points`.
+    """
     return octopus.value(descent_points(octopus, start, step_size, steps))

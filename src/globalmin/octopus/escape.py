@@ -33,26 +33,30 @@ def octopus_escape_times(
     gradient_threshold: float | None = None,
     max_iter: int | None = None,
 ) -> NDArray[np.int64] | Array:
-    r"""Cumulative steps after which a descent has passed the saddles 1 to d of the octopus: first t with $|x_k| \ge 2\tau$.
+    r"""Cumulative steps after which a descent has passed the saddles 1 to d of the octopus: first t
+    with $|x_k| \ge 2\tau$.
 
     Parameters
     ----------
     dimension, L, gamma, tau : the function, see `Octopus`.
-    step_size : at most 1/(2L), where gradient descent stays at the second saddle for ever; the thesis takes 1/(4L).
-    method : "gradient_descent", in logarithms, so that neither rounding nor the number of steps is a limit; or
-        "perturbed_gradient_descent", Algorithm 2 with the options `radius`, `noise_gap`, `gradient_threshold`, `max_iter`, whose
-        defaults are those of the thesis.
+    step_size : at most 1/(2L), where gradient descent stays at the second saddle for ever; the
+        thesis takes 1/(4L).
+    method : "gradient_descent", in logarithms, so that neither rounding nor the number of steps is
+        a limit; or "perturbed_gradient_descent", Algorithm 2 with the options `radius`,
+        `noise_gap`, `gradient_threshold`, `max_iter`, whose defaults are those of the thesis.
     seed : of the start, uniform on $[-1, 1]^d$, and of the noise.
     start : instead of a random one, in $[-1, 1]^d$.
 
     Returns
     -------
-    One number a saddle: int64 if all are below $2^{53}$, else float64; infinite where a saddle is never passed.
+    One number a saddle: int64 if all are below $2^{53}$, else float64; infinite where a saddle is
+    never passed.
 
     Theory
     ------
-    Gradient descent: each time is about `escape_ratio` times the one before (DU-K7) and at least `escape_times_lower` (DU-L7.3).
-    Perturbed gradient descent: a constant number of steps a saddle, up to a logarithm of the dimension (DU-T7.3).
+    Gradient descent: each time is about `escape_ratio` times the one before (DU-K7) and at least
+    `escape_times_lower` (DU-L7.3). Perturbed gradient descent: a constant number of steps a saddle,
+    up to a logarithm of the dimension (DU-T7.3).
 
     Examples
     --------

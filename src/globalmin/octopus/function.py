@@ -1,8 +1,10 @@
-r"""The tube and the octopus: functions whose saddles hold gradient descent for a time exponential in the dimension (DU-O7).
+r"""The tube and the octopus: functions whose saddles hold gradient descent for a time exponential
+in the dimension (DU-O7).
 
-For $y = |x|$ let i be the first index with $y_i < 2\tau$. A point has passed the saddles 1 to i - 1 and is at the i-th: it leaves
-it along $y_i$, while every later coordinate is pressed towards zero, so that each saddle takes a fixed factor longer than the one
-before. The tube lives on $x \ge 0$; the octopus is its $2^d$ mirror images. The splines of `octopus_splines` connect the saddles.
+For $y = |x|$ let i be the first index with $y_i < 2\tau$. A point has passed the saddles 1 to i - 1
+and is at the i-th: it leaves it along $y_i$, while every later coordinate is pressed towards zero,
+so that each saddle takes a fixed factor longer than the one before. The tube lives on $x \ge 0$;
+the octopus is its $2^d$ mirror images. The splines of `octopus_splines` connect the saddles.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from globalmin.references import states
 
 
 class _Place(NamedTuple):
-    """Where points are: magnitudes, the coordinate i they leave along (0-based, d if none), masks, and whether in a buffer."""
+    """Where points are: magnitudes, the coordinate i they leave along (0-based, d if none), masks,
+    and whether in a buffer.
+    """
 
     y: Array
     i: NDArray[np.intp]
@@ -43,12 +47,14 @@ class Octopus:
     ----------
     dimension : d, the number of saddles on every way down.
     L : curvature of the walls, at least `gamma`.
-    gamma : curvature of the way out: every saddle has one eigenvalue $-2\gamma$ and all others $2L$.
+    gamma : curvature of the way out: every saddle has one eigenvalue $-2\gamma$ and all others
+        $2L$.
     tau : width, at least e.
     mirrored : the octopus on all sign patterns (default) or the tube on $x \ge 0$.
 
-    Outside of the domain (`in_domain`) value, gradient and Hessian are NaN: the thesis extends them by a theorem that gives no
-    formula. Gradient descent from $[-1, 1]^d$ with a step of at most 1/(2L) never leaves the domain.
+    Outside of the domain (`in_domain`) value, gradient and Hessian are NaN: the thesis extends them
+    by a theorem that gives no formula. Gradient descent from $[-1, 1]^d$ with a step of at most
+    1/(2L) never leaves the domain.
 
     Examples
     --------
@@ -76,7 +82,8 @@ class Octopus:
             raise DataError(f"L={self.L} and gamma={self.gamma} must satisfy L >= gamma > 0")
         if not (math.isfinite(self.tau) and self.tau >= math.e):
             raise DataError(
-                f"tau={self.tau} must be at least e = {math.e}: with less the descent can leave the domain"
+                f"tau={self.tau} must be at least e = {math.e}: with less the descent can leave "
+                "the domain"
             )
 
     @cached_property
@@ -86,7 +93,9 @@ class Octopus:
 
     @property
     def drop(self) -> float:
-        r"""$\nu$: the function falls by this from each saddle to the next, and to the minimum from the last."""
+        r"""$\nu$: the function falls by this from each saddle to the next, and to the minimum from
+        the last.
+        """
         return self.splines.drop
 
     @property
@@ -95,12 +104,16 @@ class Octopus:
         return -self.dimension * self.drop
 
     def in_domain(self, x: ArrayLike) -> NDArray[np.bool_]:
-        """Whether points (..., d) are in the domain (7.5) of the tube, or (7.12) of the octopus, the union taken to d + 1."""
+        """Whether points (..., d) are in the domain (7.5) of the tube, or (7.12) of the octopus,
+        the union taken to d + 1.
+        """
         points = self._points(x)
         return self._inside(points, self._place(np.abs(points)))
 
     def stage(self, x: ArrayLike) -> NDArray[np.intp]:
-        """How many saddles points (..., d) have passed, 0 to d: the first coordinate below 2 tau in magnitude, 0-based."""
+        """How many saddles points (..., d) have passed, 0 to d: the first coordinate below 2 tau in
+        magnitude, 0-based.
+        """
         return self._place(np.abs(self._points(x))).i
 
     def value(self, x: ArrayLike) -> Array:
@@ -132,7 +145,9 @@ class Octopus:
         return np.where(self._inside(points, place)[..., None], G, np.nan)
 
     def hessian(self, x: ArrayLike) -> Array:
-        """The Hessian at points (..., d), of shape (..., d, d): diagonal but for one 2 x 2 block; NaN outside of the domain."""
+        """The Hessian at points (..., d), of shape (..., d, d): diagonal but for one 2 x 2 block;
+        NaN outside of the domain.
+        """
         points = self._points(x)
         place, s = self._place(np.abs(points)), self.splines
         a, b = place.leaving, place.following
@@ -148,10 +163,11 @@ class Octopus:
 
     @states("DU-L7.1")
     def saddle(self, passed: int, signs: ArrayLike | None = None) -> Array:
-        r"""The saddle $(\pm4\tau, \dots, \pm4\tau, 0, \dots, 0)$ with `passed` (0 to d - 1) leading entries; d gives a minimum.
+        r"""The saddle $(\pm4\tau, \dots, \pm4\tau, 0, \dots, 0)$ with `passed` (0 to d - 1) leading
+        entries; d gives a minimum.
 
-        `signs`: of the leading entries, all positive by default. The tube has d saddles and one minimum, the octopus $2^d - 1$
-        saddles and $2^d$ minima.
+        `signs`: of the leading entries, all positive by default. The tube has d saddles and one
+        minimum, the octopus $2^d - 1$ saddles and $2^d$ minima.
         """
         if not 0 <= passed <= self.dimension:
             raise DataError(f"passed={passed} must be from 0 to the dimension {self.dimension}")
@@ -176,7 +192,8 @@ class Octopus:
         points = np.asarray(x, dtype=np.float64)
         if points.ndim < 1 or points.shape[-1] != self.dimension:
             raise DataError(
-                f"x has shape {points.shape}; its last axis must have the dimension {self.dimension}"
+                f"x has shape {points.shape}; its last axis must have the dimension "
+                f"{self.dimension}"
             )
         return points
 

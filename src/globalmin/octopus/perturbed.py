@@ -1,4 +1,6 @@
-"""Perturbed gradient descent on the octopus (DU-A2): noise where the gradient is small takes it past every saddle."""
+"""Perturbed gradient descent on the octopus (DU-A2): noise where the gradient is small takes it
+past every saddle.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from globalmin.references import states
 
 @dataclass(frozen=True)
 class PerturbedRun:
-    r"""Perturbed gradient descent on the octopus: first steps with $|x_k| \ge 2\tau$, steps with noise, values by step."""
+    r"""Perturbed gradient descent on the octopus: first steps with $|x_k| \ge 2\tau$, steps with
+    noise, values by step.
+    """
 
     escape_times: list[float]
     noise_steps: list[int] = field(repr=False)
@@ -37,15 +41,18 @@ def perturbed_descent(
     max_iter: int | None = None,
     n_values: int = 0,
 ) -> PerturbedRun:
-    r"""Algorithm 2 on the octopus until every saddle is passed; a general optimizer is `training.perturbed`.
+    r"""Algorithm 2 on the octopus until every saddle is passed; a general optimizer is
+    `training.perturbed`.
 
     Parameters
     ----------
-    octopus, start, step_size : as in `octopus_escape_times`; a start of None is drawn uniformly from $[-1, 1]^d$.
+    octopus, start, step_size : as in `octopus_escape_times`; a start of None is drawn uniformly
+        from $[-1, 1]^d$.
     rng : draws the start and the noise.
     radius : of the ball the noise is uniform in; e/100 by default, as in the thesis.
     noise_gap : noise comes after more than so many steps without noise.
-    gradient_threshold : noise comes where the gradient is at most so long; $\gamma e/100$ by default.
+    gradient_threshold : noise comes where the gradient is at most so long; $\gamma e/100$ by
+        default.
     max_iter : steps at most, 10,000 d by default; a saddle not passed by then counts as infinity.
     n_values : record the function at the steps 0 to `n_values`, if positive, and go on that long.
     """
@@ -87,7 +94,8 @@ def _gradient(octopus: Octopus, x: Array) -> Array:
     y, i, s = np.abs(x), _passed(octopus, x), octopus.splines
     if y[:i].max(initial=0.0) > 6.0 * octopus.tau or y[i + 1 :].max(initial=0.0) > octopus.tau:
         raise DataError(
-            "the run left the domain of the octopus; choose a smaller radius of the noise or a smaller step_size"
+            "the run left the domain of the octopus; choose a smaller radius of the noise or a "
+            "smaller step_size"
         )
     G = 2.0 * octopus.L * y
     G[:i] -= 8.0 * octopus.L * octopus.tau

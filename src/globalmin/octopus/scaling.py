@@ -1,4 +1,6 @@
-r"""The octopus around any place and of any size, so that a start concentrated anywhere meets its saddles (DU-C7.2)."""
+r"""The octopus around any place and of any size, so that a start concentrated anywhere meets its
+saddles (DU-C7.2).
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,12 @@ from globalmin.references import states
 @states("DU-C7.2")
 @dataclass(frozen=True)
 class MovedOctopus:
-    r"""$F(x) = f((x - z)/R)$: gradient descent on F with the step $\eta$ is gradient descent on f with $\eta/R^2$.
+    r"""$F(x) = f((x - z)/R)$: gradient descent on F with the step $\eta$ is gradient descent on f
+    with $\eta/R^2$.
 
-    Whatever law draws the start: if at least $1 - \delta$ of it lies in the cube of half-width R around z, then with that
-    probability gradient descent is held for a time exponential in the dimension.
+    Whatever law draws the start: if at least $1 - \delta$ of it lies in the cube of half-width R
+    around z, then with that probability gradient descent is held for a time exponential in the
+    dimension.
     """
 
     octopus: Octopus
@@ -32,7 +36,8 @@ class MovedOctopus:
             raise DataError(f"radius={self.radius} must be positive and finite")
         if np.shape(self.center) != (self.octopus.dimension,):
             raise DataError(
-                f"center has shape {np.shape(self.center)}; it must have {self.octopus.dimension} entries"
+                f"center has shape {np.shape(self.center)}; it must have {self.octopus.dimension} "
+                "entries"
             )
 
     def inside(self, x: ArrayLike) -> Array:
@@ -56,7 +61,9 @@ class MovedOctopus:
         return step_size / self.radius**2
 
     def smoothness_upper(self) -> OctopusSmoothness:
-        r"""Upper bounds: B as before, $\ell/R^2$, $\rho/R^3$; and the epsilon of DU-C7.1 for them, 1/R times as large."""
+        r"""Upper bounds: B as before, $\ell/R^2$, $\rho/R^3$; and the epsilon of DU-C7.1 for them,
+        1/R times as large.
+        """
         s, R = octopus_smoothness_upper(self.octopus), self.radius
         away = 1.0 + 1e-12
         return OctopusSmoothness(
@@ -66,7 +73,8 @@ class MovedOctopus:
 
 @states("DU-C7.2")
 def gaussian_miss_probability(dimension: int, radius: float) -> float:
-    r"""$1 - (2\Phi(R) - 1)^d$: how often a standard Gaussian start lies outside of the cube of half-width R, exact to rounding.
+    r"""$1 - (2\Phi(R) - 1)^d$: how often a standard Gaussian start lies outside of the cube of
+    half-width R, exact to rounding.
 
     The thesis takes $R = \log d$ (in units of the standard deviation).
     """
@@ -77,12 +85,15 @@ def gaussian_miss_probability(dimension: int, radius: float) -> float:
 
 @states("DU-C7.2")
 def gaussian_radius(dimension: int, probability: float) -> float:
-    r"""$\sqrt{2\ln(2d/\delta)}$: a cube of this half-width misses a standard Gaussian start with probability at most $\delta$.
+    r"""$\sqrt{2\ln(2d/\delta)}$: a cube of this half-width misses a standard Gaussian start with
+    probability at most $\delta$.
 
-    The union bound over 2d tails, each at most $e^{-R^2/2}$; better than $\log d$ whenever a given $\delta$ is wanted.
+    The union bound over 2d tails, each at most $e^{-R^2/2}$; better than $\log d$ whenever a given
+    $\delta$ is wanted.
     """
     if dimension < 1 or not 0.0 < probability < 1.0:
         raise DataError(
-            f"dimension={dimension} must be at least 1 and probability={probability} between 0 and 1"
+            f"dimension={dimension} must be at least 1 and probability={probability} between 0 and "
+            "1"
         )
     return math.sqrt(2.0 * math.log(2.0 * dimension / probability))

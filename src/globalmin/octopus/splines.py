@@ -1,8 +1,9 @@
 r"""The two splines that lead from one saddle of the octopus to the next (DU-L7.4).
 
-With $u = (y - \tau)/\tau \in [0, 1]$ on the buffer $\tau \le y \le 2\tau$: $g_1'$ is the cubic with $g_1'(\tau) = -2\gamma\tau$,
-$g_1''(\tau) = -2\gamma$, $g_1'(2\tau) = -4L\tau$, $g_1''(2\tau) = 2L$, and $g_2 = L - (L+\gamma)(10u^3 - 15u^4 + 6u^5)$ leads
-from L to $-\gamma$ with two vanishing derivatives at both ends. So the pieces of the octopus fit together twice differentiably.
+With $u = (y - \tau)/\tau \in [0, 1]$ on the buffer $\tau \le y \le 2\tau$: $g_1'$ is the cubic with
+$g_1'(\tau) = -2\gamma\tau$, $g_1''(\tau) = -2\gamma$, $g_1'(2\tau) = -4L\tau$, $g_1''(2\tau) = 2L$,
+and $g_2 = L - (L+\gamma)(10u^3 - 15u^4 + 6u^5)$ leads from L to $-\gamma$ with two vanishing
+derivatives at both ends. So the pieces of the octopus fit together twice differentiably.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Splines:
 
     @property
     def drop(self) -> float:
-        r"""$\nu = 4L\tau^2 - g_1(2\tau) = (37L + 13\gamma)\tau^2/6$: by so much each saddle lies below the one before it."""
+        r"""$\nu = 4L\tau^2 - g_1(2\tau) = (37L + 13\gamma)\tau^2/6$: by so much each saddle lies
+        below the one before it.
+        """
         return (37.0 * self.L + 13.0 * self.gamma) * self.tau**2 / 6.0
 
 

@@ -1,7 +1,8 @@
-r"""Two small functions where a saddle holds gradient descent for long: a thin band, and a far start (DU-E7.a, DU-E7.b, DU-K7).
+r"""Two small functions where a saddle holds gradient descent for long: a thin band, and a far start
+(DU-E7.a, DU-E7.b, DU-K7).
 
-Both have the saddle $x_1^2 - x_2^2$ at the origin. Started close to the line $x_2 = 0$ the descent leaves late; started far away
-it has come close to that line by the time it arrives.
+Both have the saddle $x_1^2 - x_2^2$ at the origin. Started close to the line $x_2 = 0$ the descent
+leaves late; started far away it has come close to that line by the time it arrives.
 """
 
 from __future__ import annotations
@@ -48,14 +49,17 @@ def band_exit_steps(x2: float, step_size: float = STEP) -> int:
     """
     if not 0.0 < abs(x2) <= 1.0 or not step_size > 0.0:
         raise DataError(
-            f"x2={x2} must be in [-1, 1] and not 0 (then it never leaves), step_size={step_size} positive"
+            f"x2={x2} must be in [-1, 1] and not 0 (then it never leaves), step_size={step_size} "
+            "positive"
         )
     return math.ceil(-math.log(abs(x2)) / math.log1p(2.0 * step_size) - 1e-12)
 
 
 @states("DU-E7.a")
 def log_band_half_width(epsilon: float) -> float:
-    r"""Log of the half-width $1.5^{-\exp(1/\varepsilon)}$ of the band from which leaving takes $\exp(1/\varepsilon)$ steps."""
+    r"""Log of the half-width $1.5^{-\exp(1/\varepsilon)}$ of the band from which leaving takes
+    $\exp(1/\varepsilon)$ steps.
+    """
     if not epsilon > 0.0:
         raise DataError(f"epsilon={epsilon} must be positive")
     return -math.exp(1.0 / epsilon) * math.log(1.5)
@@ -63,13 +67,14 @@ def log_band_half_width(epsilon: float) -> float:
 
 @states("DU-E7.b")
 def far_value(x: ArrayLike) -> Array:
-    r"""A slope $-4x_1 + x_2^2$ for $x_1 < -2$ that leads to the saddle $x_1^2 - x_2^2$ for $x_1 > -1$; eq. (7.2).
+    r"""A slope $-4x_1 + x_2^2$ for $x_1 < -2$ that leads to the saddle $x_1^2 - x_2^2$ for $x_1 >
+    -1$; eq. (7.2).
 
     Theory
     ------
     The thesis says that a connection exists; ours, twice continuously differentiable, has
-    $\partial_1 = -4 + 4u^2 - 2u^3$ on $x_2 = 0$ and the coefficient $1 - 2(10u^3 - 15u^4 + 6u^5)$ of $x_2^2$, $u = x_1 + 2$.
-    The slope is shifted by the constant -23/6.
+    $\partial_1 = -4 + 4u^2 - 2u^3$ on $x_2 = 0$ and the coefficient $1 - 2(10u^3 - 15u^4 + 6u^5)$
+    of $x_2^2$, $u = x_1 + 2$. The slope is shifted by the constant -23/6.
     """
     x1, x2 = _pair(x)
     u = np.clip(x1 + 2.0, 0.0, 1.0)
@@ -105,9 +110,11 @@ def far_hessian(x: ArrayLike) -> Array:
 def far_escape_steps(
     distance: float, x2: float = 0.5, step_size: float = STEP, *, max_iter: int = 100_000
 ) -> int:
-    r"""Steps of gradient descent on `far_value` from $(-R, x_2)$ until $|x_2| \ge 1$ beyond the slope: about 2.71 R.
+    r"""Steps of gradient descent on `far_value` from $(-R, x_2)$ until $|x_2| \ge 1$ beyond the
+    slope: about 2.71 R.
 
-    The law is $R(1 + \ln2/\ln1.5)$ at the step 1/4: R steps on the slope halve $x_2$ each, and it grows by 1.5 afterwards.
+    The law is $R(1 + \ln2/\ln1.5)$ at the step 1/4: R steps on the slope halve $x_2$ each, and it
+    grows by 1.5 afterwards.
 
     Examples
     --------
@@ -116,7 +123,8 @@ def far_escape_steps(
     """
     if not (distance > 2.0 and 0.0 < abs(x2) <= 1.0 and 0.0 < step_size <= 0.5):
         raise DataError(
-            f"distance={distance} must exceed 2, 0 < |x2|={abs(x2)} <= 1, 0 < step_size={step_size} <= 1/2"
+            f"distance={distance} must exceed 2, 0 < |x2|={abs(x2)} <= 1, 0 < "
+            f"step_size={step_size} <= 1/2"
         )
     x = np.array([-float(distance), float(x2)])
     for step in range(1, max_iter + 1):
@@ -130,7 +138,9 @@ def far_escape_steps(
 
 @states("DU-E7.b")
 def far_escape_law(distance: float) -> float:
-    r"""$R(1 + \ln2/\ln1.5) = 2.7095R$ steps for the step 1/4; polynomial in the distance, not exponential."""
+    r"""$R(1 + \ln2/\ln1.5) = 2.7095R$ steps for the step 1/4; polynomial in the distance, not
+    exponential.
+    """
     return distance * (1.0 + math.log(2.0) / math.log(1.5))
 
 
@@ -149,10 +159,12 @@ def descent_path(
 def two_saddle_times(
     x2: float, x3: float, L: float, gamma: float, step_size: float
 ) -> tuple[float, float]:
-    r"""Steps $t_1$ after which $|x_2| = 1$, and $t_2$ after which $|x_3| = 1$, as real numbers, for two saddles in a row.
+    r"""Steps $t_1$ after which $|x_2| = 1$, and $t_2$ after which $|x_3| = 1$, as real numbers, for
+    two saddles in a row.
 
-    $x_3$ shrinks by $1 - 2\eta L$ a step while $x_2$ leaves the first saddle and then grows by $1 + 2\eta\gamma$: eq. (7.3). With
-    equal starts $t_2/t_1 = \kappa + 1$ exactly, and never less than $(L+\gamma)/\gamma$ for $|x_3| \le 1$.
+    $x_3$ shrinks by $1 - 2\eta L$ a step while $x_2$ leaves the first saddle and then grows by $1 +
+    2\eta\gamma$: eq. (7.3). With equal starts $t_2/t_1 = \kappa + 1$ exactly, and never less than
+    $(L+\gamma)/\gamma$ for $|x_3| \le 1$.
     """
     if not (
         0.0 < abs(x2) < 1.0

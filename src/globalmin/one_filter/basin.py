@@ -1,7 +1,9 @@
-r"""How often a random start of the one-filter network reaches the global minimum: Table 5.1 of the thesis, by theory and by runs.
+r"""How often a random start of the one-filter network reaches the global minimum: Table 5.1 of the
+thesis, by theory and by runs.
 
-The runs use the four-number recursion and are stopped as soon as the trap test decides, so nothing depends on a time limit or on
-a tolerance of the loss: the last percent of undecided runs is why the printed table says .97 at (81, 25).
+The runs use the four-number recursion and are stopped as soon as the trap test decides, so nothing
+depends on a time limit or on a tolerance of the loss: the last percent of undecided runs is why the
+printed table says .97 at (81, 25).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ LOOK_EVERY = 10  # steps between two trap tests
 
 @dataclass(frozen=True)
 class BasinEstimate:
-    """Share of random starts that reach the global minimum, with its standard error and the share that no run decided."""
+    """Share of random starts that reach the global minimum, with its standard error and the share
+    that no run decided.
+    """
 
     probability: float
     standard_error: float
@@ -42,14 +46,16 @@ def global_basin_probability(
     *,
     start: str = "gaussian",
 ) -> float:
-    r"""One cell of Table 5.1: the share of random starts from which gradient descent reaches the global minimum; an estimate.
+    r"""One cell of Table 5.1: the share of random starts from which gradient descent reaches the
+    global minimum; an estimate.
 
     Parameters
     ----------
-    k : number of patches. ratio : $r = (1^Ta^*)^2/\lVert a^*\rVert^2$, between 0 and k. patch_size : p.
+    k : number of patches. ratio : $r = (1^Ta^*)^2/\lVert a^*\rVert^2$, between 0 and k. patch_size
+        : p.
     n_initializations : random starts, drawn as in DU-T5.4 without choosing signs.
-    start : law of the first filter: "gaussian" is N(0, I_p), which fits the printed table; "sphere" has length 1, as the text
-        says.
+    start : law of the first filter: "gaussian" is N(0, I_p), which fits the printed table; "sphere"
+        has length 1, as the text says.
 
     Examples
     --------
@@ -71,9 +77,11 @@ def basin_estimate(
     step_size: float | None = None,
     max_steps: int = 20_000,
 ) -> BasinEstimate:
-    """`global_basin_probability` with its standard error; cost grows with n_initializations times the steps until decided.
+    """`global_basin_probability` with its standard error; cost grows with n_initializations times
+    the steps until decided.
 
-    The result does not depend on the step for small steps; the default is 0.05, less where 2 pi/(k + pi - 1) asks for it.
+    The result does not depend on the step for small steps; the default is 0.05, less where 2 pi/(k
+    + pi - 1) asks for it.
     """
     _check(k, ratio, patch_size, n_initializations, start)
     rng = np.random.default_rng(seed)
@@ -91,9 +99,11 @@ def basin_estimate(
 
 @states("DU-TAB5.1")
 def quasi_static_probability(k: int, ratio: float, patch_size: int) -> float:
-    r"""Closed form behind the table in the limit $\lVert a^*\rVert \to 0$: $P(\varphi_0 < \varphi_s)$ for a uniform direction.
+    r"""Closed form behind the table in the limit $\lVert a^*\rVert \to 0$: $P(\varphi_0 <
+    \varphi_s)$ for a uniform direction.
 
-    One exactly when $r \ge (k+\pi-1)/\pi$; $\cos\varphi_0 = 2B - 1$ with $B \sim$ Beta((p-1)/2, (p-1)/2).
+    One exactly when $r \ge (k+\pi-1)/\pi$; $\cos\varphi_0 = 2B - 1$ with $B \sim$ Beta((p-1)/2,
+    (p-1)/2).
     """
     if k == 1 or ratio * math.pi >= k + math.pi - 1.0:
         return 1.0
@@ -107,7 +117,9 @@ def quasi_static_probability(k: int, ratio: float, patch_size: int) -> float:
 
 
 def ratio_teacher(k: int, ratio: float, patch_size: int, rng: np.random.Generator) -> FilterTeacher:
-    r"""A teacher with $\lVert w^*\rVert = \lVert a^*\rVert = 1$ and $(1^Ta^*)^2 = r$; the part of a* across 1 is random."""
+    r"""A teacher with $\lVert w^*\rVert = \lVert a^*\rVert = 1$ and $(1^Ta^*)^2 = r$; the part of
+    a* across 1 is random.
+    """
     across = rng.standard_normal(k)
     across -= across.mean()
     length = float(np.linalg.norm(across))
@@ -120,7 +132,8 @@ def ratio_teacher(k: int, ratio: float, patch_size: int, rng: np.random.Generato
 def random_states(
     teacher: FilterTeacher, count: int, rng: np.random.Generator, start: str = "sphere"
 ) -> FilterState:
-    r"""Random starts of DU-T5.4: a uniform in the ball of radius $|s|W/\sqrt k$, the filter in a uniform direction.
+    r"""Random starts of DU-T5.4: a uniform in the ball of radius $|s|W/\sqrt k$, the filter in a
+    uniform direction.
 
     For s = 0 the ball is a point, a = 0.
     """

@@ -1,6 +1,8 @@
-r"""What a point of the one-filter landscape is: global minimum, spurious minimum, strict saddle, or not stationary.
+r"""What a point of the one-filter landscape is: global minimum, spurious minimum, strict saddle, or
+not stationary.
 
-By the complete list of stationary points (DU-X5.b), since the Hessian at the spurious minimum is singular and cannot tell.
+By the complete list of stationary points (DU-X5.b), since the Hessian at the spurious minimum is
+singular and cannot tell.
 """
 
 from __future__ import annotations
@@ -94,8 +96,8 @@ def _kind(
 def saddle_escape(network: OneFilterNetwork, teacher: FilterTeacher) -> Escape:
     r"""At a point with $a^Ta^* = 0$: turn the filter towards w* and move a along $M^{-1}a^*$.
 
-    With $\kappa = (\pi-\varphi)\sin\varphi\,W/(2\pi\lVert v\rVert)$ the second derivative along $(e, \kappa M^{-1}a^*)$ is
-    $-\kappa^2 a^{*T}M^{-1}a^*$, e the unit tangent towards w*.
+    With $\kappa = (\pi-\varphi)\sin\varphi\,W/(2\pi\lVert v\rVert)$ the second derivative along
+    $(e, \kappa M^{-1}a^*)$ is $-\kappa^2 a^{*T}M^{-1}a^*$, e the unit tangent towards w*.
     """
     v, length = network.v, float(np.linalg.norm(network.v))
     tangent = teacher.w - v * float(v @ teacher.w) / length**2
@@ -111,8 +113,9 @@ def saddle_escape(network: OneFilterNetwork, teacher: FilterTeacher) -> Escape:
 
 
 def _spectrum(network: OneFilterNetwork, teacher: FilterTeacher) -> tuple[Array, Escape]:
-    """Eigenvalues of the Hessian of the population loss in (v, a), by differences of the exact gradient, and the direction of the
-    least one. Only where the loss is smooth: neither at the true nor at the opposite filter.
+    """Eigenvalues of the Hessian of the population loss in (v, a), by differences of the exact
+    gradient, and the direction of the least one. Only where the loss is smooth: neither at the true
+    nor at the opposite filter.
     """
     p, start = network.v.size, np.concatenate([network.v, network.a])
     columns = []

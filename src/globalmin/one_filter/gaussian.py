@@ -1,4 +1,6 @@
-r"""Gaussian identities behind the one-filter formulas, and their form for other rotation-invariant patches."""
+r"""Gaussian identities behind the one-filter formulas, and their form for other rotation-invariant
+patches.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def half_space_second_moment_times(w: ArrayLike) -> Array:
 
 @states("DU-L5.6")
 def half_space_mean(w: ArrayLike) -> Array:
-    r"""$E[z 1\{z^Tw \ge 0\}] = w/(\sqrt{2\pi}\lVert w\rVert)$ for $z \sim N(0, I)$; w is not zero."""
+    r"""$E[z 1\{z^Tw \ge 0\}] = w/(\sqrt{2\pi}\lVert w\rVert)$ for $z \sim N(0, I)$; w is not
+    zero.
+    """
     w = np.asarray(w, dtype=np.float64)
     length = float(np.linalg.norm(w))
     if length == 0.0:
@@ -31,7 +35,9 @@ def half_space_mean(w: ArrayLike) -> Array:
 
 @states("DU-L5.6")
 def relu_product_mean(w: ArrayLike, w_star: ArrayLike) -> float:
-    r"""$E[\sigma(z^Tw)\sigma(z^Tw^*)] = g(\varphi)\lVert w\rVert W/(2\pi)$, the arc-cosine kernel of order 1."""
+    r"""$E[\sigma(z^Tw)\sigma(z^Tw^*)] = g(\varphi)\lVert w\rVert W/(2\pi)$, the arc-cosine kernel
+    of order 1.
+    """
     lengths = float(np.linalg.norm(w)) * float(np.linalg.norm(w_star))
     return float(g(angle(w, w_star))) * lengths / (2.0 * math.pi)
 
@@ -49,7 +55,8 @@ def rotation_invariant_loss(
 
     Notes
     -----
-    $\tfrac12(d^T M d) + m\frac{\pi-g(\varphi)}{2\pi}W a^Ta^*$ with $d = a - Wa^*$ and $M = \mu_1^2 11^T + (m/2 - \mu_1^2)I$.
+    $\tfrac12(d^T M d) + m\frac{\pi-g(\varphi)}{2\pi}W a^Ta^*$ with $d = a - Wa^*$ and $M = \mu_1^2
+    11^T + (m/2 - \mu_1^2)I$.
     """
     a = np.asarray(a, dtype=np.float64)
     off, diagonal = _moments(mean_relu, second_moment)
@@ -78,7 +85,9 @@ def rotation_invariant_gradient(
 
 @states("DU-R5.2")
 def sphere_moments(patch_size: int, radius: float = 1.0) -> tuple[float, float]:
-    r"""$(\mu_1, E\lVert z\rVert^2/p)$ of the uniform law on the sphere: $\mu_1 = R\,\Gamma(p/2)/(2\sqrt\pi\,\Gamma((p+1)/2))$."""
+    r"""$(\mu_1, E\lVert z\rVert^2/p)$ of the uniform law on the sphere: $\mu_1 =
+    R\,\Gamma(p/2)/(2\sqrt\pi\,\Gamma((p+1)/2))$.
+    """
     if patch_size < 1 or not radius > 0.0:
         raise DataError(f"patch_size={patch_size} and radius={radius} must be positive")
     half_mean = math.exp(math.lgamma(patch_size / 2.0) - math.lgamma((patch_size + 1) / 2.0)) / (
@@ -89,13 +98,15 @@ def sphere_moments(patch_size: int, radius: float = 1.0) -> tuple[float, float]:
 
 @states("DU-T5.4")
 def initial_cosine_quantile(probability: float, patch_size: int) -> float:
-    r"""Quantile of $\cos\varphi_0$ for a uniform first filter: $\cos\varphi_0 = 2B-1$, $B \sim$ Beta((p-1)/2, (p-1)/2); p >= 2.
+    r"""Quantile of $\cos\varphi_0$ for a uniform first filter: $\cos\varphi_0 = 2B-1$, $B \sim$
+    Beta((p-1)/2, (p-1)/2); p >= 2.
 
     Of order $1/\sqrt p$ (the thesis prints that for the angle itself).
     """
     if not 0.0 <= probability <= 1.0 or patch_size < 2:
         raise DataError(
-            f"probability={probability} must lie in [0, 1] and patch_size={patch_size} be at least 2"
+            f"probability={probability} must lie in [0, 1] and patch_size={patch_size} be at least "
+            "2"
         )
     from scipy.stats import beta
 
@@ -107,6 +118,7 @@ def _moments(mean_relu: float, second_moment: float) -> tuple[float, float]:
     off, diagonal = mean_relu**2, second_moment / 2.0
     if not 0.0 < off <= diagonal * (1.0 + 1e-12):
         raise DataError(
-            f"mean_relu={mean_relu} and second_moment={second_moment} belong to no law: 0 < mean_relu^2 <= second_moment/2"
+            f"mean_relu={mean_relu} and second_moment={second_moment} belong to no law: 0 < "
+            "mean_relu^2 <= second_moment/2"
         )
     return off, diagonal

@@ -1,7 +1,9 @@
-r"""All stationary points of the one-filter network, the barrier between its two basins, and the test that tells them apart.
+r"""All stationary points of the one-filter network, the barrier between its two basins, and the
+test that tells them apart.
 
-DU-X5.b completes DU-L5.1: besides the global minimum and the point $(\varphi=\pi, \tilde a)$ there is, below the threshold
-$r < (k+\pi-1)/\pi$, a sphere of strict saddles. The trap test is theorem TB of the certificate pages; here it is in floats.
+DU-X5.b completes DU-L5.1: besides the global minimum and the point $(\varphi=\pi, \tilde a)$ there
+is, below the threshold $r < (k+\pi-1)/\pi$, a sphere of strict saddles. The trap test is theorem TB
+of the certificate pages; here it is in floats.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class FilterLandscape:
     Attributes
     ----------
     threshold : the spurious minimum exists exactly for r below it.
-    spurious : output weights of the point at the opposite filter. spurious_loss : its loss, the plateau of a failed run.
+    spurious : output weights of the point at the opposite filter. spurious_loss : its loss, the
+        plateau of a failed run.
     saddle_g : g at the sphere of saddles, None above the threshold. saddle_angle : its angle.
     barrier : least loss on the plane a . a* = 0; below it the sign of a . a* decides the outcome.
     """
@@ -51,7 +54,9 @@ class FilterLandscape:
 
 @states("DU-L5.1", "DU-X5.b")
 def filter_landscape(teacher: FilterTeacher) -> FilterLandscape:
-    """Every stationary point of the population loss, in closed form (DU-L5.1 with the saddles it misses)."""
+    """Every stationary point of the population loss, in closed form (DU-L5.1 with the saddles it
+    misses).
+    """
     k, r = teacher.k, teacher.ratio
     threshold = (k + math.pi - 1.0) / math.pi
     below = k > 1 and r < threshold  # k = 1: r = 1 equals the threshold exactly
@@ -69,7 +74,9 @@ def filter_landscape(teacher: FilterTeacher) -> FilterLandscape:
 
 @states("DU-X5.b")
 def best_head(g_value: float, teacher: FilterTeacher) -> Array:
-    r"""$a_\varphi = W(11^T+(\pi-1)I)^{-1}(11^T+(g-1)I)a^*$, the best output weights at an angle with $g(\varphi)$ given."""
+    r"""$a_\varphi = W(11^T+(\pi-1)I)^{-1}(11^T+(g-1)I)a^*$, the best output weights at an angle
+    with $g(\varphi)$ given.
+    """
     k, mean = teacher.k, teacher.s / teacher.k
     around = teacher.a - mean
     return teacher.W * (
@@ -80,7 +87,8 @@ def best_head(g_value: float, teacher: FilterTeacher) -> Array:
 
 @states("DU-X5.b")
 def profile(g_value: ArrayLike, teacher: FilterTeacher) -> Array:
-    r"""$P(g) = \min_a \ell$ at an angle with $g(\varphi) = g$: a concave parabola on $[0,\pi]$ with $P(\pi) = 0$.
+    r"""$P(g) = \min_a \ell$ at an angle with $g(\varphi) = g$: a concave parabola on $[0,\pi]$ with
+    $P(\pi) = 0$.
 
     Written with $\pi - g$ so that it does not cancel near the optimum.
     """
@@ -93,7 +101,9 @@ def profile(g_value: ArrayLike, teacher: FilterTeacher) -> Array:
 
 @states("DU-L5.1")
 def spurious_loss(teacher: FilterTeacher) -> float:
-    r"""Loss at $(\varphi = \pi, \tilde a)$, at least $\frac{\pi-2}{4(\pi-1)}W^2\lVert a^*\rVert^2$ (explicit in DU-T5.5)."""
+    r"""Loss at $(\varphi = \pi, \tilde a)$, at least $\frac{\pi-2}{4(\pi-1)}W^2\lVert a^*\rVert^2$
+    (explicit in DU-T5.5).
+    """
     k, common = teacher.k, teacher.s**2 / teacher.k
     across = max(teacher.size - common, 0.0)
     parts = (math.pi - 2.0) / (math.pi - 1.0) * across + (2.0 * k + math.pi - 2.0) / (
@@ -104,7 +114,9 @@ def spurious_loss(teacher: FilterTeacher) -> float:
 
 @states("DU-B5")
 def barrier(teacher: FilterTeacher) -> float:
-    r"""$\ell^* = \min\{\ell : a^Ta^* = 0\} = (\pi-1)W^2\lVert a^*\rVert^2 / (4\pi(1 - r/(k+\pi-1)))$."""
+    r"""$\ell^* = \min\{\ell : a^Ta^* = 0\} = (\pi-1)W^2\lVert a^*\rVert^2 / (4\pi(1 -
+    r/(k+\pi-1)))$.
+    """
     share = teacher.ratio / (teacher.k + math.pi - 1.0)
     return (math.pi - 1.0) * teacher.W**2 * teacher.size / (4.0 * math.pi * (1.0 - share))
 
@@ -125,10 +137,11 @@ def angle_of_g(value: float) -> float:
 
 @states("DU-B5", "DU-CERT5")
 def trap_test(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> Basin:
-    r"""Where gradient flow from (v, a) ends, if its loss is below the barrier: the sign of $a^Ta^*$ decides (theorem TB).
+    r"""Where gradient flow from (v, a) ends, if its loss is below the barrier: the sign of $a^Ta^*$
+    decides (theorem TB).
 
-    The same holds for gradient descent with a step below `2 / smoothness(v, a, teacher)`. In floats; the claims
-    spurious-minimum and global-basin prove it.
+    The same holds for gradient descent with a step below `2 / smoothness(v, a, teacher)`. In
+    floats; the claims spurious-minimum and global-basin prove it.
     """
     side = float(np.asarray(a, dtype=np.float64) @ teacher.a)
     if side == 0.0 or population_loss(v, a, teacher) >= barrier(teacher):
@@ -140,7 +153,9 @@ def trap_test(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> Basin:
 
 @states("DU-B5")
 def smoothness(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float:
-    r"""$\beta$ of theorem TB: gradient descent from (v, a) with step below $2/\beta$ decreases the loss at every step."""
+    r"""$\beta$ of theorem TB: gradient descent from (v, a) with step below $2/\beta$ decreases the
+    loss at every step.
+    """
     length, height = float(np.linalg.norm(v)), math.sqrt(teacher.size)
     b_max = teacher.W * teacher.size + height * math.sqrt(
         4.0 * math.pi * population_loss(v, a, teacher) / (math.pi - 1.0)

@@ -1,7 +1,9 @@
-r"""The two-layer network with one normalized filter on samples: $f(Z,v,a) = \sum_i a_i\,\sigma(Z_i^Tv)/\lVert v\rVert$.
+r"""The two-layer network with one normalized filter on samples: $f(Z,v,a) = \sum_i
+a_i\,\sigma(Z_i^Tv)/\lVert v\rVert$.
 
-Patches are an array of shape n x k x p, as `extract_patches` gives them (the thesis writes them as columns). These are empirical
-quantities; the population theorems of chapter 5 say nothing about them.
+Patches are an array of shape n x k x p, as `extract_patches` gives them (the thesis writes them as
+columns). These are empirical quantities; the population theorems of chapter 5 say nothing about
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from globalmin.references import states
 
 @dataclass(frozen=True, eq=False)
 class OneFilterNetwork:
-    """A filter v (p numbers, not zero) shared by k patches and output weights a (k numbers); the arrays are read-only copies."""
+    """A filter v (p numbers, not zero) shared by k patches and output weights a (k numbers); the
+    arrays are read-only copies.
+    """
 
     v: Array
     a: Array
@@ -33,7 +37,8 @@ class OneFilterNetwork:
             object.__setattr__(self, name, value)
         if not np.any(self.v):
             raise DataError(
-                "v is zero, and a zero filter has no direction: v/|v| is not defined; give another filter"
+                "v is zero, and a zero filter has no direction: v/|v| is not defined; give another "
+                "filter"
             )
 
     @property
@@ -61,7 +66,9 @@ class OneFilterNetwork:
 
 @states("DU-M5")
 def one_filter_outputs(Z: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-    r"""$f(Z_j, v, a)$ for every sample: patches n x k x p, filter p, output weights k. Does not depend on the length of v."""
+    r"""$f(Z_j, v, a)$ for every sample: patches n x k x p, filter p, output weights k. Does not
+    depend on the length of v.
+    """
     Z, unit, a, _ = _checked(Z, v, a)
     return np.maximum(_products(Z, unit), 0.0) @ a
 
@@ -77,7 +84,9 @@ def empirical_loss(Z: ArrayLike, y: ArrayLike, v: ArrayLike, a: ArrayLike) -> fl
 def empirical_gradient(
     Z: ArrayLike, y: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[Array, Array]:
-    r"""$(\partial_v, \partial_a)$ of `empirical_loss`, with $\sigma'(0) = 0$; the first is orthogonal to v up to rounding."""
+    r"""$(\partial_v, \partial_a)$ of `empirical_loss`, with $\sigma'(0) = 0$; the first is
+    orthogonal to v up to rounding.
+    """
     Z, unit, a, length = _checked(Z, v, a)
     H = _products(Z, unit)
     active = np.maximum(H, 0.0)
@@ -94,12 +103,13 @@ def _checked(Z: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Ar
     Z, v, a = (np.asarray(x, dtype=np.float64) for x in (Z, v, a))
     if Z.ndim != 3 or len(Z) == 0 or Z.shape[1:] != (a.size, v.size):
         raise DataError(
-            f"Z has shape {Z.shape}; with a filter of {v.size} and {a.size} output weights it must be (n, {a.size}, {v.size}), "
-            "as extract_patches gives it"
+            f"Z has shape {Z.shape}; with a filter of {v.size} and {a.size} output weights it must "
+            f"be (n, {a.size}, {v.size}), as extract_patches gives it"
         )
     length = float(np.linalg.norm(v))
     if length == 0.0:
         raise DataError(
-            "v is zero, and a zero filter has no direction: v/|v| is not defined; give another filter"
+            "v is zero, and a zero filter has no direction: v/|v| is not defined; give another "
+            "filter"
         )
     return Z, v / length, a, length

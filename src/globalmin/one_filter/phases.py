@@ -1,7 +1,8 @@
-r"""The two phases of gradient descent on the one-filter network, with every constant explicit (DU-T5.3x), and its invariants.
+r"""The two phases of gradient descent on the one-filter network, with every constant explicit
+(DU-T5.3x), and its invariants.
 
-The theorems are stated for $\lVert w^*\rVert = \lVert v_0\rVert = 1$; by homogeneity a teacher with another filter norm W is the
-unit one with $a^* \leftarrow Wa^*$, which `unit_teacher` does.
+The theorems are stated for $\lVert w^*\rVert = \lVert v_0\rVert = 1$; by homogeneity a teacher with
+another filter norm W is the unit one with $a^* \leftarrow Wa^*$, which `unit_teacher` does.
 """
 
 from __future__ import annotations
@@ -32,9 +33,12 @@ class TwoPhases:
 
     Attributes
     ----------
-    max_step : largest step the theorem allows. b_lower : $\beta_0$, a lower bound of $a_t^Ta^*$ for all t.
-    first_rate : factor per step of $\sin^2\varphi$ in phase one. first_steps : steps until $\cos\varphi \ge 1/2$.
-    head_steps : further steps until $a^Ta^* \ge .213\lVert a^*\rVert^2$. second_rate : factor of $\sin^2\varphi$ per step then.
+    max_step : largest step the theorem allows. b_lower : $\beta_0$, a lower bound of $a_t^Ta^*$ for
+        all t.
+    first_rate : factor per step of $\sin^2\varphi$ in phase one. first_steps : steps until
+        $\cos\varphi \ge 1/2$.
+    head_steps : further steps until $a^Ta^* \ge .213\lVert a^*\rVert^2$. second_rate : factor of
+        $\sin^2\varphi$ per step then.
     """
 
     max_step: float
@@ -53,7 +57,9 @@ def unit_teacher(teacher: FilterTeacher) -> FilterTeacher:
 
 @states("DU-B5")
 def in_basin_set(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> bool:
-    r"""Membership in $\tilde B = \{v^Tw^* \ge 0, a^Ta^* \ge 0, |1^Ta| \le W|1^Ta^*|\}$: sufficient for small steps only."""
+    r"""Membership in $\tilde B = \{v^Tw^* \ge 0, a^Ta^* \ge 0, |1^Ta| \le W|1^Ta^*|\}$: sufficient
+    for small steps only.
+    """
     v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
     return bool(
         v @ teacher.w >= 0.0 and a @ teacher.a >= 0.0 and abs(a.sum()) <= teacher.W * abs(teacher.s)
@@ -66,8 +72,8 @@ def two_phases(
 ) -> TwoPhases | None:
     r"""The explicit two-phase theorem at a start, or None if a hypothesis fails.
 
-    Hypotheses (after the change to a unit teacher): $\lVert v_0\rVert = 1$, $a_0^Ta^* > 0$, $|1^Ta_0| \le |1^Ta^*|$,
-    $\varphi_0 < \pi/2$, and a step at most `max_step`.
+    Hypotheses (after the change to a unit teacher): $\lVert v_0\rVert = 1$, $a_0^Ta^* > 0$,
+    $|1^Ta_0| \le |1^Ta^*|$, $\varphi_0 < \pi/2$, and a step at most `max_step`.
     """
     teacher, v, a = (
         unit_teacher(teacher),
@@ -103,10 +109,11 @@ def two_phases(
 def invariant_slacks(
     before: FilterState, after: FilterState, teacher: FilterTeacher, step_size: float
 ) -> dict[str, Array]:
-    r"""Slack of each invariant over one step, >= 0 where it holds; W = 1. NaN where a hypothesis of the lemma fails.
+    r"""Slack of each invariant over one step, >= 0 where it holds; W = 1. NaN where a hypothesis of
+    the lemma fails.
 
-    `angle` L5.2 (needs $\eta\lambda \le 2$), `side` L5.3, `sum` L5.4, `sine` L5.5 (needs $\eta\lambda \le \cos\varphi$), `head`
-    L5.7 corrected, `bounded` L5.8 (needs $|1^Ta| \le |s|$).
+    `angle` L5.2 (needs $\eta\lambda \le 2$), `side` L5.3, `sum` L5.4, `sine` L5.5 (needs
+    $\eta\lambda \le \cos\varphi$), `head` L5.7 corrected, `bounded` L5.8 (needs $|1^Ta| \le |s|$).
     """
     s, size, k = teacher.s, teacher.size, teacher.k
     lam = before.b * (math.pi - before.phi) / (2.0 * math.pi * before.length2)
@@ -137,7 +144,9 @@ def _where(condition: NDArray[np.bool_], value: Array) -> Array:
 
 @states("DU-C5.2")
 def head_time(step_size: float) -> float:
-    r"""Steps until $a^Ta^*$ reaches half of its lower limit X: $\frac{2\pi}{(\pi-1)\eta}\ln 2 \approx 2.034/\eta$."""
+    r"""Steps until $a^Ta^*$ reaches half of its lower limit X: $\frac{2\pi}{(\pi-1)\eta}\ln 2
+    \approx 2.034/\eta$.
+    """
     return 2.0 * math.pi * math.log(2.0) / ((math.pi - 1.0) * step_size)
 
 
@@ -145,7 +154,9 @@ def head_time(step_size: float) -> float:
 def sum_error_upper(
     alpha0: float, phi0: float, teacher: FilterTeacher, step_size: float, t: int
 ) -> float:
-    r"""Upper bound of $|1^Ta^* - 1^Ta_t|$ while the angle does not grow (W = 1), $\eta \le 2\pi/(k+\pi-1)$."""
+    r"""Upper bound of $|1^Ta^* - 1^Ta_t|$ while the angle does not grow (W = 1), $\eta \le
+    2\pi/(k+\pi-1)$.
+    """
     c = (teacher.k + math.pi - 1.0) / (2.0 * math.pi)
     floor = (math.pi - float(g(phi0))) * abs(teacher.s) / (teacher.k + math.pi - 1.0)
     return (1.0 - step_size * c) ** t * abs(teacher.s - alpha0) + floor
@@ -155,7 +166,9 @@ def sum_error_upper(
 def head_error_upper(
     a0: ArrayLike, phi0: float, teacher: FilterTeacher, step_size: float, t: int
 ) -> float:
-    r"""Upper bound of $\lVert a_t - a^*\rVert$ while the angle does not grow (W = 1), $\eta \le 2\pi/(k+\pi-1)$."""
+    r"""Upper bound of $\lVert a_t - a^*\rVert$ while the angle does not grow (W = 1), $\eta \le
+    2\pi/(k+\pi-1)$.
+    """
     start = float(np.linalg.norm(np.asarray(a0, dtype=np.float64) - teacher.a))
     floor = (math.pi - float(g(phi0))) / (math.pi - 1.0) * math.sqrt(teacher.size)
     return (1.0 - step_size * (math.pi - 1.0) / (2.0 * math.pi)) ** t * start + floor
@@ -163,14 +176,18 @@ def head_error_upper(
 
 @states("DU-L5.12")
 def loss_upper_near_truth(eps: float, teacher: FilterTeacher) -> float:
-    r"""Loss of every network with $\lVert a-Wa^*\rVert \le \epsilon W\lVert a^*\rVert$ and $\pi - g \le \epsilon$."""
+    r"""Loss of every network with $\lVert a-Wa^*\rVert \le \epsilon W\lVert a^*\rVert$ and $\pi - g
+    \le \epsilon$.
+    """
     factor = (teacher.k + math.pi - 1.0) * eps / (4.0 * math.pi) + (1.0 + eps) / (2.0 * math.pi)
     return factor * eps * teacher.size * teacher.W**2
 
 
 @states("DU-T5.5")
 def spurious_start(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> bool:
-    r"""The start condition of DU-T5.5 (corrected): $a_0^Ta^* < 0$, $|1^Ta_0| \le W|s|$ and $g(\varphi_0) \le 1 - 2r$."""
+    r"""The start condition of DU-T5.5 (corrected): $a_0^Ta^* < 0$, $|1^Ta_0| \le W|s|$ and
+    $g(\varphi_0) \le 1 - 2r$.
+    """
     a = np.asarray(a, dtype=np.float64)
     small = abs(a.sum()) <= teacher.W * abs(teacher.s)
     return bool(
@@ -180,7 +197,9 @@ def spurious_start(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> bool:
 
 @states("DU-T5.5")
 def spurious_flip_probability(ratio: float, patch_size: int) -> float:
-    r"""Chance that one of the flips $\pm v$ of a uniform filter satisfies $g(\varphi_0) \le 1 - 2r$; zero from r = 1/2 on."""
+    r"""Chance that one of the flips $\pm v$ of a uniform filter satisfies $g(\varphi_0) \le 1 -
+    2r$; zero from r = 1/2 on.
+    """
     if ratio >= 0.5:
         return 0.0
     from scipy.stats import beta

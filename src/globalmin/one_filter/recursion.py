@@ -1,6 +1,8 @@
-r"""Algorithm 1 on the population loss in four numbers: $\varphi$, $\lVert v\rVert^2$, $\alpha = 1^Ta$, $b = a^Ta^*$ (DU-X5.a).
+r"""Algorithm 1 on the population loss in four numbers: $\varphi$, $\lVert v\rVert^2$, $\alpha =
+1^Ta$, $b = a^Ta^*$ (DU-X5.a).
 
-The four obey an exact recursion of their own, so a run costs O(1) per step whatever p and k, and many runs are one vector.
+The four obey an exact recursion of their own, so a run costs O(1) per step whatever p and k, and
+many runs are one vector.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FilterState:
-    """The four numbers, each an array over runs, and what the loss needs besides: the part of a across 1 and a*."""
+    """The four numbers, each an array over runs, and what the loss needs besides: the part of a
+    across 1 and a*.
+    """
 
     phi: Array
     length2: Array
@@ -67,8 +71,9 @@ def _span_norm2(alpha: Array, b: Array, teacher: FilterTeacher) -> Array:
 def step(state: FilterState, teacher: FilterTeacher, step_size: float) -> FilterState:
     r"""One step of gradient descent on (v, a) together, exactly.
 
-    $D = \eta W b(\pi-\varphi)\sin\varphi/(2\pi\lVert v\rVert^2)$, $\varphi^+ = |\varphi - \arctan D|$,
-    $\lVert v^+\rVert^2 = \lVert v\rVert^2(1+D^2)$; $\alpha$ and b are affine given $g(\varphi)$.
+    $D = \eta W b(\pi-\varphi)\sin\varphi/(2\pi\lVert v\rVert^2)$, $\varphi^+ = |\varphi - \arctan
+    D|$, $\lVert v^+\rVert^2 = \lVert v\rVert^2(1+D^2)$; $\alpha$ and b are affine given
+    $g(\varphi)$.
     """
     k, s, W, tau = teacher.k, teacher.s, teacher.W, 2.0 * math.pi
     G = g(state.phi)
@@ -100,7 +105,9 @@ def state_loss(state: FilterState, teacher: FilterTeacher) -> Array:
 def trajectory(
     state: FilterState, teacher: FilterTeacher, step_size: float, n_steps: int
 ) -> dict[str, Array]:
-    """All states of all runs: arrays (n_steps + 1) x runs under `phi`, `length2`, `alpha`, `b`, `loss`."""
+    """All states of all runs: arrays (n_steps + 1) x runs under `phi`, `length2`, `alpha`, `b`,
+    `loss`.
+    """
     rows: dict[str, list[Array]] = {name: [] for name in ("phi", "length2", "alpha", "b", "loss")}
     for t in range(n_steps + 1):
         for name in ("phi", "length2", "alpha", "b"):

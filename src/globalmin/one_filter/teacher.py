@@ -1,9 +1,11 @@
-r"""The two-layer convolutional network with one filter: population loss and gradients in closed form.
+r"""The two-layer convolutional network with one filter: population loss and gradients in closed
+form.
 
-$f(Z, v, a) = \sum_{i=1}^k a_i\,\sigma(Z_i^T v)/\lVert v\rVert$ on k patches of size p with independent standard Gaussian
-entries, $\sigma$ the ReLU, labels from a teacher $(w^*, a^*)$ (DU-M5). Every population quantity depends on v through the angle
-$\varphi = \angle(v, w^*)$ alone, by $g(\varphi) = (\pi-\varphi)\cos\varphi + \sin\varphi$. The printed loss is wrong; this is
-the corrected one.
+$f(Z, v, a) = \sum_{i=1}^k a_i\,\sigma(Z_i^T v)/\lVert v\rVert$ on k patches of size p with
+independent standard Gaussian entries, $\sigma$ the ReLU, labels from a teacher $(w^*, a^*)$
+(DU-M5). Every population quantity depends on v through the angle $\varphi = \angle(v, w^*)$ alone,
+by $g(\varphi) = (\pi-\varphi)\cos\varphi + \sin\varphi$. The printed loss is wrong; this is the
+corrected one.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class FilterTeacher:
 
     Attributes
     ----------
-    W : $\lVert w^*\rVert$. s : $1^T a^*$. size : $\lVert a^*\rVert^2$. ratio : $r = s^2/\lVert a^*\rVert^2$, between 0 and k.
+    W : $\lVert w^*\rVert$. s : $1^T a^*$. size : $\lVert a^*\rVert^2$. ratio : $r = s^2/\lVert
+        a^*\rVert^2$, between 0 and k.
     """
 
     w: Array
@@ -43,7 +46,8 @@ class FilterTeacher:
                 or not np.any(value)
             ):
                 raise DataError(
-                    f"{name}: the teacher needs a vector of finite numbers that is not zero, got shape {value.shape}"
+                    f"{name}: the teacher needs a vector of finite numbers that is not zero, got "
+                    f"shape {value.shape}"
                 )
             object.__setattr__(self, name, value)
 
@@ -79,7 +83,9 @@ class FilterTeacher:
 
 
 def sine_excess(x: ArrayLike) -> Array:
-    r"""$\sin x - x\cos x$ to full relative accuracy: its series $\sum_m (-1)^{m+1}\frac{2m}{(2m+1)!}x^{2m+1}$ for small x."""
+    r"""$\sin x - x\cos x$ to full relative accuracy: its series $\sum_m
+    (-1)^{m+1}\frac{2m}{(2m+1)!}x^{2m+1}$ for small x.
+    """
     x = np.asarray(x, dtype=np.float64)
     small = np.where(np.abs(x) < 1.0, x, 0.0)
     total = np.zeros_like(small)
@@ -89,7 +95,9 @@ def sine_excess(x: ArrayLike) -> Array:
 
 
 def g(phi: ArrayLike) -> Array:
-    r"""$g(\varphi) = (\pi-\varphi)\cos\varphi + \sin\varphi$, decreasing from $\pi$ at 0 to 0 at $\pi$."""
+    r"""$g(\varphi) = (\pi-\varphi)\cos\varphi + \sin\varphi$, decreasing from $\pi$ at 0 to 0 at
+    $\pi$.
+    """
     return sine_excess(math.pi - np.asarray(phi, dtype=np.float64))
 
 
@@ -103,8 +111,8 @@ def pi_minus_g(phi: ArrayLike) -> Array:
 def population_loss(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float:
     r"""$\ell(v,a) = \tfrac12 E(f(Z,v,a)-f(Z,w^*,a^*))^2$.
 
-    With $M = (11^T + (\pi-1)I)/(2\pi)$: $\ell = \tfrac12(a-Wa^*)^T M (a-Wa^*) + \frac{\pi-g(\varphi)}{2\pi}\,W\,a^Ta^*$,
-    which does not cancel near the optimum. Cost O(k + p).
+    With $M = (11^T + (\pi-1)I)/(2\pi)$: $\ell = \tfrac12(a-Wa^*)^T M (a-Wa^*) +
+    \frac{\pi-g(\varphi)}{2\pi}\,W\,a^Ta^*$, which does not cancel near the optimum. Cost O(k + p).
     """
     a = _head(a, teacher)
     miss = a - teacher.W * teacher.a
@@ -116,7 +124,9 @@ def population_loss(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float
 
 @states("DU-T5.2")
 def population_gradient(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> tuple[Array, Array]:
-    r"""$(\partial\ell/\partial v, \partial\ell/\partial a)$; the first is orthogonal to v, so descent never shortens v."""
+    r"""$(\partial\ell/\partial v, \partial\ell/\partial a)$; the first is orthogonal to v, so
+    descent never shortens v.
+    """
     v, a = np.asarray(v, dtype=np.float64), _head(a, teacher)
     phi, length = angle(v, teacher.w), float(np.linalg.norm(v))
     unit = v / length

@@ -1,7 +1,9 @@
-r"""Algorithm 1 of chapter 5: gradient descent on filter and output weights together, on the population loss or on samples.
+r"""Algorithm 1 of chapter 5: gradient descent on filter and output weights together, on the
+population loss or on samples.
 
-The start is drawn by DU-T5.4: one of the four sign flips (±v, ±a) lies in the basin set of the global minimum. Where the size of
-the teacher is not known, the radius of the ball is guessed and halved after a failure (Remark 5.3).
+The start is drawn by DU-T5.4: one of the four sign flips (±v, ±a) lies in the basin set of the
+global minimum. Where the size of the teacher is not known, the radius of the ball is guessed and
+halved after a failure (Remark 5.3).
 """
 
 from __future__ import annotations
@@ -36,9 +38,12 @@ class OneFilterRun:
 
     Attributes
     ----------
-    network : the last one. losses : population or empirical loss. converged : the loss reached the tolerance.
-    basin : what the trap test says of the last network; undecided for runs on samples, where the theorem says nothing.
-    phi, b, sum_error, head_error : angle to w*, a . a*, |sum a - W sum a*|, |a - W a*|; empty for runs on samples.
+    network : the last one. losses : population or empirical loss. converged : the loss reached the
+        tolerance.
+    basin : what the trap test says of the last network; undecided for runs on samples, where the
+        theorem says nothing.
+    phi, b, sum_error, head_error : angle to w*, a . a*, |sum a - W sum a*|, |a - W a*|; empty for
+        runs on samples.
     """
 
     network: OneFilterNetwork
@@ -63,9 +68,12 @@ class Phases:
 
     Attributes
     ----------
-    first_steps : first t with $\cos\varphi \ge 1/2$ and $a^Ta^* \ge .213\,W\lVert a^*\rVert^2$; None if the run never gets there.
-    first_slope, second_slope : change per step of $\log\sin^2\varphi$ (least squares) before and after it; NaN if unknown.
-    first_bound, second_bound : what DU-T5.3x promises; NaN if a hypothesis fails. A measured slope is at most its bound.
+    first_steps : first t with $\cos\varphi \ge 1/2$ and $a^Ta^* \ge .213\,W\lVert a^*\rVert^2$;
+        None if the run never gets there.
+    first_slope, second_slope : change per step of $\log\sin^2\varphi$ (least squares) before and
+        after it; NaN if unknown.
+    first_bound, second_bound : what DU-T5.3x promises; NaN if a hypothesis fails. A measured slope
+        is at most its bound.
     """
 
     first_steps: int | None
@@ -85,7 +93,9 @@ def population_run(
     max_iter: int = 1000,
     tol: float = 1e-14,
 ) -> OneFilterRun:
-    r"""Algorithm 1 on the population loss until it is at most `tol` $W^2\lVert a^*\rVert^2$ or `max_iter` steps are done."""
+    r"""Algorithm 1 on the population loss until it is at most `tol` $W^2\lVert a^*\rVert^2$ or
+    `max_iter` steps are done.
+    """
     _check(step_size, max_iter)
     rows: list[tuple[float, ...]] = []
 
@@ -127,7 +137,9 @@ def sample_run(
     max_iter: int = 1000,
     tol: float = 1e-10,
 ) -> OneFilterRun:
-    """Algorithm 1 on the empirical loss of patches n x k x p, until it is at most `tol` times half the mean of y squared."""
+    """Algorithm 1 on the empirical loss of patches n x k x p, until it is at most `tol` times half
+    the mean of y squared.
+    """
     _check(step_size, max_iter)
     Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
     losses: list[float] = []
@@ -177,7 +189,9 @@ def sign_flips(network: OneFilterNetwork) -> tuple[OneFilterNetwork, ...]:
 def draw_network(
     patch_size: int, n_patches: int, radius: float, rng: np.random.Generator
 ) -> OneFilterNetwork:
-    """A filter uniform on the unit sphere, output weights uniform in the ball of this radius; zero weights for radius 0."""
+    """A filter uniform on the unit sphere, output weights uniform in the ball of this radius; zero
+    weights for radius 0.
+    """
     v, direction = rng.standard_normal(patch_size), rng.standard_normal(n_patches)
     length = radius * rng.random() ** (1.0 / n_patches)
     return OneFilterNetwork(v / np.linalg.norm(v), length * direction / np.linalg.norm(direction))
@@ -201,10 +215,12 @@ def population_fit(
     max_iter: int = 2000,
     tol: float = 1e-14,
 ) -> OneFilterRun:
-    r"""Algorithm 1 from the sign flips of random starts until a run is in the basin of the global minimum.
+    r"""Algorithm 1 from the sign flips of random starts until a run is in the basin of the global
+    minimum.
 
-    The radius is $|s|W/\sqrt k$ (DU-T5.4), halved with every restart (Remark 5.3). Returns the first run that converged or that
-    the trap test sends to the global minimum, else the one of least loss.
+    The radius is $|s|W/\sqrt k$ (DU-T5.4), halved with every restart (Remark 5.3). Returns the
+    first run that converged or that the trap test sends to the global minimum, else the one of
+    least loss.
     """
     radius = abs(teacher.s) * teacher.W / math.sqrt(teacher.k)
     best: OneFilterRun | None = None
@@ -230,10 +246,12 @@ def sample_fit(
     max_iter: int = 1000,
     tol: float = 1e-10,
 ) -> OneFilterRun:
-    r"""Algorithm 1 on samples from the sign flips of random starts; the first run that reaches `tol`, else the one of least loss.
+    r"""Algorithm 1 on samples from the sign flips of random starts; the first run that reaches
+    `tol`, else the one of least loss.
 
-    `radius` defaults to $\sqrt{2\pi}\,|\bar y|/\sqrt k$, because $E y = Ws/\sqrt{2\pi}$ for standard Gaussian patches; it is
-    halved with every restart. The theorems are about the population loss: that a run reaches the tolerance is seen, not promised.
+    `radius` defaults to $\sqrt{2\pi}\,|\bar y|/\sqrt k$, because $E y = Ws/\sqrt{2\pi}$ for
+    standard Gaussian patches; it is halved with every restart. The theorems are about the
+    population loss: that a run reaches the tolerance is seen, not promised.
     """
     Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if Z.ndim != 3 or 0 in Z.shape or y.shape != (len(Z),):
@@ -255,7 +273,9 @@ def sample_fit(
 
 @states("DU-T5.3", "DU-T5.3x")
 def detect_phases(run: OneFilterRun, start: OneFilterNetwork, teacher: FilterTeacher) -> Phases:
-    """Where phase one of a population run ends, the two measured rates and the rates of the explicit theorem."""
+    """Where phase one of a population run ends, the two measured rates and the rates of the
+    explicit theorem.
+    """
     if run.phi.size == 0:
         raise DataError(
             "phases are seen in population runs only: a run on samples has no angle to a teacher"
@@ -288,5 +308,6 @@ def _slope(phi: Array) -> float:
 def _check(step_size: float, max_iter: int) -> None:
     if not 0.0 < step_size < math.inf or max_iter < 1:
         raise DataError(
-            f"step_size={step_size} and max_iter={max_iter}: give a positive step and at least one iteration"
+            f"step_size={step_size} and max_iter={max_iter}: give a positive step and at least one "
+            "iteration"
         )

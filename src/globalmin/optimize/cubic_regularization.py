@@ -1,7 +1,8 @@
 r"""Newton's method with cubic regularization, for which scipy has no routine.
 
-The step minimizes $g \cdot s + \frac12s^THs + \frac{\sigma}{3}\|s\|^3$ globally, whatever the signs of the eigenvalues of H: s
-solves $(H + \lambda I)s = -g$ with $\lambda = \sigma\|s\|$ and $H + \lambda I \ge 0$.
+The step minimizes $g \cdot s + \frac12s^THs + \frac{\sigma}{3}\|s\|^3$ globally, whatever the signs
+of the eigenvalues of H: s solves $(H + \lambda I)s = -g$ with $\lambda = \sigma\|s\|$ and $H +
+\lambda I \ge 0$.
 """
 
 from __future__ import annotations
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
     from globalmin.optimize.objective import Objective
 
 
-GOOD, FAIR = (
-    0.9,
-    0.1,
-)  # ratio of actual to predicted decrease above which sigma is halved, below which the step is refused
+# ratio of actual to predicted decrease above which sigma is halved, below which the step is refused
+GOOD, FAIR = 0.9, 0.1
 LEAST_SIGMA, LARGEST_SIGMA = 1e-10, 1e30
 KRYLOV = 60  # dimension of the subspace of the step when the Hessian is not formed
 TINY = np.finfo(np.float64).tiny
@@ -37,21 +36,24 @@ class CubicStep(NamedTuple):
 
 
 def cubic_step(H: Array, g: Array, sigma: float) -> CubicStep:
-    r"""A global minimizer of $g \cdot s + \frac12s^THs + \frac{\sigma}{3}\|s\|^3$, by eigendecomposition and the secular
-    equation.
+    r"""A global minimizer of $g \cdot s + \frac12s^THs + \frac{\sigma}{3}\|s\|^3$, by
+    eigendecomposition and the secular equation.
 
-    With $H = Q\,\mathrm{diag}(\lambda_i)Q^T$, $\hat g = Q^Tg$ and $\mu = \lambda + \lambda_1$ the step has the coordinates
-    $-\hat g_i/(\lambda_i - \lambda_1 + \mu)$; $\|s\| = \lambda/\sigma$ has one root. If there is none (the hard case, $\hat g$
-    zero on the lowest eigenspace), $\lambda = -\lambda_1$ and a multiple of the lowest eigenvector makes up the length.
+    With $H = Q\,\mathrm{diag}(\lambda_i)Q^T$, $\hat g = Q^Tg$ and $\mu = \lambda + \lambda_1$ the
+    step has the coordinates $-\hat g_i/(\lambda_i - \lambda_1 + \mu)$; $\|s\| = \lambda/\sigma$ has
+    one root. If there is none (the hard case, $\hat g$ zero on the lowest eigenspace), $\lambda =
+    -\lambda_1$ and a multiple of the lowest eigenvector makes up the length.
     """
     if not (np.isfinite(H).all() and np.isfinite(g).all() and 0.0 < sigma < math.inf):
         raise DataError(
-            f"the cubic model needs a finite Hessian and gradient and sigma > 0, not sigma={sigma!r}"
+            "the cubic model needs a finite Hessian and gradient and sigma > 0, not "
+            f"sigma={sigma!r}"
         )
     values, vectors = np.linalg.eigh(H)
     slopes, gaps, low = vectors.T @ g, values - values[0], float(values[0])
     mu = _secular_root(slopes, gaps, low, sigma)
-    # in the hard case the coordinates in the lowest eigenspace are left to the multiple of its first vector
+    # in the hard case the coordinates in the lowest eigenspace are left to the multiple of its
+    # first vector
     s = -np.divide(slopes, gaps + mu, out=np.zeros_like(slopes), where=gaps + mu > 0)
     multiplier = max(mu - low, 0.0)
     missing = (multiplier / sigma) ** 2 - float(s @ s)
@@ -81,18 +83,15 @@ def _secular_root(slopes: Array, gaps: Array, low: float, sigma: float) -> float
     left = max(left, TINY)
     if excess(left) <= 0:
         return low if low > 0 else 0.0
-    return float(
-        brentq(
-            excess, left, right, xtol=TINY, rtol=4.0 * float(np.finfo(np.float64).eps), maxiter=500
-        )
-    )  # pyright: ignore[reportArgumentType]
+    options = {"xtol": TINY, "rtol": 4.0 * float(np.finfo(np.float64).eps), "maxiter": 500}
+    return float(brentq(excess, left, right, **options))  # pyright: ignore[reportArgumentType]
 
 
 def cubic_steps(
     objective: Objective, x: Array, *, dense: bool, sigma: float = 1.0
 ) -> Iterator[tuple[Array, float, Array]]:
-    """Adaptive cubic regularization: the iterates x, f(x), gradient; a refused step repeats its point; points where
-    anything is not finite are refused. Ends when sigma overflows.
+    """Adaptive cubic regularization: the iterates x, f(x), gradient; a refused step repeats its
+    point; points where anything is not finite are refused. Ends when sigma overflows.
     """
     value, slope = objective.value_and_gradient(x)
     basis, H = _model(objective, x, slope, dense)
@@ -131,7 +130,9 @@ def _model(objective: Objective, x: Array, slope: Array, dense: bool) -> tuple[A
 
 
 def krylov_basis(times: object, first: Array, size: int) -> tuple[Array, Array]:
-    """Orthonormal basis V of span(g, Hg, H^2 g, ...) and HV, orthogonalized twice; shorter if the space is invariant."""
+    """Orthonormal basis V of span(g, Hg, H^2 g, ...) and HV, orthogonalized twice; shorter if the
+    space is invariant.
+    """
     norm = float(np.linalg.norm(first))
     u = first / norm if norm > 0 else np.eye(1, first.size)[0]
     V, images = [], []

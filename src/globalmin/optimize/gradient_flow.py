@@ -1,4 +1,6 @@
-"""Gradient flow d theta/dt = -grad L(theta) with an adaptive solver of scipy.integrate, on any loss that `as_objective` reads."""
+"""Gradient flow d theta/dt = -grad L(theta) with an adaptive solver of scipy.integrate, on any loss
+that `as_objective` reads.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
     Oracle = Callable[[Array], tuple[float, Array]]
 
 METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
-RTOL, ATOL = (
-    1e-11,
-    1e-12,
-)  # errors of the invariants below 1e-8 on runs of some ten thousand steps of the solver
-_SLIDING = "a flow that slides along a kink needs a smoothed slope (kink_width), another flow a larger max_evaluations"
+# errors of the invariants below 1e-8 on runs of some ten thousand steps of the solver
+RTOL, ATOL = 1e-11, 1e-12
+_SLIDING = (
+    "a flow that slides along a kink needs a smoothed slope (kink_width), another flow a larger "
+    "max_evaluations"
+)
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,10 @@ def gradient_flow(
 
     Parameters
     ----------
-    loss, start, gradient : a function of an array, of a JAX pytree, or of a torch module; see `training.objective.as_objective`.
-    measure : called with the parameters in the caller's form at every recorded step; returns a vector to record.
+    loss, start, gradient : a function of an array, of a JAX pytree, or of a torch module; see
+        `training.objective.as_objective`.
+    measure : called with the parameters in the caller's form at every recorded step; returns a
+        vector to record.
     options : of `integrate_flow`.
     """
     if measure is not None and not callable(measure):
@@ -105,10 +110,13 @@ def integrate_flow(
     Parameters
     ----------
     oracle : theta -> (loss, gradient).
-    integrand : a vector-valued function of (theta, gradient), integrated over time by the solver together with the flow.
-    method, rtol, atol : the solver of scipy.integrate and its tolerances; "LSODA" or "Radau" for stiff flows.
+    integrand : a vector-valued function of (theta, gradient), integrated over time by the solver
+        together with the flow.
+    method, rtol, atol : the solver of scipy.integrate and its tolerances; "LSODA" or "Radau" for
+        stiff flows.
     tol : the run ends when the gradient's norm is at most this.
-    max_evaluations : of the gradient; the run ends as MAX_ITER there. At a kink that the flow slides along, steps become tiny.
+    max_evaluations : of the gradient; the run ends as MAX_ITER there. At a kink that the flow
+        slides along, steps become tiny.
     max_records : the solver's steps are recorded all, then thinned to at most so many.
     """
     if method not in METHODS:
@@ -153,7 +161,9 @@ class _Flow:
         self._seen: tuple[Array, float, Array] | None = None
 
     def evaluate(self, theta: Array) -> tuple[float, Array]:
-        """Loss and gradient; the last evaluation is kept, since the solver's last stage is the step's end."""
+        """Loss and gradient; the last evaluation is kept, since the solver's last stage is the
+        step's end.
+        """
         if self._seen is None or not np.array_equal(self._seen[0], theta):
             value, gradient = self.oracle(theta)
             self.n_evaluations += 1
@@ -197,7 +207,8 @@ class _Flow:
             if solver.status == "failed" or not np.isfinite(solver.y).all():
                 return (
                     Status.STALLED,
-                    f"the solver stopped at time {solver.t:.6g}: {complaint or 'values overflowed'}",
+                    f"the solver stopped at time {solver.t:.6g}: "
+                    f"{complaint or 'values overflowed'}",
                     steps,
                 )
             steps += 1

@@ -1,4 +1,6 @@
-"""What the optimizers for general smooth functions share: how a run ended, what it leaves behind, and the record of its steps."""
+"""What the optimizers for general smooth functions share: how a run ended, what it leaves behind,
+and the record of its steps.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,13 @@ class Ending(SpokenStatus):
 
     SECOND_ORDER = (
         "second_order",
-        "gradient and least eigenvalue of the Hessian are within the tolerances (estimated in floats)",
+        "gradient and least eigenvalue of the Hessian are within the tolerances (estimated in "
+        "floats)",
     )
     NO_DECREASE = (
         "no_decrease",
-        "the loss did not fall by the threshold after a perturbation, the stopping rule of the method",
+        "the loss did not fall by the threshold after a perturbation, the stopping rule of the "
+        "method",
     )
     STOPPED = "stopped", "the caller's stop function asked for it"
     STALLED = "stalled", "no further decrease was found although the tolerances are not reached"
@@ -53,7 +57,8 @@ class Minimization:
     vector : the same point as one float64 vector (a module in single precision rounds it).
     loss : at the point.
     status, message : how the run ended.
-    losses, gradient_norms : one entry per iteration, the start first; after a perturbation those of the perturbed point.
+    losses, gradient_norms : one entry per iteration, the start first; after a perturbation those of
+        the perturbed point.
     perturbations : the iterations at which noise was added, or a step of negative curvature taken.
     n_iter : iterations.
     method : name of the method.
@@ -75,8 +80,8 @@ class Minimization:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Second-order test of a run: gradient at most `gradient`, least eigenvalue at least -`curvature`; gradient 0 means no
-    test.
+    """Second-order test of a run: gradient at most `gradient`, least eigenvalue at least
+    -`curvature`; gradient 0 means no test.
     """
 
     gradient: float
@@ -84,7 +89,9 @@ class Tolerances:
 
     @classmethod
     def checked(cls, gradient: float, curvature: float | None) -> Tolerances:
-        """Refuse tolerances without meaning; by default the curvature tolerance is the square root of the other (rho = 1)."""
+        """Refuse tolerances without meaning; by default the curvature tolerance is the square root
+        of the other (rho = 1).
+        """
         if not 0.0 <= gradient < np.inf:
             raise DataError(
                 f"gradient_tolerance={gradient!r} must be a number >= 0 (0: no second-order test)"
@@ -104,7 +111,8 @@ class LossProgress(Progress):
         if self._live is not None and now >= self._due:
             self._due = now + INTERVAL
             self._live.update(
-                f"{self._title}: iteration {iteration} of at most {self._max_iter}, loss {loss:.6g}, gradient {gradient:.2e}"
+                f"{self._title}: iteration {iteration} of at most {self._max_iter}, loss "
+                f"{loss:.6g}, gradient {gradient:.2e}"
             )
 
 
@@ -165,7 +173,9 @@ class Tracker:
         return ending
 
     def is_second_order(self, x: Array, value: float, slope: Array) -> bool:
-        """Whether the gradient is small and no eigenvalue of the Hessian is far below zero; if so the point is the result."""
+        """Whether the gradient is small and no eigenvalue of the Hessian is far below zero; if so
+        the point is the result.
+        """
         self.estimate = None
         if not 0.0 < self.tolerances.gradient >= float(np.linalg.norm(slope)):
             return False
@@ -202,7 +212,8 @@ class Tracker:
             vector=x.copy(),
             loss=value,
             status=ending,
-            message=f"{self.method}: {ending.message} (loss {value:.6g} after {max(self.n_iter, 0)} iterations)",
+            message=f"{self.method}: {ending.message} (loss {value:.6g} after "
+            f"{max(self.n_iter, 0)} iterations)",
             losses=np.array(self._losses),
             gradient_norms=np.array(self._norms),
             perturbations=tuple(self.perturbations),

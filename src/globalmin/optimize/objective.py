@@ -1,8 +1,10 @@
-r"""A loss in the caller's own form, seen as a smooth function on $R^p$: a Python function, a JAX pytree loss, or a torch module.
+r"""A loss in the caller's own form, seen as a smooth function on $R^p$: a Python function, a JAX
+pytree loss, or a torch module.
 
-The optimizers for general functions (`perturbed`, `trust_region`, `cubic_regularization`) work on one flat float64 vector.
-Derivatives are the caller's, JAX's or torch's; central differences only where the caller asks for them. JAX runs in double
-precision whatever the caller's configuration, which is not changed.
+The optimizers for general functions (`perturbed`, `trust_region`, `cubic_regularization`) work on
+one flat float64 vector. Derivatives are the caller's, JAX's or torch's; central differences only
+where the caller asks for them. JAX runs in double precision whatever the caller's configuration,
+which is not changed.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Objective:
     value_and_gradient : x -> (f(x), gradient at x).
     hessian_times : (x, u) -> Hessian at x times u.
     hessian : x -> the dense p x p Hessian.
-    restore : a vector in the caller's own form: an array of the shape of the start, a pytree, or a copy of the module.
+    restore : a vector in the caller's own form: an array of the shape of the start, a pytree, or a
+        copy of the module.
     kind : "function", "pytree" or "torch".
     """
 
@@ -64,17 +67,21 @@ def as_objective(
 
     Parameters
     ----------
-    loss : a function of an array (plain Python, numpy or jax.numpy); a function of a pytree; or, if `start` is a torch module, a
-        function of the module, or a closure without argument that calls it. It returns one number.
-    start : an array (or number, or list of numbers) of any shape; a pytree of arrays; or a torch module, which is not changed.
-    gradient, hessian : for arrays only: functions of an array of the shape of `start`. The gradient has that shape; the Hessian
-        is p x p for the p entries in C order.
-    derivatives : for arrays only. "auto" and "jax": what is not given comes from JAX, so the loss must be one that JAX can trace.
-        "central_differences": what is not given comes from differences of what is, with half to two thirds of the digits.
+    loss : a function of an array (plain Python, numpy or jax.numpy); a function of a pytree; or, if
+        `start` is a torch module, a function of the module, or a closure without argument that
+        calls it. It returns one number.
+    start : an array (or number, or list of numbers) of any shape; a pytree of arrays; or a torch
+        module, which is not changed.
+    gradient, hessian : for arrays only: functions of an array of the shape of `start`. The gradient
+        has that shape; the Hessian is p x p for the p entries in C order.
+    derivatives : for arrays only. "auto" and "jax": what is not given comes from JAX, so the loss
+        must be one that JAX can trace. "central_differences": what is not given comes from
+        differences of what is, with half to two thirds of the digits.
     """
     if not callable(loss):
         raise DataError(
-            f"loss={loss!r} is not callable; give a function of the parameters that returns one number"
+            f"loss={loss!r} is not callable; give a function of the parameters that returns one "
+            "number"
         )
     if derivatives not in DERIVATIVES:
         raise DataError(
@@ -99,7 +106,8 @@ def as_objective(
 def _refuse(given: bool, what: str) -> None:
     if given:
         raise DataError(
-            f"gradient, hessian and derivatives are for a function of an array; the start is {what}: drop them"
+            "gradient, hessian and derivatives are for a function of an array; the start is "
+            f"{what}: drop them"
         )
 
 
@@ -109,7 +117,9 @@ def _is_module(start: object) -> bool:
 
 
 def _is_array(start: object) -> bool:
-    """An array, a number, or a (nested) list or tuple of numbers; anything else is taken for a pytree."""
+    """An array, a number, or a (nested) list or tuple of numbers; anything else is taken for a
+    pytree.
+    """
     if isinstance(start, np.ndarray | np.generic | int | float):
         return True
     if isinstance(start, list | tuple) and not hasattr(start, "_fields"):

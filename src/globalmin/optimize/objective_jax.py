@@ -1,4 +1,6 @@
-"""JAX losses as functions of one flat float64 vector, in double precision without touching the caller's configuration."""
+"""JAX losses as functions of one flat float64 vector, in double precision without touching the
+caller's configuration.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from globalmin.errors import DataError
 from globalmin.optimize.objective import Objective
 
 _REMEDY = (
-    "write the loss with jax.numpy and without branches on values, or, for a function of an array, give gradient=... (and "
-    "hessian=...), or ask for derivatives='central_differences'"
+    "write the loss with jax.numpy and without branches on values, or, for a function of an array, "
+    "give gradient=... (and hessian=...), or ask for derivatives='central_differences'"
 )
 
 
@@ -30,7 +32,9 @@ class Derivatives:
 
 @contextmanager
 def double_precision() -> Iterator[None]:
-    """JAX with 64-bit types inside the block, on this thread only; the caller's setting comes back afterwards."""
+    """JAX with 64-bit types inside the block, on this thread only; the caller's setting comes back
+    afterwards.
+    """
     import jax
 
     if hasattr(jax, "enable_x64"):
@@ -66,7 +70,8 @@ def pytree_objective(loss: Callable[..., Any], start: Any) -> Objective:
         )
         if kind not in "fiu" and "float" not in str(getattr(leaf, "dtype", "")):
             raise DataError(
-                f"the pytree has a leaf of type {type(leaf).__name__}; all leaves must be arrays of real numbers"
+                f"the pytree has a leaf of type {type(leaf).__name__}; all leaves must be arrays "
+                "of real numbers"
             )
     with double_precision():
         doubled = jax.tree_util.tree_map(
@@ -110,7 +115,9 @@ def _derivatives(function: Callable[[Any], Any]) -> Derivatives:
 
 
 def _run(function: Callable[..., Any], *arguments: Array) -> Any:
-    """Call a traced function in double precision; a loss that JAX cannot trace is the caller's to repair."""
+    """Call a traced function in double precision; a loss that JAX cannot trace is the caller's to
+    repair.
+    """
     import jax
 
     with double_precision():
@@ -120,7 +127,8 @@ def _run(function: Callable[..., Any], *arguments: Array) -> Any:
             raise
         except Exception as error:
             raise DataError(
-                f"JAX cannot differentiate this loss ({type(error).__name__}: {_first_line(error)}); {_REMEDY}"
+                f"JAX cannot differentiate this loss ({type(error).__name__}: "
+                f"{_first_line(error)}); {_REMEDY}"
             ) from error
 
 
@@ -133,6 +141,7 @@ def _require_jax() -> None:
         import jax  # noqa: F401
     except ImportError as error:
         raise DataError(
-            "derivatives of this loss need JAX, which is not installed; install globalmin[deep], or, for a function of an array, "
+            "derivatives of this loss need JAX, which is not installed; install globalmin[deep], "
+            "or, for a function of an array, "
             "give gradient=... (and hessian=...), or ask for derivatives='central_differences'"
         ) from error

@@ -1,4 +1,6 @@
-"""A torch module with a loss closure as a function of one flat float64 vector; the caller's module is not changed."""
+"""A torch module with a loss closure as a function of one flat float64 vector; the caller's module
+is not changed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 def _in_double() -> Callable[[], Any]:
     """A mode in which every torch function sees its single-precision tensors in double precision.
 
-    A closure over float32 data then works with float64 parameters. A tensor written in place keeps its own type.
+    A closure over float32 data then works with float64 parameters. A tensor written in place keeps
+    its own type.
     """
     from torch.overrides import TorchFunctionMode
 
@@ -79,17 +82,21 @@ def _takes_argument(loss: Callable[..., Any]) -> bool:
     missing = [entry for entry in found if entry.default is inspect.Parameter.empty]
     if len(missing) > 1:
         raise DataError(
-            f"loss takes {len(missing)} arguments; with a torch module it takes the module, or nothing"
+            f"loss takes {len(missing)} arguments; with a torch module it takes the module, or "
+            "nothing"
         )
     return len(missing) == 1
 
 
 def module_objective(loss: Callable[..., Any], module: torch.nn.Module) -> Objective:
-    """The loss as a function of the module's trainable parameters (those with requires_grad), in `named_parameters` order."""
+    """The loss as a function of the module's trainable parameters (those with requires_grad), in
+    `named_parameters` order.
+    """
     trained = {name: value for name, value in module.named_parameters() if value.requires_grad}
     if not trained:
         raise DataError(
-            "start is a torch module without trainable parameters; set requires_grad on at least one"
+            "start is a torch module without trainable parameters; set requires_grad on at least "
+            "one"
         )
     start = np.concatenate([_array(value) for value in trained.values()])
     if not np.isfinite(start).all():
@@ -114,7 +121,9 @@ def module_objective(loss: Callable[..., Any], module: torch.nn.Module) -> Objec
 
 
 class _Calculus:
-    """Value, gradient and Hessian products of the loss by torch's automatic differentiation, in double precision."""
+    """Value, gradient and Hessian products of the loss by torch's automatic differentiation, in
+    double precision.
+    """
 
     def __init__(
         self, loss: Callable[..., Any], module: torch.nn.Module, trained: dict[str, Any]
@@ -138,7 +147,9 @@ class _Calculus:
         return float(result.detach()), _array(slope)
 
     def products(self, x: Array, directions: Array) -> Array:
-        """Products of the Hessian at x with the rows of `directions`, by a second backward pass each."""
+        """Products of the Hessian at x with the rows of `directions`, by a second backward pass
+        each.
+        """
         import torch
 
         with torch.enable_grad():
@@ -184,7 +195,8 @@ class _Calculus:
         value = result.reshape(()).to(torch.float64)
         if not value.requires_grad:
             raise DataError(
-                "the loss does not depend on the module's parameters through torch; call the module inside the loss"
+                "the loss does not depend on the module's parameters through torch; call the "
+                "module inside the loss"
             )
         (slope,) = torch.autograd.grad(
             value, theta, create_graph=graph, allow_unused=True, materialize_grads=True

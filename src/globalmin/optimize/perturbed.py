@@ -1,7 +1,8 @@
-r"""Perturbed gradient descent (DU-A2): gradient descent that adds a little noise where the gradient is small.
+r"""Perturbed gradient descent (DU-A2): gradient descent that adds a little noise where the gradient
+is small.
 
-Gradient descent needs exponentially many steps on some functions with strict saddles (the octopus); with noise, polynomially
-many.
+Gradient descent needs exponentially many steps on some functions with strict saddles (the octopus);
+with noise, polynomially many.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class Perturbation:
     radius : r, the noise is uniform on the ball of this radius.
     gradient_threshold : $g_{thres}$, noise is added only where the gradient is at most this.
     wait : $t_{thres}$, and only if more than this many steps have passed since the last noise.
-    decrease : $f_{thres}$ of the cited source: stop, at the point before the noise, if `wait` steps after it the loss is not
-        lower by this. None: no such stop, as in the thesis.
+    decrease : $f_{thres}$ of the cited source: stop, at the point before the noise, if `wait` steps
+        after it the loss is not lower by this. None: no such stop, as in the thesis.
     """
 
     step_size: float
@@ -91,9 +92,9 @@ def perturbation_parameters(
 ) -> Perturbation:
     r"""The setting that the source cited for DU-T7.2 publishes with its Algorithm 2.
 
-    $\chi = 3\max\{\log(d\ell\Delta_f/(c\epsilon^2\delta)), 4\}$, $\eta = c/\ell$, $r = \sqrt{c}\,\epsilon/(\chi^2\ell)$,
-    $g_{thres} = \sqrt{c}\,\epsilon/\chi^2$, $f_{thres} = (c/\chi^3)\sqrt{\epsilon^3/\rho}$, $t_{thres} =
-    \chi\ell/(c^2\sqrt{\rho\epsilon})$ (rounded up).
+    $\chi = 3\max\{\log(d\ell\Delta_f/(c\epsilon^2\delta)), 4\}$, $\eta = c/\ell$, $r =
+    \sqrt{c}\,\epsilon/(\chi^2\ell)$, $g_{thres} = \sqrt{c}\,\epsilon/\chi^2$, $f_{thres} =
+    (c/\chi^3)\sqrt{\epsilon^3/\rho}$, $t_{thres} = \chi\ell/(c^2\sqrt{\rho\epsilon})$ (rounded up).
 
     Parameters
     ----------
@@ -101,8 +102,9 @@ def perturbation_parameters(
     dimension : d.
     epsilon : the accuracy, at most $\ell^2/\rho$.
     failure : $\delta$, the probability of failure.
-    constant : c. The theorem holds for every c below some absolute constant that nobody has named; 1 (a step of $1/\ell$) is a
-        choice, not a proof. Certify the point that comes out (claim second-order-stationary) instead of trusting c.
+    constant : c. The theorem holds for every c below some absolute constant that nobody has named;
+        1 (a step of $1/\ell$) is a choice, not a proof. Certify the point that comes out (claim
+        second-order-stationary) instead of trusting c.
 
     Theory
     ------
@@ -115,7 +117,8 @@ def perturbation_parameters(
         raise DataError(f"failure={failure!r} must lie strictly between 0 and 1")
     if epsilon > ell**2 / rho:
         raise HypothesisError(
-            f"epsilon={epsilon:.3g} exceeds ell^2/rho = {ell**2 / rho:.3g}, beyond which DU-T7.2 says nothing; take less",
+            f"epsilon={epsilon:.3g} exceeds ell^2/rho = {ell**2 / rho:.3g}, beyond which DU-T7.2 "
+            "says nothing; take less",
             hypothesis="epsilon <= ell^2/rho",
             value=epsilon,
         )
@@ -136,8 +139,8 @@ def perturbation_parameters(
 def perturbed_descent_steps(
     smoothness: Smoothness, dimension: int, *, epsilon: float, failure: float = 0.1
 ) -> float:
-    r"""$(\ell B/\epsilon^2)\log^4(d\ell B/(\epsilon^2\delta))$, the order of the number of steps in DU-T7.2; its constant is
-    unnamed.
+    r"""$(\ell B/\epsilon^2)\log^4(d\ell B/(\epsilon^2\delta))$, the order of the number of steps in
+    DU-T7.2; its constant is unnamed.
     """
     ratio = smoothness.gradient_lipschitz * smoothness.loss_range / epsilon**2
     return ratio * math.log(dimension * ratio / failure) ** 4
@@ -170,23 +173,26 @@ def perturbed_gradient_descent(
 ) -> Minimization:
     r"""Minimize a smooth function by gradient descent that leaves saddle points by noise.
 
-    Either give `step_size` (and more by hand), or `smoothness` and `epsilon`, from which the published setting follows; numbers
-    given by hand win.
+    Either give `step_size` (and more by hand), or `smoothness` and `epsilon`, from which the
+    published setting follows; numbers given by hand win.
 
     Parameters
     ----------
-    loss : a function of an array, of a JAX pytree, or of a torch module (or a closure that calls the module); returns one number.
+    loss : a function of an array, of a JAX pytree, or of a torch module (or a closure that calls
+        the module); returns one number.
     start : an array or list of numbers; a pytree of arrays; a torch module (it is not changed).
     step_size : $\eta$.
     radius : of the ball of the noise; 1e-3 by default.
-    gradient_threshold : noise only where the gradient is at most this; by default `gradient_tolerance`.
+    gradient_threshold : noise only where the gradient is at most this; by default
+        `gradient_tolerance`.
     wait : steps between two perturbations; 100 by default.
-    decrease : stop if so many steps after a perturbation the loss is not lower by this (default: only with `smoothness`).
+    decrease : stop if so many steps after a perturbation the loss is not lower by this (default:
+        only with `smoothness`).
     smoothness, epsilon, failure, constant : see `perturbation_parameters`.
-    gradient_tolerance, curvature_tolerance : stop where the gradient is at most the first and the least eigenvalue of the
-        Hessian at least minus the second (looked at once per `wait` steps, and only where the gradient is small). Defaults:
-        1e-6 and the square root of the first, or $\sqrt{\rho\epsilon}$; 0 for no such test, which is also the default with
-        `smoothness`.
+    gradient_tolerance, curvature_tolerance : stop where the gradient is at most the first and the
+        least eigenvalue of the Hessian at least minus the second (looked at once per `wait` steps,
+        and only where the gradient is small). Defaults: 1e-6 and the square root of the first, or
+        $\sqrt{\rho\epsilon}$; 0 for no such test, which is also the default with `smoothness`.
     gradient, hessian, derivatives : for functions of an array, see `as_objective`.
     max_iter : iteration limit.
     stop : called with every iterate (a flat vector); True ends the run.
@@ -200,9 +206,9 @@ def perturbed_gradient_descent(
 
     Theory
     ------
-    DU-A2, with the stopping rule of the source (`decrease`) as an option. DU-T7.2: with high probability an
-    epsilon-second-order point after $O((\ell B/\epsilon^2)\log^4)$ steps. DU-T7.1: without noise, almost surely in the limit,
-    after any number of steps.
+    DU-A2, with the stopping rule of the source (`decrease`) as an option. DU-T7.2: with high
+    probability an epsilon-second-order point after $O((\ell B/\epsilon^2)\log^4)$ steps. DU-T7.1:
+    without noise, almost surely in the limit, after any number of steps.
     """
     objective = as_objective(
         loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
@@ -239,7 +245,9 @@ def _overruled(derived: Perturbation, given: tuple[Any, ...]) -> Perturbation:
 def _descend(
     tracker: Tracker, objective: Objective, numbers: Perturbation, rng: np.random.Generator
 ) -> Ending:
-    """Algorithm 2: noise where the gradient is small and the last noise is long ago, then a gradient step."""
+    """Algorithm 2: noise where the gradient is small and the last noise is long ago, then a
+    gradient step.
+    """
     x, noisy, tested, before = (
         objective.start,
         -numbers.wait - 1,
@@ -274,6 +282,8 @@ def _descend(
 
 
 def uniform_in_ball(size: int, radius: float, rng: np.random.Generator) -> Array:
-    """One draw from the uniform distribution on the ball of this radius: a Gaussian direction, a radius with density s^(p-1)."""
+    """One draw from the uniform distribution on the ball of this radius: a Gaussian direction, a
+    radius with density s^(p-1).
+    """
     direction = rng.standard_normal(size)
     return radius * rng.random() ** (1.0 / size) * direction / np.linalg.norm(direction)

@@ -1,6 +1,8 @@
-r"""The second-order report of a general smooth function at a point: gradient, least eigenvalue, and what kind of point it is.
+r"""The second-order report of a general smooth function at a point: gradient, least eigenvalue, and
+what kind of point it is.
 
-Everything here is an estimate in floats; the claims second-order-stationary and strict-saddle prove it for networks.
+Everything here is an estimate in floats; the claims second-order-stationary and strict-saddle prove
+it for networks.
 """
 
 from __future__ import annotations
@@ -33,9 +35,10 @@ class SecondOrderEstimate:
 
     Attributes
     ----------
-    kind : "second-order stationary" ($\|\nabla f\| \le \epsilon$, $\lambda_{\min} \ge -\delta$), "strict saddle" (small gradient,
-        $\lambda_{\min} < -\delta$) or "large gradient".
-    gradient_norm, least_eigenvalue : the two numbers; `lanczos` approaches the eigenvalue from above.
+    kind : "second-order stationary" ($\|\nabla f\| \le \epsilon$, $\lambda_{\min} \ge -\delta$),
+        "strict saddle" (small gradient, $\lambda_{\min} < -\delta$) or "large gradient".
+    gradient_norm, least_eigenvalue : the two numbers; `lanczos` approaches the eigenvalue from
+        above.
     direction : unit vector along which the second derivative is `least_eigenvalue`.
     epsilon, delta : the tolerances of `kind`.
     method : "dense" or "lanczos".
@@ -50,8 +53,9 @@ class SecondOrderEstimate:
     method: str
 
     def least_epsilon(self, rho: float) -> float:
-        r"""The least $\epsilon$ for which the point is $\epsilon$-second-order stationary (DU-D7.5), for a $\rho$-Lipschitz
-        Hessian: $\max(\|\nabla f\|, \lambda_{\min}^2/\rho$ if negative$)$.
+        r"""The least $\epsilon$ for which the point is $\epsilon$-second-order stationary
+        (DU-D7.5), for a $\rho$-Lipschitz Hessian: $\max(\|\nabla f\|, \lambda_{\min}^2/\rho$ if
+        negative$)$.
         """
         return max(
             self.gradient_norm, min(self.least_eigenvalue, 0.0) ** 2 / check_positive("rho", rho)
@@ -59,7 +63,8 @@ class SecondOrderEstimate:
 
     def __str__(self) -> str:
         return (
-            f"{self.kind} (estimate): gradient norm {self.gradient_norm:.3g} against {self.epsilon:.3g}, least eigenvalue "
+            f"{self.kind} (estimate): gradient norm {self.gradient_norm:.3g} against "
+            f"{self.epsilon:.3g}, least eigenvalue "
             f"{self.least_eigenvalue:.3g} against {-self.delta:.3g} ({self.method})"
         )
 
@@ -77,20 +82,24 @@ def estimate_second_order(
     derivatives: str = "auto",
     method: str = "auto",
 ) -> SecondOrderEstimate:
-    r"""What kind of point this is, in floats: second-order stationary, strict saddle, or with a large gradient.
+    r"""What kind of point this is, in floats: second-order stationary, strict saddle, or with a
+    large gradient.
 
     Parameters
     ----------
     loss, point, gradient, hessian, derivatives : as in `perturbed_gradient_descent`.
     epsilon : largest gradient norm of a stationary point.
-    rho : Lipschitz constant of the Hessian, a hypothesis of the caller; the curvature tolerance is then $\sqrt{\rho\epsilon}$.
-    delta : the curvature tolerance itself, instead of rho. Default: $\sqrt{\epsilon}$, that is rho = 1.
-    method : "dense" (whole Hessian), "lanczos" (products only) or "auto": dense up to 500 parameters.
+    rho : Lipschitz constant of the Hessian, a hypothesis of the caller; the curvature tolerance is
+        then $\sqrt{\rho\epsilon}$.
+    delta : the curvature tolerance itself, instead of rho. Default: $\sqrt{\epsilon}$, that is rho
+        = 1.
+    method : "dense" (whole Hessian), "lanczos" (products only) or "auto": dense up to 500
+        parameters.
 
     Theory
     ------
-    DU-D7.4, DU-D7.5: $\epsilon$-second-order stationary means $\|\nabla f\| \le \epsilon$ and $\lambda_{\min} \ge
-    -\sqrt{\rho\epsilon}$. DU-CERT7 proves it; this only estimates it.
+    DU-D7.4, DU-D7.5: $\epsilon$-second-order stationary means $\|\nabla f\| \le \epsilon$ and
+    $\lambda_{\min} \ge -\sqrt{\rho\epsilon}$. DU-CERT7 proves it; this only estimates it.
     """
     objective = as_objective(
         loss, point, gradient=gradient, hessian=hessian, derivatives=derivatives
@@ -139,19 +148,19 @@ def _densely(objective: Objective, x: Array) -> tuple[float, Array]:
 
 
 def _by_lanczos(objective: Objective, x: Array) -> tuple[float, Array]:
-    """The least Ritz value: never below the least eigenvalue (up to rounding), and near it when converged."""
+    """The least Ritz value: never below the least eigenvalue (up to rounding), and near it when
+    converged.
+    """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     if x.size < 3:
         return _densely(objective, x)
-    operator = LinearOperator(
-        (x.size, x.size), matvec=lambda u: objective.hessian_times(x, np.ravel(u)), dtype=np.float64
-    )  # pyright: ignore[reportCallIssue]
+    shape, times = (x.size, x.size), lambda u: objective.hessian_times(x, np.ravel(u))
+    operator = LinearOperator(shape, matvec=times, dtype=np.float64)  # pyright: ignore
     first = np.random.default_rng(0).standard_normal(x.size)
     try:
-        values, vectors = eigsh(
-            operator, k=1, which="SA", v0=first, ncv=min(x.size, 40), maxiter=50 * x.size, tol=RITZ
-        )  # pyright: ignore[reportArgumentType]
+        options = {"ncv": min(x.size, 40), "maxiter": 50 * x.size, "tol": RITZ}
+        values, vectors = eigsh(operator, k=1, which="SA", v0=first, **options)
     except ArpackNoConvergence as error:
         raise DataError(
             "Lanczos did not find the least eigenvalue of the Hessian; use method='dense'"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
 
 EXACT_SPECTRUM = 128  # up to this n all eigenvalues are computed, which costs a millisecond
-SPECTRUM_LIMIT = 2_000  # up to this n the smallest one is estimated from a Cholesky factor, which costs a few training steps
+# up to this n the smallest one is estimated from a Cholesky factor, which costs a few training
+# steps
+SPECTRUM_LIMIT = 2_000
 
 
 class SpokenStatus(StrEnum):
@@ -61,10 +63,12 @@ class Trajectory:
     gradient_norm : norm of the gradient of the loss in the trained weights.
     distance : movement from the start, ||theta_t - theta_0||.
     path_length : length of the path so far; at least `distance`.
-    sigma_min : smallest singular value of the Jacobian (an estimate in floats, accurate to about 1e-8 ||J||; for n > 128 a value
-        from above, a few per cent off) at the steps 0, 1, 2, 4, 8, ... that are recorded and at the last one, if n <= 2,000; NaN
-        elsewhere, because a value costs a factorization.
-    pattern_changes : number of pairs (neuron, sample) whose pre-activation w_l . x_i has another sign than at the start.
+    sigma_min : smallest singular value of the Jacobian (an estimate in floats, accurate to about
+        1e-8 ||J||; for n > 128 a value from above, a few per cent off) at the steps 0, 1, 2, 4, 8,
+        ... that are recorded and at the last one, if n <= 2,000; NaN elsewhere, because a value
+        costs a factorization.
+    pattern_changes : number of pairs (neuron, sample) whose pre-activation w_l . x_i has another
+        sign than at the start.
     """
 
     iteration: Counts
@@ -92,11 +96,13 @@ class Run:
     network : the best network seen.
     status, message : how the run ended.
     trajectory : the recorded steps of the start that gave `network`.
-    n_iter : iterations of that start (for Levenberg-Marquardt: linear systems solved, rejected steps included).
+    n_iter : iterations of that start (for Levenberg-Marquardt: linear systems solved, rejected
+        steps included).
     method : name of the method.
-    loss, relative_residual : at `network`; ||f - y*||/||y|| with the best reachable labels y* (y itself unless the data
-        conflict).
-    floor : loss that no network of this kind can go below (positive for conflicting data; a float, not a proof).
+    loss, relative_residual : at `network`; ||f - y*||/||y|| with the best reachable labels y* (y
+        itself unless the data conflict).
+    floor : loss that no network of this kind can go below (positive for conflicting data; a float,
+        not a proof).
     starts : how many initializations were tried.
     """
 
@@ -127,7 +133,9 @@ class Run:
 
 
 class Recorder:
-    """Collects a trajectory: every step at first, then thinned geometrically; a million steps leave two thousand entries."""
+    """Collects a trajectory: every step at first, then thinned geometrically; a million steps leave
+    two thousand entries.
+    """
 
     def __init__(self, start: Point, *, dense: int = 200) -> None:
         self._start, self._signs, self._dense = start, start.preactivations > 0, dense

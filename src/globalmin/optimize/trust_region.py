@@ -1,8 +1,9 @@
-r"""Second-order methods for general smooth functions: trust-region Newton (scipy) and cubic regularization, with negative
-curvature.
+r"""Second-order methods for general smooth functions: trust-region Newton (scipy) and cubic
+regularization, with negative curvature.
 
-scipy's trust-region methods stop where the gradient is small, also at a saddle. Here the least eigenvalue of the Hessian is
-looked at there; if it is negative, a step along its eigenvector is taken and the method goes on.
+scipy's trust-region methods stop where the gradient is small, also at a saddle. Here the least
+eigenvalue of the Hessian is looked at there; if it is negative, a step along its eigenvector is
+taken and the method goes on.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 METHODS = ("trust-exact", "trust-krylov", "trust-ncg", "cubic")
 MAX_ITER = 2_000
-TINY = 10  # parameters up to which "auto" takes trust-exact, which loses its quadratic convergence where the Hessian is singular
+# parameters up to which "auto" takes trust-exact, which loses its quadratic convergence where the
+# Hessian is singular
+TINY = 10
 DENSE = 500  # parameters up to which the Hessian is formed
 PATIENCE = 40  # iterations without a move after which rounding is taken to be the reason
 HALVINGS = 60
@@ -47,16 +50,20 @@ def minimize(
     verbose: bool = False,
     throw: bool = False,
 ) -> Minimization:
-    r"""Minimize a smooth function by a second-order method until gradient and curvature are within tolerances.
+    r"""Minimize a smooth function by a second-order method until gradient and curvature are within
+    tolerances.
 
     Parameters
     ----------
-    loss, start, gradient, hessian, derivatives : as in `perturbed_gradient_descent`. Points at which one of them is not finite
-        (outside of the domain) are never stepped to; beyond 500 parameters products with the Hessian are not tested.
-    method : "trust-exact" (dense Hessian), "trust-krylov" or "trust-ncg" (products only) of scipy; "cubic" for cubic
-        regularization; "auto": trust-exact up to 10 parameters, trust-krylov beyond.
-    gradient_tolerance, curvature_tolerance : stop where the gradient is at most the first and the least eigenvalue of the
-        Hessian at least minus the second; by default the square root of the first.
+    loss, start, gradient, hessian, derivatives : as in `perturbed_gradient_descent`. Points at
+        which one of them is not finite (outside of the domain) are never stepped to; beyond 500
+        parameters products with the Hessian are not tested.
+    method : "trust-exact" (dense Hessian), "trust-krylov" or "trust-ncg" (products only) of scipy;
+        "cubic" for cubic regularization; "auto": trust-exact up to 10 parameters, trust-krylov
+        beyond.
+    gradient_tolerance, curvature_tolerance : stop where the gradient is at most the first and the
+        least eigenvalue of the Hessian at least minus the second; by default the square root of the
+        first.
     max_iter : iteration limit, refused steps included.
     stop : called with every iterate (a flat vector); True ends the run.
     verbose : show a progress line if stderr is a terminal.
@@ -64,8 +71,8 @@ def minimize(
 
     Theory
     ------
-    DU-D7.5 for the target; the step along w is part (b) of theorem SO (DU-CERT7): $f(x \pm \tau w) \le f - c\tau^2/2 +
-    \rho\tau^3/6$.
+    DU-D7.5 for the target; the step along w is part (b) of theorem SO (DU-CERT7): $f(x \pm \tau w)
+    \le f - c\tau^2/2 + \rho\tau^3/6$.
     """
     if method != "auto" and method not in METHODS:
         raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
@@ -87,7 +94,9 @@ def minimize(
 
 
 def _search(tracker: Tracker, objective: Objective, method: str) -> Ending:
-    """Local rounds of the method; between two of them a step along a direction of negative curvature."""
+    """Local rounds of the method; between two of them a step along a direction of negative
+    curvature.
+    """
     x = objective.start
     value, slope = objective.value_and_gradient(x)
     ending = tracker.see(x, value, slope)
@@ -126,11 +135,11 @@ def _along_negative_curvature(
 def negative_curvature_step(
     objective: Objective, x: Array, w: Array, c: float
 ) -> tuple[Array, float, Array] | None:
-    r"""The point $x + \tau w$ with f lower by at least $c\tau^2/4$, $\tau$ a power of two as large as it may be; None if there
-    is none.
+    r"""The point $x + \tau w$ with f lower by at least $c\tau^2/4$, $\tau$ a power of two as large
+    as it may be; None if there is none.
 
-    With $w^THw = -c$ and $\nabla f \cdot w \le 0$ every $\tau \le 3c/(2\rho)$ will do, $\rho$ the Lipschitz constant of the
-    Hessian (SO (b)).
+    With $w^THw = -c$ and $\nabla f \cdot w \le 0$ every $\tau \le 3c/(2\rho)$ will do, $\rho$ the
+    Lipschitz constant of the Hessian (SO (b)).
     """
     value = objective.value_and_gradient(x)[0]
 
@@ -156,10 +165,12 @@ def descend(
     method: str,
     gradient_tolerance: float,
 ) -> tuple[Any, Array, float, Array]:
-    """One local round from x: what ended it (None: the gradient is small enough) and the last iterate, value and gradient.
+    """One local round from x: what ended it (None: the gradient is small enough) and the last
+    iterate, value and gradient.
 
-    `see` is called with every iterate, refused steps included, and ends the round by returning something else than None. Where
-    scipy's methods cannot move any more (trust-krylov near singular Hessians), cubic regularization goes on.
+    `see` is called with every iterate, refused steps included, and ends the round by returning
+    something else than None. Where scipy's methods cannot move any more (trust-krylov near singular
+    Hessians), cubic regularization goes on.
     """
     round_ = _Round(
         objective,
@@ -219,28 +230,38 @@ class _Round:
         self._bent: list[tuple[Array, Array]] = []
 
     def evaluate(self, x: Array) -> tuple[float, Array]:
-        """Value and gradient, kept for the next iterate; infinite, hence a refused step, where anything is not finite."""
+        """Value and gradient, kept for the next iterate; infinite, hence a refused step, where
+        anything is not finite.
+        """
         value, slope = self._objective.value_and_gradient(x)
         self._recent = [*self._recent[-1:], (x.copy(), value, slope)]
         return (value if self._is_inside(x, value, slope) else np.inf), slope
 
     def _is_inside(self, x: Array, value: float, slope: Array) -> bool:
-        """Whether all that is known at x is finite; a Hessian is formed only where the loss fell, there it is needed next."""
+        """Whether all that is known at x is finite; a Hessian is formed only where the loss fell,
+        there it is needed next.
+        """
         if not (np.isfinite(value) and np.isfinite(slope).all()):
             return False
         return not (self._dense and value < self._last[1]) or bool(np.isfinite(self._bend(x)).all())
 
     def hessian(self, x: Array) -> Array:
-        """Hessian at x. scipy asks for it before the value and takes finite ones only: zeros stand in, `evaluate` refuses x."""
+        """Hessian at x. scipy asks for it before the value and takes finite ones only: zeros stand
+        in, `evaluate` refuses x.
+        """
         H = self._bend(x)
         return H if np.isfinite(H).all() else np.zeros_like(H)
 
     def times(self, x: Array, u: Array) -> Array:
-        """Hessian at x times u; of small problems the Hessian is formed once, which is cheaper than many products."""
+        """Hessian at x times u; of small problems the Hessian is formed once, which is cheaper than
+        many products.
+        """
         return self._bend(x) @ u if self._dense else self._objective.hessian_times(x, u)
 
     def _bend(self, x: Array) -> Array:
-        """The dense Hessian at x, computed again only if it is neither of the last two: an iterate and a step from it."""
+        """The dense Hessian at x, computed again only if it is neither of the last two: an iterate
+        and a step from it.
+        """
         for known, H in self._bent:
             if np.array_equal(known, x):
                 return H

@@ -1,6 +1,8 @@
-"""The part of a training run that is the same for every method: recording, stopping, interrupts, progress, the best network.
+"""The part of a training run that is the same for every method: recording, stopping, interrupts,
+progress, the best network.
 
-A method is a generator of iterates and contains only mathematics; `follow` pulls its iterates through a `Watch`.
+A method is a generator of iterates and contains only mathematics; `follow` pulls its iterates
+through a `Watch`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ UNTIL = ("tolerance", "provable", "descent")
 
 
 class Iterate(NamedTuple):
-    """One step of a method: the new point, how many iterations it stands for, and how far it travelled (None: straight)."""
+    """One step of a method: the new point, how many iterations it stands for, and how far it
+    travelled (None: straight).
+    """
 
     point: Point
     steps: int = 1
@@ -32,7 +36,9 @@ class Iterate(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """What a monitor sees: `monitor(step)` is called at every recorded step; raise KeyboardInterrupt in it to stop."""
+    """What a monitor sees: `monitor(step)` is called at every recorded step; raise
+    KeyboardInterrupt in it to stop.
+    """
 
     iteration: int
     loss: float
@@ -104,7 +110,9 @@ class Watch:
         return status
 
     def _at_target(self, point: Point) -> Point:
-        """The same weights in the problem that was posed (a method may work on a smoothed or reduced one)."""
+        """The same weights in the problem that was posed (a method may work on a smoothed or
+        reduced one).
+        """
         return (
             point
             if point.problem is self.start.problem
@@ -121,7 +129,9 @@ class Watch:
         return None
 
     def _is_provable(self) -> bool:
-        """Ask the theory, but only when the residual fell by a fifth since the last question: an answer costs a factorization."""
+        """Ask the theory, but only when the residual fell by a fifth since the last question: an
+        answer costs a factorization.
+        """
         if self.point.norm > self._checked_at or self.start.problem.floor > 0:
             return False
         from globalmin.shallow.provability import estimate_provability
@@ -172,7 +182,10 @@ class Watch:
 
     def _result(self, status: Status) -> Run:
         best = self.best
-        message = f"{self.method}: {status.message} (relative residual {best.relative_residual:.2e} after {self.iteration} iterations)"
+        message = (
+            f"{self.method}: {status.message} (relative residual {best.relative_residual:.2e} "
+            f"after {self.iteration} iterations)"
+        )
         return Run(
             network=self._network_at(best),
             status=status,

@@ -1,4 +1,6 @@
-r"""Close patches make a filter easy to learn: DU-T6.5, corrected (both bounds are false as printed)."""
+r"""Close patches make a filter easy to learn: DU-T6.5, corrected (both bounds are false as
+printed).
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,14 @@ class Closeness:
 
     Attributes
     ----------
-    rho : largest angle between a patch and the mean patch of its sample. unit_norm : whether all patches have length 1.
-    mu_star, mu : mass within angle $\varphi \le 2\rho$ of the hyperplane of w* and of w, divided by $\varphi$ (largest ratio).
-    gamma_average : least eigenvalue of the second moment of the mean patch over samples where it is on the positive side of both.
-    gamma_lower : `gamma_average` minus twice the largest mass of a patch within $\rho$ of either hyperplane.
+    rho : largest angle between a patch and the mean patch of its sample. unit_norm : whether all
+        patches have length 1.
+    mu_star, mu : mass within angle $\varphi \le 2\rho$ of the hyperplane of w* and of w, divided by
+        $\varphi$ (largest ratio).
+    gamma_average : least eigenvalue of the second moment of the mean patch over samples where it is
+        on the positive side of both.
+    gamma_lower : `gamma_average` minus twice the largest mass of a patch within $\rho$ of either
+        hyperplane.
     cross_upper : $3\max(\mu^*, \mu)$.
     """
 
@@ -37,17 +43,20 @@ class Closeness:
 
 @states("DU-T6.5")
 def closeness(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Closeness:
-    r"""The quantities of DU-T6.5 for the empirical law of the samples; measure $\gamma$ and $L_{cross}$ directly where you can.
+    r"""The quantities of DU-T6.5 for the empirical law of the samples; measure $\gamma$ and
+    $L_{cross}$ directly where you can.
 
-    $\gamma \ge \gamma_{avg} - 2\max_iP[Z_i$ within $\rho$ of a hyperplane$]$ holds for the samples themselves if no patch
-    is longer than 1 (the average patch is not normalized). The density bound is over the angles seen in the samples.
+    $\gamma \ge \gamma_{avg} - 2\max_iP[Z_i$ within $\rho$ of a hyperplane$]$ holds for the samples
+    themselves if no patch is longer than 1 (the average patch is not normalized). The density bound
+    is over the angles seen in the samples.
     """
     Z, w = as_patches(Z, w)
     Z, w_star = as_patches(Z, w_star)
     lengths = np.linalg.norm(Z, axis=2)
     if not np.all(lengths > 0.0) or not np.any(w) or not np.any(w_star):
         raise DataError(
-            "closeness needs patches and filters that are not zero; drop the zero patches, or scale the others"
+            "closeness needs patches and filters that are not zero; drop the zero patches, or "
+            "scale the others"
         )
     mean = Z.mean(axis=1)
     rho = float(np.max(_angles(Z, mean[:, None, :])))
@@ -73,7 +82,9 @@ def _angles(A: Array, B: Array) -> Array:
 
 
 def _density(near: Array, limit: float) -> float:
-    """Largest mass per angle over angles up to the limit, for the patch position where it is largest."""
+    """Largest mass per angle over angles up to the limit, for the patch position where it is
+    largest.
+    """
     worst = 0.0
     for column in near.T:
         seen = np.sort(column)

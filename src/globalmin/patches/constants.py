@@ -1,8 +1,9 @@
-r"""The constants $\gamma(\varphi)$, $L(\varphi)$, $\beta$, $L_{cross}(\varphi)$ of a patch law: closed forms and estimates.
+r"""The constants $\gamma(\varphi)$, $L(\varphi)$, $\beta$, $L_{cross}(\varphi)$ of a patch law:
+closed forms and estimates.
 
-DU-D6.1, DU-D6.2: $\gamma(\varphi)$ is the least eigenvalue of $E[Z_{++}Z_{++}^T]$ over filters at angle $\varphi$ from w*,
-$L(\varphi)$ the largest, $\lVert E[Z_{+-}Z_{+-}^T]\rVert \le \beta\varphi$, and $L_{cross}(\varphi)\varphi$ bounds the
-sum of the norms of the cross moments.
+DU-D6.1, DU-D6.2: $\gamma(\varphi)$ is the least eigenvalue of $E[Z_{++}Z_{++}^T]$ over filters at
+angle $\varphi$ from w*, $L(\varphi)$ the largest, $\lVert E[Z_{+-}Z_{+-}^T]\rVert \le
+\beta\varphi$, and $L_{cross}(\varphi)\varphi$ bounds the sum of the norms of the cross moments.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ LEVEL = 0.95
 
 
 class FilterConstants(Protocol):
-    """What the rate theorems need to know about the inputs; L and gamma do not grow with the angle."""
+    """What the rate theorems need to know about the inputs; L and gamma do not grow with the
+    angle.
+    """
 
     @property
     def beta(self) -> float:
@@ -45,9 +48,11 @@ class FilterConstants(Protocol):
 
 @dataclass(frozen=True)
 class RotationInvariantConstants:
-    r"""Closed forms for one neuron with rotation-invariant inputs, $m = E\lVert z\rVert^2/p$ = `second_moment`, p >= 2.
+    r"""Closed forms for one neuron with rotation-invariant inputs, $m = E\lVert z\rVert^2/p$ =
+    `second_moment`, p >= 2.
 
-    $\gamma = m(\pi-\varphi-\sin\varphi)/2\pi$, $L = m(\pi-\varphi+\sin\varphi)/2\pi$, $\beta = m/\pi$.
+    $\gamma = m(\pi-\varphi-\sin\varphi)/2\pi$, $L = m(\pi-\varphi+\sin\varphi)/2\pi$, $\beta =
+    m/\pi$.
     """
 
     second_moment: float
@@ -72,13 +77,17 @@ class RotationInvariantConstants:
 
 @states("DU-D6.1", "DU-T6.8")
 def gaussian_constants() -> RotationInvariantConstants:
-    r"""For one neuron with inputs N(0, I_p): $\beta = 1/\pi$ whatever p (the thesis has $\beta \le p$)."""
+    r"""For one neuron with inputs N(0, I_p): $\beta = 1/\pi$ whatever p (the thesis has $\beta \le
+    p$).
+    """
     return RotationInvariantConstants(1.0)
 
 
 @states("DU-D6.1", "DU-T6.7")
 def sphere_constants(p: int) -> RotationInvariantConstants:
-    r"""For one neuron with inputs uniform on the unit sphere of R^p, p >= 2: $\beta = 1/(\pi p)$ (the thesis has 1)."""
+    r"""For one neuron with inputs uniform on the unit sphere of R^p, p >= 2: $\beta = 1/(\pi p)$
+    (the thesis has 1).
+    """
     if p < 2:
         raise DataError(f"p={p}: the angle varies in dimension 2 or more only")
     return RotationInvariantConstants(1.0 / p)
@@ -95,14 +104,17 @@ class Interval:
 
 @dataclass(frozen=True)
 class EstimatedConstants:
-    r"""Constants measured on patches, at a grid of angles and finitely many directions around w*; estimates, not bounds.
+    r"""Constants measured on patches, at a grid of angles and finitely many directions around w*;
+    estimates, not bounds.
 
     Attributes
     ----------
-    angles : the grid, ascending, from 0. gammas, largests, crosses : arrays angles x 3 (value, low, high); `crosses` is the
-        sum of the three norms divided by the angle, NaN at 0. beta_interval : of the maximum over the grid of norm/angle.
-    n_directions, n_bootstrap, level : how they were found. The interval is the percentile bootstrap over samples at these
-        directions; it knows nothing about directions that were not tried, so the true gamma is smaller and the others larger.
+    angles : the grid, ascending, from 0. gammas, largests, crosses : arrays angles x 3 (value, low,
+        high); `crosses` is the sum of the three norms divided by the angle, NaN at 0. beta_interval
+        : of the maximum over the grid of norm/angle.
+    n_directions, n_bootstrap, level : how they were found. The interval is the percentile bootstrap
+        over samples at these directions; it knows nothing about directions that were not tried, so
+        the true gamma is smaller and the others larger.
     """
 
     angles: Array
@@ -120,7 +132,9 @@ class EstimatedConstants:
         return self.beta_interval.value
 
     def gamma(self, phi: float) -> float:
-        """Value at the next grid angle from above, because gamma does not grow; 0 beyond the grid."""
+        """Value at the next grid angle from above, because gamma does not grow; 0 beyond the
+        grid.
+        """
         i = int(np.searchsorted(self.angles, phi - 1e-12))
         return float(self.gammas[i, 0]) if i < len(self.angles) else 0.0
 
@@ -185,7 +199,9 @@ def estimate_constants(
 
 
 def _directions(w_star: Array, count: int, rng: np.random.Generator) -> Array:
-    """Unit vectors across w*; none of them in dimension 1, where a filter can only keep or lose its sign."""
+    """Unit vectors across w*; none of them in dimension 1, where a filter can only keep or lose its
+    sign.
+    """
     if w_star.size == 1:
         return np.zeros((1, 1))
     unit = w_star / np.linalg.norm(w_star)
@@ -199,7 +215,9 @@ def _directions(w_star: Array, count: int, rng: np.random.Generator) -> Array:
 def _at_angle(
     Z: Array, w_star: Array, across: Array, phi: float, weights: list[Array | None]
 ) -> Array:
-    """Rows gamma, L, norm of the (+-) moment, sum of the cross norms; one column per set of weights."""
+    """Rows gamma, L, norm of the (+-) moment, sum of the cross norms; one column per set of
+    weights.
+    """
     unit, found = w_star / np.linalg.norm(w_star), []
     for u in across if phi > 0.0 else across[:1]:
         R = regions(Z, math.cos(phi) * unit + math.sin(phi) * u, w_star)
@@ -220,7 +238,9 @@ def _measures(R: Regions, weights: Array | None) -> tuple[float, float, float, f
 
 
 def _with_ends(table: Array, level: float) -> Array:
-    """Value and percentile interval of every row; the first column is the value, the others are resamples."""
+    """Value and percentile interval of every row; the first column is the value, the others are
+    resamples.
+    """
     if table.shape[1] == 1:
         return np.column_stack([table[:, 0], np.full((len(table), 2), np.nan)])
     tail = (1.0 - level) / 2.0
@@ -242,5 +262,6 @@ def _check(grid: Array, w_star: Array, n_directions: int, n_bootstrap: int, leve
         raise DataError("angles must ascend from 0 to at most pi/2, at least two of them")
     if n_directions < 1 or n_bootstrap < 0 or not 0.0 < level < 1.0:
         raise DataError(
-            f"n_directions={n_directions}, n_bootstrap={n_bootstrap}, level={level}: at least 1, at least 0, in (0, 1)"
+            f"n_directions={n_directions}, n_bootstrap={n_bootstrap}, level={level}: at least 1, "
+            "at least 0, in (0, 1)"
         )

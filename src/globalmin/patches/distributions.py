@@ -1,4 +1,6 @@
-r"""Input laws of the filter experiments, and the filters of the image experiments. Arrays n x k x p; functions of their seed."""
+r"""Input laws of the filter experiments, and the filters of the image experiments. Arrays n x k x
+p; functions of their seed.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,12 @@ def sphere_patches(n: int, k: int, p: int, seed: Seed = 0) -> Array:
 
 @states("DU-F6.3a")
 def angular_inputs(n: int, w_star: ArrayLike, sigma: float, seed: Seed = 0) -> Array:
-    r"""Unit inputs n x 1 x p whose angle to w* is concentrated at 0 and $\pi$; $\sigma = \infty$ is a uniform angle.
+    r"""Unit inputs n x 1 x p whose angle to w* is concentrated at 0 and $\pi$; $\sigma = \infty$ is
+    a uniform angle.
 
-    Half of the mass has an angle from $N(0,\sigma)$ conditioned on $[-\pi/2, \pi/2]$, half is its mirror image around $-w^*$ (the
-    print has the wrong interval); $\sigma$ is a standard deviation. The rest of the direction is uniform across w*.
+    Half of the mass has an angle from $N(0,\sigma)$ conditioned on $[-\pi/2, \pi/2]$, half is its
+    mirror image around $-w^*$ (the print has the wrong interval); $\sigma$ is a standard deviation.
+    The rest of the direction is uniform across w*.
     """
     rng = np.random.default_rng(seed)
     w_star = _unit(w_star)
@@ -45,7 +49,8 @@ def angular_inputs(n: int, w_star: ArrayLike, sigma: float, seed: Seed = 0) -> A
 def close_patches(
     n: int, k: int, w_star: ArrayLike, spread: float, seed: Seed = 0, *, sigma: float = 1.0
 ) -> Array:
-    r"""Draw k unit patches around a common center of `angular_inputs`: angles from $N(0, \text{spread})$ on $[-\pi,\pi]$.
+    r"""Draw k unit patches around a common center of `angular_inputs`: angles from $N(0,
+    \text{spread})$ on $[-\pi,\pi]$.
 
     The smaller the spread $\sigma_2$, the closer the patches; 0 makes them identical.
     """
@@ -74,7 +79,8 @@ def gabor_filter(
 ) -> Array:
     r"""A Gabor filter of size x size pixels, flattened, length 1.
 
-    $e^{-(x'^2 + \text{aspect}^2 y'^2)/(2\,\text{width}^2)}\cos(2\pi x'/\lambda)$ in coordinates turned by `angle`.
+    $e^{-(x'^2 + \text{aspect}^2 y'^2)/(2\,\text{width}^2)}\cos(2\pi x'/\lambda)$ in coordinates
+    turned by `angle`.
     """
     _check_counts(size=size)
     if not (wavelength > 0.0 and width > 0.0):
@@ -112,7 +118,9 @@ def _truncated_normal(sigma: float, limit: float, count: int, rng: np.random.Gen
 
 
 def _turned(centers: Array, angles: Array, rng: np.random.Generator) -> Array:
-    """Unit rows turned by their angles towards uniform directions across them; in one dimension only the sign can turn."""
+    """Unit rows turned by their angles towards uniform directions across them; in one dimension
+    only the sign can turn.
+    """
     if centers.shape[1] == 1:
         return centers * np.where(np.cos(angles) >= 0.0, 1.0, -1.0)[:, None]
     across = rng.standard_normal(centers.shape)

@@ -1,4 +1,6 @@
-"""Patches of signals and images: the inputs of a convolutional filter, n x k x p (samples, patches, entries)."""
+"""Patches of signals and images: the inputs of a convolutional filter, n x k x p (samples, patches,
+entries).
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ def extract_patches(
     *,
     image_shape: Size | None = None,
 ) -> Array:
-    """Patches of every row of X, in reading order, each flattened; they overlap where the stride is below the size.
+    """Patches of every row of X, in reading order, each flattened; they overlap where the stride is
+    below the size.
 
     Parameters
     ----------
-    X : n x d signals, or n x (height * width) images with `image_shape`, or n x height x width images.
-    patch_size : one number (a square for images) or one per axis; None for the whole signal or image, which is a single patch.
+    X : n x d signals, or n x (height * width) images with `image_shape`, or n x height x width
+        images.
+    patch_size : one number (a square for images) or one per axis; None for the whole signal or
+        image, which is a single patch.
     stride : steps between neighboring patches, one number or one per axis.
     image_shape : (height, width) of images given as rows; None for signals.
 
@@ -58,7 +63,8 @@ def patch_grid_shape(features: tuple[int, ...], image_shape: Size | None) -> tup
     shape = _per_axis(image_shape, 2, "image_shape")
     if int(np.prod(shape)) != int(np.prod(features)):
         raise DataError(
-            f"image_shape={image_shape!r} has {np.prod(shape)} pixels, but X has n_features={np.prod(features)}"
+            f"image_shape={image_shape!r} has {np.prod(shape)} pixels, but X has "
+            f"n_features={np.prod(features)}"
         )
     return shape
 
@@ -70,7 +76,8 @@ def patch_shape(shape: tuple[int, ...], patch_size: Size | None) -> tuple[int, .
     size = _per_axis(patch_size, len(shape), "patch_size")
     if any(small > large for small, large in zip(size, shape, strict=True)):
         raise DataError(
-            f"patch_size={patch_size!r} is larger than the {'image' if len(shape) == 2 else 'signal'} of shape {shape} "
+            f"patch_size={patch_size!r} is larger than the "
+            f"{'image' if len(shape) == 2 else 'signal'} of shape {shape} "
             f"(n_features={int(np.prod(shape))}); give a smaller patch"
         )
     return size

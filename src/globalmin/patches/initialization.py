@@ -1,4 +1,6 @@
-r"""How often a random filter starts close enough to the teacher: DU-T6.6 and DU-C6.1, as printed and sharper."""
+r"""How often a random filter starts close enough to the teacher: DU-T6.6 and DU-C6.1, as printed
+and sharper.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ from globalmin.references import states
 
 @states("DU-T6.6")
 def good_start_lower(alpha: float, p: int) -> float:
-    r"""Lower bound of $P(\lVert w_0-w^*\rVert \le \sqrt{1-\alpha^2}\,W)$ for $w_0$ uniform in the ball of radius $\alpha W$.
+    r"""Lower bound of $P(\lVert w_0-w^*\rVert \le \sqrt{1-\alpha^2}\,W)$ for $w_0$ uniform in the
+    ball of radius $\alpha W$.
 
-    $\frac12 - \alpha\,\Gamma(\frac p2+1)/(\sqrt\pi\,\Gamma(\frac p2+\frac12))$: sharper than the printed `good_start_printed`.
+    $\frac12 - \alpha\,\Gamma(\frac p2+1)/(\sqrt\pi\,\Gamma(\frac p2+\frac12))$: sharper than the
+    printed `good_start_printed`.
     """
     _check(alpha, p)
     ratio = math.exp(math.lgamma(p / 2.0 + 1.0) - math.lgamma(p / 2.0 + 0.5))
@@ -24,7 +28,9 @@ def good_start_lower(alpha: float, p: int) -> float:
 
 @states("DU-T6.6")
 def good_start_printed(alpha: float, p: int) -> float:
-    r"""The printed bound $\frac12 - \sqrt{\pi p/2}\,\alpha$ for $\alpha \le 1/\sqrt{2\pi p}$: true and loose."""
+    r"""The printed bound $\frac12 - \sqrt{\pi p/2}\,\alpha$ for $\alpha \le 1/\sqrt{2\pi p}$: true
+    and loose.
+    """
     _check(alpha, p)
     return 0.5 - math.sqrt(math.pi * p / 2.0) * alpha
 
@@ -38,7 +44,8 @@ def good_angle_start(phi_star: float, p: int) -> float:
     radius = math.cos(phi_star)
     if not 0.0 < radius < 1.0 / math.sqrt(8.0 * math.pi * p):
         raise DataError(
-            f"phi_star={phi_star}: DU-C6.1 needs 0 < cos(phi_star) < {1.0 / math.sqrt(8.0 * math.pi * p):.4g}"
+            f"phi_star={phi_star}: DU-C6.1 needs 0 < cos(phi_star) < "
+            f"{1.0 / math.sqrt(8.0 * math.pi * p):.4g}"
         )
     return radius
 

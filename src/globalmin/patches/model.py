@@ -1,6 +1,8 @@
-r"""The convolutional filter with average pooling, $f(w, Z) = \frac1k\sum_i\sigma(w^TZ_i)$, on patches n x k x p (DU-M6).
+r"""The convolutional filter with average pooling, $f(w, Z) = \frac1k\sum_i\sigma(w^TZ_i)$, on
+patches n x k x p (DU-M6).
 
-k = 1 is a single neuron. Everything here is about the samples given; with labels from a filter w* the loss is zero at w*.
+k = 1 is a single neuron. Everything here is about the samples given; with labels from a filter w*
+the loss is zero at w*.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ def as_patches(Z: ArrayLike, w: ArrayLike) -> tuple[Array, Array]:
     Z, w = np.asarray(Z, dtype=np.float64), np.asarray(w, dtype=np.float64)
     if Z.ndim != 3 or 0 in Z.shape or w.shape != Z.shape[2:]:
         raise DataError(
-            f"Z has shape {Z.shape} and the filter has shape {w.shape}; give patches (n, k, p) and p weights"
+            f"Z has shape {Z.shape} and the filter has shape {w.shape}; give patches (n, k, p) and "
+            "p weights"
         )
     return Z, w
 
@@ -53,15 +56,19 @@ def active_patches(Z: ArrayLike, w: ArrayLike) -> Array:
 
 
 def is_dead(Z: ArrayLike, w: ArrayLike) -> bool:
-    r"""Whether no patch is active, $w^TZ_i \le 0$ for all of them: the output is zero around w and gradient descent cannot move.
+    r"""Whether no patch is active, $w^TZ_i \le 0$ for all of them: the output is zero around w and
+    gradient descent cannot move.
 
-    A filter whose products are all exactly zero (the zero filter, or patches that are all zero) counts as dead as well.
+    A filter whose products are all exactly zero (the zero filter, or patches that are all zero)
+    counts as dead as well.
     """
     Z, w = as_patches(Z, w)
     return not bool(np.any(Z @ w > 0.0))
 
 
 def relative_loss(Z: ArrayLike, y: ArrayLike, w: ArrayLike) -> float:
-    r"""Mean squared error over the squared mean label, the measure of the image experiments; infinity for labels of mean zero."""
+    r"""Mean squared error over the squared mean label, the measure of the image experiments;
+    infinity for labels of mean zero.
+    """
     level = float(np.mean(np.asarray(y, dtype=np.float64))) ** 2
     return 2.0 * filter_loss(Z, y, w) / level if level > 0.0 else float("inf")

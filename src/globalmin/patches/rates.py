@@ -1,6 +1,8 @@
-r"""Steps and rates of gradient descent for one neuron and for a convolutional filter (DU-T6.1 to DU-T6.3).
+r"""Steps and rates of gradient descent for one neuron and for a convolutional filter (DU-T6.1 to
+DU-T6.3).
 
-Both theorems follow $\lVert w_t - w^*\rVert$ through $\varphi_t = \arcsin(\lVert w_t-w^*\rVert/W)$, which bounds the angle to w*.
+Both theorems follow $\lVert w_t - w^*\rVert$ through $\varphi_t = \arcsin(\lVert w_t-w^*\rVert/W)$,
+which bounds the angle to w*.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ CELLS = 64  # of the interval [0, phi] over which a step has to be small enough
 
 
 def angle_bound(w: ArrayLike, w_star: ArrayLike) -> float:
-    r"""$\varphi = \arcsin(\lVert w-w^*\rVert/W)$, an upper bound of the angle; raises unless $\lVert w-w^*\rVert < W$."""
+    r"""$\varphi = \arcsin(\lVert w-w^*\rVert/W)$, an upper bound of the angle; raises unless
+    $\lVert w-w^*\rVert < W$.
+    """
     w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
     ratio = float(np.linalg.norm(w - w_star)) / max(float(np.linalg.norm(w_star)), 1e-300)
     if ratio >= 1.0:
@@ -35,7 +39,9 @@ def angle_bound(w: ArrayLike, w_star: ArrayLike) -> float:
 
 @states("DU-T6.1")
 def starts_below_zero(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> bool:
-    r"""The start condition $\ell(w_0) < \ell(0) = \frac12E\,\sigma(w^{*T}Z)^2$ of DU-T6.1, on the samples."""
+    r"""The start condition $\ell(w_0) < \ell(0) = \frac12E\,\sigma(w^{*T}Z)^2$ of DU-T6.1, on the
+    samples.
+    """
     y = filter_outputs(Z, w_star)
     return filter_loss(Z, y, w) < 0.5 * float(np.mean(y**2))
 
@@ -46,8 +52,9 @@ def max_step(constants: FilterConstants, phi: float) -> float:
 
     $\min_{0\le\psi\le\varphi}\frac{\gamma(\psi)-6L_{cross}}{2(L(\psi)+10L_{cross}+4\beta)^2}$.
 
-    The minimum is taken over cells with $\gamma$ at their right end and L at their left end, so it never exceeds the true one if
-    the constants are exact. $L_{cross}$ is taken at the angle: the proof needs it there only. Not positive: no step is covered.
+    The minimum is taken over cells with $\gamma$ at their right end and L at their left end, so it
+    never exceeds the true one if the constants are exact. $L_{cross}$ is taken at the angle: the
+    proof needs it there only. Not positive: no step is covered.
     """
     edges = np.linspace(0.0, phi, CELLS + 1)
     gain, size = [], []

@@ -1,6 +1,8 @@
-r"""Regions of a filter and a teacher, the second moments over them, and the gradient (DU-D6.0, DU-D6.2, DU-L6.1).
+r"""Regions of a filter and a teacher, the second moments over them, and the gradient (DU-D6.0,
+DU-D6.2, DU-L6.1).
 
-A patch is in $(++)$ if $w^TZ_i \ge 0$ and $w^{*T}Z_i \ge 0$, in $(+-)$ if only the first holds, in $(-+)$ if only the second.
+A patch is in $(++)$ if $w^TZ_i \ge 0$ and $w^{*T}Z_i \ge 0$, in $(+-)$ if only the first holds, in
+$(-+)$ if only the second.
 """
 
 from __future__ import annotations
@@ -63,9 +65,11 @@ def gradient_by_regions(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Array:
 
 @states("DU-L6.1")
 def neuron_descent_terms(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> tuple[float, float]:
-    r"""The two terms of $\langle\nabla\ell, w-w^*\rangle$ for one neuron (k = 1); neither is negative.
+    r"""The two terms of $\langle\nabla\ell, w-w^*\rangle$ for one neuron (k = 1); neither is
+    negative.
 
-    $(w-w^*)^TA_{w,w^*}(w-w^*)$ and $(w-w^*)^TA_{w,-w^*}w$; this holds for the samples given, not only for a population.
+    $(w-w^*)^TA_{w,w^*}(w-w^*)$ and $(w-w^*)^TA_{w,-w^*}w$; this holds for the samples given, not
+    only for a population.
     """
     w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
     R = regions(Z, w, w_star)
@@ -75,15 +79,19 @@ def neuron_descent_terms(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> tuple
 
 @states("DU-D6.0")
 def gaussian_neuron_gradient(w: ArrayLike, w_star: ArrayLike) -> Array:
-    r"""Population gradient of one neuron, N(0, I): $w/2 - ((\pi-\varphi)w^* + \sin\varphi\,(W/\lVert w\rVert)w)/(2\pi)$."""
+    r"""Population gradient of one neuron, N(0, I): $w/2 - ((\pi-\varphi)w^* +
+    \sin\varphi\,(W/\lVert w\rVert)w)/(2\pi)$.
+    """
     return 0.5 * np.asarray(w, dtype=np.float64) - both_half_spaces_times(w, w_star)
 
 
 @states("DU-D6.0")
 def gaussian_region_eigenvalues(phi: float, p: int) -> tuple[Array, Array]:
-    r"""Eigenvalues of $A_{w,w^*}$ and $A_{w,-w^*}$ for N(0, I_p) at angle $\varphi$, ascending; p >= 2.
+    r"""Eigenvalues of $A_{w,w^*}$ and $A_{w,-w^*}$ for N(0, I_p) at angle $\varphi$, ascending; p
+    >= 2.
 
-    $(\pi-\varphi\mp\sin\varphi)/2\pi$ and $(\pi-\varphi)/2\pi$ p-2 times; the second with $\varphi$ in place of $\pi-\varphi$.
+    $(\pi-\varphi\mp\sin\varphi)/2\pi$ and $(\pi-\varphi)/2\pi$ p-2 times; the second with $\varphi$
+    in place of $\pi-\varphi$.
     """
 
     def spectrum(x: float) -> Array:

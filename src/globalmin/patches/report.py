@@ -1,7 +1,9 @@
-r"""Which theorems of chapter 6 speak about these patches: every hypothesis with its value, on the user's own inputs.
+r"""Which theorems of chapter 6 speak about these patches: every hypothesis with its value, on the
+user's own inputs.
 
-The theorems are about a law of patches and labels of a teacher. Measured on samples the constants are estimates; for noisy
-labels or a fitted filter in place of the teacher, no theorem promises anything about the empirical loss.
+The theorems are about a law of patches and labels of a teacher. Measured on samples the constants
+are estimates; for noisy labels or a fitted filter in place of the teacher, no theorem promises
+anything about the empirical loss.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """One hypothesis of one theorem: whether it holds on these patches, its value, and in words what it means."""
+    """One hypothesis of one theorem: whether it holds on these patches, its value, and in words
+    what it means.
+    """
 
     item: str
     hypothesis: str
@@ -49,7 +53,8 @@ class FilterReport:
 
     Attributes
     ----------
-    step_size : largest step of DU-T6.3 (DU-T6.2 for one patch) at the start; 0 if the theorem does not apply.
+    step_size : largest step of DU-T6.3 (DU-T6.2 for one patch) at the start; 0 if the theorem does
+        not apply.
     rate : factor per step of the squared distance for that step; 1 if it does not apply.
     start_dead : no patch is active at the start.
     """
@@ -72,13 +77,15 @@ class FilterReport:
             else []
         )
         lines += [
-            f"{each.item:8} {'holds' if each.holds else 'FAILS'}  {each.hypothesis} ({each.value:.4g}) {each.meaning}".rstrip()
+            f"{each.item:8} {'holds' if each.holds else 'FAILS'}  {each.hypothesis} "
+            f"({each.value:.4g}) {each.meaning}".rstrip()
             for each in self.findings
         ]
         return "\n".join(
             [
                 *lines,
-                f"step {self.step_size:.4g}, factor per step of |w - w*|^2 {self.rate:.6g} (estimates)",
+                f"step {self.step_size:.4g}, factor per step of |w - w*|^2 {self.rate:.6g} "
+                "(estimates)",
             ]
         )
 
@@ -92,7 +99,8 @@ def filter_report(
     *,
     seed: int = 0,
 ) -> FilterReport:
-    """Check the corrected hypotheses of chapter 6 on patches n x k x p, for a teacher w* and a start w0.
+    """Check the corrected hypotheses of chapter 6 on patches n x k x p, for a teacher w* and a
+    start w0.
 
     `constants` are estimated on the patches if not given (`estimate_constants` with its defaults).
     """

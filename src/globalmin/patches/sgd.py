@@ -1,7 +1,8 @@
-r"""Stochastic gradient descent on a filter: DU-L6.2, DU-L6.3 and DU-T6.4 with repaired, explicit constants.
+r"""Stochastic gradient descent on a filter: DU-L6.2, DU-L6.3 and DU-T6.4 with repaired, explicit
+constants.
 
-The printed step size and two lemmas do not stand; these are the repaired statements: Azuma on the stopped supermartingale for the
-whole path, Markov on the non-negative squared distance for its end.
+The printed step size and two lemmas do not stand; these are the repaired statements: Azuma on the
+stopped supermartingale for the whole path, Markov on the non-negative squared distance for its end.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class SgdBounds:
 
 @states("DU-T6.4")
 def largest_good_angle(constants: FilterConstants, n_angles: int = 721) -> float:
-    r"""$\varphi_*$: the largest angle of a grid on $[0, \pi/2]$ up to which $\gamma \ge 6L_{cross}$ everywhere; 0 if nowhere."""
+    r"""$\varphi_*$: the largest angle of a grid on $[0, \pi/2]$ up to which $\gamma \ge 6L_{cross}$
+    everywhere; 0 if nowhere.
+    """
     best = 0.0
     for phi in np.linspace(0.0, math.pi / 2.0, n_angles):
         if constants.gamma(float(phi)) < 6.0 * constants.cross(float(phi)):
@@ -59,10 +62,12 @@ def sgd_bounds(
     eps: float,
     W: float,
 ) -> SgdBounds:
-    r"""Probabilities for T steps of SGD with $\lVert g\rVert \le B$ from distance $r_0$ (DU-T6.4, repaired).
+    r"""Probabilities for T steps of SGD with $\lVert g\rVert \le B$ from distance $r_0$ (DU-T6.4,
+    repaired).
 
-    Hypotheses, all checked: $\alpha > 0$, $\eta\alpha \le 1$, $\eta B^2/\alpha \le r_0^2 < r_1^2 = W^2\sin^2\varphi_1$ with
-    $\varphi_1 = (\varphi_*+\varphi_0)/2$. Raises `HypothesisError` naming the one that fails.
+    Hypotheses, all checked: $\alpha > 0$, $\eta\alpha \le 1$, $\eta B^2/\alpha \le r_0^2 < r_1^2 =
+    W^2\sin^2\varphi_1$ with $\varphi_1 = (\varphi_*+\varphi_0)/2$. Raises `HypothesisError` naming
+    the one that fails.
     """
     ratio = start_distance / W
     _require(0.0 < ratio < 1.0, "0 < r0 < W", ratio)

@@ -1,7 +1,9 @@
-r"""Training of one convolutional filter $f(w,Z) = \frac1k\sum_i\sigma(w^TZ_i)$: gradient descent, SGD, least squares in cells.
+r"""Training of one convolutional filter $f(w,Z) = \frac1k\sum_i\sigma(w^TZ_i)$: gradient descent,
+SGD, least squares in cells.
 
-The steps of DU-T6.2 and DU-T6.3 need the teacher and the constants of the patch law. A start at which no patch is active is dead:
-its gradient is zero for ever. It is detected before the first step and whenever a run gets there.
+The steps of DU-T6.2 and DU-T6.3 need the teacher and the constants of the patch law. A start at
+which no patch is active is dead: its gradient is zero for ever. It is detected before the first
+step and whenever a run gets there.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ MESSAGES = {
     FilterStatus.CONVERGED: "the loss reached the tolerance",
     FilterStatus.MAX_ITER: "the iteration limit was reached before the tolerance",
     FilterStatus.STALLED: "no further decrease was found although the tolerance is not reached",
-    FilterStatus.DEAD: "no patch is active (w . Z_i <= 0 for all patches), so the gradient is zero: start from another filter",
+    FilterStatus.DEAD: "no patch is active (w . Z_i <= 0 for all patches), so the gradient is "
+    "zero: start from another filter",
 }
 
 
@@ -59,9 +62,12 @@ class FilterFit:
 
     Attributes
     ----------
-    w : the last filter. losses : (1/2n) sum of squared residuals at the start and after every step (every epoch for SGD).
-    distances : |w_t - w*| at the same moments if the teacher was given, else empty. status, message : how the run ended.
-    dead_starts, starts : random starts that were dead, and all that were drawn; `fit_random_start` fills them in.
+    w : the last filter. losses : (1/2n) sum of squared residuals at the start and after every step
+        (every epoch for SGD).
+    distances : |w_t - w*| at the same moments if the teacher was given, else empty. status, message
+        : how the run ended.
+    dead_starts, starts : random starts that were dead, and all that were drawn; `fit_random_start`
+        fills them in.
     """
 
     w: Array
@@ -106,11 +112,13 @@ def fit_filter(
 
     Parameters
     ----------
-    method : "gradient_descent", "sgd" (an iteration is an epoch), "least_squares" (least squares for the current activity
-        pattern, with step halving; not in the thesis), or "auto": gradient descent, then least squares.
-    step_size : a number; two of them, the second from the moment on when the loss is half of its start (two stages: the
-        theorem allows larger steps closer to the teacher); "theory" for the largest step of DU-T6.3 at every step, which needs
-        `w_star` and `constants`; None for $1/\lambda_{max}$ of the second moment of all patches.
+    method : "gradient_descent", "sgd" (an iteration is an epoch), "least_squares" (least squares
+        for the current activity pattern, with step halving; not in the thesis), or "auto": gradient
+        descent, then least squares.
+    step_size : a number; two of them, the second from the moment on when the loss is half of its
+        start (two stages: the theorem allows larger steps closer to the teacher); "theory" for the
+        largest step of DU-T6.3 at every step, which needs `w_star` and `constants`; None for
+        $1/\lambda_{max}$ of the second moment of all patches.
     tol : the run ends when the loss is at most tol times half the mean of y squared.
     """
     Z, w = as_patches(Z, w0)
@@ -123,7 +131,8 @@ def fit_filter(
         or not np.isfinite(w).all()
     ):
         raise DataError(
-            f"method={method!r} must be one of {METHODS}; max_iter, batch_size >= 1; tol >= 0; w0 finite"
+            f"method={method!r} must be one of {METHODS}; max_iter, batch_size >= 1; tol >= 0; w0 "
+            "finite"
         )
     truth = None if w_star is None else as_patches(Z, w_star)[1]
     step = _step_rule(Z, y, w, step_size, (truth, constants))
@@ -145,10 +154,11 @@ def fit_filter(
 def fit_random_start(
     Z: ArrayLike, y: ArrayLike, *, restarts: int = 10, seed: int = 0, **options: object
 ) -> FilterFit:
-    """Train from random directions, scaled to fit the labels best; dead directions are drawn again and counted.
+    """Train from random directions, scaled to fit the labels best; dead directions are drawn again
+    and counted.
 
-    Of up to `restarts` + 1 living starts the first that converges is returned, else the one of least loss. If all draws are dead
-    (at most 100 times as many are tried) the status says so.
+    Of up to `restarts` + 1 living starts the first that converges is returned, else the one of
+    least loss. If all draws are dead (at most 100 times as many are tried) the status says so.
     """
     Z = np.asarray(Z, dtype=np.float64)
     if Z.ndim != 3 or 0 in Z.shape or restarts < 0:
@@ -228,7 +238,9 @@ def _sgd_path(Z: Array, y: Array, w: Array, step: Step, batches: tuple[int, int]
 
 
 def _cell_path(Z: Array, y: Array, w: Array) -> Path:
-    """Least squares for the active patches of the moment; inside a cell the output is linear in w. Ends without a decrease."""
+    """Least squares for the active patches of the moment; inside a cell the output is linear in w.
+    Ends without a decrease.
+    """
     value = filter_loss(Z, y, w)
     while True:
         yield w, value
@@ -254,7 +266,8 @@ def _step_rule(
     if isinstance(step_size, str):
         if step_size != "theory" or truth is None or constants is None:
             raise DataError(
-                f"step_size={step_size!r}: only 'theory' has a name, and it needs w_star and constants"
+                f"step_size={step_size!r}: only 'theory' has a name, and it needs w_star and "
+                "constants"
             )
         return lambda w, value: max(max_step(constants, angle_bound(w, truth)), 0.0)
     if step_size is None:

@@ -1,4 +1,6 @@
-"""The value `Certificate`: claims with their witnesses, the network and the data they speak of, and the bytes of the file."""
+"""The value `Certificate`: claims with their witnesses, the network and the data they speak of, and
+the bytes of the file.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,15 @@ class Certificate:
         return save_atomically(path, self.to_bytes())
 
     def save_data(self, path: str | os.PathLike[str]) -> Path:
-        """Write the data file that the checker needs beside a certificate made with `store_data=False`."""
+        """Write the data file that the checker needs beside a certificate made with
+        `store_data=False`.
+        """
         return save_atomically(path, data_bytes(self.data.X, self.data.y))
 
     def summary(self) -> dict[str, float]:
-        """The numbers of all claims as floats, for reports; where two claims share a name the first claim's is given."""
+        """The numbers of all claims as floats, for reports; where two claims share a name the first
+        claim's is given.
+        """
         merged: dict[str, float] = {}
         for claim in self.claims:
             merged = {**claim.summary, **merged}
@@ -69,7 +75,8 @@ class Certificate:
     def _certificate_object(self) -> dict[str, object]:
         X, y = self.data.X, self.data.y
         n, d = X.shape
-        # The flag promises a last column of ones; scaling by rows breaks that, and then the bias is an ordinary feature.
+        # The flag promises a last column of ones; scaling by rows breaks that, and then the bias is
+        # an ordinary feature.
         bias = bool(self.data.bias and (X[:, -1] == 1.0).all())
         return {
             "producer": PRODUCER,

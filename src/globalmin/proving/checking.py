@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def check(path: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> Result:
-    """Verify the file at `path` with `globalmin_check` and return its result (`verdict`, `claims`, `statement`, `reason`).
+    """Verify the file at `path` with `globalmin_check` and return its result (`verdict`, `claims`,
+    `statement`, `reason`).
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""One claim of a certificate: what is said, the witness that proves it, and the same numbers as floats for reports."""
+"""One claim of a certificate: what is said, the witness that proves it, and the same numbers as
+floats for reports.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ THEOREMS = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of kind `kind`: `fields` go to the certificate's JSON, `tensors` (by role) to its data, `summary` to reports."""
+    """A claim of kind `kind`: `fields` go to the certificate's JSON, `tensors` (by role) to its
+    data, `summary` to reports.
+    """
 
     kind: str
     fields: Mapping[str, Json]

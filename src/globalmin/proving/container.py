@@ -1,4 +1,5 @@
-"""The certificate container: canonical JSON, tensor layout, digest, seal (spec/certificate-v1.md, sections 1 to 4).
+"""The certificate container: canonical JSON, tensor layout, digest, seal (spec/certificate-v1.md,
+sections 1 to 4).
 
 The same inputs give the same bytes: no time, host or path enters.
 """
@@ -40,10 +41,13 @@ def data_digest(X: Tensor, y: Tensor) -> str:
 
 
 def sealed_bytes(certificate: Mapping[str, object], tensors: Mapping[str, Tensor]) -> bytes:
-    """The whole certificate file: header with the canonical `certificate` string, tensors, and the seal over every byte."""
+    """The whole certificate file: header with the canonical `certificate` string, tensors, and the
+    seal over every byte.
+    """
     metadata = {"certificate": canonical_json(certificate), "format": FORMAT, "seal": _EMPTY_SEAL}
     unsealed = bytearray(_pack(tensors, metadata))
-    # "seal" sorts last inside __metadata__ and no tensor entry holds 64 zeros in a row: the last such run is the seal.
+    # "seal" sorts last inside __metadata__ and no tensor entry holds 64 zeros in a row: the last
+    # such run is the seal.
     header_end = 8 + int.from_bytes(unsealed[:8], "little")
     start = unsealed.rindex(_EMPTY_SEAL.encode("ascii"), 8, header_end)
     unsealed[start : start + 64] = hashlib.sha256(unsealed).hexdigest().encode("ascii")
@@ -51,7 +55,9 @@ def sealed_bytes(certificate: Mapping[str, object], tensors: Mapping[str, Tensor
 
 
 def data_bytes(X: Tensor, y: Tensor) -> bytes:
-    """The data file that goes with a certificate that stores only the digest: tensors X and y, no metadata."""
+    """The data file that goes with a certificate that stores only the digest: tensors X and y, no
+    metadata.
+    """
     return _pack({"X": X, "y": y}, None)
 
 
@@ -79,7 +85,9 @@ def _bytes_of(tensor: Tensor) -> bytes:
 
 
 def save_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Write `content` to `path` so that a reader sees either the old file or the whole new one, also after a crash."""
+    """Write `content` to `path` so that a reader sees either the old file or the whole new one,
+    also after a crash.
+    """
     target = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -103,7 +111,8 @@ def _umask() -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    # Without this the rename itself may be lost in a power cut; some systems cannot open folders, and there it is not needed.
+    # Without this the rename itself may be lost in a power cut; some systems cannot open folders,
+    # and there it is not needed.
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -52,18 +52,23 @@ def certify(
     Parameters
     ----------
     network, data : trained network and the data set it was trained on.
-    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation", "relu-descent", "loss-floor"; for
-        smooth networks "strict-saddle", "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
-        "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also `certify_gram`; for deep
-        networks "deep-descent", the only one); by default the strongest that hold: a positive loss floor if the data have one,
-        otherwise descent and interpolation (smooth activations) or relu-interpolation; for quadratic networks the optimality
-        gap where interpolation does not hold; for other smooth networks with fewer trained weights than samples, where no
-        zero loss can be proved, a unique minimum (trained "W", at most 400 weights, in its quick form).
+    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation",
+        "relu-descent", "loss-floor"; for smooth networks "strict-saddle",
+        "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
+        "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also
+        `certify_gram`; for deep networks "deep-descent", the only one); by default the strongest
+        that hold: a positive loss floor if the data have one, otherwise descent and interpolation
+        (smooth activations) or relu-interpolation; for quadratic networks the optimality gap where
+        interpolation does not hold; for other smooth networks with fewer trained weights than
+        samples, where no zero loss can be proved, a unique minimum (trained "W", at most 400
+        weights, in its quick form).
     trained : "W" or "vW", the parameters that descent or interpolation may move.
-    store_data : keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
-    step_size : the step the claims descent, relu-descent, deep-descent and below-barrier should speak of; by default the
-        largest they allow.
-    weight_decay : for quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2 instead of L.
+    store_data : keep the data in the file; otherwise only their digest, see
+        `Certificate.save_data`.
+    step_size : the step the claims descent, relu-descent, deep-descent and below-barrier should
+        speak of; by default the largest they allow.
+    weight_decay : for quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2
+        instead of L.
 
     Raises
     ------
@@ -78,9 +83,8 @@ def certify(
     checked_arrays(network, data)
     _check_decay(network, weight_decay)
     kinds = _default_kinds(network, data, trained, weight_decay) if wanted is None else wanted
-    form = (
-        "plain" if wanted is None else None
-    )  # of unique-minimum: the others have larger balls and take up to minutes
+    # of unique-minimum: the others have larger balls and take up to minutes
+    form = "plain" if wanted is None else None
     builders = _builders(
         network, data, trained, step_size=step_size, weight_decay=weight_decay, form=form
     )
@@ -182,8 +186,8 @@ def _builders(
 def _check_decay(network: ShallowNetwork, weight_decay: float | None) -> None:
     if weight_decay and network.activation.certificate_name != "quadratic":
         raise DataError(
-            f"weight_decay={weight_decay!r} is for quadratic networks, whose penalized loss has a provable minimum; "
-            f"leave it out for {network.activation}"
+            f"weight_decay={weight_decay!r} is for quadratic networks, whose penalized loss has a "
+            f"provable minimum; leave it out for {network.activation}"
         )
 
 
@@ -200,8 +204,8 @@ def _default_kinds(
     if network.activation.certificate_name in SMOOTH:
         return ("descent", "interpolation")
     why = (
-        f"these data have no loss floor that a claim can state, and no claim of the certificate format proves zero loss for "
-        f"{network.activation}"
+        "these data have no loss floor that a claim can state, and no claim of the certificate "
+        f"format proves zero loss for {network.activation}"
     )
     raise CannotCertify(f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why})
 
@@ -209,7 +213,9 @@ def _default_kinds(
 def _fallback_kinds(
     network: ShallowNetwork, data: Dataset, trained: str, tried: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """What else may hold where the strongest claims do not: cheap to try, and true of a network that does not interpolate."""
+    """What else may hold where the strongest claims do not: cheap to try, and true of a network
+    that does not interpolate.
+    """
     if network.activation.certificate_name == "quadratic":
         return ("optimality-gap",) if "optimality-gap" not in tried else ()
     small = (
@@ -225,6 +231,7 @@ def _checked_kinds(claims: Iterable[str] | None) -> tuple[str, ...] | None:
     unknown = [kind for kind in kinds if kind not in THEOREMS]
     if unknown or not kinds:
         raise DataError(
-            f"claims={list(kinds)!r} must name at least one of {', '.join(THEOREMS)}, and nothing else"
+            f"claims={list(kinds)!r} must name at least one of {', '.join(THEOREMS)}, and nothing "
+            "else"
         )
     return kinds

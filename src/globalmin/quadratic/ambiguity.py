@@ -1,8 +1,8 @@
-r"""Networks that agree on all samples and differ elsewhere: the constructive half of the critical sample number (GKZ-T2.6b,
-GKZ-T2.9b).
+r"""Networks that agree on all samples and differ elsewhere: the constructive half of the critical
+sample number (GKZ-T2.6b, GKZ-T2.9b).
 
-When the matrices $x_ix_i^T$ do not span the symmetric ones, some M != 0 has $x_i^TMx_i = 0$ for all i, and adding a multiple of
-it to a teacher's matrix changes nothing on the samples.
+When the matrices $x_ix_i^T$ do not span the symmetric ones, some M != 0 has $x_i^TMx_i = 0$ for all
+i, and adding a multiple of it to a teacher's matrix changes nothing on the samples.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from globalmin.references import states
 
 @states("GKZ-T2.6b")
 def exact_kernel_matrix(X: Array, *, max_exact: int = 120) -> list[list[int]] | None:
-    r"""An integer symmetric $M \ne 0$ with $x_i^TMx_i = 0$ exactly for all i, or None if there is none (or N > `max_exact`).
+    r"""An integer symmetric $M \ne 0$ with $x_i^TMx_i = 0$ exactly for all i, or None if there is
+    none (or N > `max_exact`).
 
-    The entries are Python integers without common factor, as small as lattice reduction makes them; for doubles with long
-    mantissas they are long.
+    The entries are Python integers without common factor, as small as lattice reduction makes them;
+    for doubles with long mantissas they are long.
     """
     d = X.shape[1]
     if critical_samples(d) > max_exact:
@@ -60,8 +61,8 @@ def _shortest(vectors: list[list[int]]) -> list[int]:
 
 
 def _symmetric_integers(entries: list[int], d: int) -> list[list[int]]:
-    """Coefficients of the monomials x_a x_b, a <= b, as a symmetric matrix: off-diagonal ones are shared, so all are doubled
-    first.
+    """Coefficients of the monomials x_a x_b, a <= b, as a symmetric matrix: off-diagonal ones are
+    shared, so all are doubled first.
     """
     rows, columns = monomial_indices(d)
     doubled = [[0] * d for _ in range(d)]
@@ -74,11 +75,12 @@ def _symmetric_integers(entries: list[int], d: int) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class BadInterpolant:
-    r"""A network W that agrees with the teacher on all samples and differs elsewhere: $W^TW = A + \delta M$.
+    r"""A network W that agrees with the teacher on all samples and differs elsewhere: $W^TW = A +
+    \delta M$.
 
-    `population_risk` is $E(f - f^*)^2 = \delta^2(2\|M\|_F^2 + (\mathrm{tr}M)^2)$ over x ~ N(0, I), at least `guaranteed`
-    $= 2\frac{d+2}{d+1}\delta^2$ (M has spectral norm 1); `training_error` is the largest difference seen on the samples, rounding
-    only.
+    `population_risk` is $E(f - f^*)^2 = \delta^2(2\|M\|_F^2 + (\mathrm{tr}M)^2)$ over x ~ N(0, I),
+    at least `guaranteed` $= 2\frac{d+2}{d+1}\delta^2$ (M has spectral norm 1); `training_error` is
+    the largest difference seen on the samples, rounding only.
     """
 
     W: Array
@@ -93,19 +95,20 @@ class BadInterpolant:
 def bad_interpolant(
     X: Array, Wstar: Array, *, delta: float | str | None = None
 ) -> BadInterpolant | None:
-    r"""A second network that fits the teacher's outputs on X and disagrees elsewhere; None when the samples determine the
-    network.
+    r"""A second network that fits the teacher's outputs on X and disagrees elsewhere; None when the
+    samples determine the network.
 
     Parameters
     ----------
     X : n x d samples.
     Wstar : teacher, m x d of rank d.
-    delta : how far to go: None is $\sigma_{\min}(W^*)^2$, "max" the farthest along the same line (both signs tried), or a number.
+    delta : how far to go: None is $\sigma_{\min}(W^*)^2$, "max" the farthest along the same line
+        (both signs tried), or a number.
 
     Theory
     ------
-    GKZ-T2.6b, GKZ-T2.9b: a symmetric M with $x_i^TMx_i = 0$ and norm 1 exists when the span is deficient, and $A + \delta M \ge
-    0$.
+    GKZ-T2.6b, GKZ-T2.9b: a symmetric M with $x_i^TMx_i = 0$ and norm 1 exists when the span is
+    deficient, and $A + \delta M \ge 0$.
     """
     sigma = require_full_rank(Wstar)
     M = kernel_direction(X)
@@ -124,8 +127,8 @@ def bad_interpolant(
 
 
 def kernel_direction(X: Array) -> Array | None:
-    r"""A symmetric M of spectral norm 1 with $x_i^TMx_i = 0$ up to rounding, or None if the samples span; by a pivoted QR of
-    $S^T$.
+    r"""A symmetric M of spectral norm 1 with $x_i^TMx_i = 0$ up to rounding, or None if the samples
+    span; by a pivoted QR of $S^T$.
     """
     from scipy.linalg import qr
 
@@ -141,7 +144,9 @@ def kernel_direction(X: Array) -> Array | None:
 
 
 def farthest_step(A: Array, M: Array) -> tuple[float, float]:
-    r"""The largest $\delta$ with $A + \delta M \ge 0$ or $A - \delta M \ge 0$, and the sign; infinite if M or -M is >= 0."""
+    r"""The largest $\delta$ with $A + \delta M \ge 0$ or $A - \delta M \ge 0$, and the sign;
+    infinite if M or -M is >= 0.
+    """
     from scipy.linalg import eigh
 
     relative = eigh(M, A, eigvals_only=True)
@@ -159,7 +164,8 @@ def _chosen_step(delta: float | str | None, default: float, farthest: float) -> 
     if delta == "max":
         if math.isinf(farthest):
             raise HypothesisError(
-                "the samples do not even span the inputs, so the disagreement is unbounded; give delta as a number",
+                "the samples do not even span the inputs, so the disagreement is unbounded; give "
+                "delta as a number",
                 hypothesis="bounded",
                 value=farthest,
             )

@@ -1,6 +1,8 @@
-r"""From a gradient norm and a least eigenvalue to a bound of the loss: approximate second-order points of quadratic networks.
+r"""From a gradient norm and a least eigenvalue to a bound of the loss: approximate second-order
+points of quadratic networks.
 
-$L = (1/2)\sum_i r_i^2$, $Z(u) = \sum_i u_ix_ix_i^T$. True over the reals for true inputs; evaluated in floats, hence estimates.
+$L = (1/2)\sum_i r_i^2$, $Z(u) = \sum_i u_ix_ix_i^T$. True over the reals for true inputs; evaluated
+in floats, hence estimates.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from globalmin.references import states
 def estimate_mixed_excess(
     W: Array, v: Array, *, gradient_norm: float, negative_curvature: float, nuclear_norm: float
 ) -> float:
-    r"""Bound of $L - \min L$ at an approximate second-order point, heads of both signs: $\frac{\epsilon_g}{2}\|W\|_F +
-    \frac{\epsilon_H}{2\bar v}\|\hat M\|_*$.
+    r"""Bound of $L - \min L$ at an approximate second-order point, heads of both signs:
+    $\frac{\epsilon_g}{2}\|W\|_F + \frac{\epsilon_H}{2\bar v}\|\hat M\|_*$.
 
     Parameters
     ----------
@@ -32,7 +34,8 @@ def estimate_mixed_excess(
 
     Theory
     ------
-    SJL-T2.1q. $\bar v$ is the (d+1)-th largest |v| of each sign, the smaller of the two: null vectors need d + 1 neurons.
+    SJL-T2.1q. $\bar v$ is the (d+1)-th largest |v| of each sign, the smaller of the two: null
+    vectors need d + 1 neurons.
     """
     vbar = _head_of_null_vectors(v, W.shape[1])
     return (
@@ -45,7 +48,8 @@ def _head_of_null_vectors(v: Array, d: int) -> float:
     plus, minus = head_counts(v)
     if min(plus, minus) <= d:
         raise HypothesisError(
-            f"v has {plus} positive and {minus} negative entries; the bound needs at least d + 1 = {d + 1} of each",
+            f"v has {plus} positive and {minus} negative entries; the bound needs at least d + 1 = "
+            f"{d + 1} of each",
             hypothesis="signs",
             value=(plus, minus),
         )
@@ -54,8 +58,8 @@ def _head_of_null_vectors(v: Array, d: int) -> float:
 
 @dataclass(frozen=True)
 class PlantedBound:
-    r"""`loss` bounds L at an approximate second-order point with planted labels; `weight_norm` bounds ||W||_F, `teacher_trace`
-    bounds tr M*.
+    r"""`loss` bounds L at an approximate second-order point with planted labels; `weight_norm`
+    bounds ||W||_F, `teacher_trace` bounds tr M*.
     """
 
     loss: float
@@ -73,12 +77,13 @@ def estimate_planted_excess(
     negative_curvature: float,
     weight_norm: float | None = None,
 ) -> PlantedBound:
-    r"""Bound of L at any W with $\|\nabla_WL\| \le \epsilon_g$ and Hessian $\ge -\epsilon_HI$, labels planted by some $M^* \ge
-    0$, head $\nu 1$, k > d.
+    r"""Bound of L at any W with $\|\nabla_WL\| \le \epsilon_g$ and Hessian $\ge -\epsilon_HI$,
+    labels planted by some $M^* \ge 0$, head $\nu 1$, k > d.
 
-    $L \le \frac{\epsilon_g}{4}\bar w + \frac{\epsilon_H}{4\nu}\frac{\bar y}{\kappa_1}$, $\kappa_1 = \lambda_{\min}(X^TX/n)$ and
-    $\bar w$ the largest root of $\kappa_1^2\nu^2w^3 - \kappa_2\nu w = \epsilon_g/(2n)$, $\kappa_2 = \lambda_{\max}(Z(y)/n)$. A
-    function of the data and two numbers only.
+    $L \le \frac{\epsilon_g}{4}\bar w + \frac{\epsilon_H}{4\nu}\frac{\bar y}{\kappa_1}$, $\kappa_1 =
+    \lambda_{\min}(X^TX/n)$ and $\bar w$ the largest root of $\kappa_1^2\nu^2w^3 - \kappa_2\nu w =
+    \epsilon_g/(2n)$, $\kappa_2 = \lambda_{\max}(Z(y)/n)$. A function of the data and two numbers
+    only.
 
     Parameters
     ----------
@@ -86,7 +91,8 @@ def estimate_planted_excess(
 
     Theory
     ------
-    SJL-T2.2a sharpened (deterministic, for $L = (1/2)\sum r_i^2$): the paper's version has unknown constants and Gaussian inputs.
+    SJL-T2.2a sharpened (deterministic, for $L = (1/2)\sum r_i^2$): the paper's version has unknown
+    constants and Gaussian inputs.
     """
     n = X.shape[0]
     kappa1 = float(np.linalg.eigvalsh(X.T @ X / n)[0])

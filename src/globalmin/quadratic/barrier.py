@@ -1,8 +1,9 @@
-r"""The energy barrier of quadratic networks: what a rank-deficient W must cost, and linear convergence from below it.
+r"""The energy barrier of quadratic networks: what a rank-deficient W must cost, and linear
+convergence from below it.
 
-Population quantities (losses without 1/2, as in `quadratic_risk`): GKZ-T2.1, GKZ-RATE. Data version with noisy labels and unequal
-positive heads, loss $(1/2)\sum_i r_i^2$: section 10 of the certificate theorems. Everything is in floats, hence an estimate of
-the true constants.
+Population quantities (losses without 1/2, as in `quadratic_risk`): GKZ-T2.1, GKZ-RATE. Data version
+with noisy labels and unequal positive heads, loss $(1/2)\sum_i r_i^2$: section 10 of the
+certificate theorems. Everything is in floats, hence an estimate of the true constants.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ KINDS = ("paper", "exact")
 
 @states("GKZ-T2.1", "GKZ-T2.1b")
 def barrier(Wstar: Array, kind: str = "exact") -> float:
-    r"""Least population risk of a W of rank < d: $2\frac{d+2}{d+1}\sigma^4$ ("exact"), at least $2\sigma^4$ ("paper").
+    r"""Least population risk of a W of rank < d: $2\frac{d+2}{d+1}\sigma^4$ ("exact"), at least
+    $2\sigma^4$ ("paper").
 
     Parameters
     ----------
@@ -43,7 +45,9 @@ def barrier_constant(d: int, kind: str = "exact") -> float:
 
 @states("GKZ-T2.1c")
 def tight_point(Wstar: Array) -> Array:
-    r"""A W of rank d-1 and the shape of Wstar with risk exactly $3\sigma^4$: the least eigenvalue of $W^{*T}W^*$ set to zero."""
+    r"""A W of rank d-1 and the shape of Wstar with risk exactly $3\sigma^4$: the least eigenvalue
+    of $W^{*T}W^*$ set to zero.
+    """
     eigenvalues, vectors = _spectrum(Wstar)
     eigenvalues[0] = 0.0
     return square_root_of((vectors * eigenvalues) @ vectors.T, Wstar.shape[0])
@@ -51,7 +55,9 @@ def tight_point(Wstar: Array) -> Array:
 
 @states("GKZ-T2.1")
 def exact_barrier_point(Wstar: Array) -> Array:
-    r"""A minimizer of the risk over rank < d: eigenvalues $a_j + a_d/(d+1)$ for j < d, and 0. It is a saddle of the census."""
+    r"""A minimizer of the risk over rank < d: eigenvalues $a_j + a_d/(d+1)$ for j < d, and 0. It is
+    a saddle of the census.
+    """
     eigenvalues, vectors = _spectrum(Wstar)
     eigenvalues = eigenvalues + eigenvalues[0] / (Wstar.shape[1] + 1)
     eigenvalues[0] = 0.0
@@ -65,12 +71,15 @@ def _spectrum(Wstar: Array) -> tuple[Array, Array]:
 
 
 def require_full_rank(Wstar: Array) -> float:
-    r"""$\sigma_{\min}(W^*)$, or a refusal if it is zero up to rounding: the theorem is about teachers of rank d."""
+    r"""$\sigma_{\min}(W^*)$, or a refusal if it is zero up to rounding: the theorem is about
+    teachers of rank d.
+    """
     require_wide(Wstar, "Wstar")
     singular = np.linalg.svd(Wstar, compute_uv=False)
     if not singular[-1] > max(Wstar.shape) * np.finfo(np.float64).eps * singular[0]:
         raise HypothesisError(
-            f"Wstar has singular values from {singular[-1]:.3g} to {singular[0]:.3g}; the theorem needs rank(Wstar) = d",
+            f"Wstar has singular values from {singular[-1]:.3g} to {singular[0]:.3g}; the theorem "
+            "needs rank(Wstar) = d",
             hypothesis="rank(Wstar) = d",
             value=float(singular[-1]),
         )
@@ -79,8 +88,8 @@ def require_full_rank(Wstar: Array) -> float:
 
 @states("GKZ-T2.1")
 def estimate_smallest_eigenvalue_below(W: Array, Wstar: Array) -> float:
-    r"""$\lambda_{\min}(W^TW) \ge \sigma^2 - \sqrt{L(W)(d+1)/(2(d+2))}$: positive exactly below the exact barrier, so rank W = d
-    there.
+    r"""$\lambda_{\min}(W^TW) \ge \sigma^2 - \sqrt{L(W)(d+1)/(2(d+2))}$: positive exactly below the
+    exact barrier, so rank W = d there.
     """
     d = W.shape[1]
     return smallest_singular_value(Wstar) ** 2 - math.sqrt(
@@ -90,8 +99,8 @@ def estimate_smallest_eigenvalue_below(W: Array, Wstar: Array) -> float:
 
 @dataclass(frozen=True)
 class DescentRate:
-    r"""Gradient descent from here: step `eta` <= 1/`Lip`, risk factor `rate` per step, and $s^2 \le \lambda_{\min}(W_t^TW_t)$ for
-    all t.
+    r"""Gradient descent from here: step `eta` <= 1/`Lip`, risk factor `rate` per step, and $s^2 \le
+    \lambda_{\min}(W_t^TW_t)$ for all t.
     """
 
     eta: float
@@ -102,8 +111,8 @@ class DescentRate:
 
 @states("GKZ-RATE", "GKZ-GD")
 def population_rate(W0: Array, Wstar: Array, *, eta: float | None = None) -> DescentRate | None:
-    r"""Step and linear rate of gradient descent on the population risk from $W_0$; None if $L(W_0)$ is not below the exact
-    barrier.
+    r"""Step and linear rate of gradient descent on the population risk from $W_0$; None if $L(W_0)$
+    is not below the exact barrier.
 
     With $\tau = \sqrt{L_0 (d+1)/(2(d+2))}$ and $s^2 = \sigma^2 - \tau > 0$:
     $\mathrm{Lip} = 16(a_1+\tau) + 8(\mathrm{tr}A + \sqrt{L_0}) + 8\tau + 4\sqrt{L_0}$ and
@@ -111,7 +120,8 @@ def population_rate(W0: Array, Wstar: Array, *, eta: float | None = None) -> Des
 
     Theory
     ------
-    GKZ-RATE with the sharp $\tau$ (Lemma Q), so that "below the exact barrier" and "certified rate" are one condition.
+    GKZ-RATE with the sharp $\tau$ (Lemma Q), so that "below the exact barrier" and "certified rate"
+    are one condition.
     """
     require_wide(W0, "W0")
     require_wide(Wstar, "Wstar")
@@ -137,21 +147,25 @@ def population_rate(W0: Array, Wstar: Array, *, eta: float | None = None) -> Des
 
 @states("GKZ-RATEemp")
 def empirical_domination(W: Array, X: Array) -> float:
-    r"""$16\,\sigma_{\min}(W)^2 \lambda^+_{\min}(F)$: at most $\|\nabla\hat L\|_F^2 / \hat L$ for planted labels, any data. $F =
-    (1/n)S^TS$.
+    r"""$16\,\sigma_{\min}(W)^2 \lambda^+_{\min}(F)$: at most $\|\nabla\hat L\|_F^2 / \hat L$ for
+    planted labels, any data. $F = (1/n)S^TS$.
     """
     return 16.0 * smallest_singular_value(W) ** 2 * smallest_positive_eigenvalue(X)
 
 
 @states("GKZ-RATEemp")
 def empirical_barrier(Wstar: Array, X: Array) -> float:
-    r"""$\lambda_{\min}(F)\,\sigma^4$: at most $\hat L(W)$ of every W of rank < d; zero if the samples do not span."""
+    r"""$\lambda_{\min}(F)\,\sigma^4$: at most $\hat L(W)$ of every W of rank < d; zero if the
+    samples do not span.
+    """
     low = float(np.linalg.eigvalsh(design_gram(X))[0]) / X.shape[0]
     return max(low, 0.0) * smallest_singular_value(Wstar) ** 4
 
 
 def smallest_positive_eigenvalue(X: Array) -> float:
-    r"""$\lambda^+_{\min}(F)$: the smallest eigenvalue of $F = (1/n)S^TS$ above the rank tolerance."""
+    r"""$\lambda^+_{\min}(F)$: the smallest eigenvalue of $F = (1/n)S^TS$ above the rank
+    tolerance.
+    """
     eigenvalues = np.linalg.eigvalsh(design_gram(X)) / X.shape[0]
     tolerance = (
         max(X.shape[0], eigenvalues.shape[0]) * np.finfo(np.float64).eps * float(eigenvalues[-1])
@@ -162,9 +176,9 @@ def smallest_positive_eigenvalue(X: Array) -> float:
 
 @dataclass(frozen=True)
 class BarrierQuantities:
-    r"""Section 10 at one point, in floats: bounds phi <= F <= Phi of $F = S^TS$, least-squares matrix `A` with spectrum in [a_lo,
-    a_hi], excess loss E0 = L(W) - L_min, tau, s2 = a_lo - tau, and the step `eta` with its factor `rate` per step (0 and 1 unless
-    s2 > 0).
+    r"""Section 10 at one point, in floats: bounds phi <= F <= Phi of $F = S^TS$, least-squares
+    matrix `A` with spectrum in [a_lo, a_hi], excess loss E0 = L(W) - L_min, tau, s2 = a_lo - tau,
+    and the step `eta` with its factor `rate` per step (0 and 1 unless s2 > 0).
 
     `barrier` = phi a_lo^2 / 2 is the excess loss of the cheapest rank-deficient W, at least.
     """
@@ -184,7 +198,9 @@ class BarrierQuantities:
 
     @property
     def is_below(self) -> bool:
-        """Whether gradient descent on W from here provably (up to rounding) converges to the minimum."""
+        """Whether gradient descent on W from here provably (up to rounding) converges to the
+        minimum.
+        """
         return self.s2 > 0.0
 
 
@@ -192,15 +208,18 @@ class BarrierQuantities:
 def barrier_quantities(
     W: Array, v: Array, X: Array, y: Array, *, eta: float | None = None
 ) -> BarrierQuantities:
-    r"""All constants of the below-barrier theorem for the data (X, y), head v > 0 frozen, loss $(1/2)\sum_i r_i^2$.
+    r"""All constants of the below-barrier theorem for the data (X, y), head v > 0 frozen, loss
+    $(1/2)\sum_i r_i^2$.
 
-    $\tau = \sqrt{2E_0/\phi}$, $s_2 = a_{lo} - \tau$, $\mathrm{Lip} = v_{\max}(4\Phi(a_{hi}+\tau) + 2\sqrt{2\Phi E_0})$,
-    $E(W_{t+1}) \le (1 - 4\eta\phi v_{\min}s_2) E(W_t)$ for $\eta \le 1/\mathrm{Lip}$.
+    $\tau = \sqrt{2E_0/\phi}$, $s_2 = a_{lo} - \tau$, $\mathrm{Lip} = v_{\max}(4\Phi(a_{hi}+\tau) +
+    2\sqrt{2\Phi E_0})$, $E(W_{t+1}) \le (1 - 4\eta\phi v_{\min}s_2) E(W_t)$ for $\eta \le
+    1/\mathrm{Lip}$.
 
     Raises
     ------
     HypothesisError
-        If a head weight is not positive or the matrices $x_i x_i^T$ do not span the symmetric ones (F singular).
+        If a head weight is not positive or the matrices $x_i x_i^T$ do not span the symmetric ones
+        (F singular).
     """
     if not (v > 0).all():
         raise HypothesisError(
@@ -213,8 +232,8 @@ def barrier_quantities(
     phi, Phi = float(spectrum[0]), float(spectrum[-1])
     if not phi > max(X.shape[0], F.shape[0]) * np.finfo(np.float64).eps * Phi:
         raise HypothesisError(
-            f"the {X.shape[0]} matrices x x^T do not span the symmetric ones (smallest eigenvalue {phi:.3g}); "
-            f"give at least {F.shape[0]} samples in general position",
+            f"the {X.shape[0]} matrices x x^T do not span the symmetric ones (smallest eigenvalue "
+            f"{phi:.3g}); give at least {F.shape[0]} samples in general position",
             hypothesis="S^T S > 0",
             value=phi,
         )
@@ -228,7 +247,9 @@ def barrier_quantities(
 
 
 def least_squares_matrix(X: Array, y: Array, F: Array) -> Array:
-    r"""$\mathrm{svec}(A) = F^{-1}S^Ty$ for $F = S^TS$ positive definite, with one step of refinement."""
+    r"""$\mathrm{svec}(A) = F^{-1}S^Ty$ for $F = S^TS$ positive definite, with one step of
+    refinement.
+    """
     from scipy.linalg import cho_factor, cho_solve
 
     from globalmin.linalg.symmetric import moment_matrix

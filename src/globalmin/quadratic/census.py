@@ -1,8 +1,10 @@
-r"""All stationary points of the population risk of a planted quadratic network (GKZ-CENSUS, GKZ-T2.3).
+r"""All stationary points of the population risk of a planted quadratic network (GKZ-CENSUS,
+GKZ-T2.3).
 
-With eigenvalues $a_1 \ge \dots \ge a_d > 0$ of $A = W^{*T}W^*$, W is stationary iff $W^TW$ has, in an eigenbasis of A, the
-eigenvalues $a_i + \tau/(s+2)$ for i in a subset S and 0 elsewhere; $s = |S|$, $\tau = \sum_{j \notin S}a_j$. Every S but the full
-one is a strict saddle. Losses as in `theory.quadratic_risk`.
+With eigenvalues $a_1 \ge \dots \ge a_d > 0$ of $A = W^{*T}W^*$, W is stationary iff $W^TW$ has, in
+an eigenbasis of A, the eigenvalues $a_i + \tau/(s+2)$ for i in a subset S and 0 elsewhere; $s =
+|S|$, $\tau = \sum_{j \notin S}a_j$. Every S but the full one is a strict saddle. Losses as in
+`theory.quadratic_risk`.
 """
 
 from __future__ import annotations
@@ -31,9 +33,10 @@ LARGEST_COMPLETE = 14  # 2^d rows
 class StationaryPoint:
     r"""One row of the census.
 
-    `subset` are indices into the eigenvalues of A in decreasing order (0-based), `B` is $W^TW$, `risk` the population risk, and
-    `least_curvature` the least eigenvalue of the Hessian: $-8(\max_{j \notin S}a_j + \tau/(s+2))$, or 0 at the
-    global minimum (flat along its orbit if m >= 2).
+    `subset` are indices into the eigenvalues of A in decreasing order (0-based), `B` is $W^TW$,
+    `risk` the population risk, and `least_curvature` the least eigenvalue of the Hessian:
+    $-8(\max_{j \notin S}a_j + \tau/(s+2))$, or 0 at the global minimum (flat along its orbit if m
+    >= 2).
     """
 
     subset: tuple[int, ...]
@@ -56,8 +59,8 @@ def stationary_census(
     Parameters
     ----------
     Wstar : teacher, m x d of rank d.
-    subsets : "all" ($2^d$ rows, d <= 14), "extremes" (the global minimum, the d that leave out one eigenvalue, and W = 0), or the
-        subsets themselves.
+    subsets : "all" ($2^d$ rows, d <= 14), "extremes" (the global minimum, the d that leave out one
+        eigenvalue, and W = 0), or the subsets themselves.
     """
     require_full_rank(Wstar)
     a, vectors = np.linalg.eigh(Wstar.T @ Wstar)
@@ -88,12 +91,14 @@ def _subsets(d: int, subsets: str | Iterable[Iterable[int]]) -> list[tuple[int, 
     if subsets == "all":
         if d > LARGEST_COMPLETE:
             raise DataError(
-                f"the census of d={d} has 2^{d} rows; ask for subsets='extremes' or list the subsets"
+                f"the census of d={d} has 2^{d} rows; ask for subsets='extremes' or list the "
+                "subsets"
             )
         return [chosen for size in range(d + 1) for chosen in combinations(everything, size)]
     if isinstance(subsets, str):
         raise DataError(
-            f"subsets={subsets!r} is unknown; choose 'all', 'extremes' or give subsets of 0..{d - 1}"
+            f"subsets={subsets!r} is unknown; choose 'all', 'extremes' or give subsets of "
+            f"0..{d - 1}"
         )
     chosen = [tuple(sorted(set(subset))) for subset in subsets]
     if any(index < 0 or index >= d for subset in chosen for index in subset):
@@ -110,12 +115,14 @@ def stationary_weights(point: StationaryPoint, width: int) -> Array:
 
 @states("GKZ-T2.3", "GKZ-CENSUS")
 def classify_stationary(W: Array, Wstar: Array, *, tolerance: float = 1e-8) -> str:
-    r"""Which of "global minimum", "strict saddle", "not stationary" W is for the population risk, teacher of rank d.
+    r"""Which of "global minimum", "strict saddle", "not stationary" W is for the population risk,
+    teacher of rank d.
 
     Theory
     ------
-    GKZ-T2.3: a stationary W of rank d is a global minimum; GKZ-CENSUS: every other stationary W is a strict saddle. `tolerance`
-    bounds the gradient relative to $\|W\|\,\|A\|$ and the risk relative to that of W = 0.
+    GKZ-T2.3: a stationary W of rank d is a global minimum; GKZ-CENSUS: every other stationary W is
+    a strict saddle. `tolerance` bounds the gradient relative to $\|W\|\,\|A\|$ and the risk
+    relative to that of W = 0.
     """
     require_full_rank(Wstar)
     zero_risk = population_risk(np.zeros_like(W), Wstar)

@@ -1,4 +1,6 @@
-"""Solver of the convex problem of `quadratic_matrix`: L-BFGS on a factor W to come near, then Newton on the active rank."""
+"""Solver of the convex problem of `quadratic_matrix`: L-BFGS on a factor W to come near, then
+Newton on the active rank.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,16 @@ if TYPE_CHECKING:
 
 
 BURSTS = ((1e-2, 50), (1e-5, 100))
-"""Stages of L-BFGS, each ended by a gap relative to F(0) or a number of iterations, and followed by Newton."""
+"""Stages of L-BFGS, each ended by a gap relative to F(0) or a number of iterations, and followed by
+Newton.
+"""
 
 
 @dataclass(frozen=True)
 class MatrixSolution:
-    """The best point found and the number of iterations (of L-BFGS, and products of Newton's linear systems)."""
+    """The best point found and the number of iterations (of L-BFGS, and products of Newton's linear
+    systems).
+    """
 
     point: MatrixPoint
     n_iter: int
@@ -36,7 +42,8 @@ def solve_matrix(
 
     Parameters
     ----------
-    start : a matrix near the solution, for example that of a slightly larger weight decay; Newton is tried from it at once.
+    start : a matrix near the solution, for example that of a slightly larger weight decay; Newton
+        is tried from it at once.
     """
     zero = problem.at(np.zeros((problem.X.shape[1], problem.X.shape[1])))
     if zero.is_solved(tol):
@@ -62,7 +69,8 @@ def solve_matrix(
 def first_guess(problem: MatrixProblem) -> tuple[Array, Array]:
     r"""Spectrum of a guess of the least-squares matrix.
 
-    It is $(Z(y) - \mathrm{tr}\,Z(y)/(d+2)\,I)/a$, exact if $A^*A = a(I + uu^T/2)$, as for many Gaussian samples.
+    It is $(Z(y) - \mathrm{tr}\,Z(y)/(d+2)\,I)/a$, exact if $A^*A = a(I + uu^T/2)$, as for many
+    Gaussian samples.
     """
     X = problem.X
     d = X.shape[1]
@@ -74,7 +82,9 @@ def first_guess(problem: MatrixProblem) -> tuple[Array, Array]:
 def descend(
     problem: MatrixProblem, start: MatrixPoint | None, *, near: float, max_iter: int
 ) -> tuple[MatrixPoint, int]:
-    r"""L-BFGS on the factor: $M = W_+^TW_+ - W_-^TW_-$ with d rows each, penalty $c\|W\|_F^2$; stops at a gap of `near` F(0)."""
+    r"""L-BFGS on the factor: $M = W_+^TW_+ - W_-^TW_-$ with d rows each, penalty $c\|W\|_F^2$;
+    stops at a gap of `near` F(0).
+    """
     from scipy.optimize import minimize
 
     eigenvalues, vectors = (
@@ -111,7 +121,9 @@ def descend(
 
 
 class Factor:
-    """The problem as a smooth function of the factor W = theta T; the last evaluation is kept, its gap is asked for next."""
+    """The problem as a smooth function of the factor W = theta T; the last evaluation is kept, its
+    gap is asked for next.
+    """
 
     def __init__(self, problem: MatrixProblem) -> None:
         self.problem, self.d = problem, problem.X.shape[1]
@@ -120,7 +132,9 @@ class Factor:
         self._last: tuple[Array, Array, Array, Array] | None = None
 
     def coordinates(self, eigenvalues: Array, vectors: Array, floor: float) -> Array:
-        """Theta of a matrix given by its spectrum, every eigenvalue of either sign at least `floor`."""
+        """Theta of a matrix given by its spectrum, every eigenvalue of either sign at least
+        `floor`.
+        """
         copies = self.signs.shape[0] // self.d
         sizes = np.maximum(self.signs * np.tile(eigenvalues, copies), floor)
         return (np.sqrt(sizes)[:, None] * np.tile(vectors.T, (copies, 1)) @ self.inverse).ravel()
@@ -147,8 +161,8 @@ class Factor:
 def change_of_variables(problem: MatrixProblem) -> tuple[Array, Array]:
     r"""T (symmetric) and its inverse: $W = \tilde WT$ evens out the curvatures of W.
 
-    Along the eigenvectors of $X^TX/n$ they are about $4nm\,s_j + 2c$, with its eigenvalues $s_j$ and m the size of the outputs
-    to be fitted, the root mean square of the labels.
+    Along the eigenvectors of $X^TX/n$ they are about $4nm\,s_j + 2c$, with its eigenvalues $s_j$
+    and m the size of the outputs to be fitted, the root mean square of the labels.
     """
     X, n = problem.X, problem.X.shape[0]
     variances, vectors = np.linalg.eigh(X.T @ X / n)

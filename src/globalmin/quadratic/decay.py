@@ -29,8 +29,9 @@ def decay_path(
 
     Parameters
     ----------
-    weight_decays : positive numbers, solved in decreasing order; default `n_decays` of them, evenly spaced in the logarithm from
-        the critical decay (`critical_decay`, where W = 0 becomes optimal) down to `ratio` times it.
+    weight_decays : positive numbers, solved in decreasing order; default `n_decays` of them, evenly
+        spaced in the logarithm from the critical decay (`critical_decay`, where W = 0 becomes
+        optimal) down to `ratio` times it.
     """
     samples, labels = checked_data(X, y)
     if weight_decays is None:
@@ -58,7 +59,9 @@ def decay_path(
 def default_decays(
     X: Array, y: Array, *, n_decays: int, ratio: float, signs: str, v_max: float
 ) -> list[float]:
-    """Weight decays from the critical one down to `ratio` times it, evenly spaced in the logarithm."""
+    """Weight decays from the critical one down to `ratio` times it, evenly spaced in the
+    logarithm.
+    """
     if n_decays < 1 or not 0 < ratio < 1:
         raise DataError(
             f"n_decays={n_decays} and ratio={ratio} must satisfy n_decays >= 1 and 0 < ratio < 1"
@@ -66,6 +69,7 @@ def default_decays(
     largest = critical_decay(X, y, two_sided=signs == "mixed", v_max=v_max)
     if not largest > 0:
         raise DataError(
-            "every weight decay gives the zero network for these labels; give weight_decays explicitly"
+            "every weight decay gives the zero network for these labels; give weight_decays "
+            "explicitly"
         )
     return [largest * ratio ** (i / max(n_decays - 1, 1)) for i in range(n_decays)]

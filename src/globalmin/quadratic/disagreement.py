@@ -1,4 +1,6 @@
-r"""Two networks that fit and disagree: the critical sample number as a construction on your own data (GKZ-T2.6b, GKZ-T2.9b)."""
+r"""Two networks that fit and disagree: the critical sample number as a construction on your own
+data (GKZ-T2.6b, GKZ-T2.9b).
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ from globalmin.shallow.network import ShallowNetwork
 
 @dataclass(frozen=True)
 class Disagreement:
-    r"""Two quadratic networks with the same outputs on all samples (up to rounding) that are different functions.
+    r"""Two quadratic networks with the same outputs on all samples (up to rounding) that are
+    different functions.
 
     Attributes
     ----------
-    first, second : the networks, with d heads +1 and d heads -1 each; both attain the least loss of all quadratic networks.
+    first, second : the networks, with d heads +1 and d heads -1 each; both attain the least loss of
+        all quadratic networks.
     loss : that loss; zero up to rounding unless the samples repeat each other with other labels.
     difference : symmetric matrix D, second - first = $x^TDx$.
     on_samples : the largest difference of the outputs on the samples, rounding only.
@@ -46,14 +50,16 @@ class Disagreement:
 def disagreeing_networks(
     X: object, y: object, *, root_mean_square: float | None = None
 ) -> Disagreement:
-    r"""Give me data with n < d(d+1)/2 and I hand you two networks that fit and disagree, by as much as you like.
+    r"""Give me data with n < d(d+1)/2 and I hand you two networks that fit and disagree, by as much
+    as you like.
 
     Parameters
     ----------
-    X, y : samples (n x d, bias column included if there is one) and one label each. More samples do as well if they lie on a
-        common quadric ($x_i^TMx_i = 0$ for some M != 0), such as signs or one-hot columns.
-    root_mean_square : how far apart the two functions shall be over standard normal inputs, any positive number; default the
-        size of the first one (1 if that is zero).
+    X, y : samples (n x d, bias column included if there is one) and one label each. More samples do
+        as well if they lie on a common quadric ($x_i^TMx_i = 0$ for some M != 0), such as signs or
+        one-hot columns.
+    root_mean_square : how far apart the two functions shall be over standard normal inputs, any
+        positive number; default the size of the first one (1 if that is zero).
 
     Raises
     ------
@@ -62,9 +68,10 @@ def disagreeing_networks(
 
     Theory
     ------
-    SJL-T2.1: with d heads of each sign every symmetric matrix is a network. GKZ-T2.6b: adding a matrix that vanishes at the
-    samples changes no output there. The networks exist exactly (by counting dimensions); their weights are rounded. For heads
-    >= 0 and a given teacher see `bad_interpolant`, and `certify(..., claims="ambiguous")` for a proof.
+    SJL-T2.1: with d heads of each sign every symmetric matrix is a network. GKZ-T2.6b: adding a
+    matrix that vanishes at the samples changes no output there. The networks exist exactly (by
+    counting dimensions); their weights are rounded. For heads >= 0 and a given teacher see
+    `bad_interpolant`, and `certify(..., claims="ambiguous")` for a proof.
 
     Examples
     --------
@@ -97,8 +104,8 @@ def _kernel_of(X: Array) -> Array:
     if K is None:
         n, d = X.shape
         raise HypothesisError(
-            f"these n={n} samples of d={d} features determine a quadratic network (d(d+1)/2 = {critical_samples(d)}): "
-            "any two that fit are the same function; leave samples out",
+            f"these n={n} samples of d={d} features determine a quadratic network (d(d+1)/2 = "
+            f"{critical_samples(d)}): any two that fit are the same function; leave samples out",
             hypothesis="rank{x x^T} < d(d+1)/2",
             value=n,
         )
@@ -129,4 +136,4 @@ def _network(M: Array, v: Array) -> ShallowNetwork:
         raise ArithmeticError(
             "a symmetric matrix of order d has more than d eigenvalues of one sign"
         )
-    return ShallowNetwork(W, v, "quadratic")  # pyright: ignore[reportArgumentType]
+    return ShallowNetwork(W, v, "quadratic")

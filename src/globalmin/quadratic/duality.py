@@ -1,9 +1,9 @@
-r"""Lower bounds on the loss of every quadratic network: theorems P (heads >= 0), S (any head) and D (weight decay), and what
-follows.
+r"""Lower bounds on the loss of every quadratic network: theorems P (heads >= 0), S (any head) and D
+(weight decay), and what follows.
 
-$M = W^T\mathrm{diag}(v)W$, $f_i = x_i^TMx_i$, $r = f - y$, $L = (1/2)\sum_i r_i^2$, $Z(u) = \sum_i u_ix_ix_i^T$. The dual vectors
-returned here are strictly feasible up to rounding, with a margin, so that the checker can prove their feasibility; the bounds in
-floats are estimates.
+$M = W^T\mathrm{diag}(v)W$, $f_i = x_i^TMx_i$, $r = f - y$, $L = (1/2)\sum_i r_i^2$, $Z(u) = \sum_i
+u_ix_ix_i^T$. The dual vectors returned here are strictly feasible up to rounding, with a margin, so
+that the checker can prove their feasibility; the bounds in floats are estimates.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from globalmin.linalg.symmetric import (
 )
 from globalmin.references import states
 
-MARGIN = (
-    2.0**-40
-)  # relative room left for the proof of strict feasibility; costs about as much of the gap
+# relative room left for the proof of strict feasibility; costs about as much of the gap
+MARGIN = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,11 @@ def best_multiple(direction: Array, y: Array, *, largest: float = math.inf) -> f
 
 @dataclass(frozen=True)
 class RowSpace:
-    r"""Coordinates in which the samples are white: the columns of `basis` (d x s) span the row space and $(XB)^T(XB) = nI$.
+    r"""Coordinates in which the samples are white: the columns of `basis` (d x s) span the row
+    space and $(XB)^T(XB) = nI$.
 
-    s is the numerical rank of X; `basis @ M_white @ basis.T` is the matrix M of white coordinates in the original ones.
+    s is the numerical rank of X; `basis @ M_white @ basis.T` is the matrix M of white coordinates
+    in the original ones.
     """
 
     basis: Array
@@ -67,7 +68,9 @@ class RowSpace:
 
 
 def row_space(X: Array) -> RowSpace:
-    """White coordinates of the samples, by a QR factorization and the SVD of its triangular factor."""
+    """White coordinates of the samples, by a QR factorization and the SVD of its triangular
+    factor.
+    """
     n, d = X.shape
     R = np.linalg.qr(X, mode="r")
     _, singular, Vt = np.linalg.svd(R)
@@ -84,10 +87,12 @@ def row_space(X: Array) -> RowSpace:
 def positive_dual(
     X: Array, y: Array, r: Array, *, margin: float = MARGIN, space: RowSpace | None = None
 ) -> DualBound:
-    r"""Theorem P: a lower bound of L over all quadratic networks with a head >= 0, of any width, from a residual r.
+    r"""Theorem P: a lower bound of L over all quadratic networks with a head >= 0, of any width,
+    from a residual r.
 
-    $\lambda = s\,r + \tau 1$, s >= 0, the best with $\tau > -s\,\lambda_{\min}(Z(r), X^TX)$ (on the row space of X), so that
-    $Z(\lambda) > 0$ there. Tight at the global minimum; for a head <= 0 pass -y and -r.
+    $\lambda = s\,r + \tau 1$, s >= 0, the best with $\tau > -s\,\lambda_{\min}(Z(r), X^TX)$ (on the
+    row space of X), so that $Z(\lambda) > 0$ there. Tight at the global minimum; for a head <= 0
+    pass -y and -r.
 
     Parameters
     ----------
@@ -108,7 +113,9 @@ def positive_dual(
 
 
 def positive_dual_white(Z: Array, r: Array, y: Array, *, margin: float = MARGIN) -> DualBound:
-    r"""`positive_dual` from Z(r) in white coordinates: $Z(sr + \tau 1)/n = sZ(r)/n + \tau I$ gives all feasible (s, tau)."""
+    r"""`positive_dual` from Z(r) in white coordinates: $Z(sr + \tau 1)/n = sZ(r)/n + \tau I$ gives
+    all feasible (s, tau).
+    """
     spectrum = np.linalg.eigvalsh(Z) / y.shape[0]
     room = margin * float(np.abs(spectrum).max()) - float(
         spectrum[0]
@@ -125,7 +132,9 @@ def positive_dual_white(Z: Array, r: Array, y: Array, *, margin: float = MARGIN)
 
 
 def _unconstrained_pair(r: Array, y: Array) -> tuple[float, float]:
-    r"""(s, tau) that maximize $D(sr + \tau 1)$ without constraint: minus the regression of y on r and the constant."""
+    r"""(s, tau) that maximize $D(sr + \tau 1)$ without constraint: minus the regression of y on r
+    and the constant.
+    """
     n, rr, r1, ry, y1 = y.shape[0], float(r @ r), float(r.sum()), float(r @ y), float(y.sum())
     determinant = rr * n - r1 * r1
     if not determinant > 1e-12 * rr * n:
@@ -151,10 +160,11 @@ def decay_threshold(weight_decay: float, v_max: float) -> float:
 def decay_dual(
     Z: Array, r: Array, y: Array, c: float, *, two_sided: bool, margin: float = MARGIN
 ) -> DualBound:
-    r"""Theorem D: a lower bound of $L_w = L + (w/2)\|W\|_F^2$ over all networks with $|v_l| \le v_{\max}$, of any width, $c =
-    w/(2v_{\max})$.
+    r"""Theorem D: a lower bound of $L_w = L + (w/2)\|W\|_F^2$ over all networks with $|v_l| \le
+    v_{\max}$, of any width, $c = w/(2v_{\max})$.
 
-    u = s r with the best s for which $-cI < Z(u)$ and, if two-sided (heads of both signs), $Z(u) < cI$. Always feasible.
+    u = s r with the best s for which $-cI < Z(u)$ and, if two-sided (heads of both signs), $Z(u) <
+    cI$. Always feasible.
 
     Parameters
     ----------
@@ -170,10 +180,11 @@ def decay_dual(
 
 @states("SJL-T2.2k")
 def critical_decay(X: Array, y: Array, *, two_sided: bool = True, v_max: float = 1.0) -> float:
-    r"""The weight decay from which W = 0 is the global minimum: $2v_{\max}\|Z(y)\|$, or $2v_{\max}\lambda_{\max}(Z(y))_+$ for
-    heads >= 0.
+    r"""The weight decay from which W = 0 is the global minimum: $2v_{\max}\|Z(y)\|$, or
+    $2v_{\max}\lambda_{\max}(Z(y))_+$ for heads >= 0.
 
-    At M = 0 the residual is -y, feasible for theorem D exactly when $\|Z(y)\| \le c$ (one-sided: $\lambda_{\max}(Z(y)) \le c$).
+    At M = 0 the residual is -y, feasible for theorem D exactly when $\|Z(y)\| \le c$ (one-sided:
+    $\lambda_{\max}(Z(y)) \le c$).
     """
     spectrum = np.linalg.eigvalsh(moment_matrix(X, y))
     reach = max(float(spectrum[-1]), -float(spectrum[0]) if two_sided else 0.0, 0.0)
@@ -182,9 +193,11 @@ def critical_decay(X: Array, y: Array, *, two_sided: bool = True, v_max: float =
 
 @states("SJL-T2.1")
 def estimate_span_gap(X: Array, r: Array) -> float:
-    r"""$L - \min L$ over all quadratic networks of any width and head: $(1/2)\|\Pi r\|^2$, $\Pi$ the projector on the range of A.
+    r"""$L - \min L$ over all quadratic networks of any width and head: $(1/2)\|\Pi r\|^2$, $\Pi$
+    the projector on the range of A.
 
-    Equals $(1/2)(S^Tr)^T(S^TS)^+(S^Tr)$, theorem S; by least squares on S for N <= n and on the n x n Gram matrix otherwise.
+    Equals $(1/2)(S^Tr)^T(S^TS)^+(S^Tr)$, theorem S; by least squares on S for N <= n and on the n x
+    n Gram matrix otherwise.
     """
     from globalmin.linalg.symmetric import design_matrix, sample_gram
 
@@ -206,7 +219,9 @@ def estimate_span_gap(X: Array, r: Array) -> float:
 
 @dataclass(frozen=True)
 class SpanWitness:
-    r"""Theorem S in floats: mu = lambda_min(S^T S), z with $S^TSz = S^Tr$ (N numbers), and the gap $(1/2)z^TS^TSz$."""
+    r"""Theorem S in floats: mu = lambda_min(S^T S), z with $S^TSz = S^Tr$ (N numbers), and the gap
+    $(1/2)z^TS^TSz$.
+    """
 
     mu: float
     z: Array
@@ -215,7 +230,8 @@ class SpanWitness:
 
 @states("SJL-T2.1")
 def span_witness(X: Array, r: Array) -> SpanWitness | None:
-    r"""What theorem S needs at a residual r: the least eigenvalue of $S^TS$ and the solution z; None if the samples do not span.
+    r"""What theorem S needs at a residual r: the least eigenvalue of $S^TS$ and the solution z;
+    None if the samples do not span.
 
     Cost $nN^2 + N^3$; the excess loss alone is `estimate_span_gap`.
     """
@@ -235,7 +251,9 @@ def span_witness(X: Array, r: Array) -> SpanWitness | None:
 
 
 def independent_rows(X: Array) -> NDArray[np.intp]:
-    """Indices, increasing, of rank X rows that span the row space (numerically): theorem P on rank-deficient samples."""
+    """Indices, increasing, of rank X rows that span the row space (numerically): theorem P on
+    rank-deficient samples.
+    """
     from scipy.linalg import qr
 
     factors: Any = qr(X.T, mode="economic", pivoting=True, check_finite=False)
@@ -250,8 +268,8 @@ def independent_rows(X: Array) -> NDArray[np.intp]:
 
 @states("SJL-L6.1")
 def is_stationary_in_matrix(X: Array, r: Array, *, tolerance: float = 1e-9) -> bool:
-    r"""Whether $Z(r) = 0$ up to `tolerance` $\sum_i |r_i|\|x_i\|^2$, which makes every W with that residual a global minimum
-    (SJL-L6.1).
+    r"""Whether $Z(r) = 0$ up to `tolerance` $\sum_i |r_i|\|x_i\|^2$, which makes every W with that
+    residual a global minimum (SJL-L6.1).
     """
     scale = float(np.abs(r) @ np.einsum("ij,ij->i", X, X))
     return float(np.linalg.norm(moment_matrix(X, r), 2)) <= tolerance * scale
@@ -259,8 +277,8 @@ def is_stationary_in_matrix(X: Array, r: Array, *, tolerance: float = 1e-9) -> b
 
 @dataclass(frozen=True)
 class PositiveKKT:
-    r"""Conditions of $\min_{M\ge0} f(M)$ at a network: least eigenvalue of Z (>= 0 at the minimum) and $\langle Z, M\rangle$ (0
-    at the minimum).
+    r"""Conditions of $\min_{M\ge0} f(M)$ at a network: least eigenvalue of Z (>= 0 at the minimum)
+    and $\langle Z, M\rangle$ (0 at the minimum).
     """
 
     least_eigenvalue: float
@@ -269,8 +287,8 @@ class PositiveKKT:
 
 @states("SJL-T2.2", "SJL-T2.2k")
 def positive_kkt(W: Array, v: Array, X: Array, y: Array) -> PositiveKKT:
-    r"""The two residuals of the optimality conditions for heads >= 0; both vanish at every second-order point with >= d positive
-    heads.
+    r"""The two residuals of the optimality conditions for heads >= 0; both vanish at every
+    second-order point with >= d positive heads.
     """
     r = factored_forms(X, W, v) - y
     Z = moment_matrix(X, r)

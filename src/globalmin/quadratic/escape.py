@@ -1,4 +1,6 @@
-"""The direction that leads out of a stationary point of the population risk of a planted quadratic network."""
+"""The direction that leads out of a stationary point of the population risk of a planted quadratic
+network.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from globalmin.shallow.escape import Escape
 
 @states("GKZ-CENSUS")
 def population_escape(W: Array, Wstar: Array) -> Escape | None:
-    r"""At a rank-deficient W: $V = uq^T$ with u orthogonal to the range of W and q the least eigenvector of D; curvature
-    $8\lambda_{\min}(D) + 4\,\mathrm{tr}D$.
+    r"""At a rank-deficient W: $V = uq^T$ with u orthogonal to the range of W and q the least
+    eigenvector of D; curvature $8\lambda_{\min}(D) + 4\,\mathrm{tr}D$.
 
-    At the stationary points of the census this is the least eigenvalue of the Hessian of the population risk. None if W has full
-    row rank or the curvature is not negative.
+    At the stationary points of the census this is the least eigenvalue of the Hessian of the
+    population risk. None if W has full row rank or the curvature is not negative.
     """
     left, singular, _ = np.linalg.svd(W)
     tolerance = (

@@ -1,8 +1,8 @@
 r"""General quadratic activations $\alpha z^2 + \beta z + \gamma$ (GKZ-C2.2), reduced to $z^2$.
 
-Completing the square, $\alpha z^2 + \beta z + \gamma = \alpha(z + \tfrac{\beta}{2\alpha})^2 + \gamma - \tfrac{\beta^2}{4\alpha}$,
-so a network of such neurons is one of square neurons on $(x, 1)$. Conversely pairs $\pm w$ cancel the linear term, and one neuron
-supplies a prescribed one.
+Completing the square, $\alpha z^2 + \beta z + \gamma = \alpha(z + \tfrac{\beta}{2\alpha})^2 +
+\gamma - \tfrac{\beta^2}{4\alpha}$, so a network of such neurons is one of square neurons on $(x,
+1)$. Conversely pairs $\pm w$ cancel the linear term, and one neuron supplies a prescribed one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ def activation_name(coefficients: tuple[float, float, float]) -> str:
 def estimate_general_gap(
     network: ShallowNetwork, X: Array, r: Array, *, trained: str = "W"
 ) -> float:
-    r"""$L - \min L$ from above, over networks of any width with this quadratic activation: $(1/2)\|\Pi r\|^2$, in floats.
+    r"""$L - \min L$ from above, over networks of any width with this quadratic activation:
+    $(1/2)\|\Pi r\|^2$, in floats.
 
-    On (x, 1) the functions of the class differ by symmetric matrices (`complete_square`): their entries are free, but those of
-    x times 1 only if $\beta \ne 0$, and that of 1 times 1, the constant $\gamma\sum_lv_l$, only if the head is trained and
-    $\gamma \ne 0$. $\Pi$ projects on the free monomials. Tight where enough heads of both signs are there.
+    On (x, 1) the functions of the class differ by symmetric matrices (`complete_square`): their
+    entries are free, but those of x times 1 only if $\beta \ne 0$, and that of 1 times 1, the
+    constant $\gamma\sum_lv_l$, only if the head is trained and $\gamma \ne 0$. $\Pi$ projects on
+    the free monomials. Tight where enough heads of both signs are there.
 
     Parameters
     ----------
@@ -60,11 +62,12 @@ def estimate_general_gap(
 
 @states("GKZ-C2.2")
 def general_network(M: Array, b: Array, coefficients: tuple[float, float, float]) -> ShallowNetwork:
-    r"""A network with activation $\alpha z^2 + \beta z + \gamma$ that equals $x^TMx + b \cdot x$ exactly: 4d + 2 neurons, half of
-    them with v = 1, half -1.
+    r"""A network with activation $\alpha z^2 + \beta z + \gamma$ that equals $x^TMx + b \cdot x$
+    exactly: 4d + 2 neurons, half of them with v = 1, half -1.
 
-    The constants cancel since the head sums to zero. One neuron h = b/beta carries the linear part; its square is taken out of M,
-    whose eigenvalues then sit on pairs $\pm w$. With $\beta = 0$ a nonzero b cannot be represented.
+    The constants cancel since the head sums to zero. One neuron h = b/beta carries the linear part;
+    its square is taken out of M, whose eigenvalues then sit on pairs $\pm w$. With $\beta = 0$ a
+    nonzero b cannot be represented.
     """
     alpha, beta, _ = require_coefficients(coefficients)
     d = M.shape[0]
@@ -83,4 +86,4 @@ def general_network(M: Array, b: Array, coefficients: tuple[float, float, float]
         w = math.sqrt(abs(value) / 2.0) * q
         W[free[sign]], W[free[sign] + 1] = w, -w
         free[sign] += 2
-    return ShallowNetwork(W, v, activation_name(coefficients))  # pyright: ignore[reportArgumentType]
+    return ShallowNetwork(W, v, activation_name(coefficients))

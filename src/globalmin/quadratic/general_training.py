@@ -1,4 +1,6 @@
-r"""Networks with a general quadratic activation $\alpha z^2 + \beta z + \gamma$ (GKZ-C2.2): one least-squares problem."""
+r"""Networks with a general quadratic activation $\alpha z^2 + \beta z + \gamma$ (GKZ-C2.2): one
+least-squares problem.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ from globalmin.shallow.network import outputs
 def solve_general_quadratic(
     X: object, y: object, coefficients: tuple[float, float, float], *, tol: float = TOL
 ) -> QuadraticSolution:
-    r"""The global minimum of L over networks $\sum_lv_l(\alpha z_l^2 + \beta z_l + \gamma)$ whose head sums to zero.
+    r"""The global minimum of L over networks $\sum_lv_l(\alpha z_l^2 + \beta z_l + \gamma)$ whose
+    head sums to zero.
 
-    The width is any. Such networks are exactly the functions $x^TMx + b \cdot x$ (b = 0 if $\beta = 0$), so this is least
-    squares on the monomials of degree two and, unless $\beta = 0$, one. For a free constant append the constant feature 1. The
-    network returned has 4d + 2 neurons with head +-1.
+    The width is any. Such networks are exactly the functions $x^TMx + b \cdot x$ (b = 0 if $\beta =
+    0$), so this is least squares on the monomials of degree two and, unless $\beta = 0$, one. For a
+    free constant append the constant feature 1. The network returned has 4d + 2 neurons with head
+    +-1.
 
     Parameters
     ----------

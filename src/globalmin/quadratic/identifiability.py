@@ -1,8 +1,9 @@
-r"""When do n samples determine a quadratic network? The span condition, recovery, and interpolants that are wrong everywhere
-else.
+r"""When do n samples determine a quadratic network? The span condition, recovery, and interpolants
+that are wrong everywhere else.
 
-GKZ, section 5: the outputs at $x_1,\dots,x_n$ determine the function iff the matrices $x_ix_i^T$ span the symmetric ones, which
-needs n >= N = d(d+1)/2 samples and holds for almost all such samples. Losses as in `quadratic_risk`.
+GKZ, section 5: the outputs at $x_1,\dots,x_n$ determine the function iff the matrices $x_ix_i^T$
+span the symmetric ones, which needs n >= N = d(d+1)/2 samples and holds for almost all such
+samples. Losses as in `quadratic_risk`.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def critical_samples(d: int) -> int:
 
 @dataclass(frozen=True)
 class SpanCondition:
-    """Numerical rank of the n x N design matrix S against the `needed` N, its extreme singular values, and lambda_min of F = S^T
-    S / n.
+    """Numerical rank of the n x N design matrix S against the `needed` N, its extreme singular
+    values, and lambda_min of F = S^T S / n.
     """
 
     rank: int
@@ -53,12 +54,13 @@ class SpanCondition:
 
 @states("GKZ-SPAN", "GKZ-T2.6a")
 def span_condition(X: Array) -> SpanCondition:
-    r"""Do the matrices $x_ix_i^T$ span all symmetric matrices? By singular values of S, tolerance max(n, N) eps sigma_max.
+    r"""Do the matrices $x_ix_i^T$ span all symmetric matrices? By singular values of S, tolerance
+    max(n, N) eps sigma_max.
 
     Theory
     ------
-    GKZ-T2.6a: if so, every W with the teacher's outputs on the samples has $W^TW = W^{*T}W^*$. An estimate in floats;
-    `exact_span_rank` proves.
+    GKZ-T2.6a: if so, every W with the teacher's outputs on the samples has $W^TW = W^{*T}W^*$. An
+    estimate in floats; `exact_span_rank` proves.
     """
     n, N = X.shape[0], critical_samples(X.shape[1])
     singular = np.linalg.svd(design_matrix(X), compute_uv=False)
@@ -70,17 +72,19 @@ def span_condition(X: Array) -> SpanCondition:
 
 @states("GKZ-SPAN", "GKZ-T2.8")
 def exact_span_rank(X: Array, *, max_exact: int = 120) -> tuple[int, int]:
-    r"""Proved bounds (lower, upper) of the rank of $\{x_ix_i^T\}$ over the rationals, for the doubles in X.
+    r"""Proved bounds (lower, upper) of the rank of $\{x_ix_i^T\}$ over the rationals, for the
+    doubles in X.
 
     Parameters
     ----------
     X : n x d.
-    max_exact : largest N for which a deficient rank is settled by exact integer elimination; above it the bounds may differ.
+    max_exact : largest N for which a deficient rank is settled by exact integer elimination; above
+        it the bounds may differ.
 
     Theory
     ------
-    Primitive P4: the rank modulo one prime is a lower bound; min(n, N) is an upper bound; between the two only exact elimination
-    decides.
+    Primitive P4: the rank modulo one prime is a lower bound; min(n, N) is an upper bound; between
+    the two only exact elimination decides.
     """
     n, N = X.shape[0], critical_samples(X.shape[1])
     lower, upper = _modular_span_rank(X), min(n, N)
@@ -107,7 +111,9 @@ def _modular_span_rank(X: Array) -> int:
 
 
 def integer_monomials(X: Array) -> Any:
-    """The n x N integer matrix of the monomials of the rows, each row scaled by a power of two (a flint matrix)."""
+    """The n x N integer matrix of the monomials of the rows, each row scaled by a power of two (a
+    flint matrix).
+    """
     from flint import fmpz_mat
 
     from globalmin.data.proportionality import integer_row
@@ -124,7 +130,8 @@ def integer_monomials(X: Array) -> Any:
 
 @states("GKZ-DIRECT")
 def recover_gram(X: Array, y: Array) -> Array:
-    r"""The matrix A with $x_i^TAx_i = y_i$ by least squares, d x d: the teacher's $W^{*T}W^*$ when the span condition holds.
+    r"""The matrix A with $x_i^TAx_i = y_i$ by least squares, d x d: the teacher's $W^{*T}W^*$ when
+    the span condition holds.
 
     Raises
     ------
@@ -134,8 +141,8 @@ def recover_gram(X: Array, y: Array) -> Array:
     condition = span_condition(X)
     if not condition.holds:
         raise HypothesisError(
-            f"the samples span {condition.rank} of {condition.needed} dimensions, so they do not determine the network; "
-            "give more samples in general position",
+            f"the samples span {condition.rank} of {condition.needed} dimensions, so they do not "
+            "determine the network; give more samples in general position",
             hypothesis="span",
             value=condition.rank,
         )
@@ -144,7 +151,9 @@ def recover_gram(X: Array, y: Array) -> Array:
 
 @states("GKZ-DIRECT")
 def recover_network(X: Array, y: Array, width: int) -> Array:
-    r"""W with `width` >= d rows and $W^TW$ = the recovered A (its negative eigenvalues, if labels are noisy, set to zero)."""
+    r"""W with `width` >= d rows and $W^TW$ = the recovered A (its negative eigenvalues, if labels
+    are noisy, set to zero).
+    """
     A = recover_gram(X, y)
     if width < A.shape[0]:
         raise HypothesisError(
@@ -157,15 +166,17 @@ def recover_network(X: Array, y: Array, width: int) -> Array:
 
 @states("GKZ-T2.8")
 def prime_witness(d: int) -> list[list[int]]:
-    r"""N exact integer samples that span: $x_t = (p_1^{t-1}, \dots, p_d^{t-1})$ with the first d primes, t = 1..N."""
+    r"""N exact integer samples that span: $x_t = (p_1^{t-1}, \dots, p_d^{t-1})$ with the first d
+    primes, t = 1..N.
+    """
     primes = _first_primes(d)
     return [[p**t for p in primes] for t in range(critical_samples(d))]
 
 
 @states("GKZ-T2.8")
 def witness_determinant(d: int) -> int:
-    r"""Determinant of the monomials of `prime_witness` (columns $p_k^2$ first, then $p_kp_l$), exactly: $\prod_{k<l}(z_l - z_k)
-    \ne 0$.
+    r"""Determinant of the monomials of `prime_witness` (columns $p_k^2$ first, then $p_kp_l$),
+    exactly: $\prod_{k<l}(z_l - z_k) \ne 0$.
 
     >>> witness_determinant(2)
     -30
@@ -189,7 +200,9 @@ def _first_primes(count: int) -> list[int]:
 
 @states("GKZ-C2.7")
 def absorb_weights(a: Array, W: Array) -> Array:
-    r"""$\hat w_j = \sqrt{a_j}\,w_j$: a quadratic network with positive head a as one with head 1."""
+    r"""$\hat w_j = \sqrt{a_j}\,w_j$: a quadratic network with positive head a as one with head
+    1.
+    """
     if a.shape != (W.shape[0],) or not (a > 0).all():
         raise HypothesisError(
             "the head must have one positive weight per neuron",
@@ -213,10 +226,11 @@ def release_weights(a: Array, W: Array) -> Array:
 
 @dataclass(frozen=True)
 class SampleCount:
-    """What n samples of d features say about quadratic networks, by exact arithmetic on the doubles given.
+    """What n samples of d features say about quadratic networks, by exact arithmetic on the doubles
+    given.
 
-    `needed` is d(d+1)/2; the rank of the matrices $x_ix_i^T$ is at least `rank` and at most `rank_upper` (equal unless d is large
-    and the rank is deficient).
+    `needed` is d(d+1)/2; the rank of the matrices $x_ix_i^T$ is at least `rank` and at most
+    `rank_upper` (equal unless d is large and the rank is deficient).
     """
 
     n: int
@@ -227,7 +241,9 @@ class SampleCount:
 
     @property
     def determines(self) -> bool | None:
-        """Whether equal outputs on the samples make two quadratic networks the same function; None if not settled."""
+        """Whether equal outputs on the samples make two quadratic networks the same function; None
+        if not settled.
+        """
         if self.rank == self.needed:
             return True
         return False if self.rank_upper < self.needed else None
@@ -240,7 +256,8 @@ class SampleCount:
 
 @states("GKZ-SPAN", "GKZ-T2.8", "GKZ-T2.6a")
 def samples_determine(X: object, *, max_exact: int = 120) -> SampleCount:
-    r"""The critical sample number as an exact test on your own inputs: do these samples determine a quadratic network?
+    r"""The critical sample number as an exact test on your own inputs: do these samples determine a
+    quadratic network?
 
     Parameters
     ----------
@@ -249,8 +266,8 @@ def samples_determine(X: object, *, max_exact: int = 120) -> SampleCount:
 
     Theory
     ------
-    GKZ-T2.6a, GKZ-SPAN: yes iff the $x_ix_i^T$ span the symmetric matrices. GKZ-T2.8: n < d(d+1)/2 samples never do, almost
-    every d(d+1)/2 do.
+    GKZ-T2.6a, GKZ-SPAN: yes iff the $x_ix_i^T$ span the symmetric matrices. GKZ-T2.8: n < d(d+1)/2
+    samples never do, almost every d(d+1)/2 do.
 
     Examples
     --------

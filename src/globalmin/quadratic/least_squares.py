@@ -1,8 +1,10 @@
-r"""Least squares over all symmetric matrices: the minimum of quadratic networks with heads of both signs, no weight decay.
+r"""Least squares over all symmetric matrices: the minimum of quadratic networks with heads of both
+signs, no weight decay.
 
-SJL-T2.1: $\min_M \tfrac12\|A(M) - y\|^2$. Conjugate gradients in white coordinates ($X^TX = nI$), where Gaussian-like samples are
-well conditioned; the n x n Gram matrix $(XX^T)\circ(XX^T)$ for fewer samples than N = d(d+1)/2; a dense factorization where
-conjugate gradients are slow and it fits.
+SJL-T2.1: $\min_M \tfrac12\|A(M) - y\|^2$. Conjugate gradients in white coordinates ($X^TX = nI$),
+where Gaussian-like samples are well conditioned; the n x n Gram matrix $(XX^T)\circ(XX^T)$ for
+fewer samples than N = d(d+1)/2; a dense factorization where conjugate gradients are slow and it
+fits.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ MAX_ITER = 400
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """A least-squares matrix, its residual A(M) - y, an estimate of its excess loss, and the iterations used."""
+    """A least-squares matrix, its residual A(M) - y, an estimate of its excess loss, and the
+    iterations used.
+    """
 
     M: Array
     residual: Array
@@ -41,7 +45,8 @@ class LeastSquares:
 def least_squares(X: Array, y: Array, *, tol: float = 1e-10) -> LeastSquares:
     r"""A minimizer of $\tfrac12\|A(M) - y\|^2$ over symmetric M.
 
-    Refined until the excess loss is below `tol` of the loss, or below 1e-3 `tol` of the loss of M = 0.
+    Refined until the excess loss is below `tol` of the loss, or below 1e-3 `tol` of the loss of M =
+    0.
 
     Parameters
     ----------
@@ -69,10 +74,11 @@ def least_squares(X: Array, y: Array, *, tol: float = 1e-10) -> LeastSquares:
 
 
 def conjugate_gradients(X: Array, target: Array, *, floor: float) -> tuple[Array, int]:
-    """The least-squares matrix of `target` by conjugate gradients on the normal equations, from zero, and the iterations.
+    """The least-squares matrix of `target` by conjugate gradients on the normal equations, from
+    zero, and the iterations.
 
-    Ends when three steps in a row lower the loss by less than `floor` each, or when rounding is reached: beyond it the recursion
-    of the residual no longer belongs to M and may diverge.
+    Ends when three steps in a row lower the loss by less than `floor` each, or when rounding is
+    reached: beyond it the recursion of the residual no longer belongs to M and may diverge.
     """
     M = np.zeros((X.shape[1], X.shape[1]))
     r, S = target.copy(), moment_matrix(X, target)
@@ -95,7 +101,9 @@ def conjugate_gradients(X: Array, target: Array, *, floor: float) -> tuple[Array
 
 
 def _sample_solver(X: Array):  # noqa: ANN202 (a closure: residual -> correction, 1)
-    r"""For n <= N: $M = -A^*(K^+r)$ with $K = AA^*$; eigenvalues at the rounding level are left out."""
+    r"""For n <= N: $M = -A^*(K^+r)$ with $K = AA^*$; eigenvalues at the rounding level are left
+    out.
+    """
     eigenvalues, vectors = np.linalg.eigh(sample_gram(X))
     kept = eigenvalues > X.shape[0] * np.finfo(np.float64).eps * float(eigenvalues[-1])
 

@@ -11,7 +11,9 @@ from globalmin.references import states
 
 @states("SJL-L5.1")
 def kron_with_product(u: Array, M: Array, v: Array) -> Array:
-    r"""$u \otimes (Mv)$, which is $\mathrm{blockdiag}(M,\dots,M)(u \otimes v)$: M acts on every block."""
+    r"""$u \otimes (Mv)$, which is $\mathrm{blockdiag}(M,\dots,M)(u \otimes v)$: M acts on every
+    block.
+    """
     return (np.kron(u, v).reshape(u.shape[0], v.shape[0]) @ M.T).ravel()
 
 

@@ -1,4 +1,6 @@
-"""Descent on the weights of a narrow quadratic network, where no theorem makes every local minimum global."""
+"""Descent on the weights of a narrow quadratic network, where no theorem makes every local minimum
+global.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from globalmin.quadratic.duality import network_objective
 def local_minimum(
     X: Array, y: Array, W0: Array, v: Array, *, weight_decay: float = 0.0, max_iter: int = 2_000
 ) -> tuple[Array, int]:
-    r"""A local minimum of $L + (w/2)\|W\|_F^2$ over W by L-BFGS from $W_0$, and the iterations; cost nkd each."""
+    r"""A local minimum of $L + (w/2)\|W\|_F^2$ over W by L-BFGS from $W_0$, and the iterations;
+    cost nkd each.
+    """
     from scipy.optimize import minimize
 
     unit = max(0.5 * float(y @ y), np.finfo(np.float64).tiny)
@@ -38,7 +42,9 @@ def local_minimum(
 def best_local_minimum(
     X: Array, y: Array, start: Array, v: Array, *, weight_decay: float, starts: int, seed: int
 ) -> tuple[Array, int]:
-    """The best of the local minima from `start` and from random starts of the same size, and all iterations."""
+    """The best of the local minima from `start` and from random starts of the same size, and all
+    iterations.
+    """
     rng = np.random.default_rng(seed)
     size = max(
         float(np.linalg.norm(start)) / np.sqrt(start.size),

@@ -1,7 +1,8 @@
-r"""Plain gradient descent on quadratic networks from many starts at once, with the plateaus it passes.
+r"""Plain gradient descent on quadratic networks from many starts at once, with the plateaus it
+passes.
 
-With $s = \mathrm{svec}(W^TD_vW)$ the loss is $\frac12s^TFs - b \cdot s + c$, so a step costs $N^2 + 2kd^2$ whatever the number of
-samples, and all starts are moved together.
+With $s = \mathrm{svec}(W^TD_vW)$ the loss is $\frac12s^TFs - b \cdot s + c$, so a step costs $N^2 +
+2kd^2$ whatever the number of samples, and all starts are moved together.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from globalmin.references import states
 
 SHRINK = 0.7  # factor of the step when it would raise the loss
 ROUNDING = 1e-13  # the loss may rise by this much of that of the zero network: rounding
-DIP = 0.1  # a dip of the gradient norm counts when it falls below this fraction of the highest value before it
+# a dip of the gradient norm counts when it falls below this fraction of the highest value before it
+DIP = 0.1
 
 
 @dataclass(frozen=True)
 class QuadraticLoss:
-    r"""$\frac12s^TFs - b \cdot s + c$ for $s = \mathrm{svec}(W^TD_vW)$: the loss of quadratic networks with the head v."""
+    r"""$\frac12s^TFs - b \cdot s + c$ for $s = \mathrm{svec}(W^TD_vW)$: the loss of quadratic
+    networks with the head v.
+    """
 
     F: Array = field(repr=False)
     b: Array = field(repr=False)
@@ -42,13 +46,17 @@ class QuadraticLoss:
 
     @classmethod
     def of_teacher(cls, Wstar: Array, width: int) -> QuadraticLoss:
-        r"""Half the population risk $E(f - f^*)^2$ of `width` neurons with head 1 and Gaussian inputs (GKZ-R1)."""
+        r"""Half the population risk $E(f - f^*)^2$ of `width` neurons with head 1 and Gaussian
+        inputs (GKZ-R1).
+        """
         F, a = expected_design_gram(Wstar.shape[1]), svec(Wstar.T @ Wstar)
         return cls(F, F @ a, 0.5 * float(a @ F @ a), np.ones(width))
 
     @property
     def least(self) -> float:
-        """The least value over all symmetric matrices, in floats: reached with at least d heads of each sign."""
+        """The least value over all symmetric matrices, in floats: reached with at least d heads of
+        each sign.
+        """
         best = np.linalg.lstsq(self.F, self.b, rcond=None)[0]
         return max(self.c - 0.5 * float(self.b @ best), 0.0)
 
@@ -67,7 +75,9 @@ class QuadraticLoss:
 
 @dataclass(frozen=True)
 class Plateau:
-    """An iterate at which the gradient norm had a local minimum along the way, with its loss: a saddle was passed nearby."""
+    """An iterate at which the gradient norm had a local minimum along the way, with its loss: a
+    saddle was passed nearby.
+    """
 
     start: int
     iteration: int
@@ -80,8 +90,9 @@ class Plateau:
 class Descents:
     """Where every start ended.
 
-    `W` (m x k x d) and `losses` (m) at the end, `iterations` and `step_sizes` of each run, `reached` whether the loss came within
-    the tolerance of the target, the plateaus passed, and `history`: the losses (t x m) every so many steps, if asked for.
+    `W` (m x k x d) and `losses` (m) at the end, `iterations` and `step_sizes` of each run,
+    `reached` whether the loss came within the tolerance of the target, the plateaus passed, and
+    `history`: the losses (t x m) every so many steps, if asked for.
     """
 
     W: Array = field(repr=False)
@@ -96,11 +107,14 @@ class Descents:
 def random_starts(
     count: int, width: int, d: int, *, scales: tuple[float, float] = (1e-4, 0.5), seed: int = 0
 ) -> Array:
-    """Gaussian weights, `count` x `width` x d, each start with its own scale, log-uniform between the two given."""
+    """Gaussian weights, `count` x `width` x d, each start with its own scale, log-uniform between
+    the two given.
+    """
     low, high = scales
     if count < 1 or width < 1 or d < 1 or not 0.0 < low <= high:
         raise DataError(
-            f"count={count}, width={width}, d={d} must be at least 1 and scales={scales} positive and increasing"
+            f"count={count}, width={width}, d={d} must be at least 1 and scales={scales} positive "
+            "and increasing"
         )
     rng = np.random.default_rng(seed)
     sizes = np.exp(rng.uniform(np.log(low), np.log(high), count))
@@ -119,7 +133,8 @@ def descend(
     plateaus: int = 3,
     every: int | None = None,
 ) -> Descents:
-    r"""Gradient descent from every start until the loss is within `tol` times that of the zero network of `target`.
+    r"""Gradient descent from every start until the loss is within `tol` times that of the zero
+    network of `target`.
 
     Parameters
     ----------
@@ -127,15 +142,17 @@ def descend(
     starts : m x k x d.
     target : by default the least value over all symmetric matrices.
     tol : relative to c, the loss of W = 0.
-    max_iter : steps at most; a step that would raise the loss is taken back, and the step size of that run shrinks by 0.7 for
-        good: each run is descent with a constant step, found from above.
+    max_iter : steps at most; a step that would raise the loss is taken back, and the step size of
+        that run shrinks by 0.7 for good: each run is descent with a constant step, found from
+        above.
     plateaus : at most this many dips of the gradient norm are kept per run, the first ones.
     every : record the losses every so many steps.
 
     Theory
     ------
-    SJL-T2.1: with at least d heads of each sign no start can end anywhere else but for a set of measure zero; SJL-T2.2k for heads
-    of one sign, with the least value over positive semidefinite matrices as target.
+    SJL-T2.1: with at least d heads of each sign no start can end anywhere else but for a set of
+    measure zero; SJL-T2.2k for heads of one sign, with the least value over positive semidefinite
+    matrices as target.
     """
     if (
         starts.ndim != 3
@@ -143,7 +160,8 @@ def descend(
         or starts.shape[2] * (starts.shape[2] + 1) != 2 * loss.b.shape[0]
     ):
         raise DataError(
-            f"starts has shape {starts.shape}; give (count, {loss.v.shape[0]}, d) with d(d+1)/2 = {loss.b.shape[0]}"
+            f"starts has shape {starts.shape}; give (count, {loss.v.shape[0]}, d) with d(d+1)/2 = "
+            f"{loss.b.shape[0]}"
         )
     goal = (loss.least if target is None else target) + tol * loss.c
     state = _State.begin(loss, starts)
@@ -171,7 +189,9 @@ def descend(
 
 @dataclass
 class _State:
-    """The runs on their way; `norms` are the gradient norms, `before` the ones a step earlier, `peak` the highest since a dip."""
+    """The runs on their way; `norms` are the gradient norms, `before` the ones a step earlier,
+    `peak` the highest since a dip.
+    """
 
     W: Array
     losses: Array
@@ -210,7 +230,9 @@ class _State:
     def step(
         self, loss: QuadraticLoss, active: NDArray[np.intp], iteration: int
     ) -> NDArray[np.intp]:
-        """One step of the active runs; steps that raise the loss are taken back and shrink the step size. The runs that moved."""
+        """One step of the active runs; steps that raise the loss are taken back and shrink the step
+        size. The runs that moved.
+        """
         W = self.W[active] - self.step_sizes[active, None, None] * self.gradients[active]
         losses, gradients = loss.value_and_gradient(W)
         good = losses <= self.losses[active] + ROUNDING * loss.c
@@ -227,7 +249,9 @@ class _State:
         return moved
 
     def dips(self, moved: NDArray[np.intp], iteration: int, most: int) -> list[Plateau]:
-        """Runs whose gradient norm begins to rise after a deep fall: the iterate before is next to a saddle."""
+        """Runs whose gradient norm begins to rise after a deep fall: the iterate before is next to
+        a saddle.
+        """
         norms, before = self.norms[moved], self.before[moved]
         rising = moved[
             (norms > before) & (before < DIP * self.peak[moved]) & (self.counts[moved] < most)

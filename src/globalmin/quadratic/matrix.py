@@ -4,8 +4,8 @@ Over the matrix $M = W^T\mathrm{diag}(v)W$ of the network it is
 
 $$\min_M\; F(M) = \tfrac12\|A(M) - y\|^2 + c\|M\|_*, \qquad A(M)_i = x_i^TMx_i,$$
 
-for M >= 0 (one-sided: heads >= 0) or for all symmetric M (two-sided: heads of both signs). c = 0 is the problem without weight
-decay.
+for M >= 0 (one-sided: heads >= 0) or for all symmetric M (two-sided: heads of both signs). c = 0 is
+the problem without weight decay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ PRECONDITIONER_ROWS = (
 
 @dataclass(frozen=True)
 class MatrixProblem:
-    r"""Samples X (n x d), labels y, threshold c >= 0 and the sign class; with c = 0 it is one-sided and $X^TX = nI$."""
+    r"""Samples X (n x d), labels y, threshold c >= 0 and the sign class; with c = 0 it is one-sided
+    and $X^TX = nI$.
+    """
 
     X: Array
     y: Array
@@ -40,7 +42,9 @@ class MatrixProblem:
 
     @cached_property
     def sample(self) -> Array:
-        """Evenly spaced samples, scaled so that fourth moments keep their size: enough to estimate curvatures."""
+        """Evenly spaced samples, scaled so that fourth moments keep their size: enough to estimate
+        curvatures.
+        """
         n = self.X.shape[0]
         count = min(n, max(PRECONDITIONER_ROWS, 4 * self.X.shape[1]))
         return self.X[np.linspace(0, n - 1, count).astype(int)] * (n / count) ** 0.25
@@ -51,7 +55,9 @@ class MatrixProblem:
         return self.at_spectrum(eigenvalues, vectors)
 
     def at_spectrum(self, eigenvalues: Array, vectors: Array) -> MatrixPoint:
-        r"""The point $Q\mathrm{diag}(\lambda)Q^T$; negative eigenvalues of a one-sided problem are set to zero."""
+        r"""The point $Q\mathrm{diag}(\lambda)Q^T$; negative eigenvalues of a one-sided problem are
+        set to zero.
+        """
         kept = eigenvalues if self.two_sided else np.maximum(eigenvalues, 0.0)
         return MatrixPoint(self, kept, vectors)
 
@@ -62,7 +68,9 @@ class MatrixProblem:
 
 
 class MatrixPoint:
-    """A matrix of the problem by its spectrum, with residual, gradient, objective and gap, each computed on first use."""
+    """A matrix of the problem by its spectrum, with residual, gradient, objective and gap, each
+    computed on first use.
+    """
 
     def __init__(self, problem: MatrixProblem, eigenvalues: Array, vectors: Array) -> None:
         self.problem, self.eigenvalues, self.vectors = problem, eigenvalues, vectors
@@ -107,5 +115,7 @@ class MatrixPoint:
         return self.objective - self.dual.value
 
     def is_solved(self, tol: float) -> bool:
-        """Whether the gap is below tol times the objective, or 1e-3 tol times that of M = 0 (for minima that are zero)."""
+        """Whether the gap is below tol times the objective, or 1e-3 tol times that of M = 0 (for
+        minima that are zero).
+        """
         return self.gap <= max(tol * self.objective, 1e-3 * tol * self.problem.scale)

@@ -1,13 +1,16 @@
-r"""Newton's method on the matrices of fixed rank and signature, with the rank adapted: the last digits of the convex problem.
+r"""Newton's method on the matrices of fixed rank and signature, with the rank adapted: the last
+digits of the convex problem.
 
-Near the solution $M = Q_1\Lambda Q_1^T$ (rank p) the nonsmooth problem is smooth along the matrices of the same signature. In
-the basis $[Q_1, Q_2]$ they are charted by D (p x p, symmetric) and E (p x (d-p)):
+Near the solution $M = Q_1\Lambda Q_1^T$ (rank p) the nonsmooth problem is smooth along the matrices
+of the same signature. In the basis $[Q_1, Q_2]$ they are charted by D (p x p, symmetric) and E (p x
+(d-p)):
 
 $$M(D,E) = \begin{pmatrix}\Lambda + D & E\\ E^T & E^T\Lambda^{-1}E\end{pmatrix},$$
 
-and F has there the gradient $(Z_{11} + cS, Z_{12})$, S the signs, and the Hessian $P A^*A P$ plus a diagonal part:
-$2c/(|\lambda_i| + |\lambda_j|)$ on pairs (i, j) of D with opposite signs, $(c + s_iz_j)/|\lambda_i|$ on E, z the eigenvalues of
-$Z_{22}$. One product costs 4ndp, so a low rank makes it cheap.
+and F has there the gradient $(Z_{11} + cS, Z_{12})$, S the signs, and the Hessian $P A^*A P$ plus a
+diagonal part: $2c/(|\lambda_i| + |\lambda_j|)$ on pairs (i, j) of D with opposite signs, $(c +
+s_iz_j)/|\lambda_i|$ on E, z the eigenvalues of $Z_{22}$. One product costs 4ndp, so a low rank
+makes it cheap.
 """
 
 from __future__ import annotations
@@ -29,18 +32,21 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 NEGLIGIBLE = 1e-14  # eigenvalues below this times the largest are zero
-DENSE_AT_ONCE = 1.5e7  # multiplications of a dense solve that are cheaper than some products of conjugate gradients
-DENSE_AFTER, DENSE_LIMIT = (
-    40,
-    1_200,
-)  # products of conjugate gradients before a dense solve, and its largest order
-RIDGE = 1e-12  # of the largest curvature, so that a dense solve is defined where fewer samples than dimensions leave F flat
+# multiplications of a dense solve that are cheaper than some products of conjugate gradients
+DENSE_AT_ONCE = 1.5e7
+# products of conjugate gradients before a dense solve, and its largest order
+DENSE_AFTER, DENSE_LIMIT = 40, 1_200
+# of the largest curvature, so that a dense solve is defined where fewer samples than dimensions
+# leave F flat
+RIDGE = 1e-12
 ROUNDING = 1e-13  # differences of F relative to F(0) that are rounding only
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Active eigenvectors first (p of them), then null ones that diagonalize Z there; curvatures of the chart's diagonal part."""
+    """Active eigenvectors first (p of them), then null ones that diagonalize Z there; curvatures of
+    the chart's diagonal part.
+    """
 
     problem: MatrixProblem
     Q: Array
@@ -97,7 +103,9 @@ def chart_at(point: MatrixPoint, active: Mask) -> Chart:
 
 
 def newton_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Array, int]:
-    """The Newton step [D, E] and the number of products: conjugate gradients, or a dense solve where these are slow."""
+    """The Newton step [D, E] and the number of products: conjugate gradients, or a dense solve
+    where these are slow.
+    """
     p, d = chart.gradient.shape
     size = p * d - p * (p - 1) // 2
     if chart.problem.X.shape[0] * size**2 + size**3 / 3 <= DENSE_AT_ONCE:
@@ -110,7 +118,9 @@ def newton_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Array,
 
 
 def dense_direction(chart: Chart) -> Array:
-    """The Newton step by a Cholesky solve in orthonormal coordinates of the q-dimensional tangent space; cost n q^2 + q^3."""
+    """The Newton step by a Cholesky solve in orthonormal coordinates of the q-dimensional tangent
+    space; cost n q^2 + q^3.
+    """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     p, d = chart.gradient.shape
@@ -136,7 +146,9 @@ def dense_direction(chart: Chart) -> Array:
 
 
 def conjugate_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Array, int, bool]:
-    """The Newton step by preconditioned conjugate gradients, the number of products, and whether the accuracy was reached."""
+    """The Newton step by preconditioned conjugate gradients, the number of products, and whether
+    the accuracy was reached.
+    """
     weights = chart.weights
     T, R = np.zeros_like(chart.gradient), -chart.gradient
     Y = R / chart.preconditioner
@@ -158,7 +170,9 @@ def conjugate_direction(chart: Chart, *, tol: float, max_iter: int) -> tuple[Arr
 
 
 def moved(chart: Chart, T: Array, step: float) -> MatrixPoint:
-    """The point of the chart at `step` [D, E], with no more eigenvalues of either sign than before."""
+    """The point of the chart at `step` [D, E], with no more eigenvalues of either sign than
+    before.
+    """
     p, d = T.shape
     D, E = step * T[:, :p], step * T[:, p:]
     block = np.empty((d, d))
@@ -175,9 +189,11 @@ def moved(chart: Chart, T: Array, step: float) -> MatrixPoint:
 
 
 def active_eigenvalues(point: MatrixPoint) -> Mask:
-    r"""Which eigenvalues stay nonzero after a proximal gradient step of the size of the local curvature.
+    r"""Which eigenvalues stay nonzero after a proximal gradient step of the size of the local
+    curvature.
 
-    Those with $s_i(\lambda_i - z_i/a_i) > c/a_i$, $s_i$ the sign of $\lambda_i$, $z_i$ and $a_i$ slope and curvature there.
+    Those with $s_i(\lambda_i - z_i/a_i) > c/a_i$, $s_i$ the sign of $\lambda_i$, $z_i$ and $a_i$
+    slope and curvature there.
     """
     problem, lam = point.problem, point.eigenvalues
     slope = np.einsum("ij,ij->j", point.vectors, point.Z @ point.vectors)
@@ -190,7 +206,9 @@ def active_eigenvalues(point: MatrixPoint) -> Mask:
 def newton_step(
     point: MatrixPoint, *, tol: float, max_products: int = 200
 ) -> tuple[MatrixPoint | None, int]:
-    """One damped Newton step on the active matrices (None if no decrease was found), and the products used."""
+    """One damped Newton step on the active matrices (None if no decrease was found), and the
+    products used.
+    """
     active = active_eigenvalues(point)
     if not active.any():
         empty = point.problem.at_spectrum(np.zeros_like(point.eigenvalues), point.vectors)
@@ -206,7 +224,8 @@ def newton_step(
 
 
 def widened(point: MatrixPoint) -> MatrixPoint | None:
-    r"""Add the null directions in which $Z_{22} \ge -c$ fails (two-sided: also $Z_{22} \le c$), with the best common step.
+    r"""Add the null directions in which $Z_{22} \ge -c$ fails (two-sided: also $Z_{22} \le c$),
+    with the best common step.
 
     None if there are none.
     """
@@ -235,7 +254,9 @@ def widened(point: MatrixPoint) -> MatrixPoint | None:
 
 
 def polish(point: MatrixPoint, *, tol: float, max_steps: int = 30) -> tuple[MatrixPoint, int]:
-    """Newton steps until the gap is below the tolerance or stops falling; the point of least gap and the products used."""
+    """Newton steps until the gap is below the tolerance or stops falling; the point of least gap
+    and the products used.
+    """
     best, current, total, idle, lowest = point, point, 0, 0, point.objective
     for _ in range(max_steps):
         if best.is_solved(tol) or idle > 4:
@@ -265,7 +286,9 @@ def _forcing(point: MatrixPoint) -> float:
 
 
 def _violates(point: MatrixPoint) -> bool:
-    """Whether a null direction violates its bound by more than rounding explains, so that the rank is too small."""
+    """Whether a null direction violates its bound by more than rounding explains, so that the rank
+    is too small.
+    """
     c = point.problem.c
     null = point.vectors[:, point.eigenvalues == 0.0]
     if not null.size:

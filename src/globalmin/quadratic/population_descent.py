@@ -1,4 +1,6 @@
-r"""Gradient descent on the population risk of a planted quadratic network, with the step and the rate of GKZ-RATE."""
+r"""Gradient descent on the population risk of a planted quadratic network, with the step and the
+rate of GKZ-RATE.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from globalmin.references import states
 
 @dataclass(frozen=True)
 class PopulationDescent:
-    """The last weights, the risk at every step (start included), the step used and the rate it guarantees (1 if none)."""
+    """The last weights, the risk at every step (start included), the step used and the rate it
+    guarantees (1 if none).
+    """
 
     W: Array
     risks: Array
@@ -31,12 +35,14 @@ class PopulationDescent:
 def population_descent(
     W0: Array, Wstar: Array, *, eta: float | None = None, max_iter: int = 1_000, tol: float = 1e-15
 ) -> PopulationDescent:
-    r"""$W_{t+1} = W_t - \eta\nabla L(W_t)$ on the population risk until $L \le$ `tol` $L(W_0)$ or `max_iter` steps.
+    r"""$W_{t+1} = W_t - \eta\nabla L(W_t)$ on the population risk until $L \le$ `tol` $L(W_0)$ or
+    `max_iter` steps.
 
     Parameters
     ----------
     W0, Wstar : start and teacher, m x d with m >= d.
-    eta : step; default the largest with a guarantee, 1/Lip, which exists below the exact barrier only.
+    eta : step; default the largest with a guarantee, 1/Lip, which exists below the exact barrier
+        only.
     """
     if max_iter < 1 or not tol >= 0:
         raise DataError(
@@ -45,7 +51,8 @@ def population_descent(
     guaranteed = population_rate(W0, Wstar)
     if guaranteed is None and eta is None:
         raise HypothesisError(
-            "the start is not below the energy barrier, so no step size has a guarantee; give eta, or a better start",
+            "the start is not below the energy barrier, so no step size has a guarantee; give eta, "
+            "or a better start",
             hypothesis="L(W0) < barrier",
             value=population_risk(W0, Wstar),
         )
@@ -62,15 +69,17 @@ def population_descent(
         risks.append(population_risk(W, Wstar))
         if not np.isfinite(risks[-1]):
             raise DataError(
-                f"eta={eta} is too large: the risk overflowed after {len(risks) - 1} steps; give a smaller step"
+                f"eta={eta} is too large: the risk overflowed after {len(risks) - 1} steps; give a "
+                "smaller step"
             )
     return PopulationDescent(W, np.array(risks), size, 1.0 if step is None else step.rate)
 
 
 @dataclass(frozen=True)
 class RateComparison:
-    """Descents from the identity start for several teachers: share below the barrier, and of those the certified rates, the worst
-    factor seen in a step of each, and whether each reached 1e-12 of its first risk.
+    """Descents from the identity start for several teachers: share below the barrier, and of those
+    the certified rates, the worst factor seen in a step of each, and whether each reached 1e-12 of
+    its first risk.
     """
 
     below: float
@@ -89,8 +98,8 @@ def compare_rates(
     seed: int = 0,
     max_iter: int = 2_000,
 ) -> RateComparison:
-    r"""Gaussian teachers of `width` neurons: descent from $\sqrt\gamma[I; 0]$ with the certified step, certified against measured
-    rate.
+    r"""Gaussian teachers of `width` neurons: descent from $\sqrt\gamma[I; 0]$ with the certified
+    step, certified against measured rate.
 
     Parameters
     ----------

@@ -1,13 +1,15 @@
-r"""Proximal points with semismooth Newton steps for the problem of `quadratic_matrix`: slower than L-BFGS, never stuck.
+r"""Proximal points with semismooth Newton steps for the problem of `quadratic_matrix`: slower than
+L-BFGS, never stuck.
 
-$M_{k+1} = \arg\min_M F(M) + \|M - M_k\|_F^2/(2\sigma)$ is solved through its dual, a smooth strongly convex function of
-$u \in R^n$,
+$M_{k+1} = \arg\min_M F(M) + \|M - M_k\|_F^2/(2\sigma)$ is solved through its dual, a smooth
+strongly convex function of $u \in R^n$,
 
-$$\varphi(u) = \tfrac12\|u\|^2 + u \cdot y + \tfrac1{2\sigma}\|S(G(u))\|_F^2, \qquad G(u) = M_k - \sigma Z(u),$$
+$$\varphi(u) = \tfrac12\|u\|^2 + u \cdot y + \tfrac1{2\sigma}\|S(G(u))\|_F^2,
+\qquad G(u) = M_k - \sigma Z(u),$$
 
-S the shrinkage of eigenvalues by $\sigma c$ (to M >= 0 if one-sided). $\nabla\varphi = u + y - A(S(G))$, so at the minimum
-$M_{k+1} = S(G)$ and u is its residual; the Hessian is $I + \sigma A\,S'(G)A^*$, S' acting on entries in the eigenbasis by divided
-differences.
+S the shrinkage of eigenvalues by $\sigma c$ (to M >= 0 if one-sided). $\nabla\varphi = u + y -
+A(S(G))$, so at the minimum $M_{k+1} = S(G)$ and u is its residual; the Hessian is $I + \sigma
+A\,S'(G)A^*$, S' acting on entries in the eigenbasis by divided differences.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 
 MAX_OUTER, MAX_INNER, MAX_PRODUCTS = 40, 12, 100
-ACCURACY = 0.2  # residual of an inner problem relative to the distance moved, as the theory of inexact proximal points asks
+# residual of an inner problem relative to the distance moved, as the theory of inexact proximal
+# points asks
+ACCURACY = 0.2
 
 
 def shrink(eigenvalues: Array, threshold: float, *, two_sided: bool) -> Array:
@@ -37,7 +41,9 @@ def shrink(eigenvalues: Array, threshold: float, *, two_sided: bool) -> Array:
 
 
 def divided_differences(eigenvalues: Array, shrunk: Array) -> Array:
-    """(s_i - s_j)/(g_i - g_j), the derivative of a spectral function in the eigenbasis; equal eigenvalues: 1 if kept, else 0."""
+    """(s_i - s_j)/(g_i - g_j), the derivative of a spectral function in the eigenbasis; equal
+    eigenvalues: 1 if kept, else 0.
+    """
     apart = np.subtract.outer(eigenvalues, eigenvalues)
     same = np.abs(apart) <= 1e-12 * np.abs(eigenvalues).max(initial=0.0)
     kept = (shrunk != 0.0).astype(np.float64)
@@ -50,7 +56,9 @@ def divided_differences(eigenvalues: Array, shrunk: Array) -> Array:
 
 @dataclass(frozen=True)
 class Inner:
-    """One evaluation of the dual function at u: value, gradient, and the primal point S(G(u)) with the eigenvalues of G."""
+    """One evaluation of the dual function at u: value, gradient, and the primal point S(G(u)) with
+    the eigenvalues of G.
+    """
 
     problem: MatrixProblem
     center: Array
@@ -89,7 +97,9 @@ def evaluate(problem: MatrixProblem, center: Array, sigma: float, u: Array) -> I
 
 
 def newton_direction(inner: Inner) -> tuple[Array, int]:
-    """A direction of descent of phi by conjugate gradients on its Hessian, to two digits, and the number of products."""
+    """A direction of descent of phi by conjugate gradients on its Hessian, to two digits, and the
+    number of products.
+    """
     X, Q = inner.problem.X, inner.point.vectors
     Omega = divided_differences(inner.eigenvalues, inner.point.eigenvalues)
 
@@ -124,7 +134,9 @@ def minimize_inner(inner: Inner) -> tuple[Inner, int]:
 
 
 def line_search(inner: Inner, direction: Array) -> Inner:
-    """The first of the steps 1, 1/2, 1/4, ... that lowers phi enough (or the last one tried, a thousandth)."""
+    """The first of the steps 1, 1/2, 1/4, ... that lowers phi enough (or the last one tried, a
+    thousandth).
+    """
     slope, step = float(inner.gradient @ direction), 1.0
     while True:
         trial = evaluate(inner.problem, inner.center, inner.sigma, inner.u + step * direction)
@@ -137,7 +149,9 @@ def line_search(inner: Inner, direction: Array) -> Inner:
 
 
 def proximal_point(start: MatrixPoint, *, tol: float, max_iter: int) -> tuple[MatrixPoint, int]:
-    """Proximal points with growing sigma, each tried as a start of Newton on its rank; the point of least gap and the work."""
+    """Proximal points with growing sigma, each tried as a start of Newton on its rank; the point of
+    least gap and the work.
+    """
     problem = start.problem
     row_squares = np.einsum("ij,ij->i", problem.X, problem.X)
     d = problem.X.shape[1]

@@ -1,8 +1,10 @@
-r"""Population and empirical risk of quadratic networks with a planted teacher, in closed form (GKZ, section 1).
+r"""Population and empirical risk of quadratic networks with a planted teacher, in closed form (GKZ,
+section 1).
 
-$f(W; x) = \|Wx\|^2$ with W of m x d, teacher $W^*$, $A = W^{*T}W^*$, $B = W^T W$, $D = B - A$. The losses of this page are the
-paper's: population $E(f^* - f)^2$ over x ~ N(0, I), empirical $(1/n)\sum_i$, both without 1/2. The loss of the certificates,
-$(1/2)\sum_i r_i^2$, is n/2 times the empirical risk.
+$f(W; x) = \|Wx\|^2$ with W of m x d, teacher $W^*$, $A = W^{*T}W^*$, $B = W^T W$, $D = B - A$. The
+losses of this page are the paper's: population $E(f^* - f)^2$ over x ~ N(0, I), empirical
+$(1/n)\sum_i$, both without 1/2. The loss of the certificates, $(1/2)\sum_i r_i^2$, is n/2 times the
+empirical risk.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from globalmin.references import states
 
 @states("GKZ-M1")
 def quadratic_outputs(W: Array, X: Array, v: Array | None = None) -> Array:
-    r"""$f(W; x_i) = \sum_j v_j (w_j \cdot x_i)^2$, v = 1 if not given; unchanged under $W \to QW$, Q orthogonal (for v = 1)."""
+    r"""$f(W; x_i) = \sum_j v_j (w_j \cdot x_i)^2$, v = 1 if not given; unchanged under $W \to QW$,
+    Q orthogonal (for v = 1).
+    """
     return factored_forms(X, W, np.ones(W.shape[0]) if v is None else v)
 
 
@@ -25,7 +29,8 @@ def gram_difference(W: Array, Wstar: Array) -> Array:
     r"""$D = W^T W - W^{*T} W^*$, on which every quantity of this page depends."""
     if W.ndim != 2 or Wstar.ndim != 2 or W.shape[1] != Wstar.shape[1]:
         raise DataError(
-            f"W has shape {W.shape} and Wstar {Wstar.shape}; both must be matrices with the same number of columns"
+            f"W has shape {W.shape} and Wstar {Wstar.shape}; both must be matrices with the same "
+            "number of columns"
         )
     return W.T @ W - Wstar.T @ Wstar
 
@@ -37,8 +42,8 @@ def population_risk(W: Array, Wstar: Array, *, fourth_moment: float = 3.0) -> fl
     Parameters
     ----------
     W, Wstar : network and teacher, m x d and m* x d.
-    fourth_moment : $\mu_4$ of the input coordinates, which are independent, centered, of variance 1; 3 for Gaussian inputs, 9/5
-        for uniform ones.
+    fourth_moment : $\mu_4$ of the input coordinates, which are independent, centered, of variance
+        1; 3 for Gaussian inputs, 9/5 for uniform ones.
 
     Theory
     ------
@@ -67,7 +72,9 @@ def population_gradient(W: Array, Wstar: Array) -> Array:
 
 @states("GKZ-R3")
 def population_hessian_form(W: Array, Wstar: Array, V: Array) -> float:
-    r"""$D^2L[V,V] = 4\|S\|_F^2 + 8\langle D, V^TV\rangle + 2(\mathrm{tr}S)^2 + 4\mathrm{tr}(D)\|V\|_F^2$, $S = W^TV + V^TW$."""
+    r"""$D^2L[V,V] = 4\|S\|_F^2 + 8\langle D, V^TV\rangle + 2(\mathrm{tr}S)^2 +
+    4\mathrm{tr}(D)\|V\|_F^2$, $S = W^TV + V^TW$.
+    """
     D, cross = gram_difference(W, Wstar), W.T @ V
     S = cross + cross.T
     curvature = (
@@ -81,7 +88,9 @@ def population_hessian_form(W: Array, Wstar: Array, V: Array) -> float:
 
 @states("GKZ-R3")
 def population_hessian_bound(W: Array, Wstar: Array) -> float:
-    r"""$\lambda_{\max}(\nabla^2 L) \le 16\|W\|^2 + 8\|W\|_F^2 + 8\lambda_{\max}(D)_+ + 4(\mathrm{tr} D)_+$, in floats."""
+    r"""$\lambda_{\max}(\nabla^2 L) \le 16\|W\|^2 + 8\|W\|_F^2 + 8\lambda_{\max}(D)_+ +
+    4(\mathrm{tr} D)_+$, in floats.
+    """
     D = gram_difference(W, Wstar)
     largest = max(float(np.linalg.eigvalsh(D)[-1]), 0.0)
     return (
@@ -108,7 +117,9 @@ def empirical_gradient(W: Array, X: Array, y: Array) -> Array:
 
 @states("GKZ-R4")
 def expected_design_gram(d: int) -> Array:
-    r"""$E F = 2I + uu^T$ for $F = (1/n) S^T S$ and Gaussian inputs, u = svec(I), N x N; eigenvalues 2 and d + 2."""
+    r"""$E F = 2I + uu^T$ for $F = (1/n) S^T S$ and Gaussian inputs, u = svec(I), N x N; eigenvalues
+    2 and d + 2.
+    """
     from globalmin.linalg.quartic import svec_identity
 
     u = svec_identity(d)
@@ -119,21 +130,24 @@ def expected_design_gram(d: int) -> Array:
 def population_risk_general(
     W: Array, Wstar: Array, coefficients: tuple[float, float, float]
 ) -> float:
-    r"""Risk for the activation $\alpha z^2 + \beta z + \gamma$: $\alpha^2 L(W) + \beta^2 \|\sum_j (w_j - w^*_j)\|^2$.
+    r"""Risk for the activation $\alpha z^2 + \beta z + \gamma$: $\alpha^2 L(W) + \beta^2 \|\sum_j
+    (w_j - w^*_j)\|^2$.
 
     Parameters
     ----------
-    W, Wstar : of the same shape, since the constant $\gamma$ cancels only between networks of equal width.
+    W, Wstar : of the same shape, since the constant $\gamma$ cancels only between networks of equal
+        width.
     coefficients : $(\alpha, \beta, \gamma)$.
 
     Theory
     ------
-    GKZ-C2.2, exact form (ours): odd Gaussian moments kill the cross term. With $\beta \ne 0$ zero risk means $W^TW = A$ and $W^T
-    1 = W^{*T} 1$.
+    GKZ-C2.2, exact form (ours): odd Gaussian moments kill the cross term. With $\beta \ne 0$ zero
+    risk means $W^TW = A$ and $W^T 1 = W^{*T} 1$.
     """
     if W.shape != Wstar.shape:
         raise DataError(
-            f"W has shape {W.shape} and Wstar {Wstar.shape}; with a general quadratic activation the widths must agree"
+            f"W has shape {W.shape} and Wstar {Wstar.shape}; with a general quadratic activation "
+            "the widths must agree"
         )
     alpha, beta, _ = coefficients
     shift = (W - Wstar).sum(axis=0)
@@ -142,7 +156,9 @@ def population_risk_general(
 
 @states("GKZ-T2.1a")
 def orbit_distance(W: Array, Wstar: Array) -> float:
-    r"""$\min_Q \|W - QW^*\|_F$ over orthogonal Q, zero exactly for the global minima (for W and $W^*$ of one shape)."""
+    r"""$\min_Q \|W - QW^*\|_F$ over orthogonal Q, zero exactly for the global minima (for W and
+    $W^*$ of one shape).
+    """
     return float(np.linalg.norm(W - align(W, Wstar) @ Wstar))
 
 
@@ -158,7 +174,9 @@ def align(W: Array, Wstar: Array) -> Array:
 
 
 def smallest_singular_value(Wstar: Array) -> float:
-    r"""$\sigma = \sigma_{\min}(W^*)$ over the d columns: zero if $W^*$ has fewer rows than columns."""
+    r"""$\sigma = \sigma_{\min}(W^*)$ over the d columns: zero if $W^*$ has fewer rows than
+    columns.
+    """
     m, d = Wstar.shape
     return 0.0 if m < d else float(np.linalg.svd(Wstar, compute_uv=False)[-1])
 
@@ -174,7 +192,9 @@ def numerical_rank(W: Array) -> int:
 
 
 def square_root_of(B: Array, rows: int) -> Array:
-    r"""W with `rows` >= d rows and $W^TW = B$ for B >= 0; eigenvalues at the level of rounding become zero rows."""
+    r"""W with `rows` >= d rows and $W^TW = B$ for B >= 0; eigenvalues at the level of rounding
+    become zero rows.
+    """
     eigenvalues, vectors = np.linalg.eigh(B)
     rounding = B.shape[0] * np.finfo(np.float64).eps * float(np.abs(eigenvalues).max())
     W = np.zeros((rows, B.shape[0]))

@@ -1,4 +1,5 @@
-r"""Runs that exercise the theorems about quadratic networks with a teacher (GKZ, which has no experiments of its own).
+r"""Runs that exercise the theorems about quadratic networks with a teacher (GKZ, which has no
+experiments of its own).
 
 Risks as in `theory.quadratic_risk`; every draw is seeded.
 """
@@ -40,7 +41,9 @@ def conditioned_teacher(d: int, width: int, *, seed: int = 0, spread: float = 2.
 
 @dataclass(frozen=True)
 class BarrierSearch:
-    r"""Risks (over $\sigma^4$) at which descent over rank d - 1 ended, against the `exact` constant $2(d+2)/(d+1)$."""
+    r"""Risks (over $\sigma^4$) at which descent over rank d - 1 ended, against the `exact` constant
+    $2(d+2)/(d+1)$.
+    """
 
     d: int
     values: Array
@@ -51,7 +54,9 @@ class BarrierSearch:
 def barrier_search(
     d: int, *, starts: int = 20, seed: int = 0, max_iter: int = 20_000
 ) -> BarrierSearch:
-    r"""Minimize the population risk over networks of d - 1 neurons from random starts: nothing ends below the exact barrier."""
+    r"""Minimize the population risk over networks of d - 1 neurons from random starts: nothing ends
+    below the exact barrier.
+    """
     Wstar = conditioned_teacher(d, d, seed=seed)  # sigma = 1
     exact = barrier_constant(d)
     if d == 1:
@@ -69,8 +74,8 @@ def barrier_search(
 
 @dataclass(frozen=True)
 class PlateauHeights:
-    """Risks of the saddles next to which descent from small starts rests, for each the nearest value of the census, and whether
-    every run reached zero risk in the end.
+    """Risks of the saddles next to which descent from small starts rests, for each the nearest
+    value of the census, and whether every run reached zero risk in the end.
     """
 
     risks: Array
@@ -82,9 +87,11 @@ class PlateauHeights:
 def plateau_heights(
     Wstar: Array, *, starts: int = 20, scale: float = 1e-6, seed: int = 0
 ) -> PlateauHeights:
-    """Descent on the population risk from tiny random weights: it rests near saddles, whose heights are those of the census.
+    """Descent on the population risk from tiny random weights: it rests near saddles, whose heights
+    are those of the census.
 
-    Every plateau is followed to the stationary point nearby; those that lead to the global minimum are left out.
+    Every plateau is followed to the stationary point nearby; those that lead to the global minimum
+    are left out.
     """
     m, d = Wstar.shape
     runs = descend(
@@ -97,7 +104,7 @@ def plateau_heights(
     points = [
         nearest_stationary(ShallowNetwork(plateau.W, np.ones(m), "quadratic"), X, y)
         for plateau in runs.plateaus
-    ]  # pyright: ignore[reportArgumentType]
+    ]
     kept = [point.W for point in points if classify_stationary(point.W, Wstar) == "strict saddle"]
     values = np.array([row.risk for row in stationary_census(Wstar) if not row.is_global])
     risks = np.array([population_risk(W, Wstar) for W in kept])
@@ -109,7 +116,9 @@ def plateau_heights(
 
 @dataclass(frozen=True)
 class SampleTransition:
-    """One row of the transition: with n samples, is the rank full, and what do networks fitted by descent cost in population?"""
+    """One row of the transition: with n samples, is the rank full, and what do networks fitted by
+    descent cost in population?
+    """
 
     n: int
     is_critical: bool
@@ -121,9 +130,11 @@ class SampleTransition:
 def sample_transition(
     d: int, samples: Sequence[int], *, draws: int = 5, seed: int = 0, max_iter: int = 20_000
 ) -> list[SampleTransition]:
-    """Fit planted labels by descent from random starts for several n: below d(d+1)/2 the fit is wrong elsewhere, above it is not.
+    """Fit planted labels by descent from random starts for several n: below d(d+1)/2 the fit is
+    wrong elsewhere, above it is not.
 
-    Returns relative numbers: the training loss over that of W = 0, and the population risk over that of W = 0.
+    Returns relative numbers: the training loss over that of W = 0, and the population risk over
+    that of W = 0.
     """
     return [_transition(d, int(n), draws, seed, max_iter) for n in samples]
 
@@ -157,7 +168,8 @@ def start_shares(
     draws: int = 20,
     seed: int = 0,
 ) -> dict[float, float]:
-    r"""Share of Gaussian teachers of $m = Cd^2$ neurons for which the identity start is below the exact barrier, for each C.
+    r"""Share of Gaussian teachers of $m = Cd^2$ neurons for which the identity start is below the
+    exact barrier, for each C.
 
     `scale` as in `identity_start`; "data" reads the scale from 200 d labels.
     """

@@ -1,8 +1,9 @@
-r"""Quadratic networks $f(x) = \sum_l v_l (w_l \cdot x)^2$ solved to the global minimum, with a lower bound that shows it.
+r"""Quadratic networks $f(x) = \sum_l v_l (w_l \cdot x)^2$ solved to the global minimum, with a
+lower bound that shows it.
 
-The matrix $M = W^T\mathrm{diag}(v)W$ turns training into a convex problem: least squares over symmetric matrices (heads of both
-signs), over positive semidefinite ones (heads >= 0), or with the nuclear norm (weight decay). Its solution gives W, its dual
-vector the bound.
+The matrix $M = W^T\mathrm{diag}(v)W$ turns training into a convex problem: least squares over
+symmetric matrices (heads of both signs), over positive semidefinite ones (heads >= 0), or with the
+nuclear norm (weight decay). Its solution gives W, its dual vector the bound.
 """
 
 from __future__ import annotations
@@ -40,12 +41,13 @@ class QuadraticSolution:
     M : $W^T\mathrm{diag}(v)W$.
     loss : $L = (1/2)\sum_i r_i^2$.
     objective : L plus $(w/2)\|W\|_F^2$; equal to `loss` without weight decay.
-    lower_estimate : no network of the class (any width, heads of these signs and at most this size) has a smaller objective; in
-        floats.
+    lower_estimate : no network of the class (any width, heads of these signs and at most this size)
+        has a smaller objective; in floats.
     gap : objective - lower_estimate.
-    dual : the dual vector of that bound: lambda of theorem P, u of theorem D, or the least-squares residual.
-    method : "least squares", "convex" or "local" (too few neurons for the minimum of the class: the gap is then an honest
-        distance).
+    dual : the dual vector of that bound: lambda of theorem P, u of theorem D, or the least-squares
+        residual.
+    method : "least squares", "convex" or "local" (too few neurons for the minimum of the class: the
+        gap is then an honest distance).
     n_iter : iterations of all stages together.
     status : CONVERGED when the gap is below the tolerance.
     weight_decay : w.
@@ -76,7 +78,9 @@ class QuadraticSolution:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """The minimum over matrices: rows a_i and signs s_i with M = sum s_i a_i a_i^T, the dual vector, its bound, and the work."""
+    """The minimum over matrices: rows a_i and signs s_i with M = sum s_i a_i a_i^T, the dual
+    vector, its bound, and the work.
+    """
 
     rows: Array
     signs: Array
@@ -112,17 +116,18 @@ def solve_quadratic(
     head : head weights v instead of `signs`, `width` and `v_max`; zeros are neurons without effect.
     weight_decay : w >= 0 on W.
     v_max : size of the head weights (they are +-v_max).
-    tol : gap relative to the objective at which the solver stops (1e-3 `tol` of the objective of the zero network for minima that
-        are zero).
+    tol : gap relative to the objective at which the solver stops (1e-3 `tol` of the objective of
+        the zero network for minima that are zero).
     max_iter : iterations of all stages together.
     start : a matrix M near the solution, for warm starts (with weight decay only).
-    starts, seed : starts of the local search, used only when the minimum of the class needs more neurons than given.
+    starts, seed : starts of the local search, used only when the minimum of the class needs more
+        neurons than given.
 
     Theory
     ------
-    SJL-T2.1 (mixed), SJL-T2.2k and theorem P (positive), theorem D (weight decay). A width below the default gives the same
-    minimum whenever the matrix of the minimum has few enough eigenvalues of each sign; otherwise a local minimum with the gap to
-    the bound.
+    SJL-T2.1 (mixed), SJL-T2.2k and theorem P (positive), theorem D (weight decay). A width below
+    the default gives the same minimum whenever the matrix of the minimum has few enough eigenvalues
+    of each sign; otherwise a local minimum with the gap to the bound.
     """
     samples, labels = checked_data(X, y)
     v = _head(samples.shape[1], signs, width, v_max) if head is None else _checked_head(head)
@@ -145,7 +150,9 @@ def solve_quadratic(
 def _relax(
     X: Array, y: Array, v: Array, w: float, *, tol: float, max_iter: int, start: Array | None
 ) -> Relaxed:
-    """The convex problem of the class of the head: two-sided, or one-sided after a change of sign."""
+    """The convex problem of the class of the head: two-sided, or one-sided after a change of
+    sign.
+    """
     plus, minus = head_counts(v)
     if plus and minus:
         return _relax_two_sided(X, y, v, w, tol=tol, max_iter=max_iter, start=start)
@@ -239,7 +246,7 @@ def _solution(
     gap = objective - relaxed.lower
     is_close = gap <= max(tol * objective, 1e-3 * tol * 0.5 * float(y @ y))
     return QuadraticSolution(
-        network=ShallowNetwork(W, v, "quadratic"),  # pyright: ignore[reportArgumentType]
+        network=ShallowNetwork(W, v, "quadratic"),
         M=(W * v[:, None]).T @ W,
         loss=network_objective(W, v, X, y),
         objective=objective,
@@ -265,7 +272,9 @@ def _truncated(relaxed: Relaxed, v: Array) -> Array:
 
 
 def _uneven(v: Array, w: float) -> bool:
-    """Whether weight decay meets heads of different sizes, so that the bound (for the largest) may not be attained."""
+    """Whether weight decay meets heads of different sizes, so that the bound (for the largest) may
+    not be attained.
+    """
     sizes = np.abs(v[v != 0])
     return w > 0 and bool(sizes.size) and not bool((sizes == sizes[0]).all())
 
@@ -301,7 +310,8 @@ def _checked_head(head: object) -> Array:
         )
     if not v.any():
         raise DataError(
-            "all head weights are zero, so no network of this head can be trained; give at least one that is not"
+            "all head weights are zero, so no network of this head can be trained; give at least "
+            "one that is not"
         )
     return v
 

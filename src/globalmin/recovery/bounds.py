@@ -1,5 +1,6 @@
-r"""The constants that the proofs leave unnamed, made explicit: curvature of the population loss near the teacher (FCL-LMIN, HMAX,
-L1, L2), and the scales of the finite-sample theorems, whose constants are only known to exist.
+r"""The constants that the proofs leave unnamed, made explicit: curvature of the population loss
+near the teacher (FCL-LMIN, HMAX, L1, L2), and the scales of the finite-sample theorems, whose
+constants are only known to exist.
 
 Evaluated in floating point, so the numbers are bounds up to rounding. Weights are K x d by rows.
 """
@@ -50,7 +51,9 @@ class Conditioning:
 
 
 def conditioning(Wstar: Array, activation: str | Activation) -> Conditioning:
-    """Singular values of the teacher and rho at the smallest; refused when the neurons are dependent."""
+    """Singular values of the teacher and rho at the smallest; refused when the neurons are
+    dependent.
+    """
     phi = local_activation(activation)
     K, d = Wstar.shape
     if d < K:
@@ -71,7 +74,9 @@ def conditioning(Wstar: Array, activation: str | Activation) -> Conditioning:
 
 @states("FCL-LMIN")
 def population_curvature_least(Wstar: Array, activation: str | Activation) -> float:
-    r"""$\lambda_{\min}(\nabla^2f(W^*)) \ge \rho(\sigma_K)/(K^2\kappa^2\lambda)$, with constant exactly 1 (up to rounding)."""
+    r"""$\lambda_{\min}(\nabla^2f(W^*)) \ge \rho(\sigma_K)/(K^2\kappa^2\lambda)$, with constant
+    exactly 1 (up to rounding).
+    """
     return conditioning(Wstar, activation).effective / Wstar.shape[0] ** 2
 
 
@@ -83,7 +88,9 @@ def population_curvature_most(K: int, activation: str | Activation) -> float:
 
 @states("FCL-L1")
 def population_hessian_lipschitz(K: int, activation: str | Activation) -> float:
-    r"""$\|\nabla^2f(W)-\nabla^2f(W^*)\| \le 6\sqrt{2/\pi}\,b_1b_2K^{-3/2}\|W-W^*\|_F$: the factor in front of the distance."""
+    r"""$\|\nabla^2f(W)-\nabla^2f(W^*)\| \le 6\sqrt{2/\pi}\,b_1b_2K^{-3/2}\|W-W^*\|_F$: the factor
+    in front of the distance.
+    """
     phi = local_activation(activation)
     return LIPSCHITZ_FACTOR * float(phi.supremum(1)) * float(phi.supremum(2)) / K**1.5
 
@@ -92,7 +99,8 @@ def population_hessian_lipschitz(K: int, activation: str | Activation) -> float:
 def pathwise_hessian_lipschitz(
     X: Array, K: int, activation: str | Activation, *, residual: float = 1.0
 ) -> float:
-    r"""A Lipschitz constant of $\nabla^2f_n$ wherever no residual exceeds `residual` (1 for the sigmoid and labels in [0, 1]).
+    r"""A Lipschitz constant of $\nabla^2f_n$ wherever no residual exceeds `residual` (1 for the
+    sigmoid and labels in [0, 1]).
 
     $(3b_1b_2K^{-3/2} + b_3\,\mathrm{residual}\,K^{-1})\,\mathrm{mean}\|x_i\|^3$.
 
@@ -109,7 +117,9 @@ def pathwise_hessian_lipschitz(
 
 @dataclass(frozen=True)
 class PopulationRadius:
-    """On the ball of this radius around the teacher all eigenvalues of the population Hessian lie in [least, most]."""
+    """On the ball of this radius around the teacher all eigenvalues of the population Hessian lie
+    in [least, most].
+    """
 
     radius: float
     least: float
@@ -130,8 +140,8 @@ def population_radius(
     Parameters
     ----------
     theta : in (0, 1); the paper's constant c is then $6\sqrt{2/\pi}/(1-\theta)$.
-    curvature : a lower bound of $\lambda_{\min}(\nabla^2f(W^*))$; default FCL-LMIN. The exact value from
-        `population_hessian` gives a larger radius.
+    curvature : a lower bound of $\lambda_{\min}(\nabla^2f(W^*))$; default FCL-LMIN. The exact value
+        from `population_hessian` gives a larger radius.
 
     Theory
     ------
@@ -175,12 +185,14 @@ class TheoremScales:
 
 @states("FCL-T1", "FCL-C1", "FCL-T2", "FCL-C2", "FCL-A1")
 def theorem_scales(Wstar: Array, n: int, activation: str | Activation) -> TheoremScales:
-    r"""Orders of the finite-sample theorems for n samples, with $L = \max(b_1, b_2, b_3)$ and all constants set to 1.
+    r"""Orders of the finite-sample theorems for n samples, with $L = \max(b_1, b_2, b_3)$ and all
+    constants set to 1.
 
     Theory
     ------
-    FCL-T1, FCL-T2 and their corollaries for regression labels; the constants exist but are not stated, and in practice the
-    Hessian is positive definite from far fewer samples. The certificate *unique-minimum* replaces them.
+    FCL-T1, FCL-T2 and their corollaries for regression labels; the constants exist but are not
+    stated, and in practice the Hessian is positive definite from far fewer samples. The certificate
+    *unique-minimum* replaces them.
     """
     phi = local_activation(activation)
     (K, d), facts = Wstar.shape, conditioning(Wstar, phi)
@@ -203,8 +215,9 @@ def theorem_scales(Wstar: Array, n: int, activation: str | Activation) -> Theore
 
 @states("FCL-T2")
 def descent_rate(least: float, most: float, eta: float | None = None) -> tuple[float, float]:
-    r"""Step and factor per step of gradient descent where the Hessian lies in [least, most]: $1-\eta\,$least for any
-    $\eta \le 2/(\mathrm{least}+\mathrm{most})$, the largest by default (FCL-T2 repaired).
+    r"""Step and factor per step of gradient descent where the Hessian lies in [least, most]:
+    $1-\eta\,$least for any $\eta \le 2/(\mathrm{least}+\mathrm{most})$, the largest by default
+    (FCL-T2 repaired).
     """
     if not 0 < least <= most:
         raise DataError(f"least={least}, most={most} must satisfy 0 < least <= most")

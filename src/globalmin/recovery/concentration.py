@@ -1,10 +1,12 @@
-r"""Concentration of gradient and Hessian of $f_n$ around their means, with every constant explicit (FCL-L5, L7, and L3, L4, T1).
+r"""Concentration of gradient and Hessian of $f_n$ around their means, with every constant explicit
+(FCL-L5, L7, and L3, L4, T1).
 
-The paper's constants only exist. Here: nets (FCL-L5), one moment inequality and Bernstein's inequality. For a unit direction A,
-$Q = \|Ax\|^2$ with x ~ N(0, I) is a convex combination of chi-squares, hence $E\,Q^{p/2} \le E|g|^p$ for p >= 2 and
-$E\,e^{sQ} \le (1-2s)^{-1/2}$; and $|u\cdot\nabla\ell| \le b_1\bar eK^{-1/2}\sqrt Q$,
-$|D^2\ell[A,A]| \le (b_1^2+b_2\bar e)K^{-1}Q$, where $\bar e$ bounds the residuals. True statements about Gaussian inputs,
-evaluated in floats. Far from sharp: they replace a constant nobody knows by one everybody can compute, and the certificate
+The paper's constants only exist. Here: nets (FCL-L5), one moment inequality and Bernstein's
+inequality. For a unit direction A, $Q = \|Ax\|^2$ with x ~ N(0, I) is a convex combination of
+chi-squares, hence $E\,Q^{p/2} \le E|g|^p$ for p >= 2 and $E\,e^{sQ} \le (1-2s)^{-1/2}$; and
+$|u\cdot\nabla\ell| \le b_1\bar eK^{-1/2}\sqrt Q$, $|D^2\ell[A,A]| \le (b_1^2+b_2\bar e)K^{-1}Q$,
+where $\bar e$ bounds the residuals. True statements about Gaussian inputs, evaluated in floats. Far
+from sharp: they replace a constant nobody knows by one everybody can compute, and the certificate
 *unique-minimum* stays the tool for one instance.
 """
 
@@ -34,11 +36,13 @@ CUBE = (
 
 @states("FCL-L5")
 def norm_bound_from_net(M: Array, net: Array, eps: float) -> float:
-    r"""$\|M\| \le \max_{v\in V}|v^TMv|/(1-2\epsilon)$ for symmetric M and an $\epsilon$-net V of the unit sphere, rows of `net`.
+    r"""$\|M\| \le \max_{v\in V}|v^TMv|/(1-2\epsilon)$ for symmetric M and an $\epsilon$-net V of
+    the unit sphere, rows of `net`.
 
     Theory
     ------
-    FCL-L5: $|x^TMx - v^TMv| = |(x-v)^TM(x+v)| \le 2\epsilon\|M\|$ for the net point v nearest to the maximizer x.
+    FCL-L5: $|x^TMx - v^TMv| = |(x-v)^TM(x+v)| \le 2\epsilon\|M\|$ for the net point v nearest to
+    the maximizer x.
     """
     if not 0.0 < eps < 0.5:
         raise DataError(f"eps={eps} must lie strictly between 0 and 1/2")
@@ -48,18 +52,21 @@ def norm_bound_from_net(M: Array, net: Array, eps: float) -> float:
 
 @states("FCL-L5")
 def log_net_size(dimension: int, eps: float, radius: float = 1.0) -> float:
-    r"""$m\log(1+2r/\epsilon)$, at least the logarithm of the size of some $\epsilon$-net of a ball (or sphere) of radius r in
-    $R^m$; the paper's $(3r/\epsilon)^m$ needs $\epsilon \le r$.
+    r"""$m\log(1+2r/\epsilon)$, at least the logarithm of the size of some $\epsilon$-net of a ball
+    (or sphere) of radius r in $R^m$; the paper's $(3r/\epsilon)^m$ needs $\epsilon \le r$.
     """
     if dimension < 1 or not (eps > 0 and radius >= 0):
         raise DataError(
-            f"dimension={dimension}, eps={eps}, radius={radius}: dimension >= 1, eps > 0, radius >= 0 are needed"
+            f"dimension={dimension}, eps={eps}, radius={radius}: dimension >= 1, eps > 0, radius "
+            ">= 0 are needed"
         )
     return dimension * math.log1p(2.0 * radius / eps)
 
 
 def residual_bound(activation: str | Activation) -> float:
-    r"""$\bar e$: the length of the activation's range, at least every residual for labels of both models; refused if infinite."""
+    r"""$\bar e$: the length of the activation's range, at least every residual for labels of both
+    models; refused if infinite.
+    """
     phi = local_activation(activation)
     low, high = (float(phi(np.array(z))) for z in (-1e6, 1e6))
     if not (phi.name in ("sigmoid", "tanh", "erf") and math.isfinite(high - low)):
@@ -73,12 +80,14 @@ def residual_bound(activation: str | Activation) -> float:
 
 @states("FCL-L7")
 def gradient_psi2_bound(K: int, activation: str | Activation) -> float:
-    r"""$\sqrt{8/3}\,b_1\bar e/\sqrt K \ge \|u\cdot\nabla\ell(W;x)\|_{\psi_2}$ for every W and unit u, x ~ N(0, I).
+    r"""$\sqrt{8/3}\,b_1\bar e/\sqrt K \ge \|u\cdot\nabla\ell(W;x)\|_{\psi_2}$ for every W and unit
+    u, x ~ N(0, I).
 
     Theory
     ------
-    FCL-L7 with its constant: $\|Z\|_{\psi_2} = \inf\{s: Ee^{Z^2/s^2} \le 2\}$ and $Ee^{Q/s^2} \le (1-2/s^2)^{-1/2}$. The paper's
-    triangle inequality over neurons gives the same order; the residual is at most 1, not 2 (erratum to (64)).
+    FCL-L7 with its constant: $\|Z\|_{\psi_2} = \inf\{s: Ee^{Z^2/s^2} \le 2\}$ and $Ee^{Q/s^2} \le
+    (1-2/s^2)^{-1/2}$. The paper's triangle inequality over neurons gives the same order; the
+    residual is at most 1, not 2 (erratum to (64)).
     """
     return (
         GAUSSIAN_PSI2
@@ -90,7 +99,9 @@ def gradient_psi2_bound(K: int, activation: str | Activation) -> float:
 
 @states("FCL-L7")
 def estimate_psi2_norm(values: ArrayLike) -> float:
-    r"""The s with $\mathrm{mean}\,e^{z_i^2/s^2} = 2$ by bisection: the psi_2 norm of the empirical law of the values."""
+    r"""The s with $\mathrm{mean}\,e^{z_i^2/s^2} = 2$ by bisection: the psi_2 norm of the empirical
+    law of the values.
+    """
     z = np.abs(np.asarray(values, dtype=np.float64).reshape(-1))
     top = float(z.max(initial=0.0))
     if z.size == 0 or not math.isfinite(top):
@@ -118,8 +129,8 @@ def sample_gradients_along(
 
 
 def _bernstein(t: float, n: int, variance: float, scale: float) -> float:
-    r"""$\sqrt{2vt/n} + ct/n$: exceeded by a mean minus its expectation with probability at most $e^{-t}$, if
-    $E|Z|^p \le \frac{p!}{2}vc^{p-2}$ for p >= 2.
+    r"""$\sqrt{2vt/n} + ct/n$: exceeded by a mean minus its expectation with probability at most
+    $e^{-t}$, if $E|Z|^p \le \frac{p!}{2}vc^{p-2}$ for p >= 2.
     """
     return math.sqrt(2.0 * variance * t / n) + scale * t / n
 
@@ -133,7 +144,8 @@ def _check(n: int, delta: float) -> None:
 def hessian_deviation_bound(
     n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0
 ) -> float:
-    r"""Bound of $\sup\|\nabla^2f_n(W)-\nabla^2f(W)\|$ over a fixed ball of W, failing with probability at most delta.
+    r"""Bound of $\sup\|\nabla^2f_n(W)-\nabla^2f(W)\|$ over a fixed ball of W, failing with
+    probability at most delta.
 
     Parameters
     ----------
@@ -141,9 +153,10 @@ def hessian_deviation_bound(
 
     Theory
     ------
-    FCL-L3 with explicit constants. One W: $2(\sqrt{6c^2t/n} + 2ct/n)$ with $c = (b_1^2+b_2\bar e)/K$ and
-    $t = dK\log9 + \log(2/\delta)$, since $E\,Q^p \le (2p-1)!! \le \frac{p!}{2}\,3\cdot2^{p-2}$ and a 1/4-net doubles at most.
-    A ball: an $\epsilon$-net of it as well, and $\epsilon$ times the mean Lipschitz constant of FCL-L6, whose excess Markov's
+    FCL-L3 with explicit constants. One W: $2(\sqrt{6c^2t/n} + 2ct/n)$ with $c = (b_1^2+b_2\bar
+    e)/K$ and $t = dK\log9 + \log(2/\delta)$, since $E\,Q^p \le (2p-1)!! \le
+    \frac{p!}{2}\,3\cdot2^{p-2}$ and a 1/4-net doubles at most. A ball: an $\epsilon$-net of it as
+    well, and $\epsilon$ times the mean Lipschitz constant of FCL-L6, whose excess Markov's
     inequality pays for.
     """
     _check(n, delta)
@@ -163,13 +176,14 @@ def hessian_deviation_bound(
 def gradient_deviation_bound(
     n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0
 ) -> float:
-    r"""Bound of $\sup\|\nabla f_n(W)-\nabla f(W)\|$ over a fixed ball of W, failing with probability at most delta.
+    r"""Bound of $\sup\|\nabla f_n(W)-\nabla f(W)\|$ over a fixed ball of W, failing with
+    probability at most delta.
 
     Theory
     ------
-    FCL-L4 with explicit constants. One W: $2a(\sqrt{2t/n} + .532t/n)$ with $a = b_1\bar e/\sqrt K$ and
-    $t = dK\log5 + \log(1/\delta)$ (a 1/2-net doubles at most). A ball: as for the Hessian, with Lipschitz constant
-    $(b_1^2+b_2\bar e)K^{-1}\mathrm{mean}\|x\|^2$.
+    FCL-L4 with explicit constants. One W: $2a(\sqrt{2t/n} + .532t/n)$ with $a = b_1\bar e/\sqrt K$
+    and $t = dK\log5 + \log(1/\delta)$ (a 1/2-net doubles at most). A ball: as for the Hessian, with
+    Lipschitz constant $(b_1^2+b_2\bar e)K^{-1}\mathrm{mean}\|x\|^2$.
     """
     _check(n, delta)
     phi, e = local_activation(activation), residual_bound(activation)
@@ -194,7 +208,8 @@ class ExplicitSamples:
 
     Attributes
     ----------
-    samples : from this n on the Hessian of f_n has all eigenvalues above `least` on the ball, except with probability delta.
+    samples : from this n on the Hessian of f_n has all eigenvalues above `least` on the ball,
+        except with probability delta.
     radius : of that ball around the teacher.
     least, most : bounds of the eigenvalues of the Hessian of f_n there.
     delta : probability of failure.
@@ -216,16 +231,19 @@ def explicit_samples(
     delta: float = 0.01,
     curvature: float | None = None,
 ) -> ExplicitSamples:
-    r"""So many samples suffice for strong convexity of $f_n$ around the teacher, both label models; no unknown constant.
+    r"""So many samples suffice for strong convexity of $f_n$ around the teacher, both label models;
+    no unknown constant.
 
     Parameters
     ----------
-    theta : part of the population curvature kept on the ball (FCL-L2); half of it is then left to the sample.
+    theta : part of the population curvature kept on the ball (FCL-L2); half of it is then left to
+        the sample.
     curvature : lower bound of $\lambda_{\min}(\nabla^2f(W^*))$; default FCL-LMIN.
 
     Theory
     ------
-    FCL-T1, FCL-C1 from FCL-L2 and FCL-L3 as above. The answer is far larger than what experiments need.
+    FCL-T1, FCL-C1 from FCL-L2 and FCL-L3 as above. The answer is far larger than what experiments
+    need.
     """
     found = population_radius(Wstar, activation, theta, curvature=curvature)
     K, d = Wstar.shape

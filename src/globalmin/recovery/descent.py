@@ -1,4 +1,6 @@
-r"""Gradient descent on $f_n$ with the same samples at every step (FCL-ALG1), for real and binary labels, streamed in blocks."""
+r"""Gradient descent on $f_n$ with the same samples at every step (FCL-ALG1), for real and binary
+labels, streamed in blocks.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 
 CHUNK = 50  # steps of descent between two trials of Newton's method
-SPREAD_WARNING = "a small SD_n only says that all starts end at the same point; that point can be far from the teacher: read the error too"
+SPREAD_WARNING = (
+    "a small SD_n only says that all starts end at the same point; that point can be far from the "
+    "teacher: read the error too"
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,9 @@ def safe_step(K: int, activation: str | Activation) -> float:
 def curvature_step(
     W: Array, X: Array, y: Array, activation: str | Activation, *, samples: int = 20_000
 ) -> float:
-    r"""One over the largest eigenvalue of the Hessian at W (on the first samples only, when there are many)."""
+    r"""One over the largest eigenvalue of the Hessian at W (on the first samples only, when there
+    are many).
+    """
     parts = hessian_parts(W, X[:samples], y[:samples], activation)
     top = float(np.linalg.eigvalsh(parts.gauss_newton)[-1]) + float(
         np.linalg.norm(parts.residual, 2)
@@ -76,17 +83,20 @@ def local_descent(
     tol: float = 1e-12,
     newton: bool = False,
 ) -> Descent:
-    r"""$W_{t+1} = W_t - \eta\nabla f_n(W_t)$ from W0, halving the step whenever the loss would rise.
+    r"""$W_{t+1} = W_t - \eta\nabla f_n(W_t)$ from W0, halving the step whenever the loss would
+    rise.
 
     Parameters
     ----------
     X, y : n x d and (n,); blocks of rows are read, nothing of size n x d is made.
     W0 : K x d.
-    step : $\eta$, or "safe" for $K/b_1^2$, or "curvature" for one over the largest curvature at W0 (longer for long neurons).
+    step : $\eta$, or "safe" for $K/b_1^2$, or "curvature" for one over the largest curvature at W0
+        (longer for long neurons).
     tol : stop when the gradient norm is below it.
-    newton : every 50 steps try to finish by Newton's method, kept only where every Hessian is positive definite and no step
-        long: the critical point of the same basin, to rounding, in a fraction of the time. With many samples
-        by conjugate gradients, no Hessian formed. Left out above 4,000 weights.
+    newton : every 50 steps try to finish by Newton's method, kept only where every Hessian is
+        positive definite and no step long: the critical point of the same basin, to rounding, in a
+        fraction of the time. With many samples by conjugate gradients, no Hessian formed. Left out
+        above 4,000 weights.
 
     Theory
     ------
@@ -173,11 +183,13 @@ def local_spread(
     step: float | str = "safe",
     seed: int = 0,
 ) -> LocalSpread:
-    r"""SD_n and estimation error as in the paper: descent from random points at distance radius ||W*||_F of the teacher.
+    r"""SD_n and estimation error as in the paper: descent from random points at distance radius
+    ||W*||_F of the teacher.
 
     Theory
     ------
-    FCL-E1 (Figure 3) and FCL-E2 (Figure 4). The paper does not state the step, the law of the starts or the teacher.
+    FCL-E1 (Figure 3) and FCL-E2 (Figure 4). The paper does not state the step, the law of the
+    starts or the teacher.
     """
     if starts < 1 or not radius >= 0:
         raise DataError(

@@ -32,27 +32,32 @@ def input_warnings(X: Array) -> list[str]:
     off = max(float(np.linalg.norm(mean)), float(np.linalg.norm(covariance - np.eye(d), 2)) / 2.0)
     if off > noise:
         return [
-            f"the inputs do not look like N(0, I) (deviation {off:.2g}); the moments are read against that law, whiten them"
+            f"the inputs do not look like N(0, I) (deviation {off:.2g}); the moments are read "
+            "against that law, whiten them"
         ]
     return []
 
 
 def start_warnings(start: TensorStart, cap: float) -> list[str]:
-    """Clipped norms, a small gap, vanishing contractions and parallel directions of the start from moments."""
+    """Clipped norms, a small gap, vanishing contractions and parallel directions of the start from
+    moments.
+    """
     found = []
     if start.clipped.any():
         which = ", ".join(str(i) for i in np.flatnonzero(start.clipped))
         found.append(
-            f"clipped norms: the first moment of neuron(s) {which} exceeds what norms up to {cap:.3g} give; a guess"
+            f"clipped norms: the first moment of neuron(s) {which} exceeds what norms up to "
+            f"{cap:.3g} give; a guess"
         )
     if start.subspace.gap < SMALL_GAP:
         found.append(
-            f"small gap {start.subspace.gap:.2g}: the data do not show {len(start.weights)} directions; give more samples, "
-            "fewer neurons, or suspect parallel or opposite neurons"
+            f"small gap {start.subspace.gap:.2g}: the data do not show {len(start.weights)} "
+            "directions; give more samples, fewer neurons, or suspect parallel or opposite neurons"
         )
     if start.orders.matrix == 3 and float(start.contractions.min()) < SMALL_CONTRACTION:
         found.append(
-            f"vanishing moment: a neuron is nearly orthogonal to alpha (cosine {start.contractions.min():.2g}), hardly seen"
+            "vanishing moment: a neuron is nearly orthogonal to alpha (cosine "
+            f"{start.contractions.min():.2g}), hardly seen"
         )
     if parallel_pair(start.weights):
         found.append(
@@ -77,15 +82,18 @@ def descent_warnings(descent: Descent, phi: Activation, labels: str, *, tol: flo
         )
     if labels == "regression" and float(descent.losses[-1]) > FIT:
         found.append(
-            f"labels not fitted: loss {descent.losses[-1]:.2g}; noise, another number of neurons, or a spurious minimum"
+            f"labels not fitted: loss {descent.losses[-1]:.2g}; noise, another number of neurons, "
+            "or a spurious minimum"
         )
     if parallel_pair(descent.weights):
         found.append(
-            "parallel neurons: two recovered directions nearly agree up to sign, so lengths can be traded between them"
+            "parallel neurons: two recovered directions nearly agree up to sign, so lengths can be "
+            "traded between them"
         )
     norms = np.linalg.norm(descent.weights, axis=1)
     if norms.max() > cap:
         found.append(
-            f"saturated norms: a neuron of norm {norms.max():.3g} > {cap:.3g} acts like a step, its length is uncertain"
+            f"saturated norms: a neuron of norm {norms.max():.3g} > {cap:.3g} acts like a step, "
+            "its length is uncertain"
         )
     return found

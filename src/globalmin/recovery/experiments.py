@@ -1,4 +1,6 @@
-"""The published experiments near a teacher, over many data sets: how often all starts meet, and how far from the teacher."""
+"""The published experiments near a teacher, over many data sets: how often all starts meet, and how
+far from the teacher.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,13 @@ class LocalSetting:
     def __post_init__(self) -> None:
         if self.labels not in MODELS or self.teacher not in TEACHERS:
             raise DataError(
-                f"labels={self.labels!r}, teacher={self.teacher!r}: choose from {tuple(MODELS)} and {TEACHERS}"
+                f"labels={self.labels!r}, teacher={self.teacher!r}: choose from {tuple(MODELS)} "
+                f"and {TEACHERS}"
             )
         if not 1 <= self.K <= self.d or self.n < 1 or not self.sigma > 0:
             raise DataError(
-                f"n={self.n}, d={self.d}, K={self.K}, sigma={self.sigma}: n >= 1, 1 <= K <= d, sigma > 0 are needed"
+                f"n={self.n}, d={self.d}, K={self.K}, sigma={self.sigma}: n >= 1, 1 <= K <= d, "
+                "sigma > 0 are needed"
             )
 
     def draw(self, seed: int) -> tuple[Array, Array, Array]:
@@ -67,7 +71,8 @@ class LocalExperiment:
     Attributes
     ----------
     success_rate : share of the data sets with SD_n <= 1e-2 (Figure 3).
-    mean_error : of ||What - W*||_F over data sets and starts (Figure 4); mean_relative_error: over the teacher's norm.
+    mean_error : of ||What - W*||_F over data sets and starts (Figure 4); mean_relative_error: over
+        the teacher's norm.
     spreads, errors : SD_n and the mean error of every data set.
     """
 
@@ -87,8 +92,8 @@ def local_experiment(
 
     Theory
     ------
-    FCL-E1 (Figure 3: 50 data sets, 20 starts, 2,000 steps) and FCL-E2 (Figure 4: starts at .1 ||W*||_F). The paper states neither
-    the step nor the teacher, nor n.
+    FCL-E1 (Figure 3: 50 data sets, 20 starts, 2,000 steps) and FCL-E2 (Figure 4: starts at .1
+    ||W*||_F). The paper states neither the step nor the teacher, nor n.
     """
     if datasets < 1:
         raise DataError(f"datasets={datasets} must be at least 1")

@@ -1,4 +1,6 @@
-r"""Fourth derivative of the loss 1/(2n) along a direction (FCL-D3), whose size form C of *unique-minimum* bounds."""
+r"""Fourth derivative of the loss 1/(2n) along a direction (FCL-D3), whose size form C of
+*unique-minimum* bounds.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def fourth_derivative(z: ArrayLike, activation: str | Activation) -> Array:
-    r"""$\phi''''(z)$ of sigmoid, softplus, tanh or erf, from its lower derivatives; other activations are refused."""
+    r"""$\phi''''(z)$ of sigmoid, softplus, tanh or erf, from its lower derivatives; other
+    activations are refused.
+    """
     phi, z = local_activation(activation), np.asarray(z, dtype=np.float64)
     b = 1.0 if phi.parameter is None else phi.parameter
     first, second = phi.derivative(z), phi.derivative(z, order=2)
@@ -41,7 +45,9 @@ def fourth_derivative(z: ArrayLike, activation: str | Activation) -> Array:
 def fourth_directional_derivative(
     W: Array, A: Array, X: Array, y: Array, activation: str | Activation
 ) -> float:
-    r"""$D^4f_n[A,A,A,A] = \mathrm{mean}(3A_2^2 + 4A_1A_3 + eA_4)$, $A_p = \frac1K\sum_k\phi^{(p)}(w_k\cdot x)(a_k\cdot x)^p$."""
+    r"""$D^4f_n[A,A,A,A] = \mathrm{mean}(3A_2^2 + 4A_1A_3 + eA_4)$, $A_p =
+    \frac1K\sum_k\phi^{(p)}(w_k\cdot x)(a_k\cdot x)^p$.
+    """
     phi, total = local_activation(activation), 0.0
     check_local_inputs(W, X, y)
     for rows in row_blocks(*X.shape):

@@ -1,8 +1,10 @@
-r"""Loss, gradient, Hessian with its two parts, and third derivative of the squared loss of a network with head 1/K.
+r"""Loss, gradient, Hessian with its two parts, and third derivative of the squared loss of a
+network with head 1/K.
 
-$f_n(W) = \frac1{2n}\sum_i(\frac1K\sum_k\phi(w_k\cdot x_i) - y_i)^2$.
-The papers store W as d x K by columns; here it is K x d by rows, so that their vec(W) is `W.reshape(-1)`. The head is 1/K and
-the loss 1/(2n): n times it is the loss of the rest of globalmin for a network with v = 1/K. Samples are streamed in blocks.
+$f_n(W) = \frac1{2n}\sum_i(\frac1K\sum_k\phi(w_k\cdot x_i) - y_i)^2$. The papers store W as d x K by
+columns; here it is K x d by rows, so that their vec(W) is `W.reshape(-1)`. The head is 1/K and the
+loss 1/(2n): n times it is the loss of the rest of globalmin for a network with v = 1/K. Samples are
+streamed in blocks.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ def local_activation(activation: str | Activation) -> Activation:
     phi = get_activation(activation)
     if not phi.is_smooth or not np.isfinite(float(phi.supremum(1))):
         raise HypothesisError(
-            f"activation {phi} has kinks or an unbounded slope; use a smooth one with bounded slope such as sigmoid or softplus",
+            f"activation {phi} has kinks or an unbounded slope; use a smooth one with bounded "
+            "slope such as sigmoid or softplus",
             hypothesis="FCL-A1",
             value=str(phi),
         )
@@ -47,7 +50,8 @@ def check_local_inputs(W: Array, X: Array, y: Array) -> None:
         or 0 in (*W.shape, *X.shape)
     ):
         raise DataError(
-            f"W has shape {W.shape}, X {X.shape}, y {y.shape}; they must be (K, d), (n, d) and (n,), none empty"
+            f"W has shape {W.shape}, X {X.shape}, y {y.shape}; they must be (K, d), (n, d) and "
+            "(n,), none empty"
         )
 
 
@@ -55,7 +59,9 @@ def check_local_inputs(W: Array, X: Array, y: Array) -> None:
 def empirical_loss_and_gradient(
     W: Array, X: Array, y: Array, activation: str | Activation
 ) -> tuple[float, Array]:
-    r"""$f_n(W)$ and its gradient $\frac1{nK}\sum_ie_i\phi'(w_j\cdot x_i)x_i$ by rows, K x d; cost 4ndK, memory one block."""
+    r"""$f_n(W)$ and its gradient $\frac1{nK}\sum_ie_i\phi'(w_j\cdot x_i)x_i$ by rows, K x d; cost
+    4ndK, memory one block.
+    """
     phi = get_activation(activation)
     check_local_inputs(W, X, y)
     n, K = X.shape[0], W.shape[0]
@@ -76,7 +82,9 @@ def empirical_loss(W: Array, X: Array, y: Array, activation: str | Activation) -
 
 @dataclass(frozen=True)
 class HessianParts:
-    """The Gauss-Newton part G_0 (positive semidefinite) and the residual part N_0 (block diagonal) of a Hessian, Kd x Kd."""
+    """The Gauss-Newton part G_0 (positive semidefinite) and the residual part N_0 (block diagonal)
+    of a Hessian, Kd x Kd.
+    """
 
     gauss_newton: Array
     residual: Array
@@ -89,7 +97,9 @@ class HessianParts:
 
 @states("FCL-D2")
 def hessian_parts(W: Array, X: Array, y: Array, activation: str | Activation) -> HessianParts:
-    r"""$G_0 = \frac1n\sum_i(\phi'_j\phi'_l/K^2)\,x_ix_i^T$ and $N_0 = \frac1n\sum_i(e_i\phi''_j/K)\,x_ix_i^T$ on the diagonal."""
+    r"""$G_0 = \frac1n\sum_i(\phi'_j\phi'_l/K^2)\,x_ix_i^T$ and $N_0 =
+    \frac1n\sum_i(e_i\phi''_j/K)\,x_ix_i^T$ on the diagonal.
+    """
     phi = local_activation(activation)
     check_local_inputs(W, X, y)
     (n, d), K = X.shape, W.shape[0]
@@ -114,7 +124,9 @@ def empirical_hessian(W: Array, X: Array, y: Array, activation: str | Activation
 
 @states("FCL-D2")
 def hessian_times(W: Array, A: Array, X: Array, y: Array, activation: str | Activation) -> Array:
-    r"""$\nabla^2f_n(W)$ applied to A of the shape of W, K x d, without the matrix: cost 6ndK, memory one block."""
+    r"""$\nabla^2f_n(W)$ applied to A of the shape of W, K x d, without the matrix: cost 6ndK,
+    memory one block.
+    """
     phi = local_activation(activation)
     check_local_inputs(W, X, y)
     out, K = np.zeros(W.shape), W.shape[0]
@@ -129,10 +141,11 @@ def hessian_times(W: Array, A: Array, X: Array, y: Array, activation: str | Acti
 
 @states("FCL-D3")
 def third_tensor(W: Array, X: Array, y: Array, activation: str | Activation) -> Array:
-    r"""$D^3f_n(W)$ as a symmetric (Kd)^3 array; only blocks with two equal neurons differ from zero.
+    r"""$D^3f_n(W)$ as a symmetric (Kd)^3 array; only blocks with two equal neurons differ from
+    zero.
 
-    Block (j, k, k) is $\frac1n\sum_ic_i\,x_i^{\otimes3}$ with $c = \phi'_j\phi''_k/K^2$ for j != k and
-    $c = 3\phi'_j\phi''_j/K^2 + e\phi'''_j/K$ for j = k.
+    Block (j, k, k) is $\frac1n\sum_ic_i\,x_i^{\otimes3}$ with $c = \phi'_j\phi''_k/K^2$ for j != k
+    and $c = 3\phi'_j\phi''_j/K^2 + e\phi'''_j/K$ for j = k.
     """
     phi = local_activation(activation)
     check_local_inputs(W, X, y)
@@ -148,7 +161,8 @@ def third_tensor(W: Array, X: Array, y: Array, activation: str | Activation) -> 
 def directional_derivatives(
     W: Array, A: Array, X: Array, y: Array, activation: str | Activation
 ) -> tuple[float, float]:
-    r"""$D^2f_n[A,A] = \mathrm{mean}(A_1^2 + eA_2)$ and $D^3f_n[A,A,A] = \mathrm{mean}(3A_1A_2 + eA_3)$, no tensor formed.
+    r"""$D^2f_n[A,A] = \mathrm{mean}(A_1^2 + eA_2)$ and $D^3f_n[A,A,A] = \mathrm{mean}(3A_1A_2 +
+    eA_3)$, no tensor formed.
 
     $A_p = \frac1K\sum_k\phi^{(p)}(w_k\cdot x)(a_k\cdot x)^p$; A has the shape of W.
     """

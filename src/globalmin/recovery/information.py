@@ -1,8 +1,10 @@
-r"""How accurately the weights of a teacher can be known from n binary labels: Fisher information and asymptotic errors.
+r"""How accurately the weights of a teacher can be known from n binary labels: Fisher information
+and asymptotic errors.
 
-With $J(x) = \frac1K(\phi'(w^*_k\cdot x)x)_k$ and $p(x)$ the teacher's probability, the minimizer of the squared loss has
-covariance about $\frac1nH^{-1}SH^{-1}$, $H = E[JJ^T]$, $S = E[p(1-p)JJ^T]$; that of the likelihood $\frac1nI^{-1}$,
-$I = E[JJ^T/(p(1-p))]$, which no unbiased estimator beats (Cramer-Rao). Both are limits for large n, in floats: estimates.
+With $J(x) = \frac1K(\phi'(w^*_k\cdot x)x)_k$ and $p(x)$ the teacher's probability, the minimizer of
+the squared loss has covariance about $\frac1nH^{-1}SH^{-1}$, $H = E[JJ^T]$, $S = E[p(1-p)JJ^T]$;
+that of the likelihood $\frac1nI^{-1}$, $I = E[JJ^T/(p(1-p))]$, which no unbiased estimator beats
+(Cramer-Rao). Both are limits for large n, in floats: estimates.
 """
 
 from __future__ import annotations
@@ -48,13 +50,17 @@ class LabelInformation:
 
     @property
     def squares_covariance(self) -> Array:
-        r"""$H^{-1}SH^{-1}$: n times the asymptotic covariance of the minimizer of the squared loss."""
+        r"""$H^{-1}SH^{-1}$: n times the asymptotic covariance of the minimizer of the squared
+        loss.
+        """
         inverse = np.linalg.inv(self.curvature)
         return inverse @ self.noise @ inverse
 
     @property
     def likelihood_covariance(self) -> Array:
-        r"""$I^{-1}$: n times the asymptotic covariance of the maximum of the likelihood, the Cramer-Rao bound."""
+        r"""$I^{-1}$: n times the asymptotic covariance of the maximum of the likelihood, the
+        Cramer-Rao bound.
+        """
         return np.asarray(np.linalg.inv(self.fisher), dtype=np.float64)
 
 
@@ -64,11 +70,13 @@ def estimate_label_information(
 ) -> LabelInformation:
     r"""H, S and I of binary labels for a teacher, inputs N(0, I_d).
 
-    Up to three neurons by the trapezoid rule over their span, above that from a seeded sample of the span.
+    Up to three neurons by the trapezoid rule over their span, above that from a seeded sample of
+    the span.
 
     Theory
     ------
-    FCL-L4: $E\|\nabla f_n(W^*)\|^2 = \mathrm{tr}\,S/n$. The error of FCL-T2 (8) with its constant, in the limit of large n.
+    FCL-L4: $E\|\nabla f_n(W^*)\|^2 = \mathrm{tr}\,S/n$. The error of FCL-T2 (8) with its constant,
+    in the limit of large n.
     """
     phi, W = local_activation(activation), np.asarray(Wstar, dtype=np.float64)
     conditioning(W, phi)
@@ -92,7 +100,9 @@ def estimate_label_information(
 
 
 def _lift(means: Array, seconds: Array, Q: Array, d: int) -> Array:
-    """E[c_jl x x^T] = E[c_jl] (I - Q Q^T) + Q E[c_jl z z^T] Q^T for all pairs, as one Kd x Kd matrix."""
+    """E[c_jl x x^T] = E[c_jl] (I - Q Q^T) + Q E[c_jl z z^T] Q^T for all pairs, as one Kd x Kd
+    matrix.
+    """
     K = means.shape[0]
     outside = np.eye(d) - Q @ Q.T
     blocks = np.einsum("jl,ab->jalb", means, outside) + np.einsum(
@@ -120,7 +130,9 @@ def _span_points(K: int, longest: float, seed: int) -> Iterator[tuple[Array, Arr
 
 
 def asymptotic_error(covariance: Array, n: int) -> float:
-    r"""$\sqrt{\mathrm{tr}\,C/n}$: the root mean square of $\|\hat W - W^*\|_F$ for an estimator of covariance C/n."""
+    r"""$\sqrt{\mathrm{tr}\,C/n}$: the root mean square of $\|\hat W - W^*\|_F$ for an estimator of
+    covariance C/n.
+    """
     if n < 1:
         raise DataError(f"n={n} must be at least 1")
     return math.sqrt(float(np.trace(covariance)) / n)
@@ -129,7 +141,9 @@ def asymptotic_error(covariance: Array, n: int) -> float:
 def estimate_median_error(
     covariance: Array, n: int, *, draws: int = 100_000, seed: int = 0
 ) -> float:
-    r"""The median of $\|N(0, C/n)\|$ by simulation; its standard error is about $0.4\%$ of the spread for 100,000 draws."""
+    r"""The median of $\|N(0, C/n)\|$ by simulation; its standard error is about $0.4\%$ of the
+    spread for 100,000 draws.
+    """
     eigenvalues = np.maximum(np.linalg.eigvalsh(covariance), 0.0)
     g = np.random.default_rng(seed).standard_normal((draws, len(eigenvalues)))
     return float(np.median(np.sqrt(g**2 @ eigenvalues))) / math.sqrt(n)

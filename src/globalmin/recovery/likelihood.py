@@ -1,6 +1,8 @@
-r"""From the least-squares weights to the maximum of the likelihood of binary labels, by Fisher scoring (not in the paper).
+r"""From the least-squares weights to the maximum of the likelihood of binary labels, by Fisher
+scoring (not in the paper).
 
-Binary labels have variance p(1-p), which the squared loss ignores; weighting by its inverse is asymptotically the best there is.
+Binary labels have variance p(1-p), which the squared loss ignores; weighting by its inverse is
+asymptotically the best there is.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ SMALLEST = 1e-9  # probabilities are kept this far from 0 and 1
 
 
 def log_likelihood(X: Array, y: Array, W: Array, activation: str | Activation) -> float:
-    r"""$\frac1n\sum_iy_i\log p_i + (1-y_i)\log(1-p_i)$ with $p_i = \frac1K\sum_k\phi(w_k\cdot x_i)$."""
+    r"""$\frac1n\sum_iy_i\log p_i + (1-y_i)\log(1-p_i)$ with $p_i = \frac1K\sum_k\phi(w_k\cdot
+    x_i)$.
+    """
     phi, total = local_activation(activation), 0.0
     check_local_inputs(W, X, y)
     for rows in row_blocks(*X.shape):
@@ -33,7 +37,9 @@ def log_likelihood(X: Array, y: Array, W: Array, activation: str | Activation) -
 def likelihood_refinement(
     X: Array, y: Array, W: Array, activation: str | Activation, *, most: int = 25
 ) -> Array:
-    """Fisher scoring from W with halved steps until the likelihood no longer rises; W itself if it never does."""
+    """Fisher scoring from W with halved steps until the likelihood no longer rises; W itself if it
+    never does.
+    """
     phi, best = local_activation(activation), log_likelihood(X, y, W, activation)
     for _ in range(most):
         move, length = _scoring_step(X, y, W, phi), 1.0

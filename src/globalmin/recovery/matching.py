@@ -1,4 +1,6 @@
-"""Which recovered neuron is which true one: the best assignment, and the errors after it (FCL-MATCH)."""
+"""Which recovered neuron is which true one: the best assignment, and the errors after it
+(FCL-MATCH).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class Matching:
 
 @states("FCL-MATCH")
 def match_neurons(weights: Array, true_weights: Array) -> Matching:
-    """The permutation of the rows of `weights` nearest to `true_weights` in Frobenius norm, by the Hungarian algorithm.
+    """The permutation of the rows of `weights` nearest to `true_weights` in Frobenius norm, by the
+    Hungarian algorithm.
 
     No sign is free: phi(-z) is another function than phi(z), up to a constant for odd ones.
     """
@@ -41,7 +44,8 @@ def match_neurons(weights: Array, true_weights: Array) -> Matching:
     found, truth = np.asarray(weights, dtype=np.float64), np.asarray(true_weights, dtype=np.float64)
     if found.shape != truth.shape or found.ndim != 2 or 0 in found.shape:
         raise DataError(
-            f"weights have shape {found.shape} and true_weights {truth.shape}; both must be (neurons, features)"
+            f"weights have shape {found.shape} and true_weights {truth.shape}; both must be "
+            "(neurons, features)"
         )
     cost = ((truth[:, None, :] - found[None, :, :]) ** 2).sum(axis=2)
     order = linear_sum_assignment(cost)[1]
@@ -65,7 +69,8 @@ def match_neurons(weights: Array, true_weights: Array) -> Matching:
 def spread(points: Array) -> float:
     r"""$SD_n = \sqrt{\frac1L\sum_l\|W^{(l)} - \bar W\|_F^2}$ of L end points of descent, L x K x d.
 
-    Small when all runs end at the same point, *which need not be the teacher*: always read it beside the estimation error.
+    Small when all runs end at the same point, *which need not be the teacher*: always read it
+    beside the estimation error.
     """
     if points.ndim != 3 or len(points) == 0:
         raise DataError(f"points has shape {points.shape}; give L end points as an L x K x d array")

@@ -1,8 +1,10 @@
-r"""Gaussian moments of an activation that decide the local geometry of a teacher network and its recovery from moments.
+r"""Gaussian moments of an activation that decide the local geometry of a teacher network and its
+recovery from moments.
 
-For z ~ N(0,1): $\alpha_q(s) = E[\phi'(sz)z^q]$, $\beta_q(s) = E[\phi'(sz)^2z^q]$, $\gamma_j(s) = E[\phi(sz)z^j]$,
-$m_j(s) = E[\phi(sz)He_j(z)]$ and $\rho(s)$. All by the trapezoid rule in $\log|z|$, which keeps about 13 digits at every scale
-(Gauss-Hermite rules are off by 30 times at s = 50). Floating point, no rigorous bounds.
+For z ~ N(0,1): $\alpha_q(s) = E[\phi'(sz)z^q]$, $\beta_q(s) = E[\phi'(sz)^2z^q]$, $\gamma_j(s) =
+E[\phi(sz)z^j]$, $m_j(s) = E[\phi(sz)He_j(z)]$ and $\rho(s)$. All by the trapezoid rule in
+$\log|z|$, which keeps about 13 digits at every scale (Gauss-Hermite rules are off by 30 times at s
+= 50). Floating point, no rigorous bounds.
 """
 
 from __future__ import annotations
@@ -27,9 +29,8 @@ if TYPE_CHECKING:
 ORDERS = (1, 2, 3, 4)
 PROBES = (0.25, 0.5, 1.0, 2.0, 4.0)  # scales at which a moment must vanish to count as zero
 ZERO = 1e-11  # relative to the largest value that Cauchy-Schwarz allows
-SATURATED_SLOPE = (
-    1.0 / 30.0
-)  # m_1' below this part of b_1: errors of a norm are amplified too much (sigmoid: norm above 5)
+# m_1' below this part of b_1: errors of a norm are amplified too much (sigmoid: norm above 5)
+SATURATED_SLOPE = 1.0 / 30.0
 
 
 def hermite_polynomial(j: int, z: Array) -> Array:
@@ -57,8 +58,9 @@ def squared_slope_moment(sigma: ArrayLike, activation: str | Activation, q: int)
 def rho_terms(sigma: ArrayLike, activation: str | Activation) -> tuple[Array, Array]:
     r"""$\beta_0-\alpha_0^2-\alpha_1^2$ and $\beta_2-\alpha_1^2-\alpha_2^2$, without cancellation.
 
-    They are the squared $L^2(N(0,1))$ distances of $\phi'(\sigma z)$ and of $z\phi'(\sigma z)$ from span{1, z}, and are
-    computed as such: both are positive unless phi is affine (FCL-A2 is automatic).
+    They are the squared $L^2(N(0,1))$ distances of $\phi'(\sigma z)$ and of $z\phi'(\sigma z)$ from
+    span{1, z}, and are computed as such: both are positive unless phi is affine (FCL-A2 is
+    automatic).
     """
     phi = get_activation(activation)
     a0, a1, a2 = (slope_moment(sigma, phi, q)[..., None] for q in range(3))
@@ -69,7 +71,8 @@ def rho_terms(sigma: ArrayLike, activation: str | Activation) -> tuple[Array, Ar
 
 @states("FCL-DEF1", "FCL-F2", "FCL-A2")
 def rho(sigma: ArrayLike, activation: str | Activation) -> Array:
-    r"""$\rho(\sigma) = \min\{\beta_0-\alpha_0^2-\alpha_1^2,\ \beta_2-\alpha_1^2-\alpha_2^2\}$, elementwise in sigma.
+    r"""$\rho(\sigma) = \min\{\beta_0-\alpha_0^2-\alpha_1^2,\ \beta_2-\alpha_1^2-\alpha_2^2\}$,
+    elementwise in sigma.
 
     Parameters
     ----------
@@ -78,7 +81,8 @@ def rho(sigma: ArrayLike, activation: str | Activation) -> Array:
 
     Theory
     ------
-    FCL-DEF1. The curvature of the population loss at a teacher with orthogonal neurons of norm sigma is $\rho/K^2$ (FCL-ORTH).
+    FCL-DEF1. The curvature of the population loss at a teacher with orthogonal neurons of norm
+    sigma is $\rho/K^2$ (FCL-ORTH).
     """
     return np.minimum(*rho_terms(sigma, activation))
 
@@ -92,7 +96,8 @@ def value_moment(sigma: ArrayLike, activation: str | Activation, j: int) -> Arra
 
 @states("FCL-GAM")
 def hermite_moment(sigma: ArrayLike, activation: str | Activation, j: int) -> Array:
-    r"""$m_j(\sigma) = E[\phi(\sigma z)He_j(z)] = \sigma^jE[\phi^{(j)}(\sigma z)]$, elementwise in sigma; j = 0..4.
+    r"""$m_j(\sigma) = E[\phi(\sigma z)He_j(z)] = \sigma^jE[\phi^{(j)}(\sigma z)]$, elementwise in
+    sigma; j = 0..4.
 
     The moment tensors of a teacher are $M_j = \frac1K\sum_i m_j(\|w_i\|)\,\bar w_i^{\otimes j}$.
     """
@@ -125,7 +130,8 @@ def moment_orders(activation: str | Activation) -> MomentOrders:
     Raises
     ------
     HypothesisError
-        If M_1, both of M_2 and M_3, or both of M_3 and M_4 vanish: then no version of the algorithm applies (FCL-A3).
+        If M_1, both of M_2 and M_3, or both of M_3 and M_4 vanish: then no version of the algorithm
+        applies (FCL-A3).
     """
     phi = get_activation(activation)
     return _moment_orders(phi)
@@ -143,7 +149,8 @@ def _moment_orders(phi: Activation) -> MomentOrders:
     )
     if 1 in vanishing:
         raise HypothesisError(
-            f"the first moment of {phi} vanishes, so the signs of neurons cannot be told; use an increasing activation",
+            f"the first moment of {phi} vanishes, so the signs of neurons cannot be told; use an "
+            "increasing activation",
             hypothesis="m_1 != 0",
             value=vanishing,
         )
@@ -151,7 +158,8 @@ def _moment_orders(phi: Activation) -> MomentOrders:
     tensor = next((j for j in (3, 4) if j not in vanishing), None)
     if matrix is None or tensor is None:
         raise HypothesisError(
-            f"the moments of order {', '.join(map(str, vanishing))} of {phi} vanish, so neurons cannot be told apart (FCL-A3); "
+            f"the moments of order {', '.join(map(str, vanishing))} of {phi} vanish, so neurons "
+            "cannot be told apart (FCL-A3); "
             "use a nonlinear activation such as sigmoid, tanh or softplus",
             hypothesis="FCL-A3",
             value=vanishing,
@@ -163,11 +171,13 @@ def _moment_orders(phi: Activation) -> MomentOrders:
 def first_moment_inverse(
     value: float, activation: str | Activation, *, largest: float = 100.0
 ) -> float:
-    r"""The sigma in [0, largest] with $m_1(\sigma) = $ value; `largest` when the value is at or above $m_1$ there (a clip).
+    r"""The sigma in [0, largest] with $m_1(\sigma) = $ value; `largest` when the value is at or
+    above $m_1$ there (a clip).
 
     Theory
     ------
-    FCL-A4: $m_1' = \alpha_2 > 0$ for increasing activations, so the root is unique; errors grow by $1/\alpha_2$.
+    FCL-A4: $m_1' = \alpha_2 > 0$ for increasing activations, so the root is unique; errors grow by
+    $1/\alpha_2$.
     """
     from scipy.optimize import brentq
 
@@ -185,9 +195,11 @@ def first_moment_inverse(
 
 
 def saturation_norm(activation: str | Activation, *, largest: float = 100.0) -> float:
-    r"""The norm above which neurons cannot be told apart by length: where $m_1' = \alpha_2$ falls below `SATURATED_SLOPE` b_1.
+    r"""The norm above which neurons cannot be told apart by length: where $m_1' = \alpha_2$ falls
+    below `SATURATED_SLOPE` b_1.
 
-    About 5 for the sigmoid, 2.5 for tanh, `largest` for softplus, whose first moment grows for ever.
+    About 5 for the sigmoid, 2.5 for tanh, `largest` for softplus, whose first moment grows for
+    ever.
     """
     from scipy.optimize import brentq
 

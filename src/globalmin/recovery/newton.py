@@ -1,7 +1,9 @@
-r"""The end of a descent by Newton's method: the critical point of the same basin, to rounding, in a few passes over the samples.
+r"""The end of a descent by Newton's method: the critical point of the same basin, to rounding, in a
+few passes over the samples.
 
-With many samples the Hessian is not formed: conjugate gradients multiply by it, with the Gauss-Newton matrix of every s-th sample
-as preconditioner. Hessian and gradient are those of all samples either way, so the point reached is the same.
+With many samples the Hessian is not formed: conjugate gradients multiply by it, with the
+Gauss-Newton matrix of every s-th sample as preconditioner. Hessian and gradient are those of all
+samples either way, so the point reached is the same.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class Point:
 
 
 def hessian_stride(n: int, weights: int) -> int | None:
-    """1: the Hessian of all samples is affordable; s: a preconditioner of every s-th; None: no matrix is."""
+    """1: the Hessian of all samples is affordable; s: a preconditioner of every s-th; None: no
+    matrix is.
+    """
     if weights > WEIGHTS:
         return None
     wanted = max(HESSIAN_COST / weights**2, SAMPLES_PER_WEIGHT * weights)
@@ -51,10 +55,11 @@ def hessian_stride(n: int, weights: int) -> int | None:
 
 
 def newton_end(point: Point, X: Array, y: Array, phi: Activation, tol: float) -> tuple[Point, int]:
-    """The critical point and the number of steps; the point itself and 0 unless Newton's method ends below `tol` in its basin.
+    """The critical point and the number of steps; the point itself and 0 unless Newton's method
+    ends below `tol` in its basin.
 
-    Every Hessian must be positive definite (along all directions tried, where it is not formed), no step may raise loss or
-    gradient, none may be longer than the part `NEAR` of the weights.
+    Every Hessian must be positive definite (along all directions tried, where it is not formed), no
+    step may raise loss or gradient, none may be longer than the part `NEAR` of the weights.
     """
     stride = hessian_stride(X.shape[0], point.W.size)
     if stride is None:
@@ -96,7 +101,9 @@ def _solve(factor: Array, G: Array) -> Array:
 def _conjugate_gradients(
     current: Point, factor: Array, X: Array, y: Array, phi: Activation
 ) -> Array | None:
-    """The Newton step to a relative residual of `FORCING`; None where a direction of curvature <= 0 shows up."""
+    """The Newton step to a relative residual of `FORCING`; None where a direction of curvature <= 0
+    shows up.
+    """
     move, r = np.zeros(current.W.shape), current.G.copy()
     z = _solve(factor, r)
     p, product = z, float(np.vdot(r, z))

@@ -1,8 +1,10 @@
-r"""Both layers trained near a planted teacher (SJL-T2.5): the theorem's orders, and a basin without unknown constants (OS-C5).
+r"""Both layers trained near a planted teacher (SJL-T2.5): the theorem's orders, and a basin without
+unknown constants (OS-C5).
 
-Labels are the teacher's outputs, loss $\frac12\sum r^2$ (SJL's is that over n, so its step is n times ours). SJL-T2.5 promises
-linear convergence from a ball whose radius carries a constant that only exists; `planted_basin` computes such a ball for the
-instance, `joint_descent` tests one start. In floats: estimates of true bounds, which *descent* certificates prove.
+Labels are the teacher's outputs, loss $\frac12\sum r^2$ (SJL's is that over n, so its step is n
+times ours). SJL-T2.5 promises linear convergence from a ball whose radius carries a constant that
+only exists; `planted_basin` computes such a ball for the instance, `joint_descent` tests one start.
+In floats: estimates of true bounds, which *descent* certificates prove.
 """
 
 from __future__ import annotations
@@ -36,14 +38,17 @@ ROUNDS = 60
 
 @dataclass(frozen=True)
 class PlantedScales:
-    r"""The orders of SJL-T2.5 with all constants set to 1; never bounds. Loss $\frac1{2n}\sum r^2$ as in the paper.
+    r"""The orders of SJL-T2.5 with all constants set to 1; never bounds. Loss $\frac1{2n}\sum r^2$
+    as in the paper.
 
     Attributes
     ----------
-    odd_class : class (b) of SJL-A2.3 (mean curvature identically zero): $\sigma_{\min}(W^*)$ counts as 1.
+    odd_class : class (b) of SJL-A2.3 (mean curvature identically zero): $\sigma_{\min}(W^*)$ counts
+        as 1.
     step : 1/beta, beta = (sigma_max^2 + 1) k.
     radius, head_radius : of the start, Frobenius for W, largest entry for v.
-    exponent : sigma_min^2 d^2/n, what multiplies the step in the rate of the loss (the proof's; printed: d/n).
+    exponent : sigma_min^2 d^2/n, what multiplies the step in the rate of the loss (the proof's;
+        printed: d/n).
     """
 
     odd_class: bool
@@ -55,7 +60,9 @@ class PlantedScales:
 
 @states("SJL-T2.5", "SJL-A2.3")
 def planted_scales(teacher: ShallowNetwork, n: int) -> PlantedScales:
-    r"""Orders of SJL-T2.5 for n samples: start within $\frac{\sigma_{\min}^3}{\sigma_{\max}}\frac{d^{5/2}}{n^{3/2}k}$."""
+    r"""Orders of SJL-T2.5 for n samples: start within
+    $\frac{\sigma_{\min}^3}{\sigma_{\max}}\frac{d^{5/2}}{n^{3/2}k}$.
+    """
     k, d = teacher.W.shape
     if n < 1 or k < d:
         raise HypothesisError(
@@ -75,7 +82,9 @@ def planted_scales(teacher: ShallowNetwork, n: int) -> PlantedScales:
 
 @dataclass(frozen=True)
 class JointDescent:
-    """OS-C5 at one point: constants of the descent theorem with the Lipschitz constant valid on the radius rho."""
+    """OS-C5 at one point: constants of the descent theorem with the Lipschitz constant valid on the
+    radius rho.
+    """
 
     quantities: DescentQuantities
     Lip: float
@@ -86,7 +95,8 @@ class JointDescent:
 def joint_descent(
     network: ShallowNetwork, X: Array, y: Array, *, eta: float | None = None, method: str = "rows"
 ) -> JointDescent | None:
-    r"""Whether gradient descent on both layers with one step reaches zero loss from these weights; None if not shown.
+    r"""Whether gradient descent on both layers with one step reaches zero loss from these weights;
+    None if not shown.
 
     Parameters
     ----------
@@ -95,8 +105,8 @@ def joint_descent(
 
     Theory
     ------
-    OS-C5: the least rho with $S(\mathrm{Lip}(\rho)) \le \rho$, found upward from 0; $\|r_t\| \le \mathrm{rate}^t\|r_0\|$ and the
-    path stays shorter than S.
+    OS-C5: the least rho with $S(\mathrm{Lip}(\rho)) \le \rho$, found upward from 0; $\|r_t\| \le
+    \mathrm{rate}^t\|r_0\|$ and the path stays shorter than S.
     """
     point = linearize(jacobian_gram(network, X, trained="vW"), residual(network, X, y))
     if point is None:
@@ -115,13 +125,15 @@ def joint_descent(
 
 @dataclass(frozen=True)
 class PlantedBasin:
-    r"""From every start within `radius` of the teacher (both layers, Euclidean) descent reaches zero loss.
+    r"""From every start within `radius` of the teacher (both layers, Euclidean) descent reaches
+    zero loss.
 
     Attributes
     ----------
     radius : of the starts.
     reach : no iterate leaves this distance from the teacher; Lip holds up to there.
-    step, rate : a step on $\frac12\sum r^2$ allowed for all these starts, and the factor of $\|r\|$ per step.
+    step, rate : a step on $\frac12\sum r^2$ allowed for all these starts, and the factor of $\|r\|$
+        per step.
     path : bound of the length of every path.
     Lip : Lipschitz constant of the Jacobian used.
     point : singular values of the Jacobian at the teacher.
@@ -140,7 +152,8 @@ class PlantedBasin:
 def planted_basin(
     teacher: ShallowNetwork, X: Array, *, share: float = 0.5, method: str = "rows"
 ) -> PlantedBasin | None:
-    r"""SJL-T2.5 without unknown constants, for given inputs; None where the Jacobian at the teacher has no full row rank.
+    r"""SJL-T2.5 without unknown constants, for given inputs; None where the Jacobian at the teacher
+    has no full row rank.
 
     Parameters
     ----------
@@ -149,9 +162,9 @@ def planted_basin(
 
     Theory
     ------
-    At distance R of the teacher $\|r\| \le bR + \mathrm{Lip}R^2/2$, $\sigma_{\min}(J) \ge a - \mathrm{Lip}R$, so OS-C1 applies
-    for $R < a^2/(2\mathrm{Lip}(a+b))$, where $\alpha^2 = a^2 - 2\mathrm{Lip}(a+b)R$ exactly (ours). Lip must hold up to R + S,
-    hence the bisection.
+    At distance R of the teacher $\|r\| \le bR + \mathrm{Lip}R^2/2$, $\sigma_{\min}(J) \ge a -
+    \mathrm{Lip}R$, so OS-C1 applies for $R < a^2/(2\mathrm{Lip}(a+b))$, where $\alpha^2 = a^2 -
+    2\mathrm{Lip}(a+b)R$ exactly (ours). Lip must hold up to R + S, hence the bisection.
     """
     if not 0.0 < share < 1.0:
         raise DataError(f"share={share} must lie strictly between 0 and 1")
@@ -187,7 +200,9 @@ def _basin(point: Linearization, Lip: float, reach: float, share: float) -> Plan
 
 @states("SJL-PL", "SJL-T2.5")
 def trapped_loss(m_L: float, m_U: float, radius: float) -> float:
-    r"""$(m_Lr/4)^2/m_U$: from a loss below it the path $\frac4{m_L}\sqrt{m_UL_0}$ of SJL-PL stays within the radius r."""
+    r"""$(m_Lr/4)^2/m_U$: from a loss below it the path $\frac4{m_L}\sqrt{m_UL_0}$ of SJL-PL stays
+    within the radius r.
+    """
     if not (0.0 < m_L <= m_U and radius >= 0.0):
         raise DataError(
             f"m_L={m_L}, m_U={m_U}, radius={radius} must satisfy 0 < m_L <= m_U and radius >= 0"

@@ -1,8 +1,10 @@
-r"""The population loss of a teacher-student pair for Gaussian inputs, with its gradient and Hessian, exactly (FCL-POP).
+r"""The population loss of a teacher-student pair for Gaussian inputs, with its gradient and
+Hessian, exactly (FCL-POP).
 
-$f(W) = \frac12E(\frac1K\sum_k\phi(w_k\cdot x) - \frac1K\sum_k\phi(w^*_k\cdot x))^2$ for x ~ N(0, I_d): every expectation involves
-two neurons at a time, hence a two-dimensional Gaussian integral, done by the trapezoid rule to about 1e-14. Weights are K x d by
-rows. Labels of the classification model add a constant only.
+$f(W) = \frac12E(\frac1K\sum_k\phi(w_k\cdot x) - \frac1K\sum_k\phi(w^*_k\cdot x))^2$ for x ~ N(0,
+I_d): every expectation involves two neurons at a time, hence a two-dimensional Gaussian integral,
+done by the trapezoid rule to about 1e-14. Weights are K x d by rows. Labels of the classification
+model add a constant only.
 """
 
 from __future__ import annotations
@@ -34,13 +36,17 @@ LONGEST = 60.0
 
 
 class PairRule:
-    """Trapezoid rule for E[g(u.x) h(v.x) (1, x, x x^T)], x ~ N(0, I_d), good for vectors up to a given steepness times norm."""
+    """Trapezoid rule for E[g(u.x) h(v.x) (1, x, x x^T)], x ~ N(0, I_d), good for vectors up to a
+    given steepness times norm.
+    """
 
     def __init__(self, steepness: float) -> None:
         self.z, self.weights = _grid(0.1 / max(1.0, steepness / 3.0))
 
     def second(self, u: Array, g: Function, v: Array, h: Function) -> tuple[float, Array, Array]:
-        """c, S, Q with E[g h] = c and E[g h x x^T] = c (I - Q Q^T) + Q S Q^T, Q an orthonormal basis of a plane through u, v."""
+        """c, S, Q with E[g h] = c and E[g h x x^T] = c (I - Q Q^T) + Q S Q^T, Q an orthonormal
+        basis of a plane through u, v.
+        """
         Q, R = np.linalg.qr(np.stack([u, v], axis=1))
         z, w = self.z, self.weights
         left = g(R[0, 0] * z) * w
@@ -94,7 +100,8 @@ def _prepare(W: Array, Wstar: Array, phi: Activation) -> tuple[Array, Array, Pai
     longest = steep * max(float(np.linalg.norm(A, axis=1).max()) for A in (W, Wstar))
     if longest > LONGEST:
         raise DataError(
-            f"a neuron of steepness times norm {longest:.3g} is too long for the grid; the limit is {LONGEST:g}"
+            f"a neuron of steepness times norm {longest:.3g} is too long for the grid; the limit "
+            f"is {LONGEST:g}"
         )
     pad = ((0, 0), (0, 1 if W.shape[1] == 1 else 0))  # a plane is needed even on the line
     return np.pad(W, pad), np.pad(Wstar, pad), PairRule(longest)
@@ -116,7 +123,9 @@ def population_loss(W: Array, Wstar: Array, activation: str | Activation) -> flo
 
 @states("FCL-POP")
 def population_gradient(W: Array, Wstar: Array, activation: str | Activation) -> Array:
-    r"""$\nabla f(W)$, K x d: row j is $\frac1{K^2}\sum_iE[(\phi(w_i\cdot x) - \phi(w^*_i\cdot x))\phi'(w_j\cdot x)x]$."""
+    r"""$\nabla f(W)$, K x d: row j is $\frac1{K^2}\sum_iE[(\phi(w_i\cdot x) - \phi(w^*_i\cdot
+    x))\phi'(w_j\cdot x)x]$.
+    """
     phi = local_activation(activation)
     A, B, rule = _prepare(W, Wstar, phi)
     G = np.zeros(A.shape)
@@ -128,7 +137,8 @@ def population_gradient(W: Array, Wstar: Array, activation: str | Activation) ->
 
 @states("FCL-POP")
 def population_hessian(W: Array, Wstar: Array, activation: str | Activation) -> Array:
-    r"""$\nabla^2f(W)$, Kd x Kd in the order of `W.reshape(-1)`, exact up to quadrature (about 1e-14 up to norm 3).
+    r"""$\nabla^2f(W)$, Kd x Kd in the order of `W.reshape(-1)`, exact up to quadrature (about 1e-14
+    up to norm 3).
 
     Theory
     ------
@@ -155,11 +165,13 @@ def population_hessian(W: Array, Wstar: Array, activation: str | Activation) -> 
 
 @states("FCL-ORTH")
 def orthonormal_hessian(sigma: float, K: int, d: int, activation: str | Activation) -> Array:
-    r"""$\nabla^2f(W^*)$ for $W^* = \sigma[I_K\ 0]$ in closed form from one-dimensional moments, Kd x Kd.
+    r"""$\nabla^2f(W^*)$ for $W^* = \sigma[I_K\ 0]$ in closed form from one-dimensional moments, Kd
+    x Kd.
 
     Theory
     ------
-    FCL-ORTH: $p = \phi'(\sigma z)$ and $zp$ are split along span{1, z}; the remainders of different neurons are orthogonal.
+    FCL-ORTH: $p = \phi'(\sigma z)$ and $zp$ are split along span{1, z}; the remainders of different
+    neurons are orthogonal.
     """
     if not 1 <= K <= d:
         raise DataError(f"K={K} orthogonal neurons in dimension d={d}; 1 <= K <= d is needed")
@@ -187,7 +199,9 @@ def orthonormal_hessian(sigma: float, K: int, d: int, activation: str | Activati
 def hessian_deviation(
     W: Array, Wstar: Array, X: Array, y: Array, activation: str | Activation
 ) -> float:
-    r"""$\|\nabla^2f_n(W) - \nabla^2f(W)\|$, which FCL-L3 bounds by a constant times $\sqrt{d\log n/(nK)}$."""
+    r"""$\|\nabla^2f_n(W) - \nabla^2f(W)\|$, which FCL-L3 bounds by a constant times $\sqrt{d\log
+    n/(nK)}$.
+    """
     H = empirical_hessian(W, X, y, activation) - population_hessian(W, Wstar, activation)
     return float(np.linalg.norm(H, 2))
 
@@ -196,7 +210,9 @@ def hessian_deviation(
 def gradient_deviation(
     W: Array, Wstar: Array, X: Array, y: Array, activation: str | Activation
 ) -> float:
-    r"""$\|\nabla f_n(W) - \nabla f(W)\|$, which FCL-L4 bounds by a constant times $\sqrt{d\log n/n}$."""
+    r"""$\|\nabla f_n(W) - \nabla f(W)\|$, which FCL-L4 bounds by a constant times $\sqrt{d\log
+    n/n}$.
+    """
     G = empirical_loss_and_gradient(W, X, y, activation)[1] - population_gradient(
         W, Wstar, activation
     )

@@ -1,8 +1,10 @@
-r"""Recover the weights of an unknown network from samples: a start from moments, then descent (FCL-ALG2, FCL-ALG1).
+r"""Recover the weights of an unknown network from samples: a start from moments, then descent
+(FCL-ALG2, FCL-ALG1).
 
-The network is $\frac1K\sum_k\phi(w_k\cdot x)$ and the inputs must be N(0, I): the moments are read against that law. Labels are
-real and noiseless (regression, FCL-M2) or binary with $P(y=1|x)$ equal to the network's output (classification,
-FCL-M1). Weights are recovered up to the order of the neurons.
+The network is $\frac1K\sum_k\phi(w_k\cdot x)$ and the inputs must be N(0, I): the moments are read
+against that law. Labels are real and noiseless (regression, FCL-M2) or binary with $P(y=1|x)$ equal
+to the network's output (classification, FCL-M1). Weights are recovered up to the order of the
+neurons.
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ class Recovery:
 
     Attributes
     ----------
-    weights : K x d by rows, the critical point of the squared loss reached by descent (or the maximum of the likelihood);
-        the order of the rows means nothing.
+    weights : K x d by rows, the critical point of the squared loss reached by descent (or the
+        maximum of the likelihood); the order of the rows means nothing.
     initialization : K x d, the start from moments.
     activation, labels : as given.
     start, descent : everything measured on the way.
@@ -64,7 +66,7 @@ class Recovery:
     def network(self) -> ShallowNetwork:
         """The recovered network with head 1/K, ready for `certify`."""
         K = self.weights.shape[0]
-        return ShallowNetwork(self.weights, np.full(K, 1.0 / K), self.activation)  # pyright: ignore[reportArgumentType]
+        return ShallowNetwork(self.weights, np.full(K, 1.0 / K), self.activation)
 
     def match(self, true_weights: Array) -> Matching:
         """The best assignment to known true weights, with cosines and ratios of norms."""
@@ -88,17 +90,21 @@ def recover_teacher(
     max_iter: int = 1_500,
     tol: float = 1e-12,
 ) -> Recovery:
-    """Recover the weights of a teacher network with head 1/K and no bias from samples with Gaussian inputs.
+    """Recover the weights of a teacher network with head 1/K and no bias from samples with Gaussian
+    inputs.
 
     Parameters
     ----------
-    data : without bias column and without scaling, `Dataset(X, y, bias=False, scaling="none")`; rows of X drawn from N(0, I).
+    data : without bias column and without scaling, `Dataset(X, y, bias=False, scaling="none")`;
+        rows of X drawn from N(0, I).
     neurons : number K of the teacher's neurons, at most the number of features.
     activation : smooth with bounded slope; for classification with values in [0, 1].
-    labels : "regression" (y is the network's output) or "classification" (y in {0, 1} with that probability).
+    labels : "regression" (y is the network's output) or "classification" (y in {0, 1} with that
+        probability).
     variant : "tuned", "literal" (the paper's algorithm) or a `TensorOptions`.
-    estimator : "squares", the critical point of the squared loss, which certificates speak of; for classification also
-        "likelihood", that point moved to the maximum of the likelihood, asymptotically the most accurate choice.
+    estimator : "squares", the critical point of the squared loss, which certificates speak of; for
+        classification also "likelihood", that point moved to the maximum of the likelihood,
+        asymptotically the most accurate choice.
     max_iter, tol : of the descent; the tolerance is on the gradient norm of the loss 1/(2n).
 
     Returns
@@ -108,14 +114,16 @@ def recover_teacher(
     Raises
     ------
     HypothesisError
-        K > d, an activation with kinks or vanishing moments, or one that gives no probabilities for classification.
+        K > d, an activation with kinks or vanishing moments, or one that gives no probabilities for
+        classification.
     """
     phi = local_activation(activation)
     options = _options(variant)
     _refuse(data, neurons, phi, labels)
     if estimator not in ESTIMATORS or (estimator == "likelihood" and labels != "classification"):
         raise DataError(
-            f"estimator={estimator!r}: choose 'squares', or 'likelihood' with labels='classification'"
+            f"estimator={estimator!r}: choose 'squares', or 'likelihood' with "
+            "labels='classification'"
         )
     moment_orders(phi)
     X, y = np.asarray(data.X), np.asarray(data.y)
@@ -141,7 +149,8 @@ def _options(variant: str | TensorOptions) -> TensorOptions:
         return variant
     if variant not in VARIANTS:
         raise DataError(
-            f"variant={variant!r} is unknown; choose one of {', '.join(VARIANTS)} or give TensorOptions"
+            f"variant={variant!r} is unknown; choose one of {', '.join(VARIANTS)} or give "
+            "TensorOptions"
         )
     return VARIANTS[variant]
 
@@ -149,11 +158,13 @@ def _options(variant: str | TensorOptions) -> TensorOptions:
 def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
     if not isinstance(data, Dataset):
         raise DataError(
-            f"data is of type {type(data).__name__}; give gm.Dataset(X, y, bias=False, scaling='none')"
+            f"data is of type {type(data).__name__}; give gm.Dataset(X, y, bias=False, "
+            "scaling='none')"
         )
     if data.bias or data.scaling != "none":
         raise DataError(
-            'the teacher has no bias and no scaling; build the data with Dataset(X, y, bias=False, scaling="none")'
+            "the teacher has no bias and no scaling; build the data with Dataset(X, y, bias=False, "
+            'scaling="none")'
         )
     if labels not in LABELS:
         raise DataError(f"labels={labels!r} is unknown; choose one of {', '.join(LABELS)}")
@@ -162,13 +173,15 @@ def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
         raise DataError(f"neurons={neurons!r} must be an integer >= 1")
     if neurons > d:
         raise HypothesisError(
-            f"neurons={neurons} in dimension {d}: moments of low order show at most d directions, so K <= d is needed",
+            f"neurons={neurons} in dimension {d}: moments of low order show at most d directions, "
+            "so K <= d is needed",
             hypothesis="K <= d",
             value=(neurons, d),
         )
     if n < 2 * (d + 1):
         raise DataError(
-            f"{n} samples are too few for {d} features; at least {2 * (d + 1)} are needed, and far more to be useful"
+            f"{n} samples are too few for {d} features; at least {2 * (d + 1)} are needed, and far "
+            "more to be useful"
         )
     if labels == "classification":
         _refuse_classification(np.asarray(data.y), phi)
@@ -178,12 +191,14 @@ def _refuse_classification(y: Array, phi: Activation) -> None:
     values = phi(np.linspace(-40.0, 40.0, 801))
     if values.min() < 0 or values.max() > 1:
         raise HypothesisError(
-            f"activation {phi} takes values in [{values.min():.3g}, {values.max():.3g}], which are no probabilities; "
+            f"activation {phi} takes values in [{values.min():.3g}, {values.max():.3g}], which are "
+            "no probabilities; "
             "use 'sigmoid', or 'sigmoid(2)', which is (1 + tanh)/2, in place of tanh",
             hypothesis="0 <= phi <= 1",
             value=str(phi),
         )
     if not np.isin(y, (0.0, 1.0)).all():
         raise DataError(
-            "labels='classification' needs y in {0, 1}; recode the labels or use labels='regression'"
+            "labels='classification' needs y in {0, 1}; recode the labels or use "
+            "labels='regression'"
         )

@@ -1,4 +1,6 @@
-"""Recover a teacher network and prove where its minimum is: training, certificate and checker behind one call."""
+"""Recover a teacher network and prove where its minimum is: training, certificate and checker
+behind one call.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
-SAMPLES = 200_000  # beyond this the check takes minutes and gigabytes; certify a part of the samples instead
+# beyond this the check takes minutes and gigabytes; certify a part of the samples instead
+SAMPLES = 200_000
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,12 @@ class Ball:
 
     Attributes
     ----------
-    radius : proved, exactly one critical point of the squared loss lies within it, a strict minimum; None if nothing is proved.
+    radius : proved, exactly one critical point of the squared loss lies within it, a strict
+        minimum; None if nothing is proved.
     distance : proved, that critical point is at most this far from the stored weights.
-    step_size, rate : gradient descent with this step (for the loss (1/2) sum of squares) converges to it from every start in the
-        ball, and every step multiplies the distance by at most `rate`.
+    step_size, rate : gradient descent with this step (for the loss (1/2) sum of squares) converges
+        to it from every start in the ball, and every step multiplies the distance by at most
+        `rate`.
     certificate : the bytes of the accepted file. reason : why there is none.
     """
 
@@ -47,13 +52,17 @@ class Ball:
 
 @dataclass(frozen=True)
 class ProvedRecovery(recovery.Recovery):
-    """Weights recovered from samples, and the proved ball around the critical point they sit at (see `Ball`)."""
+    """Weights recovered from samples, and the proved ball around the critical point they sit at
+    (see `Ball`).
+    """
 
     ball: Ball = field(default_factory=Ball)
 
     @property
     def radius(self) -> float | None:
-        """The certified radius: exactly one critical point lies within it of the weights; None if nothing is proved."""
+        """The certified radius: exactly one critical point lies within it of the weights; None if
+        nothing is proved.
+        """
         return self.ball.radius
 
     @property
@@ -81,19 +90,22 @@ def recover_teacher(
     certify: bool = True,
     **options: Any,
 ) -> ProvedRecovery:
-    """Recover a teacher network from samples with Gaussian inputs, and prove that the minimum found is the only one near.
+    """Recover a teacher network from samples with Gaussian inputs, and prove that the minimum found
+    is the only one near.
 
     Parameters
     ----------
-    data, neurons, activation, labels, seed : see `globalmin.recovery.recover.recover_teacher`, which finds the weights; further
-        `options` (variant, estimator, max_iter, tol) go there.
-    certify : prove a ball around the critical point and let the checker accept it; False skips the cost, which grows with n times
-        the square of the number of weights (20,000 samples and 30 weights: some 15 seconds, most of it the checker).
+    data, neurons, activation, labels, seed : see `globalmin.recovery.recover.recover_teacher`,
+        which finds the weights; further `options` (variant, estimator, max_iter, tol) go there.
+    certify : prove a ball around the critical point and let the checker accept it; False skips the
+        cost, which grows with n times the square of the number of weights (20,000 samples and 30
+        weights: some 15 seconds, most of it the checker).
 
     Returns
     -------
-    A ProvedRecovery: `weights`, `radius` (None with `ball.reason` if nothing could be proved), `certificate`, `warnings`. With
-    estimator="likelihood" the ball is around the critical point of the squared loss, not around the weights.
+    A ProvedRecovery: `weights`, `radius` (None with `ball.reason` if nothing could be proved),
+    `certificate`, `warnings`. With estimator="likelihood" the ball is around the critical point of
+    the squared loss, not around the weights.
 
     Examples
     --------
@@ -118,7 +130,9 @@ def recover_teacher(
 
 
 def _prove(network: ShallowNetwork, data: Dataset) -> tuple[ShallowNetwork, Ball]:
-    """The network moved to the nearest critical point up to rounding, and the ball the checker accepts around it."""
+    """The network moved to the nearest critical point up to rounding, and the ball the checker
+    accepts around it.
+    """
     if network.W.size > PARAMETERS or data.n_samples > SAMPLES:
         sizes = f"{network.W.size} weights and {data.n_samples} samples"
         return network, Ball(reason=f"{sizes}: at most {PARAMETERS} and {SAMPLES} are certified")

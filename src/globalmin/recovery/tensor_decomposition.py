@@ -1,8 +1,9 @@
-r"""Components of a symmetric K x K x K tensor $T = \sum_i\lambda_iu_i^{\otimes3}$ by joint diagonalization (FCL-KCL).
+r"""Components of a symmetric K x K x K tensor $T = \sum_i\lambda_iu_i^{\otimes3}$ by joint
+diagonalization (FCL-KCL).
 
-The components are not orthogonal and the weights have both signs, so whitening does not apply. The matrices
-$R_l = T(I,I,\theta_l) = U\,\mathrm{diag}(\lambda_i\,\theta_l\cdot u_i)\,U^T$ are made diagonal by one matrix B from both sides;
-the columns of $B^{-1}$ are the components.
+The components are not orthogonal and the weights have both signs, so whitening does not apply. The
+matrices $R_l = T(I,I,\theta_l) = U\,\mathrm{diag}(\lambda_i\,\theta_l\cdot u_i)\,U^T$ are made
+diagonal by one matrix B from both sides; the columns of $B^{-1}$ are the components.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ LONGEST_STEP = (
 
 @states("FCL-KCL")
 def joint_diagonalize(matrices: Array, *, tol: float = 1e-13, max_sweeps: int = 200) -> Array:
-    r"""An invertible B that makes every $BR_lB^T$ as diagonal as possible; matrices is L x K x K, symmetric.
+    r"""An invertible B that makes every $BR_lB^T$ as diagonal as possible; matrices is L x K x K,
+    symmetric.
 
-    Sweeps of plane rotations and shears bring the matrices near diagonal form; then all off-diagonal pairs are updated together
-    by $B \leftarrow (I+\Omega)B$, $\Omega$ from a 2 x 2 least-squares problem per pair, which converges quadratically when an
-    exact solution exists.
+    Sweeps of plane rotations and shears bring the matrices near diagonal form; then all
+    off-diagonal pairs are updated together by $B \leftarrow (I+\Omega)B$, $\Omega$ from a 2 x 2
+    least-squares problem per pair, which converges quadratically when an exact solution exists.
     """
     if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or 0 in matrices.shape:
         raise DataError(f"matrices has shape {matrices.shape}; give L symmetric K x K matrices")
@@ -51,7 +53,9 @@ def joint_diagonalize(matrices: Array, *, tol: float = 1e-13, max_sweeps: int = 
 
 
 def _sweep(A: Array, B: Array) -> tuple[Array, Array, float]:
-    """One round of rotations and shears over all pairs; the last number says how far the round moved."""
+    """One round of rotations and shears over all pairs; the last number says how far the round
+    moved.
+    """
     K, start = len(B), B
     for i in range(K):
         for j in range(i + 1, K):
@@ -85,7 +89,9 @@ def _shear(A: Array, i: int, j: int) -> float:
 
 
 def _joint_update(A: Array) -> Array:
-    r"""$\Omega$ with $\Omega_{ij}D_j + \Omega_{ji}D_i = -E_{ij}$ over all matrices, in least squares for each pair."""
+    r"""$\Omega$ with $\Omega_{ij}D_j + \Omega_{ji}D_i = -E_{ij}$ over all matrices, in least
+    squares for each pair.
+    """
     D = np.einsum("lii->li", A)
     Z, Y = D.T @ D, np.einsum("li,lij->ij", D, A)  # Y_ij = sum_l D_i E_ij
     diagonal = np.diag(Z)
@@ -99,7 +105,9 @@ def _joint_update(A: Array) -> Array:
 
 @dataclass(frozen=True)
 class Components:
-    r"""Unit columns $u_i$ of U, weights with $T \approx \sum_i\lambda_iu_i^{\otimes3}$, and the relative residual of the fit."""
+    r"""Unit columns $u_i$ of U, weights with $T \approx \sum_i\lambda_iu_i^{\otimes3}$, and the
+    relative residual of the fit.
+    """
 
     U: Array
     weights: Array
@@ -108,7 +116,9 @@ class Components:
 
 @states("FCL-KCL")
 def decompose_symmetric(T: Array, *, seed: int = 0, projections: int = PROJECTIONS) -> Components:
-    """Components of a symmetric tensor: random projections first, then projections along the components found."""
+    """Components of a symmetric tensor: random projections first, then projections along the
+    components found.
+    """
     if T.ndim != 3 or len(set(T.shape)) != 1 or T.shape[0] == 0:
         raise DataError(f"T has shape {T.shape}; a K x K x K tensor is needed")
     K = T.shape[0]

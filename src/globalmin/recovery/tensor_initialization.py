@@ -1,7 +1,9 @@
-r"""Start weights from moment tensors (FCL-ALG2): subspace, directions inside it, then lengths and signs.
+r"""Start weights from moment tensors (FCL-ALG2): subspace, directions inside it, then lengths and
+signs.
 
-Two variants: `LITERAL`, the algorithm of the paper (three-way split, random alpha, raw labels), and `TUNED`, which works at
-realistic sample sizes (no split, alpha = first moment, labels minus their linear fit). The pieces can be combined freely.
+Two variants: `LITERAL`, the algorithm of the paper (three-way split, random alpha, raw labels), and
+`TUNED`, which works at realistic sample sizes (no split, alpha = first moment, labels minus their
+linear fit). The pieces can be combined freely.
 """
 
 from __future__ import annotations
@@ -48,11 +50,14 @@ class TensorOptions:
 
     Attributes
     ----------
-    alpha : direction of the contraction: "random", "best" (largest gap of 20 random ones) or "first_moment".
-    removal : what is taken from the labels before moments of order 2 to 4: "nothing", "mean" or "linear".
+    alpha : direction of the contraction: "random", "best" (largest gap of 20 random ones) or
+        "first_moment".
+    removal : what is taken from the labels before moments of order 2 to 4: "nothing", "mean" or
+        "linear".
     split : three disjoint thirds of the samples for subspace, directions and lengths.
     power : "shifted", the paper's power method, or "squared", ours.
-    slopes : estimate the first moment by the slopes of the linear fit instead of by the mean of y x; both have mean M_1.
+    slopes : estimate the first moment by the slopes of the linear fit instead of by the mean of y
+        x; both have mean M_1.
     """
 
     alpha: str = "first_moment"
@@ -87,8 +92,10 @@ class TensorStart:
     subspace : basis, eigenvalues and gap of the span of the neurons.
     betas : estimates of $m_1(\|w_i\|)$, at least 0.
     clipped : which betas exceed every value that m_1 takes up to the largest norm allowed.
-    contractions : $|\alpha\cdot\bar w_i|$; where it is near zero the neuron is invisible in P_2 (or in P_3 for order 4).
-    cross_norms : second estimates of the norms, from the tensor's weights (NaN where there is none).
+    contractions : $|\alpha\cdot\bar w_i|$; where it is near zero the neuron is invisible in P_2 (or
+        in P_3 for order 4).
+    cross_norms : second estimates of the norms, from the tensor's weights (NaN where there is
+        none).
     residual : relative misfit of the tensor decomposition.
     orders : which moments were read.
     """
@@ -114,17 +121,19 @@ def tensor_start(
     largest_norm: float | None = None,
     seed: int = 0,
 ) -> TensorStart:
-    """Start weights from samples x ~ N(0, I) of a teacher with `neurons` neurons, real or binary labels.
+    """Start weights from samples x ~ N(0, I) of a teacher with `neurons` neurons, real or binary
+    labels.
 
     Parameters
     ----------
     X, y : n x d and (n,).
-    largest_norm : norms are clipped there; default where the first moment saturates (`saturation_norm`, 5 for the sigmoid).
+    largest_norm : norms are clipped there; default where the first moment saturates
+        (`saturation_norm`, 5 for the sigmoid).
 
     Theory
     ------
-    FCL-ALG2; FCL-T3 and its corollary for regression say that the error falls to zero with n, with polynomials that are not
-    stated. Memory: d x d and blocks of samples.
+    FCL-ALG2; FCL-T3 and its corollary for regression say that the error falls to zero with n, with
+    polynomials that are not stated. Memory: d x d and blocks of samples.
     """
     phi, K = get_activation(activation), int(neurons)
     orders, parts = moment_orders(phi), _parts(X, y, options, seed)
@@ -157,7 +166,8 @@ def _parts(X: Array, y: Array, options: TensorOptions, seed: int) -> list[tuple[
         return [(X, y)] * 3
     if X.shape[0] < 3 * (X.shape[1] + 1):
         raise DataError(
-            f"{X.shape[0]} samples cannot be split in three parts for {X.shape[1]} features; use options.split=False"
+            f"{X.shape[0]} samples cannot be split in three parts for {X.shape[1]} features; use "
+            "options.split=False"
         )
     chunks = np.array_split(np.random.default_rng(seed).permutation(X.shape[0]), 3)
     return [(X[rows], y[rows]) for rows in chunks]
@@ -197,12 +207,14 @@ def _absolute_gap(subspace: Subspace, K: int) -> float:
 def recover_magnitudes(
     directions: Array, Q1: Array, activation: str | Activation, *, largest_norm: float
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    r"""Weights, betas and clips from unit directions (K x d, signs free) and $Q_1 = \frac1K\sum_im_1(\|w_i\|)\bar w_i$.
+    r"""Weights, betas and clips from unit directions (K x d, signs free) and $Q_1 =
+    \frac1K\sum_im_1(\|w_i\|)\bar w_i$.
 
     Theory
     ------
-    FCL-RM with $l_1 = 1$: betas solve a least-squares problem, their signs are those of the neurons, and the norms are
-    $m_1^{-1}(|\beta_i|)$. For the few values above the range of m_1 the norm is clipped.
+    FCL-RM with $l_1 = 1$: betas solve a least-squares problem, their signs are those of the
+    neurons, and the norms are $m_1^{-1}(|\beta_i|)$. For the few values above the range of m_1 the
+    norm is clipped.
     """
     phi, K = get_activation(activation), directions.shape[0]
     signed = np.linalg.lstsq(directions.T / K, Q1, rcond=None)[0]

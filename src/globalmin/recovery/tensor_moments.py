@@ -1,8 +1,10 @@
-r"""Hermite moment tensors of labeled Gaussian samples, streamed in blocks and never larger than d x d or K x K x K (FCL-DEF2).
+r"""Hermite moment tensors of labeled Gaussian samples, streamed in blocks and never larger than d x
+d or K x K x K (FCL-DEF2).
 
-$M_1 = E[yx]$, $M_2 = E[y(xx^T-I)]$, $M_3 = E[y(x^{\otimes3} - x\,\tilde\otimes\,I)]$ and
-$M_4 = E[y(x^{\otimes4} - xx^T\tilde\otimes I + \frac12I\tilde\otimes I)]$ (the half is missing in print). For a teacher
-$M_j = \frac1K\sum_im_j(\|w_i\|)\,\bar w_i^{\otimes j}$, for real and for binary labels alike.
+$M_1 = E[yx]$, $M_2 = E[y(xx^T-I)]$, $M_3 = E[y(x^{\otimes3} - x\,\tilde\otimes\,I)]$ and $M_4 =
+E[y(x^{\otimes4} - xx^T\tilde\otimes I + \frac12I\tilde\otimes I)]$ (the half is missing in print).
+For a teacher $M_j = \frac1K\sum_im_j(\|w_i\|)\,\bar w_i^{\otimes j}$, for real and for binary
+labels alike.
 """
 
 from __future__ import annotations
@@ -38,8 +40,9 @@ def reduced_labels(X: Array, y: Array, removal: str = "linear") -> Array:
 
     Theory
     ------
-    FCL-VR: $E[He_3(x)] = E[He_3(x)x] = 0$, so the moments of order 3 and 4 do not change (up to O(1/n)), but the constant 1/2 in
-    the labels no longer multiplies pure noise. For order 2 as well, since $E[(xx^T-I)x] = 0$.
+    FCL-VR: $E[He_3(x)] = E[He_3(x)x] = 0$, so the moments of order 3 and 4 do not change (up to
+    O(1/n)), but the constant 1/2 in the labels no longer multiplies pure noise. For order 2 as
+    well, since $E[(xx^T-I)x] = 0$.
     """
     if removal not in REMOVALS:
         raise DataError(f"removal={removal!r} is unknown; choose one of {', '.join(REMOVALS)}")
@@ -60,9 +63,10 @@ def first_moment(X: Array, r: Array) -> Array:
 class MatrixMoment:
     r"""P_2 as an implicit symmetric operator: only products P V are offered.
 
-    Order 2: $M_2$. Order 3: $M_3(I,I,\alpha) = \frac1nX^T\mathrm{diag}(rt)X - \mathrm{mean}(rt)I - \alpha v^T - v\alpha^T$ with
-    t = X alpha and v = X^T r/n. Up to `DENSE` features the d x d matrix is formed in one pass over the samples, above that every
-    product passes over the samples; nothing of size d^3 ever exists.
+    Order 2: $M_2$. Order 3: $M_3(I,I,\alpha) = \frac1nX^T\mathrm{diag}(rt)X - \mathrm{mean}(rt)I -
+    \alpha v^T - v\alpha^T$ with t = X alpha and v = X^T r/n. Up to `DENSE` features the d x d
+    matrix is formed in one pass over the samples, above that every product passes over the samples;
+    nothing of size d^3 ever exists.
     """
 
     DENSE = 2_000
@@ -117,7 +121,8 @@ def _placed(A: Array, b: Array) -> Array:
 def projected_tensor(
     X: Array, r: Array, V: Array, *, order: int = 3, alpha: Array | None = None
 ) -> Array:
-    r"""$P_3(V,V,V)$, K x K x K: $M_3(V,V,V)$ for order 3, $M_4(V,V,V,\alpha)$ for order 4; cost ndK + nK^3.
+    r"""$P_3(V,V,V)$, K x K x K: $M_3(V,V,V)$ for order 3, $M_4(V,V,V,\alpha)$ for order 4; cost ndK
+    + nK^3.
 
     Parameters
     ----------
@@ -126,8 +131,8 @@ def projected_tensor(
 
     Theory
     ------
-    FCL-DEF2 projected; for order 4 with t = X alpha, Z = XV: mean r t z^3 - sym(I, mean r t z) - sym(mean r zz^T, V^T alpha)
-    + mean(r) sym(I, V^T alpha).
+    FCL-DEF2 projected; for order 4 with t = X alpha, Z = XV: mean r t z^3 - sym(I, mean r t z) -
+    sym(mean r zz^T, V^T alpha) + mean(r) sym(I, V^T alpha).
     """
     if order not in (3, 4) or (order == 4 and alpha is None):
         raise DataError(f"order={order!r} must be 3, or 4 with a direction alpha")
@@ -147,9 +152,11 @@ def projected_tensor(
 
 @states("FCL-VR")
 def without_projected_quadratic(X: Array, r: Array, V: Array) -> Array:
-    r"""Labels minus their least-squares fit by the products $z_az_b$ of the projections z = V^T x and a constant.
+    r"""Labels minus their least-squares fit by the products $z_az_b$ of the projections z = V^T x
+    and a constant.
 
-    For order 4: $M_2$ lies in the span of V, its share of the labels is noise for $M_4$, and K(K+1)/2 regressors remove it.
+    For order 4: $M_2$ lies in the span of V, its share of the labels is noise for $M_4$, and
+    K(K+1)/2 regressors remove it.
     """
     K = V.shape[1]
     a, b = np.triu_indices(K)

@@ -1,4 +1,6 @@
-r"""The span of the neurons: the K eigenvectors of largest absolute eigenvalue of an implicit symmetric operator (FCL-PM)."""
+r"""The span of the neurons: the K eigenvectors of largest absolute eigenvalue of an implicit
+symmetric operator (FCL-PM).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class Subspace:
     ----------
     V : d x K.
     values : Ritz values, largest absolute value first; more than K where known.
-    gap : $(|\lambda_K| - |\lambda_{K+1}|)/|\lambda_1|$; small when the data do not show K directions.
+    gap : $(|\lambda_K| - |\lambda_{K+1}|)/|\lambda_1|$; small when the data do not show K
+        directions.
     iterations : steps taken.
     """
 
@@ -45,7 +48,8 @@ class Subspace:
 def _checked(operator: Operator, K: int) -> int:
     if not 1 <= K <= operator.dimension:
         raise DataError(
-            f"K={K} directions of an operator on dimension {operator.dimension}; 1 <= K <= dimension is needed"
+            f"K={K} directions of an operator on dimension {operator.dimension}; 1 <= K <= "
+            "dimension is needed"
         )
     return operator.dimension
 
@@ -54,8 +58,8 @@ def _checked(operator: Operator, K: int) -> int:
 def leading_subspace(
     operator: Operator, K: int, *, seed: int = 0, tol: float = 1e-12, max_iter: int = 1_000
 ) -> Subspace:
-    r"""Orthogonal iteration with $P^2$ on a block of K + 4 columns and a Rayleigh-Ritz step: the rate is
-    $(\lambda_{K+5}/\lambda_K)^2$ whatever the signs of the eigenvalues.
+    r"""Orthogonal iteration with $P^2$ on a block of K + 4 columns and a Rayleigh-Ritz step: the
+    rate is $(\lambda_{K+5}/\lambda_K)^2$ whatever the signs of the eigenvalues.
     """
     d = _checked(operator, K)
     block = min(d, K + EXTRA)
@@ -91,8 +95,9 @@ def _gap(values: Array, K: int) -> float:
 def shifted_power_subspace(
     operator: Operator, K: int, *, seed: int = 0, iterations: int = 200
 ) -> Subspace:
-    r"""The paper's iteration: $V_1 \leftarrow qr(CV_1 + PV_1)$ and $V_2 \leftarrow qr(CV_2 - PV_2)$ with C = 3 ||P||, then the K
-    columns of largest absolute Rayleigh quotient of the right sign, those of $V_2$ made orthogonal to those of $V_1$.
+    r"""The paper's iteration: $V_1 \leftarrow qr(CV_1 + PV_1)$ and $V_2 \leftarrow qr(CV_2 - PV_2)$
+    with C = 3 ||P||, then the K columns of largest absolute Rayleigh quotient of the right sign,
+    those of $V_2$ made orthogonal to those of $V_1$.
 
     Slow: the factor per step is $(3+\lambda_{K+1})/(3+\lambda_K)$ in units of ||P||.
     """

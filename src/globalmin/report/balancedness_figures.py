@@ -1,4 +1,6 @@
-"""Pictures of what gradient flow conserves: arrays in, a matplotlib Figure out; save with `report.filter_figures.save`."""
+"""Pictures of what gradient flow conserves: arrays in, a matplotlib Figure out; save with
+`report.filter_figures.save`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ FLOOR = 1e-17  # a drift of exactly zero is drawn here
 
 @states("DU-T4.1", "DU-T4.2", "DU-T4.3")
 def conservation(runs: Mapping[str, tuple[Array, Array]], *, tolerance: float = 1e-8) -> Figure:
-    """Largest |D(t) - D(0)| over all conserved quantities along gradient flow, one curve per network.
+    """Largest |D(t) - D(0)| over all conserved quantities along gradient flow, one curve per
+    network.
 
     Parameters
     ----------
@@ -52,11 +55,13 @@ def conservation(runs: Mapping[str, tuple[Array, Array]], *, tolerance: float = 
 
 @states("DU-T4.1", "DU-T4.3")
 def invariants(flow: tuple[Array, Array], descents: Mapping[str, tuple[Array, Array]]) -> Figure:
-    """Every conserved quantity by time: flat along the flow (gray), drifting along descent (one color per run).
+    """Every conserved quantity by time: flat along the flow (gray), drifting along descent (one
+    color per run).
 
     Parameters
     ----------
-    flow, descents : times and values, one row per time and one column per quantity; times of descent are steps times step size.
+    flow, descents : times and values, one row per time and one column per quantity; times of
+        descent are steps times step size.
     """
     figure, axes = new_axes("time t  (steps × step size)", "‖incoming‖² − ‖outgoing‖²")
     _bundle(axes, *flow, color=MUTED, name="gradient flow", width=2.4)
@@ -69,7 +74,8 @@ def invariants(flow: tuple[Array, Array], descents: Mapping[str, tuple[Array, Ar
 def drift_by_step(
     time: Array, slope: Array, descents: Mapping[str, tuple[Array, Array, float]]
 ) -> Figure:
-    """Drift divided by the step size, for several step sizes, against the integral of D(g) along the flow.
+    """Drift divided by the step size, for several step sizes, against the integral of D(g) along
+    the flow.
 
     Parameters
     ----------
@@ -85,7 +91,8 @@ def drift_by_step(
 
 
 def proportionality(steps: Array, drifts: Mapping[str, Array]) -> Figure:
-    """Largest drift by step size, both logarithmic, one curve per network or method, with a line of slope one.
+    """Largest drift by step size, both logarithmic, one curve per network or method, with a line of
+    slope one.
 
     Parameters
     ----------

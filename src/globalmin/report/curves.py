@@ -1,4 +1,6 @@
-"""Pictures of families of curves, shares and scattered values: arrays in, a matplotlib Figure out; nothing is trained here."""
+"""Pictures of families of curves, shares and scattered values: arrays in, a matplotlib Figure out;
+nothing is trained here.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def draw_curves(
     marker: str = "",
     dashed: bool = False,
 ) -> None:
-    """Named curves (x, y) into one axes; `scales` names the logarithmic axes, "y" or "xy"; `dashed`: all but the first are."""
+    """Named curves (x, y) into one axes; `scales` names the logarithmic axes, "y" or "xy";
+    `dashed`: all but the first are.
+    """
     for i, (color, (name, (x, y))) in enumerate(zip(COLORS, curves.items(), strict=False)):
         axes.plot(
             x,
@@ -68,9 +72,11 @@ def panel_curves(
     own_legends: bool = False,
     dashed: bool = False,
 ) -> Figure:
-    """Panels side by side: each is (curves, labels of the axes, logarithmic axes); one legend, or one each.
+    """Panels side by side: each is (curves, labels of the axes, logarithmic axes); one legend, or
+    one each.
 
-    `levels` are horizontal lines behind the curves, `mark` is a vertical one; `dashed` shows curves that cover each other.
+    `levels` are horizontal lines behind the curves, `mark` is a vertical one; `dashed` shows curves
+    that cover each other.
     """
     figure, axes = panels(len(shown), width=width)
     for place, (curves, labels, scales) in zip(axes, shown, strict=True):

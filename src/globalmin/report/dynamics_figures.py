@@ -1,4 +1,6 @@
-"""The comparison of descents: iterations to a second-order point against dimension, one picture a family of functions."""
+"""The comparison of descents: iterations to a second-order point against dimension, one picture a
+family of functions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ STYLES = ((BLUE, "o"), (RED, "s"), (ORANGE, "D"), (GREEN, "^"), (INK, "v"), (MUT
 def iterations_by_dimension(
     dimensions: Array, iterations: Mapping[str, Array], *, x_label: str, title: str
 ) -> Figure:
-    """Medians over the runs with their range, on a logarithmic axis; dimensions where a run did not arrive are left out.
+    """Medians over the runs with their range, on a logarithmic axis; dimensions where a run did not
+    arrive are left out.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Figures 4.1 and 4.2 and the picture of the step-size schedules: arrays in, a matplotlib Figure out; nothing is trained here."""
+"""Figures 4.1 and 4.2 and the picture of the step-size schedules: arrays in, a matplotlib Figure
+out; nothing is trained here.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ FLOOR = 1e-32  # what is smaller is drawn at this height
 
 @states("DU-F4.1")
 def objective_and_ratio(plain: tuple[Array, Array], penalized: tuple[Array, Array]) -> Figure:
-    """Figure 4.1: objective (a) and ratio of the norms of U and V (b) by step; red without, blue with the regularizer.
+    """Figure 4.1: objective (a) and ratio of the norms of U and V (b) by step; red without, blue
+    with the regularizer.
 
     Parameters
     ----------
@@ -41,11 +44,13 @@ def objective_and_ratio(plain: tuple[Array, Array], penalized: tuple[Array, Arra
 
 @states("DU-F4.2")
 def layer_balance(steps: Array, balanced: Array, unbalanced: Array) -> Figure:
-    """Figure 4.2: differences (a, c) and ratios (b, d) of the squared norms of neighboring layers, for both starts.
+    """Figure 4.2: differences (a, c) and ratios (b, d) of the squared norms of neighboring layers,
+    for both starts.
 
     Parameters
     ----------
-    steps : the recorded steps. balanced, unbalanced : squared Frobenius norms, one row per recorded step, one column per layer.
+    steps : the recorded steps. balanced, unbalanced : squared Frobenius norms, one row per recorded
+        step, one column per layer.
     """
     from matplotlib.figure import Figure
 
@@ -69,7 +74,9 @@ def layer_balance(steps: Array, balanced: Array, unbalanced: Array) -> Figure:
 
 @states("DU-T4.4")
 def schedules(curves: Mapping[str, tuple[Array, Array]]) -> Figure:
-    """Loss by step (both logarithmic) for several schedules: the printed one stays where it began."""
+    """Loss by step (both logarithmic) for several schedules: the printed one stays where it
+    began.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")
@@ -91,7 +98,9 @@ def schedules(curves: Mapping[str, tuple[Array, Array]]) -> Figure:
 
 @states("DU-T4.5")
 def rank_one_phases(runs: Mapping[str, tuple[Array, int | None]]) -> Figure:
-    """Distance to the rank-one matrix by step for several dimensions; the end of stage one is a dot."""
+    """Distance to the rank-one matrix by step for several dimensions; the end of stage one is a
+    dot.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")

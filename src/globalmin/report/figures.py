@@ -1,6 +1,8 @@
-"""The pictures of the report: arrays in, a matplotlib Figure out. One style sheet, no global state, nothing is computed here.
+"""The pictures of the report: arrays in, a matplotlib Figure out. One style sheet, no global state,
+nothing is computed here.
 
-The colors are the names of a small palette; the page maps each to a CSS variable, so that one drawing serves light and dark.
+The colors are the names of a small palette; the page maps each to a CSS variable, so that one
+drawing serves light and dark.
 """
 
 from __future__ import annotations
@@ -34,13 +36,19 @@ PALETTE = {
 SIZE = (4.7, 3.1)
 
 STYLE: dict[str, Any] = {
-    "figure.figsize": SIZE, "figure.facecolor": "none", "savefig.facecolor": "none", "axes.facecolor": "none",
-    "font.family": ["DejaVu Sans"], "font.size": 8.5, "axes.labelsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8,
-    "text.color": INK, "axes.labelcolor": MUTED, "xtick.color": MUTED, "ytick.color": MUTED, "axes.edgecolor": MUTED,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "axes.axisbelow": True,
-    "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.7, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "figure.figsize": SIZE, "figure.facecolor": "none", "savefig.facecolor": "none",
+    "axes.facecolor": "none",
+    "font.family": ["DejaVu Sans"], "font.size": 8.5, "axes.labelsize": 8.5, "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "text.color": INK, "axes.labelcolor": MUTED, "xtick.color": MUTED, "ytick.color": MUTED,
+    "axes.edgecolor": MUTED,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.7, "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
     "xtick.major.size": 3, "ytick.major.size": 0, "xtick.minor.size": 0, "ytick.minor.size": 0,
-    "lines.linewidth": 1.6, "lines.solid_capstyle": "round", "legend.frameon": False, "legend.fontsize": 8,
+    "lines.linewidth": 1.6, "lines.solid_capstyle": "round", "legend.frameon": False,
+    "legend.fontsize": 8,
     "axes.unicode_minus": True, "svg.fonttype": "none", "path.simplify": True,
 }  # fmt: skip
 
@@ -68,7 +76,8 @@ def loss_curve(
     iterations, losses : what was recorded while training (floating point, an estimate).
     loss_upper : proved bound on the loss of the stored weights, the last point of the curve.
     floor : proved lower bound for every network of the class; drawn if positive.
-    rate : proved factor per step of gradient descent from the stored weights on (descent claim): L_t <= rate^(2t) loss_upper.
+    rate : proved factor per step of gradient descent from the stored weights on (descent claim):
+        L_t <= rate^(2t) loss_upper.
     heads : the heads the floor is proved for, such as "v ≥ 0"; empty for all.
     """
     figure, axes = new_axes("training step", "loss  ½ Σ r²")
@@ -120,13 +129,23 @@ def _draw_envelope(axes: Axes, last: float, loss_upper: float, rate: float) -> f
     end = loss_upper * 10.0 ** (-per_step * steps)
     axes.plot([last, last + steps], [loss_upper, end], color=GREEN, linestyle=(0, (4, 2)), zorder=4)
     axes.axvline(last, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)))
-    axes.annotate("proved for every\nlater step", (last + 0.5 * steps, math.sqrt(loss_upper * end)), xytext=(6, 6),
-                  textcoords="offset points", color=GREEN, fontsize=8, ha="left", va="bottom")  # fmt: skip
+    axes.annotate(
+        "proved for every\nlater step",
+        (last + 0.5 * steps, math.sqrt(loss_upper * end)),
+        xytext=(6, 6),
+        textcoords="offset points",
+        color=GREEN,
+        fontsize=8,
+        ha="left",
+        va="bottom",
+    )
     return end
 
 
 def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str = "a²") -> Figure:
-    """Eigenvalues of the Gram matrix K = J Jᵀ, largest first, with the certified lower bound as a line."""
+    """Eigenvalues of the Gram matrix K = J Jᵀ, largest first, with the certified lower bound as a
+    line.
+    """
     figure, axes = new_axes("index, largest first", "eigenvalue of K")
     values = np.sort(eigenvalues)[::-1]
     index = np.arange(1, len(values) + 1)
@@ -159,11 +178,13 @@ def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str 
 
 
 def margins(edges: Array, counts: Array, *, needed: float | None = None) -> Figure:
-    """Histogram of |z|, how far each neuron is from its kink on each sample, against the margin the proof needs.
+    """Histogram of |z|, how far each neuron is from its kink on each sample, against the margin the
+    proof needs.
 
     Parameters
     ----------
-    edges, counts : bin edges (increasing, positive) and the number of neuron-sample pairs in each bin.
+    edges, counts : bin edges (increasing, positive) and the number of neuron-sample pairs in each
+        bin.
     needed : the largest distance any pre-activation can move inside the proved radius.
     """
     figure, axes = new_axes("distance from the kink |z|", "neuron–sample pairs")
@@ -173,8 +194,17 @@ def margins(edges: Array, counts: Array, *, needed: float | None = None) -> Figu
     axes.set_xlim(*padded_decades(min(marks), max(marks)))
     if needed:
         axes.axvline(needed, color=GREEN, linewidth=1.4)
-        axes.annotate(f"needed: {short(needed, up=True)}", (needed, 0.98), xycoords=("data", "axes fraction"), xytext=(5, 0),
-                      textcoords="offset points", color=GREEN, fontsize=8, ha="left", va="top")  # fmt: skip
+        axes.annotate(
+            f"needed: {short(needed, up=True)}",
+            (needed, 0.98),
+            xycoords=("data", "axes fraction"),
+            xytext=(5, 0),
+            textcoords="offset points",
+            color=GREEN,
+            fontsize=8,
+            ha="left",
+            va="top",
+        )
     decade_ticks(axes, "x")
     integer_ticks(axes, "y")
     return figure
@@ -183,7 +213,9 @@ def margins(edges: Array, counts: Array, *, needed: float | None = None) -> Figu
 def predictions(
     train: tuple[Array, Array], test: tuple[Array, Array] | None = None, *, name: str = "target"
 ) -> Figure:
-    """Outputs of the network against the targets, training rows and held-out rows; each argument is (targets, outputs)."""
+    """Outputs of the network against the targets, training rows and held-out rows; each argument is
+    (targets, outputs).
+    """
     figure, axes = new_axes(name, "network output")
     everything = np.concatenate([*train, *(test or ())])
     low, high = float(everything.min()), float(everything.max())
@@ -232,7 +264,9 @@ def _plain(text: str, limit: int = 48) -> str:
 
 
 def level(axes: Axes, value: float, text: str, color: str, *, offset: float) -> None:
-    """A horizontal line with its label at the left end, so many points above or (negative) below it."""
+    """A horizontal line with its label at the left end, so many points above or (negative) below
+    it.
+    """
     axes.axhline(value, color=color, linewidth=1.3, zorder=2)
     place = {
         "xycoords": ("axes fraction", "data"),
@@ -251,7 +285,9 @@ def level(axes: Axes, value: float, text: str, color: str, *, offset: float) -> 
 
 
 def padded_decades(low: float, high: float, *, below: float = 0.1) -> tuple[float, float]:
-    """Limits outside [low, high]: 10 % of the span above, the fraction `below` of it below, at least half a decade."""
+    """Limits outside [low, high]: 10 % of the span above, the fraction `below` of it below, at
+    least half a decade.
+    """
     a, b = math.log10(max(low, 1e-300)), math.log10(max(high, 1e-300))
     return 10.0 ** max(a - max(0.45, below * (b - a)), -307.0), 10.0 ** min(
         b + max(0.45, 0.1 * (b - a)), 307.0

@@ -1,4 +1,6 @@
-"""Pictures of the claims about quadratic networks and about points of the landscape: arrays in, a matplotlib Figure out."""
+"""Pictures of the claims about quadratic networks and about points of the landscape: arrays in, a
+matplotlib Figure out.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,8 @@ def ladder(rungs: Sequence[Rung], *, xlabel: str, logarithmic: bool = True) -> F
 
 
 def bracket(gap: float, references: Sequence[tuple[str, float]]) -> Figure:
-    """How far above the proved lower bound things are: the stored network at most the gap, and named others for comparison.
+    """How far above the proved lower bound things are: the stored network at most the gap, and
+    named others for comparison.
 
     Parameters
     ----------
@@ -93,7 +96,9 @@ def bracket(gap: float, references: Sequence[tuple[str, float]]) -> Figure:
 
 
 def dual_spectrum(eigenvalues: Array, *, threshold: float, two_sided: bool) -> Figure:
-    """Eigenvalues of Z = Σ r x xᵀ between the thresholds ±c of weight decay: those at ±c are the directions of the neurons."""
+    """Eigenvalues of Z = Σ r x xᵀ between the thresholds ±c of weight decay: those at ±c are the
+    directions of the neurons.
+    """
     figure, axes = new_axes("index", "eigenvalue of Z = Σ r x xᵀ")
     values = np.sort(eigenvalues)[::-1]
     index = np.arange(1, len(values) + 1)
@@ -131,7 +136,8 @@ def escape_curve(steps: Array, losses: Array, *, curvature: float, proved: bool)
 
     Parameters
     ----------
-    steps, losses : positions along the direction (0 is the stored network) and the loss there, floating point.
+    steps, losses : positions along the direction (0 is the stored network) and the loss there,
+        floating point.
     curvature : second derivative of the loss at 0, negative.
     proved : whether the checker verified that the curvature is at most this.
     """
@@ -161,7 +167,9 @@ def escape_curve(steps: Array, losses: Array, *, curvature: float, proved: bool)
 
 
 def barrier(excess: float, height: float) -> Figure:
-    """Below the barrier: the excess loss of the stored weights beside the least excess of rank-deficient ones."""
+    """Below the barrier: the excess loss of the stored weights beside the least excess of
+    rank-deficient ones.
+    """
     rungs: list[Rung] = [
         ("rank-deficient\nweights", height, ORANGE, f"proved: ≥ {short(height, up=False)}"),
         ("this network", max(excess, 1e-300), GREEN, f"proved: ≤ {short(excess, up=True)}"),

@@ -1,4 +1,6 @@
-"""The pictures of the chapters on filters: arrays in, a matplotlib Figure out; nothing is trained here."""
+"""The pictures of the chapters on filters: arrays in, a matplotlib Figure out; nothing is trained
+here.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def save(draw: Callable[[], Figure], path: Path) -> tuple[Path, Path]:
 
 @states("DU-F5.1b")
 def success_and_failure(success: Array, failure: Array, plateau: float) -> Figure:
-    """Population loss by step of a run that finds the teacher and of one that is trapped; `plateau` is the spurious loss."""
+    """Population loss by step of a run that finds the teacher and of one that is trapped; `plateau`
+    is the spurious loss.
+    """
     figure, axes = _axes("step (logarithmic from 1 on)", "population loss")
     axes.semilogy(np.arange(len(success)) + 1, success, color=BLUE, label="finds the teacher")
     axes.semilogy(np.arange(len(failure)) + 1, failure, color=RED, label="trapped")
@@ -48,21 +52,31 @@ def success_and_failure(success: Array, failure: Array, plateau: float) -> Figur
 
 @states("DU-F5.2")
 def phases(curves: Mapping[str, Array], *, first_phase_ends: int | None = None) -> Figure:
-    """Angle, error of the output weights, of their sum, and of the prediction by step; the end of phase one is marked."""
+    """Angle, error of the output weights, of their sum, and of the prediction by step; the end of
+    phase one is marked.
+    """
     figure, axes = _axes("step", "error")
     for color, (name, values) in zip(COLORS, curves.items(), strict=False):
         axes.semilogy(values, color=color, label=name)
     if first_phase_ends is not None:
         axes.axvline(first_phase_ends, color=MUTED, linestyle="--", linewidth=1.0)
-        axes.annotate("phase two", (first_phase_ends, 0.03), xycoords=("data", "axes fraction"), xytext=(4, 0), color=MUTED,
-                      textcoords="offset points")  # fmt: skip
+        axes.annotate(
+            "phase two",
+            (first_phase_ends, 0.03),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 0),
+            color=MUTED,
+            textcoords="offset points",
+        )
     axes.legend()
     return figure
 
 
 @states("DU-F6.3a", "DU-F6.3b", "DU-F6.3cd")
 def convergence(curves: Mapping[str, Array], x_label: str, y_label: str) -> Figure:
-    """Several runs by step or epoch on a logarithmic axis: distances to the teacher or relative losses."""
+    """Several runs by step or epoch on a logarithmic axis: distances to the teacher or relative
+    losses.
+    """
     figure, axes = _axes(x_label, y_label)
     for color, (name, values) in zip(COLORS, curves.items(), strict=False):
         axes.semilogy(values, color=color, label=name)

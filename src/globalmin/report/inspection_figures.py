@@ -1,4 +1,6 @@
-"""The pictures of an inspection: required widths on a logarithmic axis, and the predicted run. Arrays in, a Figure out."""
+"""The pictures of an inspection: required widths on a logarithmic axis, and the predicted run.
+Arrays in, a Figure out.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ OURS = ("OS-C6",)
 
 
 def required_widths(inspection: Inspection) -> Figure:
-    """One dot per theorem that asks for a width, on a logarithmic axis, above them those asked about and recommended."""
+    """One dot per theorem that asks for a width, on a logarithmic axis, above them those asked
+    about and recommended.
+    """
     figure, axes = new_axes("width", "")
     found = [
         (item, width)
@@ -61,7 +65,9 @@ def required_widths(inspection: Inspection) -> Figure:
 
 
 def limit_spectrum(inspection: Inspection) -> Figure:
-    """Eigenvalues of the limiting Gram matrix, largest first; those that are zero or below are left out."""
+    """Eigenvalues of the limiting Gram matrix, largest first; those that are zero or below are left
+    out.
+    """
     from globalmin.report.figures import spectrum
 
     figure = spectrum(np.zeros(0) if inspection.spectrum is None else inspection.spectrum)

@@ -1,4 +1,6 @@
-"""The page of an inspection: one self-contained HTML file with the table of theorems and three pictures."""
+"""The page of an inspection: one self-contained HTML file with the table of theorems and three
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,17 @@ def render(inspection: Inspection, *, comparison: RunComparison | None = None) -
     inside = [_view(r) for r in inspection.theorems if r.is_in_scope]
     outside = [r.item for r in inspection.theorems if not r.is_in_scope]
     return template.render(
-        css=_css(), i=inspection, theorems=inside, outside=", ".join(outside), keys=_keys(inspection),
+        css=_css(), i=inspection, theorems=inside, outside=", ".join(outside),
+        keys=_keys(inspection),
         quantities=[(q.symbol, q.meaning, number(q.value)) for q in inspection.quantities],
         pictures=_pictures(inspection, comparison),
     )  # fmt: skip
 
 
 def number(value: float | None) -> str:
-    """A number as the page sets it; a dash where there is none, an infinity sign where there is no end."""
+    """A number as the page sets it; a dash where there is none, an infinity sign where there is no
+    end.
+    """
     if value is not None and value == float("inf"):
         return "∞"
     if value is not None and value == value and value == int(value) and abs(value) < 1e6:
@@ -109,8 +114,10 @@ def _keys(i: Inspection) -> list[tuple[str, str, str]]:
 
 def _pictures(i: Inspection, comparison: RunComparison | None) -> list[dict[str, Any]]:
     rows = [
-        ("Required widths", "One dot per theorem; ours is green.", lambda: figures.required_widths(i), "widths"),
-        ("Predicted run", "Linearized gradient descent from the drawn start.", lambda: figures.predicted_run(i), "predicted"),
+        ("Required widths", "One dot per theorem; ours is green.",
+        lambda: figures.required_widths(i), "widths"),
+        ("Predicted run", "Linearized gradient descent from the drawn "
+                          "start.", lambda: figures.predicted_run(i), "predicted"),
     ]  # fmt: skip
     if i.spectrum is not None:
         caption = "Eigenvalues of the limiting Gram matrix in floats; the smallest is λ(X)."
@@ -153,7 +160,7 @@ def _pictures(i: Inspection, comparison: RunComparison | None) -> list[dict[str,
 def _markup(text: str) -> Any:
     from markupsafe import Markup
 
-    return Markup(text)  # noqa: S704 (drawn here)
+    return Markup(text)  # noqa: S704
 
 
 def _css() -> Any:

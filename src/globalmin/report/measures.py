@@ -1,4 +1,6 @@
-"""Arrays behind the figures, measured on a trained network. Estimates in floats: what is proved comes from the checker only."""
+"""Arrays behind the figures, measured on a trained network. Estimates in floats: what is proved
+comes from the checker only.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ LARGEST_SPECTRUM = 4000  # eigenvalues cost n^3: about ten seconds here on two c
 
 @dataclass(frozen=True)
 class Margins:
-    """Histogram of |w_l . x_i| over neurons and samples; `largest_norm` is the largest norm of a row of X."""
+    """Histogram of |w_l . x_i| over neurons and samples; `largest_norm` is the largest norm of a
+    row of X.
+    """
 
     edges: Array
     counts: Array
@@ -58,9 +62,9 @@ def estimate_quadratic(
 ) -> dict[str, Any]:
     """Facts about a quadratic network beside its proof.
 
-    `zero` and `linear` are the objectives of zero weights and (without weight decay) of the least-squares line; `threshold` is c
-    of theorem D and `dual_eigenvalues` the spectrum of Z = sum r x x^T it is compared with; `n` and `needed` = d(d+1)/2 count
-    samples and unknowns.
+    `zero` and `linear` are the objectives of zero weights and (without weight decay) of the
+    least-squares line; `threshold` is c of theorem D and `dual_eigenvalues` the spectrum of Z = sum
+    r x x^T it is compared with; `n` and `needed` = d(d+1)/2 count samples and unknowns.
     """
     n, d = X.shape
     line = X @ np.linalg.lstsq(X, y, rcond=None)[0] - y
@@ -78,7 +82,9 @@ def estimate_quadratic(
 
 
 def estimate_r2(targets: Array, outputs: Array) -> float | None:
-    """Coefficient of determination; None where it means nothing (fewer than two rows, or constant targets)."""
+    """Coefficient of determination; None where it means nothing (fewer than two rows, or constant
+    targets).
+    """
     if targets.size < 2:
         return None
     total = float(np.square(targets - targets.mean()).sum())

@@ -27,7 +27,9 @@ FILENAME = "report.html"
 
 
 def render_folder(directory: str | Path) -> tuple[str, list[Proof]]:
-    """The page of an output folder: reads `fit.json`, runs the checker on every certificate file again."""
+    """The page of an output folder: reads `fit.json`, runs the checker on every certificate file
+    again.
+    """
     record = read_record(directory)
     proofs = [check_target(directory, target) for target in record.targets]
     return render(record, proofs), proofs
@@ -51,8 +53,15 @@ def render(record: FitRecord, proofs: Sequence[Proof]) -> str:
         targets[0],
     )
     names = ", ".join(t.name for t in record.targets)
-    return template.render(title=f"{record.data['name']} → {names}", verdict=worst["verdict"], css=_css(), targets=targets,
-                           summary=_summary(record), data=_data_view(record), environment=_environment_view(record))  # fmt: skip
+    return template.render(
+        title=f"{record.data['name']} → {names}",
+        verdict=worst["verdict"],
+        css=_css(),
+        targets=targets,
+        summary=_summary(record),
+        data=_data_view(record),
+        environment=_environment_view(record),
+    )
 
 
 def _environment() -> Environment:
@@ -72,9 +81,9 @@ def _css() -> Any:
 
     from markupsafe import Markup
 
-    return Markup(
+    return Markup(  # noqa: S704
         files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
-    )  # noqa: S704 (our own file)
+    )
 
 
 def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, Any]:
@@ -88,7 +97,8 @@ def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, A
         "loss_upper": "–" if bound is None else typeset(upper_text(bound)),
         "held_out_r2": _score(target.scores.get("held_out_r2")),
         "key_numbers": _keys(target, proof),
-        "statements": [{"kind": c.kind, "plain": plain_statement(c), "statement": c.statement} for c in accepted],
+        "statements": [{"kind": c.kind, "plain": plain_statement(c),
+        "statement": c.statement} for c in accepted],
         "numbers": _verified_numbers(accepted),
         "reasons": _reasons(proof),
         "limits": limits(proof),
@@ -194,11 +204,20 @@ def _scores(target: TargetRecord) -> list[dict[str, str]]:
 def _score_note(target: TargetRecord) -> str:
     ours, ridge = target.scores.get("held_out_r2"), target.scores.get("ridge_held_out_r2")
     if ours is None:
-        said = "No rows were held out, or too few to score, so this page cannot say how the network does on new data."
+        said = (
+            "No rows were held out, or too few to score, so this page cannot say how the network "
+            "does on new data."
+        )
     elif ridge is not None and ours < ridge:
-        said = "On rows it has not seen, plain ridge regression does better than this network, which also fits the noise."
+        said = (
+            "On rows it has not seen, plain ridge regression does better than this network, which "
+            "also fits the noise."
+        )
     elif ridge is not None:
-        said = "On rows it has not seen it does at least as well as ridge regression; that is an observation, not a theorem."
+        said = (
+            "On rows it has not seen it does at least as well as ridge regression; that is an "
+            "observation, not a theorem."
+        )
     else:
         said = "The held-out score is a measurement, not a theorem."
     return f"{NOT_GENERALIZATION} {said}"
@@ -225,7 +244,10 @@ def _summary(record: FitRecord) -> str:
     held = f", {d['n_held_out']} held out" if d["n_held_out"] else ""
     bias = ", bias appended" if d["bias"] else ""
     activation = record.options["activation"]
-    return f"{d['n_train']} training rows{held}; {d['n_raw_features']} input columns{bias}; activation {activation}."
+    return (
+        f"{d['n_train']} training rows{held}; {d['n_raw_features']} input columns{bias}; "
+        f"activation {activation}."
+    )
 
 
 def _data_view(record: FitRecord) -> dict[str, Any]:
@@ -240,7 +262,9 @@ def _data_view(record: FitRecord) -> dict[str, Any]:
         ("equal rows", d["equal_rows"]),
         ("loss floor", _floors(record)),
     ]
-    digests = [(f"SHA-256 of the stored data, {name}" if len(d["sha256"]) > 1 else "SHA-256 of the stored data", digest)
+    digests = [(f"SHA-256 of the stored data, {name}" if len(d["sha256"]) > 1 else "SHA-256 of the "
+                                                                                   "stored "
+                                                                                   "data", digest)
                for name, digest in d["sha256"].items()]  # fmt: skip
     return {"name": d["name"], "facts": facts, "digests": digests, "warnings": d["warnings"]}
 

@@ -44,8 +44,11 @@ def make_panel(
 
     # inline_svg escapes its label and matplotlib its texts, so this markup is safe
     return Panel(
-        title, Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")), caption, table
-    )  # noqa: S704
+        title,
+        Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),  # noqa: S704 (escaped)
+        caption,
+        table,
+    )
 
 
 def make_table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Table:

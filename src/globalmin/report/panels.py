@@ -1,4 +1,6 @@
-"""The figures of one target with their captions and the tables behind them: a record and a proof in, panels of the page out."""
+"""The figures of one target with their captions and the tables behind them: a record and a proof
+in, panels of the page out.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
         proof.claim("descent"),
         proof.claim("loss-floor"),
     )
-    # the envelope continues a curve of gradient descent; beside the steps of another method it would compare two kinds of steps
+    # the envelope continues a curve of gradient descent; beside the steps of another method it
+    # would compare two kinds of steps
     rate = (
         descent.number("rate")
         if descent and target.training["method"] == "gradient_descent"
@@ -53,14 +56,20 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     )
     level = (floor.number("floor") or 0.0) if floor else 0.0
     heads = SIGNS.get(str(floor.numbers.get("heads")), "") if floor else ""
-    caption = f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in {_count(int(steps[-1]), 'step')} (floating point). "
+    caption = (
+        f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in "
+        f"{_count(int(steps[-1]), 'step')} (floating point). "
+    )
     if floor:
         caption += (
             f"Red: the proved floor, no {covered_networks(floor)}, of any width, gets below it. "
             "Green: the proved loss of the stored weights."
         )
     elif rate is not None:
-        caption += f"Dashed: proved, from the stored weights on every step multiplies the loss by at most {_upper(rate**2, 6)}."
+        caption += (
+            "Dashed: proved, from the stored weights on every step multiplies the loss by at most "
+            f"{_upper(rate**2, 6)}."
+        )
     elif bound is not None:
         caption += "Green: the bound the checker proved for the stored weights."
     else:
@@ -81,13 +90,22 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
     symbol, bound = "a²", _square(smooth.number("a")) if smooth else None
     if cell:
         symbol, bound = "μ", cell.number("mu")
-    caption = f"The {len(values)} eigenvalues of K = J Jᵀ, from {_text(values[0])} down to {_text(values[-1])} (floating point). "
+    caption = (
+        f"The {len(values)} eigenvalues of K = J Jᵀ, from {_text(values[0])} down to "
+        f"{_text(values[-1])} (floating point). "
+    )
     if bound is not None:
-        caption += f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move every output independently."
+        caption += (
+            f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move "
+            "every output independently."
+        )
     else:
         caption += "No lower bound is proved."
         if values[-1] <= len(values) * np.finfo(float).eps * values[0]:
-            caption += " Eigenvalues at rounding level belong to outputs that cannot be moved independently."
+            caption += (
+                " Eigenvalues at rounding level belong to outputs that cannot be moved "
+                "independently."
+            )
     table = make_table(
         ("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], as_texts(values, 6)]
     )

@@ -1,4 +1,6 @@
-"""Panels of the claims about quadratic networks: the bracket around the minimum, the dual spectrum, barrier, sample count."""
+"""Panels of the claims about quadratic networks: the bracket around the minimum, the dual spectrum,
+barrier, sample count.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ def _bracket_panel(claim: ProvedClaim, facts: dict[str, Any], prefix: str) -> Pa
         (label, facts[name] - floor) for name, label in named.items() if facts.get(name) is not None
     ]
     caption = (
-        f"Nobody gets below the proved lower bound; the network is at most {typeset(upper_text(gap))} above it. "
-        "Gray: others on the same rows, floating point."
+        "Nobody gets below the proved lower bound; the network is at most "
+        f"{typeset(upper_text(gap))} above it. Gray: others on the same rows, floating point."
     )
     rows = [*references, ("this network, proved at most", gap)]
     table = make_table(
@@ -64,8 +66,9 @@ def _dual_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel
     )
     two_sided = claim.numbers.get("heads") == "any"
     caption = (
-        "Why this is the minimum: a neuron w would lower the penalized loss only if wᵀZw left the band. Orange: the eigenvalues "
-        "on its edge, whose directions are the neurons. The proof moves the residual by the gap to be strictly inside."
+        "Why this is the minimum: a neuron w would lower the penalized loss only if wᵀZw left the "
+        "band. Orange: the eigenvalues on its edge, whose directions are the neurons. The proof "
+        "moves the residual by the gap to be strictly inside."
     )
     table = make_table(
         ("index", "eigenvalue"),
@@ -80,7 +83,10 @@ def _dual_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel
 
 def _barrier_panel(claim: ProvedClaim, prefix: str) -> Panel:
     excess, height = claim.number("E0") or 0.0, claim.number("barrier") or 0.0
-    caption = "Descent never climbs, so it cannot meet rank-deficient weights, the only ones where it could get stuck."
+    caption = (
+        "Descent never climbs, so it cannot meet rank-deficient weights, the only ones where it "
+        "could get stuck."
+    )
     table = make_table(
         ("", "loss above the least"),
         [["this network", "barrier"], as_texts(np.array([excess, height]), 4)],
@@ -97,9 +103,11 @@ def _barrier_panel(claim: ProvedClaim, prefix: str) -> Panel:
 def _count_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel:
     n, needed, determined = int(facts["n"]), int(facts["needed"]), claim.kind == "identifies"
     caption = (
-        "The squares of the rows span all symmetric matrices: outputs on these rows determine a quadratic function everywhere."
+        "The squares of the rows span all symmetric matrices: outputs on these rows determine a "
+        "quadratic function everywhere."
         if determined
-        else "The squares of the rows do not span the symmetric matrices: another network fits as well and differs elsewhere."
+        else "The squares of the rows do not span the symmetric matrices: another network fits as "
+        "well and differs elsewhere."
     )
     table = make_table(("", "count"), [["samples n", "d(d+1)/2"], [str(n), str(needed)]])
     return make_panel(

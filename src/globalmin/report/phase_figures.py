@@ -1,6 +1,8 @@
-"""Pictures of phase diagrams: shares over the plane of width and dimension, transitions with their fit, errors by step.
+"""Pictures of phase diagrams: shares over the plane of width and dimension, transitions with their
+fit, errors by step.
 
-Arrays in, a matplotlib Figure out; nothing is trained here. Draw and save inside `report.figures.style()`.
+Arrays in, a matplotlib Figure out; nothing is trained here. Draw and save inside
+`report.figures.style()`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ EMPTY, FULL = "#f3f5f8", BLUE
 
 @dataclass(frozen=True)
 class Plane:
-    """Shares over a grid: values of d and k in increasing order, and share[i, j] at (k[i], d[j]); NaN where nothing was run."""
+    """Shares over a grid: values of d and k in increasing order, and share[i, j] at (k[i], d[j]);
+    NaN where nothing was run.
+    """
 
     title: str
     k: Array
@@ -89,15 +93,25 @@ def _line_of_parameters(axes: Axes, plane: Plane, n: int) -> None:
     axes.plot(d[seen], n / d[seen], color=ORANGE, linewidth=1.4)
     place = d[seen][len(d[seen]) // 2] if seen.any() else None
     if place is not None:
-        axes.annotate("kd = n", (place, n / place), xytext=(-4, -4), textcoords="offset points", color=ORANGE, fontsize=8,
-                      ha="right", va="top")  # fmt: skip
+        axes.annotate(
+            "kd = n",
+            (place, n / place),
+            xytext=(-4, -4),
+            textcoords="offset points",
+            color=ORANGE,
+            fontsize=8,
+            ha="right",
+            va="top",
+        )
     axes.set_xlim(edges_d[0], edges_d[-1])
     axes.set_ylim(edges_k[0], edges_k[-1])
 
 
 @dataclass(frozen=True)
 class Transition:
-    """Shares at points with their fitted curve (x, y), our crossing with its interval, and the published crossing."""
+    """Shares at points with their fitted curve (x, y), our crossing with its interval, and the
+    published crossing.
+    """
 
     x: Array
     share: Array
@@ -107,7 +121,9 @@ class Transition:
 
 
 def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
-    """Shares by width or dimension with their logistic fit, a panel a share, as SJL draws its figures 2 and 3."""
+    """Shares by width or dimension with their logistic fit, a panel a share, as SJL draws its
+    figures 2 and 3.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(2.7 * len(shown) + 0.3, 2.9), layout="constrained")
@@ -148,7 +164,9 @@ def errors_by_step(
     floors: Mapping[str, float] | None = None,
     ylabel: str = "RMSE",
 ) -> Figure:
-    """Curves of the error by step on logarithmic axes, a panel a setting; `floors` are levels that no run of a panel can pass."""
+    """Curves of the error by step on logarithmic axes, a panel a setting; `floors` are levels that
+    no run of a panel can pass.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.1 * len(panels) + 0.3, 2.9), layout="constrained")
@@ -162,8 +180,16 @@ def errors_by_step(
         if floor is not None:
             place.axhline(floor, color=RED, linewidth=1.2, linestyle=DASHED)
             place.set_ylim(bottom=0.7 * floor)
-            place.annotate(f"no run can pass {floor:.3f}", (0.03, floor), xycoords=("axes fraction", "data"), xytext=(0, -4),
-                           textcoords="offset points", color=RED, fontsize=8, va="top")  # fmt: skip
+            place.annotate(
+                f"no run can pass {floor:.3f}",
+                (0.03, floor),
+                xycoords=("axes fraction", "data"),
+                xytext=(0, -4),
+                textcoords="offset points",
+                color=RED,
+                fontsize=8,
+                va="top",
+            )
         place.set_title(title, fontsize=8.5)
         place.set_xlabel("step + 1")
         decade_ticks(place, "x")
@@ -201,7 +227,9 @@ def activation_curves(z: Array, curves: Mapping[str, Array]) -> Figure:
 
 
 def widths_by_dimension(curves: Mapping[str, tuple[Array, Array]], *, n: int) -> Figure:
-    """Width against dimension on a logarithmic axis: what is found, what is proved, and what each theorem asks for."""
+    """Width against dimension on a logarithmic axis: what is found, what is proved, and what each
+    theorem asks for.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")

@@ -1,4 +1,6 @@
-"""What the checker proved, as the report shows it: read from the checker's result on the file, never from the producer."""
+"""What the checker proved, as the report shows it: read from the checker's result on the file,
+never from the producer.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,19 @@ if TYPE_CHECKING:
     from globalmin.report.record import TargetRecord
 
 NOT_PROVED = "NOT PROVED"
-ZERO_LOSS = (
-    "interpolation",
-    "relu-interpolation",
-    "descent",
-    "relu-descent",
-    "deep-descent",
-)  # weights of loss zero are near
-WIDEST_GAP = 1e-6  # of the loss: a stored network with a wider gap to the floor is not said to be at the minimum
-EXACT_FIT = (
-    2.0**-398
-)  # certificates state the loss 0 of an exact fit as 2^-400, which no gap can be small against
+# weights of loss zero are near
+ZERO_LOSS = "interpolation", "relu-interpolation", "descent", "relu-descent", "deep-descent"
+# of the loss: a stored network with a wider gap to the floor is not said to be at the minimum
+WIDEST_GAP = 1e-6
+# certificates state the loss 0 of an exact fit as 2^-400, which no gap can be small against
+EXACT_FIT = 2.0**-398
 
 
 @dataclass(frozen=True)
 class ProvedClaim:
-    """One claim of the file: its kind, its verdict, the checker's statement and the numbers it verified."""
+    """One claim of the file: its kind, its verdict, the checker's statement and the numbers it
+    verified.
+    """
 
     kind: str
     verdict: str
@@ -46,7 +45,9 @@ class ProvedClaim:
 
 @dataclass(frozen=True)
 class Proof:
-    """Verdict on one certificate file. `claims` is empty when there is no file: then the verdict is `NOT_PROVED`."""
+    """Verdict on one certificate file. `claims` is empty when there is no file: then the verdict is
+    `NOT_PROVED`.
+    """
 
     verdict: str
     reason: str
@@ -63,8 +64,9 @@ class Proof:
     def reaches_minimum(self) -> bool:
         """Whether the accepted claims say that the stored network is at the global minimum.
 
-        A loss floor or a lower bound far below the loss of the stored weights is a true statement too, but not this one; nor are
-        the claims about saddles, stationary points, and what the data determine.
+        A loss floor or a lower bound far below the loss of the stored weights is a true statement
+        too, but not this one; nor are the claims about saddles, stationary points, and what the
+        data determine.
         """
         bounded = (self.claim("loss-floor"), self.claim("optimality-gap"))
         near_zero = any(c.kind in ZERO_LOSS for c in self.claims)
@@ -87,7 +89,9 @@ class Proof:
         return found[0] if found and self.is_accepted else None
 
     def smallest(self, name: str) -> float | None:
-        """The least value of a verified upper bound over the accepted claims, such as `loss_upper`."""
+        """The least value of a verified upper bound over the accepted claims, such as
+        `loss_upper`.
+        """
         values = (
             [c.number(name) for c in self.claims if c.verdict == "ACCEPTED"]
             if self.is_accepted
@@ -118,7 +122,9 @@ def no_proof(reasons: Mapping[str, str], *, message: str = "no certificate could
 
 
 def check_target(directory: str | Path, target: TargetRecord) -> Proof:
-    """Run the checker on the certificate file of `target` in `directory`; a missing file is reported, not raised."""
+    """Run the checker on the certificate file of `target` in `directory`; a missing file is
+    reported, not raised.
+    """
     from globalmin.proving.checking import check
 
     if target.certificate is None:

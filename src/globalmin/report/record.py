@@ -1,4 +1,6 @@
-"""The record of a fit, `fit.json`: all the report shows except what is proved, which the checker reads from the certificate."""
+"""The record of a fit, `fit.json`: all the report shows except what is proved, which the checker
+reads from the certificate.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,10 @@ class Histogram:
 class TargetRecord:
     """One target: its network, training, arrays behind the figures, scores.
 
-    `certificate` is None when none could be made; then `not_proved` says why, and `reasons` says it claim by claim.
-    `loss_floor` is the exact floor of the training data as a rational string, "0" if zero loss is not excluded.
-    `quadratic` holds the facts about a quadratic network, see `measures.estimate_quadratic`; older records have none.
+    `certificate` is None when none could be made; then `not_proved` says why, and `reasons` says it
+    claim by claim. `loss_floor` is the exact floor of the training data as a rational string, "0"
+    if zero loss is not excluded. `quadratic` holds the facts about a quadratic network, see
+    `measures.estimate_quadratic`; older records have none.
     """
 
     name: str
@@ -89,7 +92,8 @@ def read_record(directory: str | Path) -> FitRecord:
         )
     if path.stat().st_size > MAX_BYTES:
         raise DataError(
-            f"{path} is larger than {MAX_BYTES // 2**20} MiB, so it was not written by `globalmin fit`; run the fit again"
+            f"{path} is larger than {MAX_BYTES // 2**20} MiB, so it was not written by `globalmin "
+            "fit`; run the fit again"
         )
     try:
         return record_from(
@@ -108,7 +112,8 @@ def record_from(content: Mapping[str, Any]) -> FitRecord:
     targets = content["targets"]
     if not isinstance(targets, list) or not targets:
         raise ValueError("no targets")
-    return FitRecord(data=dict(content["data"]), options=dict(content["options"]), environment=dict(content["environment"]),
+    return FitRecord(data=dict(content["data"]), options=dict(content["options"]),
+    environment=dict(content["environment"]),
                      targets=tuple(_target_from(t) for t in targets))  # fmt: skip
 
 

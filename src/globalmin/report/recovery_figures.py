@@ -1,4 +1,6 @@
-"""Pictures of the recovery of a teacher: arrays in, a matplotlib Figure out. Draw and save inside `report.figures.style()`."""
+"""Pictures of the recovery of a teacher: arrays in, a matplotlib Figure out. Draw and save inside
+`report.figures.style()`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def _axes(xlabel: str, ylabel: str, *, logarithmic: str = "") -> tuple[Figure, A
 
 @states("FCL-F2")
 def rho_figure(sigma: Array, curves: Mapping[str, Array]) -> Figure:
-    """The curvature rho by the norm of the neurons, one curve an activation, the largest value marked (FCL, Figure 2)."""
+    """The curvature rho by the norm of the neurons, one curve an activation, the largest value
+    marked (FCL, Figure 2).
+    """
     figure, axes = _axes("norm of the neurons σ", "ρ(σ)", logarithmic="xy")
     for color, (name, values) in zip(COLORS, curves.items(), strict=False):
         axes.plot(sigma, values, color=color, label=name)
@@ -49,7 +53,9 @@ def rho_figure(sigma: Array, curves: Mapping[str, Array]) -> Figure:
 def neurons_figure(
     recovered: Array, true_weights: Array, *, initialization: Array | None = None
 ) -> Figure:
-    """Entries of the recovered weights against the true ones, rows already matched; the start from moments below them."""
+    """Entries of the recovered weights against the true ones, rows already matched; the start from
+    moments below them.
+    """
     figure, axes = _axes("true weight", "recovered weight")
     low, high = float(true_weights.min()), float(true_weights.max())
     pad = 0.08 * (high - low) or 1.0
@@ -98,7 +104,9 @@ class Recovered(Protocol):
 def plot_recovery(
     found: Recovered, true_weights: Array, path: str | os.PathLike[str] | None = None
 ) -> Figure:
-    """Recovered against true neurons, rows matched, with the error and the certified radius; saved if a path is given."""
+    """Recovered against true neurons, rows matched, with the error and the certified radius; saved
+    if a path is given.
+    """
     from globalmin.report.figures import style
 
     truth = np.asarray(true_weights, dtype=np.float64)
@@ -125,7 +133,8 @@ def plot_recovery(
 def variants_figure(
     n: Array, errors: Mapping[str, Array], *, ylabel: str = "relative error of the start"
 ) -> Figure:
-    """Relative errors by the number of samples, one curve a variant: medians with the range over draws.
+    """Relative errors by the number of samples, one curve a variant: medians with the range over
+    draws.
 
     Parameters
     ----------
@@ -144,7 +153,9 @@ def variants_figure(
 
 @states("FCL-E2")
 def error_figure(n: Array, errors: Mapping[str, Array]) -> Figure:
-    """Errors after descent by the number of samples, with a line of slope -1/2 through the first curve (FCL, Figure 4)."""
+    """Errors after descent by the number of samples, with a line of slope -1/2 through the first
+    curve (FCL, Figure 4).
+    """
     figure = variants_figure(n, errors, ylabel="relative error after descent")
     axes = figure.axes[0]
     first = np.median(next(iter(errors.values())), axis=1)

@@ -1,4 +1,6 @@
-"""The page of the reproductions: every figure with its command, its data file and its table, in one self-contained file."""
+"""The page of the reproductions: every figure with its command, its data file and its table, in one
+self-contained file.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def _view(record: Mapping[str, Any], drawings: Mapping[str, str]) -> dict[str, A
 
 
 def _figure(file: str, label: str, document: str) -> tuple[Any, float]:
-    """The drawing, and its width on the page in rem: so that letters have the size of those of the text."""
+    """The drawing, and its width on the page in rem: so that letters have the size of those of the
+    text.
+    """
     name = "".join(letter if letter.isalnum() else "-" for letter in file.removesuffix(".svg"))
     box = re.search(r'viewBox="0 0 ([\d.]+) ', document)
     return _markup(as_inline(document, name, label)), round(
@@ -65,7 +69,7 @@ def _figure(file: str, label: str, document: str) -> tuple[Any, float]:
 def _markup(text: str) -> Any:
     from markupsafe import Markup
 
-    return Markup(text)  # noqa: S704 (drawn by us)
+    return Markup(text)  # noqa: S704
 
 
 def _css() -> Any:

@@ -1,4 +1,6 @@
-"""Numbers as a reader sees them: proved bounds are rounded outward, so that the printed inequality is true as well."""
+"""Numbers as a reader sees them: proved bounds are rounded outward, so that the printed inequality
+is true as well.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def nearest_text(value: Number | None, digits: int = 3) -> str:
 
 
 def typeset(text: str) -> str:
-    r"""The same number as it is set on a page: '-3.34e-10' becomes '−3.34 × 10⁻¹⁰', with spaces that do not break.
+    r"""The same number as it is set on a page: '-3.34e-10' becomes '−3.34 × 10⁻¹⁰', with spaces
+    that do not break.
 
     Examples
     --------

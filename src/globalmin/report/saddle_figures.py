@@ -1,4 +1,5 @@
-"""The pictures of the chapter on saddles: arrays in, a matplotlib Figure out; only grids of the functions are computed here.
+"""The pictures of the chapter on saddles: arrays in, a matplotlib Figure out; only grids of the
+functions are computed here.
 
 Save them with `report.filter_figures.save`, which applies the style sheet.
 """
@@ -29,7 +30,9 @@ LEVELS = 30
 
 @states("DU-F7.1", "DU-E7.a", "DU-E7.b")
 def warmups(band_path: Array, far_path: Array, *, half_width: float = 0.03) -> Figure:
-    """Contours of the two warm-ups with a path of descent on each (n x 2); the red starts leave the saddle late (Figure 7.1)."""
+    """Contours of the two warm-ups with a path of descent on each (n x 2); the red starts leave the
+    saddle late (Figure 7.1).
+    """
     from matplotlib.patches import Rectangle
 
     figure, (left, right) = _panels(1, 2, (8.0, 3.1), width_ratios=(1.0, 1.7))
@@ -65,7 +68,9 @@ def warmups(band_path: Array, far_path: Array, *, half_width: float = 0.03) -> F
 def tube_and_octopus(
     tube: Octopus, octopus: Octopus, tube_path: Array, octopus_paths: Sequence[Array]
 ) -> Figure:
-    """Contours in two dimensions, saddles blue, minima red, paths of descent orange (Figure 7.2)."""
+    """Contours in two dimensions, saddles blue, minima red, paths of descent orange (Figure
+    7.2).
+    """
     figure, (left, right) = _panels(1, 2, (8.0, 3.8))
     reach = 6.0 * tube.tau
     _contours(left, tube.value, (0.0, reach), (0.0, reach))
@@ -99,7 +104,9 @@ def _mark_critical(axes: Axes, function: Octopus) -> None:
 
 @states("DU-F7.5", "DU-O7")
 def domains(tau: float) -> Figure:
-    """The domains in two dimensions: where which formula holds, for the tube and for its mirror images (Figure 7.5)."""
+    """The domains in two dimensions: where which formula holds, for the tube and for its mirror
+    images (Figure 7.5).
+    """
     figure, (left, right) = _panels(1, 2, (8.0, 3.9))
     for quadrants, axes in (((1, 1),), left), (((1, 1), (1, -1), (-1, 1), (-1, -1)), right):
         for signs in quadrants:
@@ -126,7 +133,8 @@ def _draw_pieces(axes: Axes, tau: float, signs: tuple[int, int], *, labels: bool
     from matplotlib.patches import Rectangle
 
     pieces = (
-        ((0, 0, 1, 1), BLUE, "first"), ((1, 0, 1, 1), GRID, "buffer"), ((2, 0, 4, 1), BLUE, "second saddle"),
+        ((0, 0, 1, 1), BLUE, "first"), ((1, 0, 1, 1), GRID, "buffer"), ((2, 0, 4, 1), BLUE,
+        "second saddle"),
         ((2, 1, 4, 1), GRID, "buffer to the minimum"), ((2, 2, 4, 4), ORANGE, "minimum"),
     )  # fmt: skip
     for (x, y, width, height), color, name in pieces:
@@ -157,7 +165,8 @@ def objective_by_step(
     least: Mapping[str, float],
     logarithmic: bool = False,
 ) -> Figure:
-    """The function by step for several L, one panel each: gradient descent against perturbed (Figures 7.3 and 7.4).
+    """The function by step for several L, one panel each: gradient descent against perturbed
+    (Figures 7.3 and 7.4).
 
     Parameters
     ----------
@@ -187,8 +196,9 @@ def escape_times(
     bounds: Mapping[str, Curve],
     perturbed: Mapping[str, Curve],
 ) -> Figure:
-    """Left: escape times of descent by saddle, with the law (line) and the proved bound (dashed). Right: the last escape time of
-    perturbed descent by dimension, with a straight line. Each mapping: label -> (saddles or dimensions, steps).
+    """Left: escape times of descent by saddle, with the law (line) and the proved bound (dashed).
+    Right: the last escape time of perturbed descent by dimension, with a straight line. Each
+    mapping: label -> (saddles or dimensions, steps).
     """
     figure, (left, right) = _panels(1, 2, (8.0, 3.3))
     for color, (name, (k, steps)) in zip(COLORS, descent.items(), strict=False):
@@ -229,7 +239,9 @@ def escape_times(
 def _contours(
     axes: Axes, function: Callable[[Array], Array], x: tuple[float, float], y: tuple[float, float]
 ) -> None:
-    """Level lines between evenly spaced and quantiles, so that flat parts get their share, over a shade darker lower down."""
+    """Level lines between evenly spaced and quantiles, so that flat parts get their share, over a
+    shade darker lower down.
+    """
     from matplotlib.colors import LinearSegmentedColormap
 
     first, second = np.meshgrid(np.linspace(*x, 181), np.linspace(*y, 181))

@@ -1,4 +1,6 @@
-"""A Figure as inline SVG for one HTML page: the same bytes every time, no links, colors as CSS variables, unique ids."""
+"""A Figure as inline SVG for one HTML page: the same bytes every time, no links, colors as CSS
+variables, unique ids.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def inline_svg(draw: Callable[[], Figure], *, name: str, label: str) -> str:
 
 
 def as_inline(document: str, name: str, label: str) -> str:
-    """The `<svg>` element of a stored drawing, ready to stand in a page; `name` and `label` as in `inline_svg`."""
+    """The `<svg>` element of a stored drawing, ready to stand in a page; `name` and `label` as in
+    `inline_svg`.
+    """
     from markupsafe import escape
 
     svg = document[document.index("<svg") :]

@@ -1,4 +1,6 @@
-"""The pictures of a sweep: a heat map over two parameters, a line over one. Means in, a Figure out."""
+"""The pictures of a sweep: a heat map over two parameters, a line over one. Means in, a Figure
+out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The page of a sweep: one self-contained HTML file with the picture, the cells behind it and every failure's traceback."""
+"""The page of a sweep: one self-contained HTML file with the picture, the cells behind it and every
+failure's traceback.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def save_page(
     x: str | None = None,
     y: str | None = None,
 ) -> Path:
-    """Write the page of the sweep in `folder`; `column`, `x` and `y` choose what the picture shows."""
+    """Write the page of the sweep in `folder`; `column`, `x` and `y` choose what the picture
+    shows.
+    """
     return write_whole(Path(path), render(folder, column=column, x=x, y=y).encode("utf-8"))
 
 
@@ -88,13 +92,15 @@ def render(
             None  # nothing numeric yet; the counts and the failures are worth a page all the same
         )
     environment = Environment(
-        loader=PackageLoader("globalmin.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("globalmin.report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True,
         keep_trailing_newline=True,
     )  # fmt: skip
     found, plan = failures(folder), _plan(folder)
     return environment.get_template("sweep.html.j2").render(
         css=_css(), plan=plan, axes=_axes(plan), keys=_keys(status(folder)), cells=cells,
-        picture=None if cells is None else _picture(cells), table=[] if cells is None else _table(cells),
+        picture=None if cells is None else _picture(cells),
+        table=[] if cells is None else _table(cells),
         failures=[_failure(failure) for failure in found[:MAX_FAILURES]], n_failures=len(found),
     )  # fmt: skip
 
@@ -127,7 +133,7 @@ def _picture(cells: Cells) -> Any:
     drawn = inline_svg(
         lambda: draw(cells), name="cells", label=f"Mean of {cells.column} over {over}"
     )
-    return Markup(drawn)  # noqa: S704 (inline_svg escapes its label, matplotlib its texts)
+    return Markup(drawn)  # noqa: S704
 
 
 def _table(cells: Cells) -> list[tuple[str, str, str, str, int]]:
@@ -168,6 +174,6 @@ def _css() -> Any:
 
     from markupsafe import Markup
 
-    return Markup(
+    return Markup(  # noqa: S704
         files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
-    )  # noqa: S704 (ours)
+    )

@@ -19,14 +19,16 @@ FIRST, LAST = ("trial",), ("seed", "status", "error")
 
 @dataclass(frozen=True)
 class Cells:
-    """Means of `column` over seeds and all parameters but the axes; nan where no trial gave a finite number.
+    """Means of `column` over seeds and all parameters but the axes; nan where no trial gave a
+    finite number.
 
     Parameters
     ----------
     column : the result.
     x, y : names of the parameters; `y` is empty for a line.
     x_values, y_values : their values in the order of the plan; one empty text for a missing y.
-    means, spreads, counts : one row per value of y, one column per value of x; spreads are standard errors.
+    means, spreads, counts : one row per value of y, one column per value of x; spreads are standard
+        errors.
     left_out : trials without a finite number, failed ones included.
     """
 
@@ -46,19 +48,23 @@ def choose(
     parameters: Sequence[str],
     wanted: tuple[str | None, str | None, str | None],
 ) -> tuple[str, str, str]:
-    """Result and axes as wanted (column, x, y), or the first numeric result over the last two parameters that vary."""
+    """Result and axes as wanted (column, x, y), or the first numeric result over the last two
+    parameters that vary.
+    """
     column, x, y = wanted
     results = [name for name in rows[0] if name not in (*FIRST, *LAST, *parameters)]
     numeric = [name for name in results if any(number(row[name]) is not None for row in rows)]
     varied = [name for name in parameters if len({repr(row[name]) for row in rows}) > 1]
     if column is not None and column not in numeric:
         raise PlanError(
-            f"column {column!r} is no numeric result of this sweep; there are {', '.join(numeric) or 'none'}"
+            f"column {column!r} is no numeric result of this sweep; there are "
+            f"{', '.join(numeric) or 'none'}"
         )
     for name in (x, y):
         if name is not None and name not in varied:
             raise PlanError(
-                f"axis {name!r} is no parameter that varies; those are {', '.join(varied) or 'none'}"
+                f"axis {name!r} is no parameter that varies; those are "
+                f"{', '.join(varied) or 'none'}"
             )
     if (column is None and not numeric) or not varied:
         raise PlanError(

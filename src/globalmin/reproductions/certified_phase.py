@@ -1,7 +1,9 @@
-"""Beyond the papers: the plane of OS, figure 2, with the share of runs that end in an ACCEPTED certificate of zero loss.
+"""Beyond the papers: the plane of OS, figure 2, with the share of runs that end in an ACCEPTED
+certificate of zero loss.
 
-The same data and starts are trained by gradient descent, with the step and the limit of the paper, and by Levenberg-Marquardt. A
-run counts when the independent checker accepts the file that says: weights of zero training loss exist near these.
+The same data and starts are trained by gradient descent, with the step and the limit of the paper,
+and by Levenberg-Marquardt. A run counts when the independent checker accepts the file that says:
+weights of zero training loss exist near these.
 """
 
 from __future__ import annotations
@@ -22,17 +24,21 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 FLAGS = ("gd_fitted", "gd_proved", "lm_fitted", "lm_proved")
-STAGES = 10  # gradient descent asks for a proof at the tolerance of the paper and at 9 smaller ones, each a quarter of the last
+# gradient descent asks for a proof at the tolerance of the paper and at 9 smaller ones, each a
+# quarter of the last
+STAGES = 10
 FITTED = 1e-10  # a relative residual that Levenberg-Marquardt reaches only at a zero of the loss
 
 CHOICES = (
-    "Softplus networks, hidden layer trained; the claim is `interpolation` (OS-C2). Data, starts, step 0.15 and limit of "
-    "15,000 steps are those of OS, figure 2; a fit by gradient descent is ||r||/||y|| <= 2.5e-3 within the limit.",
-    "Gradient descent goes on below 2.5e-3, within the same limit, until a proof can be expected; Levenberg-Marquardt "
-    "starts from the same weights and has 300 steps.",
-    "Cells with kd < n are not run and count as zero: the Jacobian has fewer columns than rows, so that no certificate of "
-    "this kind exists there.",
-    "The widths of the theorems are those of one draw of the data for each d, with the constants that the proofs deliver.",
+    "Softplus networks, hidden layer trained; the claim is `interpolation` (OS-C2). Data, starts, "
+    "step 0.15 and limit of 15,000 steps are those of OS, figure 2; a fit by gradient descent is "
+    "||r||/||y|| <= 2.5e-3 within the limit.",
+    "Gradient descent goes on below 2.5e-3, within the same limit, until a proof can be expected; "
+    "Levenberg-Marquardt starts from the same weights and has 300 steps.",
+    "Cells with kd < n are not run and count as zero: the Jacobian has fewer columns than rows, so "
+    "that no certificate of this kind exists there.",
+    "The widths of the theorems are those of one draw of the data for each d, with the constants "
+    "that the proofs deliver.",
 )
 
 
@@ -58,7 +64,9 @@ DIMENSIONS = {"thumbnail": (10, 20), "paper": (10, 15, 20, 25)}
     title="Share of runs with an accepted certificate of zero loss, by width and dimension",
 )
 def certified_phase(setting: Setting) -> Reproduction:
-    """How close to kd = n can one prove it, and how much of the border is only the limit of steps."""
+    """How close to kd = n can one prove it, and how much of the border is only the limit of
+    steps.
+    """
     planes = setting.pick(thumbnail=THUMBNAIL, paper=PAPER)
     cells = [(p.n, k, d, p.trials) for p in planes for k in p.axis for d in p.axis if k * d >= p.n]
     order = sorted(range(len(cells)), key=lambda i: (-cells[i][0], cells[i][1] * cells[i][2]))
@@ -99,7 +107,9 @@ def certified_phase(setting: Setting) -> Reproduction:
 
 
 def certified_cell(*, n: int, k: int, d: int, trials: int, seed: int) -> dict[str, Any]:
-    """Counts over the realizations of one cell: fitted and proved by each method, and fitted by Levenberg-Marquardt only."""
+    """Counts over the realizations of one cell: fitted and proved by each method, and fitted by
+    Levenberg-Marquardt only.
+    """
     from globalmin.activations import get_activation
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
@@ -116,7 +126,9 @@ def certified_cell(*, n: int, k: int, d: int, trials: int, seed: int) -> dict[st
 
 
 def by_gradient_descent(network: ShallowNetwork, data: Dataset) -> dict[str, bool]:
-    """Whether gradient descent fits as in the paper, and whether an accepted certificate follows within the same limit."""
+    """Whether gradient descent fits as in the paper, and whether an accepted certificate follows
+    within the same limit.
+    """
     from globalmin.fused.train import train_many
     from globalmin.shallow.provability import estimate_provability
 
@@ -141,7 +153,9 @@ def by_gradient_descent(network: ShallowNetwork, data: Dataset) -> dict[str, boo
 
 
 def by_levenberg_marquardt(network: ShallowNetwork, data: Dataset) -> dict[str, bool]:
-    """Whether Levenberg-Marquardt reaches zero loss from this start, and whether the checker accepts it."""
+    """Whether Levenberg-Marquardt reaches zero loss from this start, and whether the checker
+    accepts it.
+    """
     from globalmin.shallow.train import train
 
     run = train(network, data, "levenberg_marquardt")
@@ -150,7 +164,9 @@ def by_levenberg_marquardt(network: ShallowNetwork, data: Dataset) -> dict[str, 
 
 
 def is_accepted(network: ShallowNetwork, data: Dataset) -> bool:
-    """Whether a certificate of interpolation can be written and the independent checker accepts the file."""
+    """Whether a certificate of interpolation can be written and the independent checker accepts the
+    file.
+    """
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -307,7 +323,9 @@ def draw_widths(
     shares: Mapping[tuple[int, int, int], Mapping[str, float]],
     widths: Mapping[int, Mapping[str, float]],
 ) -> Figure:
-    """Widths by dimension: kd = n, the least width with half of the runs proved, and the widths of the theorems."""
+    """Widths by dimension: kd = n, the least width with half of the runs proved, and the widths of
+    the theorems.
+    """
     import numpy as np
 
     from globalmin.report.phase_figures import widths_by_dimension

@@ -1,4 +1,6 @@
-"""DU, figures 6.3 and 6.4: one filter with average pooling under general inputs; digits stand in for MNIST."""
+"""DU, figures 6.3 and 6.4: one filter with average pooling under general inputs; digits stand in
+for MNIST.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,17 @@ DIGITS = {
 }
 SPEC = "the thesis prints no number; run of our spec page, other draws"
 REPLACED = (
-    "MNIST is replaced by scikit-learn's 1,797 digits of 8 x 8 pixels, which need no download: 5 x 5 patches, stride 1, SGD with "
-    "batch 32 and step 1; filter size, stride, step, batch and Gabor parameters are not given in the thesis.",
+    "MNIST is replaced by scikit-learn's 1,797 digits of 8 x 8 pixels, which need no download: 5 x "
+    "5 patches, stride 1, SGD with batch 32 and step 1; filter size, stride, step, batch and Gabor "
+    "parameters are not given in the thesis.",
     "The text cites figures 6.3a and 6.3c where it means 6.3c and 6.3d.",
 )
 
 
 def smooth_trial(*, sigma: float, n: int, seed: int) -> dict[str, Any]:
-    """One neuron in the plane, angles of the inputs with spread sigma: distance to the teacher by step."""
+    """One neuron in the plane, angles of the inputs with spread sigma: distance to the teacher by
+    step.
+    """
     from globalmin.patches.distributions import angular_inputs
     from globalmin.patches.model import filter_outputs
     from globalmin.patches.train import fit_filter
@@ -54,7 +59,9 @@ def smooth_trial(*, sigma: float, n: int, seed: int) -> dict[str, Any]:
 
 
 def close_trial(*, spread: float, n: int, seed: int) -> dict[str, Any]:
-    """Eight patches at angles of this spread around one direction (p = 5): distance to the teacher by step."""
+    """Eight patches at angles of this spread around one direction (p = 5): distance to the teacher
+    by step.
+    """
     from globalmin.patches.distributions import close_patches, filter_at_distance, random_filter
     from globalmin.patches.model import filter_outputs
     from globalmin.patches.train import fit_filter
@@ -128,7 +135,8 @@ def fig63a(setting: Setting) -> Reproduction:
         )
     )
     choices = (
-        "σ is taken as a standard deviation; p = 2, ‖w₀ − w*‖ = 0.8, step 0.5 and the list of σ are ours, the thesis gives none.",
+        "σ is taken as a standard deviation; p = 2, ‖w₀ − w*‖ = 0.8, step 0.5 and the list of σ "
+        "are ours, the thesis gives none.",
         "The second interval of the law is printed wrong; [−3π/2, −π/2] is meant (erratum E22).",
     )
     return _distance_figure(setting, "DU-F6.3a", found, "σ", rows=rows, choices=choices)
@@ -164,13 +172,16 @@ def fig63b(setting: Setting) -> Reproduction:
         )
     )
     choices = (
-        "k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1 and the list of σ₂ are ours; the inputs' σ is 1 as published.",
+        "k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1 and the list of σ₂ are ours; the inputs' σ is 1 as "
+        "published.",
     )
     return _distance_figure(setting, "DU-F6.3b", found, "σ₂", rows=rows, choices=choices)
 
 
 def digits_trial(*, filter_name: str, distance: float, seed: int) -> dict[str, Any]:
-    """SGD on the digits from a start at this distance: relative loss by epoch, the teacher and the learned filter."""
+    """SGD on the digits from a start at this distance: relative loss by epoch, the teacher and the
+    learned filter.
+    """
     from sklearn.datasets import load_digits
 
     from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
@@ -196,7 +207,9 @@ def digits_trial(*, filter_name: str, distance: float, seed: int) -> dict[str, A
 def _digits(
     setting: Setting, distances: tuple[float, ...], draws: int
 ) -> dict[tuple[str, float], list[dict[str, Any]]]:
-    """Results by filter and distance of the start, one for each draw of filter, start and order of the samples."""
+    """Results by filter and distance of the start, one for each draw of filter, start and order of
+    the samples.
+    """
     points = [
         {"filter_name": name, "distance": r, "seed": setting.seed + draw}
         for name in ("random", "Gabor")
@@ -212,10 +225,13 @@ def _digits(
 @states("DU-F6.3cd")
 @reproduction(
     "DU-F6.3cd",
-    title="Figures 6.3c, 6.3d: a random and a Gabor filter learned from real images, closer starts are faster",
+    title="Figures 6.3c, 6.3d: a random and a Gabor filter learned from real images, closer starts "
+    "are faster",
 )
 def fig63cd(setting: Setting) -> Reproduction:
-    """Relative loss by epoch of SGD from three distances, random filter (c) and Gabor filter (d); medians over the draws."""
+    """Relative loss by epoch of SGD from three distances, random filter (c) and Gabor filter (d);
+    medians over the draws.
+    """
     from globalmin.report.filter_figures import convergence
 
     found = _digits(setting, (0.9, 0.6, 0.3), DRAWS)
@@ -323,7 +339,8 @@ def fig64(setting: Setting) -> Reproduction:
             0.2,
             misses[name],
             0.14,
-            note="spec page: .07 to .34 while the loss goes to 0; published: recovered up to the support of the data",
+            note="spec page: .07 to .34 while the loss goes to 0; published: recovered up to the "
+            "support of the data",
         )
         for name in names
     ]

@@ -1,4 +1,6 @@
-"""DU, figures 4.1 and 4.2: matrix factorization with and without regularizer, and how balanced the layers of a network stay."""
+"""DU, figures 4.1 and 4.2: matrix factorization with and without regularizer, and how balanced the
+layers of a network stay.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LAYERS = ("‖W₁‖²", "‖W₂‖²", "‖W₃‖²")
 
 
 def factor_trial(*, d: int, rank: int, penalty: float, steps: int, seed: int) -> dict[str, Any]:
-    """Gradient descent on U Vᵀ = M from N(0, 0.01²) factors: objective and ‖U‖/‖V‖ by step; penalty 1/8 is (4.3)."""
+    """Gradient descent on U Vᵀ = M from N(0, 0.01²) factors: objective and ‖U‖/‖V‖ by step; penalty
+    1/8 is (4.3).
+    """
     from globalmin.factorization.factors import Factors
     from globalmin.factorization.train import descend_factors
 
@@ -120,8 +124,8 @@ def fig41(setting: Setting) -> Reproduction:
         },
         figures={"": lambda: panel_curves(shown, dashed=True)},
         choices=(
-            f"The thesis gives neither size, rank, step nor start: {d} x {d}, rank {rank}, singular values 1 to 2, step 0.05, "
-            "entries of the start N(0, 0.01²).",
+            f"The thesis gives neither size, rank, step nor start: {d} x {d}, rank {rank}, "
+            "singular values 1 to 2, step 0.05, entries of the start N(0, 0.01²).",
         ),
     )
 
@@ -129,7 +133,9 @@ def fig41(setting: Setting) -> Reproduction:
 def layers_trial(
     *, start: str, n: int, width: int, steps: int, step_size: float, seed: int
 ) -> dict[str, Any]:
-    """Three layers of ReLU, n inputs of n numbers, 10 outputs: squared norms of the layers and the loss by recorded step."""
+    """Three layers of ReLU, n inputs of n numbers, 10 outputs: squared norms of the layers and the
+    loss by recorded step.
+    """
     from globalmin.balancedness.network import fully_connected
     from globalmin.balancedness.runs import follow_descent, pose_balance
 
@@ -158,7 +164,9 @@ def layers_trial(
     title="Figure 4.2: squared norms of the layers of a ReLU network along gradient descent",
 )
 def fig42(setting: Setting) -> Reproduction:
-    """Balanced and unbalanced starts: the differences of the squared norms hardly move, the ratios tend to 1."""
+    """Balanced and unbalanced starts: the differences of the squared norms hardly move, the ratios
+    tend to 1.
+    """
     from globalmin.report.curves import panel_curves
 
     n, width, steps, eta = setting.pick(
@@ -198,14 +206,16 @@ def fig42(setting: Setting) -> Reproduction:
             "ratios": lambda: panel_curves(_panels(found, ratios, "/"), own_legends=True),
         },
         choices=(
-            "The thesis gives neither data, labels, step nor normalization: N(0,1) inputs and labels, L = (1/2n)Σ‖·‖², "
-            f"step {eta:g}."
+            "The thesis gives neither data, labels, step nor normalization: N(0,1) inputs and "
+            f"labels, L = (1/2n)Σ‖·‖², step {eta:g}."
             + (
                 ""
                 if setting.scale == "paper"
-                else f" Here {n} points in {n} dimensions, width {width}, the starts scaled to the same norms."
+                else f" Here {n} points in {n} dimensions, width {width}, the starts scaled to the "
+                "same norms."
             ),
-            "Two of the six printed norms contradict the text (erratum E22): 42.90 is likely 43.90; 55.50 − 45.65 is above 9.",
+            "Two of the six printed norms contradict the text (erratum E22): 42.90 is likely "
+            "43.90; 55.50 − 45.65 is above 9.",
         ),
     )
 

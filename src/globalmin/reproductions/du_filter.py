@@ -1,4 +1,6 @@
-"""DU, chapter 5: one run that finds the teacher filter and one that is trapped, the phases of a run, and Table 5.1."""
+"""DU, chapter 5: one run that finds the teacher filter and one that is trapped, the phases of a
+run, and Table 5.1.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ PUBLISHED = {
     81: (0.50, 0.53, 0.57, 0.66, 0.81, 0.97),
     100: (0.50, 0.50, 0.57, 0.63, 0.75, 0.90),
 }
-PREDICTED = {  # the spec page's conditional Monte Carlo for the same law of the starts, standard error .001
+# the spec page's conditional Monte Carlo for the same law of the starts, standard error .001
+PREDICTED = {
     25: (0.5, 0.550, 0.723, 1.0, 1.0, 1.0),
     36: (0.5, 0.535, 0.652, 0.885, 1.0, 1.0),
     49: (0.5, 0.525, 0.612, 0.774, 0.998, 1.0),
@@ -32,12 +35,15 @@ PREDICTED = {  # the spec page's conditional Monte Carlo for the same law of the
     100: (0.5, 0.513, 0.552, 0.626, 0.741, 0.901),
 }
 CHOICES = (
-    "The thesis gives neither step nor a*: step 0.1, ‖a*‖ = 1 in a random direction, the four sign flips of one random start.",
+    "The thesis gives neither step nor a*: step 0.1, ‖a*‖ = 1 in a random direction, the four sign "
+    "flips of one random start.",
 )
 
 
 def flips_trial(*, max_iter: int, trapped_iter: int, seed: int) -> dict[str, Any]:
-    """The four sign flips of a random start (k = 20, p = 25): the best run with its errors, and a trapped run."""
+    """The four sign flips of a random start (k = 20, p = 25): the best run with its errors, and a
+    trapped run.
+    """
     from globalmin.one_filter.basin import ratio_teacher
     from globalmin.one_filter.landscape import Basin, filter_landscape
     from globalmin.one_filter.train import detect_phases, draw_network, population_run, sign_flips
@@ -230,7 +236,9 @@ def basin_trial(*, k: int, ratio: int, starts: int, seed: int) -> dict[str, Any]
     "DU-TAB5.1", title="Table 5.1: probability that a random start reaches the global minimum"
 )
 def table51(setting: Setting) -> Reproduction:
-    """Six numbers of patches by six ratios (Σa*)²/‖a*‖², p = 6; the printed table has 5,000 starts a cell."""
+    """Six numbers of patches by six ratios (Σa*)²/‖a*‖², p = 6; the printed table has 5,000 starts
+    a cell.
+    """
     from globalmin.report.curves import shares
 
     starts = setting.pick(thumbnail=3_000, paper=5_000)
@@ -284,9 +292,11 @@ def table51(setting: Setting) -> Reproduction:
             )
         },
         choices=(
-            "Not stated: ‖a*‖, the law of v₀, step, time and success test. ‖a*‖ = 1 and v₀ ~ N(0, I₆) fit the print (χ² = 24 on "
+            "Not stated: ‖a*‖, the law of v₀, step, time and success test. ‖a*‖ = 1 and v₀ ~ N(0, "
+            "I₆) fit the print (χ² = 24 on "
             "22 cells); ‖v₀‖ = 1, the text taken literally, lies .016 above it on average.",
-            "Every run ends by the trap test. At (81, 25), near the threshold 26.5, runs linger: a time limit makes .97 of .987.",
+            "Every run ends by the trap test. At (81, 25), near the threshold 26.5, runs linger: a "
+            "time limit makes .97 of .987.",
         ),
     )
 

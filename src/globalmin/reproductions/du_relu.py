@@ -1,4 +1,6 @@
-"""DU, figure 2.1: two-layer ReLU networks of several widths by gradient descent: loss, patterns changed, movement."""
+"""DU, figure 2.1: two-layer ReLU networks of several widths by gradient descent: loss, patterns
+changed, movement.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ SPEC = "the thesis prints no number; run of our spec page (float32, other seed)"
 
 
 def width_trial(*, m: int, seed: int) -> dict[str, Any]:
-    """Gradient descent from the start of chapter 2: loss, share of patterns changed and largest movement by step."""
+    """Gradient descent from the start of chapter 2: loss, share of patterns changed and largest
+    movement by step.
+    """
     from globalmin.data.generators import sphere_with_random_labels
     from globalmin.kernels.movement import neuron_movement
     from globalmin.kernels.movement_patterns import changed_signs
@@ -68,7 +72,9 @@ def spectrum_trial(*, n: int, seed: int) -> dict[str, Any]:
     "DU-F2.1", title="Figures 2.1a-c: loss, patterns changed and movement of ReLU networks by width"
 )
 def fig21(setting: Setting) -> Reproduction:
-    """N = 1,000 points of the unit sphere in 1,000 dimensions, N(0,1) labels, 100 steps; three panels."""
+    """N = 1,000 points of the unit sphere in 1,000 dimensions, N(0,1) labels, 100 steps; three
+    panels.
+    """
     from globalmin.report.curves import panel_curves
 
     widths = setting.pick(thumbnail=(125, 250, 500), paper=(125, 250, 500, 1_000, 2_000, 4_000))
@@ -108,8 +114,10 @@ def fig21(setting: Setting) -> Reproduction:
         figures={"": lambda: panel_curves(shown)},
         choices=(
             "The thesis gives neither step nor widths: step 0.5, widths as shown.",
-            "The printed share of patterns sums the samples up to m; the sum over the n samples is meant (erratum E7).",
-            "Claim (a), wider is faster, shows at small widths; from about 500 on all have the rate of the limiting Gram matrix.",
+            "The printed share of patterns sums the samples up to m; the sum over the n samples is "
+            "meant (erratum E7).",
+            "Claim (a), wider is faster, shows at small widths; from about 500 on all have the "
+            "rate of the limiting Gram matrix.",
         ),
     )
 

@@ -1,4 +1,6 @@
-"""DU, figures 7.1 to 7.5: two warm-ups, the octopus, and gradient descent against perturbed gradient descent on it."""
+"""DU, figures 7.1 to 7.5: two warm-ups, the octopus, and gradient descent against perturbed
+gradient descent on it.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,18 @@ FACTORS = (2.710, 3.409, 4.106, 5.497)
 SHOWN = 1_000  # steps in the figures
 SPEC = "the thesis prints no number; median of the spec page over 8 starts"
 CHOICES = (
-    "The values of L are lost in the source; L = 1, 1.5, 2, 3 with γ = 1. Step 1/(4L), τ = e, noise radius e/100, threshold "
-    "γe/100, t_thres = 1 as printed; starts uniform on [−1, 1]^d.",
-    "Gradient descent is followed in logarithms: in float64 a waiting coordinate underflows to zero and the run is stuck for "
+    "The values of L are lost in the source; L = 1, 1.5, 2, 3 with γ = 1. Step 1/(4L), τ = e, "
+    "noise radius e/100, threshold γe/100, t_thres = 1 as printed; starts uniform on [−1, 1]^d.",
+    "Gradient descent is followed in logarithms: in float64 a waiting coordinate underflows to "
+    "zero and the run is stuck for "
     "ever, so that a plot of 'never converges' at d = 10 may be that artefact.",
 )
 
 
 def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
-    """Steps past each saddle of the octopus, gradient descent and Algorithm 2, from one random start."""
+    """Steps past each saddle of the octopus, gradient descent and Algorithm 2, from one random
+    start.
+    """
     from globalmin.octopus.escape import octopus_escape_times
 
     methods = {"plain": "gradient_descent", "noisy": "perturbed_gradient_descent"}
@@ -176,7 +181,9 @@ def fig74(setting: Setting) -> Reproduction:
     "DU-F7.1", title="Figure 7.1: a thin band around a saddle, and a far start that leads into it"
 )
 def fig71(setting: Setting) -> Reproduction:
-    """Level lines of both warm-ups with paths of gradient descent at step 1/4, and how long they stay."""
+    """Level lines of both warm-ups with paths of gradient descent at step 1/4, and how long they
+    stay.
+    """
     from globalmin.octopus import warmups as warm
     from globalmin.report.saddle_figures import warmups
 
@@ -209,7 +216,8 @@ def fig71(setting: Setting) -> Reproduction:
         data=_path_columns({"thin band": band, "far start": far}),
         figures={"": lambda: warmups(band, far)},
         choices=(
-            "The thesis says only that a connection exists between slope and saddle; ours is twice continuously differentiable.",
+            "The thesis says only that a connection exists between slope and saddle; ours is twice "
+            "continuously differentiable.",
         ),
     )
 
@@ -334,6 +342,7 @@ def fig75(setting: Setting) -> Reproduction:
         data={"x1": corners[:, 0] * math.e, "x2": corners[:, 1] * math.e, "inside": inside},
         figures={"": lambda: domains(math.e)},
         choices=(
-            "(7.12) must take the union up to i = d + 1 and (7.18) must sum to j = d (erratum E26).",
+            "(7.12) must take the union up to i = d + 1 and (7.18) must sum to j = d (erratum "
+            "E26).",
         ),
     )

@@ -1,4 +1,6 @@
-"""FCL, figures 2 to 4: the curvature of the risk by the norm of the neurons, and descent from starts near the teacher."""
+"""FCL, figures 2 to 4: the curvature of the risk by the norm of the neurons, and descent from
+starts near the teacher.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,12 @@ RHO = {
     10.0: 8.231234e-5,
 }
 SILENT = (
-    "The paper states neither the samples, the teacher, the labels, the step nor the law of the starts. Ours: binary labels, "
-    "sigmoid, a N(0,1) teacher in figure 3 and orthogonal neurons of norm 3 in figure 4, step 40 = 0.8 K/b1^2, starts at "
-    "distance 0.1 |W*|.",
-    "At most 2,000 steps as published (1,000 in the thumbnail of figure 3). Every 50 steps Newton's method may finish a run "
-    "inside its basin (positive definite Hessians, short steps only), which is where the remaining steps lead.",
+    "The paper states neither the samples, the teacher, the labels, the step nor the law of the "
+    "starts. Ours: binary labels, sigmoid, a N(0,1) teacher in figure 3 and orthogonal neurons of "
+    "norm 3 in figure 4, step 40 = 0.8 K/b1^2, starts at distance 0.1 |W*|.",
+    "At most 2,000 steps as published (1,000 in the thumbnail of figure 3). Every 50 steps "
+    "Newton's method may finish a run inside its basin (positive definite Hessians, short steps "
+    "only), which is where the remaining steps lead.",
 )
 ERRORS = {
     10_000: 0.20,
@@ -78,7 +81,8 @@ def fig2(setting: Setting) -> Reproduction:
 def local_trial(
     *, d: int, n: int, teacher: str, starts: int, max_iter: int, seed: int
 ) -> dict[str, Any]:
-    """One data set: descent from points at distance 0.1 |W*| of the teacher; spread SD_n of the ends and mean error.
+    """One data set: descent from points at distance 0.1 |W*| of the teacher; spread SD_n of the
+    ends and mean error.
 
     The teacher has N(0,1) entries ("gaussian"), or orthogonal neurons of norm 3 ("orthogonal").
     """
@@ -215,7 +219,8 @@ def _success_rows(grid: Grid, rates: Cells, errors: Cells) -> tuple[Row, ...]:
             f"median relative error at d = {large}, n = {n[-1]:,}",
             None,
             float(np.median(errors[large][-1])),
-            note="the paper does not show it: one end for all starts does not mean an end close to the teacher",
+            note="the paper does not show it: one end for all starts does not mean an end close to "
+            "the teacher",
         ),
     )
 

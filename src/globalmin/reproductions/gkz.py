@@ -1,6 +1,8 @@
-"""GKZ, runs X1 to X4: barrier, descent from below it and past the saddles, number of samples, and the width a start needs.
+"""GKZ, runs X1, X2 and X4: barrier, descent from below it and past the saddles, and the width a
+start needs (X3, the number of samples, is in `gkz_samples`).
 
-The paper has no experiments; the published column holds what its theorems, or the sharpened ones of the spec page, say.
+The paper has no experiments; the published column holds what its theorems, or the sharpened ones of
+the spec page, say.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def barrier_trial(*, d: int, starts: int, seed: int) -> dict[str, Any]:
     title="Run X1: least risk of rank-deficient networks against the barrier 2(d+2)/(d+1) σ⁴",
 )
 def barrier_histogram(setting: Setting) -> Reproduction:
-    """Descent over networks of rank d - 1: nothing ends below the exact barrier, and the barrier is reached."""
+    """Descent over networks of rank d - 1: nothing ends below the exact barrier, and the barrier is
+    reached.
+    """
     from globalmin.report.curves import scattered
 
     dimensions = range(2, 9)
@@ -91,7 +95,8 @@ def barrier_histogram(setting: Setting) -> Reproduction:
         },
         choices=(
             NO_EXPERIMENT,
-            "Teachers with singular values from 1 to 2, so σ = 1; plain gradient descent instead of L-BFGS.",
+            "Teachers with singular values from 1 to 2, so σ = 1; plain gradient descent instead "
+            "of L-BFGS.",
         ),
     )
 
@@ -110,7 +115,9 @@ def rate_trial(*, d: int, constant: int, draws: int, seed: int) -> dict[str, Any
 
 
 def plateau_trial(*, d: int, starts: int, seed: int) -> dict[str, Any]:
-    """Descent from tiny random weights: risks of the saddles it rests at, and the losses of the first run."""
+    """Descent from tiny random weights: risks of the saddles it rests at, and the losses of the
+    first run.
+    """
     from globalmin.quadratic.many_starts import QuadraticLoss, descend, random_starts
     from globalmin.quadratic.runs import conditioned_teacher, plateau_heights
 
@@ -179,7 +186,8 @@ def descents(setting: Setting) -> Reproduction:
         },
         choices=(
             NO_EXPERIMENT,
-            "γ = m in the identity start; m = 16 d², 30 d² (d = 5) and 10 d² (d = 10); plateaus at d = 4, m = 5.",
+            "γ = m in the identity start; m = 16 d², 30 d² (d = 5) and 10 d² (d = 10); plateaus at "
+            "d = 4, m = 5.",
         ),
     )
 
@@ -205,7 +213,8 @@ def _descent_rows(rates: list[dict[str, Any]], saddles: dict[str, Any]) -> tuple
             float((measured - certified).max()),
             0.0,
             "<=",
-            note=f"certified {certified.max():.3f}, worst seen {measured.max():.3f}; spec page: d = 5, m = 400: .832 and .610",
+            note=f"certified {certified.max():.3f}, worst seen {measured.max():.3f}; spec page: d "
+            "= 5, m = 400: .832 and .610",
         ),
         Row(
             "runs from tiny weights that end at zero risk",
@@ -224,135 +233,10 @@ def _descent_rows(rates: list[dict[str, Any]], saddles: dict[str, Any]) -> tuple
     )
 
 
-def transition_trial(*, d: int, n: int, draws: int, max_iter: int, seed: int) -> dict[str, Any]:
-    """Fits of planted labels with n samples: relative training loss and relative population risk of each draw."""
-    from globalmin.quadratic.runs import sample_transition
-
-    (row,) = sample_transition(d, [n], draws=draws, seed=seed, max_iter=max_iter)
-    return {"spans": row.is_critical, "training": row.training, "population": row.population}
-
-
-def interpolant_trial(*, d: int, n: int, seed: int) -> dict[str, Any]:
-    """The interpolant of GKZ-T2.6b with n samples: its training loss and its risk over sigma^4."""
-    from globalmin.quadratic.ambiguity import bad_interpolant
-    from globalmin.quadratic.risk import population_risk, quadratic_outputs
-    from globalmin.quadratic.runs import conditioned_teacher
-
-    X, Wstar = (
-        np.random.default_rng(seed).standard_normal((n, d)),
-        conditioned_teacher(d, d, seed=seed + 1),
-    )
-    found = bad_interpolant(X, Wstar)
-    W = Wstar if found is None else found.W
-    miss = quadratic_outputs(W, X) - quadratic_outputs(Wstar, X)
-    return {"miss": float(np.abs(miss).max()), "risk": population_risk(W, Wstar)}
-
-
-@states("GKZ-X3")
-@reproduction("GKZ-X3", title="Run X3: generalization sets in at n = d(d+1)/2 samples")
-def transition(setting: Setting) -> Reproduction:
-    """Training loss and population risk of fits by descent, for n below and above d(d+1)/2."""
-    from globalmin.report.curves import panel_curves
-
-    d, draws, max_iter = setting.pick(thumbnail=(5, 2, 6_000), paper=(8, 20, 100_000))
-    N = d * (d + 1) // 2
-    samples = (N // 3, N // 2, N - 1, N, (3 * N) // 2, 2 * N)
-    points = [
-        {"d": d, "n": n, "draws": draws, "max_iter": max_iter, "seed": setting.seed}
-        for n in samples
-    ]
-    found = setting.trials(transition_trial, points)
-    (bad,) = setting.trials(interpolant_trial, [{"d": d, "n": N - 1, "seed": setting.seed}])
-    training, population = (
-        np.array([one[name] for one in found]) for name in ("training", "population")
-    )
-    n = np.array(samples)
-    curves = {
-        "training loss": (n / N, np.maximum(np.median(training, axis=1), 1e-16)),
-        "population risk": (n / N, np.maximum(np.median(population, axis=1), 1e-16)),
-    }
-    return Reproduction(
-        item="GKZ-X3",
-        scale=setting.scale,
-        table=_transition_rows(N, samples, found, bad),
-        data={
-            "n": np.repeat(n, draws),
-            "training": training.reshape(-1),
-            "population": population.reshape(-1),
-        },
-        figures={
-            "": lambda: panel_curves(
-                [(curves, ("n / (d(d+1)/2)", "relative to W = 0, median"), "y")],
-                marker="o",
-                mark=1.0,
-            )
-        },
-        choices=(
-            NO_EXPERIMENT,
-            f"d = {d}, so d(d+1)/2 = {N}; N(0,1) samples, starts of scale 0.5, plain gradient descent.",
-        ),
-    )
-
-
-def _transition_rows(
-    N: int, samples: tuple[int, ...], found: list[dict[str, Any]], bad: dict[str, Any]
-) -> tuple[Row, ...]:
-    n, training, population = (
-        np.array(samples),
-        *(np.array([one[name] for one in found]) for name in ("training", "population")),
-    )
-    spans = np.array([bool(one["spans"]) for one in found])
-    return (
-        Row(
-            "first n at which the samples span",
-            N,
-            int(n[spans][0]),
-            0.0,
-            note="GKZ-T2.8, exact ranks",
-        ),
-        Row("last n at which they do not", N - 1, int(n[~spans][-1]), 0.0, note="GKZ-T2.8"),
-        Row(
-            "largest relative training loss",
-            0.0,
-            float(training.max()),
-            1e-3,
-            note="every fit interpolates, next to n = N slowly",
-        ),
-        Row(
-            f"largest relative risk, n ≥ {samples[-1]}",
-            0.0,
-            float(population[-1].max()),
-            1e-6,
-            note="GKZ-T2.9a: the teacher itself",
-        ),
-        Row(
-            f"least relative risk, n = {samples[0]}",
-            1e-3,
-            float(population[0].min()),
-            0.0,
-            ">=",
-            note="GKZ-T2.9b: below N fits differ",
-        ),
-        Row(
-            f"risk / σ⁴ of the constructed interpolant, n = {N - 1}",
-            2.0,
-            float(bad["risk"]),
-            0.0,
-            ">=",
-            note="GKZ-T2.6b",
-        ),
-        Row(
-            "its largest error on the samples",
-            0.0,
-            float(bad["miss"]),
-            1e-10,
-            note="zero training loss and wrong",
-        ),
-    )
-
-
 def start_trial(*, d: int, scale: str, draws: int, seed: int) -> dict[str, Any]:
-    """Share of teachers of C d^2 neurons for which the identity start is below the exact barrier, for each C."""
+    """Share of teachers of C d^2 neurons for which the identity start is below the exact barrier,
+    for each C.
+    """
     from globalmin.quadratic.runs import start_shares
 
     return {
@@ -435,5 +319,7 @@ def _threshold_rows(C: np.ndarray, found: dict[tuple[str, int], np.ndarray]) -> 
 
 
 def _threshold(C: np.ndarray, shares: np.ndarray) -> float:
-    """The least C from which on at least 19 of 20 are below; the last one where the grid is too short."""
+    """The least C from which on at least 19 of 20 are below; the last one where the grid is too
+    short.
+    """
     return float(C[np.argmax(shares >= 0.95)]) if (shares >= 0.95).any() else float(C[-1])

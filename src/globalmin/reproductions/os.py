@@ -1,4 +1,6 @@
-"""OS, figures 2a and 2b: the share of runs of gradient descent that fit random labels, over the plane of width and dimension."""
+"""OS, figures 2a and 2b: the share of runs of gradient descent that fit random labels, over the
+plane of width and dimension.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,13 @@ NAMES = {"softplus": "softplus", "relu": "ReLU"}
 MAX_ITER, TOL = 15_000, 2.5e-3
 
 CHOICES = (
-    "The paper writes 'relative Euclidean error' and 'relative loss' for one threshold; here a run succeeds when "
-    "||r||/||y|| <= 2.5e-3 (erratum O17), and each activation has its own panel. The axes run over 1 to 25 in both "
-    "directions.",
-    "Runs are made in float32; every success is confirmed, and every run that overflows or ends within 1.5 times the "
-    "threshold is repeated, in float64. A run that overflows is a failure.",
-    "The share of fits is drawn; the paper prints no number, so that the rows compare with the cells tried in the notes to "
+    "The paper writes 'relative Euclidean error' and 'relative loss' for one threshold; here a run "
+    "succeeds when ||r||/||y|| <= 2.5e-3 (erratum O17), and each activation has its own panel. The "
+    "axes run over 1 to 25 in both directions.",
+    "Runs are made in float32; every success is confirmed, and every run that overflows or ends "
+    "within 1.5 times the threshold is repeated, in float64. A run that overflows is a failure.",
+    "The share of fits is drawn; the paper prints no number, so that the rows compare with the "
+    "cells tried in the notes to "
     "the paper (two or three runs each) and with the curve kd = n of its picture.",
 )
 
@@ -66,8 +69,8 @@ def phase_cell(
 ) -> dict[str, Any]:
     """One cell: so many realizations of data and start, trained as in the paper.
 
-    Both activations get the same data and starts. Returns the share that fits, the runs that overflowed, all steps together, and
-    the median of the last relative error.
+    Both activations get the same data and starts. Returns the share that fits, the runs that
+    overflowed, all steps together, and the median of the last relative error.
     """
     from globalmin.fused.train import train_many
 
@@ -92,7 +95,9 @@ def phase_cell(
 
 
 def realizations(n: int, k: int, d: int, trials: int, seed: int) -> tuple[Any, Any, Any, Any]:
-    """Data and starts of OS section 4: unit rows, N(0,1) labels, N(0,1) weights, the balanced head."""
+    """Data and starts of OS section 4: unit rows, N(0,1) labels, N(0,1) weights, the balanced
+    head.
+    """
     import numpy as np
 
     from globalmin.data.generators import unit_sphere
@@ -160,7 +165,8 @@ def _rows(
             expected,
             share[activation, k, d],
             tolerance=math.sqrt(0.25 / 2 + 0.25 / size.trials),
-            note="two or three runs in the notes to the paper; judged by the standard error of two shares",
+            note="two or three runs in the notes to the paper; judged by the standard error of two "
+            "shares",
         )
         for (k, d), expected in pilot.items()
     ]
@@ -175,7 +181,10 @@ def _rows(
         )
     )
     border = border_of(activation, n, size, share)
-    note = "the picture hugs kd = n; GM-PHASE shows which part of the excess is the limit of 15,000 steps"
+    note = (
+        "the picture hugs kd = n; GM-PHASE shows which part of the excess is the limit of 15,000 "
+        "steps"
+    )
     rows.append(
         Row(
             f"{name}: kd/n where half of the runs fit",
@@ -188,7 +197,9 @@ def _rows(
 
 
 def border_of(activation: str, n: int, size: Size, share: dict[Any, float]) -> float:
-    """The kd/n at which a logistic curve in its logarithm, fitted to all cells with kd between n/4 and 16 n, crosses one half."""
+    """The kd/n at which a logistic curve in its logarithm, fitted to all cells with kd between n/4
+    and 16 n, crosses one half.
+    """
     from globalmin.reproductions.crossing import logistic_crossing
 
     seen = [

@@ -1,4 +1,6 @@
-"""The reproductions by ID: the decorator that registers one, and the look-up that names close matches of an unknown ID."""
+"""The reproductions by ID: the decorator that registers one, and the look-up that names close
+matches of an unknown ID.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,7 @@ HOMES = (
     "os",
     "fcl",
     "gkz",
+    "gkz_samples",
     "du_relu",
     "du_factorization",
     "du_filter",
@@ -35,7 +38,9 @@ _ENTRIES: dict[str, Entry] = {}
 
 @dataclass(frozen=True)
 class Entry:
-    """One registered reproduction: the ID of the item, its title, and the function that makes it."""
+    """One registered reproduction: the ID of the item, its title, and the function that makes
+    it.
+    """
 
     item: str
     title: str
@@ -54,7 +59,8 @@ def reproduction(item: str, *, title: str) -> Callable[[Function], Function]:
         known = _ENTRIES.get(item)
         if known is not None and known.run.__qualname__ != function.__qualname__:
             raise DataError(
-                f"item {item!r} is reproduced by {known.run.__qualname__} and by {function.__qualname__}; keep one"
+                f"item {item!r} is reproduced by {known.run.__qualname__} and by "
+                f"{function.__qualname__}; keep one"
             )
         _ENTRIES[item] = Entry(item, title, function)
         return function
@@ -79,7 +85,8 @@ def entry(item: str) -> Entry:
     known = entries()
     if not isinstance(item, str):
         raise DataError(
-            f"item={item!r} is no ID; give one text such as 'OS-E.fig2a' (`globalmin reproduce list` names all)"
+            f"item={item!r} is no ID; give one text such as 'OS-E.fig2a' (`globalmin reproduce "
+            "list` names all)"
         )
     by_folded = {name.casefold(): name for name in known}
     if item.casefold() in by_folded:
@@ -87,5 +94,6 @@ def entry(item: str) -> Entry:
     close = get_close_matches(item.casefold(), by_folded, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(by_folded[name] for name in close)}?" if close else ""
     raise DataError(
-        f"no reproduction is called {item!r}; {hint or 'nothing is close'} (`globalmin reproduce list` names all)"
+        f"no reproduction is called {item!r}; {hint or 'nothing is close'} (`globalmin reproduce "
+        "list` names all)"
     )

@@ -1,4 +1,6 @@
-"""The result of a reproduction: a table beside the published numbers, the data, the figures, and the choices that were made."""
+"""The result of a reproduction: a table beside the published numbers, the data, the figures, and
+the choices that were made.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,12 @@ class Row:
     Parameters
     ----------
     quantity : what is compared, in words.
-    published : the number of the paper or of the spec page, or words ("straight line"), or None where nothing is said.
+    published : the number of the paper or of the spec page, or words ("straight line"), or None
+        where nothing is said.
     ours : the number or the words we found.
     tolerance : largest |difference| that counts as agreement; None: shown, not judged.
-    relation : "=", or "<=" / ">=": ours must be at most / at least the published number, up to the tolerance.
+    relation : "=", or "<=" / ">=": ours must be at most / at least the published number, up to the
+        tolerance.
     note : where the published value is from, and what explains a difference.
     """
 
@@ -41,11 +45,13 @@ class Row:
     def __post_init__(self) -> None:
         if self.relation not in RELATIONS:
             raise DataError(
-                f"relation {self.relation!r} of row {self.quantity!r} is not one of {', '.join(RELATIONS)}"
+                f"relation {self.relation!r} of row {self.quantity!r} is not one of "
+                f"{', '.join(RELATIONS)}"
             )
         if self.tolerance is not None and self.difference is None:
             raise DataError(
-                f"row {self.quantity!r} has a tolerance but not two numbers; give both or no tolerance"
+                f"row {self.quantity!r} has a tolerance but not two numbers; give both or no "
+                "tolerance"
             )
         if self.tolerance is None and not self.note:
             raise DataError(f"row {self.quantity!r} is not judged; its note must say why")
@@ -119,7 +125,8 @@ class Reproduction:
         lengths = {name: len(column) for name, column in self.data.items()}
         if len(set(lengths.values())) > 1:
             raise DataError(
-                f"the columns of {self.item} differ in length: {lengths}; repeat keys so that each row stands alone"
+                f"the columns of {self.item} differ in length: {lengths}; repeat keys so that each "
+                "row stands alone"
             )
 
     @property

@@ -1,4 +1,6 @@
-"""Run one reproduction, through the sweep engine, and write its files; an output folder keeps its trials for the next time."""
+"""Run one reproduction, through the sweep engine, and write its files; an output folder keeps its
+trials for the next time.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,16 @@ def reproduce(
     executor: str = "local",
     seed: int = 0,
 ) -> Reproduction:
-    """Make one figure or table of the papers again; print the result for the table *published | ours | difference | note*.
+    """Make one figure or table of the papers again; print the result for the table *published |
+    ours | difference | note*.
 
     Parameters
     ----------
-    item : ID as in the spec pages, `OS-E.fig2a`; an unknown one raises `DataError` with close matches.
+    item : ID as in the spec pages, `OS-E.fig2a`; an unknown one raises `DataError` with close
+        matches.
     scale : "thumbnail" (seconds) or "paper" (the published sizes; minutes to hours).
-    out : folder for figures, table, data and the page `index.html`; its trials are kept, so that a second call goes on where an
-        interrupted one ended. None: nothing is written.
+    out : folder for figures, table, data and the page `index.html`; its trials are kept, so that a
+        second call goes on where an interrupted one ended. None: nothing is written.
     executor : where the trials run: "local" processes, "dask" or "ray".
     seed : of every random draw; the published numbers beside ours do not depend on it.
     """
@@ -57,7 +61,9 @@ def check_options(scale: str, executor: str, seed: int) -> None:
 
 
 def writable_folder(folder: Path) -> Path:
-    """The folder, made if it is missing; `DataError` if it is a file or cannot be written, before anything is computed."""
+    """The folder, made if it is missing; `DataError` if it is a file or cannot be written, before
+    anything is computed.
+    """
     if folder.exists() and not folder.is_dir():
         raise DataError(f"out {folder} is a file; give a folder")
     try:

@@ -1,4 +1,6 @@
-"""A reproduction as files: table (text and CSV), data (CSV), figures (SVG and PNG); and as text on a terminal."""
+"""A reproduction as files: table (text and CSV), data (CSV), figures (SVG and PNG); and as text on
+a terminal.
+"""
 
 from __future__ import annotations
 
@@ -104,9 +106,11 @@ def save(found: Reproduction, folder: Path) -> dict[str, list[str]]:
 
 
 def publish(entry: Entry, found: Reproduction, folder: Path) -> dict[str, Any]:
-    """Write all files of one item and the page over everything in `folder`; returns the item's record.
+    """Write all files of one item and the page over everything in `folder`; returns the item's
+    record.
 
-    The files are written beside their place and moved in at the end, the record last: none is ever half-written.
+    The files are written beside their place and moved in at the end, the record last: none is ever
+    half-written.
     """
     with TemporaryDirectory(dir=folder, prefix=".new-") as name:
         staging = Path(name)

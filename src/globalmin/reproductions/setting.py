@@ -17,7 +17,9 @@ Trials = Callable[[Recipe, Sequence[Point]], list[dict[str, Any]]]
 
 
 def in_this_process(recipe: Recipe, points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Run the trials one after the other, here, and keep nothing: for tests; `recipe.batch`, if there is one, takes them all."""
+    """Run the trials one after the other, here, and keep nothing: for tests; `recipe.batch`, if
+    there is one, takes them all.
+    """
     batch = getattr(recipe, "batch", None)
     if batch is not None:
         return [dict(result) for result in batch([dict(point) for point in points])]
@@ -26,7 +28,9 @@ def in_this_process(recipe: Recipe, points: Sequence[Point]) -> list[dict[str, A
 
 @dataclass(frozen=True)
 class Setting:
-    """Scale and seed of one reproduction, and the function `trials(recipe, points)` that runs its trials."""
+    """Scale and seed of one reproduction, and the function `trials(recipe, points)` that runs its
+    trials.
+    """
 
     scale: str = "thumbnail"
     seed: int = 0

@@ -1,4 +1,6 @@
-"""SJL, figures 1 to 4: activations, the sizes from which on no run ends in a spurious minimum, errors by step."""
+"""SJL, figures 1 to 4: activations, the sizes from which on no run ends in a spurious minimum,
+errors by step.
+"""
 
 from __future__ import annotations
 
@@ -25,26 +27,30 @@ PUBLISHED_ERROR = 0.5  # about one standard error of a crossing from ten teacher
 FINISHED = 1e-8  # and so has one that Levenberg-Marquardt brings to this relative residual
 
 CHOICES = (
-    "The paper gives no step size, number of steps, tolerance or grid, and does not say whether the inputs are drawn anew "
-    "for each teacher. Here: steps of 0.05 (softplus) and 0.005 (quadratic) on L = (1/2n) sum r^2, both layers trained "
-    "together, inputs drawn anew, and a run has found a global minimum when RMSE = sqrt(L) < 0.01.",
-    "A run that is merely slow is no spurious minimum. So every run is also finished by Levenberg-Marquardt steps on both "
-    "layers, and is global if they reach ||r||/||y|| < 1e-8. The published crossing lies between the two rules where the "
-    "step limit decides.",
-    "A teacher counts when all its runs are global (the text's rule); the share of single runs is given beside it. The "
-    "curve is logistic, fitted by the likelihood of the counts with Jeffreys' prior; the interval is the 95 % profile "
-    "interval.",
+    "The paper gives no step size, number of steps, tolerance or grid, and does not say whether "
+    "the inputs are drawn anew for each teacher. Here: steps of 0.05 (softplus) and 0.005 "
+    "(quadratic) on L = (1/2n) sum r^2, both layers trained together, inputs drawn anew, and a run "
+    "has found a global minimum when RMSE = sqrt(L) < 0.01.",
+    "A run that is merely slow is no spurious minimum. So every run is also finished by "
+    "Levenberg-Marquardt steps on both layers, and is global if they reach ||r||/||y|| < 1e-8. The "
+    "published crossing lies between the two rules where the step limit decides.",
+    "A teacher counts when all its runs are global (the text's rule); the share of single runs is "
+    "given beside it. The curve is logistic, fitted by the likelihood of the counts with Jeffreys' "
+    "prior; the interval is the 95 % profile interval.",
 )
 SIGNS = (
-    "For z^2 the flow keeps 2 v_l^2 - ||w_l||^2, which is about 1 at the start: no v_l can reach zero, so that every neuron "
-    "keeps the sign it drew. A run with too few positive neurons cannot fit a positive teacher at any width near the "
-    "transition; with ten runs a teacher some run is nearly always of that kind, so that the share of teachers rises far "
-    "later than the share of runs.",
+    "For z^2 the flow keeps 2 v_l^2 - ||w_l||^2, which is about 1 at the start: no v_l can reach "
+    "zero, so that every neuron keeps the sign it drew. A run with too few positive neurons cannot "
+    "fit a positive teacher at any width near the transition; with ten runs a teacher some run is "
+    "nearly always of that kind, so that the share of teachers rises far later than the share of "
+    "runs.",
 )
 
 
 class Experiment(NamedTuple):
-    """One panel: activation, the published crossing, and the grids (k, d) of the two scales with what varies."""
+    """One panel: activation, the published crossing, and the grids (k, d) of the two scales with
+    what varies.
+    """
 
     activation: str
     published: float
@@ -87,7 +93,9 @@ class Size(NamedTuple):
     "SJL-E.fig1", title="The activations: softplus and sigmoid with b = 4, erf, tanh, ReLU"
 )
 def fig1(setting: Setting) -> Reproduction:
-    """Curves of the activations, with the average slope of softplus (SJL, figure 1 and example 2.4)."""
+    """Curves of the activations, with the average slope of softplus (SJL, figure 1 and example
+    2.4).
+    """
     import numpy as np
 
     from globalmin.activations import get_activation
@@ -133,7 +141,8 @@ def fig1(setting: Setting) -> Reproduction:
         data={"z": list(z), **{name: list(values) for name, values in curves.items()}},
         figures={"": lambda: draw_activations(z, curves)},
         choices=(
-            "A drawing; the paper prints 'erf' as sqrt(2) erf(z/sqrt(2)), here erf itself is drawn.",
+            "A drawing; the paper prints 'erf' as sqrt(2) erf(z/sqrt(2)), here erf itself is "
+            "drawn.",
         ),
     )
 
@@ -163,7 +172,9 @@ def fig2b(setting: Setting) -> Reproduction:
 @states("SJL-E.fig3a")
 @reproduction("SJL-E.fig3a", title="No spurious minima from which width on: quadratic, d = 20")
 def fig3a(setting: Setting) -> Reproduction:
-    """Quadratic activation, d = 20 (the caption says 10, erratum S27), by width (SJL, figure 3a)."""
+    """Quadratic activation, d = 20 (the caption says 10, erratum S27), by width (SJL, figure
+    3a).
+    """
     return _transition(
         "SJL-E.fig3a",
         setting,
@@ -174,7 +185,9 @@ def fig3a(setting: Setting) -> Reproduction:
 @states("SJL-E.fig3b")
 @reproduction("SJL-E.fig3b", title="No spurious minima from which dimension on: quadratic, k = 5")
 def fig3b(setting: Setting) -> Reproduction:
-    """Quadratic activation, k = 5 (the caption says 10, erratum S27), by dimension (SJL, figure 3b)."""
+    """Quadratic activation, k = 5 (the caption says 10, erratum S27), by dimension (SJL, figure
+    3b).
+    """
     return _transition(
         "SJL-E.fig3b",
         setting,
@@ -199,10 +212,11 @@ def fig4b(setting: Setting) -> Reproduction:
 def teacher_runs(
     *, k: int, d: int, activation: str, teacher: int, runs: int, steps: int, seed: int
 ) -> dict[str, Any]:
-    """Gradient descent on both layers from so many starts, for one planted teacher with k neurons and head 1.
+    """Gradient descent on both layers from so many starts, for one planted teacher with k neurons
+    and head 1.
 
-    Returns how many runs found a global minimum within the steps, how many do when finished by Levenberg-Marquardt, and how many
-    overflowed.
+    Returns how many runs found a global minimum within the steps, how many do when finished by
+    Levenberg-Marquardt, and how many overflowed.
     """
     import numpy as np
 
@@ -215,7 +229,8 @@ def teacher_runs(
     W, v = rng.standard_normal((runs, k, d)) / np.sqrt(d), rng.choice([-1.0, 1.0], size=(runs, k))
     scale = float(np.linalg.norm(y)) / np.sqrt(2 * N)  # RMSE = ||r||/sqrt(2n)
     ended = train_many(
-        X, y, W, v, activation=activation, trained="vW", step_size=STEP[activation] / N, max_iter=steps, tol=GLOBAL / scale,
+        X, y, W, v, activation=activation, trained="vW", step_size=STEP[activation] / N,
+        max_iter=steps, tol=GLOBAL / scale,
         precision="screened",
     )  # fmt: skip
     finished = [
@@ -244,7 +259,9 @@ def is_global(X: Any, y: Any, W: Any, v: Any, activation: str) -> bool:
 
 
 class Share(NamedTuple):
-    """One of the three shares: its words, the hits of each teacher, out of how many, and the fit."""
+    """One of the three shares: its words, the hits of each teacher, out of how many, and the
+    fit.
+    """
 
     words: str
     hits: list[int]
@@ -261,7 +278,8 @@ def _transition(item: str, setting: Setting, size: Size) -> Reproduction:
         for teacher in range(size.teachers)
     ]
     found = setting.trials(teacher_runs, [
-        {"k": k, "d": d, "activation": experiment.activation, "teacher": t, "runs": size.runs, "steps": size.steps,
+        {"k": k, "d": d, "activation": experiment.activation, "teacher": t, "runs": size.runs,
+        "steps": size.steps,
          "seed": setting.seed} for _, k, d, t in places
     ])  # fmt: skip
     x = [value for value, _, _, _ in places]

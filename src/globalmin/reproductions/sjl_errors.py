@@ -1,4 +1,6 @@
-"""SJL, figures 4a and 4b: the error by step on random labels, and why it cannot reach zero as described."""
+"""SJL, figures 4a and 4b: the error by step on random labels, and why it cannot reach zero as
+described.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ HEADS = {"ones": "v = 1 fixed (as described)", "trained": "v = ±1, both layers 
 ZERO = 1e-2  # an RMSE below this is taken for zero
 
 CHOICES = (
-    "The text fits x -> 1^T phi(W x) to N(0, 1) labels. Softplus and z^2 are nowhere negative, so that RMSE^2 = L >= (1/2n) "
-    "sum over negative labels of y_i^2 for every W: the described experiment cannot reach zero (erratum S28). The caption "
-    "writes L(v, W); the second panel trains both layers from v = +-1 and does reach it.",
-    "Step size and number of steps are not given; here they are 0.05 (softplus) and 0.002 (quadratic) on L = (1/2n) sum "
-    "r^2, and b = 10.",
+    "The text fits x -> 1^T phi(W x) to N(0, 1) labels. Softplus and z^2 are nowhere negative, so "
+    "that RMSE^2 = L >= (1/2n) sum over negative labels of y_i^2 for every W: the described "
+    "experiment cannot reach zero (erratum S28). The caption writes L(v, W); the second panel "
+    "trains both layers from v = +-1 and does reach it.",
+    "Step size and number of steps are not given; here they are 0.05 (softplus) and 0.002 "
+    "(quadratic) on L = (1/2n) sum r^2, and b = 10.",
 )
 
 
@@ -55,7 +58,8 @@ def error_curve(
     W = start.standard_normal((1, k, d)) / np.sqrt(d)
     v = np.ones(k) if head == "ones" else start.choice([-1.0, 1.0], size=k)
     runs = train_many(
-        X, y, W, v, activation=activation, trained="W" if head == "ones" else "vW", step_size=step / N, max_iter=steps, tol=0.0,
+        X, y, W, v, activation=activation, trained="W" if head == "ones" else "vW",
+        step_size=step / N, max_iter=steps, tol=0.0,
         record_every=steps // POINTS,
     )  # fmt: skip
     scale = float(np.linalg.norm(y)) / np.sqrt(2 * N)
@@ -72,7 +76,8 @@ def errors(item: str, setting: Setting) -> Reproduction:
     steps = setting.pick(thumbnail=40_000, paper=400_000)
     cells = [(head, k) for head in HEADS for k in experiment.widths]
     found = setting.trials(error_curve, [
-        {"k": k, "d": experiment.d, "activation": experiment.activation, "head": head, "step": experiment.step, "steps": steps,
+        {"k": k, "d": experiment.d, "activation": experiment.activation, "head": head,
+        "step": experiment.step, "steps": steps,
          "seed": setting.seed} for head, k in cells
     ])  # fmt: skip
     results = dict(zip(cells, found, strict=True))

@@ -1,4 +1,6 @@
-"""The bridge to the sweep engine: a list of points through one recipe, results in their order, kept in a folder."""
+"""The bridge to the sweep engine: a list of points through one recipe, results in their order, kept
+in a folder.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,14 @@ from globalmin.errors import GlobalMinError
 from globalmin.reproductions.setting import Point, Recipe, Trials
 
 EXECUTORS = ("local", "dask", "ray")
-BOOKKEEPING = (
-    "trial",
-    "seed",
-    "status",
-    "error",
-)  # columns of the sweep's table that are no results
+# columns of the sweep's table that are no results
+BOOKKEEPING = "trial", "seed", "status", "error"
 
 
 class TrialFailed(GlobalMinError, RuntimeError):
-    """A trial of a reproduction raised; the message carries its parameters and the last line of its traceback."""
+    """A trial of a reproduction raised; the message carries its parameters and the last line of its
+    traceback.
+    """
 
 
 @cache
@@ -37,7 +37,9 @@ def sources_digest() -> str:
 
 
 def stored_trials(folder: Path, *, executor: str = "local", workers: int | None = None) -> Trials:
-    """Function `trials(recipe, points)` that runs through the sweep engine and keeps one ledger a recipe in `folder`."""
+    """Function `trials(recipe, points)` that runs through the sweep engine and keeps one ledger a
+    recipe in `folder`.
+    """
 
     def run(recipe: Recipe, points: Sequence[Point]) -> list[dict[str, Any]]:
         place = (
@@ -55,7 +57,8 @@ def stored_trials(folder: Path, *, executor: str = "local", workers: int | None 
 
 
 def _plans(points: Sequence[Point]) -> list[tuple[list[int], list[dict[int, Point]]]]:
-    """Seeds with parameter sets such that every point is one of the products; one plan if the points are a full product.
+    """Seeds with parameter sets such that every point is one of the products; one plan if the
+    points are a full product.
 
     A parameter set is a dict from the place among the points, one for each seed, to the parameters.
     """

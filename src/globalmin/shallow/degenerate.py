@@ -1,12 +1,14 @@
 r"""Data on which no network reaches zero loss, turned into data on which one can.
 
-Samples are *tied* if every network with the activation satisfies $f(x_i) = g_i t$ on them, with known $g_i$ and one free
-number t: equal rows, rays of a homogeneous activation, opposite rows of an odd one, zero rows. The best labels such a group
-can have are the projection $y^*_i = g_i (g \cdot y)/\|g\|^2$, and by Pythagoras' theorem $L = \mathrm{floor} + \frac12\|f -
-y^*\|^2$ for every network. So training fits $y^*$, and when it does the loss is the floor.
+Samples are *tied* if every network with the activation satisfies $f(x_i) = g_i t$ on them, with
+known $g_i$ and one free number t: equal rows, rays of a homogeneous activation, opposite rows of an
+odd one, zero rows. The best labels such a group can have are the projection $y^*_i = g_i (g \cdot
+y)/\|g\|^2$, and by Pythagoras' theorem $L = \mathrm{floor} + \frac12\|f - y^*\|^2$ for every
+network. So training fits $y^*$, and when it does the loss is the floor.
 
-Tied rows make J J^T singular even where their labels agree. Methods that factorize it see one representative per group, weighted
-by $\|g\|/|g_i|$, which leaves $\frac12\|f - y^*\|^2$ and its gradient unchanged.
+Tied rows make J J^T singular even where their labels agree. Methods that factorize it see one
+representative per group, weighted by $\|g\|/|g_i|$, which leaves $\frac12\|f - y^*\|^2$ and its
+gradient unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 
 
 def pose(network: ShallowNetwork, data: HasData, trained: str) -> Point:
-    """The training problem at the network's weights, with the best reachable labels in place of conflicting ones."""
+    """The training problem at the network's weights, with the best reachable labels in place of
+    conflicting ones.
+    """
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_shapes(network, X, y, trained)
     facts = _facts(data, X)
@@ -56,7 +60,9 @@ def _projected(X: Array, y: Array) -> Array:
 
 
 def count_free_outputs(data: HasData, activation: Activation) -> int:
-    """Number of outputs that can be chosen independently as far as the ties go: n less the samples tied to others."""
+    """Number of outputs that can be chosen independently as far as the ties go: n less the samples
+    tied to others.
+    """
     X = np.asarray(data.X, dtype=np.float64)
     return len(X) - sum(
         len(members) - int(g.any()) for members, g in tied_samples(_facts(data, X), activation)
@@ -64,7 +70,9 @@ def count_free_outputs(data: HasData, activation: Activation) -> int:
 
 
 def untied_samples(data: HasData, activation: Activation) -> NDArray[np.intp]:
-    """One sample for each output that can be chosen independently: the first of every tie, and all that are in none."""
+    """One sample for each output that can be chosen independently: the first of every tie, and all
+    that are in none.
+    """
     X = np.asarray(data.X, dtype=np.float64)
     kept = np.ones(len(X), dtype=bool)
     for members, g in tied_samples(_facts(data, X), activation):
@@ -84,7 +92,8 @@ def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
 
     Theory
     ------
-    The table of section 6 of the certificate theorems (claim loss-floor); the ratios are floats here, exact in the certificate.
+    The table of section 6 of the certificate theorems (claim loss-floor); the ratios are floats
+    here, exact in the certificate.
     """
     for kind, members in tied_groups(facts, activation):
         index = np.array(members)
@@ -94,7 +103,9 @@ def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
 
 
 def _ratios(rows: Array, activation: Activation) -> Array:
-    """The ratios g to the first row: c^p on rays, with the sign of c for odd activations and without it for even ones."""
+    """The ratios g to the first row: c^p on rays, with the sign of c for odd activations and
+    without it for even ones.
+    """
     column = int(np.argmax(np.abs(rows[0])))
     if not rows[0, column]:
         return np.ones(len(rows))
@@ -113,7 +124,9 @@ def reachable_labels(y: Array, ties: tuple[Tie, ...]) -> Array:
 
 
 def representatives(start: Point) -> Point:
-    """The same weights in the equivalent problem with one weighted sample per tied group; `start` itself if nothing is tied."""
+    """The same weights in the equivalent problem with one weighted sample per tied group; `start`
+    itself if nothing is tied.
+    """
     problem = start.problem
     if not problem.ties:
         return start

@@ -1,5 +1,5 @@
-r"""Directions of negative curvature at stationary points that are not global: in closed form for quadratic networks, by the
-Hessian otherwise.
+r"""Directions of negative curvature at stationary points that are not global: in closed form for
+quadratic networks, by the Hessian otherwise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Escape:
-    """A unit direction (U in W, u in v or None) and the curvature of the loss along it, negative."""
+    """A unit direction (U in W, u in v or None) and the curvature of the loss along it,
+    negative.
+    """
 
     U: Array
     u: Array | None
@@ -33,13 +35,14 @@ class Escape:
 
 @states("SJL-T2.1", "SJL-T2.2")
 def quadratic_escape(network: ShallowNetwork, X: Array, y: Array) -> Escape | None:
-    r"""A direction $U = ab^T$ of negative curvature at a stationary point of a quadratic network; None if this construction finds
-    none.
+    r"""A direction $U = ab^T$ of negative curvature at a stationary point of a quadratic network;
+    None if this construction finds none.
 
-    a is a unit vector on the neurons of one sign with $W^TD_va = 0$, b an eigenvector of $Z = \sum_ir_ix_ix_i^T$ of the opposite
-    sign; then the curvature is $2(a^TD_va)(b^TZb) < 0$. With at least d heads of a sign such an a exists at every stationary
-    point with $Z \ne 0$ (SJL-T2.1, case II). For $\alpha z^2 + \beta z + \gamma$ the square is completed: W and v are those of
-    the squares on (x, 1), $\alpha v$ in place of v, and a is orthogonal to the head too.
+    a is a unit vector on the neurons of one sign with $W^TD_va = 0$, b an eigenvector of $Z =
+    \sum_ir_ix_ix_i^T$ of the opposite sign; then the curvature is $2(a^TD_va)(b^TZb) < 0$. With at
+    least d heads of a sign such an a exists at every stationary point with $Z \ne 0$ (SJL-T2.1,
+    case II). For $\alpha z^2 + \beta z + \gamma$ the square is completed: W and v are those of the
+    squares on (x, 1), $\alpha v$ in place of v, and a is orthogonal to the head too.
     """
     squares = complete_square(network)
     W, v = squares.W[:-1], squares.v[:-1]
@@ -58,7 +61,9 @@ def quadratic_escape(network: ShallowNetwork, X: Array, y: Array) -> Escape | No
 
 
 def _null_vector(W: Array, v: Array, sign: float) -> Array | None:
-    r"""A unit vector a on the neurons of one sign with $W^TD_va = 0$ (or nearly) and $|a^TD_va|$ as large as it can be."""
+    r"""A unit vector a on the neurons of one sign with $W^TD_va = 0$ (or nearly) and $|a^TD_va|$ as
+    large as it can be.
+    """
     members = np.flatnonzero(sign * v > 0)
     if not members.size:
         return None

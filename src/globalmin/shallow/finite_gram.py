@@ -1,4 +1,6 @@
-r"""Gram matrices of networks of finite width, J J^T = (phi'(XW^T) diag(v)^2 phi'(WX^T)) o XX^T, formed without J."""
+r"""Gram matrices of networks of finite width, J J^T = (phi'(XW^T) diag(v)^2 phi'(WX^T)) o XX^T,
+formed without J.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ CHUNK = 2**22  # entries of the slopes held at once
 
 
 class Deviation(NamedTuple):
-    """Spectral norm of the difference of two Gram matrices and the smallest eigenvalue of the finite one; estimates."""
+    """Spectral norm of the difference of two Gram matrices and the smallest eigenvalue of the
+    finite one; estimates.
+    """
 
     norm: float
     lambda_min: float
@@ -40,13 +44,15 @@ def finite_gram(
 
     Theory
     ------
-    OS-J; also the derivative of the predictions under gradient flow of the loss (1/2)||f - y||^2: df/dt = -JJ^T (f - y).
+    OS-J; also the derivative of the predictions under gradient flow of the loss (1/2)||f - y||^2:
+    df/dt = -JJ^T (f - y).
     """
     X, W = as_matrix(X), as_matrix(W, "W")
     v = np.asarray(v, dtype=np.float64)
     if W.shape[1] != X.shape[1] or v.shape != W.shape[:1]:
         raise DataError(
-            f"shapes W {W.shape}, v {v.shape}, X {X.shape} do not fit: W is k x d, v has length k, X is n x d"
+            f"shapes W {W.shape}, v {v.shape}, X {X.shape} do not fit: W is k x d, v has length k, "
+            "X is n x d"
         )
     return _slopes_gram(W, v, X, activation) * (X @ X.T)
 
@@ -55,9 +61,11 @@ def finite_gram(
 def normalized_finite_gram(
     W: ArrayLike, X: ArrayLike, activation: str | Activation = "relu"
 ) -> Array:
-    r"""$H(W)_{ij} = \frac1m x_i \cdot x_j \sum_r \phi'(w_r \cdot x_i)\phi'(w_r \cdot x_j)$: DU's, where |a_r| = 1.
+    r"""$H(W)_{ij} = \frac1m x_i \cdot x_j \sum_r \phi'(w_r \cdot x_i)\phi'(w_r \cdot x_j)$: DU's,
+    where |a_r| = 1.
 
-    For ReLU the sum counts the neurons active on both samples, exactly (DU-Q2.6, eq. 2.5). It tends to `limit_gram` as m grows.
+    For ReLU the sum counts the neurons active on both samples, exactly (DU-Q2.6, eq. 2.5). It tends
+    to `limit_gram` as m grows.
     """
     X, W = as_matrix(X), as_matrix(W, "W")
     if W.shape[1] != X.shape[1]:
@@ -71,11 +79,14 @@ def normalized_finite_gram(
 
 @states("DU-L2.1")
 def measure_deviation(finite: ArrayLike, limit: ArrayLike) -> Deviation:
-    """How far a Gram matrix of finite width is from its limit: the two quantities of DU-L2.1, measured."""
+    """How far a Gram matrix of finite width is from its limit: the two quantities of DU-L2.1,
+    measured.
+    """
     finite, limit = np.asarray(finite, dtype=np.float64), np.asarray(limit, dtype=np.float64)
     if finite.shape != limit.shape:
         raise DataError(
-            f"shapes {finite.shape} and {limit.shape} differ; give two Gram matrices of the same samples"
+            f"shapes {finite.shape} and {limit.shape} differ; give two Gram matrices of the same "
+            "samples"
         )
     difference = finite - limit
     largest = max(-estimate_lambda_min(difference), -estimate_lambda_min(-difference))

@@ -1,7 +1,8 @@
-r"""Gradient and Hessian of $L = (1/2)\sum_i r_i^2$ for smooth shallow networks, in closed form (SJL-D1 to SJL-D4).
+r"""Gradient and Hessian of $L = (1/2)\sum_i r_i^2$ for smooth shallow networks, in closed form
+(SJL-D1 to SJL-D4).
 
-The papers' loss is 1/n of this one. Parameters are ordered v first (when the head is trained), then W row by row; trained is "W"
-or "vW".
+The papers' loss is 1/n of this one. Parameters are ordered v first (when the head is trained), then
+W row by row; trained is "W" or "vW".
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained: str) -> None:
-    """Refuse kinked activations, unknown parameter sets and data of another shape, with the remedy."""
+    """Refuse kinked activations, unknown parameter sets and data of another shape, with the
+    remedy.
+    """
     if trained not in TRAINED:
         raise DataError(
             f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
@@ -50,7 +53,8 @@ def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained:
         or X.shape[0] == 0
     ):
         raise DataError(
-            f"X has shape {X.shape} and y {y.shape}; the network takes {network.n_features} features and one label per row"
+            f"X has shape {X.shape} and y {y.shape}; the network takes {network.n_features} "
+            "features and one label per row"
         )
 
 
@@ -58,7 +62,9 @@ def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained:
 def gradient(
     network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W"
 ) -> tuple[Array, Array | None]:
-    r"""$\nabla_WL = D_v\phi'(WX^T)\mathrm{diag}(r)X$ and, for both layers, $\nabla_vL = \phi(WX^T)r$ (None otherwise)."""
+    r"""$\nabla_WL = D_v\phi'(WX^T)\mathrm{diag}(r)X$ and, for both layers, $\nabla_vL =
+    \phi(WX^T)r$ (None otherwise).
+    """
     check_landscape_inputs(network, X, y, trained)
     r = residual(network, X, y)
     return jacobian_transpose_times(network, X, r), head_gradient(
@@ -78,8 +84,9 @@ def gradient_norm(network: ShallowNetwork, X: Array, y: Array, *, trained: str =
 def hessian(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") -> Array:
     r"""The dense Hessian, p x p with p = kd (trained "W") or k + kd ("vW").
 
-    $H_{WW} = J^TJ + \mathrm{blockdiag}_p(v_p\sum_ir_i\phi''(z_{ip})x_ix_i^T)$, $H_{vv} = \phi^T\phi$ and the cross block
-    $\sum_i\phi(z_{ip})v_q\phi'(z_{iq})x_i + 1\{p=q\}\sum_ir_i\phi'(z_{ip})x_i$, which the paper leaves out.
+    $H_{WW} = J^TJ + \mathrm{blockdiag}_p(v_p\sum_ir_i\phi''(z_{ip})x_ix_i^T)$, $H_{vv} =
+    \phi^T\phi$ and the cross block $\sum_i\phi(z_{ip})v_q\phi'(z_{iq})x_i +
+    1\{p=q\}\sum_ir_i\phi'(z_{ip})x_i$, which the paper leaves out.
     """
     check_landscape_inputs(network, X, y, trained)
     (k, d), head = network.W.shape, network.width if trained == "vW" else 0
@@ -111,7 +118,9 @@ def _jacobian(network: ShallowNetwork, X: Array, trained: str) -> Array:
 
 
 def curvature_blocks(network: ShallowNetwork, X: Array, r: Array) -> Array:
-    r"""$v_l\sum_ir_i\phi''(z_{il})x_ix_i^T$ for every neuron, k x d x d: the Hessian in W minus $J^TJ$."""
+    r"""$v_l\sum_ir_i\phi''(z_{il})x_ix_i^T$ for every neuron, k x d x d: the Hessian in W minus
+    $J^TJ$.
+    """
     second = network.activation.derivative(preactivations(network, X), order=2) * network.v
     return np.stack([moment_matrix(X, r * second[:, q]) for q in range(network.width)])
 
@@ -120,7 +129,9 @@ def curvature_blocks(network: ShallowNetwork, X: Array, r: Array) -> Array:
 def hessian_times(
     network: ShallowNetwork, X: Array, y: Array, U: Array, u: Array | None = None
 ) -> tuple[Array, Array | None]:
-    r"""Product of the Hessian with a direction (U in W, u in v; u = None for "W" only), without forming it; cost O(nkd)."""
+    r"""Product of the Hessian with a direction (U in W, u in v; u = None for "W" only), without
+    forming it; cost O(nkd).
+    """
     check_landscape_inputs(network, X, y, "W")
     Z, r, v = preactivations(network, X), residual(network, X, y), network.v
     phi, first, second = (
@@ -141,8 +152,8 @@ def hessian_times(
 def curvature_along(
     network: ShallowNetwork, X: Array, y: Array, U: Array, u: Array | None = None
 ) -> float:
-    r"""$\|r'\|^2 + r \cdot r''$ along the direction (U, u), the quadratic form of the Hessian (not divided by the squared
-    length).
+    r"""$\|r'\|^2 + r \cdot r''$ along the direction (U, u), the quadratic form of the Hessian (not
+    divided by the squared length).
     """
     Z, r, v = preactivations(network, X), residual(network, X, y), network.v
     first, second, moved = (
@@ -158,8 +169,8 @@ def curvature_along(
 
 @states("SJL-D3")
 def quadratic_hessian_form(W: Array, v: Array, X: Array, y: Array, U: Array) -> float:
-    r"""For $\phi = z^2$: $2\langle U^TD_vU, Z\rangle + 4\sum_i(x_i^TW^TD_vUx_i)^2$ with $Z = \sum_ir_ix_ix_i^T$ (the paper's
-    second factor is half of it).
+    r"""For $\phi = z^2$: $2\langle U^TD_vU, Z\rangle + 4\sum_i(x_i^TW^TD_vUx_i)^2$ with $Z =
+    \sum_ir_ix_ix_i^T$ (the paper's second factor is half of it).
     """
     outputs, moved = X @ W.T, X @ U.T
     r = np.square(outputs) @ v - y
@@ -169,16 +180,19 @@ def quadratic_hessian_form(W: Array, v: Array, X: Array, y: Array, U: Array) -> 
 
 @states("SJL-D3")
 def quadratic_gradient(W: Array, v: Array, X: Array, y: Array) -> Array:
-    r"""For $\phi = z^2$: $\nabla_WL = 2D_vWZ$; $\langle W, \nabla L\rangle = 2\langle M, Z\rangle$ (Euler)."""
+    r"""For $\phi = z^2$: $\nabla_WL = 2D_vWZ$; $\langle W, \nabla L\rangle = 2\langle M, Z\rangle$
+    (Euler).
+    """
     r = np.square(X @ W.T) @ v - y
     return 2.0 * v[:, None] * (W @ moment_matrix(X, r))
 
 
 def estimate_least_eigenvalue_below(network: ShallowNetwork, X: Array, y: Array) -> float:
-    r"""A lower bound of $\lambda_{\min}$ of the Hessian in W, in floats: the least eigenvalue of the k curvature blocks;
-    cost k n d^2.
+    r"""A lower bound of $\lambda_{\min}$ of the Hessian in W, in floats: the least eigenvalue of
+    the k curvature blocks; cost k n d^2.
 
-    True since $J^TJ \ge 0$ (route B of the second-order-stationary claim); no p x p matrix is formed.
+    True since $J^TJ \ge 0$ (route B of the second-order-stationary claim); no p x p matrix is
+    formed.
     """
     blocks = curvature_blocks(network, X, residual(network, X, y))
     return min(float(np.linalg.eigvalsh(block)[0]) for block in blocks)
@@ -188,7 +202,9 @@ def estimate_least_eigenvalue_below(network: ShallowNetwork, X: Array, y: Array)
 def estimate_hessian_norm(
     network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W"
 ) -> float:
-    r"""$\|J\|^2 + \mathrm{Lip}\,\|r\|$, an upper bound of the norm of the Hessian up to rounding (SJL-D4 corrected)."""
+    r"""$\|J\|^2 + \mathrm{Lip}\,\|r\|$, an upper bound of the norm of the Hessian up to rounding
+    (SJL-D4 corrected).
+    """
     check_landscape_inputs(network, X, y, trained)
     Lip = estimate_lipschitz(network, X, 0.0, trained=trained)
     norm = float(np.linalg.norm(residual(network, X, y)))

@@ -1,10 +1,12 @@
-r"""How fast the Hessian in W can change on a ball around given weights, and the four lower bounds of it that certificates use.
+r"""How fast the Hessian in W can change on a ball around given weights, and the four lower bounds
+of it that certificates use.
 
-Loss $L = (1/2)\sum_i r_i^2$, network $f = \sum_l v_l\phi(w_l\cdot x)$; the paper's loss is L/n with heads 1/K. Everything is in
-floats and hence an estimate of a true bound; the checker proves it. Form A ("plain"): Lipschitz constant of the Hessian. Form B
-("split"): $\|(J+E)B\|^2 \ge (1-\tau)\|JB\|^2 - (1/\tau-1)\|EB\|^2$ for the Gauss-Newton part. Form C ("tensor"): exact third
-derivative at the center. "mixed" (ours): the split of B for $J^TJ$, the exact tensor of C for the residual part, bounded as a
-matrix instead of by its norm.
+Loss $L = (1/2)\sum_i r_i^2$, network $f = \sum_l v_l\phi(w_l\cdot x)$; the paper's loss is L/n with
+heads 1/K. Everything is in floats and hence an estimate of a true bound; the checker proves it.
+Form A ("plain"): Lipschitz constant of the Hessian. Form B ("split"): $\|(J+E)B\|^2 \ge
+(1-\tau)\|JB\|^2 - (1/\tau-1)\|EB\|^2$ for the Gauss-Newton part. Form C ("tensor"): exact third
+derivative at the center. "mixed" (ours): the split of B for $J^TJ$, the exact tensor of C for the
+residual part, bounded as a matrix instead of by its norm.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ MIXED = 0.385  # at least 2/(3 sqrt 3), the largest value of a^2 b on a^2 + b^2 
 
 @dataclass(frozen=True)
 class LocalSizes:
-    r"""Per sample, on the ball: $n_1 = \|(v_ls_{1l})_l\|$, $\max_l|v_l|s_{jl}$ for j = 2, 3, 4, and $e \ge |r_i|$."""
+    r"""Per sample, on the ball: $n_1 = \|(v_ls_{1l})_l\|$, $\max_l|v_l|s_{jl}$ for j = 2, 3, 4, and
+    $e \ge |r_i|$.
+    """
 
     n1: Array
     top2: Array
@@ -49,7 +53,9 @@ class LocalSizes:
         return share * self.n1 * self.top2 + self.e * self.top3
 
     def quartic_weights(self, squares: float, share: float) -> Array:
-        """Weights of what is of second order in the distance: squares top2^2 + (share n1 top3 + e top4)/2."""
+        """Weights of what is of second order in the distance: squares top2^2 + (share n1 top3 + e
+        top4)/2.
+        """
         return squares * self.top2**2 + (share * self.n1 * self.top3 + self.e * self.top4) / 2.0
 
 
@@ -71,13 +77,14 @@ def local_sizes(network: ShallowNetwork, X: Array, y: Array, R: float) -> LocalS
 def estimate_hessian_lipschitz(
     network: ShallowNetwork, X: Array, y: Array, R: float, *, level: str = "quartic"
 ) -> float:
-    r"""$\Lambda$ with $\|\nabla^2L(W)-\nabla^2L(W')\| \le \Lambda\|W-W'\|_F$ on the ball of radius R, up to rounding.
+    r"""$\Lambda$ with $\|\nabla^2L(W)-\nabla^2L(W')\| \le \Lambda\|W-W'\|_F$ on the ball of radius
+    R, up to rounding.
 
     Theory
     ------
-    FCL-LIP: an upper bound of $\sup_a\sum_ic_i|a\cdot x_i|^3$, "crude" $\sum c_i\|x_i\|^3$, "spectral"
-    $\lambda_{\max}(\sum c_i\|x_i\|x_ix_i^T)$, or "quartic", the root of $\lambda_{\max}(\sum c_ix_ix_i^T)$ times the quartic
-    form.
+    FCL-LIP: an upper bound of $\sup_a\sum_ic_i|a\cdot x_i|^3$, "crude" $\sum c_i\|x_i\|^3$,
+    "spectral" $\lambda_{\max}(\sum c_i\|x_i\|x_ix_i^T)$, or "quartic", the root of
+    $\lambda_{\max}(\sum c_ix_ix_i^T)$ times the quartic form.
     """
     c = local_sizes(network, X, y, R).cubic_weights()
     if not np.isfinite(c).all():
@@ -95,8 +102,8 @@ def estimate_hessian_lipschitz(
 def estimate_hessian_lipschitz_both_layers(
     network: ShallowNetwork, X: Array, y: Array, R: float
 ) -> float:
-    """The same constant for (v, W) together: the sum over the samples of the largest values of the monomials of the third
-    derivative along (u, A) of norm 1.
+    """The same constant for (v, W) together: the sum over the samples of the largest values of the
+    monomials of the third derivative along (u, A) of norm 1.
     """
     Z, norms, heads = preactivations(network, X), np.linalg.norm(X, axis=1), np.abs(network.v) + R
     reach = R * norms[:, None] + rounding_of_preactivations(network, X)
@@ -126,10 +133,11 @@ def estimate_quartic(X: Array, q: Array) -> float:
 
 @states("FCL-D3")
 def third_blocks(network: ShallowNetwork, X: Array, y: Array, *, diagonal: float) -> Array:
-    r"""T of shape (k, d, k, d, d): $T_{mjl} = \sum_iw_ix_{ij}x_ix_i^T$ with $w = v_m\phi'_mv_l\phi''_l$, for m = l that times
-    `diagonal` plus $r_iv_l\phi'''_l$.
+    r"""T of shape (k, d, k, d, d): $T_{mjl} = \sum_iw_ix_{ij}x_ix_i^T$ with $w =
+    v_m\phi'_mv_l\phi''_l$, for m = l that times `diagonal` plus $r_iv_l\phi'''_l$.
 
-    `diagonal` = 1 is the derivative of the residual part of the Hessian, 3 that of the whole Hessian (`third_derivative`).
+    `diagonal` = 1 is the derivative of the residual part of the Hessian, 3 that of the whole
+    Hessian (`third_derivative`).
     """
     k, d = network.W.shape
     Z, r = preactivations(network, X), residual(network, X, y)
@@ -162,9 +170,11 @@ def third_derivative(network: ShallowNetwork, X: Array, y: Array) -> Array:
 
 
 def tilted(T: Array, V: Array) -> Array:
-    r"""$S_l = (Y + \sum_aT_{al}Y^{-1}T_{al})/2$ for every neuron, $Y = V_lV_l^T$: $\pm\sum_aD_aT_{al} \le S_l$ for unit D.
+    r"""$S_l = (Y + \sum_aT_{al}Y^{-1}T_{al})/2$ for every neuron, $Y = V_lV_l^T$:
+    $\pm\sum_aD_aT_{al} \le S_l$ for unit D.
 
-    For any Y > 0, $T \le (Y + TY^{-1}T)/2$, and $\|\sum_aD_az_a\|^2 \le \sum_a\|z_a\|^2$ for unit D.
+    For any Y > 0, $T \le (Y + TY^{-1}T)/2$, and $\|\sum_aD_az_a\|^2 \le \sum_a\|z_a\|^2$ for unit
+    D.
     """
     k, d = T.shape[0], T.shape[1]
     parts = []
@@ -180,7 +190,8 @@ def best_tilt(
 ) -> tuple[Array, float]:
     """Factors V that make the least eigenvalue of base - r S(V) large, and that eigenvalue.
 
-    Each step weights the directions by a soft minimum of the spectrum and takes the Y that is best for the weighted trace.
+    Each step weights the directions by a soft minimum of the spectrum and takes the Y that is best
+    for the weighted trace.
     """
     k, d = T.shape[0], T.shape[1]
     Z, best, found = np.eye(k * d), -math.inf, np.stack([np.eye(d)] * k)

@@ -1,8 +1,8 @@
 """Random first weights of the published theorems: OS-HEAD, SJL (experiments) and DU chapter 2.
 
-The schemes are stated in the papers for rows of norm 1 (OS, DU) or Gaussian rows (SJL). On other data the pre-activations
-w . x_i have the size of the row's norm, about sqrt(d) on standardized features: `weight_scale` shrinks W0 then, 1.0 keeps the
-published law.
+The schemes are stated in the papers for rows of norm 1 (OS, DU) or Gaussian rows (SJL). On other
+data the pre-activations w . x_i have the size of the row's norm, about sqrt(d) on standardized
+features: `weight_scale` shrinks W0 then, 1.0 keeps the published law.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 def os_head(y: Array, width: int) -> Array:
     """Half of v is +||y||/sqrt(kn), half is the negative, and one entry is 0 if k is odd.
 
-    So 1 . v = 0, and ||v|| = ||y||/sqrt(n) for even k. Two cases in which this would be the zero head, which no W can train, are
-    ours: y = 0 is read as ||y|| = sqrt(n), and k = 1 gets the single entry +||y||/sqrt(n).
+    So 1 . v = 0, and ||v|| = ||y||/sqrt(n) for even k. Two cases in which this would be the zero
+    head, which no W can train, are ours: y = 0 is read as ||y|| = sqrt(n), and k = 1 gets the
+    single entry +||y||/sqrt(n).
     """
     size = np.linalg.norm(y) / np.sqrt(y.shape[0])
     size = (size if size > 0 else 1.0) / np.sqrt(width)
@@ -56,8 +57,9 @@ def _du(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Arra
 
 
 SCHEMES: dict[str, Scheme] = {"os": _os, "sjl": _sjl, "du": _du}
-"""Functions (y, d, k, rng) -> (W, v): "os" balanced head of the size of the labels and W ~ N(0,1); "sjl" v = +-1 and
-W ~ N(0,1)/sqrt(d); "du" v = +-1/sqrt(k) and W ~ N(0,1). Signs of "sjl" and "du" are independent and fair."""
+"""Functions (y, d, k, rng) -> (W, v): "os" balanced head of the size of the labels and W ~ N(0,1);
+"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "du" v = +-1/sqrt(k) and W ~ N(0,1). Signs of "sjl" and "du"
+are independent and fair."""
 
 
 def draw(

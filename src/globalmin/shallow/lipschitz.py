@@ -1,6 +1,8 @@
-r"""Lipschitz constant of the Jacobian of a shallow network on a ball around its weights (LIP-W, LIP-VW).
+r"""Lipschitz constant of the Jacobian of a shallow network on a ball around its weights (LIP-W,
+LIP-VW).
 
-Floating-point estimates of true bounds; the producer of certificates adds its margins, the checker proves.
+Floating-point estimates of true bounds; the producer of certificates adds its margins, the checker
+proves.
 """
 
 from __future__ import annotations
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
 
 
 def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int) -> Array:
-    r"""$s_j = \min(b_j, |\phi^{(j)}(z)| + b_{j+1}\,\mathrm{reach})$, at least $\sup |\phi^{(j)}|$ over $z \pm \mathrm{reach}$.
+    r"""$s_j = \min(b_j, |\phi^{(j)}(z)| + b_{j+1}\,\mathrm{reach})$, at least $\sup |\phi^{(j)}|$
+    over $z \pm \mathrm{reach}$.
 
     Parameters
     ----------
     activation : gives the derivatives and their suprema b_j over the line (`math.inf` allowed).
     Z : n x k pre-activations.
-    reach : how far a pre-activation may move, broadcast against Z; `rho * ||x_i||` on a ball of radius rho.
+    reach : how far a pre-activation may move, broadcast against Z; `rho * ||x_i||` on a ball of
+        radius rho.
     order : j, 1 to 3.
     """
     bound, slope = float(activation.supremum(order)), float(activation.supremum(order + 1))
@@ -59,7 +63,9 @@ def rounding_of_preactivations(network: ShallowNetwork, X: Array) -> Array:
 
 
 def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
-    """Estimated rounding error of the outputs (and so of the residual) in floats, sample by sample."""
+    """Estimated rounding error of the outputs (and so of the residual) in floats, sample by
+    sample.
+    """
     Z, phi = preactivations(network, X), network.activation
     moved = np.abs(phi.derivative(Z)) * (np.abs(X) @ np.abs(network.W).T)
     eps = float(np.finfo(np.float64).eps)
@@ -74,10 +80,11 @@ def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
 def curvature_weights(
     network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", rounding: float = 1.0
 ) -> Array:
-    r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both layers are trained.
+    r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both
+    layers are trained.
 
-    The pre-activations in floats are off by their rounding, which is added to the reach; with `rounding` = -1 it is taken off
-    instead, and the true number lies between the two answers.
+    The pre-activations in floats are off by their rounding, which is added to the reach; with
+    `rounding` = -1 it is taken off instead, and the true number lies between the two answers.
     """
     Z = preactivations(network, X)
     head = np.abs(network.v) + (rho if trained == "vW" else 0.0)
@@ -86,7 +93,9 @@ def curvature_weights(
 
 
 def slope_weights(network: ShallowNetwork, X: Array, rho: float, *, rounding: float = 1.0) -> Array:
-    r"""$\max_l s_{1,il}(\rho)$, needed when both layers are trained; `rounding` as in `curvature_weights`."""
+    r"""$\max_l s_{1,il}(\rho)$, needed when both layers are trained; `rounding` as in
+    `curvature_weights`.
+    """
     Z = preactivations(network, X)
     s1 = local_suprema(network.activation, Z, _reach(network, X, rho, rounding), order=1)
     return np.maximum(s1, 0.0).max(axis=1)
@@ -99,7 +108,9 @@ def _reach(network: ShallowNetwork, X: Array, rho: float, rounding: float) -> Ar
 
 
 def slope_matrix(X: Array, slopes: Array) -> Array:
-    r"""X^T diag(s)^2 X, d x d, whose largest eigenvalue is $\beta^2 = \|\mathrm{diag}(s) X\|^2$ of LIP-VW."""
+    r"""X^T diag(s)^2 X, d x d, whose largest eigenvalue is $\beta^2 = \|\mathrm{diag}(s) X\|^2$ of
+    LIP-VW.
+    """
     scaled = X * slopes[:, None]
     return scaled.T @ scaled
 
@@ -113,7 +124,8 @@ def combine_layers(mm: float, beta: float) -> float:
 def estimate_lipschitz(
     network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", method: str = "rows"
 ) -> float:
-    r"""Lip with $\|J(\theta') - J(\theta)\| \le \mathrm{Lip}\,\|\theta' - \theta\|$ on the ball of radius rho, up to rounding.
+    r"""Lip with $\|J(\theta') - J(\theta)\| \le \mathrm{Lip}\,\|\theta' - \theta\|$ on the ball of
+    radius rho, up to rounding.
 
     Parameters
     ----------

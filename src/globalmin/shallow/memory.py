@@ -15,7 +15,9 @@ ARRAYS_OF_LAYER = 8  # pre-activations, features, slopes of two points and tempo
 
 
 def estimate_memory(n: int, d: int, k: int, method: str = "levenberg_marquardt") -> int:
-    """Bytes that a method allocates for n samples, d features, k neurons: 24 n^2 for the n x n form, plus a few n x k arrays."""
+    """Bytes that a method allocates for n samples, d features, k neurons: 24 n^2 for the n x n
+    form, plus a few n x k arrays.
+    """
     gram = ARRAYS_OF_GRAM * n * n if method in GRAM_METHODS else 0
     return 8 * (gram + ARRAYS_OF_LAYER * n * k + 2 * n * d + 6 * k * d)
 

@@ -1,6 +1,7 @@
 """Networks with one hidden layer, f(x) = v . phi(W x): frozen parameters, pure forward pass.
 
-Conventions of the certificates: X is n x d by rows, W is k x d by rows, v in R^k, r = f(X) - y, L = (1/2) sum_i r_i^2.
+Conventions of the certificates: X is n x d by rows, W is k x d by rows, v in R^k, r = f(X) - y, L =
+(1/2) sum_i r_i^2.
 """
 
 from __future__ import annotations
@@ -26,12 +27,19 @@ TRAINED = ("W", "vW")
 class ShallowNetwork:
     """f(x) = v . phi(W x), with W of shape (k, d) and v of shape (k,).
 
-    The arrays are copied, made float64 and read-only. Two networks are equal when their activations and all weights are.
+    The arrays are copied, made float64 and read-only. Two networks are equal when their activations
+    and all weights are.
     """
 
     W: Array
     v: Array
     activation: Activation = field(default_factory=lambda: get_activation("softplus"))
+
+    if TYPE_CHECKING:  # what the generated constructor takes: lists and names, converted below
+
+        def __init__(
+            self, W: ArrayLike, v: ArrayLike, activation: str | Activation = "softplus"
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "activation", get_activation(self.activation))
@@ -39,7 +47,8 @@ class ShallowNetwork:
         object.__setattr__(self, "v", _frozen(self.v, "v", ndim=1))
         if self.v.shape[0] != self.W.shape[0]:
             raise DataError(
-                f"v has {self.v.shape[0]} entries but W has {self.W.shape[0]} rows; give one head weight per neuron"
+                f"v has {self.v.shape[0]} entries but W has {self.W.shape[0]} rows; give one head "
+                "weight per neuron"
             )
 
     @classmethod
@@ -53,7 +62,9 @@ class ShallowNetwork:
         seed: int | np.random.Generator | None = 0,
         weight_scale: float = 1.0,
     ) -> ShallowNetwork:
-        """Draw a network for `data`; `scheme` is "os", "sjl" or "du", see `networks.initialization.draw`."""
+        """Draw a network for `data`; `scheme` is "os", "sjl" or "du", see
+        `networks.initialization.draw`.
+        """
         from globalmin.shallow.initialization import draw
 
         return draw(data, width, activation, scheme=scheme, seed=seed, weight_scale=weight_scale)
@@ -73,11 +84,14 @@ class ShallowNetwork:
         return replace(self, W=self.W if W is None else W, v=self.v if v is None else v)
 
     def predict(self, X: Array) -> Array:
-        """Outputs f(x_i) at the rows of X, in the units the network was trained in (no preprocessing)."""
+        """Outputs f(x_i) at the rows of X, in the units the network was trained in (no
+        preprocessing).
+        """
         inputs = np.asarray(X, dtype=np.float64)
         if inputs.ndim != 2 or inputs.shape[1] != self.n_features:
             raise DataError(
-                f"X has shape {inputs.shape}; the network expects (rows, {self.n_features}), bias included"
+                f"X has shape {inputs.shape}; the network expects (rows, {self.n_features}), bias "
+                "included"
             )
         return outputs(self, inputs)
 
@@ -141,7 +155,9 @@ def loss(network: ShallowNetwork, X: Array, y: Array) -> float:
 
 @states("OS-J", "SJL-L5.4")
 def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str = "W") -> Array:
-    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers), formed without J: OS-J, SJL-L5.4. Cost n^2 (k + d)."""
+    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers), formed without J: OS-J,
+    SJL-L5.4. Cost n^2 (k + d).
+    """
     if trained not in TRAINED:
         raise DataError(
             f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
@@ -158,14 +174,18 @@ def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str = "W") -> A
 
 @states("OS-J")
 def jacobian_times(network: ShallowNetwork, X: Array, U: Array) -> Array:
-    """J vec(U) for U of the shape of W: entry i is sum_l v_l phi'(w_l . x_i) (u_l . x_i). Cost nkd."""
+    """J vec(U) for U of the shape of W: entry i is sum_l v_l phi'(w_l . x_i) (u_l . x_i). Cost
+    nkd.
+    """
     S = network.activation.derivative(preactivations(network, X)) * network.v
     return (S * (X @ U.T)).sum(axis=1)
 
 
 @states("OS-J")
 def jacobian_transpose_times(network: ShallowNetwork, X: Array, u: Array) -> Array:
-    """mat(J^T u) = diag(v) phi'(W X^T) diag(u) X, k x d (OS-J): the gradient in W for u = r. Cost nkd."""
+    """mat(J^T u) = diag(v) phi'(W X^T) diag(u) X, k x d (OS-J): the gradient in W for u = r. Cost
+    nkd.
+    """
     S = network.activation.derivative(preactivations(network, X)) * network.v
     return (S * u[:, None]).T @ X
 

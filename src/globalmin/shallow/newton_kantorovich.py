@@ -1,6 +1,8 @@
-r"""Scalar quantities of the interpolation theorem (Newton-Kantorovich, OS-C2) and of the descent theorem (OS-C1).
+r"""Scalar quantities of the interpolation theorem (Newton-Kantorovich, OS-C2) and of the descent
+theorem (OS-C1).
 
-Pure functions of a = sigma_min(J), e = ||J^+ r||, g = ||r||, b = ||J|| and Lip; in floats, hence estimates.
+Pure functions of a = sigma_min(J), e = ||J^+ r||, g = ||r||, b = ||J|| and Lip; in floats, hence
+estimates.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from globalmin.references import states
 
 @dataclass(frozen=True)
 class Linearization:
-    r"""Smallest singular value a of J, norm b of J, Newton step e = ||J^+ r|| and residual norm g, at one point."""
+    r"""Smallest singular value a of J, norm b of J, Newton step e = ||J^+ r|| and residual norm g,
+    at one point.
+    """
 
     a: float
     b: float
@@ -25,7 +29,9 @@ class Linearization:
 
 
 def linearize(K: Array, r: Array) -> Linearization | None:
-    r"""a, b, e, g from $K = J J^T$ and r by one symmetric eigendecomposition; None if K is numerically singular."""
+    r"""a, b, e, g from $K = J J^T$ and r by one symmetric eigendecomposition; None if K is
+    numerically singular.
+    """
     eigenvalues, vectors = np.linalg.eigh(K)
     low, high = float(eigenvalues[0]), float(eigenvalues[-1])
     if not low > K.shape[0] * np.finfo(np.float64).eps * high:
@@ -42,20 +48,26 @@ def newton_ratio(a: float, e: float, Lip: float) -> float:
 
 @states("OS-C2")
 def newton_radius(a: float, e: float, Lip: float) -> float:
-    r"""$R = 2e/(1+\sqrt{1-2\,\mathrm{Lip}\,e/a})$: a zero-loss point lies within R. `math.inf` if the hypothesis fails."""
+    r"""$R = 2e/(1+\sqrt{1-2\,\mathrm{Lip}\,e/a})$: a zero-loss point lies within R. `math.inf` if
+    the hypothesis fails.
+    """
     ratio = newton_ratio(a, e, Lip)
     return 2.0 * e / (1.0 + math.sqrt(1.0 - ratio)) if ratio <= 1.0 else math.inf
 
 
 @states("OS-C2")
 def newton_radius_below(a: float, e: float, Lip: float) -> float:
-    r"""$R_{lo} = 2e/(1+\sqrt{1+2\,\mathrm{Lip}\,e/a})$: no zero-loss point is closer, if Lip holds on that ball."""
+    r"""$R_{lo} = 2e/(1+\sqrt{1+2\,\mathrm{Lip}\,e/a})$: no zero-loss point is closer, if Lip holds
+    on that ball.
+    """
     return 2.0 * e / (1.0 + math.sqrt(1.0 + newton_ratio(a, e, Lip))) if a > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class DescentQuantities:
-    """Path bound S, slowest rate alpha, largest step eta_max and the factor `rate` per step at the step eta."""
+    """Path bound S, slowest rate alpha, largest step eta_max and the factor `rate` per step at the
+    step eta.
+    """
 
     alpha: float
     S: float
@@ -65,7 +77,9 @@ class DescentQuantities:
 
 
 def descent_ratio(a: float, g: float, Lip: float) -> float:
-    r"""$2\,\mathrm{Lip}\,g/a^2$; gradient descent from here converges if it is below 1. `math.inf` if a = 0."""
+    r"""$2\,\mathrm{Lip}\,g/a^2$; gradient descent from here converges if it is below 1. `math.inf`
+    if a = 0.
+    """
     return 2.0 * Lip * g / a**2 if a > 0 else math.inf
 
 
@@ -73,14 +87,16 @@ def descent_ratio(a: float, g: float, Lip: float) -> float:
 def descent_quantities(
     point: Linearization, Lip: float, *, eta: float | None = None
 ) -> DescentQuantities | None:
-    r"""Constants of the descent theorem, or None if $2\,\mathrm{Lip}\,g < a^2$ fails or eta is too large.
+    r"""Constants of the descent theorem, or None if $2\,\mathrm{Lip}\,g < a^2$ fails or eta is too
+    large.
 
-    $\alpha = \sqrt{a^2 - 2\,\mathrm{Lip}\,g}$, $S = 2g/(a+\alpha)$, $\eta_{\max} = (b + \mathrm{Lip}\,S)^{-2}$,
-    rate $1-\eta\alpha^2$.
+    $\alpha = \sqrt{a^2 - 2\,\mathrm{Lip}\,g}$, $S = 2g/(a+\alpha)$, $\eta_{\max} = (b +
+    \mathrm{Lip}\,S)^{-2}$, rate $1-\eta\alpha^2$.
 
     Theory
     ------
-    OS-C1: the path of gradient descent on (1/2)||r||^2 is at most S long and each step multiplies ||r|| by at most the rate.
+    OS-C1: the path of gradient descent on (1/2)||r||^2 is at most S long and each step multiplies
+    ||r|| by at most the rate.
     """
     if not descent_ratio(point.a, point.g, Lip) < 1.0:
         return None

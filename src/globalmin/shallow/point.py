@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 class PointKind(StrEnum):
     """The verdicts of `classify_point`.
 
-    A strict saddle has a curvature below what rounding and the remaining gradient can make of zero; second-order stationary is a
-    point without curvature below rounding; "not decided" is what lies between, and the reason says what would decide it.
+    A strict saddle has a curvature below what rounding and the remaining gradient can make of zero;
+    second-order stationary is a point without curvature below rounding; "not decided" is what lies
+    between, and the reason says what would decide it.
     """
 
     GLOBAL_MINIMUM = "global minimum"
@@ -35,8 +36,8 @@ class PointClass:
     reason : in words, with the theorem where one was used.
     loss, gradient_norm : at the point; `relative_gradient` is the norm divided by ||J||_F ||r||.
     gap : bound of loss minus the least loss of the class, None where no theorem gives one.
-    negative_eigenvalues : number of eigenvalues of the Hessian below minus rounding, by inertia; None if the Hessian was not
-        formed.
+    negative_eigenvalues : number of eigenvalues of the Hessian below minus rounding, by inertia;
+        None if the Hessian was not formed.
     least_eigenvalue : of the Hessian; None if it was not formed.
     escape : a direction of negative curvature, if one was found.
     """

@@ -1,7 +1,7 @@
 """The least-squares problem seen by every training method, and a point of it.
 
-r = f(X) - y and L = (1/2)||r||^2. A `Point` computes each quantity at most once, however many parts of the training ask for it,
-and never forms the n x kd Jacobian J: only J^T u and J J^T.
+r = f(X) - y and L = (1/2)||r||^2. A `Point` computes each quantity at most once, however many parts
+of the training ask for it, and never forms the n x kd Jacobian J: only J^T u and J J^T.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Differentiable(Protocol):
 
 
 class Tie(NamedTuple):
-    """Samples on which every network satisfies f(x_i) = g_i t with one free number t: their indices, and g."""
+    """Samples on which every network satisfies f(x_i) = g_i t with one free number t: their
+    indices, and g.
+    """
 
     members: NDArray[np.intp]
     g: Array
@@ -64,10 +66,12 @@ class Problem:
 
     Attributes
     ----------
-    X, y : inputs and the labels to reach; for data with a positive loss floor the best reachable labels (see `degenerate`).
+    X, y : inputs and the labels to reach; for data with a positive loss floor the best reachable
+        labels (see `degenerate`).
     activation : phi with its derivative.
     trained : "W" or "vW".
-    scale : norm of the user's labels (1 if they are all zero); residuals are reported relative to it.
+    scale : norm of the user's labels (1 if they are all zero); residuals are reported relative to
+        it.
     floor : the loss that no network can go below; the reported loss is floor + (1/2)||r||^2.
     ties : groups of samples whose outputs are tied together, see `degenerate`.
     weights : factor of each residual (None: all one), r_i = weight_i (f(x_i) - y_i).
@@ -94,7 +98,9 @@ class Problem:
 
 
 class Point:
-    """Weights of a problem with everything that follows from them, each computed on first use and kept."""
+    """Weights of a problem with everything that follows from them, each computed on first use and
+    kept.
+    """
 
     def __init__(self, problem: Problem, W: Array, v: Array) -> None:
         self.problem, self.W, self.v = problem, W, v
@@ -138,10 +144,11 @@ class Point:
 
     @cached_property
     def rounding(self) -> float:
-        """Size of the rounding errors in r (an estimate): no float weights near here can be expected to have a smaller ||r||.
+        """Size of the rounding errors in r (an estimate): no float weights near here can be
+        expected to have a smaller ||r||.
 
-        Each pre-activation is off by eps |x| . |w|, each output by eps |v| . |phi|; measured residuals end at 0.05 to 0.3 of
-        this.
+        Each pre-activation is off by eps |x| . |w|, each output by eps |v| . |phi|; measured
+        residuals end at 0.05 to 0.3 of this.
         """
         shifts = np.einsum(
             "il,il->i", np.abs(self.slopes), np.abs(self.problem.X) @ np.abs(self.W).T
@@ -150,7 +157,9 @@ class Point:
         return float(np.finfo(np.float64).eps * np.linalg.norm(size))
 
     def is_fitted(self, tol: float) -> bool:
-        """Whether ||r|| <= tol ||y||, or ||r|| is small (1e-8 ||y||) and as small as rounding allows."""
+        """Whether ||r|| <= tol ||y||, or ||r|| is small (1e-8 ||y||) and as small as rounding
+        allows.
+        """
         relative = self.relative_residual
         return relative <= tol or (
             tol <= ROUNDED_FIT and relative <= ROUNDED_FIT and self.norm <= self.rounding
@@ -158,7 +167,9 @@ class Point:
 
     @property
     def loss(self) -> float:
-        """The floor plus (1/2)||r||^2, the loss on the user's labels (the two terms add up by Pythagoras' theorem)."""
+        """The floor plus (1/2)||r||^2, the loss on the user's labels (the two terms add up by
+        Pythagoras' theorem).
+        """
         return self.problem.floor + 0.5 * self.square
 
     @cached_property
@@ -172,7 +183,9 @@ class Point:
         return (self.slopes * u[:, None]).T @ self.problem.X, in_v
 
     def gram(self, *, inputs_gram: Array | None = None, out: Array | None = None) -> Array:
-        """K = J J^T = (S S^T) o (X X^T), plus phi(Z) phi(Z)^T for both layers (OS-J). `inputs_gram` is X X^T if it is at hand."""
+        """K = J J^T = (S S^T) o (X X^T), plus phi(Z) phi(Z)^T for both layers (OS-J). `inputs_gram`
+        is X X^T if it is at hand.
+        """
         K = np.matmul(self.slopes, self.slopes.T, out=out)
         K *= self.problem.X @ self.problem.X.T if inputs_gram is None else inputs_gram
         if self.problem.trained == "vW":
@@ -207,11 +220,13 @@ def check_shapes(network: ShallowNetwork, X: Array, y: Array, trained: str) -> N
         )
     if X.ndim != 2 or y.ndim != 1 or X.shape[0] != y.shape[0] or X.shape[0] == 0:
         raise DataError(
-            f"X has shape {X.shape} and y has shape {y.shape}; give X as n x d and y as n numbers, n >= 1"
+            f"X has shape {X.shape} and y has shape {y.shape}; give X as n x d and y as n numbers, "
+            "n >= 1"
         )
     if X.shape[1] != network.n_features:
         raise DataError(
-            f"the network takes {network.n_features} features but X has {X.shape[1]}; draw a network for these data"
+            f"the network takes {network.n_features} features but X has {X.shape[1]}; draw a "
+            "network for these data"
         )
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise DataError("X or y contains NaN or infinity; remove or impute these entries first")

@@ -41,8 +41,9 @@ def estimate_provability(
 ) -> float:
     r"""The number that must fall below 1 before zero loss near these weights can be proved.
 
-    Smooth activations: $2\,\mathrm{Lip}\,e/a$ (claim "interpolation") or $2\,\mathrm{Lip}\,\|r\|/a^2$ (claim "descent"), with
-    a = sigma_min(J), e = ||J^+ r||. ReLU: the largest $\|x_i\| \|r\| / (|z_{li}| \sqrt\mu)$ over the usable neurons.
+    Smooth activations: $2\,\mathrm{Lip}\,e/a$ (claim "interpolation") or
+    $2\,\mathrm{Lip}\,\|r\|/a^2$ (claim "descent"), with a = sigma_min(J), e = ||J^+ r||. ReLU: the
+    largest $\|x_i\| \|r\| / (|z_{li}| \sqrt\mu)$ over the usable neurons.
 
     Parameters
     ----------
@@ -53,13 +54,14 @@ def estimate_provability(
 
     Returns
     -------
-    A float >= 0, one part in 10^4 on the safe side for the margins of the producer; `math.inf` where the Jacobian is numerically
-    singular or no theorem covers the activation.
+    A float >= 0, one part in 10^4 on the safe side for the margins of the producer; `math.inf`
+    where the Jacobian is numerically singular or no theorem covers the activation.
 
     Theory
     ------
-    OS-C2, OS-C1 with LIP-W / LIP-VW (d x d bound of the quartic form); theorem RI for ReLU. Cost O(n^2 (k + d)) and one Cholesky
-    factorization (smooth; up to n = 500 also the eigenvalues), one or a few symmetric eigenvalue problems of size n (ReLU).
+    OS-C2, OS-C1 with LIP-W / LIP-VW (d x d bound of the quartic form); theorem RI for ReLU. Cost
+    O(n^2 (k + d)) and one Cholesky factorization (smooth; up to n = 500 also the eigenvalues), one
+    or a few symmetric eigenvalue problems of size n (ReLU).
     """
     if network.activation.name == "relu":
         return _relu_ratio(network, X, y)
@@ -72,7 +74,8 @@ def estimate_provability(
         return math.inf
     a, e = measured
     g = float(np.linalg.norm(r))
-    # Both radii (R and S) are at most twice the first step whenever their hypothesis holds, so the ball of that radius suffices.
+    # Both radii (R and S) are at most twice the first step whenever their hypothesis holds, so the
+    # ball of that radius suffices.
     rho = 2.0 * e if claim == "interpolation" else 2.0 * g / a
     Lip = estimate_lipschitz(network, X, rho, trained=trained)
     if math.isinf(Lip):
@@ -117,9 +120,11 @@ def _smallest_singular_value_and_newton_step(K: Array, r: Array) -> tuple[float,
 
 
 def smallest_eigenvalue_from_factor(L: Array, *, block: int = 8, steps: int = 10) -> float:
-    """Estimate of lambda_min(L L^T) by subspace iteration on the inverse; cost `steps * block` triangular solves.
+    """Estimate of lambda_min(L L^T) by subspace iteration on the inverse; cost `steps * block`
+    triangular solves.
 
-    A Ritz value, so never below the true one; 10 steps with 8 vectors leave it within a per cent or two in practice.
+    A Ritz value, so never below the true one; 10 steps with 8 vectors leave it within a per cent or
+    two in practice.
     """
     from scipy.linalg import cho_solve
 

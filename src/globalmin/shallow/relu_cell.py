@@ -1,4 +1,5 @@
-r"""Quantities of theorem RI: a zero-loss ReLU network in the activation cell of the present weights.
+r"""Quantities of theorem RI: a zero-loss ReLU network in the activation cell of the present
+weights.
 
 Floating-point estimates; the checker proves the inequalities with exact numbers.
 """
@@ -32,7 +33,9 @@ def cell_gram(X: Array, slopes: Array, neurons: Indices) -> Array:
 
 
 def relative_margins(Z: Array, X: Array, error: Array | float = 0.0) -> Array:
-    r"""$m_l = \min_i (|z_{il}| - \mathrm{error}_{il})/\|x_i\|$ per neuron, over the rows that are not zero."""
+    r"""$m_l = \min_i (|z_{il}| - \mathrm{error}_{il})/\|x_i\|$ per neuron, over the rows that are
+    not zero.
+    """
     norms = np.linalg.norm(X, axis=1)
     rows = norms > 0
     safe = np.abs(Z) - error
@@ -45,7 +48,9 @@ def relative_margins(Z: Array, X: Array, error: Array | float = 0.0) -> Array:
 
 @dataclass(frozen=True)
 class Cell:
-    """Neurons T, smallest eigenvalue mu of G, and `ratio`, the largest ||x_i|| ||r|| / (|z_li| sqrt mu) over T; RI needs <= 1."""
+    """Neurons T, smallest eigenvalue mu of G, and `ratio`, the largest ||x_i|| ||r|| / (|z_li| sqrt
+    mu) over T; RI needs <= 1.
+    """
 
     neurons: Indices
     mu: float
@@ -56,10 +61,12 @@ class Cell:
 def choose_neurons(
     X: Array, slopes: Array, margins: Array, residual_norm: float, *, factor: float = 1.0
 ) -> Cell | None:
-    r"""The largest set T of neurons whose margins suffice, or the best tried; None if G is singular with all neurons.
+    r"""The largest set T of neurons whose margins suffice, or the best tried; None if G is singular
+    with all neurons.
 
-    A neuron with margin $m_l < \|r\|/\sqrt\mu$ can never belong to T, because removing neurons lowers mu. So the least set of
-    removals is found by removing all such neurons, measuring mu again, and so on until nothing more falls out or G is singular.
+    A neuron with margin $m_l < \|r\|/\sqrt\mu$ can never belong to T, because removing neurons
+    lowers mu. So the least set of removals is found by removing all such neurons, measuring mu
+    again, and so on until nothing more falls out or G is singular.
 
     Parameters
     ----------

@@ -1,9 +1,11 @@
-r"""Rates of gradient flow on a ReLU network from its activation margins: two refinements of theorem RD (DU-CERT-L1).
+r"""Rates of gradient flow on a ReLU network from its activation margins: two refinements of theorem
+RD (DU-CERT-L1).
 
-The state is a one-output network $f(x) = \sum_l v_l\,\mathrm{relu}(w_l \cdot x)$ at its data with only W trained: $K = XX^T$,
-$Z = XW^T$ (n x k), head v, residual r. While every $z_{il}$ stays within $s_{il}$ of its start, its slope is 1 if *sure*
-($z > s$), 0 unless *possible* ($z \ge -s$), and anything in [0, 1] otherwise (*unstable*). Everything is computed in floats, so
-these are estimates; claim relu-descent is the proof, of the plain form.
+The state is a one-output network $f(x) = \sum_l v_l\,\mathrm{relu}(w_l \cdot x)$ at its data with
+only W trained: $K = XX^T$, $Z = XW^T$ (n x k), head v, residual r. While every $z_{il}$ stays
+within $s_{il}$ of its start, its slope is 1 if *sure* ($z > s$), 0 unless *possible* ($z \ge -s$),
+and anything in [0, 1] otherwise (*unstable*). Everything is computed in floats, so these are
+estimates; claim relu-descent is the proof, of the plain form.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from globalmin.references import states
 if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
-SECTIONS = 24  # of the golden section: the interval of gamma shrinks to 1e-5, and every gamma gives a bound
+# of the golden section: the interval of gamma shrinks to 1e-5, and every gamma gives a bound
+SECTIONS = 24
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 _ROUNDS = 400
-_STRETCH = 1.02  # from one trial of tau to the next, at least: the sets change only when a margin is crossed
+# from one trial of tau to the next, at least: the sets change only when a margin is crossed
+_STRETCH = 1.02
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,9 @@ class ReluState:
 
 @dataclass(frozen=True)
 class Slopes:
-    """What the slopes can be when pre-activations move by at most `moves`: sets of pairs (sample, neuron), n x k."""
+    """What the slopes can be when pre-activations move by at most `moves`: sets of pairs (sample,
+    neuron), n x k.
+    """
 
     moves: Array = field(repr=False)
     possible: Mask = field(repr=False)
@@ -60,7 +66,9 @@ class Slopes:
 
 
 def slopes_of_radius(K: Array, Z: Array, v: Array, tau: float) -> Slopes:
-    r"""The sets of theorem RD for a path with $\int\|r\| \le \tau$: $s_{il} = |v_l|\,\|(K_{ij}PA_{jl})_j\|\,\tau$."""
+    r"""The sets of theorem RD for a path with $\int\|r\| \le \tau$: $s_{il} =
+    |v_l|\,\|(K_{ij}PA_{jl})_j\|\,\tau$.
+    """
     reach = np.abs(v) * tau
     near = -(np.linalg.norm(K, axis=1)[:, None] * reach) <= Z
     return Slopes.within(Z, np.sqrt((K * K) @ near) * reach)
@@ -68,7 +76,9 @@ def slopes_of_radius(K: Array, Z: Array, v: Array, tau: float) -> Slopes:
 
 @dataclass(frozen=True)
 class FlowRate:
-    """Lower bounds of the smallest eigenvalue of the Gram matrix over all slopes: `plain` (L1) and `split` (L1C), in floats."""
+    """Lower bounds of the smallest eigenvalue of the Gram matrix over all slopes: `plain` (L1) and
+    `split` (L1C), in floats.
+    """
 
     plain: float
     split: float
@@ -82,16 +92,18 @@ class FlowRate:
 
 @states("DU-CERT-L1C")
 def estimate_flow_rate(K: Array, v: Array, slopes: Slopes) -> FlowRate:
-    r"""$\lambda$ with $\|r(t)\| \le e^{-\lambda t}\|r\|$ for gradient flow while the slopes stay in their sets.
+    r"""$\lambda$ with $\|r(t)\| \le e^{-\lambda t}\|r\|$ for gradient flow while the slopes stay in
+    their sets.
 
     Theory
     ------
-    Plain, DU-CERT-L1: $\lambda_{\min}(H_{mid}) - \|E\|$. Split, DU-CERT-L1C: the slopes of a neuron are A on sure plus B on
-    unstable samples, and $(A+B)^T(A+B) \ge (1-\gamma)A^TA - (1/\gamma-1)B^TB$. Here $\gamma$ is 0 for neurons without unstable
-    samples, where B = 0, and one number in (0, 1] for all others (at 1 these are dropped):
-    $\max_\gamma\lambda_{\min}(K\circ C_0 + (1-\gamma)K\circ C_1 - (1/\gamma-1)Q)$ with the counts $C = \sum_lv_l^2S_{il}S_{jl}$
-    over the two kinds of neurons and $Q = \mathrm{diag}_i(\sum_j|K_{ij}|\sum_lv_l^2U_{il}U_{jl})$. Never below the printed form
-    with one $\gamma$ for all neurons; concave in $\gamma$.
+    Plain, DU-CERT-L1: $\lambda_{\min}(H_{mid}) - \|E\|$. Split, DU-CERT-L1C: the slopes of a neuron
+    are A on sure plus B on unstable samples, and $(A+B)^T(A+B) \ge (1-\gamma)A^TA -
+    (1/\gamma-1)B^TB$. Here $\gamma$ is 0 for neurons without unstable samples, where B = 0, and one
+    number in (0, 1] for all others (at 1 these are dropped): $\max_\gamma\lambda_{\min}(K\circ C_0
+    + (1-\gamma)K\circ C_1 - (1/\gamma-1)Q)$ with the counts $C = \sum_lv_l^2S_{il}S_{jl}$ over the
+    two kinds of neurons and $Q = \mathrm{diag}_i(\sum_j|K_{ij}|\sum_lv_l^2U_{il}U_{jl})$. Never
+    below the printed form with one $\gamma$ for all neurons; concave in $\gamma$.
     """
     most, least = pair_counts(slopes.possible, v), pair_counts(slopes.sure, v)
     middle, spread = K * (most + least) / 2.0, np.abs(K) * (most - least) / 2.0
@@ -124,7 +136,9 @@ def pair_counts(marks: Mask, v: Array) -> Array:
 
 @dataclass(frozen=True)
 class FlowEstimate:
-    """A radius tau with ||r|| <= rate * tau: the flow converges to zero loss at this rate, its integral of ||r|| within tau."""
+    """A radius tau with ||r|| <= rate * tau: the flow converges to zero loss at this rate, its
+    integral of ||r|| within tau.
+    """
 
     tau: float
     rate: FlowRate
@@ -133,11 +147,13 @@ class FlowEstimate:
 
 @states("DU-CERT-L1C")
 def estimate_flow_radius(state: ReluState, *, refined: bool = True) -> FlowEstimate | None:
-    r"""The smallest radius found with $\|r\| \le \lambda\tau$, or None; `refined` False for the plain $\lambda$ of L1.
+    r"""The smallest radius found with $\|r\| \le \lambda\tau$, or None; `refined` False for the
+    plain $\lambda$ of L1.
 
     Theory
     ------
-    Theorem RD for the flow, with any lower bound $\lambda$ of the spectrum over all slopes that $\tau$ allows (DU-CERT-L1C).
+    Theorem RD for the flow, with any lower bound $\lambda$ of the spectrum over all slopes that
+    $\tau$ allows (DU-CERT-L1C).
     """
     size, tau = state.residual_norm, 0.0
     for _ in range(_ROUNDS):

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from globalmin.shallow.problem import HasData
 
 MAX_STARTS = 6
-PROVABILITY_LIMIT = 2_000  # largest n at which a fit that reached the tolerance is also asked whether it can be proved
+# largest n at which a fit that reached the tolerance is also asked whether it can be proved
+PROVABILITY_LIMIT = 2_000
 
 
 def best_of_starts(
     networks: Iterable[ShallowNetwork], data: HasData, method: str, options: dict[str, Any]
 ) -> tuple[Run, bool]:
-    """Train one network after the other until one is good; that one, or the one of smallest residual, and whether to stop."""
+    """Train one network after the other until one is good; that one, or the one of smallest
+    residual, and whether to stop.
+    """
     best: Run | None = None
     for starts, network in enumerate(networks, start=1):
         run = METHODS[method](network, data, **options)
@@ -42,7 +45,9 @@ def best_of_starts(
 
 
 def is_good(run: Run, data: HasData, trained: str = "W") -> bool:
-    """Whether the run reached its target and, where a claim exists for it and n <= 2,000, a proof can be expected."""
+    """Whether the run reached its target and, where a claim exists for it and n <= 2,000, a proof
+    can be expected.
+    """
     if not run.status.is_success:
         return False
     if run.status is Status.PROVABLE or run.floor > 0 or len(data.y) > PROVABILITY_LIMIT:
@@ -75,7 +80,9 @@ def _with_status_of(run: Run, best: Run) -> Run:
 def redrawn(
     network: ShallowNetwork, seed: int | np.random.Generator | None
 ) -> Iterator[ShallowNetwork]:
-    """The network itself, then networks with its head and hidden weights drawn from N(0, 1), the law of OS."""
+    """The network itself, then networks with its head and hidden weights drawn from N(0, 1), the
+    law of OS.
+    """
     yield network
     rng = derived_stream(seed, network.width)
     while True:
@@ -86,6 +93,7 @@ def thrown_if(throw: bool, run: Run) -> Run:
     """The run, or the exception the caller asked for."""
     if throw and not run.status.is_success:
         raise NotConverged(
-            f"{run.message}; {run.starts} start(s), width {run.width}: try another seed, a wider network or a larger max_iter"
+            f"{run.message}; {run.starts} start(s), width {run.width}: try another seed, a wider "
+            "network or a larger max_iter"
         )
     return run

@@ -1,5 +1,5 @@
-"""How far gradient, Hessian and curvature of the loss may be off in floats: estimates that the classification of points and the
-producers of certificates share.
+"""How far gradient, Hessian and curvature of the loss may be off in floats: estimates that the
+classification of points and the producers of certificates share.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def gradient_rounding(network: ShallowNetwork, X: Array, y: Array, *, trained: s
 
 
 def hessian_rounding(network: ShallowNetwork, X: Array, y: Array) -> float:
-    """Estimated norm of the rounding error of the Hessian as it is formed; its eigenvalue routine comes on top."""
+    """Estimated norm of the rounding error of the Hessian as it is formed; its eigenvalue routine
+    comes on top.
+    """
     Z, phi = preactivations(network, X), network.activation
     norms = np.linalg.norm(X, axis=1)
     slopes = np.linalg.norm(

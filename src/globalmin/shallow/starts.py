@@ -1,4 +1,6 @@
-"""Starting networks for `train_auto`: the published initializations, made usable where they cannot fit."""
+"""Starting networks for `train_auto`: the published initializations, made usable where they cannot
+fit.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def draws(
 ) -> Iterator[ShallowNetwork]:
     """One start per word of the plan, "published" or "separating".
 
-    The first start is `ShallowNetwork.initialize` with this seed, the others use a stream derived from it.
+    The first start is `ShallowNetwork.initialize` with this seed, the others use a stream derived
+    from it.
     """
     rng = derived_stream(seed, width)
     for number, kind in enumerate(plan):
@@ -48,7 +51,9 @@ def draws(
 
 
 def derived_stream(seed: int | np.random.Generator | None, width: int) -> np.random.Generator:
-    """Random numbers for later starts: another stream than that of the seed itself, which the first start has used."""
+    """Random numbers for later starts: another stream than that of the seed itself, which the first
+    start has used.
+    """
     return (
         np.random.default_rng([seed, width])
         if isinstance(seed, int | np.integer)
@@ -57,15 +62,18 @@ def derived_stream(seed: int | np.random.Generator | None, width: int) -> np.ran
 
 
 def usable(network: ShallowNetwork) -> ShallowNetwork:
-    """The network with a head that lets all neurons work and the outputs reach the labels; the same network in most cases."""
+    """The network with a head that lets all neurons work and the outputs reach the labels; the same
+    network in most cases.
+    """
     return with_reach(with_full_head(network))
 
 
 def with_full_head(network: ShallowNetwork) -> ShallowNetwork:
     """The network with the zeros of its head replaced by the size of the other entries.
 
-    The head of OS-HEAD has one zero if k is odd. Its neuron never moves, which near kd = n costs the decisive d weights: at
-    n = 100, d = 10, k = 11 all of 20 starts succeeded without the zero, and 8 of 102 with it.
+    The head of OS-HEAD has one zero if k is odd. Its neuron never moves, which near kd = n costs
+    the decisive d weights: at n = 100, d = 10, k = 11 all of 20 starts succeeded without the zero,
+    and 8 of 102 with it.
     """
     v = network.v
     return (
@@ -78,8 +86,9 @@ def with_full_head(network: ShallowNetwork) -> ShallowNetwork:
 def with_reach(network: ShallowNetwork) -> ShallowNetwork:
     """The network with a larger head if its activation is bounded (sigmoid, tanh, erf).
 
-    With a frozen head no output exceeds the sum of |v_l| times half the oscillation of phi, which for the head of OS is about
-    the size of the largest labels: the neurons saturate and training stalls. Eight times the reach is enough in practice.
+    With a frozen head no output exceeds the sum of |v_l| times half the oscillation of phi, which
+    for the head of OS is about the size of the largest labels: the neurons saturate and training
+    stalls. Eight times the reach is enough in practice.
     """
     oscillation = oscillation_of(network.activation)
     return (
@@ -90,7 +99,9 @@ def with_reach(network: ShallowNetwork) -> ShallowNetwork:
 
 
 def oscillation_of(activation: Activation) -> float | None:
-    """|phi(+inf) - phi(-inf)| of a bounded activation with two different limits, None for every other."""
+    """|phi(+inf) - phi(-inf)| of a bounded activation with two different limits, None for every
+    other.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         low, nearly_low, nearly_high, high = activation(np.array([-2 * FAR, -FAR, FAR, 2 * FAR]))
     bounded = low == nearly_low and high == nearly_high and low != high
@@ -98,13 +109,15 @@ def oscillation_of(activation: Activation) -> float | None:
 
 
 def separating(network: ShallowNetwork, data: HasData, rng: np.random.Generator) -> ShallowNetwork:
-    r"""The network with hidden weights whose hyperplanes run between neighboring samples, steep, in pairs that cancel.
+    r"""The network with hidden weights whose hyperplanes run between neighboring samples, steep, in
+    pairs that cancel.
 
-    For an edge (i, j) of the shortest tree that connects the samples (angles between rows as distances), w is the shortest
-    vector with w . x_i = s = -w . x_j. Each w serves a neuron with positive and one with negative head weight, so that f = 0
-    at the start although w is large: the changes that fitting needs are small against w, and no two samples look alike to the
-    network. It is made for inputs with few features, where published initializations leave J J^T numerically singular; it
-    wants kd >= 2.4 n, and k >= 2n for a single feature with bias.
+    For an edge (i, j) of the shortest tree that connects the samples (angles between rows as
+    distances), w is the shortest vector with w . x_i = s = -w . x_j. Each w serves a neuron with
+    positive and one with negative head weight, so that f = 0 at the start although w is large: the
+    changes that fitting needs are small against w, and no two samples look alike to the network. It
+    is made for inputs with few features, where published initializations leave J J^T numerically
+    singular; it wants kd >= 2.4 n, and k >= 2n for a single feature with bias.
     """
     edges = tree_edges(np.asarray(data.X, dtype=np.float64))
     positive, negative = np.flatnonzero(network.v > 0), np.flatnonzero(network.v < 0)
@@ -134,7 +147,9 @@ def root_mean_square(y: Array) -> float:
 
 
 def tree_edges(X: Array) -> NDArray[np.intp]:
-    """Edges (i, j) of the minimum spanning tree of the rows' directions; none if the n x n distances are too many."""
+    """Edges (i, j) of the minimum spanning tree of the rows' directions; none if the n x n
+    distances are too many.
+    """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     nonzero = np.flatnonzero(X.any(axis=1))
@@ -147,7 +162,9 @@ def tree_edges(X: Array) -> NDArray[np.intp]:
 
 
 def between(P: Array, Q: Array) -> Array:
-    """For each pair of rows (p, q) the shortest w with w . p = 1 and w . q = -1; p/|p|^2 if they are parallel."""
+    """For each pair of rows (p, q) the shortest w with w . p = 1 and w . q = -1; p/|p|^2 if they
+    are parallel.
+    """
     pp, qq, pq = np.sum(P * P, axis=1), np.sum(Q * Q, axis=1), np.sum(P * Q, axis=1)
     determinant = pp * qq - pq**2
     parallel = determinant <= 1e-14 * pp * qq

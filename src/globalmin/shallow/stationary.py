@@ -1,4 +1,6 @@
-r"""A stationary point near given weights, saddle or minimum alike: damped Newton steps on the gradient."""
+r"""A stationary point near given weights, saddle or minimum alike: damped Newton steps on the
+gradient.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,12 @@ def nearest_stationary(
     tol: float = 1e-12,
     max_iter: int = 200,
 ) -> ShallowNetwork:
-    r"""Weights near the given ones with $\|\nabla L\|$ at most `tol` times its value there, or the least found.
+    r"""Weights near the given ones with $\|\nabla L\|$ at most `tol` times its value there, or the
+    least found.
 
-    Levenberg-Marquardt on $\frac12\|\nabla L\|^2$: steps $-(H^2 + \mu I)^{-1}Hg$, which do not care whether the point is a
-    saddle. It may end where $Hg = 0$ and $g \ne 0$; look at the gradient of the result.
+    Levenberg-Marquardt on $\frac12\|\nabla L\|^2$: steps $-(H^2 + \mu I)^{-1}Hg$, which do not care
+    whether the point is a saddle. It may end where $Hg = 0$ and $g \ne 0$; look at the gradient of
+    the result.
 
     Parameters
     ----------

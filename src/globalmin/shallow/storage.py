@@ -1,8 +1,10 @@
-"""Networks on disk: one safetensors file with one network, or several (one per target or class) that share an activation.
+"""Networks on disk: one safetensors file with one network, or several (one per target or class)
+that share an activation.
 
-Tensors `0.W`, `0.v`, and with preprocessing `0.x_shift`, `0.x_scale`; the next network has `1.`, and so on. The metadata are
-the strings `format` ("globalmin-network/1"), `activation`, `parameter` (if any), `networks` (their number), `preprocessing` and
-`extra` (JSON). The same networks give the same bytes. A file appears whole or not at all.
+Tensors `0.W`, `0.v`, and with preprocessing `0.x_shift`, `0.x_scale`; the next network has `1.`,
+and so on. The metadata are the strings `format` ("globalmin-network/1"), `activation`, `parameter`
+(if any), `networks` (their number), `preprocessing` and `extra` (JSON). The same networks give the
+same bytes. A file appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def save_network(
 ) -> None:
     """Write one network, with the preprocessing its inputs need and free strings of yours.
 
-    An existing file is replaced atomically; on any error it stays as it was, and no half-written file is left.
+    An existing file is replaced atomically; on any error it stays as it was, and no half-written
+    file is left.
     """
     save_networks(path, [network], None if preprocessing is None else [preprocessing], metadata)
 
@@ -65,14 +68,18 @@ def save_networks(
     preprocessing: Sequence[Preprocessing] | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write several networks of one activation, `preprocessing` with one entry per network; otherwise as `save_network`."""
+    """Write several networks of one activation, `preprocessing` with one entry per network;
+    otherwise as `save_network`.
+    """
     if not networks or len({network.activation for network in networks}) != 1:
         raise DataError(
-            "networks must be a non-empty list with one common activation; save others in files of their own"
+            "networks must be a non-empty list with one common activation; save others in files of "
+            "their own"
         )
     if preprocessing is not None and len(preprocessing) != len(networks):
         raise DataError(
-            f"preprocessing has {len(preprocessing)} entries for {len(networks)} networks; give one for each"
+            f"preprocessing has {len(preprocessing)} entries for {len(networks)} networks; give "
+            "one for each"
         )
     for j, (network, scaling) in enumerate(zip(networks, preprocessing or (), strict=False)):
         _check_inputs(network.n_features, scaling, j)
@@ -131,7 +138,8 @@ def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
             return {name: stream.get_tensor(name) for name in stream.keys()}, header  # noqa: SIM118 (not a dict)
     except SafetensorError as error:
         raise DataError(
-            f"{path}: not a readable safetensors file ({error}); give a file written by save_network"
+            f"{path}: not a readable safetensors file ({error}); give a file written by "
+            "save_network"
         ) from error
 
 
@@ -139,7 +147,8 @@ def _check_format(path: Path, header: dict[str, str]) -> None:
     found = header.get("format", "no format")
     if found != FORMAT:
         raise DataError(
-            f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by save_network"
+            f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by "
+            "save_network"
         )
 
 
@@ -150,7 +159,8 @@ def _assemble(tensors: Tensors, header: dict[str, str]) -> StoredSeveral:
     expected = {f"{j}.{role}" for j in range(count) for role in roles}
     if set(tensors) != expected or any(tensor.dtype != np.float64 for tensor in tensors.values()):
         raise DataError(
-            f"the tensors must be {', '.join(sorted(expected))}, all F64, but are {', '.join(sorted(tensors))}"
+            f"the tensors must be {', '.join(sorted(expected))}, all F64, but are "
+            f"{', '.join(sorted(tensors))}"
         )
     activation = _activation(header)
     networks = tuple(
@@ -206,5 +216,6 @@ def _check_inputs(d: int, preprocessing: Preprocessing, j: int) -> None:
     given = preprocessing.x_shift.shape[0] + preprocessing.bias
     if given != d:
         raise DataError(
-            f"network {j} has {d} inputs, but its preprocessing gives {given}; they do not belong together"
+            f"network {j} has {d} inputs, but its preprocessing gives {given}; they do not belong "
+            "together"
         )

@@ -1,4 +1,6 @@
-"""One door to every method (`train`), and training without choices (`train_auto`): restarts and width escalation."""
+"""One door to every method (`train`), and training without choices (`train_auto`): restarts and
+width escalation.
+"""
 
 from __future__ import annotations
 
@@ -53,19 +55,21 @@ def train(
     ----------
     network : the start.
     data : anything with X (n x d, bias included) and y (n), such as a `Dataset`.
-    method : a name in `METHODS`, or "auto": Levenberg-Marquardt for smooth activations, the homotopy for those with a kink,
-        and up to six starts; the first is `network`, the others keep its head and draw new hidden weights from N(0, 1).
+    method : a name in `METHODS`, or "auto": Levenberg-Marquardt for smooth activations, the
+        homotopy for those with a kink, and up to six starts; the first is `network`, the others
+        keep its head and draw new hidden weights from N(0, 1).
     trained : "W" (hidden layer only) or "vW" (both layers).
     max_iter : iteration limit of one start; each method has its own default.
     tol : relative residual ||f - y||/||y|| to reach.
-    until : "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to be provable; "descent" to
-        stop as soon as the convergence of gradient descent from here can be.
+    until : "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to
+        be provable; "descent" to stop as soon as the convergence of gradient descent from here can
+        be.
     step_size : for gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
     seed : for restarts and for sgd.
     verbose : show a progress line if stderr is a terminal.
     throw : raise NotConverged instead of returning a run that did not reach its target.
-    monitor : called with a `Step` at every recorded step. Ctrl-C, or KeyboardInterrupt raised in it, ends the run with the best
-        network.
+    monitor : called with a `Step` at every recorded step. Ctrl-C, or KeyboardInterrupt raised in
+        it, ends the run with the best network.
     method_options : options of one method, such as batch_size (sgd) or memory (lbfgs).
 
     Returns
@@ -106,26 +110,30 @@ def train_auto(
     throw: bool = False,
     **options: Any,
 ) -> Run:
-    """Draw networks for the data and train them until one fits: fresh starts, then wider networks if `width` is "auto".
+    """Draw networks for the data and train them until one fits: fresh starts, then wider networks
+    if `width` is "auto".
 
     Parameters
     ----------
     data : the data set.
-    width : number k of neurons, or "auto": the smallest even k with k d >= 1.2 n, then up to six times wider when a start failed.
+    width : number k of neurons, or "auto": the smallest even k with k d >= 1.2 n, then up to six
+        times wider when a start failed.
     activation : its name or an `Activation`.
     method : as in `train`; "auto" chooses by the activation.
     scheme : the initialization, see `ShallowNetwork.initialize`.
     trained, throw : as in `train`.
-    seed : the first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as in `drawing.usable`.
-    max_starts : starts per width. Default: one for methods that "auto" does not choose; six at a given width; six
-        in all for "auto", two of them at the second width. Some starts are made for inputs with few features, see
-        `drawing.separating`.
+    seed : the first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as
+        in `drawing.usable`.
+    max_starts : starts per width. Default: one for methods that "auto" does not choose; six at a
+        given width; six in all for "auto", two of them at the second width. Some starts are made
+        for inputs with few features, see `drawing.separating`.
     options : the other options of `train`.
 
     Returns
     -------
-    The first run that reached its target, or the one with the smallest residual; `run.starts` counts all initializations tried.
-    A start that reached the tolerance where no proof can be expected (see `restarts.is_good`) does not end the search.
+    The first run that reached its target, or the one with the smallest residual; `run.starts`
+    counts all initializations tried. A start that reached the tolerance where no proof can be
+    expected (see `restarts.is_good`) does not end the search.
     """
     from globalmin.activations import get_activation
 
@@ -153,7 +161,9 @@ def train_auto(
 
 
 def _plan(widening: int | None, method: str, max_starts: int | None) -> tuple[str, ...]:
-    """Kinds of the starts: six at a given width, fewer where a wider network comes next, one for a method without restarts."""
+    """Kinds of the starts: six at a given width, fewer where a wider network comes next, one for a
+    method without restarts.
+    """
     if max_starts is not None:
         return tuple(GIVEN_WIDTH[i % len(GIVEN_WIDTH)] for i in range(max_starts))
     if method not in RESTARTED:

@@ -1,4 +1,6 @@
-"""How wide a network must be before fitting n labels can be expected: weights are counted against samples."""
+"""How wide a network must be before fitting n labels can be expected: weights are counted against
+samples.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ GROWTH = (1.0, 2.0, 3.0, 4.0, 6.0)  # of the width, in the order tried
 def widths(
     data: HasData, width: int | str, activation: Activation, trained: str = "W"
 ) -> Iterator[int]:
-    """The widths to try: the given one, or for "auto" the first promising one and then wider ones."""
+    """The widths to try: the given one, or for "auto" the first promising one and then wider
+    ones.
+    """
     if width != "auto":
         if isinstance(width, bool | str) or int(width) != width or width < 1:
             raise DataError(f"width={width!r} is not usable; give a whole number >= 1 or 'auto'")
@@ -35,7 +39,8 @@ def widths(
 
 
 def first_width(data: HasData, activation: Activation, trained: str = "W") -> int:
-    """The smallest even k with k d >= 1.2 n, counting only free outputs for n and the rank of X for d; at least n/d + 1.
+    """The smallest even k with k d >= 1.2 n, counting only free outputs for n and the rank of X for
+    d; at least n/d + 1.
 
     Even, because half of the head is positive and half negative.
     """
@@ -45,7 +50,9 @@ def first_width(data: HasData, activation: Activation, trained: str = "W") -> in
 
 
 def can_interpolate(network: ShallowNetwork, data: HasData, trained: str = "W") -> bool:
-    """Whether counting leaves hope of zero loss: as many weights that matter as free outputs, and a rich enough activation."""
+    """Whether counting leaves hope of zero loss: as many weights that matter as free outputs, and a
+    rich enough activation.
+    """
     outputs = count_free_outputs(data, network.activation)
     weights = (
         int(np.count_nonzero(network.v)) * _rank(data)
@@ -56,7 +63,9 @@ def can_interpolate(network: ShallowNetwork, data: HasData, trained: str = "W") 
 
 
 def capacity(activation: Activation, rank: int) -> float:
-    """Dimension of the functions that networks of all widths span on inputs of this rank; infinite unless phi is a polynomial."""
+    """Dimension of the functions that networks of all widths span on inputs of this rank; infinite
+    unless phi is a polynomial.
+    """
     powers = {
         "linear": (0.0, 1.0),
         "quadratic": (0.0, 0.0, 1.0),

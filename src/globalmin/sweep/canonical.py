@@ -1,4 +1,6 @@
-"""Canonical JSON, the identity of a trial, and the encoding of results: the same values give the same text everywhere."""
+"""Canonical JSON, the identity of a trial, and the encoding of results: the same values give the
+same text everywhere.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,8 @@ from typing import Any
 
 from globalmin.errors import PlanError
 
-RESERVED = (
-    "trial",
-    "seed",
-    "status",
-    "error",
-    "seconds",
-    "tries",
-)  # columns of the table that are neither parameter nor result
+# columns of the table that are neither parameter nor result
+RESERVED = "trial", "seed", "status", "error", "seconds", "tries"
 FLOAT = "$float"
 ARRAY = "$array"
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -38,11 +34,14 @@ def trial_id(recipe: str, parameters: Mapping[str, Any], seed: int, code: str) -
 
 
 def plain(value: object, name: str) -> Any:
-    """`value` as JSON would give it back: numpy scalars, tuples and ranges become plain; anything else is refused by name."""
+    """`value` as JSON would give it back: numpy scalars, tuples and ranges become plain; anything
+    else is refused by name.
+    """
     value = _unwrapped(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise PlanError(
-            f"{name} = {value}: a parameter must be finite; write it as a string and convert it in the recipe"
+            f"{name} = {value}: a parameter must be finite; write it as a string and convert it in "
+            "the recipe"
         )
     if value is None or isinstance(value, str | bool | int | float):
         return value
@@ -53,15 +52,19 @@ def plain(value: object, name: str) -> Any:
             raise PlanError(f"{name} has a key that is no string; JSON knows only strings")
         return {key: plain(item, f"{name}.{key}") for key, item in value.items()}
     raise PlanError(
-        f"{name} is of type {type(value).__name__}; give numbers, strings, booleans, lists or tables of them"
+        f"{name} is of type {type(value).__name__}; give numbers, strings, booleans, lists or "
+        "tables of them"
     )
 
 
 def encode_result(result: object, parameters: Iterable[str]) -> tuple[str, dict[str, bytes]]:
-    """Text of the ledger's row and the arrays by digest; raises TypeError or ValueError that says what the recipe must change."""
+    """Text of the ledger's row and the arrays by digest; raises TypeError or ValueError that says
+    what the recipe must change.
+    """
     if not isinstance(result, Mapping):
         raise TypeError(
-            f"the recipe returned a {type(result).__name__}; it must return a dict of scalars and numpy arrays"
+            f"the recipe returned a {type(result).__name__}; it must return a dict of scalars and "
+            "numpy arrays"
         )
     taken = {*parameters, *RESERVED}
     encoded: dict[str, Any] = {}
@@ -71,7 +74,8 @@ def encode_result(result: object, parameters: Iterable[str]) -> tuple[str, dict[
             raise TypeError(f"the recipe's result has the key {name!r}; keys must be strings")
         if name in taken:
             raise ValueError(
-                f"the recipe's result repeats {name!r}, a parameter or reserved column; return it under another name"
+                f"the recipe's result repeats {name!r}, a parameter or reserved column; return it "
+                "under another name"
             )
         encoded[name] = _encode(name, value, blobs)
     return canonical_json(encoded), blobs

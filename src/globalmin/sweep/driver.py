@@ -1,4 +1,6 @@
-"""The driver: enrolls the plan's trials, keeps the executor busy and records what comes back; killing it loses nothing."""
+"""The driver: enrolls the plan's trials, keeps the executor busy and records what comes back;
+killing it loses nothing.
+"""
 
 from __future__ import annotations
 
@@ -73,15 +75,18 @@ def resume(
     progress: bool | None = None,
     retry_failed: bool = False,
 ) -> Summary:
-    """Go on with the plan that is stored in the folder; `retry_failed` gives failed trials another chance."""
+    """Go on with the plan that is stored in the folder; `retry_failed` gives failed trials another
+    chance.
+    """
     with Store(folder) as store:
         plan = Plan.from_json(store.ledger.get("plan") or _missing_plan(store.folder))
         code = _checked_code(plan)
         stored = store.ledger.get("code")
         if code != stored:
             raise PlanError(
-                f"{store.folder}: the recipe {plan.recipe} changed since this sweep began ({stored}; now {code}); "
-                "run the plan on this folder to compute its trials with the new code, or restore the old code"
+                f"{store.folder}: the recipe {plan.recipe} changed since this sweep began "
+                f"({stored}; now {code}); run the plan on this folder to compute its trials with "
+                "the new code, or restore the old code"
             )
         if retry_failed:
             with store.ledger.transaction():
@@ -91,7 +96,8 @@ def resume(
 
 def _missing_plan(folder: Path) -> str:
     raise PlanError(
-        f"{folder}: the ledger has no plan, its first run was ended too early; run the plan again on this folder"
+        f"{folder}: the ledger has no plan, its first run was ended too early; run the plan again "
+        "on this folder"
     )
 
 
@@ -157,7 +163,8 @@ class _Drive:
         counts = self._counts()
         if counts["waiting"]:
             raise Interrupted(
-                f"interrupted; {counts['done'] + counts['failed']} of {sum(counts.values())} trials are recorded"
+                f"interrupted; {counts['done'] + counts['failed']} of {sum(counts.values())} "
+                "trials are recorded"
             )
         return Summary(
             self.store.folder,

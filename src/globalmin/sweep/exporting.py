@@ -1,4 +1,6 @@
-"""The table of a sweep as a parquet or csv file; the same sweep gives the same rows in the same order."""
+"""The table of a sweep as a parquet or csv file; the same sweep gives the same rows in the same
+order.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def export(
 ) -> Path:
     """Write the table to `path`, whose suffix says how: .parquet (needs pyarrow) or .csv.
 
-    Arrays appear as "sha256:..." texts; `timing` adds the columns seconds and tries, which differ from run to run.
+    Arrays appear as "sha256:..." texts; `timing` adds the columns seconds and tries, which differ
+    from run to run.
     """
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
@@ -70,7 +73,8 @@ def _parquet(target: Path, table: Sequence[dict[str, Any]]) -> bytes:
         import pyarrow.parquet
     except ImportError as error:
         raise PlanError(
-            f"{target}: writing parquet needs pyarrow; install globalmin[parquet], or export to .csv"
+            f"{target}: writing parquet needs pyarrow; install globalmin[parquet], or export to "
+            ".csv"
         ) from error
     columns = {name: _column([row[name] for row in table]) for name in table[0]}
     stream = io.BytesIO()
@@ -79,7 +83,9 @@ def _parquet(target: Path, table: Sequence[dict[str, Any]]) -> bytes:
 
 
 def _column(values: list[Any]) -> Any:
-    """One type per column: whole numbers beside fractions become floats, anything beside a text becomes text."""
+    """One type per column: whole numbers beside fractions become floats, anything beside a text
+    becomes text.
+    """
     import pyarrow
 
     kinds = {type(value) for value in values if value is not None}

@@ -1,4 +1,6 @@
-"""Ctrl-C: the first asks the sweep to end after the running trials are recorded, the second ends it at once."""
+"""Ctrl-C: the first asks the sweep to end after the running trials are recorded, the second ends it
+at once.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,15 @@ from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """The sweep was ended by the user; everything that had finished is recorded, and `resume` goes on."""
+    """The sweep was ended by the user; everything that had finished is recorded, and `resume` goes
+    on.
+    """
 
 
 class Interrupts:
-    """While inside, signals set `requested` instead of breaking off; outside the main thread nothing changes."""
+    """While inside, signals set `requested` instead of breaking off; outside the main thread
+    nothing changes.
+    """
 
     def __init__(self) -> None:
         self.requested = False

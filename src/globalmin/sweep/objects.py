@@ -1,4 +1,6 @@
-"""Content-addressed objects: a file named by the SHA-256 of its bytes, never visible before it is whole and on the disk."""
+"""Content-addressed objects: a file named by the SHA-256 of its bytes, never visible before it is
+whole and on the disk.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,17 @@ class Files:
 
 @contextmanager
 def file_errors(path: Path) -> Iterator[None]:
-    """Inside, what the operating system raises becomes a StoreError that names the file and the remedy."""
+    """Inside, what the operating system raises becomes a StoreError that names the file and the
+    remedy.
+    """
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         if error.errno in _FULL or error.errno == errno.EIO:
             raise StoreFull(
-                f"{path}: {reason}; make room or check the disk and resume, what was recorded is safe"
+                f"{path}: {reason}; make room or check the disk and resume, what was recorded is "
+                "safe"
             ) from error
         raise StoreError(
             f"{path}: {reason}; the folder must exist and be writable, choose another if it is not"
@@ -69,7 +74,9 @@ class Objects:
         return self.folder / digest[:2] / digest[2:]
 
     def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs by digest; when this returns they are on the disk. Those already there are not written again."""
+        """Store blobs by digest; when this returns they are on the disk. Those already there are
+        not written again.
+        """
         fresh = {
             digest: content
             for digest, content in blobs.items()
@@ -94,16 +101,20 @@ class Objects:
             content = path.read_bytes()
         except OSError as error:
             raise StoreError(
-                f"{path}: cannot be read ({error.strerror}); restore it from a copy, or compute the trial again"
+                f"{path}: cannot be read ({error.strerror}); restore it from a copy, or compute "
+                "the trial again"
             ) from error
         if hashlib.sha256(content).hexdigest() != digest:
             raise StoreError(
-                f"{path}: damaged, its bytes no longer match its name; restore it, or compute the trial again"
+                f"{path}: damaged, its bytes no longer match its name; restore it, or compute the "
+                "trial again"
             )
         return content
 
     def remove_unless(self, kept: set[str]) -> int:
-        """Remove every file that is no kept object, temporary files included; returns how many. No driver may be writing."""
+        """Remove every file that is no kept object, temporary files included; returns how many. No
+        driver may be writing.
+        """
         removed = 0
         for shard in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
             for file in sorted(shard.iterdir()) if shard.is_dir() else ():

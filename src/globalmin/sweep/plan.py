@@ -1,4 +1,6 @@
-"""The plan of a sweep: a recipe, its parameters and seeds, from Python or TOML. Unknown keys are refused."""
+"""The plan of a sweep: a recipe, its parameters and seeds, from Python or TOML. Unknown keys are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Plan:
     fixed : parameters of every trial.
     seeds : how many (0, 1, ...), or a list of them.
     name : title of the sweep; the function's name if left out.
-    batch_size : trials per call of `recipe.batch`; chosen from the number of trials and workers if left out.
+    batch_size : trials per call of `recipe.batch`; chosen from the number of trials and workers if
+        left out.
     timeout : seconds after which a trial (or a batch) is ended and counted as a try.
     paths : folders where the recipe's module is looked for first; not part of a trial's identity.
     """
@@ -131,7 +134,9 @@ class Plan:
                 yield {**self.fixed, **dict(zip(self.grid, values, strict=True)), **trial}
 
     def parameter_names(self) -> list[str]:
-        """Every parameter that some trial has: grid axes first, then those of trials, then the fixed ones."""
+        """Every parameter that some trial has: grid axes first, then those of trials, then the
+        fixed ones.
+        """
         names = dict.fromkeys(
             [*self.grid, *(key for trial in self.trials for key in trial), *self.fixed]
         )
@@ -173,7 +178,8 @@ def _checked_grid(grid: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
             raise PlanError(f"grid.{name} is empty; give at least one value")
         if len({canonical_json(value) for value in checked[name]}) < len(checked[name]):
             raise PlanError(
-                f"grid.{name} has a value twice; give every value once and use seeds to repeat trials"
+                f"grid.{name} has a value twice; give every value once and use seeds to repeat "
+                "trials"
             )
     return _checked_names(checked, "grid")
 

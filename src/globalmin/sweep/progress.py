@@ -34,8 +34,10 @@ def make_progress(wanted: bool | None, name: str, counts: Mapping[str, int]) -> 
     from rich.console import Console
 
     columns = (
-        progress.TextColumn("{task.description}", markup=False), progress.BarColumn(), progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[failed]} failed"), progress.TimeElapsedColumn(), progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.description}", markup=False), progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[failed]} failed"), progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
     )  # fmt: skip
     with progress.Progress(*columns, console=Console(stderr=True)) as display:
         task = display.add_task(

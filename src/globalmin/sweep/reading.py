@@ -24,7 +24,9 @@ RATE_SECONDS = 60.0  # the rate is that of the last minute
 
 @dataclass(frozen=True)
 class Status:
-    """Where a sweep stands; `rate` in trials per second and `seconds_left` are None where there is nothing to go by."""
+    """Where a sweep stands; `rate` in trials per second and `seconds_left` are None where there is
+    nothing to go by.
+    """
 
     name: str
     total: int
@@ -123,8 +125,8 @@ def rows(
     with open_ledger(folder) as ledger:
         plan = read_plan(ledger)
         found = ledger.query(
-            "SELECT id, parameters, seed, code, state, result, error, digest, seconds, tries FROM trial"
-            " WHERE position IS NOT NULL ORDER BY position"
+            "SELECT id, parameters, seed, code, state, result, error, digest, seconds, tries FROM "
+            "trial WHERE position IS NOT NULL ORDER BY position"
         )
     table = [_row(plan, record, objects if arrays else None, timing) for record in found]
     results = dict.fromkeys(name for _, result in table for name in sorted(result))
@@ -145,7 +147,8 @@ def _row(
         result is not None and row_digest(id, result) != digest
     ):
         raise StoreError(
-            f"the row of trial {id[:12]} no longer matches its digest; restore the ledger from a copy"
+            f"the row of trial {id[:12]} no longer matches its digest; restore the ledger from a "
+            "copy"
         )
     known = {
         **parameters,
@@ -191,6 +194,8 @@ def failures(folder: str | os.PathLike[str]) -> list[Failure]:
 
 
 def gc(folder: str | os.PathLike[str]) -> int:
-    """Remove arrays that no trial names and temporary files of killed runs; returns how many files."""
+    """Remove arrays that no trial names and temporary files of killed runs; returns how many
+    files.
+    """
     with Store(folder) as store:
         return store.collect()

@@ -19,7 +19,9 @@ Recipe = Callable[..., Any]
 
 
 def recipe_name(recipe: str | Recipe) -> str:
-    """'package.module:function' of a function that another process can import, or of the text itself after a look at its form."""
+    """'package.module:function' of a function that another process can import, or of the text
+    itself after a look at its form.
+    """
     if isinstance(recipe, str):
         module, colon, function = recipe.partition(":")
         if not colon or not all(
@@ -31,11 +33,13 @@ def recipe_name(recipe: str | Recipe) -> str:
     name = getattr(recipe, "__qualname__", "")
     if module is None or not name or "<" in name:
         raise PlanError(
-            f"recipe {recipe!r} has no importable name; define it with def at the top level of a module"
+            f"recipe {recipe!r} has no importable name; define it with def at the top level of a "
+            "module"
         )
     if module == "__main__":
         raise PlanError(
-            f"recipe {name} is defined in __main__, which other processes cannot import; move it to a module"
+            f"recipe {name} is defined in __main__, which other processes cannot import; move it "
+            "to a module"
         )
     return f"{module}:{name}"
 
@@ -55,8 +59,8 @@ def find_recipe(name: str, paths: Sequence[str] = ()) -> Recipe:
                 f"recipe = {name!r}: importing it failed, {error}; install what it needs"
             ) from error
         raise PlanError(
-            f"recipe = {name!r}: there is no module {error.name}; put {error.name}.py beside the plan "
-            "(in Python: paths=[its folder]) or install it"
+            f"recipe = {name!r}: there is no module {error.name}; put {error.name}.py beside the "
+            "plan (in Python: paths=[its folder]) or install it"
         ) from error
     except Exception as error:
         raise PlanError(
@@ -104,12 +108,15 @@ def check_parameters(name: str, recipe: Recipe, parameters: Iterable[str]) -> No
     ]
     if missing:
         raise PlanError(
-            f"the recipe {name} needs {', '.join(missing)}; add them to [grid], [[trials]] or [fixed]"
+            f"the recipe {name} needs {', '.join(missing)}; add them to [grid], [[trials]] or "
+            "[fixed]"
         )
 
 
 def code_version(name: str, recipe: Recipe) -> str:
-    """Version of globalmin, digest of the source of the recipe's module, and the recipe's own `version`, if it has one."""
+    """Version of globalmin, digest of the source of the recipe's module, and the recipe's own
+    `version`, if it has one.
+    """
     own = getattr(recipe, "version", None)
     version = importlib.import_module(
         "globalmin"
@@ -121,7 +128,9 @@ def code_version(name: str, recipe: Recipe) -> str:
 
 @functools.cache
 def source_digest(module_name: str) -> str:
-    """First 16 hexadecimal digits of the SHA-256 of a module's file; 'none' for a module without one."""
+    """First 16 hexadecimal digits of the SHA-256 of a module's file; 'none' for a module without
+    one.
+    """
     origin = getattr(sys.modules.get(module_name), "__file__", None)
     if origin is None or not Path(origin).is_file():
         return "none"

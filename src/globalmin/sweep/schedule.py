@@ -61,7 +61,9 @@ class Schedule:
         return tuple(self._page.popleft() for _ in range(min(size, len(self._page))))
 
     def _size(self) -> int:
-        """Trials per task: a batch as large as leaves work for every slot, or about a quarter second's worth."""
+        """Trials per task: a batch as large as leaves work for every slot, or about a quarter
+        second's worth.
+        """
         share = max(1, self.waiting // (4 * self.slots))
         if self.template.batch:
             return self.batch_size or max(MIN_BATCH, min(MAX_BATCH, share))
@@ -74,7 +76,9 @@ class Schedule:
             self._mean_seconds += 0.1 * (outcome.seconds - self._mean_seconds)
 
     def lost(self, report: Report) -> tuple[list[str], list[str], list[Outcome]]:
-        """After a worker's death: trials given back without blame, the suspect given back with a try counted, or its failure."""
+        """After a worker's death: trials given back without blame, the suspect given back with a
+        try counted, or its failure.
+        """
         left = tuple(self.running.pop(report.key).values())
         suspects = left if not report.in_order else left[:1]
         if not report.started:
@@ -94,7 +98,9 @@ class Schedule:
         return innocent, [trial.id for trial in again], failed
 
     def ended(self, report: Report) -> list[str]:
-        """A task came to its end; trials it left without outcome (there should be none) wait again."""
+        """A task came to its end; trials it left without outcome (there should be none) wait
+        again.
+        """
         left = tuple(self.running.pop(report.key).values())
         self._put_back(left)
         return [trial.id for trial in left]
@@ -109,5 +115,8 @@ class Schedule:
 
 
 def _given_up(trial: Trial, reason: str) -> Outcome:
-    text = f"given up after {trial.tries} tries, each of which ended its worker; the last time: {reason}\n"
+    text = (
+        f"given up after {trial.tries} tries, each of which ended its worker; the last time: "
+        f"{reason}\n"
+    )
     return Outcome(trial.id, None, text, 0.0)

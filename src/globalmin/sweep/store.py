@@ -1,4 +1,6 @@
-"""A sweep's folder: ledger, objects and the lock that keeps it to one driver. Objects go in before the rows that name them."""
+"""A sweep's folder: ledger, objects and the lock that keeps it to one driver. Objects go in before
+the rows that name them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LOCK_SECONDS = 1.0
 
 
 class DriverLock:
-    """At most one driver per folder. The lock is sqlite's own: the system frees it when the process dies, however it dies."""
+    """At most one driver per folder. The lock is sqlite's own: the system frees it when the process
+    dies, however it dies.
+    """
 
     def __init__(self, folder: Path) -> None:
         path = folder / LOCK
@@ -102,12 +106,15 @@ class Store:
             raise
 
     def _take_over(self) -> None:
-        """The lock says that no driver lives on this machine; leases left behind are void, unless another machine still beats."""
+        """The lock says that no driver lives on this machine; leases left behind are void, unless
+        another machine still beats.
+        """
         owner, beat = self.ledger.get("owner"), float(self.ledger.get("heartbeat") or 0.0)
         elsewhere = owner is not None and owner.partition(":")[0] != socket.gethostname()
         if elsewhere and time.time() - beat < STALE_SECONDS:
             raise StoreError(
-                f"{self.folder}: {owner} is running this sweep, last seen {time.time() - beat:.0f} s ago; end it there first"
+                f"{self.folder}: {owner} is running this sweep, last seen {time.time() - beat:.0f} "
+                "s ago; end it there first"
             )
         with self.ledger.transaction():
             left_behind = self.ledger.release_all()
@@ -129,7 +136,9 @@ class Store:
         released: Iterable[str] = (),
         suspected: Iterable[str] = (),
     ) -> int:
-        """Record what came in and lease what goes out, in one transaction; when this returns, it is acknowledged."""
+        """Record what came in and lease what goes out, in one transaction; when this returns, it is
+        acknowledged.
+        """
         if blobs:
             self.objects.put(blobs)
         with self.ledger.transaction():

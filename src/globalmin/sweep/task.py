@@ -1,4 +1,6 @@
-"""What goes to a worker and what comes back: plain texts and bytes, so that every executor can carry them."""
+"""What goes to a worker and what comes back: plain texts and bytes, so that every executor can
+carry them.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ class Report:
     ended : whether the task occupies its slot no longer.
     lost : why the worker died, if it did; empty otherwise.
     started : whether the dead worker had begun; otherwise no trial is to blame.
-    in_order : whether the trials without outcome are waiting behind the first of them, which then is the only suspect.
+    in_order : whether the trials without outcome are waiting behind the first of them, which then
+        is the only suspect.
     """
 
     key: int

@@ -1,4 +1,6 @@
-"""What every executor's worker does with a task: find the recipe, run its trials, encode what came of them."""
+"""What every executor's worker does with a task: find the recipe, run its trials, encode what came
+of them.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ Finished = tuple[Outcome, dict[str, bytes]]
 
 
 def run_task(task: Task) -> Iterator[Finished]:
-    """Outcomes one by one, or all at the end for a batch. Raises PlanError if this worker's code is not the driver's."""
+    """Outcomes one by one, or all at the end for a batch. Raises PlanError if this worker's code is
+    not the driver's.
+    """
     recipe = find_recipe(task.recipe, task.paths)
     code = code_version(task.recipe, recipe)
     if code != task.code:
         raise PlanError(
-            f"a worker has another version of {task.recipe} ({code}) than the driver ({task.code}); install the same"
+            f"a worker has another version of {task.recipe} ({code}) than the driver "
+            f"({task.code}); install the same"
         )
     if task.batch:
         yield from _run_batch(recipe, task)
@@ -54,7 +59,8 @@ def _run_batch(recipe: Recipe, task: Task) -> list[Finished]:
             results = list(recipe.batch([dict(one) for one in sets]))  # pyright: ignore[reportFunctionMemberAccess]
         if len(results) != len(sets):
             raise ValueError(
-                f"{task.recipe}.batch returned {len(results)} results for {len(sets)} trials; return one for each"
+                f"{task.recipe}.batch returned {len(results)} results for {len(sets)} trials; "
+                "return one for each"
             )
     except BaseException:
         if len(sets) > 1:  # whose fault it is, only running them one by one can tell
@@ -109,7 +115,9 @@ def _failure(trial: Trial, error: BaseException, seconds: float) -> Outcome:
 
 @contextlib.contextmanager
 def _deadline(timeout: float | None) -> Iterator[None]:
-    """End this process when the block takes longer: the only way that stops compiled code too. The driver sees a dead worker."""
+    """End this process when the block takes longer: the only way that stops compiled code too. The
+    driver sees a dead worker.
+    """
     if timeout is None:
         yield
         return

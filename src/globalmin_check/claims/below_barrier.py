@@ -1,4 +1,6 @@
-"""The claim `below-barrier`: descent from the stored weights reaches the global minimum (`spec/claims/below-barrier.md`)."""
+"""The claim `below-barrier`: descent from the stored weights reaches the global minimum
+(`spec/claims/below-barrier.md`).
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,12 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import DESCENT_NOTE
 
 MEANING = (
-    "Theorem (quadratic barrier). Let v > 0, F = S^T S with rows svec(x_i x_i^T), phi I <= F <= Phi I, and A the least-squares "
-    "matrix with eigenvalues in [a_lo, a_hi]; E = L - min L over all symmetric matrices, E <= E0 at the stored weights, tau = "
-    "sqrt(2 E0/phi). If s2 = a_lo - tau > 0 and eta v_max (4 Phi (a_hi + tau) + 2 sqrt(2 Phi E0)) <= 1, gradient descent on W "
-    "with the step eta multiplies E by at most 1 - 4 eta phi v_min s2 in every step and converges to a global minimum."
+    "Theorem (quadratic barrier). Let v > 0, F = S^T S with rows svec(x_i x_i^T), phi I <= F <= "
+    "Phi I, and A the least-squares matrix with eigenvalues in [a_lo, a_hi]; E = L - min L over "
+    "all symmetric matrices, E <= E0 at the stored weights, tau = sqrt(2 E0/phi). If s2 = a_lo - "
+    "tau > 0 and eta v_max (4 Phi (a_hi + tau) + 2 sqrt(2 Phi E0)) <= 1, gradient descent on W "
+    "with the step eta multiplies E by at most 1 - 4 eta phi v_min s2 in every step and converges "
+    "to a global minimum."
 )
 
 
@@ -130,7 +134,9 @@ def check(claim: BelowBarrier, problem: Problem, _: None, checks: Checks) -> Num
 
 
 def _require_minimizer(checks: Checks, claim: BelowBarrier, error: arb) -> None:
-    """Checks 9 and 10: the eigenvalues of A through those of A_hat, |A - A_hat|_F <= G/phi = error."""
+    """Checks 9 and 10: the eigenvalues of A through those of A_hat, |A - A_hat|_F <= G/phi =
+    error.
+    """
 
     def moved(sign: int, shift: arb) -> Rows:
         rows = [[arb(sign * entry) for entry in row] for row in claim.A_hat.rows()]
@@ -175,12 +181,14 @@ def _numbers(claim: BelowBarrier, loss: arb, error: arb, s2: arb) -> Numbers:
 def statement(claim: BelowBarrier, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"The loss of the stored network exceeds the least loss of all quadratic networks on these {problem.sizes.n} samples by "
-        f"at most {decimal_up(claim.E0)}, while every network with rank-deficient weights exceeds it by at least "
-        f"{decimal_down(claim.phi * claim.a_lo**2 / 2)}. Gradient descent on W (head v fixed) with the claimed step eta (about "
-        f"{decimal_down(claim.eta)}) from the stored weights, in exact arithmetic, multiplies this excess by at most "
-        f"1 - {decimal_down(1 - claim.rate)} in every step and converges to a global minimum. The stored weights have loss at "
-        f"most {decimal_up(claim.loss_upper)}."
+        "The loss of the stored network exceeds the least loss of all quadratic networks on these "
+        f"{problem.sizes.n} samples by at most {decimal_up(claim.E0)}, while every network with "
+        "rank-deficient weights exceeds it by at least "
+        f"{decimal_down(claim.phi * claim.a_lo**2 / 2)}. Gradient descent on W (head v fixed) with "
+        f"the claimed step eta (about {decimal_down(claim.eta)}) from the stored weights, in exact "
+        f"arithmetic, multiplies this excess by at most 1 - {decimal_down(1 - claim.rate)} in "
+        "every step and converges to a global minimum. The stored weights have loss at most "
+        f"{decimal_up(claim.loss_upper)}."
     )
 
 

@@ -1,4 +1,6 @@
-"""The positive definite matrices of the claim `unique-minimum`, U10 to U14 (`spec/claims/unique-minimum.md`)."""
+"""The positive definite matrices of the claim `unique-minimum`, U10 to U14
+(`spec/claims/unique-minimum.md`).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class UniqueMinimum:
 
 
 def require_bounds(checks: Checks, claim: UniqueMinimum, curve: Curve) -> None:
-    """The positive definite matrices: the Hessian at W between m0 and M0, and the constants of its change."""
+    """The positive definite matrices: the Hessian at W between m0 and M0, and the constants of its
+    change.
+    """
     x, X = claim.x, curve.tangent.X
     sizes = local.local_sizes(curve, x["r"])
     tau, third = x.get("tau", Fraction(0)), None

@@ -1,4 +1,6 @@
-"""The claim `deep-descent`: gradient descent on all layers of a deep network (`spec/claims/deep-descent.md`)."""
+"""The claim `deep-descent`: gradient descent on all layers of a deep network
+(`spec/claims/deep-descent.md`).
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,13 @@ from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")  # smooth activations with a bounded slope
 MEANING = (
-    "Theorem (deep path). Let G = J J^T >= a^2 I, |J| <= b and |r| at the stored weights of all layers, and let J be Lipschitz "
-    "with the constant Lam on the ball of radius t around them. If Lam t < a, |r| <= a t - Lam t^2/2 and 0 < eta <= 1/(b + Lam "
-    "t)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most t, multiplies the norm of the "
-    "residual by at most 1 - eta (a - Lam t)^2 in every step, and converges to weights with zero loss. Lam follows layer by "
-    "layer from bounds of the norms of the weight matrices and of the slope and the curvature of phi."
+    "Theorem (deep path). Let G = J J^T >= a^2 I, |J| <= b and |r| at the stored weights of all "
+    "layers, and let J be Lipschitz with the constant Lam on the ball of radius t around them. If "
+    "Lam t < a, |r| <= a t - Lam t^2/2 and 0 < eta <= 1/(b + Lam t)^2, then gradient descent with "
+    "the step eta on L = (1/2) sum r_i^2 travels at most t, multiplies the norm of the residual by "
+    "at most 1 - eta (a - Lam t)^2 in every step, and converges to weights with zero loss. Lam "
+    "follows layer by layer from bounds of the norms of the weight matrices and of the slope and "
+    "the curvature of phi."
 )
 
 
@@ -164,11 +168,13 @@ def _numbers(claim: DeepDescent, loss: arb, parts: tuple[arb, arb, arb, arb]) ->
 def statement(claim: DeepDescent, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"Gradient descent on all {len(claim.layers.weights)} hidden layers and the head (one common step) of the deep network "
-        f"with the claimed step eta (about {decimal_down(claim.eta)}) from the stored weights, in exact arithmetic, converges "
-        f"to weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step "
-        f"multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most "
-        f"{decimal_up(claim.t)} long. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+        f"Gradient descent on all {len(claim.layers.weights)} hidden layers and the head (one "
+        "common step) of the deep network with the claimed step eta (about "
+        f"{decimal_down(claim.eta)}) from the stored weights, in exact arithmetic, converges to "
+        f"weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global "
+        "minimum. Every step multiplies the norm of the residual by at most 1 - "
+        f"{decimal_down(1 - claim.rate)}, and the whole path is at most {decimal_up(claim.t)} "
+        f"long. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
     )
 
 

@@ -1,4 +1,6 @@
-"""Form of a deep network in a certificate (sections 3 and 4 of the format page): layers, scales, patches, weights."""
+"""Form of a deep network in a certificate (sections 3 and 4 of the format page): layers, scales,
+patches, weights.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from globalmin_check.verdict import Malformed
 
 @dataclass(frozen=True)
 class Layers:
-    """x_h = scale_h phi(W_h patches(x_{h-1})), plus x_{h-1} if residual; `patches` holds pixel numbers, -1 for the padding."""
+    """x_h = scale_h phi(W_h patches(x_{h-1})), plus x_{h-1} if residual; `patches` holds pixel
+    numbers, -1 for the padding.
+    """
 
     scales: tuple[Fraction, ...]
     residual: tuple[bool, ...]
@@ -38,7 +42,9 @@ class Layers:
 
     @property
     def overlap(self) -> int:
-        """The largest number of places that one pixel has in all windows: the squared norm of the patch map."""
+        """The largest number of places that one pixel has in all windows: the squared norm of the
+        patch map.
+        """
         return max(
             Counter(pixel for window in self.patches for pixel in window if pixel >= 0).values(),
             default=1,

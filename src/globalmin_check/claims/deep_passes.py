@@ -1,7 +1,8 @@
-"""Forward and backward passes of a deep network in balls, the tangent Gram matrix, and the Lipschitz constant of the Jacobian.
+"""Forward and backward passes of a deep network in balls, the tangent Gram matrix, and the
+Lipschitz constant of the Jacobian.
 
-A layer's numbers are a list of n p rows, row i p + l for sample i and pixel l, one ball per channel. The constants are those of
-`spec/claims/deep-descent.md`.
+A layer's numbers are a list of n p rows, row i p + l for sample i and pixel l, one ball per
+channel. The constants are those of `spec/claims/deep-descent.md`.
 """
 
 from __future__ import annotations
@@ -149,7 +150,9 @@ def _sum(A: Rows, B: Rows) -> Rows:
 
 
 def _blocks(M: Rows, p: int) -> Rows:
-    """Sums over the p x p blocks of a symmetric matrix given by its lower triangle, again a lower triangle."""
+    """Sums over the p x p blocks of a symmetric matrix given by its lower triangle, again a lower
+    triangle.
+    """
     if p == 1:
         return M
     sums = [[arb(0)] * (i + 1) for i in range(len(M) // p)]

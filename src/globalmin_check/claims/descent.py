@@ -1,4 +1,6 @@
-"""The claim `descent`: gradient descent from the stored weights reaches zero loss at a rate (`spec/claims/descent.md`)."""
+"""The claim `descent`: gradient descent from the stored weights reaches zero loss at a rate
+(`spec/claims/descent.md`).
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,12 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
 MEANING = (
-    "Theorem (descent path). Let K = J J^T >= a^2 I, |J| <= b and |r| <= g at the stored weights, and let J be Lipschitz with "
-    "the constant Lip on the ball of radius rho around them. If 2 Lip g < a^2, alpha = sqrt(a^2 - 2 Lip g), S = 2g/(a + alpha) "
-    "<= rho and 0 < eta <= 1/(b + Lip S)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most S, "
-    "multiplies the norm of the residual by at most 1 - eta alpha^2 in every step, and converges to weights with zero loss."
+    "Theorem (descent path). Let K = J J^T >= a^2 I, |J| <= b and |r| <= g at the stored weights, "
+    "and let J be Lipschitz with the constant Lip on the ball of radius rho around them. If 2 Lip "
+    "g < a^2, alpha = sqrt(a^2 - 2 Lip g), S = 2g/(a + alpha) <= rho and 0 < eta <= 1/(b + Lip "
+    "S)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most S, "
+    "multiplies the norm of the residual by at most 1 - eta alpha^2 in every step, and converges "
+    "to weights with zero loss."
 )
 
 
@@ -139,11 +143,12 @@ def statement(claim: Descent, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     what = "both layers (one common step)" if claim.curvature.both else "W (head v fixed)"
     return (
-        f"Gradient descent on {what} with the claimed step eta (about {decimal_down(claim.eta)}) from the stored weights, in "
-        f"exact arithmetic, converges to weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global "
-        f"minimum. Every step multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole "
-        f"path is at most {decimal_up(claim.path)} long. The stored weights have loss at most "
-        f"{decimal_up(claim.curvature.loss_upper)}."
+        f"Gradient descent on {what} with the claimed step eta (about {decimal_down(claim.eta)}) "
+        "from the stored weights, in exact arithmetic, converges to weights that fit all "
+        f"{problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step "
+        f"multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and "
+        f"the whole path is at most {decimal_up(claim.path)} long. The stored weights have loss at "
+        f"most {decimal_up(claim.curvature.loss_upper)}."
     )
 
 

@@ -1,4 +1,6 @@
-"""The claim `factorization-gap`: how far U V^T is from the best matrix of its rank (`spec/claims/factorization-gap.md`)."""
+"""The claim `factorization-gap`: how far U V^T is from the best matrix of its rank
+(`spec/claims/factorization-gap.md`).
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,20 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import TRIVIAL, Malformed
 
 MEANING = (
-    "Theorem EY. Let Q be the projector on the span of the columns of V (n x r), |M x|^2 >= a |x|^2 on that span, |M x|^2 <= b "
-    "|x|^2 on its complement, and tau > b. Then every matrix X of rank at most r has |X - M|^2 >= |M (I - Q)|^2 - |(I - Q) M^T M "
-    "Q|^2/(tau - b) - r max(tau - a, 0) (Frobenius norms). So (1/2)|U V^T - M|^2 exceeds the best loss of its rank by at most "
-    "half of |(U V^T - M) Q|^2 + |(I - Q) M^T M Q|^2/(tau - b) + r max(tau - a, 0). Side left: the same for M^T, V U^T."
+    "Theorem EY. Let Q be the projector on the span of the columns of V (n x r), |M x|^2 >= a "
+    "|x|^2 on that span, |M x|^2 <= b |x|^2 on its complement, and tau > b. Then every matrix X of "
+    "rank at most r has |X - M|^2 >= |M (I - Q)|^2 - |(I - Q) M^T M Q|^2/(tau - b) - r max(tau - "
+    "a, 0) (Frobenius norms). So (1/2)|U V^T - M|^2 exceeds the best loss of its rank by at most "
+    "half of |(U V^T - M) Q|^2 + |(I - Q) M^T M Q|^2/(tau - b) + r max(tau - a, 0). Side left: the "
+    "same for M^T, V U^T."
 )
 
 
 @dataclass(frozen=True)
 class Subspace:
-    """The witness of theorem EY; C_b is the factor of P1 for b, or None if b is a bound of the Frobenius norm."""
+    """The witness of theorem EY; C_b is the factor of P1 for b, or None if b is a bound of the
+    Frobenius norm.
+    """
 
     side: str
     a: Fraction
@@ -46,7 +52,9 @@ class Subspace:
 
 @dataclass(frozen=True)
 class FactorizationGap:
-    """Fields and tensors of section 5.17; without a subspace the best loss is only known not to be negative."""
+    """Fields and tensors of section 5.17; without a subspace the best loss is only known not to be
+    negative.
+    """
 
     loss_upper: Fraction
     floor: Fraction
@@ -70,7 +78,8 @@ def _read_subspace(fields: Fields, tensors: Tensors, sizes: Sizes, factor: bool)
     size = sizes.d if side == "right" else sizes.n
     if sizes.k >= min(sizes.n, sizes.d):
         raise Malformed(
-            f"{fields.where}: the rank is not below both sides of M, which only the method zero allows"
+            f"{fields.where}: the rank is not below both sides of M, which only the method zero "
+            "allows"
         )
     return Subspace(
         side,
@@ -156,7 +165,9 @@ def _excess(witness: Subspace, M: Tensor, checks: Checks, at: Compression) -> ar
 
 
 def _outer_gram(M: Tensor, at: Compression) -> Rows:
-    """The lower triangle of (I - Q) M^T M (I - Q) = M^T M - H K^T - N H^T with H = S G^-1 and N = (I - Q) K."""
+    """The lower triangle of (I - Q) M^T M (I - Q) = M^T M - H K^T - N H^T with H = S G^-1 and N =
+    (I - Q) K.
+    """
     H, N, K = (at.S * at.inverse).tolist(), at.leak.tolist(), at.K.tolist()
     whole = quadratic.weighted_sum(M, [arb(1)] * M.shape[0])
     inner = lower_product(
@@ -176,10 +187,11 @@ def statement(claim: FactorizationGap, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     m, n, r = problem.sizes.n, problem.sizes.d, problem.sizes.k
     return (
-        f"The stored factors U ({m} x {r}) and V ({n} x {r}) have loss (1/2)|U V^T - M|_F^2 at most "
-        f"{decimal_up(claim.loss_upper)} for the stored {m} x {n} matrix M. No matrix of rank at most {r}, so no pair of factors "
-        f"of this width, has a loss lower by more than {decimal_up(claim.gap)}: the factors are within this gap of the global "
-        f"minimum, which is at least {decimal_down(claim.floor)}."
+        f"The stored factors U ({m} x {r}) and V ({n} x {r}) have loss (1/2)|U V^T - M|_F^2 at "
+        f"most {decimal_up(claim.loss_upper)} for the stored {m} x {n} matrix M. No matrix of rank "
+        f"at most {r}, so no pair of factors of this width, has a loss lower by more than "
+        f"{decimal_up(claim.gap)}: the factors are within this gap of the global minimum, which is "
+        f"at least {decimal_down(claim.floor)}."
     )
 
 

@@ -1,4 +1,6 @@
-"""Form of a one-filter network and its teacher in a certificate (sections 3 and 4 of the format page)."""
+"""Form of a one-filter network and its teacher in a certificate (sections 3 and 4 of the format
+page).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from globalmin_check.problem import Problem, Sizes, digits
 
 
 def read_filter(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
-    """The stored numbers: X, y hold the teacher's filter and output weights, W, v those of the network."""
+    """The stored numbers: X, y hold the teacher's filter and output weights, W, v those of the
+    network.
+    """
     network.end()
     fields.choice("loss", ("population-half-square",))
     law = Fields(fields.take("data"), "data")

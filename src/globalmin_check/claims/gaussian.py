@@ -1,7 +1,8 @@
-"""Gaussian expectations by the trapezoid rule with a proved error: Hermite coefficients of phi', means of phi, phi^2, phi'^2.
+"""Gaussian expectations by the trapezoid rule with a proved error: Hermite coefficients of phi',
+means of phi, phi^2, phi'^2.
 
-Only real values are computed; the poles of the activation enter through the width of a strip around the real line
-(`spec/claims/gram-positive.md`, lemma TR).
+Only real values are computed; the poles of the activation enter through the width of a strip around
+the real line (`spec/claims/gram-positive.md`, lemma TR).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ ANALYTIC = ("softplus", "sigmoid", "tanh", "erf")
 
 
 def _strip(name: str) -> arb:
-    """Half width of the strip, in the argument of phi (for softplus and sigmoid times b), on which the bounds below hold."""
+    """Half width of the strip, in the argument of phi (for softplus and sigmoid times b), on which
+    the bounds below hold.
+    """
     return {"tanh": arb.pi() / 4, "erf": arb(1)}.get(name, arb.pi() / 2)
 
 
@@ -46,7 +49,9 @@ class Trapezoid:
         self.weights = [self.h * (-z * z / 2).exp() / (2 * arb.pi()).sqrt() for z in self.points]
 
     def _analytic(self, s: arb) -> tuple[arb, arb]:
-        """The half width a of a strip in z on which phi(sz) is analytic and bounded, and 2/(e^(2 pi a/h) - 1)."""
+        """The half width a of a strip in z on which phi(sz) is analytic and bounded, and 2/(e^(2 pi
+        a/h) - 1).
+        """
         scale = self.b if self.name in ("softplus", "sigmoid") else arb(1)
         a = arb(lower_float((_strip(self.name) / (scale * s)).min(arb.pi() / self.h)))
         return a, 2 / (2 * arb.pi() * a / self.h).expm1()
@@ -79,7 +84,8 @@ class Trapezoid:
     def _hermite(self, top: int) -> list[list[arb]]:
         """Weights times h_r at the nodes, r = 0..top; h_r(-z) = (-1)^r h_r(z).
 
-        The recurrence widens the balls by about e^(z sqrt r), the weights narrow them by e^(-z^2/2), so it runs with more bits.
+        The recurrence widens the balls by about e^(z sqrt r), the weights narrow them by
+        e^(-z^2/2), so it runs with more bits.
         """
         with precision(
             ctx.prec + min(2 * (int(self.step * self.J) + 1) * (isqrt(top) + 1), top) + 64

@@ -1,4 +1,6 @@
-"""The claim `global-basin`: descent from the stored weights ends at the teacher (`spec/claims/global-basin.md`)."""
+"""The claim `global-basin`: descent from the stored weights ends at the teacher
+(`spec/claims/global-basin.md`).
+"""
 
 from __future__ import annotations
 
@@ -53,10 +55,11 @@ def check(claim: Trap, problem: Problem, at: Exact, checks: Checks) -> Numbers:
 def statement(claim: Trap, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"{descent_words(claim)} on the population loss of this one-filter network ({problem.sizes.k} Gaussian patches of size "
-        f"{problem.sizes.d}, the stored teacher) from the stored weights converges to the teacher's function: zero loss, the "
-        f"global minimum. The stored weights have loss at most {decimal_up(claim.loss_upper)}. Nothing is said about an "
-        f"empirical loss."
+        f"{descent_words(claim)} on the population loss of this one-filter network "
+        f"({problem.sizes.k} Gaussian patches of size {problem.sizes.d}, the stored teacher) from "
+        "the stored weights converges to the teacher's function: zero loss, the global minimum. "
+        f"The stored weights have loss at most {decimal_up(claim.loss_upper)}. Nothing is said "
+        "about an empirical loss."
     )
 
 

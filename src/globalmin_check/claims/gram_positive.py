@@ -1,4 +1,6 @@
-"""The claim `gram-positive`: the least eigenvalue of a limiting Gram matrix of the data (`spec/claims/gram-positive.md`)."""
+"""The claim `gram-positive`: the least eigenvalue of a limiting Gram matrix of the data
+(`spec/claims/gram-positive.md`).
+"""
 
 from __future__ import annotations
 
@@ -23,28 +25,37 @@ from globalmin_check.verdict import Malformed
 
 ORDER = 4096  # largest Hermite order
 MEANING = (
-    "Theorem (limiting Gram matrix). For w ~ N(0, I), the matrix K_ij E[phi'(w . x_i) phi'(w . x_j)] of a ReLU network is K_ij "
-    "(pi - theta_ij)/(2 pi); for a smooth phi with bounded slope it is at least, in the order of symmetric matrices, the sum "
-    "over any finite set of r >= 0 of (c_r c_r^T) o rho^r o K with c_r(i) = E[phi'(|x_i| g) h_r(g)], h_r the orthonormal "
-    "Hermite polynomials, because each omitted term is positive semidefinite; the same with phi and without K for E[phi phi]. "
-    "Residual network of depth H: lambda_min of the last Gram matrix is at least (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) "
-    "g)^2] if the partial sum over r >= 1 for E[phi phi], times c_sigma, is at least kappa I."
+    "Theorem (limiting Gram matrix). For w ~ N(0, I), the matrix K_ij E[phi'(w . x_i) phi'(w . "
+    "x_j)] of a ReLU network is K_ij (pi - theta_ij)/(2 pi); for a smooth phi with bounded slope "
+    "it is at least, in the order of symmetric matrices, the sum over any finite set of r >= 0 of "
+    "(c_r c_r^T) o rho^r o K with c_r(i) = E[phi'(|x_i| g) h_r(g)], h_r the orthonormal Hermite "
+    "polynomials, because each omitted term is positive semidefinite; the same with phi and "
+    "without K for E[phi phi]. Residual network of depth H: lambda_min of the last Gram matrix is "
+    "at least (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2] if the partial sum over r >= 1 for "
+    "E[phi phi], times c_sigma, is at least kappa I."
 )
 KERNELS = {
-    "weights": "the matrix H_ij = (x_i . x_j) E[phi'(w . x_i) phi'(w . x_j)], w ~ N(0, I), the limit of the Gram matrix of the "
+    "weights": "the matrix H_ij = (x_i . x_j) E[phi'(w . x_i) phi'(w . x_j)], w ~ N(0, I), the "
+    "limit of the Gram matrix of the "
     "hidden weights of an infinitely wide network with head entries +-1/sqrt(width)",
-    "features": "the matrix E[phi(w . x_i) phi(w . x_j)], w ~ N(0, I), the limit of the Gram matrix of the features of an "
+    "features": "the matrix E[phi(w . x_i) phi(w . x_j)], w ~ N(0, I), the limit of the Gram "
+    "matrix of the features of an "
     "infinitely wide network",
-    "resnet": "the matrix t^2 K_ij E[phi'(u_i) phi'(u_j)], u ~ N(0, K), t = c_res/H, K = K^(H-1) of the recursion K^(1) = "
-    "c_sigma E[phi(u) phi(u)^T] with u ~ N(0, X X^T), b^(1) = sqrt(c_sigma) mu, K^(h) = K^(h-1) + t (b mu^T + mu b^T) + t^2 "
-    "E[phi(u) phi(u)^T], b^(h) = b^(h-1) + t mu with u ~ N(0, K^(h-1)) and mu = E[phi(u)], the Gram matrix of the last layer of "
+    "resnet": "the matrix t^2 K_ij E[phi'(u_i) phi'(u_j)], u ~ N(0, K), t = c_res/H, K = K^(H-1) "
+    "of the recursion K^(1) = "
+    "c_sigma E[phi(u) phi(u)^T] with u ~ N(0, X X^T), b^(1) = sqrt(c_sigma) mu, K^(h) = K^(h-1) + "
+    "t (b mu^T + mu b^T) + t^2 "
+    "E[phi(u) phi(u)^T], b^(h) = b^(h-1) + t mu with u ~ N(0, K^(h-1)) and mu = E[phi(u)], the "
+    "Gram matrix of the last layer of "
     "an infinitely wide residual network of depth H",
 }
 
 
 @dataclass(frozen=True)
 class GramPositive:
-    """Fields and tensors of section 5.12; `orders` is empty for the closed forms, `depth` 0 unless the kernel is resnet."""
+    """Fields and tensors of section 5.12; `orders` is empty for the closed forms, `depth` 0 unless
+    the kernel is resnet.
+    """
 
     loss_upper: Fraction
     kernel: str
@@ -61,7 +72,9 @@ class GramPositive:
 
 @dataclass(frozen=True)
 class GramRows:
-    """The exact row norms (series), or the exact determinants of nearly parallel pairs (closed form)."""
+    """The exact row norms (series), or the exact determinants of nearly parallel pairs (closed
+    form).
+    """
 
     norms: Norms | None
     near: dict[tuple[int, int], Near]
@@ -78,7 +91,8 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> GramPositive:
         orders and orders[0] >= (1 if resnet else 0) and orders[-1] <= ORDER and increasing
     ):
         raise Malformed(
-            f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and {ORDER}"
+            f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and "
+            f"{ORDER}"
         )
     lam = fields.rational("lam")
     return GramPositive(
@@ -168,9 +182,10 @@ def _require_series(checks: Checks, claim: GramPositive, series: Series, feature
 def statement(claim: GramPositive, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     text = (
-        f"The least eigenvalue of {KERNELS[claim.kernel]}, phi = {problem.phi}, is at least {decimal_down(claim.lam)} for the "
-        f"stored {problem.sizes.n} samples. This is about the infinite-width matrix only and proves nothing about a finite "
-        f"network. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+        f"The least eigenvalue of {KERNELS[claim.kernel]}, phi = {problem.phi}, is at least "
+        f"{decimal_down(claim.lam)} for the stored {problem.sizes.n} samples. This is about the "
+        "infinite-width matrix only and proves nothing about a finite network. The stored weights "
+        f"have loss at most {decimal_up(claim.loss_upper)}."
     )
     if claim.kernel != "resnet":
         return text

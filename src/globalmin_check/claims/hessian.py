@@ -1,4 +1,6 @@
-"""First and second derivatives of the loss of a smooth network, and the Lipschitz constant of its Hessian in W."""
+"""First and second derivatives of the loss of a smooth network, and the Lipschitz constant of its
+Hessian in W.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ MIXED = Fraction(385, 1000)  # at least 2/(3 sqrt 3), the largest value of a^2 b
 
 
 class Curve:
-    """Gradient and Hessian of L at the stored weights, from the tangent quantities Q, P, D, B and the residual r."""
+    """Gradient and Hessian of L at the stored weights, from the tangent quantities Q, P, D, B and
+    the residual r.
+    """
 
     def __init__(self, problem: Problem, both: bool) -> None:
         self.tangent = Tangent(problem, both)
@@ -35,7 +39,9 @@ class Curve:
         return square
 
     def gradient_scale(self) -> arb:
-        """|J|_F (|r| + |y|), a size that gradients at these weights and labels do not exceed unless the outputs are far off."""
+        """|J|_F (|r| + |y|), a size that gradients at these weights and labels do not exceed unless
+        the outputs are far off.
+        """
         labels = list(map(arb, self.tangent.problem.y.values))
         return root(self.tangent.trace()) * (
             root(sum_of_squares(self.r)) + root(sum_of_squares(labels))
@@ -66,7 +72,9 @@ class Curve:
         return weighted_gram(self.columns, weights)
 
     def matrix(self) -> Rows:
-        """Lower triangle of the Hessian J^T J + sum_i r_i hess f_i, parameters v (if trained), then W row by row."""
+        """Lower triangle of the Hessian J^T J + sum_i r_i hess f_i, parameters v (if trained), then
+        W row by row.
+        """
         tangent, d = self.tangent, len(self.columns)
         slopes = list(zip(*tangent.B, strict=True))
         rows = [
@@ -88,7 +96,9 @@ class Curve:
         return H
 
     def lipschitz_weights(self, R: Fraction) -> list[arb]:
-        """c_i = 3 n1_i max_l |v_l| s_2 + (|r_i| + R |x_i| n1_i) max_l |v_l| s_3 on the ball of radius R around W."""
+        """c_i = 3 n1_i max_l |v_l| s_2 + (|r_i| + R |x_i| n1_i) max_l |v_l| s_3 on the ball of
+        radius R around W.
+        """
         tangent, radius = self.tangent, ball(R)
         heads = [abs(v) for v in tangent.v]
         thirds = third_suprema(tangent, radius)
@@ -103,7 +113,9 @@ class Curve:
         return weights
 
     def lipschitz_of_both(self, R: Fraction) -> arb:
-        """A Lipschitz constant of the Hessian in (v, W) on the ball of radius R, sample by sample (lemma of strict-saddle)."""
+        """A Lipschitz constant of the Hessian in (v, W) on the ball of radius R, sample by sample
+        (lemma of strict-saddle).
+        """
         tangent, radius, constant = self.tangent, ball(R), arb(0)
         heads, thirds = [abs(v) + radius for v in tangent.v], third_suprema(tangent, radius)
         for i, norm in enumerate(tangent.norms):

@@ -1,4 +1,6 @@
-"""The claim `loss-floor`: no network of the class is below the floor (`spec/claims/loss-floor.md`). All exact."""
+"""The claim `loss-floor`: no network of the class is below the floor (`spec/claims/loss-floor.md`).
+All exact.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +34,18 @@ COVERED = {
 
 
 MEANING = (
-    "Theorem (group floor). Let groups of samples be disjoint, and let every network of the class give f(x_i) = g_i t on a "
-    "group, with known g_i and one unknown number t. Then its loss is at least the sum over the groups of (1/2)(|y|^2 - (g "
-    ". y)^2/|g|^2), or (1/2)|y|^2 where g = 0; where t >= 0 for the whole class, g . y is replaced by max(0, g . y)."
+    "Theorem (group floor). Let groups of samples be disjoint, and let every network of the class "
+    "give f(x_i) = g_i t on a group, with known g_i and one unknown number t. Then its loss is at "
+    "least the sum over the groups of (1/2)(|y|^2 - (g . y)^2/|g|^2), or (1/2)|y|^2 where g = 0; "
+    "where t >= 0 for the whole class, g . y is replaced by max(0, g . y)."
 )
 
 
 @dataclass(frozen=True)
 class LossFloor:
-    """Fields of section 5.4; a group is a code and a length, its samples are the next ones of `members`, reference row first."""
+    """Fields of section 5.4; a group is a code and a length, its samples are the next ones of
+    `members`, reference row first.
+    """
 
     loss_upper: Fraction
     nonnegative: bool
@@ -133,7 +138,9 @@ def check(claim: LossFloor, problem: Problem, _: None, checks: Checks) -> Number
 
 
 def _group_floor(claim: LossFloor, problem: Problem, kind: str, group: array[int]) -> Fraction:
-    """The exact floor of one group; raises Rejected if the rows or the network are not of its kind."""
+    """The exact floor of one group; raises Rejected if the rows or the network are not of its
+    kind.
+    """
     where = f"check F5 (every group is of its kind) fails: the group of sample {group[0]} ({kind})"
     if problem.activation not in COVERED[kind]:
         raise Rejected(f"{where} does not exist for the activation {problem.activation}")
@@ -184,9 +191,11 @@ def statement(claim: LossFloor, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     heads = "with a head v >= 0" if claim.nonnegative else "with any head"
     return (
-        f"Every network f(x) = sum_l v_l phi(w_l . x) with phi = {problem.phi} {heads}, of any width, has a training loss "
-        f"of at least {decimal_down(claim.floor)} on these {problem.sizes.n} samples. The stored network has loss at most "
-        f"{decimal_up(claim.loss_upper)}, so it is within {decimal_up(claim.gap)} of the global minimum over that class."
+        f"Every network f(x) = sum_l v_l phi(w_l . x) with phi = {problem.phi} {heads}, of any "
+        f"width, has a training loss of at least {decimal_down(claim.floor)} on these "
+        f"{problem.sizes.n} samples. The stored network has loss at most "
+        f"{decimal_up(claim.loss_upper)}, so it is within {decimal_up(claim.gap)} of the global "
+        "minimum over that class."
     )
 
 

@@ -1,4 +1,6 @@
-"""The Lipschitz constant of the Hessian on a ball, as strict-saddle and second-order-stationary claim and prove it."""
+"""The Lipschitz constant of the Hessian on a ball, as strict-saddle and second-order-stationary
+claim and prove it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from globalmin_check.primitives import quartic_matrix, shifted, weighted_gram
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """R and the two factors of Lam^2 = lam kappa on the ball of radius R; for both layers lam = kappa = Lip, without tensors."""
+    """R and the two factors of Lam^2 = lam kappa on the ball of radius R; for both layers lam =
+    kappa = Lip, without tensors.
+    """
 
     R: Fraction
     lam: Fraction
@@ -37,7 +41,9 @@ class Neighborhood:
 
 
 def read_neighborhood(outer: Fields, tensors: Tensors, d: int, both: bool) -> Neighborhood:
-    """R and the constants of the object `radius`, with their tensors; other fields of the object are left to the claim."""
+    """R and the constants of the object `radius`, with their tensors; other fields of the object
+    are left to the claim.
+    """
     R = outer.rational("R")
     if both:
         Lip = outer.rational("Lip")

@@ -1,4 +1,6 @@
-"""The claim `optimality-gap`: how far a quadratic network is from the global minimum (`spec/claims/optimality-gap.md`)."""
+"""The claim `optimality-gap`: how far a quadratic network is from the global minimum
+(`spec/claims/optimality-gap.md`).
+"""
 
 from __future__ import annotations
 
@@ -31,16 +33,20 @@ from globalmin_check.verdict import TRIVIAL, Malformed
 
 SIGNS = {"nonnegative": (1,), "nonpositive": (-1,), "any": (1, -1)}
 MEANING = (
-    "Theorem (quadratic gap). With Z = sum_i u_i x_i x_i^T, every quadratic network has (1/2)|r|^2 >= sum_l v_l w_l^T Z w_l - "
-    "u . y - |u|^2/2. So if Z >= 0 and v >= 0 (or Z <= 0 and v <= 0), then L >= -u . y - |u|^2/2; and if |v_l| <= v_max and -c I "
-    "<= Z <= c I with c = w/(2 v_max) (one side is enough for heads of one sign), then L + (w/2)|W|^2 >= -u . y - |u|^2/2. Span: "
-    "if A^T A >= mu I, A the matrix with rows svec(x_i x_i^T), then L - inf L <= (1/2) (A^T r)^T (A^T A)^-1 (A^T r)."
+    "Theorem (quadratic gap). With Z = sum_i u_i x_i x_i^T, every quadratic network has (1/2)|r|^2 "
+    ">= sum_l v_l w_l^T Z w_l - u . y - |u|^2/2. So if Z >= 0 and v >= 0 (or Z <= 0 and v <= 0), "
+    "then L >= -u . y - |u|^2/2; and if |v_l| <= v_max and -c I <= Z <= c I with c = w/(2 v_max) "
+    "(one side is enough for heads of one sign), then L + (w/2)|W|^2 >= -u . y - |u|^2/2. Span: if "
+    "A^T A >= mu I, A the matrix with rows svec(x_i x_i^T), then L - inf L <= (1/2) (A^T r)^T (A^T "
+    "A)^-1 (A^T r)."
 )
 
 
 @dataclass(frozen=True)
 class OptimalityGap:
-    """Fields and tensors of section 5.5; theorem P is theorem D with decay 0. `dual` is lambda, u or z, by method."""
+    """Fields and tensors of section 5.5; theorem P is theorem D with decay 0. `dual` is lambda, u
+    or z, by method.
+    """
 
     loss_upper: Fraction
     method: str
@@ -158,7 +164,9 @@ def _dual_value(claim: OptimalityGap, problem: Problem) -> arb:
 
 
 def _require_signs(checks: Checks, claim: OptimalityGap, problem: Problem) -> None:
-    """P1 on c I + Z and c I - Z, as the heads ask, c = decay/(2 v_max); on the span of the chosen rows if X is deficient."""
+    """P1 on c I + Z and c I - Z, as the heads ask, c = decay/(2 v_max); on the span of the chosen
+    rows if X is deficient.
+    """
     c = claim.decay / (2 * claim.v_max)
     Z = _dual_matrix(claim, problem)
     for sign, C in zip(SIGNS[claim.heads], claim.factors, strict=True):
@@ -175,7 +183,9 @@ def _dual_matrix(claim: OptimalityGap, problem: Problem) -> Rows:
 
 
 def _check_span(claim: OptimalityGap, problem: Problem, checks: Checks, r: list[arb]) -> Numbers:
-    """Theorem S with P2: A z are the forms of the matrix of z, and A^T applied to residuals is a sum of x_i x_i^T."""
+    """Theorem S with P2: A z are the forms of the matrix of z, and A^T applied to residuals is a
+    sum of x_i x_i^T.
+    """
     X, C = problem.X, claim.factors[0]
     fit = quadratic.forms(X, quadratic.symmetric_matrix(claim.dual.values, problem.sizes.d))
     rest = quadratic.weighted_sum(X, list(map(arb.__sub__, r, fit)))
@@ -224,9 +234,10 @@ def statement(claim: OptimalityGap, problem: Problem) -> str:
         heads += f" whose entries have size at most v_max (about {decimal_up(claim.v_max)})"
         what = f"penalized loss L + (w/2)|W|^2 with the claimed w (about {decimal_up(claim.decay)})"
     return (
-        f"No quadratic network f(x) = sum_l v_l (w_l . x)^2 {heads}, of any width, has a {what} on these {problem.sizes.n} "
-        f"samples that is lower than that of the stored network by more than {decimal_up(claim.gap)}: it is within this gap of "
-        f"the global minimum over that class. The stored weights have training loss at most {decimal_up(claim.loss_upper)}."
+        f"No quadratic network f(x) = sum_l v_l (w_l . x)^2 {heads}, of any width, has a {what} on "
+        f"these {problem.sizes.n} samples that is lower than that of the stored network by more "
+        f"than {decimal_up(claim.gap)}: it is within this gap of the global minimum over that "
+        f"class. The stored weights have training loss at most {decimal_up(claim.loss_upper)}."
     )
 
 

@@ -1,8 +1,10 @@
-"""Quadratic networks, f(x) = x^T M x with M = sum_l v_l w_l w_l^T: forms, sums of x x^T and the design of svec(x x^T), in balls.
+"""Quadratic networks, f(x) = x^T M x with M = sum_l v_l w_l w_l^T: forms, sums of x x^T and the
+design of svec(x x^T), in balls.
 
-Small problems are worked with ball matrices, so that ties of dyadic numbers are decided once the precision is high enough.
-Large ones are put on a grid: t-bit integers in units of 2^-s, multiplied exactly, ten times faster than balls; the bound of
-what the grid cuts off becomes the radius. Either way X is read in strips of rows, never as one matrix of balls.
+Small problems are worked with ball matrices, so that ties of dyadic numbers are decided once the
+precision is high enough. Large ones are put on a grid: t-bit integers in units of 2^-s, multiplied
+exactly, ten times faster than balls; the bound of what the grid cuts off becomes the radius. Either
+way X is read in strips of rows, never as one matrix of balls.
 """
 
 from __future__ import annotations
@@ -94,7 +96,9 @@ def frobenius(M: Rows) -> arb:
 
 
 def _strips(X: Tensor, width: int) -> Iterator[tuple[int, list[list[float]]]]:
-    """The rows of X in strips, each with the index of its first row; `width` is the number of entries made of each row."""
+    """The rows of X in strips, each with the index of its first row; `width` is the number of
+    entries made of each row.
+    """
     length = max(1, STRIP_ENTRIES // width)
     for start in range(0, X.shape[0], length):
         yield start, [X.row(i) for i in range(start, min(X.shape[0], start + length))]
@@ -111,8 +115,10 @@ def _monomial_gram(X: Tensor, N: int) -> Rows:
     return result.tolist()
 
 
-# On the grid the true number times 2^s is the integer plus an error: below 1 for the entries of X (cut towards zero), at most
-# `error` for balls. All integers are at most 2^t in size. Bounds of the errors of products are derived in the comments.
+# On the grid the true number times 2^s is the integer plus an error: below 1 for the entries of X
+# (cut towards zero), at most
+# `error` for balls. All integers are at most 2^t in size. Bounds of the errors of products are
+# derived in the comments.
 
 
 def _grid_shift(X: Tensor, t: int) -> int:
@@ -147,9 +153,10 @@ def _as_balls(H: fmpz_mat, error: arb, shift: int) -> Rows:
 
 
 def _weighted_sum_on_grid(X: Tensor, weights: list[arb]) -> Rows:
-    """The rows weights_i x_i are rounded to the grid again, with an error of at most 2 + 2e if e >= 1 is that of the weights:
-    (2^t + e) 1 + 2^t e over 2^t, and 1 for the floor. Let S bound the sums sum_i |x_ia|, in units of the grid. Then the sum of n
-    products errs by at most S (2 + 2e) for the second factors and S + n for the first ones, whose partners have size |x_ib| + 1.
+    """The rows weights_i x_i are rounded to the grid again, with an error of at most 2 + 2e if e >=
+    1 is that of the weights: (2^t + e) 1 + 2^t e over 2^t, and 1 for the floor. Let S bound the
+    sums sum_i |x_ia|, in units of the grid. Then the sum of n products errs by at most S (2 + 2e)
+    for the second factors and S + n for the first ones, whose partners have size |x_ib| + 1.
     """
     n, d = X.shape
     t = GRID_BITS.get(ctx.prec, 512)
@@ -170,8 +177,9 @@ def _weighted_sum_on_grid(X: Tensor, weights: list[arb]) -> Rows:
 
 
 def _forms_on_grid(X: Tensor, M: Rows) -> list[arb]:
-    """With x~ = x + error, m~ = m + error, x~^T m~ x~ - x^T m x = x~^T (m~ - m) x~ + (x~ - x)^T m x~ + x^T m (x~ - x): at most
-    s (s e + 2 m1) in size, s a bound of sum_a |x~_a|, m1 of the sums of absolute values of the rows and columns of m.
+    """With x~ = x + error, m~ = m + error, x~^T m~ x~ - x^T m x = x~^T (m~ - m) x~ + (x~ - x)^T m
+    x~ + x^T m (x~ - x): at most s (s e + 2 m1) in size, s a bound of sum_a |x~_a|, m1 of the sums
+    of absolute values of the rows and columns of m.
     """
     d = X.shape[1]
     t = GRID_BITS.get(ctx.prec, 512)
@@ -192,7 +200,9 @@ def _forms_on_grid(X: Tensor, M: Rows) -> list[arb]:
 
 
 def _monomial_gram_on_grid(X: Tensor, N: int) -> Rows:
-    """A monomial x_a x_b / 2^t errs by at most 3 (2 for its factors, 1 for the floor), the sum of n products by 6 n 2^t."""
+    """A monomial x_a x_b / 2^t errs by at most 3 (2 for its factors, 1 for the floor), the sum of n
+    products by 6 n 2^t.
+    """
     n, d = X.shape
     t = GRID_BITS.get(ctx.prec, 512)
     s = _grid_shift(X, t)

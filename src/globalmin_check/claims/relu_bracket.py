@@ -1,4 +1,6 @@
-"""The bracket of the Gram matrices of a ReLU network, H_mid and E of theorem RD, enclosed at the present precision."""
+"""The bracket of the Gram matrices of a ReLU network, H_mid and E of theorem RD, enclosed at the
+present precision.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class BracketMatrices:
         return [[self.K[i][j] * (most[i][j] + least[i][j]) / 2 for j in row] for i, row in pairs]
 
     def spread_ratios(self, e: Sequence[float]) -> list[arb]:
-        """(E e)_i/e_i; their maximum bounds the norm of the symmetric matrix E >= 0 for every e > 0."""
+        """(E e)_i/e_i; their maximum bounds the norm of the symmetric matrix E >= 0 for every e >
+        0.
+        """
         if not self.sets.unstable:
             return [arb(0)]
         most, least = self._outer

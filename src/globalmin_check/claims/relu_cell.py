@@ -1,4 +1,6 @@
-"""The activation cell of the witness of a relu-interpolation claim, enclosed at the present precision."""
+"""The activation cell of the witness of a relu-interpolation claim, enclosed at the present
+precision.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from globalmin_check.problem import Problem
 
 
 class Cell:
-    """The activation cell of What over the kept samples: pre-activations, pattern D, residual, Gram matrices."""
+    """The activation cell of What over the kept samples: pre-activations, pattern D, residual, Gram
+    matrices.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""The claim `relu-descent`: gradient descent on a ReLU network reaches zero loss at a rate (`spec/claims/relu-descent.md`)."""
+"""The claim `relu-descent`: gradient descent on a ReLU network reaches zero loss at a rate
+(`spec/claims/relu-descent.md`).
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,14 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
 MEANING = (
-    "Theorem (ReLU path). Let tau > 0, and let s_li bound how far the pre-activation z_li = w_l . x_i can move while the "
-    "residual, summed over the steps, stays below tau. Let H_mid be the middle and E the half width of the Gram matrices x_i . "
-    "x_j sum_l v_l^2 theta_li theta'_lj over all slopes that are 1 where z_li > s_li, 0 where z_li < -s_li and anything in [0, "
-    "1] elsewhere. If lam I <= H_mid <= Lam I, |E| <= eps < lam and |r| <= (lam - eps) tau, then gradient descent with 0 < eta "
-    "<= 2/(lam + Lam) multiplies the norm of the residual by at most 1 - eta (lam - eps) in every step, moves each z_li by at "
-    "most s_li, travels at most sqrt(Lam + eps) tau and converges to weights with zero loss, whatever derivative is taken at "
-    "the kink."
+    "Theorem (ReLU path). Let tau > 0, and let s_li bound how far the pre-activation z_li = w_l . "
+    "x_i can move while the residual, summed over the steps, stays below tau. Let H_mid be the "
+    "middle and E the half width of the Gram matrices x_i . x_j sum_l v_l^2 theta_li theta'_lj "
+    "over all slopes that are 1 where z_li > s_li, 0 where z_li < -s_li and anything in [0, 1] "
+    "elsewhere. If lam I <= H_mid <= Lam I, |E| <= eps < lam and |r| <= (lam - eps) tau, then "
+    "gradient descent with 0 < eta <= 2/(lam + Lam) multiplies the norm of the residual by at most "
+    "1 - eta (lam - eps) in every step, moves each z_li by at most s_li, travels at most sqrt(Lam "
+    "+ eps) tau and converges to weights with zero loss, whatever derivative is taken at the kink."
 )
 
 
@@ -158,13 +161,15 @@ def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -
 def statement(claim: ReluDescent, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"Gradient descent on W (head v fixed) of the ReLU network with the claimed step eta (about {decimal_down(claim.eta)}) "
-        "from the stored weights, in exact arithmetic and with any derivative in [0, 1] at the kink, converges to weights that "
-        f"fit all {problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step multiplies the norm of "
-        f"the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most {decimal_up(claim.path)} "
-        f"long. Along every gradient flow on W from the stored weights the norm of the residual is at time t at most "
-        f"exp(-{decimal_down(claim.lam - claim.eps)} t) times its value at the stored weights. The stored weights have loss at "
-        f"most {decimal_up(claim.loss_upper)}."
+        "Gradient descent on W (head v fixed) of the ReLU network with the claimed step eta (about "
+        f"{decimal_down(claim.eta)}) from the stored weights, in exact arithmetic and with any "
+        f"derivative in [0, 1] at the kink, converges to weights that fit all {problem.sizes.n} "
+        "samples exactly: zero training loss, the global minimum. Every step multiplies the norm "
+        f"of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at "
+        f"most {decimal_up(claim.path)} long. Along every gradient flow on W from the stored "
+        "weights the norm of the residual is at time t at most "
+        f"exp(-{decimal_down(claim.lam - claim.eps)} t) times its value at the stored weights. The "
+        f"stored weights have loss at most {decimal_up(claim.loss_upper)}."
     )
 
 

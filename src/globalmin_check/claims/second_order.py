@@ -1,4 +1,6 @@
-"""The claim `second-order-stationary`: small gradient, no large negative curvature (`spec/claims/second-order-stationary.md`)."""
+"""The claim `second-order-stationary`: small gradient, no large negative curvature
+(`spec/claims/second-order-stationary.md`).
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,12 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import Malformed
 
 MEANING = (
-    "Theorem (second-order point). |grad L| <= eps and hess L >= -delta I, verified at the stored weights: on the whole Hessian, "
-    "or block by block, since hess L = J^T J + blockdiag_l(v_l sum_i r_i phi''(z_il) x_i x_i^T) and J^T J >= 0. If the Hessian "
-    "is rho-Lipschitz on the ball of radius R, eps <= epsilon and delta^2 <= rho epsilon, they are an epsilon-second-order "
-    "point. If also hess L >= mu I there, rho R < mu, 0 < D <= R and mu D - rho D^2/2 > eps, the ball holds exactly one "
-    "critical point, a strict minimum, at most D away."
+    "Theorem (second-order point). |grad L| <= eps and hess L >= -delta I, verified at the stored "
+    "weights: on the whole Hessian, or block by block, since hess L = J^T J + blockdiag_l(v_l "
+    "sum_i r_i phi''(z_il) x_i x_i^T) and J^T J >= 0. If the Hessian is rho-Lipschitz on the ball "
+    "of radius R, eps <= epsilon and delta^2 <= rho epsilon, they are an epsilon-second-order "
+    "point. If also hess L >= mu I there, rho R < mu, 0 < D <= R and mu D - rho D^2/2 > eps, the "
+    "ball holds exactly one critical point, a strict minimum, at most D away."
 )
 
 
@@ -56,7 +59,8 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> SecondOrder:
     p = sizes.k * sizes.d + (sizes.k if both else 0)
     if dense and p > limits.DENSE_PARAMETERS:
         raise Malformed(
-            f"{fields.where}: the dense method is for at most {limits.DENSE_PARAMETERS} parameters, not {p}"
+            f"{fields.where}: the dense method is for at most {limits.DENSE_PARAMETERS} "
+            f"parameters, not {p}"
         )
     if both and not dense:
         raise Malformed(f"{fields.where}: blocks are for trained = W only")
@@ -176,9 +180,10 @@ def statement(claim: SecondOrder, problem: Problem) -> str:
         else "they are a minimum, local or global"
     )
     return (
-        f"The stored weights are a second-order stationary point of the training loss as a function of {what}, up to tolerances: "
-        f"the gradient has norm at most {decimal_up(claim.eps)}, and no direction has a second derivative below "
-        f"-{decimal_up(claim.delta)}. {around}This does not say that {known}. The stored weights have loss at most "
+        "The stored weights are a second-order stationary point of the training loss as a function "
+        f"of {what}, up to tolerances: the gradient has norm at most {decimal_up(claim.eps)}, and "
+        f"no direction has a second derivative below -{decimal_up(claim.delta)}. {around}This does "
+        f"not say that {known}. The stored weights have loss at most "
         f"{decimal_up(claim.loss_upper)}."
     )
 

@@ -1,4 +1,6 @@
-"""What interpolation and descent share: the witness of K >= a^2 I and of the Lipschitz constant (`spec/claims/primitives.md`)."""
+"""What interpolation and descent share: the witness of K >= a^2 I and of the Lipschitz constant
+(`spec/claims/primitives.md`).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from globalmin_check.problem import Problem, Sizes
 
 @dataclass(frozen=True)
 class Curvature:
-    """The fields and tensors of section 5.1 that prove K >= a^2 I and the Lipschitz constant on the ball of radius rho."""
+    """The fields and tensors of section 5.1 that prove K >= a^2 I and the Lipschitz constant on the
+    ball of radius rho.
+    """
 
     both: bool
     loss_upper: Fraction
@@ -56,7 +60,9 @@ def read_curvature(fields: Fields, tensors: Tensors, sizes: Sizes) -> Curvature:
 def read_quartic(
     outer: Fields, d: int, name: str = "quartic"
 ) -> tuple[Fraction, Fraction | None, int]:
-    """Kappa, t (None for the method "rows") and the order of the factor C_kappa, from the object `quartic`."""
+    """Kappa, t (None for the method "rows") and the order of the factor C_kappa, from the object
+    `quartic`.
+    """
     fields = Fields(outer.take(name), f"{outer.where}.{name}")
     svec = fields.choice("method", ("rows", "svec")) == "svec"
     kappa, t = fields.rational("kappa"), fields.rational("t") if svec else None
@@ -94,14 +100,18 @@ def require_domain(checks: ExactChecks, letter: str, claim: Curvature, problem: 
 
 
 def lipschitz(claim: Curvature) -> arb:
-    """Lip = sqrt(kappa) (LIP-W) or (sqrt(kappa) + sqrt(kappa + 4 beta2))/2 (LIP-VW); beta2 = 0 makes the two agree."""
+    """Lip = sqrt(kappa) (LIP-W) or (sqrt(kappa) + sqrt(kappa + 4 beta2))/2 (LIP-VW); beta2 = 0
+    makes the two agree.
+    """
     return (ball(claim.kappa).sqrt() + ball(claim.kappa + 4 * claim.beta2).sqrt()) / 2
 
 
 def require_witnesses(
     checks: Checks, numbers: tuple[str, str, str], claim: Curvature, tangent: Tangent
 ) -> None:
-    """The positive definite matrices: kappa (P3), beta2 (P1) and K > a2 I (P1), the cheap ones first."""
+    """The positive definite matrices: kappa (P3), beta2 (P1) and K > a2 I (P1), the cheap ones
+    first.
+    """
     quartic = quartic_matrix(tangent.X, tangent.curvature_weights(claim.rho), claim.kappa, claim.t)
     require_positive_definite(checks, numbers[0], "kappa I - quartic form", quartic, claim.C_kappa)
     if claim.C_beta is not None:

@@ -1,4 +1,6 @@
-"""The claim `spurious-minimum`: descent from the stored weights ends in the trap (`spec/claims/spurious-minimum.md`)."""
+"""The claim `spurious-minimum`: descent from the stored weights ends in the trap
+(`spec/claims/spurious-minimum.md`).
+"""
 
 from __future__ import annotations
 
@@ -65,10 +67,12 @@ def check(claim: SpuriousMinimum, problem: Problem, at: Exact, checks: Checks) -
 def statement(claim: SpuriousMinimum, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"{descent_words(claim.trap)} on the population loss of this one-filter network ({problem.sizes.k} Gaussian patches of "
-        f"size {problem.sizes.d}, the stored teacher) from the stored weights converges to the spurious local minimum at the "
-        f"opposite filter. Its loss stays above {decimal_down(claim.floor)} for ever, while the global minimum is zero; the "
-        f"stored weights have loss at most {decimal_up(claim.trap.loss_upper)}. Nothing is said about an empirical loss."
+        f"{descent_words(claim.trap)} on the population loss of this one-filter network "
+        f"({problem.sizes.k} Gaussian patches of size {problem.sizes.d}, the stored teacher) from "
+        "the stored weights converges to the spurious local minimum at the opposite filter. Its "
+        f"loss stays above {decimal_down(claim.floor)} for ever, while the global minimum is zero; "
+        f"the stored weights have loss at most {decimal_up(claim.trap.loss_upper)}. Nothing is "
+        "said about an empirical loss."
     )
 
 

@@ -1,4 +1,6 @@
-"""The claim `strict-saddle`: a direction of negative curvature at the stored weights (`spec/claims/strict-saddle.md`)."""
+"""The claim `strict-saddle`: a direction of negative curvature at the stored weights
+(`spec/claims/strict-saddle.md`).
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,12 @@ from globalmin_check.network import require_loss
 from globalmin_check.problem import Problem, Sizes
 
 MEANING = (
-    "Theorem (negative curvature). Let U be a direction with U^T (hess L) U <= -gamma |U|^2, gamma > 0, at the stored weights. "
-    "Then these are not a local minimum, and not a second-order stationary point with any tolerance below gamma. If the Hessian "
-    "is Lipschitz with the constant Lam on the ball of radius R and Lam R <= gamma, no point of the open ball is a local "
-    "minimum, and one of the two points at the distance R along U has a loss lower by at least gamma R^2/3."
+    "Theorem (negative curvature). Let U be a direction with U^T (hess L) U <= -gamma |U|^2, gamma "
+    "> 0, at the stored weights. Then these are not a local minimum, and not a second-order "
+    "stationary point with any tolerance below gamma. If the Hessian is Lipschitz with the "
+    "constant Lam on the ball of radius R and Lam R <= gamma, no point of the open ball is a local "
+    "minimum, and one of the two points at the distance R along U has a loss lower by at least "
+    "gamma R^2/3."
 )
 
 
@@ -140,10 +144,11 @@ def statement(claim: StrictSaddle, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     what = "both layers (v, W)" if claim.both else "W (head v fixed)"
     text = (
-        f"As a function of {what}, the training loss has at the stored weights a unit direction in which its second derivative "
-        f"is at most -{decimal_down(claim.gamma)}: they are not a local minimum, and the loss can be lowered along it. "
-        f"The gradient there has norm at most {decimal_up(claim.eps)}; it need not be zero, so this excludes a minimum but does "
-        f"not say that the stored weights are a critical point. The stored weights have loss at most "
+        f"As a function of {what}, the training loss has at the stored weights a unit direction in "
+        f"which its second derivative is at most -{decimal_down(claim.gamma)}: they are not a "
+        "local minimum, and the loss can be lowered along it. The gradient there has norm at most "
+        f"{decimal_up(claim.eps)}; it need not be zero, so this excludes a minimum but does not "
+        "say that the stored weights are a critical point. The stored weights have loss at most "
         f"{decimal_up(claim.loss_upper)}."
     )
     if claim.radius is None:
@@ -154,8 +159,8 @@ def statement(claim: StrictSaddle, problem: Problem) -> str:
     )  # the drop holds for every distance up to R, so for the printed one
     drop = decimal_down(claim.gamma * Fraction(R) ** 2 / 3)
     return (
-        f"{text} No {weights} closer than {R} to the stored ones are a local minimum, and one of the "
-        f"two points at this distance along the direction has a loss lower by at least {drop}."
+        f"{text} No {weights} closer than {R} to the stored ones are a local minimum, and one of "
+        f"the two points at this distance along the direction has a loss lower by at least {drop}."
     )
 
 

@@ -1,4 +1,6 @@
-"""What second-order-stationary may add about a ball around the weights: epsilon with rho = Lam, and the minimum nearby (SO)."""
+"""What second-order-stationary may add about a ball around the weights: epsilon with rho = Lam, and
+the minimum nearby (SO).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from globalmin_check.verdict import Malformed
 
 @dataclass(frozen=True)
 class Minimum:
-    """The optional object `minimum`: hess L >= mu I at the stored weights, and how far the critical point may be."""
+    """The optional object `minimum`: hess L >= mu I at the stored weights, and how far the critical
+    point may be.
+    """
 
     mu: Fraction
     distance: Fraction
@@ -33,7 +37,9 @@ class Minimum:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The object `radius`: the Lipschitz constant of the Hessian on a ball, epsilon, and the optional minimum."""
+    """The object `radius`: the Lipschitz constant of the Hessian on a ball, epsilon, and the
+    optional minimum.
+    """
 
     near: Neighborhood
     epsilon: Fraction
@@ -69,7 +75,9 @@ def read_surroundings(fields: Fields, tensors: Tensors, d: int, both: bool, p: i
 def require_exact_surroundings(
     checks: ExactChecks, claim: Surroundings, eps: Fraction, delta: Fraction
 ) -> None:
-    """Checks 7, 10 and 11. Lam^2 = lam kappa is rational, so all but the witnesses are decided exactly."""
+    """Checks 7, 10 and 11. Lam^2 = lam kappa is rational, so all but the witnesses are decided
+    exactly.
+    """
     square, R = claim.near.lip_square, claim.near.R
     require_signs(checks, "T", claim.near)
     checks.require("T10a", "eps <= epsilon", eps, "<=", claim.epsilon)
@@ -118,13 +126,15 @@ def sentences(claim: Surroundings, eps: Fraction) -> str:
     """The conclusions about the ball, in words."""
     R = decimal_down(claim.near.R)
     text = (
-        f"Within {R} of them the Hessian is Lipschitz with the constant rho = {decimal_up(claim.rho)}, and for this rho they are "
-        f"epsilon-second-order stationary with epsilon = {decimal_up(claim.epsilon)}: gradient at most epsilon, no second "
-        f"derivative below -sqrt(rho epsilon). "
+        f"Within {R} of them the Hessian is Lipschitz with the constant rho = "
+        f"{decimal_up(claim.rho)}, and for this rho they are epsilon-second-order stationary with "
+        f"epsilon = {decimal_up(claim.epsilon)}: gradient at most epsilon, no second derivative "
+        "below -sqrt(rho epsilon). "
     )
     if claim.minimum is None:
         return text
     return text + (
-        f"A strict local minimum lies at most {decimal_up(claim.minimum.distance)} away, with a loss lower by at most "
+        f"A strict local minimum lies at most {decimal_up(claim.minimum.distance)} away, with a "
+        "loss lower by at most "
         f"{decimal_up(eps * claim.minimum.distance)}, and no other critical point within {R}. "
     )

@@ -1,4 +1,6 @@
-"""The claim `unique-minimum`: exactly one critical point in a ball around the stored W (`spec/claims/unique-minimum.md`)."""
+"""The claim `unique-minimum`: exactly one critical point in a ball around the stored W
+(`spec/claims/unique-minimum.md`).
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,12 @@ from globalmin_check.verdict import DESCENT_NOTE, Malformed
 PARAMETERS = 400  # largest number of parameters for which the whole Hessian is formed
 NUMBERS = ("loss_upper", "r", "r_minus", "mu", "M", "eta", "rate", "m0", "M0")
 MEANING = (
-    "Theorem (local convexity). Let |grad L| <= g at the stored W, let hess L >= m0 - a t - b t^2 at distance t <= r "
-    "from it, and M >= hess L there. If mu = m0 - a r - b r^2 > 0 and m0 s - a s^2/2 - b s^3/3 >= g for some s <= r/2, then L is "
-    "mu-strongly convex on the ball of radius r and has exactly one critical point there, at distance at most s from W; gradient "
-    "descent on W with a step eta <= 2/(mu + M) from every start at distance at most r - 2 s converges to it, and every step "
-    "multiplies the distance by at most 1 - eta mu."
+    "Theorem (local convexity). Let |grad L| <= g at the stored W, let hess L >= m0 - a t - b t^2 "
+    "at distance t <= r from it, and M >= hess L there. If mu = m0 - a r - b r^2 > 0 and m0 s - a "
+    "s^2/2 - b s^3/3 >= g for some s <= r/2, then L is mu-strongly convex on the ball of radius r "
+    "and has exactly one critical point there, at distance at most s from W; gradient descent on W "
+    "with a step eta <= 2/(mu + M) from every start at distance at most r - 2 s converges to it, "
+    "and every step multiplies the distance by at most 1 - eta mu."
 )
 
 
@@ -121,7 +124,9 @@ def _require_signs(checks: ExactChecks, claim: UniqueMinimum) -> None:
 
 
 def _coefficients(claim: UniqueMinimum) -> tuple[arb, arb, arb]:
-    """A, b of the lower bound m0 - a t - b t^2 of the Hessian, and b' of the upper bound M0 + a t + b' t^2."""
+    """A, b of the lower bound m0 - a t - b t^2 of the Hessian, and b' of the upper bound M0 + a t +
+    b' t^2.
+    """
     x, kappa = claim.x, claim.quartic.kappa
     if claim.form == "tensor":
         return ball(x["flat2"]).sqrt(), ball(kappa), ball(kappa)
@@ -149,12 +154,14 @@ def statement(claim: UniqueMinimum, problem: Problem) -> str:
     x = claim.x
     starts = decimal_down(x["r"] - 2 * x["r_minus"])
     return (
-        f"As a function of W (head v fixed), the training loss has exactly one critical point within {decimal_down(x['r'])} of "
-        f"the stored weights: a strict local minimum, the only minimizer there, at most {decimal_up(x['r_minus'])} away, and the "
-        f"loss is strongly convex on this ball with modulus {decimal_down(x['mu'])}. Gradient descent on W with the claimed step "
-        f"eta (about {decimal_down(x['eta'])}), in exact arithmetic, from every start within {starts} of the stored weights "
-        f"converges to it, and every step multiplies the distance by at most 1 - {decimal_down(1 - x['rate'])}. This does not "
-        f"say that the minimum is global. The stored weights have loss at most {decimal_up(x['loss_upper'])}."
+        "As a function of W (head v fixed), the training loss has exactly one critical point "
+        f"within {decimal_down(x['r'])} of the stored weights: a strict local minimum, the only "
+        f"minimizer there, at most {decimal_up(x['r_minus'])} away, and the loss is strongly "
+        f"convex on this ball with modulus {decimal_down(x['mu'])}. Gradient descent on W with the "
+        f"claimed step eta (about {decimal_down(x['eta'])}), in exact arithmetic, from every start "
+        f"within {starts} of the stored weights converges to it, and every step multiplies the "
+        f"distance by at most 1 - {decimal_down(1 - x['rate'])}. This does not say that the "
+        f"minimum is global. The stored weights have loss at most {decimal_up(x['loss_upper'])}."
     )
 
 

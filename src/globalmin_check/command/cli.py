@@ -1,4 +1,6 @@
-"""The command `globalmin-check FILE [--data DATA] [--time-limit S] [--memory-limit GIB] [--json] [--explain]`."""
+"""The command `globalmin-check FILE [--data DATA] [--time-limit S] [--memory-limit GIB] [--json]
+[--explain]`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ import sys
 from globalmin_check import limits
 from globalmin_check.verdict import Result, Verdict
 
-EPILOG = """exit codes: 0 ACCEPTED, 1 REJECTED, 2 usage error, 3 MALFORMED, 4 UNDECIDED, 5 internal error, 130 interrupted.
-A file is ACCEPTED only if every statement printed is true over the real numbers for the numbers stored in the file."""
+EPILOG = """exit codes: 0 ACCEPTED, 1 REJECTED, 2 usage error, 3 MALFORMED, 4 UNDECIDED,
+5 internal error, 130 interrupted. A file is ACCEPTED only if every statement printed is true
+over the real numbers for the numbers stored in the file."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,7 +67,8 @@ def _checked(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="globalmin-check",
-        description="Check a globalmin certificate file: recompute every inequality of its proof in ball arithmetic.",
+        description="Check a globalmin certificate file: recompute every inequality of its proof "
+        "in ball arithmetic.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -105,7 +109,8 @@ def _text(result: Result, as_json: bool, explain: bool) -> str:
         return f"{lines[0]}\n{explained(result)}"
     for index, claim in enumerate(result.claims):
         lines.append(
-            f"claim {index} ({claim.kind}): {claim.verdict.value}. {claim.statement or claim.reason}"
+            f"claim {index} ({claim.kind}): {claim.verdict.value}. "
+            f"{claim.statement or claim.reason}"
         )
         if claim.vacuous:
             lines.append(f"note on claim {index}: it says next to nothing: {claim.vacuous}")

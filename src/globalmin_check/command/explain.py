@@ -9,7 +9,9 @@ from globalmin_check.verdict import ClaimResult, Result, Verdict
 
 
 def explained(result: Result) -> str:
-    """The text printed after the verdict: theorem, every hypothesis with its measured value, conclusion, what is not proved."""
+    """The text printed after the verdict: theorem, every hypothesis with its measured value,
+    conclusion, what is not proved.
+    """
     lines: list[str] = []
     for index, claim in enumerate(result.claims):
         meaning = KINDS[claim.kind].meaning
@@ -44,7 +46,8 @@ def _conclusion(claim: ClaimResult) -> list[str]:
         )
         return _wrapped(f"Conclusion, over the real numbers: {claim.statement}") + vacuous
     return _wrapped(
-        f"No conclusion: {claim.reason}. The verdict speaks of the proof in the file, not of the truth of the claim."
+        f"No conclusion: {claim.reason}. The verdict speaks of the proof in the file, not of the "
+        "truth of the claim."
     )
 
 

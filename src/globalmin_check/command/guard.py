@@ -1,8 +1,10 @@
-"""Time and memory limits of the command: the check runs in a process of its own, which ends when a limit is reached.
+"""Time and memory limits of the command: the check runs in a process of its own, which ends when a
+limit is reached.
 
-The parent waits and kills; on Linux the kernel's limits of address space and processor time stand behind it, because a long call
-into the arithmetic library cannot be interrupted from within. Whatever ends the child early is UNDECIDED or no verdict, never
-acceptance: its output is passed on only if it ended by itself.
+The parent waits and kills; on Linux the kernel's limits of address space and processor time stand
+behind it, because a long call into the arithmetic library cannot be interrupted from within.
+Whatever ends the child early is UNDECIDED or no verdict, never acceptance: its output is passed on
+only if it ended by itself.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ def run_guarded(arguments: list[str], seconds: float, gibibytes: float) -> Outco
 
 
 def limit_this_process(seconds: float, gibibytes: float) -> None:
-    """Ask the kernel for the same limits, where it can: a little more time than the parent waits, and the address space."""
+    """Ask the kernel for the same limits, where it can: a little more time than the parent waits,
+    and the address space.
+    """
     try:
         import resource
     except ImportError:  # pragma: no cover

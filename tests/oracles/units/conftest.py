@@ -1,4 +1,6 @@
-"""The library that the oracle is compared with works at 300 bits, far beyond the oracle's own 160."""
+"""The library that the oracle is compared with works at 300 bits, far beyond the oracle's own
+160.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,6 @@
-"""The two roads to positive definiteness against each other and against exact rational determinants."""
+"""The two roads to positive definiteness against each other and against exact rational
+determinants.
+"""
 
 from fractions import Fraction
 

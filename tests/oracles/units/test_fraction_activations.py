@@ -1,5 +1,5 @@
-"""Activations of the slow checker: enclosures against 300-bit balls, suprema against the closed forms, golden values of the
-spec's table."""
+"""Activations of the slow checker: enclosures against 300-bit balls, suprema against the closed
+forms, golden values of the spec's table."""
 
 from fractions import Fraction
 

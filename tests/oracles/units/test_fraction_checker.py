@@ -1,5 +1,5 @@
-"""The slow checker on examples that are known by hand: golden values of the theory, exact distances, the meaning of the
-oracle's answers."""
+"""The slow checker on examples that are known by hand: golden values of the theory, exact
+distances, the meaning of the oracle's answers."""
 
 from fractions import Fraction
 
@@ -87,7 +87,9 @@ def test_the_gram_matrix_is_that_of_the_float_jacobian(word: str, trained: str):
 
 
 def test_the_quartic_matrix_reproduces_the_form_on_rank_one_directions():
-    """s^T (kappa I - S^T q S + t(uu^T - I)) s = kappa - sum q (x.a)^4 for s = svec(aa^T), |a| = 1, whatever t."""
+    """s^T (kappa I - S^T q S + t(uu^T - I)) s = kappa - sum q (x.a)^4 for s = svec(aa^T), |a| = 1,
+    whatever t.
+    """
     draft = interpolation_draft(seeded("quartic"), SMOOTH_NETWORKS["tanh"], (3, 3, 3))
     net = Network(read(seal(draft)), BITS)
     q = net.quartic_weights("W", Fraction(1, 8))
@@ -143,7 +145,9 @@ def test_malformed_bytes_claim_nothing_and_other_data_are_refused():
 
 
 def test_relu_claims_hold_up_to_the_exact_boundary_of_mu():
-    """G = diag(1, 4) by construction: mu below 1 is proved, mu = 1 is true but has no strict witness, above it is false."""
+    """G = diag(1, 4) by construction: mu below 1 is proved, mu = 1 is true but has no strict
+    witness, above it is false.
+    """
     W = np.array([[1.0, -1.0], [-1.0, 2.0]])
     model = Model(RELU, np.eye(2), np.array([1.0, 4.0]), W, np.array([1.0, 2.0]))
     none = np.zeros((0, 2), dtype=np.int64)
@@ -161,7 +165,9 @@ def test_relu_claims_hold_up_to_the_exact_boundary_of_mu():
 
 
 def test_the_refined_margin_accepts_what_the_plain_one_does_not():
-    """One active sample far out and one inactive orthogonal one near the kink: no shift of the second is possible."""
+    """One active sample far out and one inactive orthogonal one near the kink: no shift of the
+    second is possible.
+    """
     X, W = np.array([[8.0, 0.0], [0.0, 1.0]]), np.array([[1.0, -0.01], [-0.01, 1.0]])
     model = Model(RELU, X, np.array([8.5, 1.0]), W, np.ones(2))
     tensors = {

@@ -1,4 +1,6 @@
-"""The slow implementations of relu-descent, gram-positive and deep-descent agree with the checker, check by check."""
+"""The slow implementations of relu-descent, gram-positive and deep-descent agree with the checker,
+check by check.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -56,7 +58,9 @@ def test_relu_descent_agrees_with_unstable_pairs_and_exact_zeros() -> None:
 @pytest.mark.parametrize("kernel", ["weights", "features"])
 @pytest.mark.parametrize("name", ["relu", "softplus", "sigmoid", "tanh", "erf"])
 def test_gram_positive_agrees(name: str, kernel: str) -> None:
-    """Accepted by both at 0.99 of the eigenvalue, and by neither at 1.02 of it; the oracle agrees on the truth."""
+    """Accepted by both at 0.99 of the eigenvalue, and by neither at 1.02 of it; the oracle agrees
+    on the truth.
+    """
     X = np.random.default_rng(2).standard_normal((2, 2)) * 0.7
     fields, tensors = gram_cases.claim(name, X, kernel, top=4)
     if name != "relu":

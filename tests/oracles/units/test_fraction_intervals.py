@@ -1,4 +1,6 @@
-"""The interval arithmetic of the slow checker against exact rationals and against 300-bit balls of another library."""
+"""The interval arithmetic of the slow checker against exact rationals and against 300-bit balls of
+another library.
+"""
 
 from fractions import Fraction
 

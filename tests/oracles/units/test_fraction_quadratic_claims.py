@@ -1,5 +1,5 @@
-"""The oracle of the quadratic and second-order claims: it answers about the claim and not about the witness, and its exact
-linear algebra is that of floats."""
+"""The oracle of the quadratic and second-order claims: it answers about the claim and not about the
+witness, and its exact linear algebra is that of floats."""
 
 from fractions import Fraction
 

@@ -1,4 +1,6 @@
-"""Claim loss-floor: exact floors of conflicting data, the gap of the stored weights, accepted by the checker."""
+"""Claim loss-floor: exact floors of conflicting data, the gap of the stored weights, accepted by
+the checker.
+"""
 
 from fractions import Fraction
 

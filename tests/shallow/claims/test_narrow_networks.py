@@ -1,4 +1,6 @@
-"""Networks with fewer trained weights than samples: counting decides at once that zero loss cannot be proved, and what can is."""
+"""Networks with fewer trained weights than samples: counting decides at once that zero loss cannot
+be proved, and what can is.
+"""
 
 import numpy as np
 import pytest
@@ -49,7 +51,9 @@ def counted(monkeypatch):
     [("W", 1500, "kd = 8", 375), ("vW", 1500, "kd + k = 10", 300), ("W", 9, "kd = 8", 3)],
 )
 def test_rank_decides_before_anything_is_computed(counted, trained, n, count, width):
-    """rank(J J^T) <= kd (kd + k with the head) < n: once minutes of high precision, and a matrix of n^2 balls."""
+    """rank(J J^T) <= kd (kd + k with the head) < n: once minutes of high precision, and a matrix of
+    n^2 balls.
+    """
     network, data = planted(n)
     for kinds in (["descent"], ["interpolation"], ["descent", "interpolation"]):
         with pytest.raises(CannotCertify) as refusal:
@@ -57,8 +61,8 @@ def test_rank_decides_before_anything_is_computed(counted, trained, n, count, wi
         assert counted == []
         for kind in kinds:
             assert (
-                f"since {count} < n = {n}: widen to at least k = {width} (with nonzero heads), or claim"
-                in refusal.value.reasons[kind]
+                f"since {count} < n = {n}: widen to at least k = {width} (with nonzero heads), or "
+                "claim" in refusal.value.reasons[kind]
             )
             assert (
                 "unique-minimum, second-order-stationary, or loss-floor"

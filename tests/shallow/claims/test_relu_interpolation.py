@@ -1,4 +1,6 @@
-"""Claim relu-interpolation (DU-CERT-0, theorem RI): accepted by the checker, with dropped samples, and refused with a reason."""
+"""Claim relu-interpolation (DU-CERT-0, theorem RI): accepted by the checker, with dropped samples,
+and refused with a reason.
+"""
 
 import math
 
@@ -136,7 +138,9 @@ def test_untrained_and_narrow_networks_are_refused_with_the_measured_reason():
 
 
 def test_refusal_prints_the_residual_of_the_stored_network_and_calls_the_other_one_another():
-    """The Newton steps that look for a witness move to other weights; their residual is not the user's."""
+    """The Newton steps that look for a witness move to other weights; their residual is not the
+    user's.
+    """
     others = 0
     for seed in range(4):
         network, data = start("relu", k=12, distance=5.0, seed=seed)

@@ -1,4 +1,6 @@
-"""Strict saddles with a radius for every smooth activation: accepted by the checker, true around the point (SJL-T2.1)."""
+"""Strict saddles with a radius for every smooth activation: accepted by the checker, true around
+the point (SJL-T2.1).
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ def instance(activation, seed=5):
 def test_ball_without_local_minimum_is_accepted_and_the_direction_stays_negative_in_it(
     activation, tmp_path
 ):
-    """SJL-T2.1, section 11 (ii): curvature along the stored direction at 200 points on the sphere of the certified radius."""
+    """SJL-T2.1, section 11 (ii): curvature along the stored direction at 200 points on the sphere
+    of the certified radius.
+    """
     network, X, y = instance(activation)
     assert np.linalg.eigvalsh(hessian(network, X, y))[0] < -0.1
     certificate = certify(network, Dataset.from_preprocessed(X, y), claims=["strict-saddle"])
@@ -41,7 +45,9 @@ def test_ball_without_local_minimum_is_accepted_and_the_direction_stays_negative
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_weights_of_the_lipschitz_constant_bound_the_change_of_the_hessian(activation):
-    """Section 7's lemma: |H(W') - H(W)| <= Lam |W' - W| on the ball, Lam^2 from the weights; within a factor of 200."""
+    """Section 7's lemma: |H(W') - H(W)| <= Lam |W' - W| on the ball, Lam^2 from the weights; within
+    a factor of 200.
+    """
     network, X, y = instance(activation, seed=7)
     R, rng, ratios = 0.05, np.random.default_rng(8), []
     c, norms = hessian_lipschitz_weights(network, X, y, R), np.linalg.norm(X, axis=1)
@@ -58,7 +64,9 @@ def test_weights_of_the_lipschitz_constant_bound_the_change_of_the_hessian(activ
 
 
 def test_radius_shrinks_with_the_curvature_and_is_left_out_where_doubles_end():
-    """A weak saddle has a small ball; weights near the end of the range of doubles have none, and still a claim or a refusal."""
+    """A weak saddle has a small ball; weights near the end of the range of doubles have none, and
+    still a claim or a refusal.
+    """
     X, y = np.eye(2), np.array([1.0, 1e-12])
     strong = strict_saddle.build(
         ShallowNetwork(np.zeros((1, 2)), [1.0], "quadratic"), Dataset.from_preprocessed(X, y)
@@ -72,7 +80,9 @@ def test_radius_shrinks_with_the_curvature_and_is_left_out_where_doubles_end():
 
 
 def test_both_layers_have_a_radius_and_no_sampled_point_in_it_is_a_minimum():
-    """The ball around a saddle of both layers: the stored direction still curves down everywhere in it."""
+    """The ball around a saddle of both layers: the stored direction still curves down everywhere in
+    it.
+    """
     network, X, y = instance("tanh")
     claim = strict_saddle.build(network, Dataset.from_preprocessed(X, y), trained="vW")
     R, rng = claim.summary["radius"], np.random.default_rng(9)

@@ -1,4 +1,6 @@
-"""Claims interpolation (OS-C2) and descent (OS-C1, OS-C5): accepted by the checker, sharp on the golden example, or refused."""
+"""Claims interpolation (OS-C2) and descent (OS-C1, OS-C5): accepted by the checker, sharp on the
+golden example, or refused.
+"""
 
 import math
 from fractions import Fraction
@@ -132,7 +134,9 @@ def test_descent_claim_is_kept_by_gradient_descent():
 
 
 def test_plain_gradient_descent_becomes_certifiable_late_in_the_run(tmp_path):
-    """(n, d, k) = (100, 20, 40), softplus, unit sphere, random labels: the descent claim holds late, with its own step."""
+    """(n, d, k) = (100, 20, 40), softplus, unit sphere, random labels: the descent claim holds
+    late, with its own step.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 20))
     data = Dataset.from_preprocessed(
@@ -185,7 +189,9 @@ def test_sharper_quartic_bound_is_used_where_the_cheap_one_fails(tmp_path):
 
 
 def test_nearly_singular_gram_matrices_are_certified_with_extended_precision(tmp_path):
-    """Two almost equal rows: the condition number of J J^T passes 1e12, where doubles alone find no witness."""
+    """Two almost equal rows: the condition number of J J^T passes 1e12, where doubles alone find no
+    witness.
+    """
     rng = np.random.default_rng(1)
     X = rng.standard_normal((12, 5))
     X[1] = X[0] + 3e-7 * rng.standard_normal(5)
@@ -230,7 +236,9 @@ def test_a_step_the_theorem_does_not_cover_is_refused_with_the_largest_allowed(s
 
 
 def test_rate_keeps_digits_that_a_double_would_lose():
-    """The claimed factor is 1 - eta alpha^2 as an exact fraction, also where a double would round it to 1."""
+    """The claimed factor is 1 - eta alpha^2 as an exact fraction, also where a double would round
+    it to 1.
+    """
     network, data = interpolating("tanh")
     claim = descent.build(network, data)
     rate, eta = Fraction(claim.fields["rate"]), Fraction(claim.fields["eta"])
@@ -376,7 +384,9 @@ def test_bias_flag_is_written_only_for_a_last_column_of_ones(tmp_path):
 
 
 def saturated(activation, steepness):
-    """Six rows, and six neurons whose bends lie between them: phi'' vanishes up to rounding at every row."""
+    """Six rows, and six neurons whose bends lie between them: phi'' vanishes up to rounding at
+    every row.
+    """
     X = np.stack([np.array([-3.0, -2.0, -1.0, 1.5, 2.5, 3.5]), np.ones(6)], axis=1)
     edges = np.array([-3.5, -2.5, -1.5, 0.25, 2.0, 3.0])
     W = steepness * np.stack([np.ones(6), -edges], axis=1)
@@ -389,7 +399,9 @@ def saturated(activation, steepness):
 def test_saturated_neurons_are_accepted_although_rounding_exceeds_their_curvature(
     activation, steepness, tmp_path
 ):
-    """Where phi'' = 1e-40 the Lipschitz constant in floats is all rounding; its witness must hold for the true, tiny one."""
+    """Where phi'' = 1e-40 the Lipschitz constant in floats is all rounding; its witness must hold
+    for the true, tiny one.
+    """
     network, data = saturated(activation, steepness)
     for trained in ("W", "vW") if activation == "softplus" else ("vW",):
         for kind in ("interpolation", "descent"):
@@ -398,7 +410,9 @@ def test_saturated_neurons_are_accepted_although_rounding_exceeds_their_curvatur
 
 
 def test_a_gap_for_what_is_uncertain_keeps_the_witness_true_of_smaller_matrices():
-    """P1 in floats: C made for A proves bound I - B > 0 for every B between A - E and A, E >= 0 of the stated size."""
+    """P1 in floats: C made for A proves bound I - B > 0 for every B between A - E and A, E >= 0 of
+    the stated size.
+    """
     rng = np.random.default_rng(1)
     for size in (1, 3, 8):
         root = rng.standard_normal((size, size))

@@ -1,4 +1,6 @@
-"""Producer of the ball around a second-order point: the checker accepts it, and the numbers are near the true ones."""
+"""Producer of the ball around a second-order point: the checker accepts it, and the numbers are
+near the true ones.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,9 @@ SMOOTH = ("softplus", "softplus(4)", "sigmoid", "tanh", "erf")
 
 
 def regression(activation, *, n=60, d=3, k=2, seed=0):
-    """More samples than parameters, labels of a teacher with a little noise: the minimum near the teacher is strict."""
+    """More samples than parameters, labels of a teacher with a little noise: the minimum near the
+    teacher is strict.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     network = ShallowNetwork(
@@ -41,7 +45,9 @@ def proved(claim, network, data, path):
 def test_a_trained_network_is_proved_to_be_near_the_only_minimum_of_a_ball(
     activation, trained, tmp_path
 ):
-    """DU-CERT7, DU-D7.5: theorem SO (c) after trust-region training; the distance is within 1 % of eps over the curvature."""
+    """DU-CERT7, DU-D7.5: theorem SO (c) after trust-region training; the distance is within 1 % of
+    eps over the curvature.
+    """
     start, data = regression(activation, k=2 if trained == "W" else 1)
     run = gm.train(start, data, method="trust_region", trained=trained)
     claim = second_order.build(run.network, data, trained)

@@ -1,4 +1,6 @@
-"""Small networks to certify, trained by a dense Gauss-Newton of a few lines that shares nothing with `globalmin.training`."""
+"""Small networks to certify, trained by a dense Gauss-Newton of a few lines that shares nothing
+with `globalmin.training`.
+"""
 
 import numpy as np
 
@@ -37,7 +39,9 @@ def gauss_newton(network, X, y, *, trained="W", steps=30):
 
 
 def start(activation="softplus", *, n=20, d=6, k=8, seed=0, distance=0.05, bias=False):
-    """A random network and data whose labels are its outputs moved by `distance` times Gaussian noise."""
+    """A random network and data whose labels are its outputs moved by `distance` times Gaussian
+    noise.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     if bias:

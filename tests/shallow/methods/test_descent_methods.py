@@ -63,7 +63,9 @@ def test_gradient_descent_stalls_when_rounding_stops_it():
 
 
 def check_rate_and_radius(n, d, k, seed, further):
-    """Stop at the descent claim, continue, and compare every step with the claimed rate and path."""
+    """Stop at the descent claim, continue, and compare every step with the claimed rate and
+    path.
+    """
     network, data = case(n, d, k, seed=seed)
     eta = theory_step(network, pose(network, data, "W"))
     run = train(network, data, "gradient_descent", until="descent", step_size=eta)

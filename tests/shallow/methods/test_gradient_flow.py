@@ -1,4 +1,6 @@
-"""gm.train(method="gradient_flow"): the limit of gradient descent with small steps, monotone, and refusals."""
+"""gm.train(method="gradient_flow"): the limit of gradient descent with small steps, monotone, and
+refusals.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ def problem():
 
 @pytest.mark.parametrize("trained", ["W", "vW"])
 def test_the_flow_ends_where_gradient_descent_with_small_steps_ends(problem, trained):
-    """Both converge to zero loss, and the distance of the ends shrinks in proportion to the step."""
+    """Both converge to zero loss, and the distance of the ends shrinks in proportion to the
+    step.
+    """
     net, data = problem
     flow = gm.train(
         net, data, method="gradient_flow", trained=trained, rtol=1e-9, atol=1e-12, tol=1e-7

@@ -121,7 +121,9 @@ def test_dead_network_stalls_without_an_error():
 
 
 def figure_runs(n, d, k, seeds):
-    """Runs of the seeds, and the seeds that failed: not fitted, no proof to be expected, or more than six starts."""
+    """Runs of the seeds, and the seeds that failed: not fitted, no proof to be expected, or more
+    than six starts.
+    """
     runs, failures = [], []
     for seed in seeds:
         data = generators.sphere_with_random_labels(n, d, seed=seed)

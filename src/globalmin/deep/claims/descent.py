@@ -1,4 +1,6 @@
-"""Claim `deep-descent`: gradient descent on all layers of a deep smooth network reaches zero loss (theorem DS)."""
+"""Claim `deep-descent`: gradient descent on all layers of a deep smooth network reaches zero loss
+(theorem DS).
+"""
 
 from __future__ import annotations
 
@@ -78,12 +80,13 @@ def build(network: DeepNetwork, data: Dataset, *, step_size: float | None = None
     Parameters
     ----------
     network, data : deep network with a smooth activation and the data set it was trained on.
-    step_size : the step eta on L = (1/2) sum r^2 to be claimed, common to all layers; by default the largest allowed.
+    step_size : the step eta on L = (1/2) sum r^2 to be claimed, common to all layers; by default
+        the largest allowed.
 
     Theory
     ------
-    Theorem DS: $\Lambda t < a$, $\|r\| \le a t - \Lambda t^2/2$, $\eta (b + \Lambda t)^2 \le 1$, with the Lipschitz constant
-    $\Lambda(t)$ of the Jacobian of all layers on the ball of radius t.
+    Theorem DS: $\Lambda t < a$, $\|r\| \le a t - \Lambda t^2/2$, $\eta (b + \Lambda t)^2 \le 1$,
+    with the Lipschitz constant $\Lambda(t)$ of the Jacobian of all layers on the ball of radius t.
     """
     point = measure(network, data)
     t, Lam = _radius(point, np.asarray(data.y, dtype=np.float64))
@@ -91,11 +94,14 @@ def build(network: DeepNetwork, data: Dataset, *, step_size: float | None = None
 
 
 def measure(network: DeepNetwork, data: Dataset) -> DeepPoint:
-    """Residual, Gram matrix and norms of the weights; raises CannotCertify if the theorem does not cover the network."""
+    """Residual, Gram matrix and norms of the weights; raises CannotCertify if the theorem does not
+    cover the network.
+    """
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     if X.shape[1] != math.prod(network.input_shape):
         raise DataError(
-            f"the network expects {math.prod(network.input_shape)} features but the data have {X.shape[1]}"
+            f"the network expects {math.prod(network.input_shape)} features but the data have "
+            f"{X.shape[1]}"
         )
     if network.activation.certificate_name not in BOUNDED:
         raise CannotCertify(
@@ -103,7 +109,8 @@ def measure(network: DeepNetwork, data: Dataset) -> DeepPoint:
         )
     if y.size > SAMPLE_LIMIT:
         raise CannotCertify(
-            f"n = {y.size} samples: deep-descent is for at most {SAMPLE_LIMIT}; certify fewer samples"
+            f"n = {y.size} samples: deep-descent is for at most {SAMPLE_LIMIT}; certify fewer "
+            "samples"
         )
     if network.n_parameters < y.size:
         raise CannotCertify(
@@ -136,7 +143,9 @@ def _weight_norms(network: DeepNetwork) -> WeightNorms:
 
 @states("DU-CERT-S")
 def estimate_jacobian_lipschitz(network: DeepNetwork, X: Array, omega: Array, t: float) -> float:
-    r"""Estimate of $\Lambda$ of theorem DS on the ball of radius t, from norms measured at the stored weights (floats)."""
+    r"""Estimate of $\Lambda$ of theorem DS on the ball of radius t, from norms measured at the
+    stored weights (floats).
+    """
     passed = network.forward(X)
     slopes = backward(network, passed)
     L, beta = (float_above(network.activation.supremum(order)) for order in (1, 2))
@@ -176,7 +185,9 @@ def _overlap(network: DeepNetwork) -> int:
 
 
 def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
-    """T with ||r|| <= a t - Lam(t) t^2/2: the root for Lam(t), raised until Lam at the new t asks for no more."""
+    """T with ||r|| <= a t - Lam(t) t^2/2: the root for Lam(t), raised until Lam at the new t asks
+    for no more.
+    """
     a2, g = point.lower.bound * (1.0 - MARGIN), max(point.g, 2.0**-500) * (1.0 + MARGIN)
     t, Lam = 0.0, 0.0
     for _ in range(_ROUNDS):
@@ -192,7 +203,8 @@ def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
         t = needed * (1.0 + 1e-4)
     ratio = 2.0 * Lam * g / a2
     raise CannotCertify(
-        f"2 Lam ||r|| / a^2 = {ratio:.3g}, must be < 1 with room for the path; train further ({residual_size(point.g, y)})"
+        f"2 Lam ||r|| / a^2 = {ratio:.3g}, must be < 1 with room for the path; train further "
+        f"({residual_size(point.g, y)})"
     )
 
 
@@ -201,7 +213,8 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
     largest = (1.0 - MARGIN) / (math.sqrt(b2) * (1.0 + MARGIN) + Lam * t) ** 2
     if step_size is not None and not 0.0 < step_size <= largest:
         raise CannotCertify(
-            f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares"
+            f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum "
+            "of squares"
         )
     eta = largest if step_size is None else float(step_size)
     alpha = point.a * (1.0 - MARGIN) - Lam * t

@@ -1,4 +1,6 @@
-"""A deep network as the certificate format writes it (sections 3 and 4): the object `network` and the tensors `W_1`, ..., `v`."""
+"""A deep network as the certificate format writes it (sections 3 and 4): the object `network` and
+the tensors `W_1`, ..., `v`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ CONVOLUTIONAL = "convolutional_resnet"
 
 
 def deep_network_object(network: DeepNetwork) -> dict[str, Json]:
-    """The object `network`: activation, scale and kind of every layer, and the number of pixels of a convolution."""
+    """The object `network`: activation, scale and kind of every layer, and the number of pixels of
+    a convolution.
+    """
     activation = network.activation
     layers = [
         {"residual": skip, "scale": rational(s)}
@@ -31,7 +35,9 @@ def deep_network_object(network: DeepNetwork) -> dict[str, Json]:
 
 
 def deep_network_tensors(network: DeepNetwork) -> dict[str, Tensor]:
-    """The weights, the head row by row (channels x pixels), and for a convolution the pixels of every window, -1 outside."""
+    """The weights, the head row by row (channels x pixels), and for a convolution the pixels of
+    every window, -1 outside.
+    """
     tensors: dict[str, Tensor] = {f"W_{h}": W for h, W in enumerate(network.weights, start=1)}
     tensors["v"] = network.head.ravel()
     if network.architecture == CONVOLUTIONAL:

@@ -1,6 +1,7 @@
 """Residual and Gram matrix of a deep network far beyond double precision, as balls (python-flint).
 
-As in `high_precision`: these numbers choose what is claimed, the checker recomputes them in its own way.
+As in `high_precision`: these numbers choose what is claimed, the checker recomputes them in its own
+way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def _patch_map(network: DeepNetwork, n: int, channels: int) -> list[list[int]]:
-    """The index of every entry of the (np) x (qc) patches in the flat (np) x c features; the last index is the padding."""
+    """The index of every entry of the (np) x (qc) patches in the flat (np) x c features; the last
+    index is the padding.
+    """
     p = network.geometry.pixels
     table = (
         network.geometry.table

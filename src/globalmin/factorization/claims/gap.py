@@ -1,4 +1,6 @@
-"""Claim factorization-gap: factors U, V and a matrix M -> how far they are from the best matrix of their rank -> file."""
+"""Claim factorization-gap: factors U, V and a matrix M -> how far they are from the best matrix of
+their rank -> file.
+"""
 
 from __future__ import annotations
 
@@ -73,14 +75,16 @@ class FactorizationCertificate:
 def certify_factorization(
     U: ArrayLike, V: ArrayLike, M: ArrayLike, *, norm: str = "auto", tol: float = 1e-8
 ) -> FactorizationCertificate:
-    r"""Prove how far $\frac12\lVert UV^T-M\rVert_F^2$ is from the best loss of any matrix of rank r (the width of U and V).
+    r"""Prove how far $\frac12\lVert UV^T-M\rVert_F^2$ is from the best loss of any matrix of rank r
+    (the width of U and V).
 
     Parameters
     ----------
     U, V, M : m x r, n x r and m x n.
     norm : how M is bounded outside the span of the factors. "frobenius" costs O(mnr) and needs
-        $\sigma_r^2 > \sum_{i>r}\sigma_i^2$ to be sharp; "factor" stores an n x n witness and needs only $\sigma_r > \sigma_{r+1}$
-        (with a tie it still proves a relative 1e-10); "zero" compares with zero loss; "auto" takes the cheapest that is sharp.
+        $\sigma_r^2 > \sum_{i>r}\sigma_i^2$ to be sharp; "factor" stores an n x n witness and needs
+        only $\sigma_r > \sigma_{r+1}$ (with a tie it still proves a relative 1e-10); "zero"
+        compares with zero loss; "auto" takes the cheapest that is sharp.
     tol : largest gap worth a certificate, as a share of $\lVert M\rVert_F^2$.
 
     Raises
@@ -89,7 +93,8 @@ def certify_factorization(
 
     Theory
     ------
-    Theorem EY of `spec/claims/factorization-gap.md`; the minimum itself is the theorem of Eckart and Young.
+    Theorem EY of `spec/claims/factorization-gap.md`; the minimum itself is the theorem of Eckart
+    and Young.
     """
     factors = Factors(U, V)
     M = checked_matrix(M)
@@ -104,7 +109,8 @@ def certify_factorization(
     if not claim.summary["gap"] <= tol * numbers.square:
         share = claim.summary["gap"] / numbers.square if numbers.square > 0 else math.inf
         raise CannotCertify(
-            f"the proved gap is {share:.3g} of |M|_F^2, above tol={tol:g}: the factors are not near the best rank-{factors.rank} "
+            f"the proved gap is {share:.3g} of |M|_F^2, above tol={tol:g}: the factors are not "
+            f"near the best rank-{factors.rank} "
             "matrix, or are at a saddle; train further or raise tol",
             reasons={"factorization-gap": f"gap {share:.3g} of |M|_F^2"},
         )
@@ -115,11 +121,13 @@ def _refuse_if_too_large(shape: tuple[int, ...], rank: int, norm: str) -> None:
     small, size = min(shape), 8 * (math.prod(shape) + sum(shape) * rank)
     if size + (8 * small**2 if norm == "factor" else 0) > FILE_BYTES:
         raise CannotCertify(
-            f"M of shape {shape} and rank {rank} need {size:.3g} bytes, a certificate file holds {FILE_BYTES:.3g}"
+            f"M of shape {shape} and rank {rank} need {size:.3g} bytes, a certificate file holds "
+            f"{FILE_BYTES:.3g}"
         )
     if norm == "factor" and small > FACTOR_ROWS:
         raise CannotCertify(
-            f"norm='factor' ends at {FACTOR_ROWS} rows or columns, M has {small}; try norm='frobenius'"
+            f"norm='factor' ends at {FACTOR_ROWS} rows or columns, M has {small}; try "
+            "norm='frobenius'"
         )
 
 
@@ -138,7 +146,9 @@ def _best_claim(A: Array, S: Array, numbers: GapNumbers, side: str, norm: str) -
 
 @dataclass(frozen=True)
 class _Span:
-    """Orthonormal basis Z of the span of S, the triangle with S = Z R, singular values of A Z and their right vectors."""
+    """Orthonormal basis Z of the span of S, the triangle with S = Z R, singular values of A Z and
+    their right vectors.
+    """
 
     Z: Array
     R: Array
@@ -156,7 +166,9 @@ def _span(A: Array, S: Array) -> _Span | None:
 
 
 def _subspace_claim(A: Array, span: _Span, numbers: GapNumbers, side: str, norm: str) -> Claim:
-    """Theorem EY: b from the Frobenius norm if that is clearly below the r-th squared singular value, else from P1."""
+    """Theorem EY: b from the Frobenius norm if that is clearly below the r-th squared singular
+    value, else from P1.
+    """
     lowest = span.values[-1] ** 2
     cheap = norm == "frobenius" or (
         norm == "auto" and (numbers.outside < 0.9 * lowest or A.shape[1] > FACTOR_ROWS)
@@ -183,14 +195,18 @@ def _subspace_claim(A: Array, span: _Span, numbers: GapNumbers, side: str, norm:
 
 
 def _inner_witness(span: _Span, a: float) -> Array:
-    """C with C (S^T A^T A S - a S^T S) C^T = I: in the basis of right singular vectors the form is diagonal."""
+    """C with C (S^T A^T A S - a S^T S) C^T = I: in the basis of right singular vectors the form is
+    diagonal.
+    """
     from scipy.linalg import solve_triangular
 
     return solve_triangular(span.R, span.W).T / np.sqrt(span.values**2 - a)[:, None]
 
 
 def _outer_witness(A: Array, span: _Span, lowest: float) -> tuple[float, float, Array]:
-    """(b, a, C_b): b above the squared norm of A outside the span, C_b the factor that proves it, and a suitable a."""
+    """(b, a, C_b): b above the squared norm of A outside the span, C_b the factor that proves it,
+    and a suitable a.
+    """
     B = A - (A @ span.Z) @ span.Z.T
     gram, unit = B.T @ B, np.eye(B.shape[1])
     top = max(float(np.linalg.eigvalsh(gram)[-1]), 0.0)
@@ -218,9 +234,11 @@ def _claim(
     numbers: GapNumbers,
     excess: float,
 ) -> Claim:
-    """The claim with its rationals rounded to the safe side; 1e-9 of the excess is room for the floats of this file.
+    """The claim with its rationals rounded to the safe side; 1e-9 of the excess is room for the
+    floats of this file.
 
-    `rounding` is room that lets the checker decide at its lowest precision, since sums of the size of |M|^2 cancel in the loss.
+    `rounding` is room that lets the checker decide at its lowest precision, since sums of the size
+    of |M|^2 cancel in the loss.
     """
     room = numbers.rounding if numbers.loss_upper > 0.0 else 0.0
     upper = numbers.loss_upper + room

@@ -1,7 +1,8 @@
-"""The quantities of theorem EY for stored factors, far beyond double precision (python-flint), as floats with a safe side.
+"""The quantities of theorem EY for stored factors, far beyond double precision (python-flint), as
+floats with a safe side.
 
-They only *choose* what is claimed; the checker recomputes everything. The matrix is read in strips of rows, so that memory stays
-at a few hundred megabytes for 2,000 x 2,000.
+They only *choose* what is claimed; the checker recomputes everything. The matrix is read in strips
+of rows, so that memory stays at a few hundred megabytes for 2,000 x 2,000.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ Ball = Any
 
 @dataclass(frozen=True)
 class GapNumbers:
-    """Bounds on the safe side of the exact quantities, S the factor whose span is used; NaN where S has dependent columns.
+    """Bounds on the safe side of the exact quantities, S the factor whose span is used; NaN where S
+    has dependent columns.
 
     Attributes
     ----------
     square : |M|_F^2. loss_lower, loss_upper : the loss (1/2)|P S^T - M|^2.
     rounding : estimate of what 128-bit balls add to the loss, a sum of m n squares.
-    inside : at least |(M - P S^T) Q|^2. leak : at least |(I - Q) M^T M Q|^2. outside : at least |M (I - Q)|^2.
+    inside : at least |(M - P S^T) Q|^2. leak : at least |(I - Q) M^T M Q|^2. outside : at least |M
+        (I - Q)|^2.
     """
 
     square: float
@@ -40,7 +43,9 @@ class GapNumbers:
 
 
 def gap_numbers(M: Array, S: Array, P: Array) -> GapNumbers:
-    """The numbers for M (m x n), S (n x r) and P (m x r). Cost: two products of M with r columns at 192 bits."""
+    """The numbers for M (m x n), S (n x r) and P (m x r). Cost: two products of M with r columns at
+    192 bits.
+    """
     with working_precision(BITS):
         balls, other = ball_matrix(S), ball_matrix(P)
         Y, K, square = _products(M, balls)

@@ -1,4 +1,6 @@
-"""Claim `gram-positive`: a proved lower bound of lambda_min of a limiting Gram matrix (GP-ReLU, GP-smooth, GP-ResNet)."""
+"""Claim `gram-positive`: a proved lower bound of lambda_min of a limiting Gram matrix (GP-ReLU,
+GP-smooth, GP-ResNet).
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,16 @@ if TYPE_CHECKING:
 KERNELS = ("weights", "features", "resnet")
 ANALYTIC = ("softplus", "sigmoid", "tanh", "erf")
 _ORDERS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-_SETTLED = 2e-3  # relative gain of lambda_min from one number of orders to the next below which more are not worth it
+# relative gain of lambda_min from one number of orders to the next below which more are not worth
+# it
+_SETTLED = 2e-3
 
 
 @dataclass(frozen=True)
 class InfiniteResidual:
-    """The constants of an infinitely wide residual network: depth H and the scales c_res, c_sigma of DU-M3b."""
+    """The constants of an infinitely wide residual network: depth H and the scales c_res, c_sigma
+    of DU-M3b.
+    """
 
     depth: int
     c_res: float = 0.5
@@ -57,7 +63,9 @@ class InfiniteResidual:
 
 @dataclass(frozen=True)
 class LowerGram:
-    """A matrix below the limiting Gram matrix (equal to it for ReLU), with the orders and the quadrature that give it."""
+    """A matrix below the limiting Gram matrix (equal to it for ReLU), with the orders and the
+    quadrature that give it.
+    """
 
     gram: Gram
     table: HermiteTable | None = field(default=None, repr=False)
@@ -72,25 +80,28 @@ def certify_gram(
     resnet: InfiniteResidual | None = None,
     store_data: bool = True,
 ) -> Certificate:
-    """Prove a lower bound of the least eigenvalue of a limiting Gram matrix; no trained network is needed.
+    """Prove a lower bound of the least eigenvalue of a limiting Gram matrix; no trained network is
+    needed.
 
     Parameters
     ----------
     data : a data set, or an array of samples used as it is (labels zero, no bias, no scaling).
     activation : relu, softplus, sigmoid, tanh or erf.
-    kernel : "weights" for (x_i . x_j) E[phi' phi'], "features" for E[phi phi], "resnet" for the last layer of a residual network.
+    kernel : "weights" for (x_i . x_j) E[phi' phi'], "features" for E[phi phi], "resnet" for the
+        last layer of a residual network.
     resnet : depth and constants, for kernel "resnet".
     store_data : keep the data in the file; otherwise only their digest.
 
     Returns
     -------
-    A certificate whose network is one neuron with zero weights, since a file always holds a network; `summary()["lambda"]` is the
-    bound.
+    A certificate whose network is one neuron with zero weights, since a file always holds a
+    network; `summary()["lambda"]` is the bound.
 
     Raises
     ------
     CannotCertify
-        If the matrix is singular or too ill-conditioned, with the measured eigenvalue and the rows that cause it.
+        If the matrix is singular or too ill-conditioned, with the measured eigenvalue and the rows
+        that cause it.
     """
     if not isinstance(data, Dataset):
         X = np.asarray(data, dtype=np.float64)
@@ -110,7 +121,8 @@ def build(
     kernel: str = "weights",
     resnet: InfiniteResidual | None = None,
 ) -> Claim:
-    r"""The claim with its witness, or CannotCertify with the measured reason; the network's activation is the kernel's.
+    r"""The claim with its witness, or CannotCertify with the measured reason; the network's
+    activation is the kernel's.
 
     Theory
     ------
@@ -122,17 +134,20 @@ def build(
     name = network.activation.certificate_name or ""
     if kernel not in KERNELS or (kernel == "resnet") != (resnet is not None):
         raise DataError(
-            f"kernel={kernel!r} must be one of {KERNELS}, and resnet=InfiniteResidual(depth=...) goes with 'resnet' only"
+            f"kernel={kernel!r} must be one of {KERNELS}, and resnet=InfiniteResidual(depth=...) "
+            "goes with 'resnet' only"
         )
     if name not in ANALYTIC and (name != "relu" or kernel == "resnet"):
         raise CannotCertify(
-            f"limiting Gram matrices are proved for {', '.join(ANALYTIC)} and relu, not for {network.activation}"
+            f"limiting Gram matrices are proved for {', '.join(ANALYTIC)} and relu, not for "
+            f"{network.activation}"
         )
     refuse_if_too_large(y.size, network)
     zero = np.flatnonzero(~X.any(axis=1))
     if zero.size:
         raise CannotCertify(
-            f"row {zero[0]} of the data is zero, so the matrix has a zero row; leave it out or add a bias"
+            f"row {zero[0]} of the data is zero, so the matrix has a zero row; leave it out or add "
+            "a bias"
         )
     try:
         below, lower = _witness(X, network.activation, kernel)
@@ -144,7 +159,9 @@ def build(
 
 
 def _witness(X: Array, phi: Activation, kernel: str) -> tuple[LowerGram, LowerWitness]:
-    """The matrix and its witness; once more with a finer quadrature if the eigenvalue comes near the error of the first."""
+    """The matrix and its witness; once more with a finer quadrature if the eigenvalue comes near
+    the error of the first.
+    """
     if phi.certificate_name == "relu":
         below = _relu(X, kernel)
         return below, _lower(below.gram)
@@ -158,7 +175,8 @@ def _witness(X: Array, phi: Activation, kernel: str) -> tuple[LowerGram, LowerWi
 
 
 def _lower(gram: Gram) -> LowerWitness:
-    # the claim is the eigenvalue itself, so more is spent on a tight bound than where it is only a means
+    # the claim is the eigenvalue itself, so more is spent on a tight bound than where it is only a
+    # means
     return lower_witness(gram, largest_gap=5e-3, precise_gap=5e-3)
 
 
@@ -170,12 +188,16 @@ def _closest(X: Array) -> str:
     cosines = np.abs(U @ U.T) - 2.0 * np.eye(X.shape[0])
     i, j = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
     sine = min(float(np.linalg.norm(U[i] - U[j])), float(np.linalg.norm(U[i] + U[j])))
-    return f"rows {min(i, j)} and {max(i, j)} are {'parallel' if sine == 0.0 else f'within {sine:.1e} of parallel'}"
+    return (
+        f"rows {min(i, j)} and {max(i, j)} are "
+        f"{'parallel' if sine == 0.0 else f'within {sine:.1e} of parallel'}"
+    )
 
 
 def _relu(X: Array, kernel: str) -> LowerGram:
     H = relu_gram(X, features=kernel == "features")
-    # an angle near 0 is known only to the square root of the rounding: such matrices go to high precision
+    # an angle near 0 is known only to the square root of the rounding: such matrices go to high
+    # precision
     rounding = (X.shape[1] + 8) * EPS * float(np.trace(H))
     return LowerGram(Gram(H, rounding, lambda: precise_relu_gram(X, features=kernel == "features")))
 

@@ -1,4 +1,6 @@
-"""Limiting Gram matrices for the claim gram-positive: Hermite coefficients by the trapezoid rule, in floats and in balls."""
+"""Limiting Gram matrices for the claim gram-positive: Hermite coefficients by the trapezoid rule,
+in floats and in balls.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,16 @@ if TYPE_CHECKING:
     from globalmin.activations import Activation
 
 
-NATS = (
-    60.0,
-    150.0,
-)  # the rule's error is about e^-60; e^-150 where the matrix is so ill-conditioned that it matters
+# the rule's error is about e^-60; e^-150 where the matrix is so ill-conditioned that it matters
+NATS = 60.0, 150.0
 _STRIPS = {"tanh": math.pi / 4, "erf": 1.0}
 
 
 @dataclass(frozen=True)
 class HermiteTable:
-    """c_r(i) = E[phi'(s_i g) h_r(g)] for the distinct row norms s (floats), and the quadrature that the claim will name."""
+    """c_r(i) = E[phi'(s_i g) h_r(g)] for the distinct row norms s (floats), and the quadrature that
+    the claim will name.
+    """
 
     activation: Activation
     sizes: Array = field(repr=False)
@@ -61,13 +63,17 @@ class HermiteTable:
         return np.hstack([self.means[:, None], rest])
 
     def useful_orders(self, *, features: bool, first: int) -> tuple[int, ...]:
-        """Orders whose coefficients are not zero to rounding (odd or even ones vanish for tanh and erf)."""
+        """Orders whose coefficients are not zero to rounding (odd or even ones vanish for tanh and
+        erf).
+        """
         table = self.of_features() if features else self.coefficients
         sizes = np.abs(table).max(axis=0)
         return tuple(int(r) for r in np.flatnonzero(sizes > 1e-14 * sizes.max()) if r >= first)
 
     def least_last_slope(self, depth: int, c_res: float, c_sigma: float) -> float:
-        """Estimate of min_i E[phi'(sqrt(K_ii) g)^2] at the last layer of the infinitely wide residual network."""
+        """Estimate of min_i E[phi'(sqrt(K_ii) g)^2] at the last layer of the infinitely wide
+        residual network.
+        """
         z = self.step * np.arange(-self.nodes, self.nodes + 1)
         weights = self.step * np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
         t, s, phi = c_res / depth, self.sizes, self.activation
@@ -83,7 +89,9 @@ class HermiteTable:
 
 
 def quadrature(phi: Activation, largest: float, top: int, nats: float) -> tuple[float, int]:
-    """Step and nodes of the trapezoid rule (lemma TR of the claim's page), row norms up to `largest`, orders up to `top`."""
+    """Step and nodes of the trapezoid rule (lemma TR of the claim's page), row norms up to
+    `largest`, orders up to `top`.
+    """
     b = 1.0 if phi.parameter is None else phi.parameter
     scale = b if phi.certificate_name in ("softplus", "sigmoid") else 1.0
     a = _STRIPS.get(phi.certificate_name or "", math.pi / 2) / (scale * largest)
@@ -104,7 +112,9 @@ def hermite(z: Array, top: int) -> Array:
 
 
 def series_gram(X: Array, table: HermiteTable, orders: tuple[int, ...], *, features: bool) -> Array:
-    """The sum over the orders of (c_r c_r^T) o rho^r, times K entry by entry unless `features` (floats)."""
+    """The sum over the orders of (c_r c_r^T) o rho^r, times K entry by entry unless `features`
+    (floats).
+    """
     K = X @ X.T
     s = table.sizes[table.place]
     rho = np.clip(K / np.outer(s, s), -1.0, 1.0)
@@ -118,7 +128,9 @@ def series_gram(X: Array, table: HermiteTable, orders: tuple[int, ...], *, featu
 
 
 def relu_gram(X: Array, *, features: bool) -> Array:
-    """K_ij (pi - theta_ij)/(2 pi), or (sqrt D_ij + (pi - theta_ij) K_ij)/(2 pi) with `features` (floats)."""
+    """K_ij (pi - theta_ij)/(2 pi), or (sqrt D_ij + (pi - theta_ij) K_ij)/(2 pi) with `features`
+    (floats).
+    """
     K = X @ X.T
     norms = np.linalg.norm(X, axis=1)
     U = X / norms[:, None]
@@ -151,7 +163,9 @@ def precise_relu_gram(X: Array, *, features: bool) -> BallMatrix:
 def precise_series_gram(
     X: Array, table: HermiteTable, orders: tuple[int, ...], *, features: bool
 ) -> BallMatrix:
-    """The same as balls, by the same rule (its error is not added: these numbers only choose what is claimed)."""
+    """The same as balls, by the same rule (its error is not added: these numbers only choose what
+    is claimed).
+    """
     from flint import arb, arb_mat
 
     with working_precision(2 * 192):

@@ -1,4 +1,6 @@
-"""Claims spurious-minimum and global-basin: a one-filter network and its teacher -> claim -> file (theorem TB)."""
+"""Claims spurious-minimum and global-basin: a one-filter network and its teacher -> claim -> file
+(theorem TB).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ ROOM = 1e-9  # relative distance of stored bounds to the floats they come from
 
 @dataclass(frozen=True)
 class FilterCertificate:
-    """A claim about one start of a one-filter network and its teacher; get one from `certify_filter`."""
+    """A claim about one start of a one-filter network and its teacher; get one from
+    `certify_filter`.
+    """
 
     claims: tuple[Claim, ...]
     filter: Tensor = field(repr=False)
@@ -66,17 +70,20 @@ def certify_filter(
     Parameters
     ----------
     v, a : filter and output weights of the start. teacher : the true ones.
-    step_size : a step of gradient descent, below 2/smoothness; without it the claim is about the gradient flow alone.
+    step_size : a step of gradient descent, below 2/smoothness; without it the claim is about the
+        gradient flow alone.
 
     Raises
     ------
-    CannotCertify : the loss is not below the barrier (descend a little first), or the step is too large.
+    CannotCertify : the loss is not below the barrier (descend a little first), or the step is too
+        large.
     """
     v, a = np.asarray(v, dtype=np.float64), np.asarray(a, dtype=np.float64)
     for name, value, true in (("v", v, teacher.w), ("a", a, teacher.a)):
         if value.shape != true.shape or not np.all(np.isfinite(value)):
             raise DataError(
-                f"{name} has shape {value.shape}, the teacher's {true.shape}; give finite vectors of equal lengths"
+                f"{name} has shape {value.shape}, the teacher's {true.shape}; give finite vectors "
+                "of equal lengths"
             )
     basin, loss = trap_test(v, a, teacher), population_loss(v, a, teacher)
     _refuse(basin, loss, barrier(teacher), 2.0 / smoothness(v, a, teacher), step_size)
@@ -105,7 +112,8 @@ def _refuse(basin: Basin, loss: float, wall: float, most: float, step_size: floa
     reasons = []
     if basin is Basin.UNDECIDED:
         reasons.append(
-            f"the loss {loss:.6g} is not below the barrier {wall:.6g}, or a . a* = 0, or the filter is exactly opposite: "
+            f"the loss {loss:.6g} is not below the barrier {wall:.6g}, or a . a* = 0, or the "
+            "filter is exactly opposite: "
             "both ends are still possible; descend some steps and ask again"
         )
     if step_size is not None and not 0.0 < step_size < most:

@@ -31,18 +31,21 @@ def build(network: ShallowNetwork, data: Dataset) -> Claim:
 
     Parameters
     ----------
-    network, data : quadratic network with a head v >= 0 and $W^TD_vW$ of full rank, and its data set: fewer than d(d+1)/2
-        samples, or samples at which some symmetric matrix with integer entries below $2^{63}$ vanishes exactly.
+    network, data : quadratic network with a head v >= 0 and $W^TD_vW$ of full rank, and its data
+        set: fewer than d(d+1)/2 samples, or samples at which some symmetric matrix with integer
+        entries below $2^{63}$ vanishes exactly.
 
     Theory
     ------
-    GKZ-T2.6b: $W^TD_vW \pm \sigma_2M/\|M\|$ is another network with the same outputs at the samples.
+    GKZ-T2.6b: $W^TD_vW \pm \sigma_2M/\|M\|$ is another network with the same outputs at the
+    samples.
     """
     point = measure_quadratic(network, data)
     if not (network.v >= 0).all():
         raise CannotCertify(
-            f"the head has a negative weight ({network.v.min():.3g}); the claim is for heads v >= 0 (for v <= 0 negate head and "
-            "labels; for both signs theory.quadratic_disagreement constructs the second network, without a proof)"
+            f"the head has a negative weight ({network.v.min():.3g}); the claim is for heads v >= "
+            "0 (for v <= 0 negate head and labels; for both signs theory.quadratic_disagreement "
+            "constructs the second network, without a proof)"
         )
     n, d = point.X.shape
     tensors: dict[str, Tensor] = (
@@ -71,13 +74,14 @@ def _vanishing_matrix(X: Array) -> NDArray[np.int64]:
     n, d = X.shape
     if found is None:
         raise CannotCertify(
-            f"no symmetric matrix was found that vanishes at all {n} samples (d(d+1)/2 = {critical_samples(d)}); "
-            "the samples may determine the network: claim identifies"
+            f"no symmetric matrix was found that vanishes at all {n} samples (d(d+1)/2 = "
+            f"{critical_samples(d)}); the samples may determine the network: claim identifies"
         )
     largest = max(abs(entry) for row in found for entry in row)
     if largest > _LARGEST_ENTRY:
         raise CannotCertify(
-            f"the matrix that vanishes at all samples has entries of {largest.bit_length()} bits, more than 63"
+            f"the matrix that vanishes at all samples has entries of {largest.bit_length()} bits, "
+            "more than 63"
         )
     return np.array(found, dtype=np.int64)
 

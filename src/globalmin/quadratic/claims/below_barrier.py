@@ -1,4 +1,6 @@
-"""Claim `below-barrier`: gradient descent from the stored quadratic network converges to the global minimum."""
+"""Claim `below-barrier`: gradient descent from the stored quadratic network converges to the global
+minimum.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ _ROOM = 1e-9  # relative room in every claimed number
 
 @dataclass(frozen=True)
 class Minimizer:
-    """A least-squares matrix with bounds of the true one's spectrum, its witnesses, and the excess loss of the stored weights."""
+    """A least-squares matrix with bounds of the true one's spectrum, its witnesses, and the excess
+    loss of the stored weights.
+    """
 
     A_hat: Array
     a_lo: float
@@ -53,21 +57,25 @@ class Minimizer:
 
 @states("GKZ-RATEemp")
 def build(network: ShallowNetwork, data: Dataset, *, step_size: float | None = None) -> Claim:
-    r"""The claim with its constants, or CannotCertify if the stored weights are not below the barrier.
+    r"""The claim with its constants, or CannotCertify if the stored weights are not below the
+    barrier.
 
     Parameters
     ----------
-    network, data : quadratic network with a head v > 0, and at least d(d+1)/2 samples; labels may be noisy.
+    network, data : quadratic network with a head v > 0, and at least d(d+1)/2 samples; labels may
+        be noisy.
     step_size : the step the claim should speak of; by default the largest it allows.
 
     Theory
     ------
-    GKZ-RATEemp and section 10 of the certificate theorems: $E_0 < \phi\,a_{lo}^2/2$ gives linear convergence.
+    GKZ-RATEemp and section 10 of the certificate theorems: $E_0 < \phi\,a_{lo}^2/2$ gives linear
+    convergence.
     """
     point = measure_quadratic(network, data)
     if not (network.v > 0).all():
         raise CannotCertify(
-            f"the head has a weight that is not positive ({network.v.min():.3g}); the claim is for v > 0"
+            f"the head has a weight that is not positive ({network.v.min():.3g}); the claim is for "
+            "v > 0"
         )
     gram = point.design_gram()
     try:
@@ -125,7 +133,8 @@ def _assemble(
     if not s2 > 0:
         height = phi * max(found.a_lo, 0.0) ** 2 / 2.0
         raise CannotCertify(
-            f"the excess loss {found.E0:.3g} is not below the barrier {height:.3g} (least eigenvalue of the least-squares matrix "
+            f"the excess loss {found.E0:.3g} is not below the barrier {height:.3g} (least "
+            "eigenvalue of the least-squares matrix "
             f"{found.a_lo:.3g}); train further or start nearer"
         )
     Lip = (
@@ -136,7 +145,8 @@ def _assemble(
     eta = 1.0 / Lip if step_size is None else float(step_size)
     if not (math.isfinite(eta) and 0.0 < eta <= 1.0 / Lip):
         raise DataError(
-            f"step_size={step_size!r} must be positive and at most {1.0 / Lip:.6g}, the largest step proved"
+            f"step_size={step_size!r} must be positive and at most {1.0 / Lip:.6g}, the largest "
+            "step proved"
         )
     rate = 1 - Fraction(4.0 * eta * phi * float(v.min()) * s2 * (1.0 - _ROOM))
     numbers = {
@@ -171,19 +181,22 @@ def _assemble(
 def population_certificate(
     network: ShallowNetwork, Wstar: Array, *, step_size: float | None = None
 ) -> Certificate:
-    r"""The claim about the population risk: gradient descent on $E(f - f^*)^2$ over x ~ N(0, I) from these weights converges.
+    r"""The claim about the population risk: gradient descent on $E(f - f^*)^2$ over x ~ N(0, I)
+    from these weights converges.
 
     Parameters
     ----------
     network : quadratic, head v > 0, weights below the barrier $2\sigma^4$ of the teacher.
     Wstar : teacher, m x d of rank d with head 1, d <= 38.
-    step_size : of descent on the loss of the file, which is a quarter of the risk; see `theory.quadratic_design`.
+    step_size : of descent on the loss of the file, which is a quarter of the risk; see
+        `theory.quadratic_design`.
 
     Theory
     ------
-    GKZ-RATE through section 10: the file holds `population_samples`, on which the loss of every quadratic network is exactly
-    1/4 of its population risk, with the teacher's outputs as labels (rounded to doubles). Spectral bounds of F replace Lemma Q,
-    so the threshold is the paper's $2\sigma^4$, a factor (d+2)/(d+1) below the exact barrier.
+    GKZ-RATE through section 10: the file holds `population_samples`, on which the loss of every
+    quadratic network is exactly 1/4 of its population risk, with the teacher's outputs as labels
+    (rounded to doubles). Spectral bounds of F replace Lemma Q, so the threshold is the paper's
+    $2\sigma^4$, a factor (d+2)/(d+1) below the exact barrier.
     """
     require_full_rank(Wstar)
     X = population_samples(Wstar.shape[1])

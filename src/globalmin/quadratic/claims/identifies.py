@@ -23,13 +23,14 @@ STABLE_ORDER = (
 
 @states("GKZ-T2.6a")
 def build(network: ShallowNetwork, data: Dataset, *, stable: bool | None = None) -> Claim:
-    r"""The claim, or CannotCertify if the matrices $x_ix_i^T$ do not provably span the symmetric ones.
+    r"""The claim, or CannotCertify if the matrices $x_ix_i^T$ do not provably span the symmetric
+    ones.
 
     Parameters
     ----------
     network, data : quadratic network and its data set; only the inputs decide.
-    stable : also prove $S^TS \ge \mu I$, so that nearly equal outputs give nearly equal networks; by default where d(d+1)/2 is at
-        most 500 and the eigenvalue can be proved.
+    stable : also prove $S^TS \ge \mu I$, so that nearly equal outputs give nearly equal networks;
+        by default where d(d+1)/2 is at most 500 and the eigenvalue can be proved.
 
     Theory
     ------
@@ -40,14 +41,16 @@ def build(network: ShallowNetwork, data: Dataset, *, stable: bool | None = None)
     N = critical_samples(d)
     if n < N:
         raise CannotCertify(
-            f"n = {n} samples are fewer than d(d+1)/2 = {N}, so they determine no network; claim ambiguous"
+            f"n = {n} samples are fewer than d(d+1)/2 = {N}, so they determine no network; claim "
+            "ambiguous"
         )
     if (n + N) * N * N // 3 > CHECKER_WORK:
         raise CannotCertify(f"n = {n}, d = {d}: the exact rank is beyond the checker's work budget")
     rank = exact_span_rank(point.X)[0]
     if rank < N:
         raise CannotCertify(
-            f"the matrices x_i x_i^T have rank {rank} of {N}, so the samples do not determine the network"
+            f"the matrices x_i x_i^T have rank {rank} of {N}, so the samples do not determine the "
+            "network"
         )
     fields: dict[str, Json] = {"loss_upper": rational(point.loss_above)}
     summary = {"loss_upper": point.loss_above, "rank": float(N)}

@@ -1,4 +1,6 @@
-"""Claim `optimality-gap`: how far a quadratic network is at most from the global minimum of its class (theorems P, S and D)."""
+"""Claim `optimality-gap`: how far a quadratic network is at most from the global minimum of its
+class (theorems P, S and D).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
 METHODS = ("positive", "span", "decay")
 MARGINS = tuple(2.0**-bits for bits in range(42, 9, -3))
-"""Room left for the proof of strict feasibility, the least first: a larger one survives more rounding and costs more gap."""
+"""Room left for the proof of strict feasibility, the least first: a larger one survives more
+rounding and costs more gap.
+"""
 
 
 def build(
@@ -46,12 +50,14 @@ def build(
     ----------
     network, data : quadratic network and its data set; labels arbitrary.
     weight_decay : w > 0 speaks of $L + (w/2)\|W\|_F^2$ (theorem D); None or 0 of L.
-    method : "positive" (theorem P), "span" (S) or "decay" (D); by default what the head and the weight decay ask for.
+    method : "positive" (theorem P), "span" (S) or "decay" (D); by default what the head and the
+        weight decay ask for.
 
     Theory
     ------
-    SJL-DUAL, SJL-T2.1, SJL-T2.2k: the class is every quadratic network of any width with a head of the same signs (and, for D, of
-    at most the same size). The gap is an honest distance at any weights and near zero at the global minimum.
+    SJL-DUAL, SJL-T2.1, SJL-T2.2k: the class is every quadratic network of any width with a head of
+    the same signs (and, for D, of at most the same size). The gap is an honest distance at any
+    weights and near zero at the global minimum.
     """
     if weight_decay is not None and not (math.isfinite(weight_decay) and weight_decay >= 0):
         raise DataError(f"weight_decay={weight_decay!r} must be a number of at least 0, or None")
@@ -59,7 +65,8 @@ def build(
         raise DataError(f"method={method!r} is unknown; choose 'positive', 'span' or 'decay'")
     if (method == "decay") != bool(weight_decay) and method is not None:
         raise DataError(
-            f"method={method!r} with weight_decay={weight_decay!r}: 'decay' needs a positive one, the others none"
+            f"method={method!r} with weight_decay={weight_decay!r}: 'decay' needs a positive one, "
+            "the others none"
         )
     point = measure_quadratic(network, data)
     if weight_decay:
@@ -75,7 +82,8 @@ def _positive(point: QuadraticPoint) -> Claim:
     heads = heads_of(point.network.v)
     if heads == "any":
         raise CannotCertify(
-            "the head has weights of both signs; theorem P is for heads of one sign, use method='span'"
+            "the head has weights of both signs; theorem P is for heads of one sign, use "
+            "method='span'"
         )
     sign = 1.0 if heads == "nonnegative" else -1.0
     space = row_space(point.X)
@@ -95,7 +103,8 @@ def _positive(point: QuadraticPoint) -> Claim:
                 tensors["rows"], fields["rank"] = rows, len(rows)
             return _claim(point, "positive", vector, fields=fields, tensors=tensors)
     raise CannotCertify(
-        f"no dual vector could be proved feasible for {point.X.shape[0]} samples of rank {space.rank}: the inputs are too nearly "
+        f"no dual vector could be proved feasible for {point.X.shape[0]} samples of rank "
+        f"{space.rank}: the inputs are too nearly "
         "dependent for double precision; drop dependent features or use weight decay"
     )
 
@@ -113,7 +122,8 @@ def spanning_rows(X: Array, rank: int) -> NDArray[np.int64] | None:
         return None
     if rank == 0:
         raise CannotCertify(
-            "all samples are zero, so every network of this kind has the same outputs; see the claim loss-floor"
+            "all samples are zero, so every network of this kind has the same outputs; see the "
+            "claim loss-floor"
         )
     order: Any = qr(X.T, mode="economic", pivoting=True)[-1]
     rows = np.sort(np.asarray(order[:rank], dtype=np.int64))
@@ -122,14 +132,16 @@ def spanning_rows(X: Array, rank: int) -> NDArray[np.int64] | None:
 
 
 def _require_exact_rank(X: Array, rank: int) -> None:
-    """The proof needs rows that depend exactly; features dependent only up to rounding give no witness."""
+    """The proof needs rows that depend exactly; features dependent only up to rounding give no
+    witness.
+    """
     from globalmin.data.exact_rank import rank_bounds
 
     lower, upper = rank_bounds(X)
     if upper != rank:
         raise CannotCertify(
-            f"X has rank {rank} up to rounding, but between {lower} and {upper} exactly, so neither proof applies; "
-            "drop the dependent features or use weight decay"
+            f"X has rank {rank} up to rounding, but between {lower} and {upper} exactly, so "
+            "neither proof applies; drop the dependent features or use weight decay"
         )
 
 
@@ -140,7 +152,8 @@ def _decay(point: QuadraticPoint, w: float) -> Claim:
     v_max = float(np.abs(point.network.v).max())
     if not v_max > 0:
         raise CannotCertify(
-            "all head weights are zero, so the class of networks with heads of this size is empty of functions"
+            "all head weights are zero, so the class of networks with heads of this size is empty "
+            "of functions"
         )
     c, sign = decay_threshold(w, v_max), -1.0 if heads == "nonpositive" else 1.0
     Z = moment_matrix(point.X, point.r)
@@ -160,7 +173,8 @@ def _decay(point: QuadraticPoint, w: float) -> Claim:
                 point, "decay", vector, fields=fields, tensors={"u": vector, **factors}, w=w
             )
     raise CannotCertify(
-        f"no dual vector could be proved feasible at weight decay {w:.3g}; raise it or rescale the data"
+        f"no dual vector could be proved feasible at weight decay {w:.3g}; raise it or rescale the "
+        "data"
     )
 
 
@@ -219,12 +233,15 @@ def _assemble(
 
 @states("SJL-T2.1")
 def _span(point: QuadraticPoint) -> Claim:
-    """Theorem S: the part of the residual in the range of the quadratic forms, by the normal equations."""
+    """Theorem S: the part of the residual in the range of the quadratic forms, by the normal
+    equations.
+    """
     n, d = point.X.shape
     N = d * (d + 1) // 2
     if n < N:
         raise CannotCertify(
-            f"n = {n} samples are fewer than d(d+1)/2 = {N}: the minimum is 0 in general; claim interpolation"
+            f"n = {n} samples are fewer than d(d+1)/2 = {N}: the minimum is 0 in general; claim "
+            "interpolation"
         )
     gram = point.design_gram()
     try:

@@ -1,4 +1,6 @@
-"""The four bounds of the Hessian on a ball that the claim `unique-minimum` may rest on, in floats, and their witnesses."""
+"""The four bounds of the Hessian on a ball that the claim `unique-minimum` may rest on, in floats,
+and their witnesses.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ class Center:
 
 @dataclass(frozen=True)
 class Bound:
-    """hess L between m0 - a t - b t^2 and M0 + a t + above t^2 at distance t, with fields and tensors of the certificate."""
+    """hess L between m0 - a t - b t^2 and M0 + a t + above t^2 at distance t, with fields and
+    tensors of the certificate.
+    """
 
     form: str
     m0: float
@@ -126,7 +130,9 @@ def _top(matrix: Array, witness: Witness, role: str) -> float:
 
 
 def _ends(center: Center, low: Array, high: Array, witness: Witness) -> tuple[float, float]:
-    """m0 below the least eigenvalue of `low`, M0 above the largest of `high`, with their factors."""
+    """m0 below the least eigenvalue of `low`, M0 above the largest of `high`, with their
+    factors.
+    """
     least = float(np.linalg.eigvalsh(low)[0])
     m0 = least - _GAP * abs(least) - 40.0 * center.noise
     if witness is not None:
@@ -145,7 +151,9 @@ def plain(center: Center, r: float, witness: Witness) -> Bound:
 
 
 def split(center: Center, r: float, witness: Witness) -> Bound:
-    """Form B: the Gauss-Newton part splits off a share tau, the residual part has a Lipschitz constant."""
+    """Form B: the Gauss-Newton part splits off a share tau, the residual part has a Lipschitz
+    constant.
+    """
     J4 = _quartic(center.X, center.sizes_at(r).top2 ** 2, None, "")[0]
     return _lipschitz(
         center,
@@ -203,7 +211,9 @@ def tensor(center: Center, r: float, witness: Witness) -> Bound:
 
 
 def mixed(center: Center, r: float, witness: Witness) -> Bound:
-    """Form B for the Gauss-Newton part, the exact third derivative of the residual part as a matrix bound."""
+    """Form B for the Gauss-Newton part, the exact third derivative of the residual part as a matrix
+    bound.
+    """
     X, sizes, T = center.X, center.sizes_at(r), center.residual_blocks
     G = center.H - center.N
     J4 = _quartic(X, sizes.top2**2, None, "")[0]

@@ -1,4 +1,6 @@
-"""Claim `unique-minimum`: exactly one critical point in a ball around the stored weights, with the rate of gradient descent."""
+"""Claim `unique-minimum`: exactly one critical point in a ball around the stored weights, with the
+rate of gradient descent.
+"""
 
 from __future__ import annotations
 
@@ -57,16 +59,18 @@ def build(
 
     Parameters
     ----------
-    network, data : smooth network at (or very near) a strict local minimum in W, see `polish_minimum`, and its data set.
-    form : "plain", "split", "tensor" or "mixed", the bound of the Hessian on the ball; by default the one with the largest ball.
+    network, data : smooth network at (or very near) a strict local minimum in W, see
+        `polish_minimum`, and its data set.
+    form : "plain", "split", "tensor" or "mixed", the bound of the Hessian on the ball; by default
+        the one with the largest ball.
     radius : the radius to claim; by default the largest that keeps `modulus`.
-    modulus : the share of the least eigenvalue at the center that must be left on the whole ball, between 0 and 1: a larger share
-        gives a smaller ball and a faster proved rate.
+    modulus : the share of the least eigenvalue at the center that must be left on the whole ball,
+        between 0 and 1: a larger share gives a smaller ball and a faster proved rate.
 
     Theory
     ------
-    FCL-CERT: forms A, B, C and their combination; FCL-T2, FCL-C2, FCL-C4 with every constant explicit: unique critical point
-    and linear rate of gradient descent with the step 2/(mu + M).
+    FCL-CERT: forms A, B, C and their combination; FCL-T2, FCL-C2, FCL-C4 with every constant
+    explicit: unique critical point and linear rate of gradient descent with the step 2/(mu + M).
     """
     X, y = smooth_arrays(network, data, "W")
     _check_arguments(network, form, radius, modulus)
@@ -75,7 +79,8 @@ def build(
     center = measure_center(network, X, y)
     if center.least <= 0:
         raise CannotCertify(
-            f"the Hessian in W is not positive definite at these weights (least eigenvalue {center.least:.3g})"
+            "the Hessian in W is not positive definite at these weights (least eigenvalue "
+            f"{center.least:.3g})"
         )
     forms = FORMS if form is None else (form,)
     found = [
@@ -85,7 +90,8 @@ def build(
     ]
     if not found:
         raise CannotCertify(
-            f"no ball around these weights could be certified: gradient {g:.3g}, least eigenvalue of the Hessian "
+            f"no ball around these weights could be certified: gradient {g:.3g}, least eigenvalue "
+            "of the Hessian "
             f"{center.least:.3g}; polish the weights (polish_minimum) or give more samples"
         )
     best = max(found, key=lambda ball: ball.r)
@@ -103,7 +109,8 @@ def _check_arguments(
         raise DataError(f"modulus={modulus!r} must be between 0 and 1")
     if network.W.size > PARAMETERS:
         raise CannotCertify(
-            f"{network.W.size} parameters are more than the {PARAMETERS} of the dense Hessian of this claim"
+            f"{network.W.size} parameters are more than the {PARAMETERS} of the dense Hessian of "
+            "this claim"
         )
 
 
@@ -173,7 +180,9 @@ def _claim(ball: Descent, loss_upper: float) -> Claim:
 
 @states("FCL-CERT")
 def polish_minimum(network: ShallowNetwork, data: Dataset, *, steps: int = 200) -> ShallowNetwork:
-    """Newton's method on W to a local minimum: damped so that the loss falls, then full steps until rounding stops them."""
+    """Newton's method on W to a local minimum: damped so that the loss falls, then full steps until
+    rounding stops them.
+    """
     X, y = smooth_arrays(network, data, "W")
     best, size = _damped(network, X, y, steps), math.inf
     while (new := gradient_norm(best, X, y)) < 0.9 * size:
@@ -188,7 +197,9 @@ def polish_minimum(network: ShallowNetwork, data: Dataset, *, steps: int = 200) 
 
 
 def _damped(network: ShallowNetwork, X: Array, y: Array, steps: int) -> ShallowNetwork:
-    """Steps (H + shift I)^-1 grad that lower the loss; the shift grows after a failure and shrinks after a success."""
+    """Steps (H + shift I)^-1 grad that lower the loss; the shift grows after a failure and shrinks
+    after a success.
+    """
     best, value, damping = network, loss(network, X, y), 0.0
     for _ in range(steps):
         H = hessian(best, X, y)

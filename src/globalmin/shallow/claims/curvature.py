@@ -1,4 +1,6 @@
-"""Gradient of the loss of a smooth network in floats with an estimate of its rounding, for the second-order claims."""
+"""Gradient of the loss of a smooth network in floats with an estimate of its rounding, for the
+second-order claims.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def smooth_arrays(network: ShallowNetwork, data: Dataset, trained: str) -> tuple
 
 
 def gradient_above(network: ShallowNetwork, X: Array, y: Array, *, trained: str) -> float:
-    """Norm of the gradient from above: in floats, plus an estimate of the rounding of residual and products."""
+    """Norm of the gradient from above: in floats, plus an estimate of the rounding of residual and
+    products.
+    """
     noise = gradient_rounding(network, X, y, trained=trained)
     above = gradient_norm(network, X, y, trained=trained) * (1.0 + _ROOM) + noise
     if not np.isfinite(above):
@@ -44,10 +48,11 @@ def gradient_above(network: ShallowNetwork, X: Array, y: Array, *, trained: str)
 
 
 def hessian_lipschitz_weights(network: ShallowNetwork, X: Array, y: Array, R: float) -> Array:
-    r"""$c_i = 3n_{1,i}\max_l|v_l|s_{2,il} + (|r_i| + R\|x_i\|n_{1,i})\max_l|v_l|s_{3,il}$ on the ball of radius R, from above.
+    r"""$c_i = 3n_{1,i}\max_l|v_l|s_{2,il} + (|r_i| + R\|x_i\|n_{1,i})\max_l|v_l|s_{3,il}$ on the
+    ball of radius R, from above.
 
-    $n_{1,i} = \|(v_ls_{1,il})_l\|$ with the local suprema $s_j$; the Hessian in W is Lipschitz with any constant of at least
-    $\sup_a\sum_ic_i|x_i \cdot a|^3$ over unit vectors a.
+    $n_{1,i} = \|(v_ls_{1,il})_l\|$ with the local suprema $s_j$; the Hessian in W is Lipschitz with
+    any constant of at least $\sup_a\sum_ic_i|x_i \cdot a|^3$ over unit vectors a.
     """
     Z, heads, norms = preactivations(network, X), np.abs(network.v), np.linalg.norm(X, axis=1)
     reach = R * norms[:, None] + rounding_of_preactivations(network, X)

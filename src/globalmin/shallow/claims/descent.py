@@ -1,4 +1,6 @@
-"""Claim `descent`: gradient descent from the stored weights with this step reaches zero loss; rate and path length."""
+"""Claim `descent`: gradient descent from the stored weights with this step reaches zero loss; rate
+and path length.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +55,14 @@ def build(
     ----------
     network, data : smooth network and the data set it was trained on.
     trained : "W" or "vW" (one common step for both layers).
-    step_size : the step eta on L = (1/2) sum r^2 to be claimed; by default the largest the theorem allows.
+    step_size : the step eta on L = (1/2) sum r^2 to be claimed; by default the largest the theorem
+        allows.
     point : the measured point, if the caller has it.
 
     Theory
     ------
-    OS-C1, OS-C5: $2\,\mathrm{Lip}\,\|r\| < a^2$, $S \le \rho$, $\eta (b + \mathrm{Lip}\,S)^2 \le 1$.
+    OS-C1, OS-C5: $2\,\mathrm{Lip}\,\|r\| < a^2$, $S \le \rho$, $\eta (b + \mathrm{Lip}\,S)^2 \le
+    1$.
     """
     point = measure(network, data, trained) if point is None else point
     start = point.g / point.a * (1.0 + MARGIN)
@@ -133,14 +137,17 @@ def _assemble(
 def _norm_and_step(
     point: LinearizedPoint, moved: float, step_size: float | None
 ) -> tuple[NormBound, float]:
-    """b^2 and eta with eta (b + moved)^2 <= 1; row sums where they are good or n is large, unless the step forbids them."""
+    """b^2 and eta with eta (b + moved)^2 <= 1; row sums where they are good or n is large, unless
+    the step forbids them.
+    """
     largest = math.nan
     for norm in _norm_bounds(point, step_size is not None):
         largest = (1.0 - MARGIN) / (math.sqrt(norm.b2) * (1.0 + MARGIN) + moved) ** 2
         if step_size is None or 0.0 < step_size <= largest:
             return norm, largest if step_size is None else float(step_size)
     raise CannotCertify(
-        f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares"
+        f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of "
+        "squares"
     )
 
 

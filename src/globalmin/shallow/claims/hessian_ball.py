@@ -1,5 +1,5 @@
-"""The Lipschitz constant of the Hessian on a ball around the weights, with the witnesses that strict-saddle and
-second-order-stationary store.
+"""The Lipschitz constant of the Hessian on a ball around the weights, with the witnesses that
+strict-saddle and second-order-stationary store.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _LARGEST_RADIUS = 2.0**60
 
 @dataclass(frozen=True)
 class HessianBall:
-    """A radius, the exact square of a Lipschitz constant of the Hessian on the ball, its fields and its tensors."""
+    """A radius, the exact square of a Lipschitz constant of the Hessian on the ball, its fields and
+    its tensors.
+    """
 
     R: float
     lip_square: Fraction
@@ -40,7 +42,9 @@ class HessianBall:
 def estimate_hessian_lipschitz(
     network: ShallowNetwork, X: Array, y: Array, R: float, trained: str
 ) -> float:
-    """Lam on the ball of radius R in floats: the lemma for W (product of two eigenvalues) or the one for both layers."""
+    """Lam on the ball of radius R in floats: the lemma for W (product of two eigenvalues) or the
+    one for both layers.
+    """
     if trained == "vW":
         return estimate_hessian_lipschitz_both_layers(network, X, y, R)
     products = [max(float(np.linalg.eigvalsh(A)[-1]), 0.0) for A in _forms(network, X, y, R)]
@@ -74,7 +78,9 @@ def _forms(network: ShallowNetwork, X: Array, y: Array, R: float) -> tuple[Array
 
 
 def largest_below(increasing: Callable[[float], float], bound: float) -> float:
-    """R with increasing(R) <= bound, the largest up to 1e-12 (at most 2^60; 0 if there is none above 2^-60)."""
+    """R with increasing(R) <= bound, the largest up to 1e-12 (at most 2^60; 0 if there is none
+    above 2^-60).
+    """
     low, high = 0.0, 1.0
     while increasing(high) <= bound and high < _LARGEST_RADIUS:
         low, high = high, 2.0 * high

@@ -1,7 +1,9 @@
-"""Residuals and Gram matrices of stored networks far beyond double precision, as balls (python-flint).
+"""Residuals and Gram matrices of stored networks far beyond double precision, as balls
+(python-flint).
 
-After training to a relative residual of 1e-14 the residual is of the size of its own rounding error in doubles, so what enters a
-claim is computed here at 192 bits. These numbers still only *choose* what is claimed; the checker recomputes them in its own way.
+After training to a relative residual of 1e-14 the residual is of the size of its own rounding error
+in doubles, so what enters a claim is computed here at 192 bits. These numbers still only *choose*
+what is claimed; the checker recomputes them in its own way.
 """
 
 from __future__ import annotations
@@ -29,12 +31,16 @@ class PreciseResidual:
 
     @np.errstate(over="ignore")
     def norm_above(self) -> float:
-        """Estimate from above of ||r||: a relative margin of 1e-12 covers the floats of this line, the radii cover the balls."""
+        """Estimate from above of ||r||: a relative margin of 1e-12 covers the floats of this line,
+        the radii cover the balls.
+        """
         return float(np.linalg.norm(np.abs(self.r) + self.radius)) * (1.0 + 1e-12)
 
 
 def precise_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResidual:
-    """Residual f(X) - y of the stored doubles. Cost: n k evaluations of phi at 192 bits (about 3 microseconds each)."""
+    """Residual f(X) - y of the stored doubles. Cost: n k evaluations of phi at 192 bits (about 3
+    microseconds each).
+    """
     with working_precision():
         Z = ball_matrix(X) * ball_matrix(network.W).transpose()
         r = _apply(Z, _value_function(network)) * ball_matrix(network.v) - ball_matrix(y)
@@ -45,7 +51,9 @@ def precise_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResi
 
 
 def precise_jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str) -> BallMatrix:
-    """K = J J^T as balls, for matrices too ill-conditioned for doubles. Memory about 400 n^2 bytes."""
+    """K = J J^T as balls, for matrices too ill-conditioned for doubles. Memory about 400 n^2
+    bytes.
+    """
     with working_precision():
         Z = ball_matrix(X) * ball_matrix(network.W).transpose()
         S = _apply(Z, _slope_function(network)) * _diagonal(network.v)

@@ -1,4 +1,6 @@
-"""Claim `interpolation`: weights of zero training loss exist within R of the stored ones (Newton-Kantorovich)."""
+"""Claim `interpolation`: weights of zero training loss exist within R of the stored ones
+(Newton-Kantorovich).
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,10 @@ def _reason(point: LinearizedPoint) -> str:
         point.a, e, estimate_lipschitz(point.network, point.X, e, trained=point.trained)
     )
     if ratio < 1.0:
-        return f"2 Lip e / a = {ratio:.3g} with Lip on the ball of radius e, but >= 1 on the ball of radius R; {point.shortfall()}"
+        return (
+            f"2 Lip e / a = {ratio:.3g} with Lip on the ball of radius e, but >= 1 on the ball of "
+            f"radius R; {point.shortfall()}"
+        )
     return f"2 Lip e / a = {ratio:.3g}, must be < 1; {point.shortfall()}"
 
 

@@ -1,4 +1,6 @@
-r"""What interpolation and descent have in common, measured once: residual, $K = J J^T$, its lower bound and the Newton step."""
+r"""What interpolation and descent have in common, measured once: residual, $K = J J^T$, its lower
+bound and the Newton step.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +35,17 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-SMOOTH = (
-    "softplus",
-    "sigmoid",
-    "tanh",
-    "erf",
-    "quadratic",
-)  # activations with a table of suprema in the theorems' page
-MARGIN = 1e-9  # relative room between a claimed number and the inequality it enters; ties are never accepted
+# activations with a table of suprema in the theorems' page
+SMOOTH = "softplus", "sigmoid", "tanh", "erf", "quadratic"
+# relative room between a claimed number and the inequality it enters; ties are never accepted
+MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
 class NewtonStep:
-    """z with K z = r nearly, and estimates from above and below of e = sqrt(r^T K^-1 r) as the checker will bound it (P2)."""
+    """z with K z = r nearly, and estimates from above and below of e = sqrt(r^T K^-1 r) as the
+    checker will bound it (P2).
+    """
 
     z: Array = field(repr=False)
     e_above: float
@@ -94,13 +94,16 @@ class LinearizedPoint:
     over="ignore", invalid="ignore"
 )  # huge weights overflow to a refusal with a reason, not to a warning
 def measure(network: ShallowNetwork, data: Dataset, trained: str = "W") -> LinearizedPoint:
-    """Measure a smooth network at its data; raises CannotCertify if the activation is not covered or K is singular."""
+    """Measure a smooth network at its data; raises CannotCertify if the activation is not covered
+    or K is singular.
+    """
     X, y = checked_arrays(network, data)
     if trained not in TRAINED:
         raise DataError(f"trained={trained!r} is not available; give one of {TRAINED}")
     if network.activation.certificate_name not in SMOOTH:
         raise CannotCertify(
-            f"interpolation and descent are proved for {', '.join(SMOOTH)}, not for {network.activation}"
+            f"interpolation and descent are proved for {', '.join(SMOOTH)}, not for "
+            f"{network.activation}"
         )
     refuse_if_too_narrow(network, y.size, trained)
     refuse_if_too_large(y.size, network)
@@ -120,7 +123,9 @@ def measure(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Linea
 
 
 def loss_above(residual: PreciseResidual) -> float:
-    """L = (1/2) ||r||^2 from above: never zero, so that the checker can decide L <= loss_upper also when the residual is."""
+    """L = (1/2) ||r||^2 from above: never zero, so that the checker can decide L <= loss_upper also
+    when the residual is.
+    """
     loss = 0.5 * residual.norm_above() * residual.norm_above() * (1.0 + MARGIN)
     if not math.isfinite(loss):
         raise CannotCertify("the loss of these weights overflows a double; train first")
@@ -128,16 +133,22 @@ def loss_above(residual: PreciseResidual) -> float:
 
 
 def checked_arrays(network: ShallowNetwork, data: Dataset) -> tuple[Array, Array]:
-    """X and y of the data, after checking that they fit the network and that certificates know its activation."""
+    """X and y of the data, after checking that they fit the network and that certificates know its
+    activation.
+    """
     if network.activation.certificate_name is None:
-        why = f"the activation {network.activation} is not in the certificate format, so nothing can be certified"
+        why = (
+            f"the activation {network.activation} is not in the certificate format, so nothing can "
+            "be certified"
+        )
         raise CannotCertify(
             f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why}
         )
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     if X.shape[1] != network.n_features:
         raise DataError(
-            f"the network expects {network.n_features} features but the data have {X.shape[1]}, the bias included"
+            f"the network expects {network.n_features} features but the data have {X.shape[1]}, "
+            "the bias included"
         )
     return X, y
 
@@ -149,41 +160,52 @@ def residual_size(g: float, y: Array) -> str:
 
 
 def is_too_narrow(network: ShallowNetwork, n: int, trained: str) -> bool:
-    """Whether counting proves J J^T (n x n) singular: its rank is at most the number of nonzero columns of J."""
+    """Whether counting proves J J^T (n x n) singular: its rank is at most the number of nonzero
+    columns of J.
+    """
     return _columns(network, trained) < n
 
 
 def _columns(network: ShallowNetwork, trained: str) -> int:
-    """Columns of J that are not zero whatever the rows: d for each neuron with a nonzero head, and one for each trained head."""
+    """Columns of J that are not zero whatever the rows: d for each neuron with a nonzero head, and
+    one for each trained head.
+    """
     return int(np.count_nonzero(network.v)) * network.n_features + (
         network.width if trained == "vW" else 0
     )
 
 
 def refuse_if_too_narrow(network: ShallowNetwork, n: int, trained: str) -> None:
-    """Raise CannotCertify where no zero-loss weights can be proved because J J^T has too small a rank, before it is formed."""
+    """Raise CannotCertify where no zero-loss weights can be proved because J J^T has too small a
+    rank, before it is formed.
+    """
     if not is_too_narrow(network, n, trained):
         return
     silent, count = int(np.count_nonzero(network.v == 0.0)), parameter_count(network, n, trained)
     if silent:
-        count = f"{silent} of {network.width} head weights are zero, which leaves {_columns(network, trained)} weights < n = {n}"
+        count = (
+            f"{silent} of {network.width} head weights are zero, which leaves "
+            f"{_columns(network, trained)} weights < n = {n}"
+        )
     per_neuron = network.n_features + (1 if trained == "vW" else 0)
     quadratic = "optimality-gap, " if network.activation.certificate_name == "quadratic" else ""
     raise CannotCertify(
-        f"J J^T is singular whatever the weights W, since {count}: widen to at least k = {math.ceil(n / per_neuron)} (with "
-        f"nonzero heads), or claim what can hold at this width ({quadratic}unique-minimum, second-order-stationary, or "
-        "loss-floor where rows conflict)"
+        f"J J^T is singular whatever the weights W, since {count}: widen to at least k = "
+        f"{math.ceil(n / per_neuron)} (with nonzero heads), or claim what can hold at this width "
+        f"({quadratic}unique-minimum, second-order-stationary, or loss-floor where rows conflict)"
     )
 
 
 def refuse_narrow_cell(network: ShallowNetwork, n: int) -> None:
-    """The same for ReLU, whose theorems move W: the Gram matrix of an activation cell has rank at most kd."""
+    """The same for ReLU, whose theorems move W: the Gram matrix of an activation cell has rank at
+    most kd.
+    """
     if is_too_narrow(network, n, "W"):
         count = parameter_count(network, n, "W")
         least = math.ceil(n / network.n_features)
         raise CannotCertify(
-            f"the Gram matrix of the activation cell is singular ({count}, neurons with head 0 not counted): widen to at least "
-            f"k = {least}"
+            f"the Gram matrix of the activation cell is singular ({count}, neurons with head 0 not "
+            f"counted): widen to at least k = {least}"
         )
 
 
@@ -197,8 +219,9 @@ def parameter_count(network: ShallowNetwork, n: int, trained: str) -> str:
 def gram_rounding(network: ShallowNetwork, X: Array, K: Array, *, trained: str) -> float:
     r"""Estimate of the Frobenius norm of the rounding error of K.
 
-    Products: |S||S|^T o |X||X|^T has Frobenius norm at most trace K by Cauchy-Schwarz. Slopes: an error delta in a pre-activation
-    moves the slope by phi'' delta (the value by phi' delta), and K by at most 2 ||moved|| sqrt(trace K).
+    Products: |S||S|^T o |X||X|^T has Frobenius norm at most trace K by Cauchy-Schwarz. Slopes: an
+    error delta in a pre-activation moves the slope by phi'' delta (the value by phi' delta), and K
+    by at most 2 ||moved|| sqrt(trace K).
     """
     k, d = network.W.shape
     trace = max(float(np.trace(K)), 0.0)
@@ -268,6 +291,12 @@ def _precise_product(point: LinearizedPoint, z: Array) -> Array:
 def _why_singular(network: ShallowNetwork, data: Dataset, trained: str) -> str:
     parallel = [group[:2] for group in data.degeneracy.equal_rows[:1]]
     if parallel:
-        return f"rows {parallel[0][0]} and {parallel[0][1]} of the data are equal, which makes it singular: keep one of them"
+        return (
+            f"rows {parallel[0][0]} and {parallel[0][1]} of the data are equal, which makes it "
+            "singular: keep one of them"
+        )
     count = parameter_count(network, data.n_samples, trained)
-    return f"{count}: look for dependent rows of the data, saturated neurons or zero head weights; widen or restart"
+    return (
+        f"{count}: look for dependent rows of the data, saturated neurons or zero head weights; "
+        "widen or restart"
+    )

@@ -1,4 +1,6 @@
-"""The part of a claim that proves the Lipschitz constant of the Jacobian on the ball of radius rho (P3, and P1 for beta)."""
+"""The part of a claim that proves the Lipschitz constant of the Jacobian on the ball of radius rho
+(P3, and P1 for beta).
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ class LipschitzWitness:
 def lipschitz_witness(
     network: ShallowNetwork, X: Array, rho: float, *, trained: str, method: str
 ) -> LipschitzWitness:
-    """Witness of LIP-W or LIP-VW at radius rho, `method` "rows" or "svec"; NotPositiveDefiniteError if the bound overflows."""
+    """Witness of LIP-W or LIP-VW at radius rho, `method` "rows" or "svec"; NotPositiveDefiniteError
+    if the bound overflows.
+    """
     q, least = (
         curvature_weights(network, X, rho, trained=trained, rounding=sign) ** 2
         for sign in (1.0, -1.0)
@@ -93,7 +97,9 @@ def lipschitz_witness(
 
 
 def _size(spread: Array) -> float:
-    """Frobenius norm of how far the matrix in floats may be above the one the checker forms; 0 where it overflows."""
+    """Frobenius norm of how far the matrix in floats may be above the one the checker forms; 0
+    where it overflows.
+    """
     size = float(np.linalg.norm(spread))
     return size if math.isfinite(size) else 0.0
 
@@ -107,9 +113,11 @@ def smallest_ball(
     *,
     trained: str,
 ) -> LipschitzWitness | None:
-    """Walk rho upward from `start` until `radius(Lip(rho)) <= rho`: the d x d bound first, then the sharper; None if both fail.
+    """Walk rho upward from `start` until `radius(Lip(rho)) <= rho`: the d x d bound first, then the
+    sharper; None if both fail.
 
-    Lip grows with rho, so the theorem's radius does too, and the first rho that contains its own radius is the least one found.
+    Lip grows with rho, so the theorem's radius does too, and the first rho that contains its own
+    radius is the least one found.
     """
     found = _walk(network, X, start, radius, trained=trained, method="rows")
     d = X.shape[1]

@@ -1,5 +1,5 @@
-"""Claim `loss-floor`: conflicting data give a loss that no network with this activation (and any head, or a head >= 0) can beat,
-and the stored weights a gap to it.
+"""Claim `loss-floor`: conflicting data give a loss that no network with this activation (and any
+head, or a head >= 0) can beat, and the stored weights a gap to it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     Parameters
     ----------
     network, data : network of any activation of the certificate format, and its data set.
-    trained : "W" also considers the floor of the networks with a head v >= 0 when the stored head is; with "vW" the head moves.
+    trained : "W" also considers the floor of the networks with a head v >= 0 when the stored head
+        is; with "vW" the head moves.
 
     Theory
     ------
-    Section 6 of the certificate theorems: one-dimensional least squares per group of samples whose outputs are tied together.
+    Section 6 of the certificate theorems: one-dimensional least squares per group of samples whose
+    outputs are tied together.
     """
     X, y = checked_arrays(network, data)
     heads, found = strongest_floor(network, data, trained)
     if not found.floor > 0:
         raise CannotCertify(
-            "the data have no conflicting rows, so the loss floor is 0; train to zero loss and certify that"
+            "the data have no conflicting rows, so the loss floor is 0; train to zero loss and "
+            "certify that"
         )
     floor = found.rounded_down()
     loss = Fraction(loss_above(precise_residual(network, X, y)))
@@ -57,8 +60,8 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
 
 
 def strongest_floor(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, LossFloor]:
-    """The class of heads and the floor the claim can state; "nonnegative" only where it applies to the stored head and says
-    more.
+    """The class of heads and the floor the claim can state; "nonnegative" only where it applies to
+    the stored head and says more.
     """
     found = data.degeneracy.loss_floor(network.activation, certifiable=True)
     if trained != "W" or not network.activation.is_nonnegative or not (network.v >= 0).all():

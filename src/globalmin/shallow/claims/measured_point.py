@@ -1,4 +1,6 @@
-r"""A quadratic network at its data, measured for the claims about quadratic networks: residual, loss, and strict witnesses."""
+r"""A quadratic network at its data, measured for the claims about quadratic networks: residual,
+loss, and strict witnesses.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,8 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-_PRECISE_PRODUCTS = (
-    2 * 10**7
-)  # n k d up to which the residual is computed at high precision, some seconds
+# n k d up to which the residual is computed at high precision, some seconds
+_PRECISE_PRODUCTS = 2 * 10**7
 _FEWEST_BITS = 2.0**-400  # a claimed bound is never zero, so that no check is a tie
 
 
@@ -65,11 +66,13 @@ class QuadraticPoint:
         needed = 5 * 8 * N * N
         if needed > MEMORY_LIMIT:
             raise MemoryRefused(
-                f"d = {d} features need {needed / 2**30:.1f} GiB for a square of order {N}; use fewer features"
+                f"d = {d} features need {needed / 2**30:.1f} GiB for a square of order {N}; use "
+                "fewer features"
             )
         if 2 * N**3 + n * N * N > CHECKER_WORK:
             raise CannotCertify(
-                f"n = {n}, d = {d}: a proof with the square of order {N} is beyond the checker's work budget"
+                f"n = {n}, d = {d}: a proof with the square of order {N} is beyond the checker's "
+                "work budget"
             )
         values = design_gram(self.X)
         return Gram(
@@ -98,14 +101,18 @@ def measure_quadratic(network: ShallowNetwork, data: Dataset) -> QuadraticPoint:
 
 
 def _rounded_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResidual:
-    """The residual in floats with a bound of its rounding error, for networks too large for high precision."""
+    """The residual in floats with a bound of its rounding error, for networks too large for high
+    precision.
+    """
     k, d = network.W.shape
     size = np.square(np.abs(X) @ np.abs(network.W).T) @ np.abs(network.v) + np.abs(y)
     return PreciseResidual(residual(network, X, y), 2.0 * (d + k + 4) * EPS * size)
 
 
 def strict_witness(A: Array, noise: float) -> Array | None:
-    """C with |C A C^T - I| well below 1 (primitive P1), also for a matrix that differs from A by `noise`; None if not found."""
+    """C with |C A C^T - I| well below 1 (primitive P1), also for a matrix that differs from A by
+    `noise`; None if not found.
+    """
     C = inverse_factor(A)
     if C is None:
         return None
@@ -119,7 +126,9 @@ def strict_witness(A: Array, noise: float) -> Array | None:
 
 
 def gap_above(point: QuadraticPoint, u: Array, *, weight_decay: float = 0.0) -> float:
-    """L + (w/2)|W|^2 + u . y + |u|^2/2 from above; the terms nearly cancel, so they are summed at high precision."""
+    """L + (w/2)|W|^2 + u . y + |u|^2/2 from above; the terms nearly cancel, so they are summed at
+    high precision.
+    """
     with working_precision():
         sizes = ball_matrix(np.abs(point.r) + point.residual.radius)
         u_balls, y, W = (

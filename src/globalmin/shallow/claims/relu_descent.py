@@ -1,4 +1,6 @@
-"""Claim `relu-descent`: gradient descent on a ReLU network reaches zero loss, from its activation margins (theorem RD)."""
+"""Claim `relu-descent`: gradient descent on a ReLU network reaches zero loss, from its activation
+margins (theorem RD).
+"""
 
 from __future__ import annotations
 
@@ -49,12 +51,15 @@ FACTOR_LIMIT = (
     300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
 )
 _ROUNDS = 400
-_STRETCH = 1.02  # from one trial of tau to the next, at least: the sets change only when a margin is crossed
+# from one trial of tau to the next, at least: the sets change only when a margin is crossed
+_STRETCH = 1.02
 
 
 @dataclass(frozen=True)
 class ReluPoint:
-    """The stored network at its data: residual, pre-activations with their rounding, inner products."""
+    """The stored network at its data: residual, pre-activations with their rounding, inner
+    products.
+    """
 
     network: ShallowNetwork
     X: Array = field(repr=False)
@@ -71,7 +76,9 @@ class ReluPoint:
 
 @dataclass(frozen=True)
 class BracketTrial:
-    """One radius tau: slopes that may be active and surely active, times the head, and the matrices they give (floats)."""
+    """One radius tau: slopes that may be active and surely active, times the head, and the matrices
+    they give (floats).
+    """
 
     tau: float
     possible: Array = field(repr=False)
@@ -97,13 +104,16 @@ def build(
     Parameters
     ----------
     network, data : ReLU network and the data set it was trained on.
-    trained : accepted for uniformity; the theorem speaks of gradient descent on W with the head fixed.
-    step_size : the step eta on L = (1/2) sum r^2 to be claimed; by default the largest the theorem allows.
+    trained : accepted for uniformity; the theorem speaks of gradient descent on W with the head
+        fixed.
+    step_size : the step eta on L = (1/2) sum r^2 to be claimed; by default the largest the theorem
+        allows.
 
     Theory
     ------
-    Theorem RD: $\|r\| \le (\lambda' - \epsilon)\tau$ with $\lambda' \le \lambda_{\min}(H_{mid})$, $\epsilon \ge \|E\|$, over all
-    slopes that the moves $s_{li} = |v_l|\,\|(K_{ij} PA_{lj})_j\|\,\tau$ allow; $\eta \le 2/(\lambda' + \Lambda')$.
+    Theorem RD: $\|r\| \le (\lambda' - \epsilon)\tau$ with $\lambda' \le \lambda_{\min}(H_{mid})$,
+    $\epsilon \ge \|E\|$, over all slopes that the moves $s_{li} = |v_l|\,\|(K_{ij}
+    PA_{lj})_j\|\,\tau$ allow; $\eta \le 2/(\lambda' + \Lambda')$.
     """
     X, y = checked_arrays(network, data)
     if network.activation.name != "relu":
@@ -144,12 +154,15 @@ def bracket(point: ReluPoint, tau: float) -> BracketTrial:
 
 
 def _smallest_radius(point: ReluPoint, y: Array) -> BracketTrial:
-    """The smallest tau found with ||r|| <= (lambda' - ||E||) tau: the margin falls as tau grows, so tau is raised stepwise."""
+    """The smallest tau found with ||r|| <= (lambda' - ||E||) tau: the margin falls as tau grows, so
+    tau is raised stepwise.
+    """
     trial = bracket(point, 0.0)
     start = trial.margin()
     if not start > 0.0:
         raise CannotCertify(
-            f"the Gram matrix of the activation pattern is singular (smallest eigenvalue {start:.3g}); widen"
+            "the Gram matrix of the activation pattern is singular (smallest eigenvalue "
+            f"{start:.3g}); widen"
         )
     tau = max(point.g, 2.0**-500) / start * (1.0 + 1e-4)
     for _ in range(_ROUNDS):
@@ -162,8 +175,9 @@ def _smallest_radius(point: ReluPoint, y: Array) -> BracketTrial:
         tau = max(tau * _STRETCH, point.g / margin * (1.0 + 2e-4))
     count = parameter_count(point.network, y.size, "W")
     raise CannotCertify(
-        f"||r|| = {point.g:.3g} is too large for the margins: at tau = {tau:.3g} with {trial.unstable} unstable pairs "
-        f"lambda - ||E|| = {trial.margin():.3g}; train further ({residual_size(point.g, y)}) or widen ({count})"
+        f"||r|| = {point.g:.3g} is too large for the margins: at tau = {tau:.3g} with "
+        f"{trial.unstable} unstable pairs lambda - ||E|| = {trial.margin():.3g}; train further "
+        f"({residual_size(point.g, y)}) or widen ({count})"
     )
 
 
@@ -181,7 +195,9 @@ def _gram(point: ReluPoint, trial: BracketTrial) -> Gram:
 
 
 def _spread_bound(trial: BracketTrial) -> tuple[float, Array]:
-    """Eps and e > 0 with E e <= eps e: e = (I - E/rho)^-1 1 for rho just above ||E|| has E e = rho (e - 1)."""
+    """Eps and e > 0 with E e <= eps e: e = (I - E/rho)^-1 1 for rho just above ||E|| has E e = rho
+    (e - 1).
+    """
     n = trial.spread.shape[0]
     if not trial.unstable:
         return 0.0, np.ones(n)
@@ -197,7 +213,8 @@ def _assemble(
     margin = Fraction(lower.bound) - Fraction(eps)
     if not point.g * (1.0 + MARGIN) <= float(margin) * trial.tau:
         raise CannotCertify(
-            f"||r|| = {point.g:.6g} exceeds (lam - eps) tau = {float(margin) * trial.tau:.6g} by rounding; train further"
+            f"||r|| = {point.g:.6g} exceeds (lam - eps) tau = {float(margin) * trial.tau:.6g} by "
+            "rounding; train further"
         )
     Lam, C_Lam = _upper_bound(trial.middle)
     eta = _step(lower.bound, Lam, step_size)
@@ -245,6 +262,7 @@ def _step(lam: float, Lam: float, step_size: float | None) -> float:
     largest = 2.0 / (lam + Lam) * (1.0 - MARGIN)
     if step_size is not None and not 0.0 < step_size <= largest:
         raise CannotCertify(
-            f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum of squares"
+            f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum "
+            "of squares"
         )
     return largest if step_size is None else float(step_size)

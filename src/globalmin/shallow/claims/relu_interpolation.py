@@ -1,4 +1,6 @@
-"""Claim `relu-interpolation`: ReLU weights of zero training loss exist within R of the stored ones (theorem RI)."""
+"""Claim `relu-interpolation`: ReLU weights of zero training loss exist within R of the stored ones
+(theorem RI).
+"""
 
 from __future__ import annotations
 
@@ -49,16 +51,17 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-_ROOM = (
-    1.0 + 1e-4
-)  # safety factor on the margins, above what the bound mu loses to the true eigenvalue
+# safety factor on the margins, above what the bound mu loses to the true eigenvalue
+_ROOM = 1.0 + 1e-4
 _COMFORTABLE = 0.5  # ratio from which on no further Newton step is worth moving the weights
 _STEPS = 12
 
 
 @dataclass(frozen=True)
 class CellPoint:
-    """Weights, their residual on the kept samples, slopes and margins of their cell, and the neurons the proof may move."""
+    """Weights, their residual on the kept samples, slopes and margins of their cell, and the
+    neurons the proof may move.
+    """
 
     network: ShallowNetwork
     residual: PreciseResidual = field(repr=False)
@@ -107,13 +110,16 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     smallest = float(point.margins[point.cell.neurons].min())
     if not point.g * (1.0 + MARGIN) <= smallest * math.sqrt(lower.bound):
         raise CannotCertify(
-            f"eigenvalue {lower.bound:.3g} of the cell's Gram matrix leaves no room for margins; train further"
+            f"eigenvalue {lower.bound:.3g} of the cell's Gram matrix leaves no room for margins; "
+            "train further"
         )
     return _assemble(network, point, lower, reduction, loss_above(precise_residual(network, X, y)))
 
 
 def _newton(stored: CellPoint, X: Array, y: Array) -> CellPoint:
-    """Newton steps within the cell until the margins are comfortable or the residual stops falling; the best point seen."""
+    """Newton steps within the cell until the margins are comfortable or the residual stops falling;
+    the best point seen.
+    """
     best = point = stored
     for _ in range(_STEPS):
         if point.cell is None or point.ratio <= _COMFORTABLE:
@@ -200,16 +206,24 @@ def _assemble(
 
 
 def _reason(stored: CellPoint, best: CellPoint, X: Array, y: Array) -> str:
-    """What stands in the way at the stored weights; where Newton steps came closer, their network is named as another one."""
+    """What stands in the way at the stored weights; where Newton steps came closer, their network
+    is named as another one.
+    """
     count = parameter_count(stored.network, stored.residual.r.size, "W")
     if stored.cell is None:
-        return f"the Gram matrix of the activation cell is singular ({count}, dead neurons not counted); widen or restart"
+        return (
+            f"the Gram matrix of the activation cell is singular ({count}, dead neurons not "
+            "counted); widen or restart"
+        )
     size = residual_size(precise_residual(stored.network, X, y).norm_above(), y)
     reason = (
-        f"||x|| ||r|| / (|z| sqrt mu) = {stored.ratio:.3g} at the stored weights for the neuron with the smallest margin, "
-        f"must be < 1; train further ({size}) or widen ({count})"
+        f"||x|| ||r|| / (|z| sqrt mu) = {stored.ratio:.3g} at the stored weights for the neuron "
+        f"with the smallest margin, must be < 1; train further ({size}) or widen ({count})"
     )
     if best is stored:
         return reason
     moved = residual_size(precise_residual(best.network, X, y).norm_above(), y)
-    return f"{reason}. Newton steps from there lead to another network, with ratio {best.ratio:.3g} and {moved}: not < 1 either"
+    return (
+        f"{reason}. Newton steps from there lead to another network, with ratio {best.ratio:.3g} "
+        f"and {moved}: not < 1 either"
+    )

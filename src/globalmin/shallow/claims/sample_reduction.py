@@ -1,4 +1,6 @@
-"""Samples that a ReLU network fits as soon as it fits the others, found exactly: they leave the proof of existence."""
+"""Samples that a ReLU network fits as soon as it fits the others, found exactly: they leave the
+proof of existence.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reduction:
-    """`kept`: indices of the samples that stay; `dropped`: rows (j, i), j follows from kept i, or from nothing (-1)."""
+    """`kept`: indices of the samples that stay; `dropped`: rows (j, i), j follows from kept i, or
+    from nothing (-1).
+    """
 
     kept: NDArray[np.int64] = field(repr=False)
     dropped: NDArray[np.int64]
 
 
 def reduce_samples(data: Dataset) -> Reduction:
-    """Drop zero rows with label zero, and positive multiples of an earlier row whose label is the same multiple.
+    """Drop zero rows with label zero, and positive multiples of an earlier row whose label is the
+    same multiple.
 
-    Raises CannotCertify, naming the samples, where such a relation is violated: then the loss has a positive floor.
+    Raises CannotCertify, naming the samples, where such a relation is violated: then the loss has a
+    positive floor.
 
     Theory
     ------
@@ -38,7 +44,8 @@ def reduce_samples(data: Dataset) -> Reduction:
     for j in data.degeneracy.zero_rows:
         if y[j] != 0:
             raise CannotCertify(
-                f"row {j} is zero but its label is not, so no relu network fits it; ask for the claim loss-floor"
+                f"row {j} is zero but its label is not, so no relu network fits it; ask for the "
+                "claim loss-floor"
             )
         pairs.append((j, -1))
     for first, *others in data.degeneracy.rays:
@@ -47,7 +54,8 @@ def reduce_samples(data: Dataset) -> Reduction:
         for j in others:
             if y[j] * unit != y[first] * Fraction(float(data.X[j, column])):
                 raise CannotCertify(
-                    f"rows {first} and {j} lie on one ray but their labels do not; ask for the claim loss-floor"
+                    f"rows {first} and {j} lie on one ray but their labels do not; ask for the "
+                    "claim loss-floor"
                 )
             pairs.append((j, first))
     dropped = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)

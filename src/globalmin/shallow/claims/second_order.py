@@ -1,4 +1,6 @@
-"""Claim `second-order-stationary`: small gradient and no large negative curvature at the stored weights."""
+"""Claim `second-order-stationary`: small gradient and no large negative curvature at the stored
+weights.
+"""
 
 from __future__ import annotations
 
@@ -40,21 +42,25 @@ def build(
     method: str | None = None,
     radius: float | None = None,
 ) -> Claim:
-    r"""The claim with the least tolerances that can be proved, and what theorem SO adds about a ball around the weights.
+    r"""The claim with the least tolerances that can be proved, and what theorem SO adds about a
+    ball around the weights.
 
     Parameters
     ----------
     network, data : smooth network and its data set.
     trained : "W" or "vW".
-    method : "dense" (whole Hessian, at most 400 parameters) or "blocks" (trained "W", a weaker bound of the curvature from the
-        second derivatives of the outputs alone); by default "dense" where it fits.
-    radius : of the ball on which the Lipschitz constant rho of the Hessian is proved, for $\epsilon$ with
-        $\sqrt{\rho\epsilon}$; 0 for none. Default: if a strict minimum nearby can be proved (dense), the largest ball in which
-        it is the only critical point; else one per cent of the norm of the weights.
+    method : "dense" (whole Hessian, at most 400 parameters) or "blocks" (trained "W", a weaker
+        bound of the curvature from the second derivatives of the outputs alone); by default "dense"
+        where it fits.
+    radius : of the ball on which the Lipschitz constant rho of the Hessian is proved, for
+        $\epsilon$ with $\sqrt{\rho\epsilon}$; 0 for none. Default: if a strict minimum nearby can
+        be proved (dense), the largest ball in which it is the only critical point; else one per
+        cent of the norm of the weights.
 
     Theory
     ------
-    DU-CERT7 and DU-D7.5 through theorem SO: $\epsilon$-second-order stationary with an explicit rho, a minimum nearby.
+    DU-CERT7 and DU-D7.5 through theorem SO: $\epsilon$-second-order stationary with an explicit
+    rho, a minimum nearby.
     """
     X, y = smooth_arrays(network, data, trained)
     method = _checked_method(method, network, X.shape[0], trained)
@@ -117,7 +123,9 @@ def _checked_method(method: str | None, network: ShallowNetwork, n: int, trained
 
 
 def _least_shift(parts: Array, noise: float, heads: Array) -> tuple[float, Array]:
-    """The shift delta and the stacked witnesses C of part + delta I; zero blocks where the head is zero."""
+    """The shift delta and the stacked witnesses C of part + delta I; zero blocks where the head is
+    zero.
+    """
     spectra = np.linalg.eigvalsh(parts)
     low, size = float(spectra.min()), max(float(np.abs(spectra).max()), 2.0**-200)
     for margin in MARGINS:
@@ -131,5 +139,6 @@ def _least_shift(parts: Array, noise: float, heads: Array) -> tuple[float, Array
         if all(C is not None for C in found):
             return delta, np.vstack([C for C in found if C is not None])
     raise CannotCertify(
-        f"no witness that the Hessian, with least eigenvalue {low:.3g}, is above {-low:.3g} within rounding"
+        f"no witness that the Hessian, with least eigenvalue {low:.3g}, is above {-low:.3g} within "
+        "rounding"
     )

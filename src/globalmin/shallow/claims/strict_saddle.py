@@ -1,4 +1,6 @@
-"""Claim `strict-saddle`: a direction of negative curvature at the stored weights, and optionally a ball without local minimum."""
+"""Claim `strict-saddle`: a direction of negative curvature at the stored weights, and optionally a
+ball without local minimum.
+"""
 
 from __future__ import annotations
 
@@ -35,23 +37,27 @@ _DENSE = 1_500  # parameters up to which the least eigenvector of the whole Hess
 
 @states("SJL-T2.1", "SJL-T2.2")
 def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
-    r"""The claim with its direction, or CannotCertify if no direction of provably negative curvature is found.
+    r"""The claim with its direction, or CannotCertify if no direction of provably negative
+    curvature is found.
 
     Parameters
     ----------
     network, data : smooth network and its data set.
-    trained : "W" or "vW", the parameters whose Hessian is meant. A radius without local minimum is proved as well.
+    trained : "W" or "vW", the parameters whose Hessian is meant. A radius without local minimum is
+        proved as well.
 
     Theory
     ------
-    SJL-T2.1, SJL-T2.2: the closed-form direction of quadratic networks, where it is better than the least eigenvector.
+    SJL-T2.1, SJL-T2.2: the closed-form direction of quadratic networks, where it is better than the
+    least eigenvector.
     """
     X, y = smooth_arrays(network, data, trained)
     loss = loss_above(precise_residual(network, X, y))
     escape = _best_direction(network, X, y, trained)
     if escape is None:
         raise CannotCertify(
-            "no direction of negative curvature was found at these weights; claim second-order-stationary"
+            "no direction of negative curvature was found at these weights; claim "
+            "second-order-stationary"
         )
     gamma = _gamma(network, X, y, escape)
     eps = gradient_above(network, X, y, trained=trained)
@@ -96,7 +102,9 @@ def _with_head(escape: Escape, network: ShallowNetwork, trained: str) -> Escape:
 
 
 def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float:
-    """Minus the curvature per squared length, from below: an estimate of the rounding is taken off."""
+    """Minus the curvature per squared length, from below: an estimate of the rounding is taken
+    off.
+    """
     U, u = escape.U, escape.u
     noise = curvature_rounding(network, X, y, U, u)
     size = float(np.sum(U * U)) + (0.0 if u is None else float(u @ u))
@@ -104,7 +112,8 @@ def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float
     gamma = (-curvature - noise) / size * (1.0 - 1e-12)
     if not (math.isfinite(gamma) and gamma > 0):
         raise CannotCertify(
-            f"the least curvature found, {curvature / size:.3g}, is within rounding ({noise / size:.3g}) of zero"
+            f"the least curvature found, {curvature / size:.3g}, is within rounding "
+            f"({noise / size:.3g}) of zero"
         )
     return gamma
 
@@ -112,8 +121,8 @@ def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float
 def _radius(
     network: ShallowNetwork, X: Array, y: Array, gamma: float, trained: str
 ) -> HessianBall | None:
-    """The largest ball found with Lam(R) R <= gamma; None if the numbers leave the range of doubles: the claim then speaks of the
-    stored weights alone.
+    """The largest ball found with Lam(R) R <= gamma; None if the numbers leave the range of
+    doubles: the claim then speaks of the stored weights alone.
     """
 
     def product(R: float) -> float:

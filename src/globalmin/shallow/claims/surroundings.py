@@ -1,4 +1,6 @@
-"""What the claim second-order-stationary says of a ball around the weights: epsilon with a proved rho, and a minimum nearby."""
+"""What the claim second-order-stationary says of a ball around the weights: epsilon with a proved
+rho, and a minimum nearby.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Around:
 def surroundings(
     around: Around, H: Array | None, noise: float, *, radius: float | None
 ) -> Found | None:
-    """Fields of the object `radius`, tensors and summary; None if nothing is asked for or the numbers leave the doubles."""
+    """Fields of the object `radius`, tensors and summary; None if nothing is asked for or the
+    numbers leave the doubles.
+    """
     if radius == 0.0:
         return None
     found = _with_minimum(around, H, noise, radius) if H is not None else None
@@ -83,7 +87,9 @@ def _described(ball: HessianBall, around: Around) -> Found | None:
 
 
 def _with_minimum(around: Around, H: Array, noise: float, radius: float | None) -> Found | None:
-    """The largest ball with one critical point, a minimum; a smaller ball where the constant of the largest is too big."""
+    """The largest ball with one critical point, a minimum; a smaller ball where the constant of the
+    largest is too big.
+    """
     witness = _curvature_below(H, noise)
     if witness is None:
         return None
@@ -119,7 +125,9 @@ def _curvature_below(H: Array, noise: float) -> tuple[float, Array] | None:
 
 
 def _distance(mu: float, eps: float, ball: HessianBall) -> float | None:
-    """D with mu D - Lam D^2/2 > eps, just above the smallest, at most R; None if there is none or Lam R >= mu."""
+    """D with mu D - Lam D^2/2 > eps, just above the smallest, at most R; None if there is none or
+    Lam R >= mu.
+    """
     Lam, square = math.sqrt(ball.lip_square), ball.lip_square
     if square * Fraction(ball.R) ** 2 >= Fraction(mu) ** 2 or 2.0 * Lam * eps >= mu**2:
         return None

@@ -1,4 +1,6 @@
-"""Gradient descent on L = (1/2) sum of r_i^2 with a constant step: the method the theorems speak of."""
+"""Gradient descent on L = (1/2) sum of r_i^2 with a constant step: the method the theorems speak
+of.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from globalmin.shallow.problem import HasData, Point
 
 MAX_ITER = 100_000
-PATIENCE = 1_000  # steps without a new smallest loss after which rounding, not the step size, is taken to be the reason
+# steps without a new smallest loss after which rounding, not the step size, is taken to be the
+# reason
+PATIENCE = 1_000
 
 
 @states("OS-T2.1", "OS-T2.3")
@@ -33,13 +37,15 @@ def gradient_descent(
     Parameters
     ----------
     network, data : the start and the data.
-    step_size : eta, or "theory" (default) for the step of the theorem that applies, see `step_sizes.theory_step`.
-        The loss is half the *sum* of squares: a step for the mean is n times larger.
+    step_size : eta, or "theory" (default) for the step of the theorem that applies, see
+        `step_sizes.theory_step`. The loss is half the *sum* of squares: a step for the mean is n
+        times larger.
     options : as in `globalmin.training.train`.
 
     Theory
     ------
-    OS-T2.1, OS-T6.2 (smooth), OS-T2.3, OS-T6.3 (ReLU); linear convergence from any start where OS-C1 holds.
+    OS-T2.1, OS-T6.2 (smooth), OS-T2.3, OS-T6.3 (ReLU); linear convergence from any start where
+    OS-C1 holds.
     """
     start = pose(network, data, options.get("trained", "W"))
     eta = theory_step(network, start) if step_size in (None, "theory") else check_step(step_size)

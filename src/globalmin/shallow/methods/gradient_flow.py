@@ -1,4 +1,6 @@
-"""Gradient flow on the loss of a shallow network, as a method of `train`: each step of an adaptive solver is an iterate."""
+"""Gradient flow on the loss of a shallow network, as a method of `train`: each step of an adaptive
+solver is an iterate.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +44,17 @@ def gradient_flow(
     Parameters
     ----------
     network, data : the start and the data.
-    solver : of scipy.integrate. By default "BDF", which takes long steps when the flow has become slow, for a smooth activation
-        and at most 500 parameters; else "DOP853", whose steps stay of the order of one over the largest curvature.
+    solver : of scipy.integrate. By default "BDF", which takes long steps when the flow has become
+        slow, for a smooth activation and at most 500 parameters; else "DOP853", whose steps stay of
+        the order of one over the largest curvature.
     rtol, atol : tolerances of the solver on the parameters.
-    options : as in `globalmin.training.train`; an iteration is an accepted step of the solver. The times are not recorded; use
-        `globalmin.gradient_flow` to measure along a flow.
+    options : as in `globalmin.training.train`; an iteration is an accepted step of the solver. The
+        times are not recorded; use `globalmin.gradient_flow` to measure along a flow.
 
     Notes
     -----
-    Cost of a step: a few gradients; with "BDF" also a Hessian and a factorization now and then, which grow with n p^2 + p^3.
+    Cost of a step: a few gradients; with "BDF" also a Hessian and a factorization now and then,
+    which grow with n p^2 + p^3.
     """
     if solver is not None and solver not in METHODS:
         raise DataError(f"solver={solver!r} is unknown; give one of {', '.join(METHODS)}")
@@ -68,7 +72,9 @@ def gradient_flow(
 def flow_steps(
     start: Point, objective: Objective, solver: str, tolerances: dict[str, float], *, exact: bool
 ) -> Iterator[Iterate]:
-    """The accepted steps of the solver, until it fails or the flow stands still; `exact` gives it the Hessian of the loss."""
+    """The accepted steps of the solver, until it fails or the flow stands still; `exact` gives it
+    the Hessian of the loss.
+    """
     import scipy.integrate
 
     def slope(_time: float, theta: Array) -> Array:

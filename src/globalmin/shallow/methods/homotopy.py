@@ -1,12 +1,14 @@
-r"""Activations with a kink (ReLU, leaky ReLU, absolute value): follow a smooth problem into the kinked one.
+r"""Activations with a kink (ReLU, leaky ReLU, absolute value): follow a smooth problem into the
+kinked one.
 
-$\max(z,0)$ is the limit of $\mathrm{softplus}_b$ for $b \to \infty$, and $\phi(z) = s z + (1-s)\max(z,0)$ covers leaky ReLU
-(slope s) and |z| (s = -1). Levenberg-Marquardt runs at b = 2, 4, ..., 1024, each stage from the result of the last, then on
-phi itself. On the kinked function alone it stalls at kinks and with dead neurons in about a third of the runs near the
-interpolation threshold.
+$\max(z,0)$ is the limit of $\mathrm{softplus}_b$ for $b \to \infty$, and $\phi(z) = s z +
+(1-s)\max(z,0)$ covers leaky ReLU (slope s) and |z| (s = -1). Levenberg-Marquardt runs at b = 2, 4,
+..., 1024, each stage from the result of the last, then on phi itself. On the kinked function alone
+it stalls at kinks and with dead neurons in about a third of the runs near the interpolation
+threshold.
 
-Inside one activation cell f is linear in W, so the last steps are exact up to rounding and end where theorem RI applies: a
-residual of 1e-15 ||y|| against pre-activations that are not small.
+Inside one activation cell f is linear in W, so the last steps are exact up to rounding and end
+where theorem RI applies: a residual of 1e-15 ||y|| against pre-activations that are not small.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ MAX_ITER = 2_000
 
 @dataclass(frozen=True)
 class SmoothedKink:
-    """s z + (1 - s) softplus_b(z): slope s far to the left, 1 far to the right; within (1 - s) log(2)/b of its limit."""
+    """s z + (1 - s) softplus_b(z): slope s far to the left, 1 far to the right; within (1 - s)
+    log(2)/b of its limit.
+    """
 
     left: float
     b: float
@@ -58,7 +62,9 @@ class SmoothedKink:
 
 
 def left_slope(activation: Activation) -> float | None:
-    """Slope on the left of the kink if phi is s z for z < 0 and z for z >= 0; None for every other activation."""
+    """Slope on the left of the kink if phi is s z for z < 0 and z for z >= 0; None for every other
+    activation.
+    """
     slopes = {"relu": 0.0, "abs": -1.0, "leaky_relu": activation.parameter}
     return slopes.get(activation.name)
 
@@ -70,13 +76,15 @@ def homotopy(
     polish: bool | None = None,
     **options: Unpack[Options],
 ) -> Run:
-    """Train an activation with a kink by Levenberg-Marquardt on ever sharper smooth versions of it, then on itself.
+    """Train an activation with a kink by Levenberg-Marquardt on ever sharper smooth versions of it,
+    then on itself.
 
     Parameters
     ----------
     network, data : the start and the data; the activation must be relu, leaky_relu or abs.
     polish : as in `levenberg_marquardt`.
-    options : as in `globalmin.training.train`. The recorded losses are those of the kinked network throughout.
+    options : as in `globalmin.training.train`. The recorded losses are those of the kinked network
+        throughout.
 
     Theory
     ------
@@ -85,7 +93,8 @@ def homotopy(
     left = left_slope(network.activation)
     if left is None:
         raise DataError(
-            f"method='homotopy' is for relu, leaky_relu and abs, not {network.activation}; use 'levenberg_marquardt'"
+            f"method='homotopy' is for relu, leaky_relu and abs, not {network.activation}; use "
+            "'levenberg_marquardt'"
         )
     start = pose(network, data, options.get("trained", "W"))
     check_memory(start, method="homotopy")

@@ -1,11 +1,12 @@
 r"""Levenberg-Marquardt in the n x n form.
 
-The damped step is $-J^T u$ with $(K + \lambda I)\,u = r$ and $K = J J^T = (S S^T) \circ (X X^T)$: neither J nor anything of
-size kd x kd is formed. One step costs n^3/3 + n^2 (k + d) multiplications and three n x n arrays in all.
+The damped step is $-J^T u$ with $(K + \lambda I)\,u = r$ and $K = J J^T = (S S^T) \circ (X X^T)$:
+neither J nor anything of size kd x kd is formed. One step costs n^3/3 + n^2 (k + d) multiplications
+and three n x n arrays in all.
 
-The model of the loss after the step is $\frac12\|r - K u\|^2 = \frac12\|\lambda u\|^2$, so the gain ratio needs no further
-product. The damping is $\lambda = \mu \|r\|$ with mu steered by the gain ratio: near a zero of r it vanishes with r and the
-convergence is quadratic.
+The model of the loss after the step is $\frac12\|r - K u\|^2 = \frac12\|\lambda u\|^2$, so the gain
+ratio needs no further product. The damping is $\lambda = \mu \|r\|$ with mu steered by the gain
+ratio: near a zero of r it vanishes with r and the convergence is quadratic.
 """
 
 from __future__ import annotations
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
 MAX_ITER = 300
 START_DAMPING = 0.1  # lambda at the start, relative to the mean of the diagonal of K
 MAX_REJECTIONS = 12  # in a row; the damping has then grown by 2^78
-PATIENCE, PROGRESS = (
-    60,
-    0.99,
-)  # a start is given up when 60 systems have not lowered ||r|| by one per cent
+# a start is given up when 60 systems have not lowered ||r|| by one per cent
+PATIENCE, PROGRESS = 60, 0.99
 POLISH_BELOW = 1e-10  # a caller who asks for no more than this is not given the last digits
 
 
@@ -45,18 +44,20 @@ def levenberg_marquardt(
     polish: bool | None = None,
     **options: Unpack[Options],
 ) -> Run:
-    """Train by Levenberg-Marquardt steps in the n x n form; the method of choice for smooth activations.
+    """Train by Levenberg-Marquardt steps in the n x n form; the method of choice for smooth
+    activations.
 
     Parameters
     ----------
     network, data : the start and the data.
-    polish : after the tolerance, continue with undamped Gauss-Newton steps until rounding stops them. Default: if tol <= 1e-10.
+    polish : after the tolerance, continue with undamped Gauss-Newton steps until rounding stops
+        them. Default: if tol <= 1e-10.
     options : as in `globalmin.training.train`.
 
     Theory
     ------
-    OS-J for the Gram matrix; the undamped step is that of the interpolation theorem (OS-C2), quadratically convergent near a
-    zero.
+    OS-J for the Gram matrix; the undamped step is that of the interpolation theorem (OS-C2),
+    quadratically convergent near a zero.
     """
     start = pose(network, data, options.get("trained", "W"))
     tol = options.get("tol", 1e-13)
@@ -86,7 +87,9 @@ def steps(
 def damped_steps(
     point: Point, solver: GramSolver, *, tol: float
 ) -> Generator[Iterate, None, Point]:
-    """Levenberg-Marquardt steps until the point is fitted or there is no progress; an iterate per system, rejected or not."""
+    """Levenberg-Marquardt steps until the point is fitted or there is no progress; an iterate per
+    system, rejected or not.
+    """
     diagonal = solver.load(point)
     mu, growth, rejections = (
         START_DAMPING * diagonal / point.norm if point.norm > 0 else 0.0,
@@ -117,7 +120,9 @@ def damped_steps(
 
 
 def undamped_steps(point: Point, solver: GramSolver) -> Generator[Iterate, None, Point]:
-    """Gauss-Newton steps of least norm, theta - J^T K^{-1} r, until one lowers ||r|| by less than a tenth."""
+    """Gauss-Newton steps of least norm, theta - J^T K^{-1} r, until one lowers ||r|| by less than a
+    tenth.
+    """
     improves = point.norm > 0
     while improves:
         solver.load(point)
@@ -131,7 +136,9 @@ def undamped_steps(point: Point, solver: GramSolver) -> Generator[Iterate, None,
 
 
 class GramSolver:
-    """Solves (K + shift I) u = r with three n x n arrays: X X^T, K, and the factor, which overwrites its own matrix."""
+    """Solves (K + shift I) u = r with three n x n arrays: X X^T, K, and the factor, which
+    overwrites its own matrix.
+    """
 
     def __init__(self, X: Array) -> None:
         from scipy.linalg import get_lapack_funcs
@@ -148,10 +155,13 @@ class GramSolver:
         return float(np.trace(self._K)) / len(self._K)
 
     def solve(self, r: Array, *, shift: float) -> Array | None:
-        """Solve (K + shift I) u = r by a Cholesky factorization; None if the matrix is not positive definite in floats."""
+        """Solve (K + shift I) u = r by a Cholesky factorization; None if the matrix is not positive
+        definite in floats.
+        """
         np.copyto(self._factor, self._K)
         self._factor.flat[:: len(self._K) + 1] += shift
-        # the transpose of a C array is the Fortran array that LAPACK overwrites in place; the matrix is symmetric
+        # the transpose of a C array is the Fortran array that LAPACK overwrites in place; the
+        # matrix is symmetric
         factor, failed = self._potrf(self._factor.T, lower=1, overwrite_a=1, clean=0)
         if failed:
             return None

@@ -1,5 +1,5 @@
-"""Perturbed gradient descent and trust-region Newton on the loss of a shallow network: the methods of `train` that leave
-saddles.
+"""Perturbed gradient descent and trust-region Newton on the loss of a shallow network: the methods
+of `train` that leave saddles.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 MAX_ITER, MAX_NEWTON = 100_000, 2_000
-RELATIVE_GRADIENT = 1e-3  # the gradient counts as small below this times ||J||_F ||r||, which a good fit never meets
+# the gradient counts as small below this times ||J||_F ||r||, which a good fit never meets
+RELATIVE_GRADIENT = 1e-3
 FLAT = 1e-8  # eigenvalues above minus this times ||J||_F^2 count as nonnegative
 SMALL_GRADIENT = 1e-14  # relative to the gradient at the start
 
@@ -48,15 +49,16 @@ def perturbed_gradient_descent(
     gradient_threshold: float | None = None,
     **options: Unpack[Options],
 ) -> Run:
-    r"""Train by gradient descent that adds noise to the trained weights where the gradient is small (DU-A2).
+    r"""Train by gradient descent that adds noise to the trained weights where the gradient is small
+    (DU-A2).
 
     Parameters
     ----------
     network, data : the start, with a smooth activation, and the data.
     step_size : as for gradient_descent.
     radius, wait : radius of the noise, and steps between two perturbations.
-    gradient_threshold : noise only where $\|\nabla L\|$ is at most this. Default: where it is below $10^{-3}\|J\|_F\|r\|$, so
-        that the residual of a network about to fit is left alone.
+    gradient_threshold : noise only where $\|\nabla L\|$ is at most this. Default: where it is below
+        $10^{-3}\|J\|_F\|r\|$, so that the residual of a network about to fit is left alone.
     options : as in `globalmin.training.train`; `seed` is that of the noise.
     """
     start = _smooth_start(network, data, options.get("trained", "W"), "perturbed_gradient_descent")
@@ -74,7 +76,9 @@ def perturbed_gradient_descent(
 def perturbed_steps(
     point: Point, numbers: Perturbation, rng: np.random.Generator, *, relative: bool
 ) -> Iterator[Iterate]:
-    """Steps of Algorithm 2, until the loss has found no new minimum for a thousand of them and for one wait."""
+    """Steps of Algorithm 2, until the loss has found no new minimum for a thousand of them and for
+    one wait.
+    """
     lowest, since, t, noisy = point.norm, 0, 0, -numbers.wait - 1
     while since < PATIENCE + numbers.wait:
         threshold = (
@@ -110,15 +114,17 @@ def _noisy(point: Point, radius: float, rng: np.random.Generator) -> Point:
 def trust_region(
     network: ShallowNetwork, data: HasData, *, solver: str | None = None, **options: Unpack[Options]
 ) -> Run:
-    r"""Train by a trust-region Newton method with the exact Hessian; where the gradient vanishes, along negative curvature.
+    r"""Train by a trust-region Newton method with the exact Hessian; where the gradient vanishes,
+    along negative curvature.
 
     Parameters
     ----------
     network, data : the start, with a smooth activation, and the data.
-    solver : "trust-exact" (default up to 500 parameters), "trust-krylov" (default beyond) or "trust-ncg" of scipy, or "cubic"
-        (cubic regularization).
-    options : as in `globalmin.training.train`. A run that ends "stalled" has reached a second-order point (in floats) that does
-        not fit: for quadratic networks with enough neurons of each sign that is a global minimum (SJL-T2.1, SJL-T2.2k).
+    solver : "trust-exact" (default up to 500 parameters), "trust-krylov" (default beyond) or
+        "trust-ncg" of scipy, or "cubic" (cubic regularization).
+    options : as in `globalmin.training.train`. A run that ends "stalled" has reached a second-order
+        point (in floats) that does not fit: for quadratic networks with enough neurons of each sign
+        that is a global minimum (SJL-T2.1, SJL-T2.2k).
     """
     if solver is not None and solver not in METHODS:
         raise DataError(f"solver={solver!r} is unknown; give one of {', '.join(METHODS)}")
@@ -160,7 +166,9 @@ def _newton(watch: Watch, network: ShallowNetwork, start: Point, solver: str) ->
 
 
 def network_objective(network: ShallowNetwork, start: Point) -> Objective:
-    """The training loss as a function of W (row by row), then v if it is trained, with its exact Hessian."""
+    """The training loss as a function of W (row by row), then v if it is trained, with its exact
+    Hessian.
+    """
     X, y, trained, size = start.problem.X, start.problem.y, start.problem.trained, network.W.size
     order = np.roll(np.arange(size + network.width), size) if trained == "vW" else np.arange(size)
 
@@ -194,7 +202,8 @@ def network_objective(network: ShallowNetwork, start: Point) -> Objective:
 def _smooth_start(network: ShallowNetwork, data: HasData, trained: str, method: str) -> Point:
     if not network.activation.is_smooth:
         raise HypothesisError(
-            f"method={method!r} needs a smooth activation, not {network.activation}; use 'homotopy' or 'gradient_descent'",
+            f"method={method!r} needs a smooth activation, not {network.activation}; use "
+            "'homotopy' or 'gradient_descent'",
             hypothesis="smooth",
             value=str(network.activation),
         )

@@ -1,4 +1,6 @@
-r"""Stochastic gradient descent, $\theta \leftarrow \theta - \eta\, r_g \nabla f(x_g)$ with g drawn uniformly (OS-T2.6)."""
+r"""Stochastic gradient descent, $\theta \leftarrow \theta - \eta\, r_g \nabla f(x_g)$ with g drawn
+uniformly (OS-T2.6).
+"""
 
 from __future__ import annotations
 
@@ -33,16 +35,18 @@ def sgd(
     batch_size: int = 1,
     **options: Unpack[Options],
 ) -> Run:
-    r"""Train by $\theta \leftarrow \theta - \frac{\eta}{s} \sum_g r_g \nabla f(x_g)$ over s samples drawn with replacement.
+    r"""Train by $\theta \leftarrow \theta - \frac{\eta}{s} \sum_g r_g \nabla f(x_g)$ over s samples
+    drawn with replacement.
 
     Parameters
     ----------
     network, data : the start and the data.
-    step_size : eta; "theory" for the (very small) step of OS-T2.6; by default the largest step for which no single sample can
-        overshoot, $1/\max_i \|J_i\|^2$ with $\|J_i\| \le B \|v\| \|x_i\|$, measured at the start if phi' is unbounded or v is
-        trained.
+    step_size : eta; "theory" for the (very small) step of OS-T2.6; by default the largest step for
+        which no single sample can overshoot, $1/\max_i \|J_i\|^2$ with $\|J_i\| \le B \|v\|
+        \|x_i\|$, measured at the start if phi' is unbounded or v is trained.
     batch_size : s.
-    options : as in `globalmin.training.train`. `max_iter` counts updates; the full loss is looked at once per n/s updates.
+    options : as in `globalmin.training.train`. `max_iter` counts updates; the full loss is looked
+        at once per n/s updates.
 
     Theory
     ------
@@ -89,7 +93,9 @@ def _sample_step(network: ShallowNetwork, start: Point) -> float:
 def steps(
     point: Point, eta: float, *, batch: int, limit: int, rng: np.random.Generator
 ) -> Iterator[Iterate]:
-    """Updates; one iterate per pass over as many samples as there are (the last pass ends at the iteration limit)."""
+    """Updates; one iterate per pass over as many samples as there are (the last pass ends at the
+    iteration limit).
+    """
     problem, done = point.problem, 0
     while True:
         updates = max(1, min(math.ceil(len(problem.y) / batch), limit - done))

@@ -31,14 +31,14 @@ METHODS: dict[str, Callable[..., Run]] = {
     "trust_region": trust_region,
 }
 STEPPED = ("gradient_descent", "sgd", "perturbed_gradient_descent")  # the methods with a step size
-RESTARTED = (
-    "levenberg_marquardt",
-    "homotopy",
-)  # the methods that "auto" chooses and starts again when they stall
+# the methods that "auto" chooses and starts again when they stall
+RESTARTED = "levenberg_marquardt", "homotopy"
 
 
 def method_for(activation: Activation) -> str:
-    """What "auto" means: the homotopy for an activation with a kink, Levenberg-Marquardt for the others."""
+    """What "auto" means: the homotopy for an activation with a kink, Levenberg-Marquardt for the
+    others.
+    """
     return "levenberg_marquardt" if left_slope(activation) is None else "homotopy"
 
 
@@ -48,12 +48,15 @@ def check_method(method: str, step_size: float | str | None = None) -> None:
         raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
     if step_size is not None and method not in STEPPED:
         raise DataError(
-            f"step_size={step_size!r} has no meaning for method={method!r}; drop it, or use one of {', '.join(STEPPED)}"
+            f"step_size={step_size!r} has no meaning for method={method!r}; drop it, or use one of "
+            f"{', '.join(STEPPED)}"
         )
 
 
 def check_options(method: str, names: Iterable[str]) -> None:
-    """Refuse options that the method does not have: a misspelled one would change nothing, silently."""
+    """Refuse options that the method does not have: a misspelled one would change nothing,
+    silently.
+    """
     own = set(signature(METHODS[method]).parameters) - {"network", "data", "options"}
     unknown = [
         name for name in names if name not in own | set(Options.__annotations__) | {"step_size"}

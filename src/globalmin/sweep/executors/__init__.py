@@ -25,7 +25,9 @@ class Executor(Protocol):
         ...
 
     def wait(self, timeout: float) -> Sequence[Report]:
-        """News since the last call, at once if there are any, else after at most `timeout` seconds."""
+        """News since the last call, at once if there are any, else after at most `timeout`
+        seconds.
+        """
         ...
 
     def close(self) -> None:
@@ -34,7 +36,9 @@ class Executor(Protocol):
 
 
 def check_executor(name: str, workers: int | None = None, address: str | None = None) -> None:
-    """Refuse an unknown executor, a number of workers below one, and an address for local processes."""
+    """Refuse an unknown executor, a number of workers below one, and an address for local
+    processes.
+    """
     if name not in NAMES:
         raise PlanError(f"executor {name!r} is not one of {', '.join(NAMES)}")
     if workers is not None and (

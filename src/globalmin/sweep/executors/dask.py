@@ -1,4 +1,6 @@
-"""Dask: tasks go to distributed's own scheduler, at an address or in a local cluster of worker processes."""
+"""Dask: tasks go to distributed's own scheduler, at an address or in a local cluster of worker
+processes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ GATHER_SECONDS = 30.0
 
 
 class DaskExecutor:
-    """A client of a Dask scheduler, which gives the task of a lost worker to another, as often as it is configured to."""
+    """A client of a Dask scheduler, which gives the task of a lost worker to another, as often as
+    it is configured to.
+    """
 
     def __init__(self, workers: int, address: str | None = None) -> None:
         distributed = self._distributed = _distributed()
@@ -26,7 +30,8 @@ class DaskExecutor:
             )
         except (OSError, ValueError) as error:
             raise PlanError(
-                f"address {address!r}: no Dask scheduler answers ({error}); start one with `dask scheduler`"
+                f"address {address!r}: no Dask scheduler answers ({error}); start one with `dask "
+                "scheduler`"
             ) from error
         self._tasks: dict[Any, Task] = {}
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()

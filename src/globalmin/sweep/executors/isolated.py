@@ -1,7 +1,8 @@
 """What a worker of Dask or Ray does with a task: hand it to a process of its own.
 
-A trial that ends its process, by a crash, its own memory or the plan's timeout, then costs that process and not the worker of the
-cluster; the trial to blame is known, and its traceback is kept. The process stays for the next task and ends with the worker.
+A trial that ends its process, by a crash, its own memory or the plan's timeout, then costs that
+process and not the worker of the cluster; the trial to blame is known, and its traceback is kept.
+The process stays for the next task and ends with the worker.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Worker processes on this machine: spawned, never forked; a dead one is replaced, an orphaned one ends by itself."""
+"""Worker processes on this machine: spawned, never forked; a dead one is replaced, an orphaned one
+ends by itself.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,8 @@ class LocalExecutor:
     ----------
     workers : how many.
     threads : numerical threads of each; the cores divided by the workers if left out.
-    tied : end a worker with the very thread that started it, even inside compiled code (Linux). Without it a worker notices
-        the end of its driver when compiled code lets it.
+    tied : end a worker with the very thread that started it, even inside compiled code (Linux).
+        Without it a worker notices the end of its driver when compiled code lets it.
     """
 
     def __init__(self, workers: int, *, threads: int | None = None, tied: bool = True) -> None:
@@ -84,7 +86,9 @@ class LocalExecutor:
         return [report for report in reports if report is not None]
 
     def _drain(self, worker: _Worker) -> Iterator[Report | None]:
-        """Everything that has arrived: one transaction for all of it is what makes tiny trials fast."""
+        """Everything that has arrived: one transaction for all of it is what makes tiny trials
+        fast.
+        """
         for _ in range(MAX_DRAINED):
             yield self._read(worker)
             if worker.connection.closed or not worker.connection.poll():
@@ -109,14 +113,17 @@ class LocalExecutor:
         return Report(key, [outcome_from(text) for text in message["outcomes"]], blobs, ended=ended)
 
     def _bury(self, worker: _Worker) -> Report | None:
-        """The process is gone, or no longer listens: make sure of it and say what it left undone."""
+        """The process is gone, or no longer listens: make sure of it and say what it left
+        undone.
+        """
         self._workers.remove(worker)
         reason = _end(worker)
         if not worker.ready:
             self._stillborn += 1
             if self._stillborn >= MAX_STILLBORN:
                 raise GlobalMinError(
-                    f"worker processes end before they are ready ({reason}); try `{sys.executable} -c 'import globalmin'`"
+                    f"worker processes end before they are ready ({reason}); try `{sys.executable} "
+                    "-c 'import globalmin'`"
                 )
         if worker.task is None:
             return None

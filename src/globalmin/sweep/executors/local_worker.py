@@ -77,6 +77,8 @@ def _send(
 
 
 def _die_with_parent() -> None:
-    """Linux ends this process with its parent even inside compiled code that holds the interpreter."""
+    """Linux ends this process with its parent even inside compiled code that holds the
+    interpreter.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -15,7 +15,9 @@ QUIET = {"log_to_driver": False, "configure_logging": False}
 
 
 class RayExecutor:
-    """A client of a Ray cluster; a lost worker's task is reported as lost, Ray replaces the worker."""
+    """A client of a Ray cluster; a lost worker's task is reported as lost, Ray replaces the
+    worker.
+    """
 
     def __init__(self, workers: int, address: str | None = None) -> None:
         self._ray = _ray()
@@ -34,11 +36,14 @@ class RayExecutor:
             self._ray.init(address=address, **QUIET)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise PlanError(
-                f"address {address!r}: no Ray cluster answers ({error}); start one with `ray start --head`"
+                f"address {address!r}: no Ray cluster answers ({error}); start one with `ray start "
+                "--head`"
             ) from error
 
     def _start_here(self, workers: int) -> None:
-        """Ray gives its own processes 30 seconds to start, which a busy machine may exceed: then it is worth another try."""
+        """Ray gives its own processes 30 seconds to start, which a busy machine may exceed: then it
+        is worth another try.
+        """
         modules = {
             "PYTHONPATH": os.pathsep.join(folder for folder in sys.path if folder)
         }  # what is importable here is so there
