@@ -126,7 +126,7 @@ def bracket(problem: Problem, tau: Fraction, checks: ExactChecks) -> Bracket:
     possible, sure = [], []
     for i in range(n):
         keeps = pairs.compare(i, sums[i], columns.__getitem__, _not_below)
-        possible.append([1 if near[i][neuron] and keeps[neuron] else 0 for neuron in range(k)])
+        possible.append([1 if on else 0 for on in keeps])  # fewer samples, smaller s: also near
         sure.append(
             [1 if on else 0 for on in pairs.compare(i, sums[i], columns.__getitem__, _above)]
         )
