@@ -27,9 +27,14 @@ from globalmin.activations.dual_blocks import (
     slow_pairs,
 )
 from globalmin.activations.dual_closed import Pairs, closed_form, cosine_and_sine
-from globalmin.activations.dual_coefficients import LADDER, series_coefficients, tail_norms
 from globalmin.activations.dual_quadrature import STATED_ERROR
-from globalmin.activations.dual_series import TOLERANCE, pair_sum
+from globalmin.activations.dual_series import (
+    LADDER,
+    TOLERANCE,
+    pair_sum,
+    series_coefficients,
+    tail_norms,
+)
 from globalmin.activations.registry import get_activation
 from globalmin.errors import DataError
 from globalmin.references import states

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin._types import Array, NDArray
+from globalmin._types import Array, Indices, Mask
 from globalmin.activations.dual_closed import (
     KINKED,
     STEEP_COSINE,
@@ -22,9 +22,8 @@ from globalmin.activations.dual_closed import (
     polynomial_table,
     refined_sine,
 )
-from globalmin.activations.dual_coefficients import series_coefficients
 from globalmin.activations.dual_quadrature import pair_integral
-from globalmin.activations.dual_series import block_sum
+from globalmin.activations.dual_series import block_sum, series_coefficients
 from globalmin.activations.functions import horner
 from globalmin.activations.moments import mean_curvature, mean_slope, mean_value
 from globalmin.errors import DataError
@@ -32,8 +31,6 @@ from globalmin.errors import DataError
 if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
 
-    Mask = NDArray[np.bool_]
-    Places = NDArray[np.intp]
     Kernel = Callable[[slice, slice, Array], list[Array]]
 
 ROWS, COLUMNS = 128, 128  # five arrays of this shape stay in the second-level cache
@@ -225,7 +222,7 @@ def polynomial_factors(phi: Activation, variances: Array, order: int) -> Array:
     return np.stack([horner(np.array(row), variances) for row in rows])
 
 
-def distinct_scales(scales: Array) -> tuple[Array, Places]:
+def distinct_scales(scales: Array) -> tuple[Array, Indices]:
     """The different scales and the place of each; scales that differ by rounding only are one."""
     low, high = float(scales.min()), float(scales.max())
     if high - low <= 2.0**-50 * high:
