@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.data.exact_rank import rank_bounds
+from globalmin.data.exact_algebra import rank_bounds
 from globalmin.data.loss_floor import LossFloor, loss_floor
-from globalmin.data.nearness import NearPair, estimate_closest_pair
 from globalmin.data.proportionality import (
     Groups,
+    NearPair,
     equal_groups,
+    estimate_closest_pair,
     line_groups,
     opposite_groups,
     pivots,

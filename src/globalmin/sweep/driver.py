@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.canonical import canonical_json, trial_id
+from globalmin.files import canonical_json
+from globalmin.sweep.canonical import trial_id
 from globalmin.sweep.executors import Executor, check_executor, make_executor
 from globalmin.sweep.interrupts import Interrupted, Interrupts
 from globalmin.sweep.ledger import Outcome, Trial

@@ -7,14 +7,13 @@ from __future__ import annotations
 import csv
 import io
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.canonical import canonical_json
-from globalmin.sweep.objects import Files, file_errors
+from globalmin.files import canonical_json, save_atomically
+from globalmin.sweep.objects import file_errors
 from globalmin.sweep.reading import rows
 
 SUFFIXES = (".parquet", ".csv")
@@ -38,21 +37,8 @@ def export(
 
 def write_whole(target: Path, content: bytes) -> Path:
     """Write a file so that a reader sees the old one or the whole new one."""
-    files = Files()
     with file_errors(target):
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            try:
-                files.write(handle, content)
-                files.sync(handle)
-            finally:
-                os.close(handle)
-            os.chmod(temporary, 0o644)
-            files.rename(Path(temporary), target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    return target
+        return save_atomically(target, content)
 
 
 def _csv(table: Sequence[dict[str, Any]]) -> bytes:
