@@ -6,9 +6,9 @@ import matplotlib
 import numpy as np
 import pytest
 
+from globalmin.drawing import inline_svg
 from globalmin.report import figures
 from globalmin.report.measures import estimate_margins, estimate_r2, estimate_spectrum
-from globalmin.report.svg import inline_svg
 from globalmin.shallow.network import ShallowNetwork
 
 STEPS = np.arange(6.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.report.records import accepted, record, target
 
-from globalmin.report import figures, figures_landscape
+from globalmin.report import figures
 from globalmin.report.measures import estimate_quadratic
 from globalmin.report.page import render
 from globalmin.report.proof import Proof, ProvedClaim
@@ -161,7 +161,7 @@ def _axes(draw):
 
 
 def test_the_bracket_has_a_rung_for_each_positive_value_and_survives_a_zero_gap():
-    axes = _axes(lambda: figures_landscape.bracket(0.0, [("zero", 5.0), ("better", -1.0)]))
+    axes = _axes(lambda: figures.bracket(0.0, [("zero", 5.0), ("better", -1.0)]))
     assert [text.get_text() for text in axes.get_yticklabels()] == ["zero", "this network"]
     low, high = axes.get_xlim()
     assert low < 1e-299
@@ -170,9 +170,7 @@ def test_the_bracket_has_a_rung_for_each_positive_value_and_survives_a_zero_gap(
 
 def test_eigenvalues_on_the_edge_of_the_band_are_set_apart():
     axes = _axes(
-        lambda: figures_landscape.dual_spectrum(
-            np.array([2.0, -2.0, 0.5]), threshold=2.0, two_sided=True
-        )
+        lambda: figures.dual_spectrum(np.array([2.0, -2.0, 0.5]), threshold=2.0, two_sided=True)
     )
     inside, edge = axes.lines[0], axes.lines[1]
     np.testing.assert_array_equal(inside.get_ydata(), [0.5])
@@ -184,7 +182,7 @@ def test_eigenvalues_on_the_edge_of_the_band_are_set_apart():
 def test_the_parabola_of_the_escape_has_the_given_curvature():
     steps = np.linspace(-1.0, 1.0, 41)
     losses = 3.0 - 2.0 * steps**2 + 4.0 * steps**4
-    axes = _axes(lambda: figures_landscape.escape_curve(steps, losses, curvature=-4.0, proved=True))
+    axes = _axes(lambda: figures.escape_curve(steps, losses, curvature=-4.0, proved=True))
     dashed, curve = axes.lines[0], axes.lines[1]
     np.testing.assert_array_equal(curve.get_ydata(), losses)
     np.testing.assert_allclose(dashed.get_ydata(), 3.0 - 2.0 * dashed.get_xdata() ** 2)

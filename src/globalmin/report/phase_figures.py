@@ -2,7 +2,7 @@
 fit, errors by step.
 
 Arrays in, a matplotlib Figure out; nothing is trained here. Draw and save inside
-`report.figures.style()`.
+`drawing.style()`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.report.figures import BLUE, GREEN, INK, MUTED, ORANGE, RED, SIZE, decade_ticks
+from globalmin.drawing import (
+    BLUE,
+    COLORS,
+    DASHED,
+    INK,
+    MUTED,
+    ORANGE,
+    RED,
+    SIZE,
+    decade_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-COLORS = (BLUE, ORANGE, GREEN, RED, MUTED, INK)
-DASHED = (0, (4, 2))
 EMPTY, FULL = "#f3f5f8", BLUE
 
 

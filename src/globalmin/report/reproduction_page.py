@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from globalmin.report.svg import as_inline
+from globalmin.drawing import as_inline
 
 WORDS = {True: ("agrees", "green"), False: ("differs", "red"), None: ("not judged", "amber")}
 

@@ -9,11 +9,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from globalmin.drawing import inline_svg
 from globalmin.errors import PlanError
 from globalmin.report.rounding import nearest_text, typeset
-from globalmin.report.svg import inline_svg
-from globalmin.report.sweep_figures import draw
-from globalmin.report.sweep_summary import Cells, average, choose
+from globalmin.report.sweep_figures import Cells, average, choose, draw
 from globalmin.sweep.exporting import write_whole
 from globalmin.sweep.reading import Failure, Status, failures, open_ledger, read_plan, rows, status
 
@@ -52,7 +51,7 @@ def save_figure(
 
     import matplotlib
 
-    from globalmin.report.figures import style
+    from globalmin.drawing import style
 
     target = Path(path)
     cells = read_cells(folder, column=column, x=x, y=y)

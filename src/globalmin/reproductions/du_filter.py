@@ -98,7 +98,7 @@ def _one_start(setting: Setting) -> dict[str, Any]:
 )
 def fig51b(setting: Setting) -> Reproduction:
     """Population loss by step; the failure's plateau is the loss of the spurious minimum."""
-    from globalmin.report.filter_figures import success_and_failure
+    from globalmin.one_filter.figures import success_and_failure
 
     found = _one_start(setting)
     good, bad, plateau = (
@@ -160,7 +160,7 @@ def fig51b(setting: Setting) -> Reproduction:
 )
 def fig52(setting: Setting) -> Reproduction:
     """K = 20, p = 25: fast drop of the sum, a slow turn of the filter, linear convergence."""
-    from globalmin.report.filter_figures import phases
+    from globalmin.one_filter.figures import phases
 
     found = _one_start(setting)
     curves = {

@@ -84,7 +84,7 @@ def _plain(value: Any) -> Any:
 
 def save(found: Reproduction, folder: Path) -> dict[str, list[str]]:
     """Write table, data and figures of one item into `folder`; returns their names by kind."""
-    from globalmin.report.filter_figures import save as save_figure
+    from globalmin.drawing import save as save_figure
 
     name = stem(found.item)
     texts = {

@@ -1,5 +1,5 @@
 """Pictures of what gradient flow conserves: arrays in, a matplotlib Figure out; save with
-`report.filter_figures.save`.
+`drawing.save`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.references import states
-from globalmin.report.figures import (
-    BLUE,
-    GREEN,
+from globalmin.drawing import (
+    COLORS,
     MUTED,
-    ORANGE,
-    RED,
     decade_ticks,
     new_axes,
     padded_decades,
 )
+from globalmin.references import states
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-COLORS = (BLUE, ORANGE, GREEN, RED, MUTED)
 FLOOR = 1e-17  # a drift of exactly zero is drawn here
 
 
