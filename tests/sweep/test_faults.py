@@ -22,8 +22,7 @@ from globalmin import sweep
 from globalmin.errors import StoreError, StoreFull
 from globalmin.sweep.canonical import encode_result
 from globalmin.sweep.ledger import Outcome, Trial
-from globalmin.sweep.objects import Files, Objects
-from globalmin.sweep.store import Store, is_driven
+from globalmin.sweep.store import Files, Objects, Store, is_driven
 
 N = 6
 

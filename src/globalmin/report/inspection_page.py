@@ -21,6 +21,7 @@ from globalmin.drawing import (
     padded_decades,
 )
 from globalmin.report.rounding import nearest_text, typeset
+from globalmin.report.template import filled, markup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,20 +44,10 @@ def save_page(
 
 def render(inspection: Inspection, *, comparison: RunComparison | None = None) -> str:
     """The page as text, the same bytes for the same inspection."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("globalmin.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    template = environment.get_template("inspection.html.j2")
     inside = [_view(r) for r in inspection.theorems if r.is_in_scope]
     outside = [r.item for r in inspection.theorems if not r.is_in_scope]
-    return template.render(
-        css=_css(), i=inspection, theorems=inside, outside=", ".join(outside),
+    return filled(
+        "inspection.html.j2", i=inspection, theorems=inside, outside=", ".join(outside),
         keys=_keys(inspection),
         quantities=[(q.symbol, q.meaning, number(q.value)) for q in inspection.quantities],
         pictures=_pictures(inspection, comparison),
@@ -166,24 +157,10 @@ def _pictures(i: Inspection, comparison: RunComparison | None) -> list[dict[str,
         {
             "title": title,
             "caption": caption,
-            "svg": _markup(inline_svg(draw, name=name, label=title)),
+            "svg": markup(inline_svg(draw, name=name, label=title)),
         }
         for title, caption, draw, name in rows
     ]
-
-
-def _markup(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)  # noqa: S704
-
-
-def _css() -> Any:
-    from importlib.resources import files
-
-    return _markup(
-        files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
-    )
 
 
 OURS = ("OS-C6",)

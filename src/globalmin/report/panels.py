@@ -14,6 +14,7 @@ from globalmin._types import Array
 from globalmin.drawing import inline_svg
 from globalmin.report import figures
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
+from globalmin.report.template import markup
 from globalmin.report.words import SIGNS, covered_networks
 
 if TYPE_CHECKING:
@@ -49,12 +50,10 @@ def make_panel(
     title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str
 ) -> Panel:
     """Draw the figure; `name` makes the ids of the drawing unique on the page."""
-    from markupsafe import Markup
-
     # inline_svg escapes its label and matplotlib its texts, so this markup is safe
     return Panel(
         title,
-        Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),  # noqa: S704 (escaped)
+        markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),
         caption,
         table,
     )

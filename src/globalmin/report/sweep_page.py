@@ -13,8 +13,17 @@ from globalmin.drawing import inline_svg
 from globalmin.errors import PlanError
 from globalmin.report.rounding import nearest_text, typeset
 from globalmin.report.sweep_figures import Cells, average, choose, draw
-from globalmin.sweep.exporting import write_whole
-from globalmin.sweep.reading import Failure, Status, failures, open_ledger, read_plan, rows, status
+from globalmin.report.template import filled, markup
+from globalmin.sweep.reading import (
+    Failure,
+    Status,
+    failures,
+    open_ledger,
+    read_plan,
+    rows,
+    status,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     from globalmin.sweep import Plan
@@ -80,8 +89,6 @@ def render(
     folder: Folder, *, column: str | None = None, x: str | None = None, y: str | None = None
 ) -> str:
     """The page as text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     try:
         cells = read_cells(folder, column=column, x=x, y=y)
     except PlanError:
@@ -90,14 +97,9 @@ def render(
         cells = (
             None  # nothing numeric yet; the counts and the failures are worth a page all the same
         )
-    environment = Environment(
-        loader=PackageLoader("globalmin.report"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )  # fmt: skip
     found, plan = failures(folder), _plan(folder)
-    return environment.get_template("sweep.html.j2").render(
-        css=_css(), plan=plan, axes=_axes(plan), keys=_keys(status(folder)), cells=cells,
+    return filled(
+        "sweep.html.j2", plan=plan, axes=_axes(plan), keys=_keys(status(folder)), cells=cells,
         picture=None if cells is None else _picture(cells),
         table=[] if cells is None else _table(cells),
         failures=[_failure(failure) for failure in found[:MAX_FAILURES]], n_failures=len(found),
@@ -126,13 +128,11 @@ def _keys(found: Status) -> list[tuple[str, str, str]]:
 
 
 def _picture(cells: Cells) -> Any:
-    from markupsafe import Markup
-
     over = f"{cells.y} and {cells.x}" if cells.y else cells.x
     drawn = inline_svg(
         lambda: draw(cells), name="cells", label=f"Mean of {cells.column} over {over}"
     )
-    return Markup(drawn)  # noqa: S704
+    return markup(drawn)
 
 
 def _table(cells: Cells) -> list[tuple[str, str, str, str, int]]:
@@ -166,13 +166,3 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "last": lines[-1] if lines else "unknown",
         "trace": failure.error,
     }
-
-
-def _css() -> Any:
-    from importlib.resources import files
-
-    from markupsafe import Markup
-
-    return Markup(  # noqa: S704
-        files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
-    )
