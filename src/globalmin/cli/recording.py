@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.cli.environment import environment
+from globalmin.cli.doctor import environment
 from globalmin.cli.folder import MODEL
 from globalmin.report.measures import (
     estimate_margins,

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from globalmin.reproductions.result import COLUMNS, Reproduction
+from globalmin.reproductions.registry import COLUMNS, Reproduction
 
 if TYPE_CHECKING:
     from globalmin.reproductions.registry import Entry
