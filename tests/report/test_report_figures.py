@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from globalmin import drawing
 from globalmin.drawing import inline_svg
 from globalmin.report import figures
 from globalmin.report.measures import estimate_margins, estimate_r2, estimate_spectrum
@@ -16,7 +17,7 @@ LOSSES = 10.0 ** (2 - 4 * STEPS)
 
 
 def _axes(draw):
-    with figures.style():
+    with drawing.style():
         (axes,) = draw().axes
     return axes
 
@@ -90,7 +91,7 @@ def test_svg_bytes_do_not_depend_on_the_users_matplotlib_settings():
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": "other"}):
         assert inline_svg(draw, name="a", label="x") == plain
     assert plain.startswith("<svg viewBox=")
-    assert all(color not in plain for color in figures.PALETTE.values())
+    assert all(color not in plain for color in drawing.PALETTE.values())
     assert "var(--green)" in plain
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.report.records import accepted, record, target
 
+from globalmin import drawing
 from globalmin.report import figures
 from globalmin.report.measures import estimate_quadratic
 from globalmin.report.page import render
@@ -155,7 +156,7 @@ def test_barrier_and_sample_count_have_their_panels():
 
 
 def _axes(draw):
-    with figures.style():
+    with drawing.style():
         (axes,) = draw().axes
     return axes
 
