@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from globalmin.cli.classifying import Classified
     from globalmin.data import Dataset
-    from globalmin.shallow.escape import Escape
+    from globalmin.shallow.stationary import Escape
 
 
 POINTS = 161

@@ -3,8 +3,8 @@
 """
 
 from globalmin.landscape.classify import classify_point as classify_point
-from globalmin.linalg.inertia import Inertia as Inertia
-from globalmin.linalg.inertia import inertia as inertia
+from globalmin.linalg.spectrum import Inertia as Inertia
+from globalmin.linalg.spectrum import inertia as inertia
 from globalmin.octopus.constants import OctopusSmoothness as OctopusSmoothness
 from globalmin.octopus.constants import octopus_smoothness_upper as octopus_smoothness_upper
 from globalmin.octopus.escape import octopus_escape_times as octopus_escape_times
@@ -29,13 +29,13 @@ from globalmin.quadratic.many_starts import Descents as Descents
 from globalmin.quadratic.many_starts import QuadraticLoss as QuadraticLoss
 from globalmin.quadratic.many_starts import descend as descend
 from globalmin.quadratic.many_starts import random_starts as random_starts
-from globalmin.shallow.escape import Escape as Escape
-from globalmin.shallow.escape import hessian_escape as hessian_escape
-from globalmin.shallow.escape import quadratic_escape as quadratic_escape
 from globalmin.shallow.hessian import curvature_along as curvature_along
 from globalmin.shallow.hessian import gradient as gradient
 from globalmin.shallow.hessian import hessian as hessian
 from globalmin.shallow.hessian import hessian_times as hessian_times
-from globalmin.shallow.point import PointClass as PointClass
-from globalmin.shallow.point import PointKind as PointKind
+from globalmin.shallow.stationary import Escape as Escape
+from globalmin.shallow.stationary import PointClass as PointClass
+from globalmin.shallow.stationary import PointKind as PointKind
+from globalmin.shallow.stationary import hessian_escape as hessian_escape
 from globalmin.shallow.stationary import nearest_stationary as nearest_stationary
+from globalmin.shallow.stationary import quadratic_escape as quadratic_escape

@@ -21,13 +21,12 @@ from globalmin.landscape.threshold import (
     curvature_threshold,
     eigenvalue_rounding,
 )
-from globalmin.linalg.inertia import inertia, least_eigenvalue
+from globalmin.linalg.spectrum import inertia, least_eigenvalue
 from globalmin.one_filter.classify import classify_filter_point
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.teacher import FilterTeacher
 from globalmin.references import states
 from globalmin.shallow.complete_square import is_quadratic
-from globalmin.shallow.escape import Escape, hessian_escape, quadratic_escape
 from globalmin.shallow.hessian import (
     check_landscape_inputs,
     curvature_along,
@@ -36,9 +35,15 @@ from globalmin.shallow.hessian import (
     hessian,
 )
 from globalmin.shallow.network import preactivations, residual
-from globalmin.shallow.point import PointClass, PointKind
 from globalmin.shallow.rounding import curvature_rounding, hessian_rounding
-from globalmin.shallow.stationary import nearest_stationary
+from globalmin.shallow.stationary import (
+    Escape,
+    PointClass,
+    PointKind,
+    hessian_escape,
+    nearest_stationary,
+    quadratic_escape,
+)
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.linalg.inertia import rounding_shift
+from globalmin.linalg.spectrum import rounding_shift
 from globalmin.references import states
 from globalmin.shallow.hessian import curvature_along, gradient_norm
 from globalmin.shallow.hessian_lipschitz import (
