@@ -11,7 +11,7 @@ import pytest
 from globalmin.activations import register_activation
 from globalmin.landscape import classify as classify_module
 from globalmin.landscape.classify import classify_point
-from globalmin.landscape.threshold import (
+from globalmin.landscape.criteria import (
     CurvatureThreshold,
     curvature_threshold,
     eigenvalue_rounding,

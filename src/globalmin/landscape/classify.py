@@ -1,9 +1,9 @@
 r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, not
 stationary, or not decided.
 
-Global minima are known by a bound of the excess loss (`globalmin.landscape.excess`), never by a
-small gradient. Saddles are known by a curvature below what the gradient left and rounding can make
-of zero (`globalmin.landscape.threshold`). Everything in floats: the certificates prove.
+Global minima are known by a bound of the excess loss, never by a small gradient. Saddles are known
+by a curvature below what the gradient left and rounding can make of zero
+(`globalmin.landscape.criteria`). Everything in floats: the certificates prove.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.landscape.excess import estimate_excess
-from globalmin.landscape.threshold import (
+from globalmin.landscape.criteria import (
     CurvatureThreshold,
     curvature_threshold,
     eigenvalue_rounding,
+    estimate_excess,
 )
 from globalmin.linalg.spectrum import inertia, least_eigenvalue
 from globalmin.one_filter.classify import classify_filter_point
