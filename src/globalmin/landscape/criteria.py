@@ -4,10 +4,10 @@ negative a curvature must be before it tells a saddle from a minimum.
 Excess, from above: by duality for quadratic networks, by completing the square for quadratic
 polynomials, by Newton's theorem where zero loss is near, by the loss floor and by zero for all.
 
-Curvature, at weights that are only nearly stationary. Let $\|\nabla L\| \le \epsilon$, $u^T\nabla^2L\,u = -\gamma < 0$ for a unit vector u, and let the
-Hessian be $\rho$-Lipschitz on the ball of radius $2\epsilon/\gamma$. Along the line, $\psi(t) =
-L(\theta + tu)$ has $|\psi'(0)| \le \epsilon$, $\psi''(0) = -\gamma$ and $|\psi''(t) - \psi''(0)|
-\le \rho|t|$.
+Curvature, at weights that are only nearly stationary. Let $\|\nabla L\| \le \epsilon$,
+$u^T\nabla^2L\,u = -\gamma < 0$ for a unit vector u, and let the Hessian be $\rho$-Lipschitz on the
+ball of radius $2\epsilon/\gamma$. Along the line, $\psi(t) = L(\theta + tu)$ has $|\psi'(0)| \le
+\epsilon$, $\psi''(0) = -\gamma$ and $|\psi''(t) - \psi''(0)| \le \rho|t|$.
 
 - If $\gamma^2 > 2\rho\epsilon$, Newton's method on $\psi'$ converges (Kantorovich: $h =
   \rho\epsilon/\gamma^2 < 1/2$) to a point within $2\epsilon/\gamma < \gamma/\rho$, where still
