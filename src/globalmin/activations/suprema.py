@@ -45,12 +45,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.functions import horner
+from globalmin.activations.functions import Derivatives, horner
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from globalmin.activations.functions import Derivatives
 
     LocalBound = Callable[[int, Array, Array], Array]
 

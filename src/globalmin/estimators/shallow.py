@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from globalmin._types import NDArray
 from globalmin.data import Dataset
 from globalmin.estimators._base import ShallowNetworkEstimator
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
 
 
 class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):

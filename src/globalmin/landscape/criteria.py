@@ -43,13 +43,11 @@ from globalmin.shallow.hessian_lipschitz import (
     estimate_hessian_lipschitz,
     estimate_hessian_lipschitz_both_layers,
 )
-from globalmin.shallow.network import residual
+from globalmin.shallow.network import ShallowNetwork, residual
 from globalmin.shallow.provability import estimate_provability
 from globalmin.shallow.rounding import gradient_rounding, hessian_rounding
 
 if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
-
     Direction = tuple[Array, Array | None]
 
 

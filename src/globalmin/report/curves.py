@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._types import NDArray
 from globalmin.drawing import BLUE, COLORS, DASHED, MUTED, ORANGE, SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     Array = NDArray[Any]
     Curve = tuple[Array, Array]

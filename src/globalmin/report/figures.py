@@ -11,20 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin import drawing
 from globalmin._types import Array
-from globalmin.drawing import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    RED,
-    decade_ticks,
-    integer_ticks,
-    level,
-    new_axes,
-    padded_decades,
-)
 from globalmin.report.rounding import typeset
 
 if TYPE_CHECKING:
@@ -52,12 +40,12 @@ def loss_curve(
         L_t <= rate^(2t) loss_upper.
     heads : the heads the floor is proved for, such as "v ≥ 0"; empty for all.
     """
-    figure, axes = new_axes("training step", "loss  ½ Σ r²")
+    figure, axes = drawing.new_axes("training step", "loss  ½ Σ r²")
     seen = np.flatnonzero(losses > 0)
     axes.plot(
         iterations[seen],
         losses[seen],
-        color=BLUE,
+        color=drawing.BLUE,
         marker="o",
         markersize=2.6 if len(seen) <= 80 else 0,
         zorder=3,
@@ -68,28 +56,28 @@ def loss_curve(
     last = float(iterations[-1]) if len(iterations) else 0.0
     if loss_upper is not None and rate is not None and loss_upper > 0:
         low = min(low, _draw_envelope(axes, last, loss_upper, rate))
-    axes.set_ylim(*padded_decades(low, high, below=0.3 if floor > 0 else 0.1))
+    axes.set_ylim(*drawing.padded_decades(low, high, below=0.3 if floor > 0 else 0.1))
     if loss_upper is not None and loss_upper > 0 and rate is None:
         # above a floor the curve runs into the line, so that both labels must stand below
-        level(
+        drawing.level(
             axes,
             loss_upper,
             f"proved: loss ≤ {short(loss_upper, up=True, digits=4 if floor > 0 else 2)}",
-            GREEN,
+            drawing.GREEN,
             offset=-14.0 if floor > 0 else 3.5,
         )
     if floor > 0:
         covered = f"no network with {heads}" if heads else "no network"
-        level(
+        drawing.level(
             axes,
             floor,
             f"proved: {covered} below {short(floor, up=False, digits=4)}",
-            RED,
+            drawing.RED,
             offset=-3.5,
         )
     axes.set_xlim(left=min(0.0, float(iterations[0])) if len(iterations) else 0.0)
-    decade_ticks(axes, "y")
-    integer_ticks(axes)
+    drawing.decade_ticks(axes, "y")
+    drawing.integer_ticks(axes)
     return figure
 
 
@@ -99,14 +87,20 @@ def _draw_envelope(axes: Axes, last: float, loss_upper: float, rate: float) -> f
     per_step = -2.0 * math.log10(rate) if rate > 0 else decades
     steps = max(1.0, min(decades / max(per_step, 1e-12), max(last, 20.0)))
     end = loss_upper * 10.0 ** (-per_step * steps)
-    axes.plot([last, last + steps], [loss_upper, end], color=GREEN, linestyle=(0, (4, 2)), zorder=4)
-    axes.axvline(last, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)))
+    axes.plot(
+        [last, last + steps],
+        [loss_upper, end],
+        color=drawing.GREEN,
+        linestyle=(0, (4, 2)),
+        zorder=4,
+    )
+    axes.axvline(last, color=drawing.MUTED, linewidth=0.7, linestyle=(0, (1, 2)))
     axes.annotate(
         "proved for every\nlater step",
         (last + 0.5 * steps, math.sqrt(loss_upper * end)),
         xytext=(6, 6),
         textcoords="offset points",
-        color=GREEN,
+        color=drawing.GREEN,
         fontsize=8,
         ha="left",
         va="bottom",
@@ -118,7 +112,7 @@ def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str 
     """Eigenvalues of the Gram matrix K = J Jᵀ, largest first, with the certified lower bound as a
     line.
     """
-    figure, axes = new_axes("index, largest first", "eigenvalue of K")
+    figure, axes = drawing.new_axes("index, largest first", "eigenvalue of K")
     values = np.sort(eigenvalues)[::-1]
     index = np.arange(1, len(values) + 1)
     seen = values > 0
@@ -126,7 +120,7 @@ def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str 
     axes.plot(
         index[seen],
         values[seen],
-        color=BLUE,
+        color=drawing.BLUE,
         linewidth=0 if small else 1.8,
         marker="o",
         markersize=2.6 if small else 0,
@@ -134,18 +128,18 @@ def spectrum(eigenvalues: Array, *, certified: float | None = None, symbol: str 
     )
     axes.set_yscale("log")
     marks = [*values[seen], *([certified] if certified else [])]
-    axes.set_ylim(*padded_decades(min(marks), max(marks)) if marks else (0.1, 1.0))
+    axes.set_ylim(*drawing.padded_decades(min(marks), max(marks)) if marks else (0.1, 1.0))
     axes.set_xlim(0, len(values) + 1)
     if certified:
-        level(
+        drawing.level(
             axes,
             certified,
             f"proved: all ≥ {symbol} = {short(certified, up=False)}",
-            GREEN,
+            drawing.GREEN,
             offset=-3.5,
         )
-    decade_ticks(axes, "y")
-    integer_ticks(axes)
+    drawing.decade_ticks(axes, "y")
+    drawing.integer_ticks(axes)
     return figure
 
 
@@ -159,26 +153,26 @@ def margins(edges: Array, counts: Array, *, needed: float | None = None) -> Figu
         bin.
     needed : the largest distance any pre-activation can move inside the proved radius.
     """
-    figure, axes = new_axes("distance from the kink |z|", "neuron–sample pairs")
-    axes.stairs(counts, edges, fill=True, color=BLUE, linewidth=0)
+    figure, axes = drawing.new_axes("distance from the kink |z|", "neuron–sample pairs")
+    axes.stairs(counts, edges, fill=True, color=drawing.BLUE, linewidth=0)
     axes.set_xscale("log")
     marks = [edges[0], edges[-1], *([needed] if needed else [])]
-    axes.set_xlim(*padded_decades(min(marks), max(marks)))
+    axes.set_xlim(*drawing.padded_decades(min(marks), max(marks)))
     if needed:
-        axes.axvline(needed, color=GREEN, linewidth=1.4)
+        axes.axvline(needed, color=drawing.GREEN, linewidth=1.4)
         axes.annotate(
             f"needed: {short(needed, up=True)}",
             (needed, 0.98),
             xycoords=("data", "axes fraction"),
             xytext=(5, 0),
             textcoords="offset points",
-            color=GREEN,
+            color=drawing.GREEN,
             fontsize=8,
             ha="left",
             va="top",
         )
-    decade_ticks(axes, "x")
-    integer_ticks(axes, "y")
+    drawing.decade_ticks(axes, "x")
+    drawing.integer_ticks(axes, "y")
     return figure
 
 
@@ -188,19 +182,28 @@ def predictions(
     """Outputs of the network against the targets, training rows and held-out rows; each argument is
     (targets, outputs).
     """
-    figure, axes = new_axes(name, "network output")
+    figure, axes = drawing.new_axes(name, "network output")
     everything = np.concatenate([*train, *(test or ())])
     low, high = float(everything.min()), float(everything.max())
     pad = 0.05 * (high - low) or max(1.0, abs(high)) * 0.1
     axes.plot(
-        [low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=0.8, zorder=2
+        [low - pad, high + pad],
+        [low - pad, high + pad],
+        color=drawing.MUTED,
+        linewidth=0.8,
+        zorder=2,
     )
     if test is not None and len(test[0]):
         axes.scatter(
-            *test, s=11, color=ORANGE, linewidths=0, label=f"held out ({len(test[0])})", zorder=3
+            *test,
+            s=11,
+            color=drawing.ORANGE,
+            linewidths=0,
+            label=f"held out ({len(test[0])})",
+            zorder=3,
         )
     axes.scatter(
-        *train, s=9, color=BLUE, linewidths=0, label=f"training ({len(train[0])})", zorder=4
+        *train, s=9, color=drawing.BLUE, linewidths=0, label=f"training ({len(train[0])})", zorder=4
     )
     targets = np.concatenate([train[0], *((test[0],) if test is not None else ())])
     span = 0.05 * (float(targets.max()) - float(targets.min())) or pad
@@ -234,17 +237,17 @@ def ladder(rungs: Sequence[Rung], *, xlabel: str, logarithmic: bool = True) -> F
     ----------
     rungs : label, value, color and text beside the value; the first is on top.
     """
-    figure, axes = new_axes(xlabel, "")
+    figure, axes = drawing.new_axes(xlabel, "")
     values = [value for _, value, _, _ in rungs]
     if logarithmic:
         axes.set_xscale("log")
-        low, high = padded_decades(min(values), max(values), below=0.2)
+        low, high = drawing.padded_decades(min(values), max(values), below=0.2)
         axes.set_xlim(low, high)
-        decade_ticks(axes, "x")
+        drawing.decade_ticks(axes, "x")
     else:
         low = 0.0
         axes.set_xlim(0.0, 1.15 * max(values))
-        integer_ticks(axes)
+        drawing.integer_ticks(axes)
     for place, (_, value, color, text) in enumerate(rungs):
         axes.plot(
             [low, value],
@@ -266,7 +269,7 @@ def ladder(rungs: Sequence[Rung], *, xlabel: str, logarithmic: bool = True) -> F
             ha=side,
         )
     axes.set_yticks([-place for place in range(len(rungs))], [label for label, _, _, _ in rungs])
-    axes.tick_params(axis="y", labelcolor=INK)
+    axes.tick_params(axis="y", labelcolor=drawing.INK)
     axes.set_ylim(-len(rungs) + 0.4, 0.7)
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")
@@ -283,11 +286,13 @@ def bracket(gap: float, references: Sequence[tuple[str, float]]) -> Figure:
     references : (name, objective minus the proved lower bound), floating point.
     """
     rungs: list[Rung] = [
-        (name, value, MUTED, short(value, up=False, digits=3))
+        (name, value, drawing.MUTED, short(value, up=False, digits=3))
         for name, value in references
         if value > 0
     ]
-    rungs.append(("this network", max(gap, 1e-300), GREEN, f"proved: ≤ {short(gap, up=True)}"))
+    rungs.append(
+        ("this network", max(gap, 1e-300), drawing.GREEN, f"proved: ≤ {short(gap, up=True)}")
+    )
     return ladder(rungs, xlabel="objective above the proved lower bound")
 
 
@@ -295,14 +300,14 @@ def dual_spectrum(eigenvalues: Array, *, threshold: float, two_sided: bool) -> F
     """Eigenvalues of Z = Σ r x xᵀ between the thresholds ±c of weight decay: those at ±c are the
     directions of the neurons.
     """
-    figure, axes = new_axes("index", "eigenvalue of Z = Σ r x xᵀ")
+    figure, axes = drawing.new_axes("index", "eigenvalue of Z = Σ r x xᵀ")
     values = np.sort(eigenvalues)[::-1]
     index = np.arange(1, len(values) + 1)
     at_threshold = np.abs(values) >= threshold * (1 - 1e-6)
     axes.plot(
         index[~at_threshold],
         values[~at_threshold],
-        color=BLUE,
+        color=drawing.BLUE,
         linewidth=0,
         marker="o",
         markersize=4,
@@ -311,19 +316,23 @@ def dual_spectrum(eigenvalues: Array, *, threshold: float, two_sided: bool) -> F
     axes.plot(
         index[at_threshold],
         values[at_threshold],
-        color=ORANGE,
+        color=drawing.ORANGE,
         linewidth=0,
         marker="o",
         markersize=5,
         zorder=4,
     )
-    level(axes, -threshold, f"−c = −{short(threshold, up=True)}", GREEN, offset=-3.5)
+    drawing.level(
+        axes, -threshold, f"−c = −{short(threshold, up=True)}", drawing.GREEN, offset=-3.5
+    )
     if two_sided:
-        level(axes, threshold, f"c = {short(threshold, up=True)}", GREEN, offset=3.5)
+        drawing.level(
+            axes, threshold, f"c = {short(threshold, up=True)}", drawing.GREEN, offset=3.5
+        )
     reach = 1.35 * max(threshold, float(np.abs(values).max(initial=0.0)))
     axes.set_ylim(-reach, reach)
     axes.set_xlim(0, len(values) + 1)
-    integer_ticks(axes)
+    drawing.integer_ticks(axes)
     return figure
 
 
@@ -337,15 +346,15 @@ def escape_curve(steps: Array, losses: Array, *, curvature: float, proved: bool)
     curvature : second derivative of the loss at 0, negative.
     proved : whether the checker verified that the curvature is at most this.
     """
-    figure, axes = new_axes("step along the direction of escape", "loss  ½ Σ r²")
+    figure, axes = drawing.new_axes("step along the direction of escape", "loss  ½ Σ r²")
     start = float(losses[int(np.argmin(np.abs(steps)))])
     low, high = float(losses.min()), float(losses.max())
     pad = 0.08 * (high - low) or abs(high) * 0.1 or 1.0
     parabola = start + 0.5 * curvature * steps**2
     seen = parabola >= low - pad
-    axes.plot(steps[seen], parabola[seen], color=GREEN, linestyle=(0, (4, 2)), zorder=2)
-    axes.plot(steps, losses, color=BLUE, zorder=3)
-    axes.plot([0.0], [start], color=INK, marker="o", markersize=5, zorder=4)
+    axes.plot(steps[seen], parabola[seen], color=drawing.GREEN, linestyle=(0, (4, 2)), zorder=2)
+    axes.plot(steps, losses, color=drawing.BLUE, zorder=3)
+    axes.plot([0.0], [start], color=drawing.INK, marker="o", markersize=5, zorder=4)
     word = "proved: " if proved else ""
     text = f"{word}curvature ≤ −{short(-curvature, up=False)}"
     axes.annotate(
@@ -353,7 +362,7 @@ def escape_curve(steps: Array, losses: Array, *, curvature: float, proved: bool)
         (0.0, start),
         xytext=(0, 8),
         textcoords="offset points",
-        color=GREEN,
+        color=drawing.GREEN,
         fontsize=8,
         ha="center",
     )
@@ -367,8 +376,8 @@ def barrier(excess: float, height: float) -> Figure:
     rank-deficient ones.
     """
     rungs: list[Rung] = [
-        ("rank-deficient\nweights", height, ORANGE, f"proved: ≥ {short(height, up=False)}"),
-        ("this network", max(excess, 1e-300), GREEN, f"proved: ≤ {short(excess, up=True)}"),
+        ("rank-deficient\nweights", height, drawing.ORANGE, f"proved: ≥ {short(height, up=False)}"),
+        ("this network", max(excess, 1e-300), drawing.GREEN, f"proved: ≤ {short(excess, up=True)}"),
     ]
     return ladder(rungs, xlabel="loss above the least loss of quadratic networks")
 
@@ -376,7 +385,7 @@ def barrier(excess: float, height: float) -> Figure:
 def sample_count(n: int, needed: int, *, determined: bool) -> Figure:
     """Samples beside the number d(d+1)/2 from which on they can determine a quadratic function."""
     rungs: list[Rung] = [
-        ("samples n", float(n), GREEN if determined else ORANGE, f"{n:,}"),
-        ("d(d+1)/2", float(needed), MUTED, f"{needed:,}"),
+        ("samples n", float(n), drawing.GREEN if determined else drawing.ORANGE, f"{n:,}"),
+        ("d(d+1)/2", float(needed), drawing.MUTED, f"{needed:,}"),
     ]
     return ladder(rungs, xlabel="count", logarithmic=False)

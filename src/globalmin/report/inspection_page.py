@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.drawing import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    decade_ticks,
-    inline_svg,
-    new_axes,
-    padded_decades,
-)
+from globalmin import drawing
 from globalmin.report.rounding import nearest_text, typeset
 from globalmin.report.template import filled, markup
 
@@ -157,7 +148,7 @@ def _pictures(i: Inspection, comparison: RunComparison | None) -> list[dict[str,
         {
             "title": title,
             "caption": caption,
-            "svg": markup(inline_svg(draw, name=name, label=title)),
+            "svg": markup(drawing.inline_svg(draw, name=name, label=title)),
         }
         for title, caption, draw, name in rows
     ]
@@ -170,21 +161,21 @@ def required_widths(inspection: Inspection) -> Figure:
     """One dot per theorem that asks for a width, on a logarithmic axis, above them those asked
     about and recommended.
     """
-    figure, axes = new_axes("width", "")
+    figure, axes = drawing.new_axes("width", "")
     found = [
         (item, width)
         for item, width in inspection.required_widths().items()
         if math.isfinite(width)
     ]
     rows = [
-        (item, width, GREEN if item in OURS else BLUE)
+        (item, width, drawing.GREEN if item in OURS else drawing.BLUE)
         for item, width in sorted(found, key=lambda pair: -pair[1])
     ]
     rows += [
-        ("asked", float(inspection.width), INK),
-        ("recommended", float(inspection.recommended_width), ORANGE),
+        ("asked", float(inspection.width), drawing.INK),
+        ("recommended", float(inspection.recommended_width), drawing.ORANGE),
     ]
-    low, high = padded_decades(
+    low, high = drawing.padded_decades(
         min(width for _, width, _ in rows), max(width for _, width, _ in rows)
     )
     for height, (_, width, color) in enumerate(rows):
@@ -196,7 +187,7 @@ def required_widths(inspection: Inspection) -> Figure:
     axes.set_yticks(range(len(rows)), [item for item, _, _ in rows])
     axes.set_xlim(low, high * (high / low) ** 0.18)  # room for the last label
     axes.set_ylim(-0.7, len(rows) - 0.3)
-    decade_ticks(axes, "x")
+    drawing.decade_ticks(axes, "x")
     axes.grid(visible=False, axis="y")
     return figure
 
@@ -214,16 +205,22 @@ def limit_spectrum(inspection: Inspection) -> Figure:
 
 def predicted_run(inspection: Inspection) -> Figure:
     r"""The linearized $\|u(t)-y\|$ by step, and the envelopes of the theorems that apply."""
-    figure, axes = new_axes("step", "‖u(t) − y‖")
+    figure, axes = drawing.new_axes("step", "‖u(t) − y‖")
     steps, norms = inspection.prediction.steps, inspection.prediction.residual_norms
     seen = norms > 0
-    axes.plot(steps[seen], norms[seen], color=BLUE, label="predicted by the linearization")
+    axes.plot(steps[seen], norms[seen], color=drawing.BLUE, label="predicted by the linearization")
     lowest = [*norms[seen]]
     for item in ("OS-C1", "OS-C3"):
         report = inspection.theorem(item)
         if report.finding.value == "holds" and report.rate is not None:
             envelope = norms[0] * report.rate**steps
-            axes.plot(steps, envelope, color=GREEN, linestyle=(0, (4, 2)), label=f"bound of {item}")
+            axes.plot(
+                steps,
+                envelope,
+                color=drawing.GREEN,
+                linestyle=(0, (4, 2)),
+                label=f"bound of {item}",
+            )
             lowest += [*envelope[envelope > 0]]
     _log_axis(axes, lowest)
     return figure
@@ -231,14 +228,14 @@ def predicted_run(inspection: Inspection) -> Figure:
 
 def compared_run(comparison: RunComparison) -> Figure:
     """The real run of gradient descent, the prediction and the proved envelope, all by step."""
-    figure, axes = new_axes("step", "‖u(t) − y‖")
+    figure, axes = drawing.new_axes("step", "‖u(t) − y‖")
     t = np.arange(len(comparison.measured))
     shown = [
-        ("measured", comparison.measured, BLUE, "-"),
-        ("predicted", comparison.predicted, ORANGE, (0, (4, 2))),
+        ("measured", comparison.measured, drawing.BLUE, "-"),
+        ("predicted", comparison.predicted, drawing.ORANGE, (0, (4, 2))),
     ]
     if comparison.proved is not None:
-        shown.append(("proved at the start", comparison.proved, GREEN, (0, (1, 1.5))))
+        shown.append(("proved at the start", comparison.proved, drawing.GREEN, (0, (1, 1.5))))
     values: list[float] = []
     for label, norms, color, style in shown:
         seen = norms > 1e-14 * comparison.measured[0]
@@ -250,24 +247,24 @@ def compared_run(comparison: RunComparison) -> Figure:
 
 def moved_signs(comparison: RunComparison) -> Figure:
     """Signs changed on the worst sample, and the most that the distance travelled allows."""
-    figure, axes = new_axes("step", "signs changed on one sample")
+    figure, axes = drawing.new_axes("step", "signs changed on one sample")
     t = np.arange(len(comparison.measured))
     axes.plot(
         t,
         comparison.signs_allowed,
-        color=GREEN,
+        color=drawing.GREEN,
         linestyle=(0, (4, 2)),
         label="allowed by the distance (OS-LC.2)",
     )
-    axes.plot(t, comparison.signs_changed, color=BLUE, label="measured")
+    axes.plot(t, comparison.signs_changed, color=drawing.BLUE, label="measured")
     axes.legend(loc="best")
     return figure
 
 
 def _log_axis(axes: Axes, values: list[float]) -> None:
     axes.set_yscale("log")
-    axes.set_ylim(*padded_decades(min(values), max(values)) if values else (0.1, 1.0))
-    decade_ticks(axes, "y")
+    axes.set_ylim(*drawing.padded_decades(min(values), max(values)) if values else (0.1, 1.0))
+    drawing.decade_ticks(axes, "y")
     axes.legend(loc="best")
 
 

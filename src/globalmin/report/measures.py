@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.linalg.symmetric import moment_matrix
 from globalmin.quadratic.duality import decay_threshold
-from globalmin.shallow.network import jacobian_gram, preactivations, residual
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
-
+from globalmin.shallow.network import ShallowNetwork, jacobian_gram, preactivations, residual
 
 LARGEST_SPECTRUM = 4000  # eigenvalues cost n^3: about ten seconds here on two cores
 

@@ -12,12 +12,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from globalmin.reproductions.registry import COLUMNS, Reproduction
-
-if TYPE_CHECKING:
-    from globalmin.reproductions.registry import Entry
+from globalmin.reproductions.registry import COLUMNS, Entry, Reproduction
 
 PAGE = "index.html"
 RECORD = ".record.json"  # ending of the file from which page and gallery are made

@@ -13,24 +13,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.linalg.quartic import (
-    estimate_quartic_rows,
-    estimate_quartic_svec,
-    largest_eigenvalue,
-)
+from globalmin.linalg import quartic
 from globalmin.references import states
 from globalmin.shallow.lipschitz import local_suprema, output_rounding, rounding_of_preactivations
-from globalmin.shallow.network import preactivations, residual
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
-
+from globalmin.shallow.network import ShallowNetwork, preactivations, residual
 
 LEVELS = ("crude", "spectral", "quartic")
 MIXED = 0.385  # at least 2/(3 sqrt 3), the largest value of a^2 b on a^2 + b^2 = 1
@@ -93,10 +84,10 @@ def estimate_hessian_lipschitz(
     if level == "crude":
         return float(c @ norms**3)
     if level == "spectral":
-        return largest_eigenvalue((X * (c * norms)[:, None]).T @ X)
+        return quartic.largest_eigenvalue((X * (c * norms)[:, None]).T @ X)
     if level != "quartic":
         raise DataError(f"level={level!r} is unknown; choose one of {LEVELS}")
-    return math.sqrt(largest_eigenvalue((X * c[:, None]).T @ X) * estimate_quartic(X, c))
+    return math.sqrt(quartic.largest_eigenvalue((X * c[:, None]).T @ X) * estimate_quartic(X, c))
 
 
 def estimate_hessian_lipschitz_both_layers(
@@ -128,7 +119,11 @@ def estimate_hessian_lipschitz_both_layers(
 
 def estimate_quartic(X: Array, q: Array) -> float:
     """The quartic form from above, by the better of the two methods that fits d."""
-    return estimate_quartic_svec(X, q).kappa if X.shape[1] <= 30 else estimate_quartic_rows(X, q)
+    return (
+        quartic.estimate_quartic_svec(X, q).kappa
+        if X.shape[1] <= 30
+        else quartic.estimate_quartic_rows(X, q)
+    )
 
 
 @states("FCL-D3")

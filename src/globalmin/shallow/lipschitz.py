@@ -14,17 +14,12 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.linalg.quartic import (
-    estimate_quartic_rows,
-    estimate_quartic_svec,
-    largest_eigenvalue,
-)
+from globalmin.linalg import quartic
 from globalmin.references import states
-from globalmin.shallow.network import preactivations
+from globalmin.shallow.network import ShallowNetwork, preactivations
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
-    from globalmin.shallow.network import ShallowNetwork
 
 
 def local_suprema(activation: Activation, Z: Array, reach: Array, *, order: int) -> Array:
@@ -145,11 +140,17 @@ def estimate_lipschitz(
     q = curvature_weights(network, X, rho, trained=trained) ** 2
     if not np.isfinite(q).all():
         return math.inf
-    kappa = estimate_quartic_rows(X, q) if method == "rows" else estimate_quartic_svec(X, q).kappa
+    kappa = (
+        quartic.estimate_quartic_rows(X, q)
+        if method == "rows"
+        else quartic.estimate_quartic_svec(X, q).kappa
+    )
     mm = math.sqrt(kappa)
     if trained == "W":
         return mm
     slopes = slope_weights(network, X, rho)
     if not np.isfinite(slopes).all():
         return math.inf
-    return combine_layers(mm, math.sqrt(max(largest_eigenvalue(slope_matrix(X, slopes)), 0.0)))
+    return combine_layers(
+        mm, math.sqrt(max(quartic.largest_eigenvalue(slope_matrix(X, slopes)), 0.0))
+    )

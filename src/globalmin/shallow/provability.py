@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,8 @@ from globalmin._types import Array
 from globalmin.linalg.spectrum import smallest_eigenvalue_from_factor
 from globalmin.references import states
 from globalmin.shallow.lipschitz import estimate_lipschitz, rounding_of_preactivations
-from globalmin.shallow.network import jacobian_gram, preactivations, residual
+from globalmin.shallow.network import ShallowNetwork, jacobian_gram, preactivations, residual
 from globalmin.shallow.relu_margins import cell_slopes, choose_neurons, relative_margins
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +17,7 @@ from globalmin.linalg.symmetric import moment_matrix
 from globalmin.references import states
 from globalmin.shallow.complete_square import complete_square
 from globalmin.shallow.hessian import check_landscape_inputs, curvature_along, gradient, hessian
-from globalmin.shallow.network import residual
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.network import ShallowNetwork, residual
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from globalmin._types import NDArray
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
 from globalmin.files import canonical_json, packed, save_atomically
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data.preprocessing import Preprocessing
 
     Tensors = dict[str, NDArray[np.float64]]
