@@ -39,7 +39,7 @@ from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.references import states
 from globalmin.shallow.complete_square import is_quadratic
 from globalmin.shallow.hessian import curvature_along, gradient_norm
-from globalmin.shallow.hessian_lipschitz import (
+from globalmin.shallow.lipschitz import (
     estimate_hessian_lipschitz,
     estimate_hessian_lipschitz_both_layers,
 )
