@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from globalmin.report import rounding, words
 from globalmin.report.panels import panels
 from globalmin.report.proof import Proof, ProvedClaim, check_target
 from globalmin.report.record import FitRecord, TargetRecord, read_record
+from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
 from globalmin.report.template import filled
+from globalmin.report.words import (
+    NOT_GENERALIZATION,
+    SHOWN,
+    SIGNS,
+    headline,
+    limits,
+    plain_statement,
+    shown_numbers,
+)
 
 FILENAME = "report.html"
 
@@ -59,15 +68,15 @@ def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, A
         "name": target.name,
         "verdict": proof.verdict,
         "color": proof.color,
-        "headline": words.headline(proof),
-        "loss_upper": "–" if bound is None else rounding.typeset(rounding.upper_text(bound)),
+        "headline": headline(proof),
+        "loss_upper": "–" if bound is None else typeset(upper_text(bound)),
         "held_out_r2": _score(target.scores.get("held_out_r2")),
         "key_numbers": _keys(target, proof),
-        "statements": [{"kind": c.kind, "plain": words.plain_statement(c),
+        "statements": [{"kind": c.kind, "plain": plain_statement(c),
         "statement": c.statement} for c in accepted],
         "numbers": _verified_numbers(accepted),
         "reasons": _reasons(proof),
-        "limits": words.limits(proof),
+        "limits": limits(proof),
         "figures": panels(target, proof, prefix=prefix),
         "scores": _scores(target),
         "score_note": _score_note(target),
@@ -80,12 +89,10 @@ def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, A
 
 def _verified_numbers(claims: Sequence[ProvedClaim]) -> dict[str, Any]:
     """One table for all claims: a row per quantity, a column per claim."""
-    columns = [
-        {name: rounding.typeset(text) for name, _, text in words.shown_numbers(c)} for c in claims
-    ]
+    columns = [{name: typeset(text) for name, _, text in shown_numbers(c)} for c in claims]
     rows = [
         (meaning, [column.get(name, "") for column in columns])
-        for name, (meaning, _) in words.SHOWN.items()
+        for name, (meaning, _) in SHOWN.items()
         if any(name in c for c in columns)
     ]
     return {"kinds": [c.kind for c in claims], "rows": rows}
@@ -98,7 +105,7 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
     near = proof.claim("interpolation", "relu-interpolation", "descent")
     bound = proof.smallest("loss_upper")
     if floor:
-        shown = {name: rounding.typeset(text) for name, _, text in words.shown_numbers(floor)}
+        shown = {name: typeset(text) for name, _, text in shown_numbers(floor)}
         keys += [
             ("Least loss L*", *_minimum(floor, shown)),
             ("Gap to it", "≤ " + shown.get("gap", "–"), "proved"),
@@ -107,7 +114,7 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
         keys.append(
             (
                 "Training loss",
-                f"≤ {rounding.typeset(rounding.upper_text(bound, 6 if floor else 3))}",
+                f"≤ {typeset(upper_text(bound, 6 if floor else 3))}",
                 "proved, stored weights",
             )
         )
@@ -116,14 +123,14 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
         keys.append(
             (
                 "Zero loss within",
-                "–" if radius is None else f"≤ {rounding.typeset(rounding.upper_text(radius))}",
+                "–" if radius is None else f"≤ {typeset(upper_text(radius))}",
                 "proved distance in weights",
             )
         )
     keys.append(
         (
             "Relative residual",
-            rounding.typeset(rounding.nearest_text(target.training["relative_residual"])),
+            typeset(nearest_text(target.training["relative_residual"])),
             "‖f(X) − y‖ / ‖y‖, floating point",
         )
     )
@@ -140,9 +147,7 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
 def _minimum(claim: ProvedClaim, shown: dict[str, str]) -> tuple[str, str]:
     """Value and note of the least loss."""
     penalized = "of the penalized loss, " if "decay" in shown else ""
-    heads = (
-        f" and head {sign}" if (sign := words.SIGNS.get(str(claim.numbers.get("heads")))) else ""
-    )
+    heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.get("heads")))) else ""
     return "≥ " + shown.get(
         "penalized_floor", shown.get("floor", "–")
     ), f"{penalized}proved for every width{heads}"
@@ -190,7 +195,7 @@ def _score_note(target: TargetRecord) -> str:
         )
     else:
         said = "The held-out score is a measurement, not a theorem."
-    return f"{words.NOT_GENERALIZATION} {said}"
+    return f"{NOT_GENERALIZATION} {said}"
 
 
 def _network(target: TargetRecord) -> list[tuple[str, str]]:
@@ -240,7 +245,7 @@ def _data_view(record: FitRecord) -> dict[str, Any]:
 
 
 def _floors(record: FitRecord) -> str:
-    floors = [rounding.typeset(rounding.lower_text(t.loss_floor, 6)) for t in record.targets]
+    floors = [typeset(lower_text(t.loss_floor, 6)) for t in record.targets]
     return "none, zero loss is not excluded" if set(floors) == {"0"} else ", ".join(floors)
 
 
@@ -255,8 +260,4 @@ def _environment_view(record: FitRecord) -> dict[str, Any]:
 def _score(value: float | None) -> str:
     if value is None:
         return "–"
-    return (
-        f"{value:.3f}".replace("-", "−")
-        if abs(value) < 1000
-        else rounding.typeset(rounding.nearest_text(value))
-    )
+    return f"{value:.3f}".replace("-", "−") if abs(value) < 1000 else typeset(nearest_text(value))
