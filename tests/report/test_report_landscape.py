@@ -176,7 +176,7 @@ def test_eigenvalues_on_the_edge_of_the_band_are_set_apart():
     inside, edge = axes.lines[0], axes.lines[1]
     np.testing.assert_array_equal(inside.get_ydata(), [0.5])
     np.testing.assert_array_equal(np.sort(edge.get_ydata()), [-2.0, 2.0])
-    levels = [line.get_ydata()[0] for line in axes.lines if line.get_color() == figures.GREEN]
+    levels = [line.get_ydata()[0] for line in axes.lines if line.get_color() == drawing.GREEN]
     assert levels == [-2.0, 2.0]
 
 
