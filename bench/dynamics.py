@@ -318,8 +318,8 @@ def main(arguments: list[str]) -> None:
         counts, seconds = measure(family)
         print(f"\n**{family.title}**\n\n{table(family, counts, seconds)}", flush=True)
         if arguments:
-            from globalmin.report.dynamics_figures import iterations_by_dimension
-            from globalmin.report.filter_figures import save
+            from globalmin.drawing import save
+            from globalmin.octopus.figures import iterations_by_dimension
 
             labels = {"x_label": family.x_label, "title": family.title}
             path = Path(arguments[0]) / f"dynamics-{family.name}"

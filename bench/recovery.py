@@ -146,14 +146,14 @@ def _draw(
     starts: dict[str, np.ndarray],
     ends: np.ndarray,
 ) -> None:
-    from globalmin.recovery.moments import rho
-    from globalmin.report.figures import style
-    from globalmin.report.recovery_figures import (
+    from globalmin.drawing import style
+    from globalmin.recovery.figures import (
         error_figure,
         neurons_figure,
         rho_figure,
         variants_figure,
     )
+    from globalmin.recovery.moments import rho
 
     folder.mkdir(parents=True, exist_ok=True)
     with style():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from globalmin.balancedness import figures as figures
 from globalmin.balancedness.network import (
     Convolution,
     Dense,
@@ -19,8 +20,7 @@ from globalmin.balancedness.network import (
     sparse,
 )
 from globalmin.balancedness.runs import follow_descent, follow_flow, pose_balance, watch_torch
-from globalmin.report import balancedness_figures as figures
-from globalmin.report.filter_figures import save
+from globalmin.drawing import save
 
 END = 10.0
 STEPS = np.array([0.05, 0.02, 0.01, 0.005, 0.0025])

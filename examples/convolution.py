@@ -12,10 +12,13 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
+from globalmin import drawing
 from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
+from globalmin.one_filter import figures as one_filter_figures
 from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import Basin, filter_landscape
 from globalmin.one_filter.train import detect_phases, draw_network, population_run, sign_flips
+from globalmin.patches import figures as patch_figures
 from globalmin.patches.distributions import (
     angular_inputs,
     close_patches,
@@ -26,7 +29,6 @@ from globalmin.patches.distributions import (
 from globalmin.patches.extraction import extract_patches
 from globalmin.patches.model import filter_outputs
 from globalmin.patches.train import fit_filter
-from globalmin.report import filter_figures
 
 STEP = 0.1
 
@@ -43,8 +45,8 @@ def two_outcomes(folder: Path) -> dict[str, float]:
     bad = next(i for i in range(4) if runs[i].basin is Basin.SPURIOUS)
     failed = population_run(starts[bad], teacher, step_size=STEP, max_iter=25_000)
     plateau = filter_landscape(teacher).spurious_loss
-    filter_figures.save(
-        lambda: filter_figures.success_and_failure(runs[good].losses, failed.losses, plateau),
+    drawing.save(
+        lambda: one_filter_figures.success_and_failure(runs[good].losses, failed.losses, plateau),
         folder / "figure-5-1b",
     )
     run, seen = runs[good], detect_phases(runs[good], starts[good], teacher)
@@ -55,8 +57,8 @@ def two_outcomes(folder: Path) -> dict[str, float]:
         "loss": run.losses,
     }
     shown = {name: np.maximum(values[:700], 1e-14) for name, values in curves.items()}
-    filter_figures.save(
-        lambda: filter_figures.phases(shown, first_phase_ends=seen.first_steps),
+    drawing.save(
+        lambda: one_filter_figures.phases(shown, first_phase_ends=seen.first_steps),
         folder / "figure-5-2",
     )
     return {
@@ -79,8 +81,8 @@ def input_laws(folder: Path) -> dict[str, float]:
             Z, filter_outputs(Z, w_star), w0, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star
         )
         smooth[f"σ = {sigma}"], ends[f"6.3a {sigma}"] = fit.distances, fit.distances[-1]
-    filter_figures.save(
-        lambda: filter_figures.convergence(smooth, "step", "|w − w*|"), folder / "figure-6-3a"
+    drawing.save(
+        lambda: patch_figures.convergence(smooth, "step", "|w − w*|"), folder / "figure-6-3a"
     )
     truth = random_filter(5, 0)
     for spread in (0.05, 0.2, 0.5, 1.0, 2.0):
@@ -90,8 +92,8 @@ def input_laws(folder: Path) -> dict[str, float]:
             Z, filter_outputs(Z, truth), start, step_size=1.0, max_iter=200, tol=0.0, w_star=truth
         )
         close[f"σ₂ = {spread}"], ends[f"6.3b {spread}"] = fit.distances, fit.distances[-1]
-    filter_figures.save(
-        lambda: filter_figures.convergence(close, "step", "|w − w*|"), folder / "figure-6-3b"
+    drawing.save(
+        lambda: patch_figures.convergence(close, "step", "|w − w*|"), folder / "figure-6-3b"
     )
     return ends
 
@@ -121,8 +123,8 @@ def digits(folder: Path) -> dict[str, float]:
             curves[f"|w₀ − w*| = {distance}"], learned = 2.0 * fit.losses / y.mean() ** 2, fit.w
             ends[f"{name} {distance} relative loss"] = curves[f"|w₀ − w*| = {distance}"][-1]
         path = folder / f"figure-6-3{letter}"
-        filter_figures.save(
-            lambda shown=curves: filter_figures.convergence(shown, "epoch", "relative loss"), path
+        drawing.save(
+            lambda shown=curves: patch_figures.convergence(shown, "epoch", "relative loss"), path
         )
         model = ConvolutionalFilterRegressor(
             5, image_shape=(8, 8), init=filter_at_distance(truth, 0.3, 1)
@@ -130,7 +132,7 @@ def digits(folder: Path) -> dict[str, float]:
         ends[f"{name} estimator loss"] = model.loss_
         parts = {"true": truth, "SGD": learned, "estimator": model.coef_}
         pictures |= {f"{name}: {key}": values.reshape(5, 5) for key, values in parts.items()}
-    filter_figures.save(lambda: filter_figures.filters(pictures), folder / "figure-6-4")
+    drawing.save(lambda: patch_figures.filters(pictures), folder / "figure-6-4")
     return ends
 
 

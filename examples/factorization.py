@@ -15,6 +15,8 @@ import numpy as np
 import globalmin as gm
 from globalmin.balancedness.network import fully_connected
 from globalmin.balancedness.runs import follow_descent, pose_balance
+from globalmin.drawing import save
+from globalmin.factorization import figures as figures
 from globalmin.factorization.landscape import PENALTY
 from globalmin.factorization.rank_one import (
     RankOneState,
@@ -24,8 +26,6 @@ from globalmin.factorization.rank_one import (
 )
 from globalmin.factorization.schedule import footnote_schedule, printed_schedule, schedule_report
 from globalmin.factorization.train import descend_factors, estimate_norm
-from globalmin.report import factorization_figures as figures
-from globalmin.report.filter_figures import save
 
 
 def proof(size: int = 300, rank: int = 10) -> str:

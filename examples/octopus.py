@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
+from globalmin.drawing import save
+from globalmin.octopus import figures as saddle_figures
 from globalmin.octopus.descent import descent_values
 from globalmin.octopus.perturbed import perturbed_descent
 from globalmin.octopus.warmups import (
@@ -21,8 +23,6 @@ from globalmin.octopus.warmups import (
     far_gradient,
     saddle_gradient,
 )
-from globalmin.report import saddle_figures
-from globalmin.report.filter_figures import save
 
 WALLS = (1.0, 1.5, 2.0, 3.0)  # L, with gamma = 1 and the step 1/(4L)
 GRADIENT, PERTURBED = "gradient descent", "perturbed gradient descent"

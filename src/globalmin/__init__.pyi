@@ -39,8 +39,8 @@ from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed
 from globalmin.optimize.second_order import estimate_second_order as estimate_second_order
 from globalmin.proving.checking import check as check
 from globalmin.proving.producer import certify as certify
+from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
-from globalmin.report.recovery_figures import plot_recovery as plot_recovery
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.network import ShallowNetwork as ShallowNetwork
 from globalmin.shallow.storage import load_network as load_network

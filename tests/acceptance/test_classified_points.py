@@ -18,8 +18,7 @@ import globalmin as gm
 from globalmin.landscape.classify import classify_point
 from globalmin.shallow.hessian import gradient
 from globalmin.shallow.network import ShallowNetwork, loss, preactivations, residual
-from globalmin.shallow.point import PointKind
-from globalmin.shallow.stationary import nearest_stationary
+from globalmin.shallow.stationary import PointKind, nearest_stationary
 
 SEEDS = range(30)
 ROUGH = 5e-7  # relative gradient of the rough points, half of what counts as stationary

@@ -13,7 +13,7 @@ from globalmin.quadratic.design import RISK_FACTOR
 from globalmin.quadratic.risk import population_risk
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
-from globalmin.shallow.point import PointKind
+from globalmin.shallow.stationary import PointKind
 
 EXCESS = 1.1e-12  # of the loss of W = 0, proved
 

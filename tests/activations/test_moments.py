@@ -10,7 +10,9 @@ from scipy import integrate
 
 from globalmin.activations import get_activation, register_activation, registry
 from globalmin.activations.moments import (
+    expectation,
     hermite_coefficients,
+    hermite_integrals,
     mean_curvature,
     mean_slope,
     mean_square,
@@ -19,7 +21,6 @@ from globalmin.activations.moments import (
     normalizer,
     variance,
 )
-from globalmin.activations.quadrature import expectation, hermite_integrals
 from globalmin.errors import DataError
 
 SCALES = np.array([0.05, 0.7, 1.0, 3.0, 12.0])

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from globalmin.report import balancedness_figures as figures
-from globalmin.report.figures import style
-from globalmin.report.filter_figures import save
+from globalmin.balancedness import figures as figures
+from globalmin.drawing import save, style
 
 TIME = np.array([0.0, 1.0, 2.0])
 VALUES = np.array([[1.0, -2.0], [1.5, -2.0], [1.0, -2.25]])

@@ -96,11 +96,11 @@ def test_one_fifth_of_the_rows_is_held_out_and_not_trained_on(run, table, tmp_pa
     assert ended.code == 0
     assert (record["data"]["n_rows"], record["data"]["n_train"], record["data"]["n_held_out"]) == (
         24,
-        20,
-        4,
+        19,
+        5,
     )
-    assert len(record["targets"][0]["train"]["target"]) == 20
-    assert len(record["targets"][0]["held_out"]["target"]) == 4
+    assert len(record["targets"][0]["train"]["target"]) == 19
+    assert len(record["targets"][0]["held_out"]["target"]) == 5
     assert "ridge regression" in ended.out
 
 

@@ -9,7 +9,7 @@ import re
 import pytest
 from tests.cli.folders import everything_below
 
-from globalmin.cli import reproducing
+from globalmin import reproductions
 
 QUICK = "FCL-F2"
 FILES = {
@@ -131,7 +131,7 @@ def test_a_failure_while_writing_leaves_nothing_half_written(run, tmp_path, monk
 
 
 def test_ctrl_c_says_what_is_kept_and_a_second_run_goes_on(run, tmp_path, monkeypatch):
-    real, calls = reproducing.reproduce, []
+    real, calls = reproductions.reproduce, []
 
     def interrupted(item, **options):
         calls.append(item)
@@ -139,7 +139,7 @@ def test_ctrl_c_says_what_is_kept_and_a_second_run_goes_on(run, tmp_path, monkey
             raise KeyboardInterrupt
         return real(item, **options)
 
-    monkeypatch.setattr(reproducing, "reproduce", interrupted)
+    monkeypatch.setattr(reproductions, "reproduce", interrupted)
     ended = run("reproduce", "FCL-F2", "DU-F6.3a", "--out", tmp_path)
     assert ended.code == 130
     assert "1 of 2 items are done" in ended.err
@@ -149,14 +149,14 @@ def test_ctrl_c_says_what_is_kept_and_a_second_run_goes_on(run, tmp_path, monkey
 
 
 def test_one_failing_item_does_not_stop_the_others(run, tmp_path, monkeypatch):
-    real = reproducing.reproduce
+    real = reproductions.reproduce
 
     def sometimes(item, **options):
         if item == "DU-F5.2":
             raise RuntimeError("a worker died")
         return real(item, **options)
 
-    monkeypatch.setattr(reproducing, "reproduce", sometimes)
+    monkeypatch.setattr(reproductions, "reproduce", sometimes)
     ended = run("reproduce", "DU-F5.2", "FCL-F2", "--out", tmp_path)
     assert ended.code == 5
     assert "DU-F5.2 failed: a worker died" in ended.err

@@ -192,3 +192,16 @@ def test_rows_that_do_not_exist_cannot_be_taken(rows):
 def test_taken_rows_keep_their_order():
     part = Dataset(X, Y, scaling="none", bias=False).take([3, 0])
     assert part.X.tolist() == X[[0, 3]].tolist()
+
+
+@pytest.mark.parametrize("n", [2, 7, 24, 61])
+def test_library_and_command_line_hold_out_the_same_rows(n):
+    from globalmin.data.splitting import split_rows
+
+    rng = np.random.default_rng(n)
+    data = Dataset(rng.standard_normal((n, 3)), rng.standard_normal(n))
+    train, test = split_rows(data, 0.25, 3)
+    part, held = data.split(0.25, seed=3)
+    assert len(test) == -(-n // 4)
+    assert np.array_equal(held.X, data.raw_rows(test).X)
+    assert np.array_equal(part.raw.X, data.raw_rows(train).X)

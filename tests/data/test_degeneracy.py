@@ -41,7 +41,7 @@ def test_a_bias_column_leaves_only_equal_rows_on_one_line():
 
 
 def test_rank_is_none_where_only_bounds_are_affordable(monkeypatch):
-    monkeypatch.setattr("globalmin.data.exact_rank.MAX_PIVOTS", 0)
+    monkeypatch.setattr("globalmin.data.exact_algebra.MAX_PIVOTS", 0)
     found = facts([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
     assert found.rank_bounds == (2, 3)
     assert found.rank is None
@@ -55,7 +55,7 @@ def test_facts_are_computed_once():
 
 @pytest.mark.parametrize("max_bytes", [1, 2000, 2**26])
 def test_the_closest_pair_agrees_with_comparing_all_pairs(max_bytes):
-    from globalmin.data.nearness import estimate_closest_pair
+    from globalmin.data.proportionality import estimate_closest_pair
 
     X = np.random.default_rng(0).normal(size=(60, 3)) * np.random.default_rng(1).lognormal(
         size=(60, 1)

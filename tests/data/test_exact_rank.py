@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from globalmin.data import exact_rank
-from globalmin.data.exact_rank import modular_rank, rank_bounds, without_multiples
+from globalmin.data import exact_algebra as exact_rank
+from globalmin.data.exact_algebra import modular_rank, rank_bounds, without_multiples
 from globalmin.data.proportionality import PRIME
 
 

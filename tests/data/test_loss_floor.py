@@ -154,7 +154,7 @@ def test_floor_of_linear_networks_is_least_squares_and_a_network_of_one_neuron_a
 def test_linear_floor_that_is_too_large_for_integers_falls_back_to_the_lines(limit, monkeypatch):
     rows, labels = [[1, 0], [0, 1], [1, 1], [2, 2]], [0, 0, 1, 1]
     assert facts(rows, labels).loss_floor("linear").groups[0].kind == "linear"
-    monkeypatch.setattr(f"globalmin.data.exact_least_squares.{limit[0]}", limit[1])
+    monkeypatch.setattr(f"globalmin.data.exact_algebra.{limit[0]}", limit[1])
     assert facts(rows, labels).loss_floor("linear") == LossFloor(
         Fraction(1, 10), (Group("line", (2, 3)),)
     )

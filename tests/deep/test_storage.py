@@ -5,10 +5,10 @@ the reason.
 import numpy as np
 import pytest
 
-from globalmin.data.tensor_file import serialize
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.storage import load_deep_network, save_deep_network
 from globalmin.errors import DataError
+from globalmin.files import packed
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.storage import save_network
 
@@ -81,7 +81,7 @@ TENSORS = {
 def test_damaged_files_are_refused_with_their_name(tmp_path, tensors, header):
     path = tmp_path / "damaged"
     path.write_bytes(
-        serialize(
+        packed(
             {k: v for k, v in (TENSORS | tensors).items() if k != "W.2" or "W.3" not in tensors},
             HEADER | header,
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from globalmin.estimators import classifier, quadratic, quadratic_cv, regressor
+from globalmin.estimators import quadratic, quadratic_cv, shallow
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +28,7 @@ def test_the_example_ends_with_an_accepted_certificate(tmp_path):
     assert (tmp_path / "diabetes.gmc").exists()
 
 
-@pytest.mark.parametrize("module", [regressor, classifier, quadratic, quadratic_cv])
+@pytest.mark.parametrize("module", [shallow, quadratic, quadratic_cv])
 def test_the_examples_in_the_docstrings_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

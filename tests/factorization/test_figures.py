@@ -6,11 +6,11 @@ import numpy as np
 
 from globalmin.balancedness.network import fully_connected
 from globalmin.balancedness.runs import follow_descent, pose_balance
+from globalmin.drawing import save
+from globalmin.factorization import figures as figures
 from globalmin.factorization.factors import Factors
 from globalmin.factorization.landscape import PENALTY
 from globalmin.factorization.train import descend_factors, estimate_norm
-from globalmin.report import factorization_figures as figures
-from globalmin.report.filter_figures import save
 
 
 def test_objective_and_ratio_are_drawn_in_the_colors_of_the_thesis(tmp_path):

@@ -12,8 +12,7 @@ from numba import njit
 
 from globalmin.fused import kernel as fused_kernel
 from globalmin.fused.activations import ARTANH, POWER, TOGETHER, economized, softplus_block
-from globalmin.fused.kernel import Rules, descend
-from globalmin.fused.layout import packed, unpacked
+from globalmin.fused.kernel import Rules, descend, packed, unpacked
 
 
 @njit(error_model="numpy")

@@ -6,7 +6,7 @@ import pytest
 
 import globalmin as gm
 from globalmin.inspection import inspect, predict_run
-from globalmin.report import inspection_figures
+from globalmin.report import inspection_page
 from globalmin.report.inspection_page import number, render, save_page
 
 
@@ -38,14 +38,14 @@ def test_a_real_run_adds_its_two_pictures(found, comparison):
 
 
 def test_picture_of_widths_has_a_row_for_each_finite_width_and_the_two_of_practice(found):
-    figure = inspection_figures.required_widths(found)
+    figure = inspection_page.required_widths(found)
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert set(labels) == set(found.required_widths()) | {"asked", "recommended"}
     assert labels[-1] == "recommended"
 
 
 def test_picture_of_a_run_draws_the_proved_envelope_only_where_there_is_one(comparison):
-    lines = inspection_figures.compared_run(comparison).axes[0].get_lines()
+    lines = inspection_page.compared_run(comparison).axes[0].get_lines()
     assert [line.get_label() for line in lines] == ["measured", "predicted", "proved at the start"]
     assert lines[0].get_ydata()[0] == comparison.measured[0]
 

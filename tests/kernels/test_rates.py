@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from globalmin.kernels import rates
-from globalmin.shallow.newton_kantorovich import Linearization, descent_quantities
+from globalmin.shallow.provability import Linearization, descent_quantities
 
 
 def scalar_descent(a, Lip, r0, eta, steps=4000):

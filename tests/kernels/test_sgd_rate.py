@@ -11,7 +11,7 @@ from globalmin.kernels import sgd_rate
 from globalmin.shallow.initialization import os_head
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual
-from globalmin.shallow.newton_kantorovich import linearize
+from globalmin.shallow.provability import linearize
 
 
 def test_printed_constants_are_those_of_the_generic_statement():

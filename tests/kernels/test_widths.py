@@ -15,7 +15,7 @@ from globalmin.linalg.quartic import estimate_quartic_svec
 from globalmin.shallow.initialization import os_head
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual
-from globalmin.shallow.newton_kantorovich import descent_quantities, linearize
+from globalmin.shallow.provability import descent_quantities, linearize
 
 NUMBERS = [(4, 0.2, 1.1), (50, 0.02, 1.9), (200, 0.003, 3.0)]
 

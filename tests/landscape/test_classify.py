@@ -17,11 +17,14 @@ from globalmin.quadratic.escape import population_escape
 from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.shallow.complete_square import is_quadratic
-from globalmin.shallow.escape import hessian_escape, quadratic_escape
 from globalmin.shallow.hessian import gradient, hessian
 from globalmin.shallow.network import ShallowNetwork, loss
-from globalmin.shallow.point import PointKind
-from globalmin.shallow.stationary import nearest_stationary
+from globalmin.shallow.stationary import (
+    PointKind,
+    hessian_escape,
+    nearest_stationary,
+    quadratic_escape,
+)
 from globalmin.shallow.train import train
 
 POLYNOMIAL = "polynomial(0.4,-1.3,0.7)"

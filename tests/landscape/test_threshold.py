@@ -11,16 +11,15 @@ import pytest
 from globalmin.activations import register_activation
 from globalmin.landscape import classify as classify_module
 from globalmin.landscape.classify import classify_point
-from globalmin.landscape.threshold import (
+from globalmin.landscape.criteria import (
     CurvatureThreshold,
     curvature_threshold,
     eigenvalue_rounding,
 )
 from globalmin.shallow.hessian import curvature_along, gradient, gradient_norm, hessian
 from globalmin.shallow.network import ShallowNetwork
-from globalmin.shallow.point import PointKind
 from globalmin.shallow.rounding import curvature_rounding, gradient_rounding, hessian_rounding
-from globalmin.shallow.stationary import nearest_stationary
+from globalmin.shallow.stationary import PointKind, nearest_stationary
 
 ONE = np.ones((1, 1))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError
-from globalmin.linalg.inertia import Inertia, inertia, least_eigenvalue, rounding_shift
+from globalmin.linalg.spectrum import Inertia, inertia, least_eigenvalue, rounding_shift
 from globalmin.shallow.hessian import hessian
 from globalmin.shallow.network import ShallowNetwork
 

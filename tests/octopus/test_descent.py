@@ -11,16 +11,16 @@ import pytest
 
 from globalmin.errors import DataError
 from globalmin.octopus.descent import descent_escape_times, descent_values
-from globalmin.octopus.escape import octopus_escape_times
-from globalmin.octopus.function import Octopus
-from globalmin.octopus.law import (
+from globalmin.octopus.escape import (
     buffer_steps_upper,
     escape_ratio,
     escape_ratio_lower,
     escape_step_lower,
     escape_times_lower,
     estimate_escape_times,
+    octopus_escape_times,
 )
+from globalmin.octopus.function import Octopus
 from globalmin.octopus.perturbed import perturbed_descent
 
 E = math.e

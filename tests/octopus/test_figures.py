@@ -4,12 +4,12 @@ time.
 
 import numpy as np
 
+from globalmin.drawing import save
+from globalmin.octopus import figures as saddle_figures
 from globalmin.octopus.descent import descent_values
 from globalmin.octopus.function import Octopus
 from globalmin.octopus.perturbed import perturbed_descent
 from globalmin.octopus.warmups import descent_path, far_gradient, saddle_gradient
-from globalmin.report import saddle_figures
-from globalmin.report.filter_figures import save
 
 
 def test_warmups_show_both_paths(tmp_path):

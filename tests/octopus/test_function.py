@@ -11,12 +11,15 @@ import pytest
 from tests.oracles.decimal_differences import derivatives
 
 from globalmin.errors import DataError
-from globalmin.octopus.constants import octopus_smoothness_upper
+from globalmin.octopus.constants import (
+    MovedOctopus,
+    gaussian_miss_probability,
+    gaussian_radius,
+    octopus_smoothness_upper,
+)
 from globalmin.octopus.descent import descent_escape_times
-from globalmin.octopus.function import Octopus
-from globalmin.octopus.law import escape_ratio
-from globalmin.octopus.scaling import MovedOctopus, gaussian_miss_probability, gaussian_radius
-from globalmin.octopus.splines import Splines
+from globalmin.octopus.escape import escape_ratio
+from globalmin.octopus.function import Octopus, Splines
 
 E = math.e
 

@@ -10,7 +10,7 @@ import pytest
 from tests.oracles.decimal_differences import derivatives
 
 from globalmin.errors import DataError
-from globalmin.octopus.law import escape_ratio
+from globalmin.octopus.escape import escape_ratio
 from globalmin.octopus.warmups import (
     band_exit_steps,
     descent_path,

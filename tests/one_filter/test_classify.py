@@ -11,7 +11,7 @@ import globalmin as gm
 from globalmin.errors import DataError
 from globalmin.one_filter.landscape import best_head, filter_landscape
 from globalmin.one_filter.teacher import population_loss
-from globalmin.shallow.point import PointKind
+from globalmin.shallow.stationary import PointKind
 
 TRAPPING = gm.FilterTeacher(np.array([0.0, 2.0, 0.0]), np.array([1.0, -0.5, 0.3]))
 FREE = gm.FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, 3.0]))

@@ -13,14 +13,9 @@ import safetensors
 from safetensors.numpy import load_file
 from tests.shallow.claims.trained_networks import interpolating
 
+from globalmin.files import canonical_json, data_digest, save_atomically
 from globalmin.proving.claim import rational
-from globalmin.proving.container import (
-    canonical_json,
-    data_bytes,
-    data_digest,
-    save_atomically,
-    sealed_bytes,
-)
+from globalmin.proving.container import data_bytes, sealed_bytes
 from globalmin.proving.producer import certify
 
 TENSORS = {

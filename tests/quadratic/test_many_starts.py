@@ -13,8 +13,7 @@ from globalmin.quadratic.risk import population_gradient, population_risk
 from globalmin.shallow.hessian import gradient, quadratic_gradient
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.network import loss as network_loss
-from globalmin.shallow.point import PointKind
-from globalmin.shallow.stationary import nearest_stationary
+from globalmin.shallow.stationary import PointKind, nearest_stationary
 
 
 def problem(n, d, seed=0):

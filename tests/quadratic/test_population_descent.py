@@ -10,7 +10,7 @@ import pytest
 from globalmin.landscape.classify import classify_point
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
-from globalmin.shallow.point import PointKind
+from globalmin.shallow.stationary import PointKind
 from globalmin.shallow.train import train
 
 

@@ -31,7 +31,6 @@ from globalmin.quadratic.approximate import (
     estimate_planted_excess,
     largest_cubic_root,
 )
-from globalmin.shallow.escape import quadratic_escape
 from globalmin.shallow.hessian import (
     curvature_along,
     estimate_hessian_norm,
@@ -42,6 +41,7 @@ from globalmin.shallow.hessian import (
     quadratic_hessian_form,
 )
 from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.stationary import quadratic_escape
 
 PHI = {
     "softplus": jax.nn.softplus,

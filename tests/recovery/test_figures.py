@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from globalmin.report import recovery_figures
-from globalmin.report.figures import style
+from globalmin.drawing import style
+from globalmin.recovery import figures as recovery_figures
 
 N = np.array([1e3, 1e4, 1e5])
 

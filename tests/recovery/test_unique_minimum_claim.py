@@ -15,7 +15,7 @@ from globalmin.recovery.claims import unique_minimum
 from globalmin.recovery.claims.convexity_forms import BUILDERS, measure_center
 from globalmin.recovery.claims.unique_minimum import polish_minimum
 from globalmin.shallow.hessian import gradient, gradient_norm, hessian
-from globalmin.shallow.hessian_lipschitz import (
+from globalmin.shallow.lipschitz import (
     best_tilt,
     estimate_hessian_lipschitz,
     third_blocks,

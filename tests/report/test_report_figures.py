@@ -6,9 +6,10 @@ import matplotlib
 import numpy as np
 import pytest
 
+from globalmin import drawing
+from globalmin.drawing import inline_svg
 from globalmin.report import figures
 from globalmin.report.measures import estimate_margins, estimate_r2, estimate_spectrum
-from globalmin.report.svg import inline_svg
 from globalmin.shallow.network import ShallowNetwork
 
 STEPS = np.arange(6.0)
@@ -16,7 +17,7 @@ LOSSES = 10.0 ** (2 - 4 * STEPS)
 
 
 def _axes(draw):
-    with figures.style():
+    with drawing.style():
         (axes,) = draw().axes
     return axes
 
@@ -30,14 +31,14 @@ def test_the_loss_curve_shows_every_positive_loss_and_the_proved_line_inside_the
     np.testing.assert_array_equal(
         axes.lines[0].get_xydata(), np.column_stack([STEPS[:-1], LOSSES[:-1]])
     )
-    assert _levels(axes, figures.GREEN) == [3e-20]
+    assert _levels(axes, drawing.GREEN) == [3e-20]
     low, high = axes.get_ylim()
     assert low < 3e-20 < 100 < high
 
 
 def test_the_descent_envelope_has_the_proved_slope():
     axes = _axes(lambda: figures.loss_curve(STEPS, LOSSES, loss_upper=1e-18, rate=0.1))
-    (dashed,) = [line for line in axes.lines if line.get_color() == figures.GREEN]
+    (dashed,) = [line for line in axes.lines if line.get_color() == drawing.GREEN]
     (x0, x1), (y0, y1) = dashed.get_data()
     assert (x0, y0) == (5.0, 1e-18)
     assert np.log10(y1 / y0) == pytest.approx(-2 * (x1 - x0))
@@ -45,14 +46,14 @@ def test_the_descent_envelope_has_the_proved_slope():
 
 def test_floor_and_bound_are_both_drawn():
     axes = _axes(lambda: figures.loss_curve(STEPS, LOSSES + 0.25, loss_upper=0.2500001, floor=0.25))
-    assert _levels(axes, figures.GREEN) == [0.2500001]
-    assert _levels(axes, figures.RED) == [0.25]
+    assert _levels(axes, drawing.GREEN) == [0.2500001]
+    assert _levels(axes, drawing.RED) == [0.25]
 
 
 def test_the_spectrum_is_sorted_and_zeros_do_not_break_it():
     axes = _axes(lambda: figures.spectrum(np.array([1e-3, 5.0, 0.0, -1e-18]), certified=1e-4))
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), [5.0, 1e-3])
-    assert _levels(axes, figures.GREEN) == [1e-4]
+    assert _levels(axes, drawing.GREEN) == [1e-4]
 
 
 def test_ticks_are_round_powers_of_ten_and_few():
@@ -90,7 +91,7 @@ def test_svg_bytes_do_not_depend_on_the_users_matplotlib_settings():
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": "other"}):
         assert inline_svg(draw, name="a", label="x") == plain
     assert plain.startswith("<svg viewBox=")
-    assert all(color not in plain for color in figures.PALETTE.values())
+    assert all(color not in plain for color in drawing.PALETTE.values())
     assert "var(--green)" in plain
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.report.records import accepted, record, target
 
-from globalmin.report import figures, figures_landscape
+from globalmin import drawing
+from globalmin.report import figures
 from globalmin.report.measures import estimate_quadratic
 from globalmin.report.page import render
 from globalmin.report.proof import Proof, ProvedClaim
@@ -155,13 +156,13 @@ def test_barrier_and_sample_count_have_their_panels():
 
 
 def _axes(draw):
-    with figures.style():
+    with drawing.style():
         (axes,) = draw().axes
     return axes
 
 
 def test_the_bracket_has_a_rung_for_each_positive_value_and_survives_a_zero_gap():
-    axes = _axes(lambda: figures_landscape.bracket(0.0, [("zero", 5.0), ("better", -1.0)]))
+    axes = _axes(lambda: figures.bracket(0.0, [("zero", 5.0), ("better", -1.0)]))
     assert [text.get_text() for text in axes.get_yticklabels()] == ["zero", "this network"]
     low, high = axes.get_xlim()
     assert low < 1e-299
@@ -170,21 +171,19 @@ def test_the_bracket_has_a_rung_for_each_positive_value_and_survives_a_zero_gap(
 
 def test_eigenvalues_on_the_edge_of_the_band_are_set_apart():
     axes = _axes(
-        lambda: figures_landscape.dual_spectrum(
-            np.array([2.0, -2.0, 0.5]), threshold=2.0, two_sided=True
-        )
+        lambda: figures.dual_spectrum(np.array([2.0, -2.0, 0.5]), threshold=2.0, two_sided=True)
     )
     inside, edge = axes.lines[0], axes.lines[1]
     np.testing.assert_array_equal(inside.get_ydata(), [0.5])
     np.testing.assert_array_equal(np.sort(edge.get_ydata()), [-2.0, 2.0])
-    levels = [line.get_ydata()[0] for line in axes.lines if line.get_color() == figures.GREEN]
+    levels = [line.get_ydata()[0] for line in axes.lines if line.get_color() == drawing.GREEN]
     assert levels == [-2.0, 2.0]
 
 
 def test_the_parabola_of_the_escape_has_the_given_curvature():
     steps = np.linspace(-1.0, 1.0, 41)
     losses = 3.0 - 2.0 * steps**2 + 4.0 * steps**4
-    axes = _axes(lambda: figures_landscape.escape_curve(steps, losses, curvature=-4.0, proved=True))
+    axes = _axes(lambda: figures.escape_curve(steps, losses, curvature=-4.0, proved=True))
     dashed, curve = axes.lines[0], axes.lines[1]
     np.testing.assert_array_equal(curve.get_ydata(), losses)
     np.testing.assert_allclose(dashed.get_ydata(), 3.0 - 2.0 * dashed.get_xdata() ** 2)

@@ -8,9 +8,8 @@ from tests.sweep import recipes
 
 from globalmin import sweep
 from globalmin.errors import PlanError
-from globalmin.report.sweep_figures import draw
+from globalmin.report.sweep_figures import average, choose, draw
 from globalmin.report.sweep_page import read_cells, render, save_figure, save_page
-from globalmin.report.sweep_summary import average, choose
 
 
 @pytest.fixture(scope="module")

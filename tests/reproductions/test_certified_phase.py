@@ -5,7 +5,7 @@ import pytest
 
 from globalmin.activations import get_activation
 from globalmin.data import generators
-from globalmin.report.figures import style
+from globalmin.drawing import style
 from globalmin.reproductions import Setting, certified_phase
 from globalmin.reproductions.certified_phase import (
     Plane,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from globalmin.activations import get_activation
-from globalmin.report.figures import style
+from globalmin.drawing import style
 from globalmin.reproductions import Setting, os
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.train import train

@@ -10,8 +10,7 @@ import pytest
 from globalmin import references
 from globalmin.errors import DataError
 from globalmin.reproductions import Reproduction, Row, Setting, entries, entry, reproduction
-from globalmin.reproductions.registry import _ENTRIES
-from globalmin.reproductions.result import number_text
+from globalmin.reproductions.registry import _ENTRIES, number_text
 
 
 def test_a_row_agrees_exactly_within_its_tolerance():

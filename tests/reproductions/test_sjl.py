@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from globalmin.activations import get_activation
+from globalmin.drawing import style
 from globalmin.fused.train import train_many
-from globalmin.report.figures import style
 from globalmin.reproductions import Setting, sjl, sjl_errors
 
 

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from tests.reproductions import small_recipes
 
-from globalmin.reproductions.setting import in_this_process
-from globalmin.reproductions.trials import TrialFailed, sources_digest, stored_trials
+from globalmin.reproductions.running import (
+    TrialFailed,
+    in_this_process,
+    sources_digest,
+    stored_trials,
+)
 
 
 def test_results_come_in_the_order_of_the_points_and_only_once(tmp_path):

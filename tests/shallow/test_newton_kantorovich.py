@@ -14,7 +14,7 @@ from globalmin.shallow.network import (
     jacobian_transpose_times,
     residual,
 )
-from globalmin.shallow.newton_kantorovich import (
+from globalmin.shallow.provability import (
     Linearization,
     descent_quantities,
     descent_ratio,

@@ -12,7 +12,7 @@ from globalmin.activations import get_activation
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.errors import DataError
 from globalmin.kernels import overparameterization_jacobian as oj
-from globalmin.shallow import overparameterization as o
+from globalmin.shallow import widths as o
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram
 from globalmin.shallow.widths import first_width
 

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from scipy.linalg import cholesky
 
+from globalmin.linalg.spectrum import smallest_eigenvalue_from_factor
 from globalmin.shallow import provability
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual
-from globalmin.shallow.newton_kantorovich import linearize
-from globalmin.shallow.provability import estimate_provability, smallest_eigenvalue_from_factor
+from globalmin.shallow.provability import (
+    estimate_provability,
+    linearize,
+)
 
 
 def instance(activation="softplus", n=20, d=7, k=8, size=1e-3):

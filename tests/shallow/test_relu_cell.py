@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from globalmin.shallow.relu_cell import cell_gram, cell_slopes, choose_neurons, relative_margins
+from globalmin.shallow.relu_margins import cell_gram, cell_slopes, choose_neurons, relative_margins
 
 
 def instance(seed, n=5, d=4, k=6, size=1e-3):

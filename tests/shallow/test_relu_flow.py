@@ -19,7 +19,7 @@ from globalmin.shallow.claims import relu_descent
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import preactivations
-from globalmin.shallow.relu_flow import (
+from globalmin.shallow.relu_margins import (
     ReluState,
     Slopes,
     estimate_flow_radius,

@@ -12,7 +12,7 @@ from globalmin.shallow.degenerate import pose
 from globalmin.shallow.initialization import os_head
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram
-from globalmin.shallow.newton_kantorovich import descent_quantities, linearize
+from globalmin.shallow.provability import descent_quantities, linearize
 from globalmin.shallow.step_sizes import (
     first_moment,
     general_step,

@@ -117,7 +117,7 @@ def test_other_programs_can_read_the_file(tmp_path):
 def test_the_same_network_gives_the_same_bytes_in_every_process(tmp_path):
     program = (
         "import sys, numpy as np\n"
-        "from globalmin.networks import ShallowNetwork\n"
+        "from globalmin.shallow.network import ShallowNetwork\n"
         "from globalmin.shallow.storage import save_network\n"
         "save_network(sys.argv[1], ShallowNetwork([[1.0, 2.0]], [3.0], 'softplus(4)'), None, {'b': "
         "'1', 'a': '2'})\n"

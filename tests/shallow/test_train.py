@@ -23,7 +23,13 @@ from globalmin.shallow.starts import (
     with_reach,
 )
 from globalmin.shallow.train import _plan, train, train_auto
-from globalmin.shallow.widths import GROWTH, can_interpolate, capacity, first_width, widths
+from globalmin.shallow.widths import (
+    GROWTH,
+    can_interpolate,
+    first_width,
+    function_space_dimension,
+    widths,
+)
 
 
 def sphere(n=30, d=6, seed=0):
@@ -71,10 +77,10 @@ def test_widths_grow_to_six_times_the_first_and_a_given_width_stays():
 
 
 def test_capacity_counts_monomials():
-    assert capacity(get_activation("linear"), 4) == 4
-    assert capacity(get_activation("quadratic"), 4) == 10
-    assert capacity(get_activation("polynomial(1,0,0,1)"), 2) == 1 + 4
-    assert capacity(get_activation("tanh"), 4) == float("inf")
+    assert function_space_dimension(get_activation("linear"), 4) == 4
+    assert function_space_dimension(get_activation("quadratic"), 4) == 10
+    assert function_space_dimension(get_activation("polynomial(1,0,0,1)"), 2) == 1 + 4
+    assert function_space_dimension(get_activation("tanh"), 4) == float("inf")
 
 
 def test_counting_says_where_interpolation_is_hopeless():

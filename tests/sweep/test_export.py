@@ -84,7 +84,7 @@ def test_names_that_say_no_format_or_no_folder_are_refused(folder, tmp_path, mon
 
 
 def test_numbers_too_large_for_64_bits_become_floats():
-    from globalmin.sweep.exporting import _column
+    from globalmin.sweep.reading import _column
 
     assert str(_column([2**70, None, 1]).type) == "double"
     assert str(_column([None, None]).type) == "string"

@@ -22,8 +22,7 @@ from globalmin import sweep
 from globalmin.errors import StoreError, StoreFull
 from globalmin.sweep.canonical import encode_result
 from globalmin.sweep.ledger import Outcome, Trial
-from globalmin.sweep.objects import Files, Objects
-from globalmin.sweep.store import Store, is_driven
+from globalmin.sweep.store import Files, Objects, Store, is_driven
 
 N = 6
 
@@ -404,10 +403,10 @@ def test_a_ledger_alone_in_a_folder_is_read_without_its_journal(done, monkeypatc
 
 
 def test_a_table_that_cannot_be_moved_into_place_leaves_nothing(done, tmp_path, monkeypatch):
-    def refuse(self, source, target):
+    def refuse(self, target):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Files, "rename", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(StoreFull, match=r"t\.csv"):
         sweep.export(done, tmp_path / "t.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]

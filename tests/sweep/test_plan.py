@@ -8,8 +8,9 @@ import pytest
 from tests.sweep import recipes
 
 from globalmin.errors import DataError, PlanError
+from globalmin.files import canonical_json
 from globalmin.sweep import Plan
-from globalmin.sweep.canonical import canonical_json, decode_result, encode_result, trial_id
+from globalmin.sweep.canonical import decode_result, encode_result, trial_id
 from globalmin.sweep.driver import trials_of
 from globalmin.sweep.recipe import check_parameters, code_version, find_recipe, recipe_name
 

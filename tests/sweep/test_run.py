@@ -464,7 +464,7 @@ def test_batches_run_in_this_process_too():
 
 
 def test_a_task_in_a_process_of_its_own_reports_outcomes_and_deaths(tmp_path):
-    from globalmin.sweep.executors import isolated
+    from globalmin.sweep.executors import local as isolated
 
     try:
         report = isolated.report_of(
@@ -491,7 +491,7 @@ def test_a_task_in_a_process_of_its_own_reports_outcomes_and_deaths(tmp_path):
 
 
 def test_interrupts_are_counted_and_handlers_put_back(capsys):
-    from globalmin.sweep.interrupts import Interrupts
+    from globalmin.sweep.driver import Interrupts
 
     before = signal.getsignal(signal.SIGTERM)
     with Interrupts() as interrupts:

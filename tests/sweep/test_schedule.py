@@ -1,8 +1,17 @@
 """Which trials go together, and who is blamed when a worker dies."""
 
 from globalmin.sweep.ledger import MAX_TRIES, Outcome, Trial
-from globalmin.sweep.schedule import MAX_BATCH, MAX_CHUNK, MIN_BATCH, PAGE, Schedule
-from globalmin.sweep.task import Report, Task, outcome_from, outcome_text
+from globalmin.sweep.task import (
+    MAX_BATCH,
+    MAX_CHUNK,
+    MIN_BATCH,
+    PAGE,
+    Report,
+    Schedule,
+    Task,
+    outcome_from,
+    outcome_text,
+)
 
 
 def _schedule(n, *, batch=False, slots=2, batch_size=None, tries=0):

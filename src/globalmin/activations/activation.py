@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.suprema import float_above
+from globalmin.activations.suprema import Suprema, Supremum, float_above
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
     from globalmin.activations.functions import Derivatives
-    from globalmin.activations.suprema import Suprema, Supremum
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from globalmin.activations import functions, suprema
 from globalmin.activations.activation import Activation
-from globalmin.activations.polynomial import MAX_DEGREE, polynomial_suprema
+from globalmin.activations.suprema import MAX_DEGREE, polynomial_suprema
 from globalmin.errors import DataError
 
 

@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin._types import Array, NDArray
-from globalmin.activations.dual_closed import (
-    KINKED,
-    STEEP_COSINE,
-    Pairs,
-    closed_form,
-    cosine_and_sine,
-    even_and_odd,
-    piecewise_linear,
-    piecewise_linear_block,
-    polynomial_table,
-    refined_sine,
-)
-from globalmin.activations.dual_coefficients import series_coefficients
+from globalmin._types import Array, Indices, Mask
+from globalmin.activations import dual_closed
 from globalmin.activations.dual_quadrature import pair_integral
-from globalmin.activations.dual_series import block_sum
+from globalmin.activations.dual_series import block_sum, series_coefficients
 from globalmin.activations.functions import horner
 from globalmin.activations.moments import mean_curvature, mean_slope, mean_value
 from globalmin.errors import DataError
@@ -32,8 +20,6 @@ from globalmin.errors import DataError
 if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
 
-    Mask = NDArray[np.bool_]
-    Places = NDArray[np.intp]
     Kernel = Callable[[slice, slice, Array], list[Array]]
 
 ROWS, COLUMNS = 128, 128  # five arrays of this shape stay in the second-level cache
@@ -104,9 +90,9 @@ def cosines(C: Array, s: Array, t: Array) -> Array:
 
 def _kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
     """The function of a block, and the exact diagonals."""
-    if phi.name in KINKED and phi.name != "linear":
+    if phi.name in dual_closed.KINKED and phi.name != "linear":
         return _kinked_kernel(phi, scales, orders)
-    if closed_form(phi) is not None and max(orders) <= 1:
+    if dual_closed.closed_form(phi) is not None and max(orders) <= 1:
         return _closed_kernel(phi, scales, orders)
     if phi.coefficients is not None or phi.name in POLYNOMIALS:
         return _polynomial_kernel(phi, scales, orders)
@@ -116,17 +102,22 @@ def _kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kern
 def _closed_kernel(
     phi: Activation, scales: Array, orders: Sequence[int]
 ) -> tuple[Kernel, list[Array]]:
-    form, variances = closed_form(phi), np.square(scales)
+    form, variances = dual_closed.closed_form(phi), np.square(scales)
     if form is None:
         raise DataError(f"{phi} has no closed form")
-    diagonal = form(Pairs(scales, scales, variances, np.ones_like(scales), np.zeros_like(scales)))
+    diagonal = form(
+        dual_closed.Pairs(scales, scales, variances, np.ones_like(scales), np.zeros_like(scales))
+    )
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
         values = form(
-            Pairs(
-                s[:, None], t, C, *refined_sine(rho, variances[rows, None], variances[columns], C)
+            dual_closed.Pairs(
+                s[:, None],
+                t,
+                C,
+                *dual_closed.refined_sine(rho, variances[rows, None], variances[columns], C),
             )
         )
         return [values[order] for order in orders]
@@ -137,26 +128,26 @@ def _closed_kernel(
 def _kinked_kernel(
     phi: Activation, scales: Array, orders: Sequence[int]
 ) -> tuple[Kernel, list[Array]]:
-    even, odd = even_and_odd(phi)
+    even, odd = dual_closed.even_and_odd(phi)
     variances = np.square(scales)
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
         sigma = np.sqrt((1.0 - rho) * (1.0 + rho)) if 0 in orders else rho
-        results = piecewise_linear_block(
-            Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders
+        results = dual_closed.piecewise_linear_block(
+            dual_closed.Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders
         )
-        if rho.max() > STEEP_COSINE or rho.min() < -STEEP_COSINE:
-            i, j = np.nonzero(np.abs(rho) > STEEP_COSINE)
+        if rho.max() > dual_closed.STEEP_COSINE or rho.min() < -dual_closed.STEEP_COSINE:
+            i, j = np.nonzero(np.abs(rho) > dual_closed.STEEP_COSINE)
             c = C[i, j]
-            near = Pairs(
+            near = dual_closed.Pairs(
                 s[i],
                 t[j],
                 c,
-                *refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c),
+                *dual_closed.refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c),
             )
-            values = piecewise_linear(near, even=even, odd=odd)
+            values = dual_closed.piecewise_linear(near, even=even, odd=odd)
             for order, result in zip(orders, results, strict=True):
                 result[i, j] = values[order]
         return results
@@ -201,14 +192,16 @@ def _series_kernel(
         i, j = np.divmod(slow, R.shape[1])
         s, t = scales[rows][i], scales[columns][j]
         values[i, j] = slow_pairs(
-            phi, orders[which], Pairs(s, t, C[i, j], *cosine_and_sine(s * s, t * t, C[i, j]))
+            phi,
+            orders[which],
+            dual_closed.Pairs(s, t, C[i, j], *dual_closed.cosine_and_sine(s * s, t * t, C[i, j])),
         )
         return values
 
     return block, [np.square(size) for size in sizes]
 
 
-def slow_pairs(phi: Activation, order: int, pairs: Pairs) -> Array:
+def slow_pairs(phi: Activation, order: int, pairs: dual_closed.Pairs) -> Array:
     """Quadrature, pair by pair."""
     rows = zip(pairs.s, pairs.t, pairs.rho, pairs.sigma, strict=True)
     return np.array(
@@ -221,11 +214,11 @@ def slow_pairs(phi: Activation, order: int, pairs: Pairs) -> Array:
 
 def polynomial_factors(phi: Activation, variances: Array, order: int) -> Array:
     """q_k(a) for each k (rows) and variance a (columns)."""
-    rows = polynomial_table(phi.coefficients or POLYNOMIALS[phi.name], order)
+    rows = dual_closed.polynomial_table(phi.coefficients or POLYNOMIALS[phi.name], order)
     return np.stack([horner(np.array(row), variances) for row in rows])
 
 
-def distinct_scales(scales: Array) -> tuple[Array, Places]:
+def distinct_scales(scales: Array) -> tuple[Array, Indices]:
     """The different scales and the place of each; scales that differ by rounding only are one."""
     low, high = float(scales.min()), float(scales.max())
     if high - low <= 2.0**-50 * high:

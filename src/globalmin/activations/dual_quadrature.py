@@ -1,7 +1,7 @@
 r"""E[psi(u) psi(v)] by quadrature, one pair at a time: for the few pairs whose Hermite series
 converges too slowly.
 
-Three rules. *Line*, for |rho| = 1: one integral, by the rule of `quadrature`. *Plane*: trapezoid
+Three rules. *Line*, for |rho| = 1: one integral, by the rule of `moments`. *Plane*: trapezoid
 sums in the standardized variables of u and of v given u, whose steps resolve the spectrum of psi;
 the cheaper the closer |rho| is to 1. *Sectors*, for steep psi: in polar coordinates the lines u = 0
 and v = 0 cut the plane into four sectors; radius and the distances to both edges of a sector are
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.dual_coefficients import bandwidth, short_step
-from globalmin.activations.quadrature import nodes_and_weights
+from globalmin.activations.dual_series import bandwidth, short_step
+from globalmin.activations.moments import nodes_and_weights
 from globalmin.errors import DataError
 from globalmin.references import states
 

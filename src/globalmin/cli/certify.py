@@ -99,9 +99,9 @@ def load_stored(
     model: Path, data: Path, target: str, test_size: float, seed: int
 ) -> tuple[ShallowNetwork, Dataset]:
     """The network for `target` and its training rows in stored form."""
-    from globalmin.cli.splitting import split_rows
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
+    from globalmin.data.splitting import split_rows
     from globalmin.errors import DataError
     from globalmin.shallow.storage import load_networks
 

@@ -17,7 +17,7 @@ from globalmin.cli.proving import Attempt, prove, prove_into
 from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 from globalmin.landscape.classify import classify_point
 from globalmin.report.rounding import nearest_text
-from globalmin.shallow.point import PointClass, PointKind
+from globalmin.shallow.stationary import PointClass, PointKind
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

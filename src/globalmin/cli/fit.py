@@ -51,7 +51,7 @@ TEST_SIZE = typer.Option(
     metavar="F",
     min=0.0,
     max=0.95,
-    help="Fraction of rows held out, rounded down; contradicting rows always train.",
+    help="Fraction of rows held out, rounded up; contradicting rows always train.",
 )
 DECAY = typer.Option(
     metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none."

@@ -11,8 +11,8 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.cli.console import say
-from globalmin.report.figures import style
-from globalmin.report.figures_landscape import bracket, escape_curve
+from globalmin.drawing import style
+from globalmin.report.figures import bracket, escape_curve
 from globalmin.report.measures import estimate_quadratic
 from globalmin.shallow.network import ShallowNetwork, residual
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from globalmin.cli.classifying import Classified
     from globalmin.data import Dataset
-    from globalmin.shallow.escape import Escape
+    from globalmin.shallow.stationary import Escape
 
 
 POINTS = 161

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.cli.splitting import split_rows
 from globalmin.data import Dataset, RawPart
+from globalmin.data.splitting import split_rows
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation

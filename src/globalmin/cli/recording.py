@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.cli.environment import environment
+from globalmin.cli.doctor import environment
 from globalmin.cli.folder import MODEL
-from globalmin.cli.reference import ridge_outputs
 from globalmin.report.measures import (
     estimate_margins,
     estimate_quadratic,
     estimate_r2,
     estimate_spectrum,
+    ridge_outputs,
 )
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
 from globalmin.shallow.network import outputs

@@ -24,7 +24,7 @@ def report(
     from globalmin.cli import exits
     from globalmin.cli.console import print_json
     from globalmin.cli.summary import proof_json
-    from globalmin.proving.container import save_atomically
+    from globalmin.files import save_atomically
     from globalmin.report.page import FILENAME, render_folder
 
     page, proofs = render_folder(directory)

@@ -4,7 +4,6 @@ to the user's units.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +19,10 @@ from globalmin.data.preprocessing import (
     refuse_unusable_labels,
     refuse_unusable_range,
 )
+from globalmin.data.splitting import drawn_rows, held_out_count
 from globalmin.data.validation import as_matrix, as_targets, column_names, frozen
 from globalmin.errors import DataError
+from globalmin.files import data_digest
 
 if TYPE_CHECKING:
     from globalmin.data.degeneracy import Degeneracy
@@ -269,12 +270,7 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the stored numbers, as in spec/certificate-v1.md, section 4."""
-        sha = hashlib.sha256(
-            f"globalmin-data/1 {self.n_samples} {self.n_features}\n".encode("ascii")
-        )
-        for array in (self.X, self.y):
-            sha.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return sha.hexdigest()
+        return data_digest(self.X, self.y)
 
     def for_target(self, target: int | str) -> Dataset:
         """The data set of one target, given by its index or its name."""
@@ -293,9 +289,10 @@ class Dataset:
         -------
         The data set of the remaining samples, and the held-out samples in the user's units.
         """
-        held = _held_out_count(test_size, self.n_samples)
-        order = np.random.default_rng(seed).permutation(self.n_samples)
-        return self.take(order[held:]), self.raw_rows(order[:held])
+        train, test = drawn_rows(
+            self.n_samples, held_out_count(test_size, self.n_samples), seed=seed
+        )
+        return self.take(train), self.raw_rows(test)
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Dataset:
         """The data set of some of the samples, in their order here, its preprocessing fitted on
@@ -380,21 +377,3 @@ def _check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -
         X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling
     )
     refuse_unusable_labels(targets, fitted[0].scaling)
-
-
-def _held_out_count(test_size: float | int, n: int) -> int:
-    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
-        held = int(test_size)
-    elif isinstance(test_size, float | np.floating) and 0 < test_size < 1:
-        held = int(np.ceil(test_size * n))
-    else:
-        raise DataError(
-            f"test_size={test_size!r} must be a fraction strictly between 0 and 1, or a whole "
-            "number of samples"
-        )
-    if not 1 <= held < n:
-        raise DataError(
-            f"test_size={test_size} of {n} sample(s) leaves {n - held} to train on and {held} to "
-            "test; both parts need at least one"
-        )
-    return held

@@ -88,7 +88,7 @@ def select_columns(
 def _reader(path: Path) -> Callable[[Path, Choice, int], Table]:
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".txt"):
-        from globalmin.data.loading_csv import read_csv
+        from globalmin.data.loading_tables import read_csv
 
         return read_csv
     if suffix == ".npz":
@@ -96,7 +96,7 @@ def _reader(path: Path) -> Callable[[Path, Choice, int], Table]:
 
         return read_npz
     if suffix in (".parquet", ".pq"):
-        from globalmin.data.loading_parquet import read_parquet
+        from globalmin.data.loading_tables import read_parquet
 
         return read_parquet
     raise DataError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.data.exact_least_squares import least_squares_floor
+from globalmin.data.exact_algebra import least_squares_floor
 from globalmin.data.proportionality import pivots
 from globalmin.data.ties import Group, is_linear, tied_groups
 from globalmin.errors import DataError, HypothesisError

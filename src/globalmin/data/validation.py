@@ -152,6 +152,24 @@ def frozen(array: Array) -> Array:
     return array
 
 
+def as_weights(value: object, name: str, *, dimensions: tuple[int, ...], remedy: str) -> Array:
+    """A read-only float64 copy of weights: finite, not empty, with one of these numbers of
+    dimensions; `remedy` ends the message about the shape.
+    """
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise DataError(f"{name} is not an array of real numbers; give floats") from None
+    if array.ndim not in dimensions or 0 in array.shape:
+        raise DataError(f"{name} has shape {array.shape}; {remedy}")
+    if not np.isfinite(array).all():
+        raise DataError(f"{name} contains NaN or infinity; give finite weights")
+    array.setflags(write=False)
+    return array
+
+
 def _is_frame(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "iloc")
 

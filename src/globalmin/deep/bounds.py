@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from globalmin._types import Array, ArrayLike
+from globalmin._types import ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.dual import dual_matrix
 from globalmin.activations.moments import hermite_coefficients, normalizer
@@ -21,6 +21,7 @@ from globalmin.deep.framework import framework
 from globalmin.deep.initialization import check_depth, check_residual
 from globalmin.deep.moments import mean_at, mean_square_at, square_slope_at
 from globalmin.errors import DataError
+from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
 
 NOT_ANALYTIC_OR_POLYNOMIAL = ("quadratic", "polynomial", "linear", "relu", "leaky_relu", "abs")
@@ -85,7 +86,7 @@ def schur_bound(X: ArrayLike, depth: int, activation: str | Activation = "softpl
     recursion = framework(X, "fully_connected", depth, activation)
     K = recursion.layer(depth - 1).S
     slopes = square_slope_at(recursion.activation, np.diag(K))
-    return recursion.rules[-1].scale ** 2 * _smallest(K) * float(slopes.min())
+    return recursion.rules[-1].scale ** 2 * estimate_lambda_min(K) * float(slopes.min())
 
 
 @states("DU-L3.23")
@@ -102,7 +103,7 @@ def hermite_bound(
             "moment itself"
         )
     alpha = hermite_coefficients(activation, terms)
-    powers = [max(_smallest(matrix**k), 0.0) for k in range(terms)]
+    powers = [max(estimate_lambda_min(matrix**k), 0.0) for k in range(terms)]
     return normalizer(activation) * float(np.sum(alpha**2 * powers))
 
 
@@ -136,7 +137,7 @@ def depth_independent_bound(
     rows, t, c_sigma = real_array(X, "X"), check_residual(c_res) / H, normalizer(phi)
     K = rows @ rows.T
     F, mu = dual_matrix(phi, K), mean_at(phi, np.diag(K))
-    kappa = c_sigma * _smallest(F - np.outer(mu, mu))
+    kappa = c_sigma * estimate_lambda_min(F - np.outer(mu, mu))
     variances, b = c_sigma * np.diag(F), np.sqrt(c_sigma) * mu
     for _ in range(H - 2):
         mu = mean_at(phi, variances)
@@ -146,7 +147,3 @@ def depth_independent_bound(
         )
     slope = float(square_slope_at(phi, variances).min())
     return DepthIndependent(kappa, slope, t**2 * kappa * slope)
-
-
-def _smallest(K: Array) -> float:
-    return float(np.linalg.eigvalsh(K)[0])

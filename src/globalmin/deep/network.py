@@ -18,6 +18,7 @@ import numpy as np
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.data.pixels import Geometry, geometry_of
+from globalmin.data.validation import as_weights
 from globalmin.deep import passes as deep_passes
 from globalmin.errors import DataError
 
@@ -54,9 +55,9 @@ class DeepNetwork:
     def __post_init__(self) -> None:
         object.__setattr__(self, "activation", get_activation(self.activation))
         object.__setattr__(
-            self, "weights", tuple(_frozen(W, f"weights[{h}]") for h, W in enumerate(self.weights))
+            self, "weights", tuple(_weights(W, f"weights[{h}]") for h, W in enumerate(self.weights))
         )
-        object.__setattr__(self, "head", _frozen(self.head, "head"))
+        object.__setattr__(self, "head", _weights(self.head, "head"))
         object.__setattr__(self, "scales", tuple(float(s) for s in self.scales))
         object.__setattr__(
             self,
@@ -204,21 +205,9 @@ def _form(network: DeepNetwork) -> tuple[object, ...]:
     )
 
 
-def _frozen(value: ArrayLike, name: str) -> Array:
-    try:
-        if np.iscomplexobj(value):
-            raise TypeError
-        array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise DataError(f"{name} is not an array of real numbers; give floats") from None
-    if array.ndim not in (1, 2) or 0 in array.shape:
-        raise DataError(
-            f"{name} has shape {array.shape}; give a matrix (or a vector for the head), not empty"
-        )
-    if not np.isfinite(array).all():
-        raise DataError(f"{name} contains NaN or infinity; give finite weights")
-    array.setflags(write=False)
-    return array
+def _weights(value: ArrayLike, name: str) -> Array:
+    remedy = "give a matrix (or a vector for the head), not empty"
+    return as_weights(value, name, dimensions=(1, 2), remedy=remedy)
 
 
 def _check_chain(network: DeepNetwork) -> None:

@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from globalmin.activations import get_activation
-from globalmin.data.tensor_file import canonical_json, describe, serialize, write_atomically
 from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError
+from globalmin.files import canonical_json
+from globalmin.shallow.storage import describe, write_network_file
 
 FORMAT = "globalmin-deep-network/1"
 
@@ -49,7 +50,7 @@ def save_deep_network(
     }
     tensors = {f"W.{h}": np.asarray(W) for h, W in enumerate(network.weights, start=1)}
     tensors |= {"a": network.head, "scales": np.array(network.scales)}
-    write_atomically(Path(path), serialize(tensors, header))
+    write_network_file(Path(path), tensors, header)
 
 
 def load_deep_network(path: str | os.PathLike[str]) -> StoredDeep:

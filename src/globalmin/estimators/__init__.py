@@ -2,7 +2,6 @@
 around the other rooms.
 """
 
-from globalmin.estimators.classifier import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators.convolutional_filter import (
     ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
 )
@@ -10,4 +9,5 @@ from globalmin.estimators.quadratic import QuadraticNetworkRegressor as Quadrati
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,
 )
-from globalmin.estimators.regressor import ShallowNetworkRegressor as ShallowNetworkRegressor
+from globalmin.estimators.shallow import ShallowNetworkClassifier as ShallowNetworkClassifier
+from globalmin.estimators.shallow import ShallowNetworkRegressor as ShallowNetworkRegressor

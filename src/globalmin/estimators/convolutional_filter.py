@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
@@ -22,7 +22,6 @@ from globalmin.patches.train import METHODS, FilterFit, FilterStatus, fit_filter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
 
 _FIT_CALLER = 4  # _warn, fit, scikit-learn's wrapper of fit, and then the line of the user

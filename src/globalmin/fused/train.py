@@ -153,8 +153,7 @@ def _screened(trial: _Trial, job: _Job) -> _End:
 def _run(trial: _Trial, job: _Job, kind: type[np.floating]) -> _End:
     """One training in one precision; the final residual is computed in float64 from the weights."""
     from globalmin.fused.activations import CODES
-    from globalmin.fused.kernel import Rules, descend
-    from globalmin.fused.layout import packed, unpacked
+    from globalmin.fused.kernel import Rules, descend, packed, unpacked
 
     arrays, shape = packed(trial.X, trial.y, trial.W, trial.v, kind)
     norm = float(np.linalg.norm(trial.y)) or 1.0

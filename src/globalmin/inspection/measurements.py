@@ -20,7 +20,7 @@ from globalmin.inspection.eigenvalues import Extremes, extremes
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.kernels.separation import separation
 from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec
-from globalmin.shallow.overparameterization import (
+from globalmin.shallow.widths import (
     free_outputs,
     function_space_dimension,
     parallel_groups,

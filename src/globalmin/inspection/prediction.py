@@ -29,7 +29,7 @@ from globalmin.shallow.network import (
     preactivations,
     residual,
 )
-from globalmin.shallow.newton_kantorovich import Linearization, descent_quantities, linearize
+from globalmin.shallow.provability import Linearization, descent_quantities, linearize
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

@@ -16,7 +16,7 @@ from globalmin.kernels.movement_patterns import KinkDescent, kink_descent
 from globalmin.shallow.initialization import draw
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, preactivations, residual
-from globalmin.shallow.newton_kantorovich import (
+from globalmin.shallow.provability import (
     DescentQuantities,
     Linearization,
     descent_quantities,

@@ -14,7 +14,7 @@ from globalmin.inspection.theorems_smooth import smooth
 from globalmin.kernels.overparameterization_jacobian import jacobian_spectrum_ratios
 from globalmin.kernels.rates import planted_local_exponent
 from globalmin.references import states
-from globalmin.shallow.overparameterization import khatri_rao_ratios, sample_condition_ratio
+from globalmin.shallow.widths import khatri_rao_ratios, sample_condition_ratio
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements

@@ -16,7 +16,7 @@ from globalmin.linalg.symmetric import head_counts
 from globalmin.quadratic.identifiability import critical_samples
 from globalmin.quadratic.initialization import sufficient_width
 from globalmin.references import states
-from globalmin.shallow.overparameterization import quadratic_width
+from globalmin.shallow.widths import quadratic_width
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements

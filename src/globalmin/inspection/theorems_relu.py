@@ -22,7 +22,7 @@ from globalmin.inspection.theorems_smooth import (
 )
 from globalmin.kernels import movement, probability, rates, widths
 from globalmin.references import states
-from globalmin.shallow.overparameterization import moderate_relu_ratio
+from globalmin.shallow.widths import moderate_relu_ratio
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements

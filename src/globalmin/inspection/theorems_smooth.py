@@ -17,7 +17,7 @@ from globalmin.inspection.hypothesis import (
 )
 from globalmin.kernels import probability, rates, sgd_rate, widths
 from globalmin.references import states
-from globalmin.shallow.overparameterization import moderate_ratio
+from globalmin.shallow.widths import moderate_ratio
 
 if TYPE_CHECKING:
     from globalmin.inspection.measurements import Measurements
@@ -86,7 +86,7 @@ def why_singular(m: Measurements) -> str:
         return ""
     if m.facts.zero_rows:
         return f": row {m.facts.zero_rows[0]} is zero"
-    from globalmin.shallow.overparameterization import parallel_groups
+    from globalmin.shallow.widths import parallel_groups
 
     groups = parallel_groups(m.facts, m.activation)
     if groups:

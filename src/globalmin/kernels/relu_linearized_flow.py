@@ -17,7 +17,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.references import states
-from globalmin.shallow.relu_flow import ReluState, Slopes, pair_counts
+from globalmin.shallow.relu_margins import ReluState, Slopes, pair_counts
 
 TIMES = 2_000  # of the flow, spaced geometrically
 PIECES = 64  # of equal length into which the path is cut to find the largest move along it

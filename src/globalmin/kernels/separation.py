@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.data.nearness import estimate_closest_pair
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.proportionality import line_groups
+from globalmin.data.proportionality import estimate_closest_pair, line_groups
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
 from globalmin.references import states

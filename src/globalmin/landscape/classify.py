@@ -1,9 +1,9 @@
 r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, not
 stationary, or not decided.
 
-Global minima are known by a bound of the excess loss (`globalmin.landscape.excess`), never by a
-small gradient. Saddles are known by a curvature below what the gradient left and rounding can make
-of zero (`globalmin.landscape.threshold`). Everything in floats: the certificates prove.
+Global minima are known by a bound of the excess loss, never by a small gradient. Saddles are known
+by a curvature below what the gradient left and rounding can make of zero
+(`globalmin.landscape.criteria`). Everything in floats: the certificates prove.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.landscape.excess import estimate_excess
-from globalmin.landscape.threshold import (
+from globalmin.landscape.criteria import (
     CurvatureThreshold,
     curvature_threshold,
     eigenvalue_rounding,
+    estimate_excess,
 )
-from globalmin.linalg.inertia import inertia, least_eigenvalue
+from globalmin.linalg.spectrum import inertia, least_eigenvalue
 from globalmin.one_filter.classify import classify_filter_point
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.teacher import FilterTeacher
 from globalmin.references import states
 from globalmin.shallow.complete_square import is_quadratic
-from globalmin.shallow.escape import Escape, hessian_escape, quadratic_escape
 from globalmin.shallow.hessian import (
     check_landscape_inputs,
     curvature_along,
@@ -36,9 +35,15 @@ from globalmin.shallow.hessian import (
     hessian,
 )
 from globalmin.shallow.network import preactivations, residual
-from globalmin.shallow.point import PointClass, PointKind
 from globalmin.shallow.rounding import curvature_rounding, hessian_rounding
-from globalmin.shallow.stationary import nearest_stationary
+from globalmin.shallow.stationary import (
+    Escape,
+    PointClass,
+    PointKind,
+    hessian_escape,
+    nearest_stationary,
+    quadratic_escape,
+)
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

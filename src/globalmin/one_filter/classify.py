@@ -17,8 +17,7 @@ from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.landscape import filter_landscape
 from globalmin.one_filter.teacher import FilterTeacher, population_gradient, population_loss
 from globalmin.references import states
-from globalmin.shallow.escape import Escape
-from globalmin.shallow.point import PointClass, PointKind
+from globalmin.shallow.stationary import Escape, PointClass, PointKind
 
 if TYPE_CHECKING:
     from globalmin.one_filter.network import OneFilterNetwork

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
+from globalmin.data.validation import as_weights
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -28,12 +29,8 @@ class OneFilterNetwork:
 
     def __post_init__(self) -> None:
         for name in ("v", "a"):
-            value = np.array(getattr(self, name), dtype=np.float64)
-            if value.ndim != 1 or value.size == 0 or not np.isfinite(value).all():
-                raise DataError(
-                    f"{name} has shape {value.shape}; give a vector of finite numbers, at least one"
-                )
-            value.setflags(write=False)
+            remedy = "give a vector of finite numbers, at least one"
+            value = as_weights(getattr(self, name), name, dimensions=(1,), remedy=remedy)
             object.__setattr__(self, name, value)
         if not np.any(self.v):
             raise DataError(

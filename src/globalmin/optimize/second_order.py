@@ -16,7 +16,7 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.linalg.inertia import least_eigenvalue
+from globalmin.linalg.spectrum import least_eigenvalue
 from globalmin.optimize.objective import as_objective
 from globalmin.references import states
 

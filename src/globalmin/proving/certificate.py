@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from globalmin.deep.claims.form import deep_network_object, deep_network_tensors
 from globalmin.deep.network import DeepNetwork
+from globalmin.files import data_digest, save_atomically
 from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.container import data_bytes, data_digest, save_atomically, sealed_bytes
+from globalmin.proving.container import data_bytes, sealed_bytes
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

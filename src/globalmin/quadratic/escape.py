@@ -9,7 +9,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.quadratic.risk import gram_difference
 from globalmin.references import states
-from globalmin.shallow.escape import Escape
+from globalmin.shallow.stationary import Escape
 
 
 @states("GKZ-CENSUS")

@@ -20,7 +20,7 @@ from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.references import states
-from globalmin.shallow.hessian_lipschitz import third_derivative
+from globalmin.shallow.lipschitz import third_derivative
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:

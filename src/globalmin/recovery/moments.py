@@ -18,7 +18,7 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
-from globalmin.activations.quadrature import nodes_and_weights
+from globalmin.activations.moments import nodes_and_weights
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 

@@ -21,7 +21,7 @@ from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, residual
-from globalmin.shallow.newton_kantorovich import (
+from globalmin.shallow.provability import (
     DescentQuantities,
     Linearization,
     descent_quantities,

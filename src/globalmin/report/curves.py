@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.report.figures import BLUE, GREEN, INK, MUTED, ORANGE, RED, SIZE
+from globalmin._types import NDArray
+from globalmin.drawing import BLUE, COLORS, DASHED, MUTED, ORANGE, SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     Array = NDArray[Any]
     Curve = tuple[Array, Array]
-
-COLORS = (BLUE, ORANGE, GREEN, RED, MUTED, INK)
-DASHED = (0, (4, 2))
 
 
 def panels(count: int, *, width: float = 3.3) -> tuple[Figure, list[Axes]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from globalmin.report.panels import panels
 from globalmin.report.proof import Proof, ProvedClaim, check_target
 from globalmin.report.record import FitRecord, TargetRecord, read_record
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
+from globalmin.report.template import filled
 from globalmin.report.words import (
     NOT_GENERALIZATION,
     SHOWN,
@@ -19,9 +20,6 @@ from globalmin.report.words import (
     plain_statement,
     shown_numbers,
 )
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 FILENAME = "report.html"
 
@@ -43,7 +41,6 @@ def render(record: FitRecord, proofs: Sequence[Proof]) -> str:
     record : what was done and measured.
     proofs : what the checker said, one per target.
     """
-    template = _environment().get_template("report.html.j2")
     targets = [
         _target_view(t, p, f"t{i}")
         for i, (t, p) in enumerate(zip(record.targets, proofs, strict=True), start=1)
@@ -53,36 +50,14 @@ def render(record: FitRecord, proofs: Sequence[Proof]) -> str:
         targets[0],
     )
     names = ", ".join(t.name for t in record.targets)
-    return template.render(
+    return filled(
+        "report.html.j2",
         title=f"{record.data['name']} → {names}",
         verdict=worst["verdict"],
-        css=_css(),
         targets=targets,
         summary=_summary(record),
         data=_data_view(record),
         environment=_environment_view(record),
-    )
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("globalmin.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-
-
-def _css() -> Any:
-    from importlib.resources import files
-
-    from markupsafe import Markup
-
-    return Markup(  # noqa: S704
-        files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8")
     )
 
 

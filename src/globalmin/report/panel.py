@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from globalmin._types import Array
+from globalmin.drawing import inline_svg
 from globalmin.report.rounding import nearest_text, typeset
-from globalmin.report.svg import inline_svg
+from globalmin.report.template import markup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,12 +41,10 @@ def make_panel(
     title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str
 ) -> Panel:
     """Draw the figure; `name` makes the ids of the drawing unique on the page."""
-    from markupsafe import Markup
-
     # inline_svg escapes its label and matplotlib its texts, so this markup is safe
     return Panel(
         title,
-        Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),  # noqa: S704 (escaped)
+        markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),
         caption,
         table,
     )

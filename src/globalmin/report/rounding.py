@@ -8,9 +8,9 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
-Number = Fraction | float | int | str
+from globalmin.drawing import power_of_ten
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+Number = Fraction | float | int | str
 
 
 def upper_text(value: Number, digits: int = 3) -> str:
@@ -48,11 +48,6 @@ def typeset(text: str) -> str:
     mantissa, _, exponent = text.partition("e")
     mantissa = mantissa.replace("-", "−")
     return f"{mantissa}\u00a0×\u00a0{power_of_ten(int(exponent))}" if exponent else mantissa
-
-
-def power_of_ten(exponent: int) -> str:
-    """'10⁻³' for -3."""
-    return "10" + str(exponent).translate(_SUPERSCRIPT)
 
 
 def as_float(value: Number) -> float:

@@ -44,9 +44,7 @@ function a figure or table:
 - No heavy import at module level: `globalmin reproduce list` imports these files.
 """
 
-from globalmin.reproductions.registry import entries, entry, reproduction
-from globalmin.reproductions.result import Reproduction, Row
-from globalmin.reproductions.running import reproduce
-from globalmin.reproductions.setting import Setting
+from globalmin.reproductions.registry import Reproduction, Row, entries, entry, reproduction
+from globalmin.reproductions.running import Setting, reproduce
 
 __all__ = ["Reproduction", "Row", "Setting", "entries", "entry", "reproduce", "reproduction"]

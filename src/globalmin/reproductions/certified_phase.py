@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from globalmin.reproductions.os import MAX_ITER, STEPS, TOL, realizations
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
-from globalmin.reproductions.setting import Setting
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
+from globalmin.reproductions.running import Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

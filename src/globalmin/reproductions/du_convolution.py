@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
 SMOOTH = {
     0.2: 6.5e-2,
@@ -84,7 +83,7 @@ def _distance_figure(
     rows: list[Row],
     choices: tuple[str, ...],
 ) -> Reproduction:
-    from globalmin.report.filter_figures import convergence
+    from globalmin.patches.figures import convergence
 
     steps = np.concatenate([np.arange(len(values)) for values in found.values()])
     return Reproduction(
@@ -232,7 +231,7 @@ def fig63cd(setting: Setting) -> Reproduction:
     """Relative loss by epoch of SGD from three distances, random filter (c) and Gabor filter (d);
     medians over the draws.
     """
-    from globalmin.report.filter_figures import convergence
+    from globalmin.patches.figures import convergence
 
     found = _digits(setting, (0.9, 0.6, 0.3), DRAWS)
     losses = {
@@ -309,7 +308,7 @@ def estimator_trial(*, filter_name: str, seed: int) -> dict[str, Any]:
 @reproduction("DU-F6.4", title="Figure 6.4: true and learned filters")
 def fig64(setting: Setting) -> Reproduction:
     """The random and the Gabor filter, after SGD and by the estimator's least-squares steps."""
-    from globalmin.report.filter_figures import filters
+    from globalmin.patches.figures import filters
 
     names = ("random", "Gabor")
     found = {name: draws[0] for (name, _), draws in _digits(setting, (0.3,), 1).items()}

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
 P, PATCHES, STEP = 25, 20, 0.1
 KS, RATIOS = (25, 36, 49, 64, 81, 100), (0, 1, 4, 9, 16, 25)
@@ -98,7 +97,7 @@ def _one_start(setting: Setting) -> dict[str, Any]:
 )
 def fig51b(setting: Setting) -> Reproduction:
     """Population loss by step; the failure's plateau is the loss of the spurious minimum."""
-    from globalmin.report.filter_figures import success_and_failure
+    from globalmin.one_filter.figures import success_and_failure
 
     found = _one_start(setting)
     good, bad, plateau = (
@@ -160,7 +159,7 @@ def fig51b(setting: Setting) -> Reproduction:
 )
 def fig52(setting: Setting) -> Reproduction:
     """K = 20, p = 25: fast drop of the sum, a slow turn of the filter, linear convergence."""
-    from globalmin.report.filter_figures import phases
+    from globalmin.one_filter.figures import phases
 
     found = _one_start(setting)
     curves = {

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
 LS = (1.0, 1.5, 2.0, 3.0)
 LAST = {
@@ -63,8 +62,8 @@ def values_trial(*, d: int, L: float, steps: int, seed: int) -> dict[str, Any]:
 
 
 def _escape(setting: Setting, d: int, item: str) -> Reproduction:
+    from globalmin.octopus.figures import objective_by_step
     from globalmin.octopus.function import Octopus
-    from globalmin.report.saddle_figures import objective_by_step
 
     draws = setting.pick(thumbnail=8, paper=100)
     points = [
@@ -185,7 +184,7 @@ def fig71(setting: Setting) -> Reproduction:
     stay.
     """
     from globalmin.octopus import warmups as warm
-    from globalmin.report.saddle_figures import warmups
+    from globalmin.octopus.figures import warmups
 
     band = warm.descent_path(warm.saddle_gradient, [0.9, 1e-6], warm.STEP, 35)
     distances = (10, 20, 40)
@@ -239,9 +238,9 @@ def _path_columns(paths: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 )
 def fig72(setting: Setting) -> Reproduction:
     """From the first saddle to the second and on to a minimum."""
+    from globalmin.octopus.figures import tube_and_octopus
     from globalmin.octopus.function import Octopus
     from globalmin.octopus.warmups import descent_path
-    from globalmin.report.saddle_figures import tube_and_octopus
 
     tube, octopus = Octopus(2, math.e, 1.0, mirrored=False), Octopus(2, math.e, 1.0)
     starts = {
@@ -297,8 +296,8 @@ def fig72(setting: Setting) -> Reproduction:
 )
 def fig75(setting: Setting) -> Reproduction:
     """Where which formula holds; the octopus is the tube mirrored in every axis."""
+    from globalmin.octopus.figures import domains
     from globalmin.octopus.function import Octopus
-    from globalmin.report.saddle_figures import domains
 
     octopus = Octopus(2, math.e, 1.0)
     saddles, minima = octopus.critical_counts()

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
 SPEC = "the paper prints no number; reference of our spec page, other quadrature"
 RHO = {
@@ -46,8 +45,8 @@ K = 3
 @reproduction("FCL-F2", title="Figure 2: the curvature ρ(σ) by the norm of the neurons")
 def fig2(setting: Setting) -> Reproduction:
     """ρ of sigmoid (the published curve), tanh and softplus on a logarithmic grid of norms."""
+    from globalmin.recovery.figures import rho_figure
     from globalmin.recovery.moments import rho
-    from globalmin.report.recovery_figures import rho_figure
 
     sigma = np.geomspace(0.05, 50.0, setting.pick(thumbnail=61, paper=301))
     curves = {name: rho(sigma, name) for name in ("sigmoid", "tanh", "softplus")}
@@ -229,7 +228,7 @@ def _success_rows(grid: Grid, rates: Cells, errors: Cells) -> tuple[Row, ...]:
 @reproduction("FCL-E2", title="Figure 4: error of the recovered weights by the number of samples")
 def fig4(setting: Setting) -> Reproduction:
     """Error after descent from ‖W0 − W*‖ = 0.1 ‖W*‖; the expected slope is −1/2."""
-    from globalmin.report.recovery_figures import error_figure
+    from globalmin.recovery.figures import error_figure
 
     grid = setting.pick(
         thumbnail=Grid((5, 10), (10_000, 30_000, 100_000), 6, 1, teacher="orthogonal"),

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
-from globalmin.reproductions.setting import Setting
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
+from globalmin.reproductions.running import Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,12 +12,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from globalmin.reproductions.result import COLUMNS, Reproduction
-
-if TYPE_CHECKING:
-    from globalmin.reproductions.registry import Entry
+from globalmin.reproductions.registry import COLUMNS, Entry, Reproduction
 
 PAGE = "index.html"
 RECORD = ".record.json"  # ending of the file from which page and gallery are made
@@ -84,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 def save(found: Reproduction, folder: Path) -> dict[str, list[str]]:
     """Write table, data and figures of one item into `folder`; returns their names by kind."""
-    from globalmin.report.filter_figures import save as save_figure
+    from globalmin.drawing import save as save_figure
 
     name = stem(found.item)
     texts = {

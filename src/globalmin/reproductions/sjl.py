@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from globalmin.references import states
 from globalmin.reproductions.crossing import Crossing, logistic_crossing
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
-from globalmin.reproductions.setting import Setting
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
+from globalmin.reproductions.running import Setting
 from globalmin.reproductions.sjl_errors import errors
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from globalmin.reproductions.result import Reproduction, Row
-from globalmin.reproductions.setting import Setting
+from globalmin.reproductions.registry import Reproduction, Row
+from globalmin.reproductions.running import Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,21 +4,17 @@ formed without J.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations import get_activation
+from globalmin.activations import Activation, get_activation
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.activations import Activation
-
 
 CHUNK = 2**22  # entries of the slopes held at once
 

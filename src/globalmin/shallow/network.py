@@ -13,6 +13,7 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
+from globalmin.data.validation import as_weights
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -43,8 +44,8 @@ class ShallowNetwork:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "activation", get_activation(self.activation))
-        object.__setattr__(self, "W", _frozen(self.W, "W", ndim=2))
-        object.__setattr__(self, "v", _frozen(self.v, "v", ndim=1))
+        object.__setattr__(self, "W", _weights(self.W, "W", 2))
+        object.__setattr__(self, "v", _weights(self.v, "v", 1))
         if self.v.shape[0] != self.W.shape[0]:
             raise DataError(
                 f"v has {self.v.shape[0]} entries but W has {self.W.shape[0]} rows; give one head "
@@ -115,21 +116,9 @@ class ShallowNetwork:
         )  # through the constructor: copies are read-only as well
 
 
-def _frozen(value: ArrayLike, name: str, *, ndim: int) -> Array:
-    try:
-        if np.iscomplexobj(value):
-            raise TypeError
-        array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise DataError(f"{name} is not an array of real numbers; give floats") from None
-    if array.ndim != ndim or 0 in array.shape:
-        raise DataError(
-            f"{name} has shape {array.shape}; it must have {ndim} dimension(s), none of them empty"
-        )
-    if not np.isfinite(array).all():
-        raise DataError(f"{name} contains NaN or infinity; give finite weights")
-    array.setflags(write=False)
-    return array
+def _weights(value: ArrayLike, name: str, ndim: int) -> Array:
+    remedy = f"it must have {ndim} dimension(s), none of them empty"
+    return as_weights(value, name, dimensions=(ndim,), remedy=remedy)
 
 
 def preactivations(network: ShallowNetwork, X: Array) -> Array:

@@ -1,23 +1,117 @@
-r"""How far a network is from being provably near zero loss: one number that training can watch.
+r"""How far a network is from being provably near zero loss: the scalar quantities of the
+interpolation theorem (Newton-Kantorovich, OS-C2) and of the descent theorem (OS-C1), pure functions
+of a = sigma_min(J), e = ||J^+ r||, g = ||r||, b = ||J|| and Lip, and from them one number that
+training can watch.
 
-An estimate in floats, never a proof. Below 1 the certificate can be expected to exist.
+Estimates in floats, never a proof. Below 1 the certificate can be expected to exist.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.linalg.spectrum import smallest_eigenvalue_from_factor
+from globalmin.references import states
 from globalmin.shallow.lipschitz import estimate_lipschitz, rounding_of_preactivations
-from globalmin.shallow.network import jacobian_gram, preactivations, residual
-from globalmin.shallow.newton_kantorovich import descent_ratio, newton_ratio
-from globalmin.shallow.relu_cell import cell_slopes, choose_neurons, relative_margins
+from globalmin.shallow.network import ShallowNetwork, jacobian_gram, preactivations, residual
+from globalmin.shallow.relu_margins import cell_slopes, choose_neurons, relative_margins
 
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
+
+@dataclass(frozen=True)
+class Linearization:
+    r"""Smallest singular value a of J, norm b of J, Newton step e = ||J^+ r|| and residual norm g,
+    at one point.
+    """
+
+    a: float
+    b: float
+    e: float
+    g: float
+
+
+def linearize(K: Array, r: Array) -> Linearization | None:
+    r"""a, b, e, g from $K = J J^T$ and r by one symmetric eigendecomposition; None if K is
+    numerically singular.
+    """
+    eigenvalues, vectors = np.linalg.eigh(K)
+    low, high = float(eigenvalues[0]), float(eigenvalues[-1])
+    if not low > K.shape[0] * np.finfo(np.float64).eps * high:
+        return None
+    coordinates = vectors.T @ r
+    e = math.sqrt(float(np.sum(coordinates**2 / eigenvalues)))
+    return Linearization(math.sqrt(low), math.sqrt(high), e, float(np.linalg.norm(r)))
+
+
+def newton_ratio(a: float, e: float, Lip: float) -> float:
+    r"""$2\,\mathrm{Lip}\,e/a$; a zero of r is near if it is at most 1. `math.inf` if a = 0."""
+    return 2.0 * Lip * e / a if a > 0 else math.inf
+
+
+@states("OS-C2")
+def newton_radius(a: float, e: float, Lip: float) -> float:
+    r"""$R = 2e/(1+\sqrt{1-2\,\mathrm{Lip}\,e/a})$: a zero-loss point lies within R. `math.inf` if
+    the hypothesis fails.
+    """
+    ratio = newton_ratio(a, e, Lip)
+    return 2.0 * e / (1.0 + math.sqrt(1.0 - ratio)) if ratio <= 1.0 else math.inf
+
+
+@states("OS-C2")
+def newton_radius_below(a: float, e: float, Lip: float) -> float:
+    r"""$R_{lo} = 2e/(1+\sqrt{1+2\,\mathrm{Lip}\,e/a})$: no zero-loss point is closer, if Lip holds
+    on that ball.
+    """
+    return 2.0 * e / (1.0 + math.sqrt(1.0 + newton_ratio(a, e, Lip))) if a > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class DescentQuantities:
+    """Path bound S, slowest rate alpha, largest step eta_max and the factor `rate` per step at the
+    step eta.
+    """
+
+    alpha: float
+    S: float
+    eta_max: float
+    eta: float
+    rate: float
+
+
+def descent_ratio(a: float, g: float, Lip: float) -> float:
+    r"""$2\,\mathrm{Lip}\,g/a^2$; gradient descent from here converges if it is below 1. `math.inf`
+    if a = 0.
+    """
+    return 2.0 * Lip * g / a**2 if a > 0 else math.inf
+
+
+@states("OS-C1", "OS-C5")
+def descent_quantities(
+    point: Linearization, Lip: float, *, eta: float | None = None
+) -> DescentQuantities | None:
+    r"""Constants of the descent theorem, or None if $2\,\mathrm{Lip}\,g < a^2$ fails or eta is too
+    large.
+
+    $\alpha = \sqrt{a^2 - 2\,\mathrm{Lip}\,g}$, $S = 2g/(a+\alpha)$, $\eta_{\max} = (b +
+    \mathrm{Lip}\,S)^{-2}$, rate $1-\eta\alpha^2$.
+
+    Theory
+    ------
+    OS-C1: the path of gradient descent on (1/2)||r||^2 is at most S long and each step multiplies
+    ||r|| by at most the rate.
+    """
+    if not descent_ratio(point.a, point.g, Lip) < 1.0:
+        return None
+    alpha = math.sqrt(point.a**2 - 2.0 * Lip * point.g)
+    S = 2.0 * point.g / (point.a + alpha)
+    eta_max = 1.0 / (point.b + Lip * S) ** 2
+    step = eta_max if eta is None else eta
+    if not 0.0 < step <= eta_max:
+        return None
+    return DescentQuantities(alpha, S, eta_max, step, 1.0 - step * alpha**2)
 
 
 _ROOM = 1.0 + 1e-4
@@ -117,28 +211,3 @@ def _smallest_singular_value_and_newton_step(K: Array, r: Array) -> tuple[float,
     return math.sqrt(low), float(
         np.linalg.norm(solve_triangular(L, r, lower=True, check_finite=False))
     )
-
-
-def smallest_eigenvalue_from_factor(L: Array, *, block: int = 8, steps: int = 10) -> float:
-    """Estimate of lambda_min(L L^T) by subspace iteration on the inverse; cost `steps * block`
-    triangular solves.
-
-    A Ritz value, so never below the true one; 10 steps with 8 vectors leave it within a per cent or
-    two in practice.
-    """
-    from scipy.linalg import cho_solve
-
-    n = L.shape[0]
-    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, min(block, n))))[0]
-    largest = 0.0
-    for _ in range(steps):
-        image = cho_solve((L, True), basis, check_finite=False)
-        largest = float(np.linalg.eigvalsh(_symmetric_part(basis.T @ image))[-1])
-        if not math.isfinite(largest):
-            return 0.0
-        basis = np.linalg.qr(image)[0]
-    return 1.0 / largest if largest > 0 else 0.0
-
-
-def _symmetric_part(A: Array) -> Array:
-    return (A + A.T) / 2.0

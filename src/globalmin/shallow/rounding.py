@@ -4,17 +4,11 @@ classification of points and the producers of certificates share.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.shallow.lipschitz import output_rounding
-from globalmin.shallow.network import preactivations
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
-
+from globalmin.shallow.network import ShallowNetwork, preactivations
 
 EPS = float(np.finfo(np.float64).eps)
 

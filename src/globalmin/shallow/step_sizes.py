@@ -139,7 +139,7 @@ def _push_forward(point: Point, in_W: Array, in_v: Array | None) -> Array:
 
 def _descent_step(network: ShallowNetwork, start: Point) -> float | None:
     from globalmin.shallow.lipschitz import estimate_lipschitz
-    from globalmin.shallow.newton_kantorovich import descent_quantities, linearize
+    from globalmin.shallow.provability import descent_quantities, linearize
 
     X = start.problem.X
     if not network.activation.is_smooth or len(X) > DENSE_LIMIT:

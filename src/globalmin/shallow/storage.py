@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from globalmin._types import NDArray
 from globalmin.activations import Activation, get_activation
-from globalmin.data.tensor_file import FORMAT, canonical_json, describe, serialize, write_atomically
 from globalmin.errors import DataError
+from globalmin.files import canonical_json, packed, save_atomically
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.data.preprocessing import Preprocessing
 
     Tensors = dict[str, NDArray[np.float64]]
 
+FORMAT = "globalmin-network/1"
 _SCALES = ("x_shift", "x_scale")
 
 
@@ -95,12 +95,28 @@ def save_networks(
     if preprocessing is not None:
         fields = [p.as_dict() for p in preprocessing]
         tensors |= {
-            f"{j}.{name}": np.array(field.pop(name))
+            f"{j}.{name}": np.array(field.pop(name), dtype=np.float64)
             for j, field in enumerate(fields)
             for name in _SCALES
         }
         header["preprocessing"] = canonical_json(fields)
-    write_atomically(Path(path), serialize(tensors, header))
+    write_network_file(Path(path), tensors, header)
+
+
+def describe(activation: Activation) -> dict[str, str]:
+    """Format and activation as header fields."""
+    described = {"format": FORMAT, "activation": activation.name}
+    values = activation.coefficients or (activation.parameter,)
+    if values != (None,):
+        described["parameter"] = ",".join(repr(value) for value in values)
+    return described
+
+
+def write_network_file(path: Path, tensors: Tensors, header: Mapping[str, str]) -> None:
+    """Write the file of a network, whole or not at all."""
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: the folder {path.parent} does not exist; create it first")
+    save_atomically(path, packed(tensors, header))
 
 
 def load_network(path: str | os.PathLike[str]) -> Stored:

@@ -38,11 +38,9 @@ table; `failures(folder)` gives the tracebacks; `gc(folder)` removes what killed
 Errors: `PlanError` (what the plan says), `StoreError` (the folder), both from `globalmin.errors`.
 """
 
-from globalmin.sweep.driver import Summary, resume, run
-from globalmin.sweep.exporting import export
-from globalmin.sweep.interrupts import Interrupted
+from globalmin.sweep.driver import Interrupted, Summary, resume, run
 from globalmin.sweep.plan import Plan
-from globalmin.sweep.reading import Failure, Status, failures, gc, rows, status
+from globalmin.sweep.reading import Failure, Status, export, failures, gc, rows, status
 
 __all__ = [
     "Failure",

@@ -1,5 +1,5 @@
-"""Canonical JSON, the identity of a trial, and the encoding of results: the same values give the
-same text everywhere.
+"""The identity of a trial and the encoding of results: the same values give the same text
+everywhere.
 """
 
 from __future__ import annotations
@@ -12,19 +12,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from globalmin.errors import PlanError
+from globalmin.files import canonical_json
 
 # columns of the table that are neither parameter nor result
 RESERVED = "trial", "seed", "status", "error", "seconds", "tries"
 FLOAT = "$float"
 ARRAY = "$array"
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-
-
-def canonical_json(value: object) -> str:
-    """ASCII, keys sorted, no white space, no nan."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
 
 
 def trial_id(recipe: str, parameters: Mapping[str, Any], seed: int, code: str) -> str:

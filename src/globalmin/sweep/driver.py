@@ -1,27 +1,107 @@
 """The driver: enrolls the plan's trials, keeps the executor busy and records what comes back;
 killing it loses nothing.
+
+The first Ctrl-C asks the sweep to end after the running trials are recorded, the second ends it at
+once. The progress bar is on stderr, on a terminal only, unless asked for.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.canonical import canonical_json, trial_id
+from globalmin.files import canonical_json
+from globalmin.sweep.canonical import trial_id
 from globalmin.sweep.executors import Executor, check_executor, make_executor
-from globalmin.sweep.interrupts import Interrupted, Interrupts
 from globalmin.sweep.ledger import Outcome, Trial
 from globalmin.sweep.plan import Plan
-from globalmin.sweep.progress import Progress, make_progress
 from globalmin.sweep.recipe import check_parameters, code_version, find_recipe
-from globalmin.sweep.schedule import Schedule
 from globalmin.sweep.store import Store
-from globalmin.sweep.task import Report, Task
+from globalmin.sweep.task import Report, Schedule, Task
+
+
+class Interrupted(KeyboardInterrupt):
+    """The sweep was ended by the user; everything that had finished is recorded, and `resume` goes
+    on.
+    """
+
+
+class Interrupts:
+    """While inside, signals set `requested` instead of breaking off; outside the main thread
+    nothing changes.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        sys.stderr.write("\nending after the running trials; once more ends at once\n")
+
+
+class Progress:
+    """Counts trials; this one shows nothing."""
+
+    def advance(self, done: int, failed: int) -> None:
+        """So many more trials are recorded."""
+
+
+class _Bar(Progress):
+    def __init__(self, display: Any, task: Any, failed: int) -> None:
+        self._display, self._task, self._failed = display, task, failed
+
+    def advance(self, done: int, failed: int) -> None:
+        self._failed += failed
+        self._display.update(self._task, advance=done + failed, failed=self._failed)
+
+
+@contextmanager
+def make_progress(wanted: bool | None, name: str, counts: Mapping[str, int]) -> Iterator[Progress]:
+    """A bar while inside; None: only where stderr is a terminal."""
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield Progress()
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description}", markup=False), progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[failed]} failed"), progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    with progress.Progress(*columns, console=Console(stderr=True)) as display:
+        task = display.add_task(
+            name,
+            total=sum(counts.values()),
+            completed=counts["done"] + counts["failed"],
+            failed=counts["failed"],
+        )
+        yield _Bar(display, task, counts["failed"])
+
 
 POLL_SECONDS = 0.5
 

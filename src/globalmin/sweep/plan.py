@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.canonical import RESERVED, canonical_json, plain
+from globalmin.files import canonical_json
+from globalmin.sweep.canonical import RESERVED, plain
 from globalmin.sweep.recipe import Recipe, recipe_name
 
 KEYS = ("recipe", "name", "grid", "trials", "fixed", "seeds", "batch_size", "timeout")

@@ -29,8 +29,7 @@ from globalmin.shallow.network import (
     jacobian_transpose_times,
     residual,
 )
-from globalmin.shallow.newton_kantorovich import linearize
-from globalmin.shallow.provability import estimate_provability
+from globalmin.shallow.provability import estimate_provability, linearize
 
 
 def verdict(certificate, tmp_path):

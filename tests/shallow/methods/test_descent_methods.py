@@ -16,7 +16,7 @@ from globalmin.shallow.network import (
     jacobian_transpose_times,
     residual,
 )
-from globalmin.shallow.newton_kantorovich import descent_quantities, linearize
+from globalmin.shallow.provability import descent_quantities, linearize
 from globalmin.shallow.step_sizes import theory_step
 from globalmin.shallow.train import train
 

@@ -15,10 +15,11 @@ from globalmin._types import Array, ArrayLike
 from globalmin.errors import CannotCertify, DataError
 from globalmin.factorization.claims.numbers import GapNumbers, gap_numbers
 from globalmin.factorization.factors import Factors, checked_matrix
+from globalmin.files import save_atomically
 from globalmin.linalg.positive_definite import inverse_factor
 from globalmin.proving.certificate import PRODUCER
 from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.container import save_atomically, sealed_bytes
+from globalmin.proving.container import sealed_bytes
 from globalmin.proving.resources import CHECKER_WORK
 from globalmin.references import states
 

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from globalmin.errors import CannotCertify, DataError
+from globalmin.files import save_atomically
 from globalmin.one_filter.landscape import Basin, barrier, smoothness, spurious_loss, trap_test
 from globalmin.one_filter.teacher import population_loss
 from globalmin.proving.certificate import PRODUCER
 from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.container import save_atomically, sealed_bytes
+from globalmin.proving.container import sealed_bytes
 from globalmin.references import states
 
 if TYPE_CHECKING:

@@ -135,7 +135,7 @@ def _require_exact_rank(X: Array, rank: int) -> None:
     """The proof needs rows that depend exactly; features dependent only up to rounding give no
     witness.
     """
-    from globalmin.data.exact_rank import rank_bounds
+    from globalmin.data.exact_algebra import rank_bounds
 
     lower, upper = rank_bounds(X)
     if upper != rank:

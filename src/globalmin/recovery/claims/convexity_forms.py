@@ -23,7 +23,7 @@ from globalmin.linalg.quartic import (
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.shallow.claims.measured_point import strict_witness
 from globalmin.shallow.hessian import curvature_blocks, hessian
-from globalmin.shallow.hessian_lipschitz import (
+from globalmin.shallow.lipschitz import (
     LocalSizes,
     best_tilt,
     block_diagonal,

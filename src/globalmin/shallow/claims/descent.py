@@ -19,7 +19,7 @@ from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
 from globalmin.shallow.lipschitz import estimate_lipschitz
-from globalmin.shallow.newton_kantorovich import descent_ratio
+from globalmin.shallow.provability import descent_ratio
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

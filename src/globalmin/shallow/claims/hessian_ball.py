@@ -16,7 +16,7 @@ from globalmin._types import Array
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.shallow.claims.curvature import hessian_lipschitz_weights
-from globalmin.shallow.hessian_lipschitz import estimate_hessian_lipschitz_both_layers
+from globalmin.shallow.lipschitz import estimate_hessian_lipschitz_both_layers
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

@@ -14,7 +14,7 @@ from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
 from globalmin.shallow.lipschitz import estimate_lipschitz
-from globalmin.shallow.newton_kantorovich import newton_radius, newton_radius_below, newton_ratio
+from globalmin.shallow.provability import newton_radius, newton_radius_below, newton_ratio
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

@@ -40,7 +40,7 @@ from globalmin.shallow.claims.linearized_point import (
 )
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import preactivations
-from globalmin.shallow.relu_flow import slopes_of_radius
+from globalmin.shallow.relu_margins import slopes_of_radius
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

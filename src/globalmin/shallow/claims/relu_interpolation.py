@@ -38,7 +38,7 @@ from globalmin.shallow.claims.linearized_point import (
 from globalmin.shallow.claims.sample_reduction import Reduction, reduce_samples
 from globalmin.shallow.lipschitz import rounding_of_preactivations
 from globalmin.shallow.network import preactivations
-from globalmin.shallow.relu_cell import (
+from globalmin.shallow.relu_margins import (
     Cell,
     cell_gram,
     cell_slopes,

@@ -9,7 +9,7 @@ import queue
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.executors.isolated import report_of, run_isolated
+from globalmin.sweep.executors.local import report_of, run_isolated
 from globalmin.sweep.task import Report, Task
 
 GATHER_SECONDS = 30.0

@@ -1,5 +1,10 @@
 """Worker processes on this machine: spawned, never forked; a dead one is replaced, an orphaned one
 ends by itself.
+
+A worker of Dask or Ray hands its task to such a process too (`run_isolated`): a trial that ends its
+process, by a crash, its own memory or the plan's timeout, then costs that process and not the
+worker of the cluster; the trial to blame is known, and its traceback is kept. The process stays for
+the next task and ends with the worker.
 """
 
 from __future__ import annotations
@@ -11,13 +16,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import IO
+from typing import IO, Any
 
 from globalmin.errors import GlobalMinError, PlanError
-from globalmin.sweep.task import Report, Task, outcome_from
+from globalmin.sweep.task import Report, Task, outcome_from, outcome_text
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 MAX_STILLBORN = (
@@ -201,3 +207,49 @@ def _end(worker: _Worker) -> str:
         else f"ended with exit code {code}"
     )
     return f"the worker process {how}" + (f"\n{trace}" if trace else "")
+
+
+POLL_SECONDS = 5.0
+
+Answer = dict[str, Any]
+
+_idle: deque[LocalExecutor] = deque()  # one for every task that this worker runs at the same time
+
+
+def run_isolated(text: str) -> Answer:
+    """Run a task, given as text, in a process of its own; the answer is plain texts and bytes."""
+    try:
+        executor = _idle.pop()
+    except IndexError:
+        executor = LocalExecutor(1, threads=1, tied=False)
+    try:
+        reports = _reports(executor, Task.from_text(text))
+    except BaseException:
+        executor.close()
+        raise
+    _idle.append(executor)
+    last = reports[-1]
+    return {
+        "outcomes": [outcome_text(outcome) for report in reports for outcome in report.outcomes],
+        "blobs": {
+            digest: content for report in reports for digest, content in report.blobs.items()
+        },
+        "lost": last.lost,
+        "started": last.started,
+        "in_order": last.in_order,
+    }
+
+
+def report_of(task: Task, answer: Answer) -> Report:
+    """The answer as the driver takes it."""
+    outcomes = [outcome_from(text) for text in answer["outcomes"]]
+    how = {name: answer[name] for name in ("lost", "started", "in_order")}
+    return Report(task.key, outcomes, answer["blobs"], ended=True, **how)
+
+
+def _reports(executor: LocalExecutor, task: Task) -> list[Report]:
+    executor.submit(task)
+    reports: list[Report] = []
+    while not (reports and reports[-1].ended):
+        reports += executor.wait(POLL_SECONDS)
+    return reports

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.executors.isolated import report_of, run_isolated
+from globalmin.sweep.executors.local import report_of, run_isolated
 from globalmin.sweep.task import Report, Task
 
 START_TRIES = 3

@@ -1,5 +1,5 @@
 """Pictures of the recovery of a teacher: arrays in, a matplotlib Figure out. Draw and save inside
-`report.figures.style()`.
+`drawing.style()`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.drawing import BLUE, COLORS, MUTED, ORANGE, SIZE
 from globalmin.references import states
-from globalmin.report.figures import BLUE, GREEN, MUTED, ORANGE, RED, SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-COLORS = (BLUE, ORANGE, GREEN, RED)
 
 
 def _axes(xlabel: str, ylabel: str, *, logarithmic: str = "") -> tuple[Figure, Axes]:
@@ -107,7 +104,7 @@ def plot_recovery(
     """Recovered against true neurons, rows matched, with the error and the certified radius; saved
     if a path is given.
     """
-    from globalmin.report.figures import style
+    from globalmin.drawing import style
 
     truth = np.asarray(true_weights, dtype=np.float64)
     matching = found.match(truth)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from globalmin.report.dynamics_figures import iterations_by_dimension
+from globalmin.octopus.figures import iterations_by_dimension
 
 
 def test_medians_are_drawn_and_unfinished_dimensions_left_out():

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.drawing import BLUE, COLORS, MUTED, RED
 from globalmin.references import states
-from globalmin.report.figures import BLUE, GREEN, MUTED, ORANGE, RED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-COLORS = (BLUE, ORANGE, GREEN, RED, MUTED)
 FLOOR = 1e-32  # what is smaller is drawn at this height
 
 

@@ -1,5 +1,5 @@
 """Pictures of what gradient flow conserves: arrays in, a matplotlib Figure out; save with
-`report.filter_figures.save`.
+`drawing.save`.
 """
 
 from __future__ import annotations
@@ -9,25 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin import drawing
 from globalmin._types import Array
 from globalmin.references import states
-from globalmin.report.figures import (
-    BLUE,
-    GREEN,
-    MUTED,
-    ORANGE,
-    RED,
-    decade_ticks,
-    new_axes,
-    padded_decades,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-COLORS = (BLUE, ORANGE, GREEN, RED, MUTED)
 FLOOR = 1e-17  # a drift of exactly zero is drawn here
 
 
@@ -41,14 +31,14 @@ def conservation(runs: Mapping[str, tuple[Array, Array]], *, tolerance: float = 
     runs : for each name the times and the values of the conserved quantities, one row per time.
     tolerance : drawn as a line.
     """
-    figure, axes = new_axes("time t", "largest |D(t) − D(0)|")
-    for color, (name, (time, values)) in zip(COLORS, runs.items(), strict=False):
+    figure, axes = drawing.new_axes("time t", "largest |D(t) − D(0)|")
+    for color, (name, (time, values)) in zip(drawing.COLORS, runs.items(), strict=False):
         drift = np.abs(values - values[0]).max(axis=1)
         axes.plot(time[1:], np.maximum(drift[1:], FLOOR), color=color, label=name)
-    axes.axhline(tolerance, color=MUTED, linestyle=(0, (4, 2)), linewidth=1.0)
+    axes.axhline(tolerance, color=drawing.MUTED, linestyle=(0, (4, 2)), linewidth=1.0)
     axes.set_yscale("log")
     axes.set_ylim(FLOOR / 2, 30 * tolerance)
-    decade_ticks(axes, "y")
+    drawing.decade_ticks(axes, "y")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.1)
     return figure
 
@@ -63,9 +53,9 @@ def invariants(flow: tuple[Array, Array], descents: Mapping[str, tuple[Array, Ar
     flow, descents : times and values, one row per time and one column per quantity; times of
         descent are steps times step size.
     """
-    figure, axes = new_axes("time t  (steps × step size)", "‖incoming‖² − ‖outgoing‖²")
-    _bundle(axes, *flow, color=MUTED, name="gradient flow", width=2.4)
-    for color, (name, (time, values)) in zip(COLORS, descents.items(), strict=False):
+    figure, axes = drawing.new_axes("time t  (steps × step size)", "‖incoming‖² − ‖outgoing‖²")
+    _bundle(axes, *flow, color=drawing.MUTED, name="gradient flow", width=2.4)
+    for color, (name, (time, values)) in zip(drawing.COLORS, descents.items(), strict=False):
         _bundle(axes, time, values, color=color, name=name, width=1.1)
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.1)
     return figure
@@ -82,10 +72,12 @@ def drift_by_step(
     time, slope : of the flow, one column per quantity; the limit of the drift divided by the step.
     descents : for each run its times, its drift and its step size.
     """
-    figure, axes = new_axes("time t  (steps × step size)", "drift ÷ step size")
-    for color, (name, (at, drift, step)) in zip(COLORS, descents.items(), strict=False):
+    figure, axes = drawing.new_axes("time t  (steps × step size)", "drift ÷ step size")
+    for color, (name, (at, drift, step)) in zip(drawing.COLORS, descents.items(), strict=False):
         _bundle(axes, at, drift / step, color=color, name=name, width=1.1)
-    _bundle(axes, time, slope, color=MUTED, name="limit, from the flow", width=0.9, dashed=True)
+    _bundle(
+        axes, time, slope, color=drawing.MUTED, name="limit, from the flow", width=0.9, dashed=True
+    )
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.1)
     return figure
 
@@ -99,25 +91,25 @@ def proportionality(steps: Array, drifts: Mapping[str, Array]) -> Figure:
     steps : step sizes; every run covers the same time.
     drifts : the largest drift for each step size.
     """
-    figure, axes = new_axes("step size η", "largest drift of a run")
-    for color, (name, values) in zip(COLORS, drifts.items(), strict=False):
+    figure, axes = drawing.new_axes("step size η", "largest drift of a run")
+    for color, (name, values) in zip(drawing.COLORS, drifts.items(), strict=False):
         axes.plot(steps, values, color=color, marker="o", markersize=3, label=name)
     everything = np.concatenate([np.asarray(values) for values in drifts.values()])
     top = 1.6 * float(everything.max())
     axes.plot(
         steps,
         top * steps / steps.max(),
-        color=MUTED,
+        color=drawing.MUTED,
         linestyle=(0, (4, 2)),
         linewidth=0.9,
         label="slope 1",
     )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(*padded_decades(float(steps.min()), float(steps.max()), below=0.05))
-    axes.set_ylim(*padded_decades(float(everything.min()), top))
-    decade_ticks(axes, "x")
-    decade_ticks(axes, "y")
+    axes.set_xlim(*drawing.padded_decades(float(steps.min()), float(steps.max()), below=0.05))
+    axes.set_ylim(*drawing.padded_decades(float(everything.min()), top))
+    drawing.decade_ticks(axes, "x")
+    drawing.decade_ticks(axes, "y")
     axes.legend(loc="lower right")
     return figure
 

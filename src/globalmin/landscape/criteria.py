@@ -1,10 +1,13 @@
-r"""How negative a curvature must be before it tells a saddle from a minimum, at weights that are
-only nearly stationary.
+r"""The two criteria by which a point is told: how far its loss is above the least one, and how
+negative a curvature must be before it tells a saddle from a minimum.
 
-Let $\|\nabla L\| \le \epsilon$, $u^T\nabla^2L\,u = -\gamma < 0$ for a unit vector u, and let the
-Hessian be $\rho$-Lipschitz on the ball of radius $2\epsilon/\gamma$. Along the line, $\psi(t) =
-L(\theta + tu)$ has $|\psi'(0)| \le \epsilon$, $\psi''(0) = -\gamma$ and $|\psi''(t) - \psi''(0)|
-\le \rho|t|$.
+Excess, from above: by duality for quadratic networks, by completing the square for quadratic
+polynomials, by Newton's theorem where zero loss is near, by the loss floor and by zero for all.
+
+Curvature, at weights that are only nearly stationary. Let $\|\nabla L\| \le \epsilon$,
+$u^T\nabla^2L\,u = -\gamma < 0$ for a unit vector u, and let the Hessian be $\rho$-Lipschitz on the
+ball of radius $2\epsilon/\gamma$. Along the line, $\psi(t) = L(\theta + tu)$ has $|\psi'(0)| \le
+\epsilon$, $\psi''(0) = -\gamma$ and $|\psi''(t) - \psi''(0)| \le \rho|t|$.
 
 - If $\gamma^2 > 2\rho\epsilon$, Newton's method on $\psi'$ converges (Kantorovich: $h =
   \rho\epsilon/\gamma^2 < 1/2$) to a point within $2\epsilon/\gamma < \gamma/\rho$, where still
@@ -23,24 +26,76 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.linalg.inertia import rounding_shift
+from globalmin.data.degeneracy import Degeneracy
+from globalmin.linalg.spectrum import rounding_shift
+from globalmin.linalg.symmetric import head_counts
+from globalmin.quadratic.duality import estimate_span_gap, positive_dual
+from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.references import states
+from globalmin.shallow.complete_square import is_quadratic
 from globalmin.shallow.hessian import curvature_along, gradient_norm
-from globalmin.shallow.hessian_lipschitz import (
+from globalmin.shallow.lipschitz import (
     estimate_hessian_lipschitz,
     estimate_hessian_lipschitz_both_layers,
 )
+from globalmin.shallow.network import ShallowNetwork, residual
+from globalmin.shallow.provability import estimate_provability
 from globalmin.shallow.rounding import gradient_rounding, hessian_rounding
 
 if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
-
     Direction = tuple[Array, Array | None]
+
+
+LARGEST_PROVABLE = 3_000  # largest n of the n x n provability test
+
+
+class Excess(NamedTuple):
+    """A bound of loss minus the least loss of the class, in floats, and why; None where only "no
+    loss is below zero" is known.
+    """
+
+    gap: float | None
+    reason: str
+
+
+@states("SJL-T2.1", "SJL-T2.2k", "GKZ-C2.2")
+def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Excess:
+    """The bound of the theorem that fits the activation and the trained layers."""
+    r = residual(network, X, y)
+    if network.activation.name == "quadratic":
+        return _quadratic(network, X, y, r, trained)
+    if is_quadratic(network.activation):
+        gap = estimate_general_gap(network, X, r, trained=trained)
+        return Excess(
+            gap,
+            "least squares over all functions of such networks, completed to squares on (x, 1) "
+            "(theorem S)",
+        )
+    if X.shape[0] <= LARGEST_PROVABLE and estimate_provability(network, X, y, trained) < 1.0:
+        return Excess(0.5 * float(r @ r), "zero loss can be proved near this point (OS-C2)")
+    floor = float(Degeneracy(X, y).loss_floor(network.activation).floor)
+    if floor > 0.0:
+        return Excess(
+            max(0.5 * float(r @ r) - floor, 0.0),
+            f"no network with this activation is below the loss floor {floor:.6g}",
+        )
+    return Excess(None, "no loss is below zero")
+
+
+def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: str) -> Excess:
+    plus, minus = head_counts(network.v)
+    if trained == "W" and not (plus and minus):
+        sign = -1.0 if minus else 1.0
+        bound = positive_dual(X, sign * y, sign * r).value
+        return Excess(
+            0.5 * float(r @ r) - bound, "dual bound over all heads of this sign (theorem P)"
+        )
+    return Excess(estimate_span_gap(X, r), "least squares over all quadratic functions (theorem S)")
 
 
 LARGEST_RADIUS = 1e60  # fourth powers stay finite

@@ -1,7 +1,7 @@
 """The pictures of the chapter on saddles: arrays in, a matplotlib Figure out; only grids of the
 functions are computed here.
 
-Save them with `report.filter_figures.save`, which applies the style sheet.
+Save them with `drawing.save`, which applies the style sheet.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.drawing import BLUE, COLORS, GREEN, GRID, INK, MUTED, ORANGE, RED
 from globalmin.octopus.function import Octopus
 from globalmin.octopus.warmups import far_value, saddle_value
 from globalmin.references import states
-from globalmin.report.figures import BLUE, GREEN, GRID, INK, MUTED, ORANGE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Curve = tuple[Array, Array]
 
-COLORS = (BLUE, ORANGE, GREEN, RED)
+
 LEVELS = 30
 
 
@@ -264,3 +264,57 @@ def _panels(rows: int, columns: int, size: tuple[float, float], **layout: Sequen
 
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, gridspec_kw=layout or None)
+
+
+STYLES = ((BLUE, "o"), (RED, "s"), (ORANGE, "D"), (GREEN, "^"), (INK, "v"), (MUTED, "P"))
+
+
+def iterations_by_dimension(
+    dimensions: Array, iterations: Mapping[str, Array], *, x_label: str, title: str
+) -> Figure:
+    """Medians over the runs with their range, on a logarithmic axis; dimensions where a run did not
+    arrive are left out.
+
+    Parameters
+    ----------
+    dimensions : of the family, increasing.
+    iterations : method -> array of shape (dimensions, runs); NaN for a run that did not arrive.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for i, ((color, marker), (name, counts)) in enumerate(
+        zip(STYLES, iterations.items(), strict=False)
+    ):
+        arrived = np.isfinite(counts).all(axis=1)
+        if not arrived.any():
+            axes.plot(
+                [],
+                [],
+                color=color,
+                marker=marker,
+                markersize=4,
+                linestyle=":",
+                label=f"{name}: never",
+            )
+            continue
+        d, found = np.asarray(dimensions)[arrived], counts[arrived]
+        axes.fill_between(
+            d, found.min(axis=1), found.max(axis=1), color=color, alpha=0.15, linewidth=0
+        )
+        thick = 3.6 if i == 0 else 1.6  # plain descent shows below what coincides with it
+        axes.plot(
+            d,
+            np.median(found, axis=1),
+            color=color,
+            marker=marker,
+            markersize=2.5 * thick**0.5,
+            linewidth=thick,
+            label=name,
+        )
+    axes.set_yscale("log")
+    axes.set_xticks(np.asarray(dimensions), [f"{size:g}" for size in dimensions])
+    axes.set(xlabel=x_label, ylabel="iterations to a second-order point", title=title)
+    axes.legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure

@@ -1,20 +1,18 @@
-"""The regressor."""
+"""The regressor and the classifier of shallow networks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from globalmin._types import NDArray
 from globalmin.data import Dataset
 from globalmin.estimators._base import ShallowNetworkEstimator
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
 
 
 class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):
@@ -118,3 +116,108 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
         """Outputs in the units of y, shaped like the y of `fit`."""
         outputs = self._outputs(X)
         return outputs.reshape(len(outputs), *self._labels_shape)
+
+
+class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
+    """Classification by shallow networks f(x) = v . phi(W x) fitted to labels +1 and -1 with the
+    squared loss, with a proof.
+
+    Two classes: one network, and its sign decides. More classes: one network per class against the
+    others, and the largest output decides. By default the networks interpolate, see
+    `ShallowNetworkRegressor`. There is no `predict_proba`: the squared loss models no
+    probabilities.
+
+    Parameters
+    ----------
+    width : number of hidden neurons of each network, or "auto": from k(d + 1) >= 1.2 n on, wider if
+        that fails.
+    activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
+        `globalmin.get_activation`.
+    method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow",
+        "lbfgs", "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
+    trained : "W" (the head v keeps its random signs) or "vW" (both layers).
+    bias : append a constant feature.
+    scaling : "standardize" (columns of X), "rows" (rows of X to norm 1) or "none". The labels stay
+        +1 and -1.
+    max_iter : iterations of one start; None for the default of the method.
+    tol : relative residual ||f - y||/||y|| to reach.
+    step_size : a number or "theory", for gradient_descent and sgd only.
+    warm_start : start from the networks of the previous fit where their shapes agree with the new
+        data and parameters.
+    certify : prove the result and have the proof checked. False saves the time and leaves
+        `certificate_` and `verdict_` None.
+    memory_limit : bytes that training may use; None for what the machine has. More is refused with
+        `MemoryRefused`, which is a MemoryError, before anything large is allocated.
+    verbose : 1 shows progress on a terminal.
+    random_state : seed of the random first weights.
+
+    Attributes
+    ----------
+    classes_ : the class labels, sorted.
+    networks_ : list of the networks, one per class (one in all for two classes; `network_` is that
+        one).
+    certificate_, verdict_, loss_upper_, loss_lower_, trajectory_, loss_curve_, n_iter_, width_,
+        preprocessing_ : as in `ShallowNetworkRegressor`; lists with one entry per class if there
+        are more than two.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Notes
+    -----
+    The loss is (1/2) sum of (f(x_i) - y_i)^2 with y_i = +1 or -1. A misclassified sample costs some
+    network at least 1/2, so a proved `loss_upper_` below 1/2 for every network proves (over the
+    reals) that every training sample is classified correctly.
+
+    A single class is a legal corner: one network with the labels +1, and `predict` knows no other
+    class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ShallowNetworkClassifier(random_state=0).fit(X, y)
+    >>> model.verdict_, model.score(X, y)
+    (['ACCEPTED', 'ACCEPTED', 'ACCEPTED'], 1.0)
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train, and prove what can be proved.
+
+        Parameters
+        ----------
+        X : n x d inputs, an array or a data frame.
+        y : n class labels, numbers or strings.
+        """
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._refuse_if_too_large(X)
+        scaled = Dataset(X, _signs(codes, len(self.classes_)), bias=self.bias, scaling=self.scaling)
+        untouched = [replace(step, y_shift=0.0, y_scale=1.0) for step in scaled.preprocessings]
+        self._fit_targets(
+            Dataset.from_preprocessed(scaled.X, _signs(codes, len(self.classes_)), untouched)
+        )
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Outputs of the networks: (m,) for at most two classes, positive for `classes_[1]`; (m,
+        number of classes) for more.
+        """
+        outputs = self._outputs(X)
+        return outputs[:, 0] if len(self.classes_) <= 2 else outputs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[winners]
+
+
+def _signs(codes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
+    """Labels +1 and -1, one column per network."""
+    positive = codes[:, None] == np.arange(n_classes)
+    if n_classes == 2:
+        positive = positive[:, 1:]
+    return np.where(positive, 1.0, -1.0)
