@@ -7,24 +7,12 @@ sum of squares throughout.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.references import states
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What a theorem promises: largest step, factor of the residual norm per step at that step,
-    bounds of path and distance.
-    """
-
-    step_size: float
-    rate: float
-    path: float
-    distance: float
+from globalmin.shallow.guarantee import Guarantee
 
 
 @states("OS-T6.10")

@@ -4,36 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from globalmin.inspection.hypothesis import (
-    Finding,
-    Hypothesis,
-    TheoremReport,
-    check,
-    number,
-    unknown,
-)
+from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, number, unknown
+from globalmin.facts.registry import fact
 from globalmin.linalg.symmetric import head_counts
 from globalmin.quadratic.identifiability import critical_samples
 from globalmin.quadratic.initialization import sufficient_width
-from globalmin.references import states
 from globalmin.shallow.overparameterization import quadratic_width
 
 if TYPE_CHECKING:
-    from globalmin.inspection.measurements import Measurements
-    from globalmin.inspection.start import Start
+    from globalmin.facts.instance import Instance, Measurements
 
 FULL_RANK_LIMIT = 1_300  # d(d+1)/2 up to which the rank of the products is computed
-
-
-def reports(m: Measurements, start: Start) -> list[TheoremReport]:
-    """Landscape theorems first, then identification."""
-    return [
-        mixed_theorem(m, start),
-        positive_theorem(m, start),
-        stationary_theorem(m, start),
-        span_theorem(m),
-        start_theorem(m, start),
-    ]
 
 
 def quadratic(m: Measurements) -> Hypothesis:
@@ -41,9 +22,10 @@ def quadratic(m: Measurements) -> Hypothesis:
     return check("φ(z) = z²", m.activation.name == "quadratic", f"{m.activation}", is_scope=True)
 
 
-@states("SJL-T2.1")
-def mixed_theorem(m: Measurements, start: Start) -> TheoremReport:
+@fact("SJL-T2.1", headline=True)
+def mixed_theorem(it: Instance) -> TheoremReport:
     """SJL-T2.1: no constant is unknown."""
+    m, start = it.m, it.start
     plus, minus = head_counts(start.network.v)
     N = critical_samples(m.d)
     return TheoremReport(
@@ -65,9 +47,10 @@ def mixed_theorem(m: Measurements, start: Start) -> TheoremReport:
     )
 
 
-@states("SJL-T2.2")
-def positive_theorem(m: Measurements, start: Start) -> TheoremReport:
+@fact("SJL-T2.2", headline=True)
+def positive_theorem(it: Instance) -> TheoremReport:
     """SJL-T2.2: one sign, planted labels."""
+    m, start = it.m, it.start
     plus, minus = head_counts(start.network.v)
     return TheoremReport(
         "SJL-T2.2",
@@ -87,9 +70,10 @@ def positive_theorem(m: Measurements, start: Start) -> TheoremReport:
     )
 
 
-@states("GKZ-T2.3")
-def stationary_theorem(m: Measurements, start: Start) -> TheoremReport:
+@fact("GKZ-T2.3", headline=True)
+def stationary_theorem(it: Instance) -> TheoremReport:
     """GKZ-T2.3 for the data at hand."""
+    m, start = it.m, it.start
     k = start.network.width
     return TheoremReport(
         "GKZ-T2.3",
@@ -105,9 +89,10 @@ def stationary_theorem(m: Measurements, start: Start) -> TheoremReport:
     )
 
 
-@states("GKZ-T2.8")
-def span_theorem(m: Measurements) -> TheoremReport:
+@fact("GKZ-T2.8", headline=True)
+def span_theorem(it: Instance) -> TheoremReport:
     """GKZ-T2.6a, GKZ-T2.8: the products of the features span."""
+    m = it.m
     N = critical_samples(m.d)
     return TheoremReport(
         "GKZ-T2.8",
@@ -129,9 +114,10 @@ def _spans(m: Measurements, N: int) -> Hypothesis:
     return check(statement, found.holds, f"rank {found.rank} of {N}")
 
 
-@states("GKZ-T2.5")
-def start_theorem(m: Measurements, start: Start) -> TheoremReport:
+@fact("GKZ-T2.5", headline=True)
+def start_theorem(it: Instance) -> TheoremReport:
     """GKZ-T2.5: a start below the barrier, for a random teacher."""
+    m, start = it.m, it.start
     needed = sufficient_width(m.d)
     k = start.network.width
     return TheoremReport(
