@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 
 from globalmin.errors import DataError
@@ -19,8 +20,11 @@ HOMES = (
     "globalmin.kernels.facts_features",
     "globalmin.deep.facts",
     "globalmin.quadratic.facts",
+    "globalmin.quadratic.facts_teacher",
     "globalmin.kernels.facts_spectrum",
     "globalmin.recovery.facts",
+    "globalmin.kernels.facts_lemmas",
+    "globalmin.kernels.facts_start",
 )
 
 _FACTS: dict[str, Fact] = {}
@@ -54,6 +58,11 @@ def facts() -> dict[str, Fact]:
     for home in HOMES:
         import_module(home)
     return dict(_FACTS)
+
+
+def ask(item: str, instance: Instance) -> TheoremReport:
+    """What the item says of the instance, under the ID that was asked for."""
+    return replace(facts()[item](instance), item=item)
 
 
 def headlines(instance: Instance) -> tuple[TheoremReport, ...]:

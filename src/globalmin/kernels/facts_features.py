@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from globalmin.errors import HypothesisError
 from globalmin.facts.finding import TheoremReport, check, enough_width, number
 from globalmin.facts.registry import fact
 from globalmin.kernels import random_features
@@ -30,11 +31,29 @@ def random_feature_theorem(it: Instance) -> TheoremReport:
     needed = random_features.feature_width_explicit(
         m.n, lam, mean=mean, spread=spread, delta=failure
     )
+    thresholds = (mean + t * spread for t in (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0))
+    at_this_width = min(
+        random_features.feature_failure(m.n, k, lam, T=T, mean=mean, spread=spread)
+        for T in thresholds
+    )
     return TheoremReport(
         "OS-T3.2", says, (bounded, gap, enough_width(k, needed)), needed, None, None, failure,
         instead=f"printed constant: {number(printed)} features; in practice k ≥ n and λ_min(ΦΦᵀ) > "
                 "0 is computed",
+        numbers=(("failure probability at this width, at most", at_this_width), *_fitted(it)),
     )  # fmt: skip
+
+
+def _fitted(it: Instance) -> tuple[tuple[str, float], ...]:
+    """The head of least norm on the drawn first layer, where one fits the labels."""
+    try:
+        found = random_features.fit_random_features(it.start.network, it.m.X, it.m.y)
+    except HypothesisError:
+        return (("λ_min(ΦΦᵀ) at the drawn start", 0.0),)
+    return (
+        ("λ_min(ΦΦᵀ) at the drawn start", found.lambda_min),
+        ("relative residual with the head of least norm", found.relative_residual),
+    )
 
 
 def _why(m: Measurements) -> str:
