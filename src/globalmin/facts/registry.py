@@ -19,10 +19,12 @@ HOMES = (
     "globalmin.kernels.facts_relu",
     "globalmin.kernels.facts_features",
     "globalmin.deep.facts",
+    "globalmin.deep.facts_lemmas",
     "globalmin.quadratic.facts",
     "globalmin.quadratic.facts_teacher",
     "globalmin.kernels.facts_spectrum",
     "globalmin.recovery.facts",
+    "globalmin.recovery.facts_local",
     "globalmin.kernels.facts_lemmas",
     "globalmin.kernels.facts_start",
 )
