@@ -124,12 +124,6 @@ def test_rate_of_separated_data_is_the_relu_rate_at_the_separation_bound():
     assert rates.separated_rate(n, delta, X_norm) == pytest.approx(relu.rate, rel=1e-15)
 
 
-def test_the_envelope_of_descent_is_the_stated_exponential():
-    """DU-T2.3, DU-T3.1: squares decay as (1 - eta lambda/2)^k."""
-    t = np.linspace(0, 9, 10)
-    assert rates.descent_envelope(t, 0.1, 0.3, 2.0) ** 2 == pytest.approx(4 * 0.985**t)
-
-
 def test_path_and_rate_of_a_smooth_loss_with_a_gradient_bound():
     """SJL-PL on random quadratic losses L = (1/2) t.H t, where m_L = 2 lambda_min and m_U = 2
     lambda_max.

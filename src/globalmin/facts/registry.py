@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 from globalmin.errors import DataError
 from globalmin.facts.finding import TheoremReport
 from globalmin.facts.instance import Instance
 from globalmin.references import states
 
-Fact = Callable[[Instance], TheoremReport]
+Fact = Callable[[Any], TheoremReport]
 
 # modules that register facts, in the order of the table that `inspect` prints
 HOMES = (
@@ -27,18 +28,25 @@ HOMES = (
     "globalmin.recovery.facts_local",
     "globalmin.kernels.facts_lemmas",
     "globalmin.kernels.facts_start",
+    "globalmin.patches.facts",
+    "globalmin.factorization.facts",
+    "globalmin.balancedness.facts",
+    "globalmin.one_filter.facts",
+    "globalmin.octopus.facts",
 )
 
 _FACTS: dict[str, Fact] = {}
+_SUBJECTS: dict[str, type] = {}
 _HEADLINES: list[str] = []
 
 
-def fact(*items: str, headline: bool = False) -> Callable[[Fact], Fact]:
+def fact(*items: str, headline: bool = False, subject: type = Instance) -> Callable[[Fact], Fact]:
     """Register what an item says of an instance.
 
     The first ID is the one the report carries; further ones are lemmas that the same numbers
     answer. A headline has a row in the table of `inspect`; the others are answered by
-    `gm.theorem(ID, data)` and `Inspection.theorem`.
+    `gm.theorem(ID, data)` and `Inspection.theorem`. A theorem that is not about tables of data
+    names its subject: a teacher of one filter, an octopus.
     """
 
     def register(function: Fact) -> Fact:
@@ -48,6 +56,7 @@ def fact(*items: str, headline: bool = False) -> Callable[[Fact], Fact]:
                     f"two facts for {item}: {_FACTS[item].__name__}, {function.__name__}"
                 )
             _FACTS[item] = function
+            _SUBJECTS[item] = subject
         if headline:
             _HEADLINES.append(items[0])
         return states(*items)(function)
@@ -62,7 +71,13 @@ def facts() -> dict[str, Fact]:
     return dict(_FACTS)
 
 
-def ask(item: str, instance: Instance) -> TheoremReport:
+def subject_of(item: str) -> type:
+    """What the fact of this item is asked about."""
+    facts()
+    return _SUBJECTS[item]
+
+
+def ask(item: str, instance: object) -> TheoremReport:
     """What the item says of the instance, under the ID that was asked for."""
     return replace(facts()[item](instance), item=item)
 

@@ -14,7 +14,7 @@ from globalmin.activations import get_activation
 from globalmin.errors import DataError
 from globalmin.facts.finding import TheoremReport
 from globalmin.facts.instance import Instance, Measurements, Start
-from globalmin.facts.registry import ask, facts, headlines
+from globalmin.facts.registry import ask, facts, headlines, subject_of
 from globalmin.inspection.measurements import measure, require_room
 from globalmin.inspection.prediction import Prediction, predict
 from globalmin.inspection.start import measure_start
@@ -81,7 +81,7 @@ class Inspection:
         for report in self.theorems:
             if report.item == item:
                 return report
-        if self.instance is not None and item in facts():
+        if self.instance is not None and item in facts() and subject_of(item) is Instance:
             return ask(item, self.instance)
         raise DataError(
             f"theorem {item!r} is not in the table; it has "

@@ -21,6 +21,7 @@ from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import (
     head_gradient,
     jacobian_gram,
+    jacobian_times,
     jacobian_transpose_times,
     residual,
 )
@@ -142,6 +143,7 @@ def dynamics(it: Instance) -> TheoremReport:
     r, eta = residual(net, m.X, m.y), it.step_size
     after = residual(net.with_weights(W=step.W), m.X, m.y)
     defect = after - (r - eta * secant_gram(net, step.W, m.X) @ r)
+    bent = after - r - jacobian_times(net, m.X, step.dW)
     run = linearize_run(jacobian_gram(net, m.X), r + m.y, m.y)
     return TheoremReport(
         "DU-Q2.6",
@@ -150,6 +152,7 @@ def dynamics(it: Instance) -> TheoremReport:
         (),
         numbers=(
             ("defect of the identity in one step (rounding)", float(np.abs(defect).max())),
+            ("what the step bends, ‖u₁ − u₀ − JΔW‖", float(np.linalg.norm(bent))),
             ("‖r‖ after one step", float(np.linalg.norm(after))),
             ("the same by the prediction", float(run.residual_norms([1], eta)[0])),
             ("steps to ‖r‖/1000 by the prediction", predicted_steps(run, eta)),

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from globalmin._types import Array, ArrayLike
 from globalmin.references import states
 from globalmin.shallow.guarantee import Guarantee
 
@@ -112,17 +109,6 @@ def relu_guarantee(
 def separated_rate(n: int, separation: float, X_norm: float) -> float:
     r"""$1 - \frac{1}{2400}\delta/(n\|X\|)^2$: the rate of OS-T2.5 at etabar = 1."""
     return 1.0 - separation / (2400.0 * (n * X_norm) ** 2)
-
-
-@states("DU-T2.3", "DU-T3.1")
-def descent_envelope(
-    steps: ArrayLike, step_size: float, lambda0: float, residual_norm: float
-) -> Array:
-    r"""$(1-\eta\lambda_0/2)^{k/2}\|y-u(0)\|$, the bound of $\|y-u(k)\|$ in DU-T2.3 and, for all
-    layers trained, DU-T3.1 to DU-T3.3.
-    """
-    factor = max(0.0, 1.0 - step_size * lambda0 / 2.0)
-    return residual_norm * factor ** (np.asarray(steps, dtype=np.float64) / 2.0)
 
 
 @states("DU-T2.3")

@@ -159,10 +159,7 @@ def deviations(it: Instance) -> TheoremReport:
         failure=it.failure,
         numbers=(
             ("‖∇²f_n−∇²f‖ ≤", concentration.hessian_deviation_bound(m.n, d, K, phi, **options)),
-            (
-                "‖∇²f_n−∇²f‖, labels of the drawn layer",
-                hessian_deviation(W, W, m.X, planted_y, phi),
-            ),
+            ("‖∇²f_n−∇²f‖, labels of the drawn layer", hessian_gap),
             ("‖∇f_n−∇f‖ ≤", concentration.gradient_deviation_bound(m.n, d, K, phi, **options)),
             ("‖∇f_n−∇f‖, the same", gradient_deviation(W, W, m.X, planted_y, phi)),
             ("Lipschitz constant of ∇²f_n ≤", bounds.pathwise_hessian_lipschitz(m.X, K, phi)),
@@ -214,10 +211,7 @@ def label_information(it: Instance) -> TheoremReport:
         (probable, *_common(it)),
         numbers=(
             ("‖W*‖", float(np.linalg.norm(W))),
-            (
-                "error of least squares at this n (limit)",
-                information.asymptotic_error(squares, m.n),
-            ),
+            ("error of least squares at this n (limit)", error),
             ("its median", information.estimate_median_error(squares, m.n, draws=20_000)),
             ("error of any unbiased estimator ≥ (limit)", information.asymptotic_error(best, m.n)),
         ),
