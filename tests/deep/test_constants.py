@@ -30,17 +30,17 @@ def _moved(network, R, rng):
 
 def test_smoothness_of_the_activations():
     """DU-A3.1: softplus has L = 1 and beta = 1/4; ReLU fails Condition 3.1."""
-    s = constants.smoothness("softplus")
+    s = constants.Slopes.of("softplus")
     assert (s.L, s.beta) == pytest.approx((1.0, 0.25), rel=1e-6)
     assert s.at_zero == pytest.approx(math.log(2))
-    assert constants.smoothness("relu").beta == math.inf
+    assert constants.Slopes.of("relu").beta == math.inf
 
 
 def test_width_for_norms_is_the_formula_and_norms_are_in_range_far_below_it():
     """DU-L3.1, corrected (E16): by hand for erf and depth 2, and at width 2,000 all norms are
     between 1/2 and 2.
     """
-    s = constants.smoothness("erf")  # sigma(0) = 0: C = 2.5 c L^2, C_2 = 48 c^2 L^4
+    s = constants.Slopes.of("erf")  # sigma(0) = 0: C = 2.5 c L^2, C_2 = 48 c^2 L^4
     by_hand = 4 * 3 * 2 * (1 + 2.5 * s.c_sigma * s.L**2) ** 2 * 48 * s.c_sigma**2 * s.L**4 / 0.1
     assert constants.width_for_norms(3, 2, "erf") == pytest.approx(by_hand, rel=1e-12)
     assert constants.width_for_norms(3, 4, "softplus") > 2000
@@ -67,21 +67,6 @@ def test_spectral_tail_bounds_the_measured_frequency():
     assert constants.spectral_tail(100, 1.5) == 1.0
 
 
-def test_telescoping_bound_holds():
-    """DU-L3.26 on random products of four matrices, and equality for scalars to first order."""
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        A = rng.standard_normal((4, 3, 3))
-        B = A + 10 ** -rng.uniform(0, 3) * rng.standard_normal((4, 3, 3))
-        norms = [max(np.linalg.norm(a, 2), np.linalg.norm(b, 2)) for a, b in zip(A, B, strict=True)]
-        relative = [np.linalg.norm(a - b) / M for a, b, M in zip(A, B, norms, strict=True)]
-        gap = np.linalg.norm(np.linalg.multi_dot(A) - np.linalg.multi_dot(B))
-        assert gap <= constants.telescoping_bound(relative, norms)
-    assert constants.telescoping_bound([0.1, 0.1], [1.1, 1.1]) == pytest.approx(
-        1.1**2 - 1.0, rel=0.2
-    )
-
-
 def test_feature_bound_of_residual_networks_holds_where_the_printed_one_lacks_a_term():
     """DU-L3.8, corrected (E18): vectors and signals, measured c_w0."""
     for architecture, X, q, p in (
@@ -95,18 +80,6 @@ def test_feature_bound_of_residual_networks_holds_where_the_printed_one_lacks_a_
     assert constants.feature_bound("softplus", 2.0, c_res=0.5) == pytest.approx(
         math.e * (2 + 0.5 * math.log(2))
     )
-
-
-def test_least_pixel_normalizer_is_the_one_of_the_smallest_scale():
-    """DU-L3.15: E tanh(alpha z)^2 rises with alpha, so the minimum is at 1/sqrt(p); softplus
-    likewise.
-    """
-    from globalmin.activations.moments import mean_square
-
-    for activation in ("tanh", "softplus"):
-        assert constants.least_pixel_normalizer(activation, 9) == pytest.approx(
-            1 / float(mean_square(activation, 1 / 3)), rel=1e-12
-        )
 
 
 @pytest.mark.parametrize("c_res", [None, 0.5])

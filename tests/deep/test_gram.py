@@ -8,12 +8,9 @@ import pytest
 from globalmin.activations import get_activation
 from globalmin.activations.moments import normalizer
 from globalmin.deep.gram import (
-    convolutional_gram,
     deep_features,
     deep_gram,
     deep_ntk,
-    fully_connected_gram,
-    resnet_gram,
 )
 from globalmin.errors import DataError, MemoryRefused
 
@@ -43,7 +40,7 @@ def test_fully_connected_golden_values():
     assert stages[2].S[UPPER] == pytest.approx(
         [1, 0.9701632022, 0.9442481084, 1, 1.0406224977, 1.3119194767], abs=6e-11
     )
-    K = fully_connected_gram(X, 3)
+    K = deep_gram(X, "fully_connected", 3)
     expected = [0.3184589837, 0.3075505741, 0.2962604622, 0.3184589837, 0.3311381186, 0.4306349476]
     assert K[UPPER] == pytest.approx(expected, abs=6e-11)
     assert np.linalg.eigvalsh(K)[0] == pytest.approx(0.0052906932, abs=6e-11)
@@ -56,7 +53,7 @@ def test_residual_golden_values():
     assert stages[3].b == pytest.approx([1.0436605825, 1.0436605825, 1.1834624501], abs=6e-11)
     expected = [1.3932658849, 1.2980272416, 1.0796636847, 1.3932658849, 1.3974960592, 2.1140197924]
     assert stages[3].S[UPPER] == pytest.approx(expected, abs=6e-11)
-    K = resnet_gram(X, 4)
+    K = deep_gram(X, "resnet", 4)
     expected = [0.0066297653, 0.0060974413, 0.0048632085, 0.0066297653, 0.0065498668, 0.0105927450]
     assert K[UPPER] == pytest.approx(expected, abs=6e-11)
     assert np.linalg.eigvalsh(K)[0] == pytest.approx(2.5433330527e-4, rel=1e-9)
@@ -78,7 +75,7 @@ def test_convolutional_golden_values():
     assert stages[2].S[:3, 3:].ravel() == pytest.approx(
         [*second, 0.9433273818, 1.1992263585, 0.9489074468], abs=6e-11
     )
-    assert convolutional_gram(SIGNALS, 3)[np.triu_indices(2)] == pytest.approx(
+    assert deep_gram(SIGNALS, "convolutional_resnet", 3)[np.triu_indices(2)] == pytest.approx(
         [0.0738429746, 0.0593846931, 0.0857346153], abs=6e-11
     )
 
@@ -149,7 +146,7 @@ def test_convolutional_recursion_agrees_with_loops_on_an_image():
                     * P1[u, v]
                     * _pair(phi.derivative, phi.derivative, P1[u, u], P1[v, v], P1[u, v])
                 )
-    np.testing.assert_allclose(convolutional_gram(images, 2), K, rtol=1e-10)
+    np.testing.assert_allclose(deep_gram(images, "convolutional_resnet", 2), K, rtol=1e-10)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
@@ -228,7 +225,7 @@ def test_last_layer_of_the_convolutional_kernel_is_its_gram():
     signals = np.random.default_rng(0).standard_normal((3, 2, 4))
     np.testing.assert_allclose(
         deep_ntk(signals, "convolutional_resnet", 3).layers[2],
-        convolutional_gram(signals, 3),
+        deep_gram(signals, "convolutional_resnet", 3),
         rtol=1e-13,
     )
 

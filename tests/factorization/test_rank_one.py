@@ -17,11 +17,19 @@ from globalmin.factorization.rank_one import (
     rank_one_run,
     rank_one_state,
     rank_one_step,
-    signal_step,
 )
 from globalmin.factorization.train import descend_factors
 
 SIGMA, STEP = 1.7, 0.1
+
+
+def signal_step(state, sigma, step_size):
+    r"""$(h^+,\xi^+)$ from the closed forms (4.24), for comparison with `rank_one_step`."""
+    a, b, p, q = state.alpha**2, state.beta**2, state.alpha_rest**2, state.beta_rest**2
+    h, product = state.h(sigma), state.alpha * state.beta
+    growth = 1.0 - step_size * (a + b) + step_size**2 * (product * h + a * q + b * p + p * q)
+    next_h = growth * h - step_size * product * (p + q) + step_size**2 * sigma * p * q
+    return next_h, (1.0 - step_size * (b + q)) ** 2 * p + (1.0 - step_size * (a + p)) ** 2 * q
 
 
 def unit(d: int, seed: int) -> np.ndarray:

@@ -9,8 +9,8 @@ import pytest
 import globalmin as gm
 from globalmin.data import memory
 from globalmin.errors import DataError, MemoryRefused
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, number, unknown
 from globalmin.inspection import Finding, inspect
-from globalmin.inspection.hypothesis import Hypothesis, TheoremReport, check, number, unknown
 from globalmin.references import catalogue
 from globalmin.shallow.widths import first_width
 
@@ -243,8 +243,8 @@ def test_large_data_use_iterations_that_agree_with_dense_eigenvalues(monkeypatch
     """The road for n above 1,500, forced at n = 60."""
     data = gm.generators.sphere_with_random_labels(60, 9, seed=4)
     dense = inspect(data, width=30, activation="softplus")
-    for module in ("eigenvalues", "prediction"):
-        monkeypatch.setattr(f"globalmin.inspection.{module}.ALL_LIMIT", 10)
+    for module in ("linalg.extremes", "inspection.prediction"):
+        monkeypatch.setattr(f"globalmin.{module}.ALL_LIMIT", 10)
     lanczos = inspect(data, width=30, activation="softplus")
     for q, other in zip(dense.quantities, lanczos.quantities, strict=True):
         assert q.value == pytest.approx(other.value, rel=1e-5), q.symbol

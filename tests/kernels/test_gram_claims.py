@@ -44,12 +44,12 @@ def test_the_residual_bound_is_below_the_recursion_itself(X: np.ndarray) -> None
     """DU-P3.2: the proved number against lambda_min of the whole recursion in floats, with a
     non-odd activation.
     """
-    from globalmin.deep.gram import resnet_gram
+    from globalmin.deep.gram import deep_gram
 
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     c_sigma = float(np.sqrt(2 * np.pi) / (np.logaddexp(0.0, nodes) ** 2 @ weights))
     certificate = gm.certify_gram(X, "softplus", "resnet", resnet=InfiniteResidual(4, 0.5, c_sigma))
-    least = np.linalg.eigvalsh(resnet_gram(X, 4, "softplus", c_res=0.5))[0]
+    least = np.linalg.eigvalsh(deep_gram(X, "resnet", 4, "softplus", c_res=0.5))[0]
     proved = certificate.summary()["lambda"]
     assert 0.02 * least < proved <= least
 

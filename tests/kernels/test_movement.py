@@ -188,32 +188,8 @@ def test_smooth_jacobian_changes_by_no_more_than_both_bounds(activation):
         assert np.linalg.norm(dense_jacobian(both, X) - dense_jacobian(network, X), 2) <= joint
 
 
-def test_perturbed_forms_and_averaged_steps():
-    """OS-LG.1 on random matrices; OS-LG.3 and OS-LG.4 in their extreme case of a fixed Jacobian."""
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        C, r, eps = rng.standard_normal((3, 5)), rng.standard_normal(3), rng.uniform(0, 1)
-        P, Q = (eps * E / np.linalg.norm(E, 2) for E in rng.standard_normal((2, 3, 5)))
-        error = abs(r @ (C + P) @ (C + Q).T @ r - np.linalg.norm(C.T @ r) ** 2)
-        assert (
-            error
-            <= movement_jacobian.perturbed_form_error(
-                eps, np.linalg.norm(C.T @ r), np.linalg.norm(r)
-            )
-            + 1e-12
-        )
-        eta = 1 / (3 * np.linalg.norm(C, 2) ** 2)
-        after = np.linalg.norm(r - eta * C @ C.T @ r)
-        bound = movement_jacobian.averaged_step_bound(
-            np.linalg.norm(C.T @ r), np.linalg.norm(r), eta
-        )
-        assert after <= bound + 1e-12
-
-
-def test_planted_loss_and_its_gradient_are_enclosed():
-    """SJL-L7.12, SJL-L7.13 (corrected) and SJL-L7.14 at random students of random teachers; steep
-    tanh included.
-    """
+def test_the_gradient_of_a_planted_loss_is_enclosed():
+    """SJL-L7.12 at random students of random teachers; steep tanh included."""
     for seed in range(60):
         teacher, X, rng = draw(seed, k=8, activation="tanh")
         n, phi = len(X), teacher.activation
@@ -221,11 +197,6 @@ def test_planted_loss_and_its_gradient_are_enclosed():
         student = teacher.with_weights(W=teacher.W + dW, v=teacher.v + dv)
         r = residual(student, X, teacher.predict(X))
         loss = r @ r / (2 * n)
-        features = phi(X @ teacher.W.T)
-        bound = movement_jacobian.planted_loss_bound(
-            dW, dv, student.v, B=1.0, X_norm=np.linalg.norm(X, 2), n=n, teacher_features=features
-        )
-        assert loss <= bound
         singular = np.linalg.svd(dense_jacobian(student, X), compute_uv=False)
         low, high = movement_jacobian.gradient_to_loss_bounds(singular[-1], singular[0], n)
         square = np.linalg.norm(jacobian_transpose_times(student, X, r) / n) ** 2

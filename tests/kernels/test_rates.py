@@ -124,18 +124,6 @@ def test_rate_of_separated_data_is_the_relu_rate_at_the_separation_bound():
     assert rates.separated_rate(n, delta, X_norm) == pytest.approx(relu.rate, rel=1e-15)
 
 
-def test_envelopes_of_flow_and_descent_are_the_stated_exponentials():
-    """DU-L2.3, DU-T2.2, DU-T2.3, DU-T3.1: squares decay as e^{-lambda t} and (1 - eta
-    lambda/2)^k.
-    """
-    t = np.linspace(0, 9, 10)
-    assert rates.flow_envelope(t, 0.3, 2.0) ** 2 == pytest.approx(4 * np.exp(-0.3 * t))
-    assert rates.descent_envelope(t, 0.1, 0.3, 2.0) ** 2 == pytest.approx(4 * 0.985**t)
-    exact = rates.descent_envelope(np.arange(5), 0.1, 0.3, 2.0)
-    assert rates.largest_envelope_ratio(exact, 0.1, 0.3) == pytest.approx(1.0)
-    assert rates.largest_envelope_ratio(exact * [1, 1, 1.5, 1, 1], 0.1, 0.3) == pytest.approx(1.5)
-
-
 def test_path_and_rate_of_a_smooth_loss_with_a_gradient_bound():
     """SJL-PL on random quadratic losses L = (1/2) t.H t, where m_L = 2 lambda_min and m_U = 2
     lambda_max.
@@ -154,13 +142,3 @@ def test_path_and_rate_of_a_smooth_loss_with_a_gradient_bound():
             theta, path = theta - step, path + np.linalg.norm(step)
             assert 0.5 * theta @ H @ theta <= factor * before + 1e-16
         assert path <= rates.polyak_path_bound(2 * low, 2 * high, first)
-
-
-def test_exponent_of_the_local_theorem_and_steps_to_a_fraction():
-    """SJL-T2.5: d^2/n, not d/n; and the count of steps is the least one."""
-    assert rates.planted_local_exponent(200, 10, 0.5) == pytest.approx(0.125)
-    for rate, fraction in ((0.9, 1e-3), (0.999, 0.5)):
-        t = rates.steps_to(rate, fraction)
-        assert rate**t <= fraction < rate ** (t - 1)
-    assert rates.steps_to(1.0, 0.1) == math.inf
-    assert rates.steps_to(0.0, 0.1) == 1.0

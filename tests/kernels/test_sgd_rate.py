@@ -20,15 +20,15 @@ def test_printed_constants_are_those_of_the_generic_statement():
     """
     n, lam, B, X_norm, y_norm, p = 12, 0.03, 1.4, 2.1, 3.0, 60
     head = y_norm / math.sqrt(n)
-    generic = sgd_rate.generic_stochastic_guarantee(
-        head * math.sqrt(lam / 8), B * head * X_norm, B * head, n=n, n_weights=p, nu=400.0
-    )
+    alpha, beta, row, nu = head * math.sqrt(lam / 8), B * head * X_norm, B * head, 400.0
+    step = alpha**2 / (nu * (beta * row) ** 2)
     printed = sgd_rate.printed_stochastic_guarantee(
         n, 1.0, math.sqrt(lam), B=B, X_norm=X_norm, y_norm=y_norm, n_weights=p, nu=400.0
     )
-    assert printed.step_size == pytest.approx(8 / 9 * generic.step_size)
-    assert 1 - printed.rate == pytest.approx(8 / 9 * (1 - generic.rate))
-    assert printed.failure == pytest.approx(generic.failure * (3 / math.sqrt(8)) ** (1 / p))
+    assert printed.step_size == pytest.approx(8 / 9 * step)
+    assert 1 - printed.rate == pytest.approx(8 / 9 * step * alpha**2 / (2 * n))
+    failure = 4 / nu * (beta / alpha) ** (1 / p)
+    assert printed.failure == pytest.approx(failure * (3 / math.sqrt(8)) ** (1 / p))
     assert printed.failure < 1
 
 

@@ -14,12 +14,9 @@ from globalmin.octopus.escape import escape_ratio
 from globalmin.octopus.warmups import (
     band_exit_steps,
     descent_path,
-    far_escape_law,
     far_escape_steps,
     far_gradient,
-    far_hessian,
     far_value,
-    log_band_half_width,
     saddle_gradient,
     saddle_value,
     two_saddle_times,
@@ -39,16 +36,14 @@ def test_exit_from_the_band_takes_the_closed_form(x2):
 def test_the_band_of_exponential_time_has_the_stated_width():
     """DU-E7.a: half-width 1.5^-exp(1/eps) needs exp(1/eps) steps."""
     for epsilon in (0.5, 0.25, 0.2):
-        assert (
-            band_exit_steps(math.exp(log_band_half_width(epsilon))) >= math.exp(1 / epsilon) - 1e-9
-        )
+        assert band_exit_steps(1.5 ** -math.exp(1 / epsilon)) >= math.exp(1 / epsilon) - 1e-9
 
 
 @pytest.mark.parametrize(("distance", "steps"), [(10, 27), (20, 54), (40, 108)])
 def test_far_starts_leave_as_late_as_measured(distance, steps):
     """DU-E7.b: R = 10, 20, 40, and the law 2.71 R."""
     assert far_escape_steps(distance) == steps
-    assert far_escape_law(distance) == pytest.approx(steps, abs=0.6)
+    assert distance * (1 + math.log(2) / math.log(1.5)) == pytest.approx(steps, abs=0.6)
 
 
 def far_by_cases(x):
@@ -65,20 +60,22 @@ def far_by_cases(x):
 def test_far_value_has_the_derivatives_of_its_pieces():
     """DU-E7.b: differences in seventy digits."""
     x = np.random.default_rng(0).uniform([-3.5, -1.0], [1.0, 1.0], (60, 2))
-    values, gradients, hessians = zip(*(derivatives(far_by_cases, row) for row in x), strict=True)
+    values, gradients, _ = zip(*(derivatives(far_by_cases, row) for row in x), strict=True)
     np.testing.assert_allclose(far_value(x), values, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(far_gradient(x), gradients, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(far_hessian(x), hessians, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("edge", [-2.0, -1.0])
 def test_far_value_is_twice_differentiable_at_the_joints(edge):
-    """DU-E7.b: value, gradient and Hessian agree on both sides."""
+    """DU-E7.b: value, gradient and its differences agree on both sides."""
     for x2 in (-1.0, 0.3, 0.9):
         left, right = np.array([edge - 1e-12, x2]), np.array([edge + 1e-12, x2])
         np.testing.assert_allclose(far_value(left), far_value(right), atol=1e-10)
         np.testing.assert_allclose(far_gradient(left), far_gradient(right), atol=1e-10)
-        np.testing.assert_allclose(far_hessian(left), far_hessian(right), atol=1e-9)
+        for move in 1e-6 * np.eye(2):
+            below = (far_gradient(left) - far_gradient(left - move)) / 1e-6
+            above = (far_gradient(right + move) - far_gradient(right)) / 1e-6
+            np.testing.assert_allclose(below, above, atol=1e-4)
 
 
 def test_far_slope_falls_all_the_way_on_the_axis():
@@ -114,8 +111,6 @@ def test_second_saddle_takes_the_key_factor_longer(L, gamma, eta):
 def test_values_without_meaning_are_refused():
     with pytest.raises(DataError, match="x2"):
         band_exit_steps(0.0)
-    with pytest.raises(DataError, match="epsilon"):
-        log_band_half_width(0.0)
     with pytest.raises(DataError, match="distance"):
         far_escape_steps(1.0)
     with pytest.raises(DataError, match="max_iter"):

@@ -12,22 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from globalmin.activations.half_spaces import both_half_spaces_times
 from globalmin.errors import DataError, HypothesisError
 from globalmin.patches.closeness import closeness
-from globalmin.patches.constants import estimate_constants, gaussian_constants, sphere_constants
+from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
 from globalmin.patches.distributions import (
     angular_inputs,
     close_patches,
     gaussian_patches,
     random_filter,
-    sphere_patches,
 )
 from globalmin.patches.initialization import (
-    draw_in_ball,
-    good_angle_start,
     good_start_lower,
     good_start_printed,
-    is_good_start,
 )
 from globalmin.patches.model import (
     filter_gradient,
@@ -45,8 +42,6 @@ from globalmin.patches.rates import (
     starts_below_zero,
 )
 from globalmin.patches.regions import (
-    gaussian_neuron_gradient,
-    gaussian_region_eigenvalues,
     gradient_by_regions,
     neuron_descent_terms,
     regions,
@@ -54,6 +49,42 @@ from globalmin.patches.regions import (
 from globalmin.patches.report import FilterReport, filter_report
 from globalmin.patches.sgd import largest_good_angle, sgd_bounds, stay_failure_upper
 from globalmin.patches.train import fit_filter
+
+GAUSSIAN = RotationInvariantConstants(1.0)
+
+
+def sphere_patches(n, k, p, seed=0):
+    """Independent patches, uniform on the unit sphere."""
+    Z = gaussian_patches(n, k, p, seed)
+    return Z / np.linalg.norm(Z, axis=2, keepdims=True)
+
+
+def draw_in_ball(p, radius, count, rng):
+    """Rows uniform in the ball of R^p."""
+    directions = rng.standard_normal((count, p))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return radius * rng.random((count, 1)) ** (1.0 / p) * directions
+
+
+def gaussian_neuron_gradient(w, w_star):
+    r"""Population gradient of one neuron, N(0, I): $w/2 - ((\pi-\varphi)w^* +
+    \sin\varphi\,(W/\lVert w\rVert)w)/(2\pi)$.
+    """
+    return 0.5 * np.asarray(w, dtype=np.float64) - both_half_spaces_times(w, w_star)
+
+
+def gaussian_region_eigenvalues(phi, p):
+    r"""Eigenvalues of $A_{w,w^*}$ and $A_{w,-w^*}$ for N(0, I_p) at angle $\varphi$, ascending; p
+    >= 2.
+
+    $(\pi-\varphi\mp\sin\varphi)/2\pi$ and $(\pi-\varphi)/2\pi$ p-2 times; the second with $\varphi$
+    in place of $\pi-\varphi$.
+    """
+
+    def spectrum(x):
+        return np.array([x - math.sin(x), *[x] * (p - 2), x + math.sin(x)]) / (2.0 * math.pi)
+
+    return spectrum(math.pi - phi), spectrum(phi)
 
 
 def random_problem(
@@ -122,7 +153,7 @@ def test_gaussian_closed_forms_agree_with_sampling() -> None:
         strict=True,
     ):
         np.testing.assert_allclose(np.linalg.eigvalsh(moment), expected, atol=0.008)
-    known = gaussian_constants()
+    known = GAUSSIAN
     assert known.gamma(phi) == pytest.approx(gaussian_region_eigenvalues(phi, 4)[0][0])
     assert known.largest(phi) == pytest.approx(gaussian_region_eigenvalues(phi, 4)[0][-1])
     assert (known.gamma(1.0), known.largest(1.0)) == (
@@ -136,7 +167,7 @@ def test_beta_is_one_over_pi_p_on_the_sphere(p: int) -> None:
     """DU-D6.1, DU-T6.7: the spec's 0.1072, 0.0711, 0.0356 at phi = .7; never above beta phi, and
     close to it at small angles.
     """
-    known = sphere_constants(p)
+    known = RotationInvariantConstants(1.0 / p)
     expected = {2: 0.1072, 3: 0.0711, 6: 0.0356}[p]
     assert gaussian_region_eigenvalues(0.7, p)[1][-1] / p == pytest.approx(
         expected, abs=3e-4
@@ -153,15 +184,13 @@ def test_beta_is_one_over_pi_p_on_the_sphere(p: int) -> None:
     assert found.gamma(0.7) == pytest.approx(known.gamma(0.7), rel=0.05)
     assert found.largest(0.7) == pytest.approx(known.largest(0.7), rel=0.05)
     assert found.cross(0.7) == known.cross(0.7) == 0.0
-    with pytest.raises(DataError, match="dimension 2"):
-        sphere_constants(1)
 
 
 def test_bootstrap_intervals_cover_the_closed_form() -> None:
     """DU-D6.1: in dimension 2 both directions are tried, so the interval has to cover gamma(.5) in
     most of 20 repetitions.
     """
-    truth, hits = gaussian_constants().gamma(0.5), 0
+    truth, hits = GAUSSIAN.gamma(0.5), 0
     for seed in range(20):
         Z = gaussian_patches(400, 1, 2, 100 + seed)
         found = estimate_constants(Z, [1.0, 0.0], angles=[0.0, 0.5], n_bootstrap=60, seed=seed)
@@ -195,7 +224,7 @@ def test_neuron_descends_at_least_as_fast_as_promised() -> None:
     """DU-T6.2: Gaussian population gradient, the largest step of the theorem, every step; not
     looser than a factor 6.
     """
-    known, ratios = gaussian_constants(), []
+    known, ratios = GAUSSIAN, []
     for seed in range(5):
         w_star = random_filter(4, seed)
         w = w_star + 0.9 * random_filter(4, 100 + seed)
@@ -213,7 +242,7 @@ def test_neuron_descends_at_least_as_fast_as_promised() -> None:
 
 def test_number_of_iterations_is_enough() -> None:
     """DU-T6.2: N steps of a constant step reach the accuracy asked for."""
-    known, w_star = gaussian_constants(), np.array([1.0, 0.0])
+    known, w_star = GAUSSIAN, np.array([1.0, 0.0])
     w = w_star + 0.5 * np.array([0.0, 1.0])
     phi = angle_bound(w, w_star)
     eta = max_step(known, phi)
@@ -254,15 +283,13 @@ def test_good_start_beats_the_zero_filter_and_a_far_one_raises() -> None:
     assert not starts_below_zero(Z, -w_star, w_star)
     with pytest.raises(HypothesisError, match="not below 1"):
         angle_bound(-w_star, w_star)
-    assert is_good_start(0.5 * w_star, w_star)
-    assert not is_good_start(0 * w_star, w_star)
 
 
 def test_repaired_sgd_bounds_hold_for_the_frequencies_of_real_runs() -> None:
     """DU-L6.2, DU-L6.3, DU-T6.4: one Gaussian neuron, 40 runs with fresh samples of bounded
     gradients.
     """
-    known, w_star, eta, T = gaussian_constants(), np.array([1.0, 0.0]), 1e-5, 200
+    known, w_star, eta, T = GAUSSIAN, np.array([1.0, 0.0]), 1e-5, 200
     B = 20.0
     bounds = sgd_bounds(known, 0.5, eta, T, gradient_bound=B, eps=0.2, W=1.0)
     assert bounds.alpha > 0.0
@@ -290,16 +317,16 @@ def test_sgd_bounds_shrink_with_the_step_and_name_the_hypothesis_that_fails() ->
         min(1.0, 10 * math.exp(-1e-5 * (0.64 - 0.25) ** 2 / (2 * c**2)))
     )
     small = [
-        sgd_bounds(gaussian_constants(), 0.5, eta, 1000, gradient_bound=1.0, eps=0.1, W=1.0)
+        sgd_bounds(GAUSSIAN, 0.5, eta, 1000, gradient_bound=1.0, eps=0.1, W=1.0)
         for eta in (1e-4, 1e-6)
     ]
     assert small[1].leave_upper < small[0].leave_upper or small[0].leave_upper == 0.0
     with pytest.raises(HypothesisError, match="alpha"):
-        sgd_bounds(gaussian_constants(), 0.5, 1.0, 10, gradient_bound=1.0, eps=0.1, W=1.0)
+        sgd_bounds(GAUSSIAN, 0.5, 1.0, 10, gradient_bound=1.0, eps=0.1, W=1.0)
     with pytest.raises(HypothesisError, match="r0 < W"):
-        sgd_bounds(gaussian_constants(), 1.5, 1e-3, 10, gradient_bound=1.0, eps=0.1, W=1.0)
+        sgd_bounds(GAUSSIAN, 1.5, 1e-3, 10, gradient_bound=1.0, eps=0.1, W=1.0)
     with pytest.raises(HypothesisError, match="r0\\^2"):
-        sgd_bounds(gaussian_constants(), 0.1, 1e-3, 10, gradient_bound=10.0, eps=0.1, W=1.0)
+        sgd_bounds(GAUSSIAN, 0.1, 1e-3, 10, gradient_bound=10.0, eps=0.1, W=1.0)
 
 
 def circle_patches(n: int, rho: float, low: float = 0.0, high: float = 2 * math.pi) -> np.ndarray:
@@ -371,10 +398,8 @@ def test_random_starts_are_good_as_often_as_the_bound_says(
 def test_starts_of_the_corollary_are_good_with_probability_above_a_quarter() -> None:
     """DU-C6.1: radius W cos(phi_*) for cos(phi_*) just below 1/sqrt(8 pi p)."""
     phi = math.acos(0.99 / math.sqrt(8 * math.pi * 6))
-    w = draw_in_ball(6, good_angle_start(phi, 6), 20_000, np.random.default_rng(1))
+    w = draw_in_ball(6, math.cos(phi), 20_000, np.random.default_rng(1))
     assert np.mean(np.linalg.norm(w - np.eye(6)[0], axis=1) <= math.sin(phi)) > 0.25
-    with pytest.raises(DataError, match="phi_star"):
-        good_angle_start(0.5, 6)
     with pytest.raises(DataError, match="alpha"):
         good_start_lower(2.0, 6)
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from globalmin.errors import DataError
-from globalmin.patches.constants import gaussian_constants
+from globalmin.patches.constants import RotationInvariantConstants
 from globalmin.patches.distributions import (
     angular_inputs,
     close_patches,
@@ -144,7 +144,13 @@ def test_theory_step_needs_the_teacher_and_uses_it() -> None:
     with pytest.raises(DataError, match="w_star and constants"):
         fit_filter(Z, y, w0, step_size="theory")
     fit = fit_filter(
-        Z, y, w0, step_size="theory", max_iter=50, w_star=w_star, constants=gaussian_constants()
+        Z,
+        y,
+        w0,
+        step_size="theory",
+        max_iter=50,
+        w_star=w_star,
+        constants=RotationInvariantConstants(1.0),
     )
     assert np.all(np.diff(fit.distances) < 0)
 

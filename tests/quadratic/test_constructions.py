@@ -19,7 +19,6 @@ from globalmin.quadratic import identifiability as quadratic_identifiability
 from globalmin.quadratic import runs
 from globalmin.quadratic.barrier import barrier, exact_barrier_point, population_rate
 from globalmin.quadratic.claims import below_barrier
-from globalmin.quadratic.lemmas import kron_pairing, kron_with_product
 from globalmin.quadratic.population_descent import compare_rates
 from globalmin.quadratic.risk import population_gradient, population_risk, quadratic_outputs
 from globalmin.quadratic.small_decay import smallest_provable_decay
@@ -213,19 +212,6 @@ def test_mixed_heads_on_dependent_squares_get_the_weaker_claim_with_a_tiny_decay
 def test_small_decay_needs_a_head():
     with pytest.raises(HypothesisError, match="head"):
         smallest_provable_decay(np.eye(2), np.zeros(2), np.eye(2), np.ones(2))
-
-
-def test_kronecker_identities_hold_against_dense_matrices():
-    """SJL-L5.1, SJL-L5.2: block-diagonal matrix and column-stacked vec, formed."""
-    rng = np.random.default_rng(4)
-    u, v, M = rng.standard_normal(3), rng.standard_normal(4), rng.standard_normal((2, 4))
-    dense = np.kron(np.eye(3), M) @ np.kron(u, v)
-    np.testing.assert_allclose(kron_with_product(u, M, v), dense, rtol=1e-12)
-    np.testing.assert_allclose(kron_with_product(u, M, v), np.kron(u, M @ v), rtol=1e-12)
-    a, b = rng.standard_normal(4), rng.standard_normal(2)
-    assert kron_pairing(a, b, M) == pytest.approx(np.kron(a, b) @ M.ravel(order="F"), rel=1e-12)
-    with pytest.raises(DataError, match="2 x 4"):
-        kron_pairing(a, b, M.T)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])

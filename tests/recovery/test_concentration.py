@@ -46,30 +46,6 @@ def separated(points, eps):
     return np.array(kept)
 
 
-@pytest.mark.parametrize("eps", [0.05, 0.25, 0.4])
-def test_norm_from_a_net_holds_and_is_tight_on_the_circle(eps):
-    """FCL-L5 on random symmetric 2 x 2 matrices, with a net whose mesh is known exactly."""
-    rng, net = np.random.default_rng(0), circle(eps)
-    for _ in range(200):
-        M = rng.standard_normal((2, 2))
-        M = M + M.T
-        norm = np.linalg.norm(M, 2)
-        bound = lc.norm_bound_from_net(M, net, eps)
-        assert norm <= bound * (1 + 1e-12)
-        assert bound <= norm / (1 - 2 * eps) * (1 + 1e-12)
-
-
-def test_the_factor_of_the_net_cannot_be_dropped():
-    """FCL-L5: without 1/(1 - 2 eps) the maximum over a net falls short of the norm."""
-    net = circle(0.4)
-    turn = math.pi / len(net)
-    v = np.array([math.cos(turn), math.sin(turn)])
-    M = np.outer(v, v) - np.outer([-v[1], v[0]], [-v[1], v[0]])
-    assert np.abs(np.einsum("ij,jk,ik->i", net, M, net)).max() < 0.95 * np.linalg.norm(M, 2)
-    with pytest.raises(DataError, match="eps"):
-        lc.norm_bound_from_net(M, net, 0.5)
-
-
 def test_separated_sets_never_exceed_the_size_of_a_net():
     """FCL-L5: an eps-separated set of a ball (volumes) has at most (1 + 2r/eps)^m points, which the
     paper's (3r/eps)^m bounds.

@@ -70,7 +70,7 @@ def test_sample_condition_forbids_ever_wider_networks():
     k passes the hidden limit.
     """
     rng, d, n, c0 = np.random.default_rng(2), 3, 3, 50.0
-    k = math.ceil(o.largest_width_allowed(c0, d, 1.0)) + 1
+    k = math.ceil(math.sqrt(c0) * d**1.5) + 1
     for _ in range(20):
         W = rng.standard_normal((k, d))
         W /= np.linalg.norm(W, axis=1, keepdims=True)
@@ -131,7 +131,7 @@ def test_nearly_orthogonal_rows_enclose_the_singular_values():
     for _ in range(200):
         U = rng.standard_normal((4, 9))
         s = np.linalg.svd(U, compute_uv=False) ** 2
-        low, high = oj.nearly_orthogonal_bounds(U)
+        low, high = oj.nearly_orthogonal_bounds(U @ U.T)
         assert low <= s[-1] + 1e-12
         assert s[0] <= high + 1e-12
         A, v = rng.standard_normal((7, 3)), rng.standard_normal(7)
@@ -139,19 +139,15 @@ def test_nearly_orthogonal_rows_enclose_the_singular_values():
             oj.scaled_rows_bound(A, v)
             <= np.linalg.svd(v[:, None] * A, compute_uv=False)[-1] + 1e-12
         )
-    assert oj.nearly_orthogonal_bounds(np.diag([1.0, 2.0])) == pytest.approx((1.0, 4.0))
+    assert oj.nearly_orthogonal_bounds(np.diag([1.0, 4.0])) == pytest.approx((1.0, 4.0))
 
 
-def test_spectrum_ratios_and_tail_exponent_are_scale_free_where_they_should_be():
-    """SJL-P7.4, SJL-R7.3, SJL-P7.8: units."""
+def test_spectrum_ratios_are_scale_free():
+    """SJL-P7.4, SJL-R7.3: units."""
     net = network(8)
     low, high = oj.jacobian_spectrum_ratios(net, 1.0, 2.0, 10)
     scaled = net.with_weights(W=3 * net.W)
     assert oj.jacobian_spectrum_ratios(scaled, 3.0, 6.0, 10) == pytest.approx((low, high))
-    assert oj.hanson_wright_exponent(2.0, 1.5, 3.0, 1.0) == pytest.approx(
-        oj.hanson_wright_exponent(20.0, 1.5, 30.0, 10.0)
-    )
-    assert oj.hanson_wright_exponent(1e6, 1.0, 1.0, 1.0) == 1e6
 
 
 def test_gaussian_moment_of_a_quadratic_form_by_monte_carlo():

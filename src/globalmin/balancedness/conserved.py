@@ -75,14 +75,6 @@ def imbalance(boundary: Boundary, below: ArrayLike, above: ArrayLike) -> Array:
     return _form(boundary, _flat(below, boundary.incoming), _flat(above, boundary.outgoing))
 
 
-@states("DU-C4.1", "DU-T4.3")
-def layer_imbalance(boundary: Boundary, below: ArrayLike, above: ArrayLike) -> float:
-    """The sum over the blocks: ||W^(h)||_F^2 - p ||W^(h+1)||_F^2 (biases of layer h + 1 left
-    out).
-    """
-    return float(imbalance(boundary, below, above).sum())
-
-
 @states("DU-T4.2")
 def matrix_imbalance(boundary: Boundary, below: ArrayLike, above: ArrayLike) -> Array:
     """W^(h) W^(h)T - W^(h+1)T W^(h+1), conserved where the activation is linear; its diagonal is
@@ -117,24 +109,6 @@ def conservation_defect(
     return _sums(boundary.incoming, theta * g, boundary.n_blocks) - boundary.degree * _sums(
         boundary.outgoing, theta_next * g_next, boundary.n_blocks
     )
-
-
-@states("DU-T4.2")
-def matrix_defect(
-    boundary: Boundary,
-    below: ArrayLike,
-    above: ArrayLike,
-    gradient_below: ArrayLike,
-    gradient_above: ArrayLike,
-) -> Array:
-    """W G^T + G W^T - (W'^T G' + G'^T W'), zero but for rounding at a linear boundary."""
-    pairs = [(below, gradient_below), (above, gradient_above)]
-    (A, G), (B, F) = (
-        tuple(_stacked(labels, _flat(value, labels), boundary.n_blocks) for value in pair)
-        for labels, pair in zip((boundary.incoming, boundary.outgoing), pairs, strict=True)
-    )
-    half = A @ G.T - F @ B.T
-    return half + half.T
 
 
 @states("DU-T4.1")

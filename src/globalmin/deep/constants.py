@@ -9,7 +9,6 @@ here to be looked at; what can be proved of a given network is theorem DS's busi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ import numpy as np
 
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.moments import normalizer
-from globalmin.deep.moments import mean_square_at
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -67,12 +65,6 @@ class Start:
     a_40: float
 
 
-@states("DU-A3.1")
-def smoothness(activation: str | Activation) -> Slopes:
-    """The constants of Condition 3.1; infinite where it fails (a kink, a polynomial)."""
-    return Slopes.of(activation)
-
-
 def measured_start(network: DeepNetwork, X: ArrayLike) -> Start:
     """The constants of `Start` as they are for this network and these inputs."""
     m, passed = network.width, network.forward(X)
@@ -115,14 +107,6 @@ def spectral_tail(width: int, c_w0: float, *, window: int = 1) -> float:
     return math.exp(-(excess**2) * width / 2)
 
 
-@states("DU-L3.26")
-def telescoping_bound(relative: Sequence[float], norms: Sequence[float]) -> float:
-    """||A_1...A_k - B_1...B_k||_F <= (sum of alpha_i) prod M_i if ||A_i||, ||B_i|| <= M_i and ||A_i
-    - B_i||_F <= alpha_i M_i.
-    """
-    return float(sum(relative)) * math.prod(norms)
-
-
 @states("DU-L3.8")
 def feature_bound(
     activation: str | Activation, c_w0: float, *, c_res: float, pixels: int = 1, window: int = 1
@@ -141,16 +125,6 @@ def feature_bound(
         else math.sqrt(s.c_sigma) * (s.at_zero * math.sqrt(pixels) + root * s.L * c_w0)
     )
     return math.exp(root * c_res * c_w0 * s.L) * (first + c_res * s.at_zero * math.sqrt(pixels))
-
-
-def least_pixel_normalizer(
-    activation: str | Activation, pixels: int, *, points: int = 257
-) -> float:
-    """c_{sigma, 1/sqrt(p)} = 1/min E sigma(alpha z)^2 over 1/sqrt(p) <= alpha <= 1 (DU-L3.15), the
-    minimum taken on a grid.
-    """
-    variances = np.linspace(1.0 / math.sqrt(pixels), 1.0, points) ** 2
-    return 1.0 / float(mean_square_at(get_activation(activation), variances).min())
 
 
 @states("DU-L3.3")

@@ -36,6 +36,7 @@ class DeepKernel(NamedTuple):
         return reduce(np.add, self.layers)
 
 
+@states("DU-D3.1", "DU-D3.2", "DU-D3.3")
 def deep_gram(
     X: ArrayLike,
     architecture: str = "resnet",
@@ -65,39 +66,6 @@ def deep_gram(
     """
     return last_layer_gram(
         framework(X, architecture, depth, activation, c_res=c_res, patch_size=patch_size)
-    )
-
-
-@states("DU-D3.1")
-def fully_connected_gram(
-    X: ArrayLike, depth: int, activation: str | Activation = "softplus"
-) -> Array:
-    """K^(H) of the fully connected network: c_sigma K^(H-1) o F'(K^(H-1))."""
-    return deep_gram(X, "fully_connected", depth, activation)
-
-
-@states("DU-D3.2")
-def resnet_gram(
-    X: ArrayLike, depth: int, activation: str | Activation = "softplus", *, c_res: float = 0.5
-) -> Array:
-    """K^(H) of the residual network: (c_res/H)^2 K^(H-1) o F'(K^(H-1))."""
-    return deep_gram(X, "resnet", depth, activation, c_res=c_res)
-
-
-@states("DU-D3.3")
-def convolutional_gram(
-    X: ArrayLike,
-    depth: int,
-    activation: str | Activation = "softplus",
-    *,
-    c_res: float = 0.5,
-    patch_size: int = 3,
-) -> Array:
-    """K^(H) of the convolutional residual network: (c_res/H)^2 times the trace over pixels of
-    P^(H-1) o F'(P^(H-1)).
-    """
-    return deep_gram(
-        X, "convolutional_resnet", depth, activation, c_res=c_res, patch_size=patch_size
     )
 
 

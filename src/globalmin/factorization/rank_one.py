@@ -77,16 +77,6 @@ def rank_one_step(state: RankOneState, sigma: float, step_size: float) -> RankOn
 
 
 @states("DU-T4.5")
-def signal_step(state: RankOneState, sigma: float, step_size: float) -> tuple[float, float]:
-    r"""$(h^+,\xi^+)$ from the closed forms (4.24), for comparison with `rank_one_step`."""
-    a, b, p, q = state.alpha**2, state.beta**2, state.alpha_rest**2, state.beta_rest**2
-    h, product = state.h(sigma), state.alpha * state.beta
-    growth = 1.0 - step_size * (a + b) + step_size**2 * (product * h + a * q + b * p + p * q)
-    next_h = growth * h - step_size * product * (p + q) + step_size**2 * sigma * p * q
-    return next_h, (1.0 - step_size * (b + q)) ** 2 * p + (1.0 - step_size * (a + p)) ** 2 * q
-
-
-@states("DU-T4.5")
 def draw_rank_one(d: int, sigma: float, c_init: float, *, seed: int = 0) -> RankOneState:
     r"""A start $u_0,v_0\sim N(0,\delta^2I)$ as four numbers; the standard deviation is
     $\delta=c_{init}\sqrt{\sigma_1/d}$ (E21).

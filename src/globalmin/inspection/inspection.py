@@ -12,17 +12,13 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.inspection import (
-    theorems_features,
-    theorems_planted,
-    theorems_quadratic,
-    theorems_relu,
-    theorems_smooth,
-)
-from globalmin.inspection.hypothesis import TheoremReport
-from globalmin.inspection.measurements import Measurements, measure, require_room
+from globalmin.facts.finding import TheoremReport
+from globalmin.facts.instance import Instance, Measurements, Start
+from globalmin.facts.registry import ask, facts, headlines, subject_of
+from globalmin.inspection.measurements import measure, require_room
 from globalmin.inspection.prediction import Prediction, predict
-from globalmin.inspection.start import Start, measure_start
+from globalmin.inspection.start import measure_start
+from globalmin.kernels.facts_smooth import explicit_width
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.shallow.network import jacobian_gram, residual
 
@@ -61,6 +57,7 @@ class Inspection:
     prediction : the linearized run from the drawn start with that step.
     spectrum : eigenvalues of the limiting Gram matrix, increasing; None for large n.
     warnings : facts about the data that make theorems fail or zero loss impossible.
+    instance : what the facts were asked about.
     """
 
     n_samples: int
@@ -77,12 +74,15 @@ class Inspection:
     prediction: Prediction = field(repr=False)
     spectrum: Array | None = field(repr=False)
     warnings: tuple[str, ...] = ()
+    instance: Instance | None = field(default=None, repr=False)
 
     def theorem(self, item: str) -> TheoremReport:
-        """The report of one theorem, such as "OS-C6"."""
+        """The report of one theorem, such as "OS-C6", or of a lemma without a row in the table."""
         for report in self.theorems:
             if report.item == item:
                 return report
+        if self.instance is not None and item in facts() and subject_of(item) is Instance:
+            return ask(item, self.instance)
         raise DataError(
             f"theorem {item!r} is not in the table; it has "
             f"{', '.join(r.item for r in self.theorems)}"
@@ -174,6 +174,48 @@ def inspect(
     MemoryRefused
         Before anything large is allocated, if the n x n matrices do not fit.
     """
+    it = pose(
+        data,
+        width,
+        activation,
+        head=head,
+        seed=seed,
+        delta=delta,
+        theta=theta,
+        failure=failure,
+        depth=depth,
+    )
+    m, start = it.m, it.start
+    K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
+    return Inspection(
+        m.n, m.d, it.width, m.activation.spelling, head, seed,
+        quantities=_quantities(m, start),
+        theorems=headlines(it),
+        recommended_width=m.recommended_width,
+        explicit_width=explicit_width(m, delta=delta, theta=theta),
+        step_size=it.step_size,
+        prediction=predict(K, r, it.step_size),
+        spectrum=m.slope.spectrum,
+        warnings=_warnings(m),
+        instance=it,
+    )  # fmt: skip
+
+
+def pose(
+    data: Dataset,
+    width: int | None = None,
+    activation: str | Activation = "softplus",
+    *,
+    head: str = "os",
+    seed: int = 0,
+    delta: float = 1.0,
+    theta: float = 0.5,
+    failure: float = 0.1,
+    depth: int = 3,
+) -> Instance:
+    """The instance that facts are asked about: the data measured, and a network drawn; arguments as
+    in `inspect`.
+    """
     phi = get_activation(activation)
     k = _checked_width(width, data)
     _check_numbers(delta=delta, theta=theta, failure=failure, depth=depth)
@@ -182,25 +224,7 @@ def inspect(
     k = m.recommended_width if k is None else k
     require_room(m.n, m.d, k)
     start = measure_start(data, m, k, head=head, seed=seed, limit=limit_gram(m.X, phi))
-    step = _step_size(m, start)
-    K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
-    return Inspection(
-        m.n, m.d, k, phi.spelling, head, seed,
-        quantities=_quantities(m, start),
-        theorems=(
-            *theorems_smooth.reports(m, start, delta=delta, theta=theta),
-            *theorems_relu.reports(m, start, delta=delta, failure=failure),
-            *theorems_features.reports(m, start, depth=depth, failure=failure),
-            *theorems_quadratic.reports(m, start),
-            *theorems_planted.reports(m, start),
-        ),
-        recommended_width=m.recommended_width,
-        explicit_width=theorems_smooth.explicit_width(m, delta=delta, theta=theta),
-        step_size=step,
-        prediction=predict(K, r, step),
-        spectrum=m.slope.spectrum,
-        warnings=_warnings(m),
-    )  # fmt: skip
+    return Instance(m, start, _step_size(m, start), delta, theta, failure, depth)
 
 
 def _checked_width(width: int | None, data: Dataset) -> int | None:

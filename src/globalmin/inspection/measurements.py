@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +15,10 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.activations.moments import hermite_coefficients, mean_square, variance
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
-from globalmin.inspection.eigenvalues import Extremes, extremes
+from globalmin.facts.instance import Measurements
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.kernels.separation import separation
+from globalmin.linalg.extremes import Extremes, extremes
 from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec
 from globalmin.shallow.widths import (
     free_outputs,
@@ -34,84 +34,9 @@ if TYPE_CHECKING:
 
     Moment = Callable[[Activation, Array], Array]
 
-UNIT = 1e-9  # rows count as having norm 1 up to this
 SVEC_LIMIT = 300  # d(d+1)/2 up to which the sharper bound of the quartic form costs little
 SPLINE_KNOTS = 48  # distinct row norms beyond which moments are interpolated, to about 1e-7
 GRAM_COPIES = 6  # n x n arrays alive at the same time
-
-
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    r"""Everything about (X, y, phi) that a theorem's hypotheses need; n samples, d features.
-
-    Attributes
-    ----------
-    B, M : $\sup|\phi'|$, $\sup|\phi''|$, possibly infinite.
-    row_norms : smallest and largest norm of a row.
-    X_norm, K_frobenius, y_norm : $\|X\|$, $\|XX^T\|_F$, $\|y\|$.
-    slope, feature : extreme eigenvalues of $\Sigma = E[\phi'\phi'^T]\circ XX^T$ (for ReLU
-        $H^\infty$) and $\tilde\Sigma = E[\phi\phi^T]$.
-    squares : those of $(XX^T)\circ(XX^T)$, the squares of the singular values of X*X.
-    kappa4 : bound of the quartic form $\sup\sum_i(x_i\cdot a)^4$.
-    separation : $\delta$ of the rows scaled to norm 1.
-    mu : $E[g\phi'(g)]$.
-    variance, mean_square : means over the rows of Var phi(||x_i|| g) and E phi(||x_i|| g)^2.
-    recommended_width : the width that training tries first.
-    """
-
-    X: Array = field(repr=False)
-    y: Array = field(repr=False)
-    activation: Activation
-    facts: Degeneracy = field(repr=False)
-    B: float
-    M: float
-    row_norms: tuple[float, float]
-    X_norm: float
-    K_frobenius: float
-    y_norm: float
-    slope: Extremes
-    feature: Extremes
-    squares: Extremes
-    kappa4: float
-    separation: float
-    mu: float
-    variance: float
-    mean_square: float
-    rank: int
-    free_outputs: int
-    recommended_width: int
-
-    @property
-    def n(self) -> int:
-        """Number of samples."""
-        return self.X.shape[0]
-
-    @property
-    def d(self) -> int:
-        """Number of features, bias included."""
-        return self.X.shape[1]
-
-    @property
-    def lam(self) -> float:
-        r"""$\lambda(X)$, the smallest eigenvalue of $\Sigma$; exactly 0 where degenerate rows prove
-        it.
-        """
-        return self.slope.low
-
-    @property
-    def sigma(self) -> float:
-        r"""$\sigma_{\min}(X*X)$."""
-        return math.sqrt(self.squares.low)
-
-    @property
-    def has_unit_rows(self) -> bool:
-        """Whether all rows have norm 1, up to rounding."""
-        return max(abs(norm - 1.0) for norm in self.row_norms) <= UNIT
-
-    @property
-    def is_relu(self) -> bool:
-        """Whether the activation is ReLU."""
-        return self.activation.name == "relu"
 
 
 def require_room(n: int, d: int, k: int) -> None:

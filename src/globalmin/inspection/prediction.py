@@ -16,11 +16,11 @@ import numpy as np
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
-from globalmin.inspection.eigenvalues import ALL_LIMIT
 from globalmin.kernels.linearized import LinearizedRun, linearize_run
 from globalmin.kernels.movement import movement_from_rate, neuron_movement
 from globalmin.kernels.movement_patterns import changed_signs, flips_allowed, kink_descent
 from globalmin.kernels.rates import Guarantee
+from globalmin.linalg.extremes import ALL_LIMIT
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import (
     jacobian_gram,

@@ -5,71 +5,27 @@ Jacobian. Estimates in floats.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.inspection.eigenvalues import Extremes, extremes, spectral_norm
-from globalmin.kernels.movement_patterns import KinkDescent, kink_descent
+from globalmin.facts.instance import Start
+from globalmin.kernels.movement_patterns import kink_descent
+from globalmin.linalg.extremes import extremes, spectral_norm
+from globalmin.shallow.guarantee import KinkDescent
 from globalmin.shallow.initialization import draw
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, preactivations, residual
-from globalmin.shallow.provability import (
-    DescentQuantities,
-    Linearization,
-    descent_quantities,
-    newton_ratio,
-)
+from globalmin.shallow.provability import Linearization, descent_quantities, newton_ratio
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.inspection.measurements import Measurements
+    from globalmin.facts.instance import Measurements
     from globalmin.shallow.network import ShallowNetwork
 
 
 KINK_LIMIT = 20_000_000  # pre-activations up to which the scan of OS-C3 takes seconds
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    r"""The drawn network, the spectrum of its $JJ^T$, and the ratios of the theorems that need no
-    unknown constant.
-
-    Attributes
-    ----------
-    gram : extreme eigenvalues $a^2$, $b^2$ of $JJ^T$ (and all of them for small n).
-    residual_norm : $\|f(W_0)-y\|$.
-    descent_ratio : $2\,\mathrm{Lip}\|r\|/a^2$ of OS-C1; below 1 gradient descent from here provably
-        reaches zero loss.
-    newton_ratio : $2\,\mathrm{Lip}\,e/a$ of OS-C2; at most 1 a zero-loss network provably exists
-        nearby.
-    descent : constants of OS-C1, None where it does not apply.
-    kink : constants of OS-C3 (ReLU), None where it does not apply.
-    Lip : Lipschitz constant of J near the start; infinite for kinks.
-    deviation : $\|JJ^T/\|v\|^2-\Sigma\|$, how far this width is from the limit.
-    """
-
-    network: ShallowNetwork = field(repr=False)
-    gram: Extremes
-    residual_norm: float
-    descent_ratio: float
-    newton_ratio: float
-    descent: DescentQuantities | None
-    kink: KinkDescent | None
-    Lip: float
-    deviation: float
-
-    @property
-    def a(self) -> float:
-        r"""$\sigma_{\min}(J)$."""
-        return math.sqrt(self.gram.low)
-
-    @property
-    def b(self) -> float:
-        r"""$\|J\|$."""
-        return math.sqrt(self.gram.high)
 
 
 def measure_start(

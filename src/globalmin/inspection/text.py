@@ -6,10 +6,10 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from globalmin.inspection.hypothesis import Finding, number
+from globalmin.facts.finding import Finding, number
 
 if TYPE_CHECKING:
-    from globalmin.inspection.hypothesis import TheoremReport
+    from globalmin.facts.finding import TheoremReport
     from globalmin.inspection.inspection import Inspection
 
 WIDTH = 110

@@ -109,23 +109,6 @@ def secant_gram(network: ShallowNetwork, W_next: Array, X: Array) -> Array:
     return ((secant_slopes(network.activation, Z, X @ W_next.T) * network.v) @ slopes.T) * (X @ X.T)
 
 
-def linearization_error_bound(
-    steps: ArrayLike, step_size: float, mu: float, eps: float, residual_norm: float
-) -> Array:
-    r"""$\|r_0\|[(1-\eta\mu+\eta\epsilon)^t-(1-\eta\mu)^t]$, bound of $\|u(t)-u_{lin}(t)\|$ while
-    $\|\hat H-G\| \le \epsilon$ (ours).
-
-    Parameters
-    ----------
-    mu : $\lambda_{\min}(G)$; the step is at most $2/(\lambda_{\max}+\lambda_{\min})$, so that
-        $\|I-\eta G\| \le 1-\eta\mu$.
-    eps : bound of the change of the (secant) Gram matrix up to then.
-    """
-    t = np.asarray(steps, dtype=np.float64)
-    slow, fast = 1.0 - step_size * mu, 1.0 - step_size * (mu - eps)
-    return residual_norm * (fast**t - slow**t)
-
-
 def predicted_steps(
     run: LinearizedRun, step_size: float, fraction: float = 1e-3, *, limit: int = 10**9
 ) -> float:

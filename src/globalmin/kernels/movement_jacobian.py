@@ -63,45 +63,6 @@ def joint_jacobian_change_bound(
     return first + B * X_norm * float(np.linalg.norm(dv))
 
 
-@states("OS-LG.1")
-def perturbed_form_error(eps: float, Cr_norm: float, r_norm: float) -> float:
-    r"""$2\epsilon\|C^Tr\|\|r\|+\epsilon^2\|r\|^2 \ge |r^TBA^Tr-\|C^Tr\|^2|$ whenever $\|A-C\|,
-    \|B-C\| \le \epsilon$.
-    """
-    return 2.0 * eps * Cr_norm * r_norm + (eps * r_norm) ** 2
-
-
-@states("OS-LG.3", "OS-LG.4")
-def averaged_step_bound(J0r_norm: float, r_norm: float, step_size: float) -> float:
-    r"""$\|r\|-\frac\eta4\|J_0^Tr\|^2/\|r\|$, bound of the next $\|r\|$ under the assumptions of
-    OS-T6.13 and $\eta \le 1/(3\beta^2)$.
-
-    OS-LG.3: $r^T\bar JJ^Tr \ge \frac12\|J_0^Tr\|^2$ and $\|J^Tr\|^2 \le \frac32\|J_0^Tr\|^2$;
-    OS-LG.4: the step.
-    """
-    return r_norm - step_size / 4.0 * J0r_norm**2 / r_norm
-
-
-@states("SJL-L7.13")
-def planted_loss_bound(
-    dW: Array, dv: Array, v: Array, *, B: float, X_norm: float, n: int, teacher_features: Array
-) -> float:
-    r"""$\frac1{2n}\|f-f^*\|^2 \le B^2\|v\|^2\frac{\|X\|^2}{n}\|W-W^*\|_F^2 +
-    \frac1n\|\phi(XW^{*T})(v-v^*)\|^2$.
-
-    Parameters
-    ----------
-    dW, dv : W - W* and v - v*.
-    teacher_features : $\phi(XW^{*T})$, n x k.
-
-    Theory
-    ------
-    SJL-L7.13, corrected (S19): the head is v, not v*, and B enters squared.
-    """
-    first = (B * float(np.linalg.norm(v)) * X_norm * float(np.linalg.norm(dW))) ** 2 / n
-    return first + float(np.linalg.norm(teacher_features @ dv)) ** 2 / n
-
-
 @states("SJL-L7.12")
 def gradient_to_loss_bounds(sigma_min: float, sigma_max: float, n: int) -> tuple[float, float]:
     r"""$(\frac2n\sigma_{\min}(J)^2, \frac2n\sigma_{\max}(J)^2)$ enclose $\|\nabla_WL\|^2/L$ for $L

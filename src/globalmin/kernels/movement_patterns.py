@@ -7,14 +7,14 @@ All bounds are deterministic and speak of the stored weights: Z = X W^T is n x k
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.kernels.rates import Guarantee, kink_guarantee
+from globalmin.kernels.rates import kink_guarantee
 from globalmin.references import states
+from globalmin.shallow.guarantee import KinkDescent
 
 if TYPE_CHECKING:
     Counts = NDArray[np.int64]
@@ -98,15 +98,6 @@ def kink_jacobian_change(
         (budget - before >= 0).astype(float),
     )
     return X_norm * math.sqrt(float((gains * share).sum(axis=1).max()))
-
-
-@dataclass(frozen=True)
-class KinkDescent:
-    """A radius on which OS-C3 closes, the change `eps` of the Jacobian on it, and what follows."""
-
-    radius: float
-    eps: float
-    guarantee: Guarantee
 
 
 @states("OS-C3")

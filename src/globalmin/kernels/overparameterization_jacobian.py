@@ -113,23 +113,14 @@ def whitened_moment_bounds(network: ShallowNetwork) -> tuple[float, float]:
 
 
 @states("SJL-P7.9")
-def nearly_orthogonal_bounds(U: Array) -> tuple[float, float]:
+def nearly_orthogonal_bounds(G: Array) -> tuple[float, float]:
     r"""$\min\|u_i\|^2-B^2 \le \sigma_{\min}(U)^2$ and $\sigma_{\max}(U)^2 \le \max\|u_i\|^2+B^2$,
-    $B^2 = \|\mathrm{offdiag}(UU^T)\|$; rows $u_i$.
+    $B^2 = \|\mathrm{offdiag}(G)\|$, from $G = UU^T$; rows $u_i$.
     """
-    G = U @ U.T
-    squares = np.diag(G).copy()
+    G, squares = G.copy(), np.diag(G).copy()
     np.fill_diagonal(G, 0.0)
     off = float(np.linalg.norm(G, 2))
     return float(squares.min()) - off, float(squares.max()) + off
-
-
-@states("SJL-P7.8")
-def hanson_wright_exponent(t: float, K: float, frobenius: float, spectral: float) -> float:
-    r"""$\min(t^2/(K^4\|U\|_F^2), t/(K^2\|U\|))$: SJL-P7.8 bounds the tail by $2e^{-\text{this}/C}$
-    with a C that exists only.
-    """
-    return min(t**2 / (K**4 * frobenius**2), t / (K**2 * spectral))
 
 
 @states("SJL-P7.2")

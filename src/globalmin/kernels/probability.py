@@ -143,17 +143,12 @@ def relu_stability_failure(n: int, lam: float, head_ratio: float, X_norm: float)
     return 1.0 if m0 < 1.0 else min(1.0, n * math.exp(-(m0**2) / 6.0))
 
 
+@states("DU-L2.2")
 def flip_probability(R: float) -> float:
     r"""$P(|g| < R) = \mathrm{erf}(R/\sqrt2)$: a neuron's sign on a sample can change within
     distance R of its first weights.
     """
     return math.erf(R / math.sqrt(2.0))
-
-
-@states("DU-L2.2")
-def flip_probability_bound(R: float) -> float:
-    r"""$2R/\sqrt{2\pi}$, the bound of `flip_probability` by the largest density."""
-    return min(1.0, 2.0 * R / math.sqrt(2.0 * math.pi))
 
 
 @states("DU-L2.5")
@@ -186,11 +181,3 @@ def first_misfit_square_bound(y_norm: float, row_norm_squares: float, delta: flo
     $1-\delta$ (Markov; ReLU, DU-M2 head).
     """
     return (y_norm**2 + 0.5 * row_norm_squares) / delta
-
-
-@states("SJL-L5.5")
-def subexponential_norm_bound(A: float, B: float, c: float) -> float:
-    r"""$9\max(\sqrt{A/2c}, B/c)$, bound of the psi_1 norm of Y with $P(|Y| \ge t) \le
-    2e^{-c\min(t^2/A, t/B)}$.
-    """
-    return 9.0 * max(math.sqrt(A / (2.0 * c)), B / c)

@@ -7,24 +7,9 @@ sum of squares throughout.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-import numpy as np
-
-from globalmin._types import Array, ArrayLike
 from globalmin.references import states
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What a theorem promises: largest step, factor of the residual norm per step at that step,
-    bounds of path and distance.
-    """
-
-    step_size: float
-    rate: float
-    path: float
-    distance: float
+from globalmin.shallow.guarantee import Guarantee
 
 
 @states("OS-T6.10")
@@ -126,52 +111,12 @@ def separated_rate(n: int, separation: float, X_norm: float) -> float:
     return 1.0 - separation / (2400.0 * (n * X_norm) ** 2)
 
 
-@states("DU-L2.3", "DU-T2.2")
-def flow_envelope(times: ArrayLike, lambda0: float, residual_norm: float) -> Array:
-    r"""$e^{-\lambda_0t/2}\|y-u(0)\|$, the bound of $\|y-u(t)\|$ along the gradient flow while
-    $\lambda_{\min}(H) \ge \lambda_0/2$.
-    """
-    return residual_norm * np.exp(-lambda0 * np.asarray(times, dtype=np.float64) / 2.0)
-
-
-@states("DU-T2.3", "DU-T3.1")
-def descent_envelope(
-    steps: ArrayLike, step_size: float, lambda0: float, residual_norm: float
-) -> Array:
-    r"""$(1-\eta\lambda_0/2)^{k/2}\|y-u(0)\|$, the bound of $\|y-u(k)\|$ in DU-T2.3 and, for all
-    layers trained, DU-T3.1 to DU-T3.3.
-    """
-    factor = max(0.0, 1.0 - step_size * lambda0 / 2.0)
-    return residual_norm * factor ** (np.asarray(steps, dtype=np.float64) / 2.0)
-
-
 @states("DU-T2.3")
 def relu_step_bound(lambda0: float, n: int) -> float:
     r"""$\lambda_0/(4n^2)$, the step of DU-T2.3 with the constant that its proof allows (unit
     rows).
     """
     return lambda0 / (4.0 * n**2)
-
-
-@states("DU-T2.3")
-def one_step_factor(n: int, step_size: float, lambda0: float, R: float, delta: float) -> float:
-    r"""$1-\eta\lambda_0+2C\eta n^2R/\delta+2C\eta n^{3/2}R/\delta+\eta^2n^2$, $C = 2/\sqrt{2\pi}$:
-    the factor of $\|r\|^2$ in one step.
-    """
-    C = 2.0 / math.sqrt(2.0 * math.pi)
-    moved = 2.0 * C * step_size * (n**2 + n**1.5) * R / delta
-    return 1.0 - step_size * lambda0 + moved + (step_size * n) ** 2
-
-
-@states("DU-T2.3")
-def largest_envelope_ratio(residual_norms: Array, step_size: float, lambda0: float) -> float:
-    r"""$\max_k\|r(k)\|/[(1-\eta\lambda_0/2)^{k/2}\|r(0)\|]$ of a run recorded at every step; the
-    theorem promises at most 1.
-    """
-    norms = np.asarray(residual_norms, dtype=np.float64)
-    envelope = descent_envelope(np.arange(norms.size), step_size, lambda0, float(norms[0]))
-    positive = envelope > 0
-    return float((norms[positive] / envelope[positive]).max(initial=0.0))
 
 
 @states("SJL-PL")
@@ -188,18 +133,3 @@ def polyak_factor(m_L: float, beta: float, step_size: float) -> float:
     $\|\nabla L\|^2 \ge m_LL$.
     """
     return 1.0 - step_size * m_L * (1.0 - step_size * beta / 2.0)
-
-
-@states("SJL-T2.5")
-def planted_local_exponent(n: int, d: int, sigma_min: float) -> float:
-    r"""$\sigma_{\min}(W^*)^2d^2/n$: what multiplies $-\alpha c^2/4$ in the true rate of SJL-T2.5;
-    the constant c exists only.
-    """
-    return sigma_min**2 * d**2 / n
-
-
-def steps_to(rate: float, fraction: float) -> float:
-    """Number of steps after which rate^t <= fraction, as a float; infinite for a rate of 1."""
-    if rate <= 0.0:
-        return 1.0
-    return math.ceil(math.log(fraction) / math.log(rate)) if rate < 1.0 else math.inf

@@ -95,15 +95,3 @@ def printed_stochastic_guarantee(
     rate = 1.0 - ratio**2 / (144.0 * n * nu * B**4 * X_norm**2)
     failure = 4.0 / nu * (3.0 * B * X_norm / math.sqrt(ratio)) ** (1.0 / n_weights)
     return StochasticGuarantee(eta, rate, math.inf, min(1.0, failure))
-
-
-@states("OS-T2.6")
-def generic_stochastic_guarantee(
-    alpha: float, beta: float, row_norm: float, *, n: int, n_weights: int, nu: float = 3.0
-) -> StochasticGuarantee:
-    r"""The statement behind OS-T2.6: $\eta \le \alpha^2/(\nu\beta^2m^2)$, factor
-    $1-\eta\alpha^2/(2n)$, $P(E) \ge 1-\frac4\nu(\beta/\alpha)^{1/p}$.
-    """
-    eta = alpha**2 / (nu * (beta * row_norm) ** 2)
-    failure = 4.0 / nu * (beta / alpha) ** (1.0 / n_weights)
-    return StochasticGuarantee(eta, 1.0 - eta * alpha**2 / (2.0 * n), math.inf, min(1.0, failure))

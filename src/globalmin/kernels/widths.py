@@ -42,16 +42,6 @@ def smooth_width(
     return max(1.0, meta, _quotient(20.0 * math.log(n) * (B * X_norm) ** 2, lam))
 
 
-@states("OS-T2.1")
-def smooth_width_khatri_rao(
-    n: int, mu: float, sigma: float, *, X_norm: float, B: float, M: float, delta: float = 1.0
-) -> float:
-    r"""OS-T2.1: `smooth_width` with $\lambda$ replaced by its lower bound
-    $\mu_\phi^2\sigma_{\min}(X*X)^2$.
-    """
-    return smooth_width(n, (mu * sigma) ** 2, X_norm=X_norm, B=B, M=M, delta=delta)
-
-
 @states("OS-T6.3")
 def relu_width(n: int, lam: float, *, X_norm: float, delta: float = 1.0) -> float:
     r"""$k \ge 9.216\cdot10^9(1+\delta)^2n\|X\|^6/\lambda^4$ and $2400\ln(n)\|X\|^2/\lambda$
@@ -59,12 +49,6 @@ def relu_width(n: int, lam: float, *, X_norm: float, delta: float = 1.0) -> floa
     """
     meta = _quotient(RELU_CONSTANT * (1.0 + delta) ** 2 * n * X_norm**6, lam**4)
     return max(1.0, meta, _quotient(2400.0 * math.log(n) * X_norm**2, lam))
-
-
-@states("OS-T2.3")
-def relu_width_khatri_rao(n: int, sigma: float, *, X_norm: float, delta: float = 1.0) -> float:
-    r"""OS-T2.3: `relu_width` with $\lambda$ replaced by $\sigma_{\min}(X*X)^2/(2\pi)$."""
-    return relu_width(n, sigma**2 / (2.0 * math.pi), X_norm=X_norm, delta=delta)
 
 
 @states("OS-T2.5")
@@ -162,34 +146,3 @@ def descent_width(n: int, lambda0: float, *, misfit_square: float, delta: float 
     at most $\lambda_0/(4n^2)$ (DU-T2.3).
     """
     return max(1.0, _quotient(8192.0 / math.pi * n**5 * misfit_square, delta**2 * lambda0**4))
-
-
-@states("DU-T3.1")
-def deep_width_order(n: int, depth: int, lambda0: float, delta: float = 0.1) -> float:
-    r"""$\max(n^4/\lambda_0^4, n/\delta, n^2\ln(Hn/\delta)/\lambda_0^2)$, the width of DU-T3.1
-    without its factor $2^{O(H)}$, which the thesis does not give: an order of magnitude, no bound.
-    """
-    logarithm = math.log(depth * n / delta)
-    return max(
-        _quotient(float(n) ** 4, lambda0**4), n / delta, _quotient(n**2 * logarithm, lambda0**2)
-    )
-
-
-@states("DU-T3.2", "DU-T3.3")
-def residual_width_order(
-    n: int, depth: int, lambda0: float, delta: float = 0.1, *, pixels: int = 1
-) -> float:
-    r"""The width of DU-T3.2 (pixels = 1) and DU-T3.3 without constants and poly(p): an order of
-    magnitude, no bound.
-
-    The corrected first terms are $n^4/(\lambda_0^4H^4)$ and $n^2/\lambda_0^2$, because head and
-    first layer move without the factor 1/H (erratum E15); for convolutions $n^4/(\lambda_0^4H^2)$
-    takes the place of the second.
-    """
-    first = _quotient(float(n) ** 4, lambda0**4 * depth**4)
-    second = (
-        _quotient(n**2, lambda0**2)
-        if pixels == 1
-        else _quotient(float(n) ** 4, lambda0**4 * depth**2)
-    )
-    return max(first, second, n / delta, _quotient(n**2 * math.log(depth * n / delta), lambda0**2))

@@ -168,18 +168,6 @@ def generic_rank(n: int, d: int) -> int:
     return min(n, d * (d + 1) // 2)
 
 
-@states("SJL-L5.6")
-def spanning_samples(d: int) -> Array:
-    r"""The explicit witness of SJL-L5.6: N rows $e_i$ and $e_i + e_j$, whose $x x^T$ are a basis of
-    the symmetric matrices.
-    """
-    if d < 1:
-        raise DataError(f"d={d} must be at least 1")
-    identity = np.eye(d)
-    sums = [identity[i] + identity[j] for i in range(d) for j in range(i + 1, d)]
-    return np.vstack([identity, *sums])
-
-
 def require_wide(W: Array, name: str = "W") -> None:
     """Refuse fewer neurons than features: the statements of GKZ are for m >= d."""
     m, d = W.shape

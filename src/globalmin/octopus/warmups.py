@@ -55,16 +55,6 @@ def band_exit_steps(x2: float, step_size: float = STEP) -> int:
     return math.ceil(-math.log(abs(x2)) / math.log1p(2.0 * step_size) - 1e-12)
 
 
-@states("DU-E7.a")
-def log_band_half_width(epsilon: float) -> float:
-    r"""Log of the half-width $1.5^{-\exp(1/\varepsilon)}$ of the band from which leaving takes
-    $\exp(1/\varepsilon)$ steps.
-    """
-    if not epsilon > 0.0:
-        raise DataError(f"epsilon={epsilon} must be positive")
-    return -math.exp(1.0 / epsilon) * math.log(1.5)
-
-
 @states("DU-E7.b")
 def far_value(x: ArrayLike) -> Array:
     r"""A slope $-4x_1 + x_2^2$ for $x_1 < -2$ that leads to the saddle $x_1^2 - x_2^2$ for $x_1 >
@@ -95,18 +85,6 @@ def far_gradient(x: ArrayLike) -> Array:
 
 
 @states("DU-E7.b")
-def far_hessian(x: ArrayLike) -> Array:
-    """The Hessian of `far_value` at points (..., 2), of shape (..., 2, 2)."""
-    x1, x2 = _pair(x)
-    u = np.clip(x1 + 2.0, 0.0, 1.0)
-    first = np.where(x1 > -1.0, 2.0, 8.0 * u - 6.0 * u**2 + _coefficient(u, 2) * x2 * x2)
-    mixed, second = 2.0 * _coefficient(u, 1) * x2, 2.0 * _coefficient(u)
-    return np.stack(
-        [np.stack([first, mixed], axis=-1), np.stack([mixed, second], axis=-1)], axis=-2
-    )
-
-
-@states("DU-E7.b")
 def far_escape_steps(
     distance: float, x2: float = 0.5, step_size: float = STEP, *, max_iter: int = 100_000
 ) -> int:
@@ -134,14 +112,6 @@ def far_escape_steps(
     raise DataError(
         f"distance={distance}: not escaped after max_iter={max_iter} steps; raise max_iter"
     )
-
-
-@states("DU-E7.b")
-def far_escape_law(distance: float) -> float:
-    r"""$R(1 + \ln2/\ln1.5) = 2.7095R$ steps for the step 1/4; polynomial in the distance, not
-    exponential.
-    """
-    return distance * (1.0 + math.log(2.0) / math.log(1.5))
 
 
 @states("DU-E7.a", "DU-E7.b")

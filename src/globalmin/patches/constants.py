@@ -46,6 +46,7 @@ class FilterConstants(Protocol):
         ...
 
 
+@states("DU-D6.1", "DU-T6.7", "DU-T6.8")
 @dataclass(frozen=True)
 class RotationInvariantConstants:
     r"""Closed forms for one neuron with rotation-invariant inputs, $m = E\lVert z\rVert^2/p$ =
@@ -73,24 +74,6 @@ class RotationInvariantConstants:
     def cross(self, phi: float) -> float:
         """Zero: one neuron has disjoint regions."""
         return 0.0 * phi
-
-
-@states("DU-D6.1", "DU-T6.8")
-def gaussian_constants() -> RotationInvariantConstants:
-    r"""For one neuron with inputs N(0, I_p): $\beta = 1/\pi$ whatever p (the thesis has $\beta \le
-    p$).
-    """
-    return RotationInvariantConstants(1.0)
-
-
-@states("DU-D6.1", "DU-T6.7")
-def sphere_constants(p: int) -> RotationInvariantConstants:
-    r"""For one neuron with inputs uniform on the unit sphere of R^p, p >= 2: $\beta = 1/(\pi p)$
-    (the thesis has 1).
-    """
-    if p < 2:
-        raise DataError(f"p={p}: the angle varies in dimension 2 or more only")
-    return RotationInvariantConstants(1.0 / p)
 
 
 @dataclass(frozen=True)

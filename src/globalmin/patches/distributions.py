@@ -21,13 +21,6 @@ def gaussian_patches(n: int, k: int, p: int, seed: Seed = 0) -> Array:
     return np.random.default_rng(seed).standard_normal((n, k, p))
 
 
-@states("DU-M6")
-def sphere_patches(n: int, k: int, p: int, seed: Seed = 0) -> Array:
-    """Independent patches, uniform on the unit sphere."""
-    Z = gaussian_patches(n, k, p, seed)
-    return Z / np.linalg.norm(Z, axis=2, keepdims=True)
-
-
 @states("DU-F6.3a")
 def angular_inputs(n: int, w_star: ArrayLike, sigma: float, seed: Seed = 0) -> Array:
     r"""Unit inputs n x 1 x p whose angle to w* is concentrated at 0 and $\pi$; $\sigma = \infty$ is

@@ -6,9 +6,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -33,34 +30,6 @@ def good_start_printed(alpha: float, p: int) -> float:
     """
     _check(alpha, p)
     return 0.5 - math.sqrt(math.pi * p / 2.0) * alpha
-
-
-@states("DU-C6.1")
-def good_angle_start(phi_star: float, p: int) -> float:
-    r"""Radius over W of DU-C6.1: $\cos\varphi_*$, which must be below $1/\sqrt{8\pi p}$.
-
-    Then $P(\lVert w_0-w^*\rVert \le W\sin\varphi_*) > 1/4$.
-    """
-    radius = math.cos(phi_star)
-    if not 0.0 < radius < 1.0 / math.sqrt(8.0 * math.pi * p):
-        raise DataError(
-            f"phi_star={phi_star}: DU-C6.1 needs 0 < cos(phi_star) < "
-            f"{1.0 / math.sqrt(8.0 * math.pi * p):.4g}"
-        )
-    return radius
-
-
-def draw_in_ball(p: int, radius: float, count: int, rng: np.random.Generator) -> Array:
-    """Rows uniform in the ball of R^p."""
-    directions = rng.standard_normal((count, p))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    return radius * rng.random((count, 1)) ** (1.0 / p) * directions
-
-
-def is_good_start(w: ArrayLike, w_star: ArrayLike) -> bool:
-    r"""$\lVert w_0-w^*\rVert < W$, the start condition of DU-T6.2 and DU-T6.3."""
-    w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
-    return bool(np.linalg.norm(w - w_star) < np.linalg.norm(w_star))
 
 
 def _check(alpha: float, p: int) -> None:

@@ -7,13 +7,11 @@ $(-+)$ if only the second.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.half_spaces import both_half_spaces_times
 from globalmin.patches.model import as_patches
 from globalmin.references import states
 
@@ -75,26 +73,3 @@ def neuron_descent_terms(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> tuple
     R = regions(Z, w, w_star)
     gap = w - w_star
     return float(gap @ R.moment(R.both, R.both) @ gap), float(gap @ R.moment(R.own, R.own) @ w)
-
-
-@states("DU-D6.0")
-def gaussian_neuron_gradient(w: ArrayLike, w_star: ArrayLike) -> Array:
-    r"""Population gradient of one neuron, N(0, I): $w/2 - ((\pi-\varphi)w^* +
-    \sin\varphi\,(W/\lVert w\rVert)w)/(2\pi)$.
-    """
-    return 0.5 * np.asarray(w, dtype=np.float64) - both_half_spaces_times(w, w_star)
-
-
-@states("DU-D6.0")
-def gaussian_region_eigenvalues(phi: float, p: int) -> tuple[Array, Array]:
-    r"""Eigenvalues of $A_{w,w^*}$ and $A_{w,-w^*}$ for N(0, I_p) at angle $\varphi$, ascending; p
-    >= 2.
-
-    $(\pi-\varphi\mp\sin\varphi)/2\pi$ and $(\pi-\varphi)/2\pi$ p-2 times; the second with $\varphi$
-    in place of $\pi-\varphi$.
-    """
-
-    def spectrum(x: float) -> Array:
-        return np.array([x - math.sin(x), *[x] * (p - 2), x + math.sin(x)]) / (2.0 * math.pi)
-
-    return spectrum(math.pi - phi), spectrum(phi)

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from globalmin._types import Array, NDArray
+from globalmin._types import Array
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import (
-    design_gram,
     factored_forms,
     moment_matrix,
     quadratic_forms,
-    svec,
 )
 from globalmin.references import states
 
@@ -142,12 +139,6 @@ def _unconstrained_pair(r: Array, y: Array) -> tuple[float, float]:
     return (r1 * y1 - n * ry) / determinant, (r1 * ry - rr * y1) / determinant
 
 
-def is_positive_dual(X: Array, u: Array, *, tolerance: float = 0.0) -> bool:
-    r"""Whether $Z(u) \ge 0$ in floats: least eigenvalue at least -tolerance times the largest."""
-    spectrum = np.linalg.eigvalsh(moment_matrix(X, u))
-    return bool(spectrum[0] >= -tolerance * max(abs(float(spectrum[0])), abs(float(spectrum[-1]))))
-
-
 def decay_threshold(weight_decay: float, v_max: float) -> float:
     r"""$c = w/(2v_{\max})$: weight decay w on W is $c\|M\|_*$ on M."""
     if not (math.isfinite(weight_decay) and weight_decay > 0):
@@ -215,55 +206,6 @@ def estimate_span_gap(X: Array, r: Array) -> float:
         kept = eigenvalues > n * np.finfo(np.float64).eps * max(float(eigenvalues[-1]), 0.0)
         projected = vectors[:, kept] @ (vectors[:, kept].T @ r)
     return 0.5 * float(projected @ projected)
-
-
-@dataclass(frozen=True)
-class SpanWitness:
-    r"""Theorem S in floats: mu = lambda_min(S^T S), z with $S^TSz = S^Tr$ (N numbers), and the gap
-    $(1/2)z^TS^TSz$.
-    """
-
-    mu: float
-    z: Array
-    gap: float
-
-
-@states("SJL-T2.1")
-def span_witness(X: Array, r: Array) -> SpanWitness | None:
-    r"""What theorem S needs at a residual r: the least eigenvalue of $S^TS$ and the solution z;
-    None if the samples do not span.
-
-    Cost $nN^2 + N^3$; the excess loss alone is `estimate_span_gap`.
-    """
-    require_memory(
-        matrix_bytes(X.shape[1] ** 2 // 2, X.shape[1] ** 2 // 2, copies=3),
-        "the Gram matrix of the monomials",
-    )
-    gram = design_gram(X)
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    mu = float(eigenvalues[0])
-    if not mu > max(X.shape[0], gram.shape[0]) * np.finfo(np.float64).eps * float(eigenvalues[-1]):
-        return None
-    coordinates = vectors.T @ svec(moment_matrix(X, r))
-    return SpanWitness(
-        mu, vectors @ (coordinates / eigenvalues), 0.5 * float(np.sum(coordinates**2 / eigenvalues))
-    )
-
-
-def independent_rows(X: Array) -> NDArray[np.intp]:
-    """Indices, increasing, of rank X rows that span the row space (numerically): theorem P on
-    rank-deficient samples.
-    """
-    from scipy.linalg import qr
-
-    factors: Any = qr(X.T, mode="economic", pivoting=True, check_finite=False)
-    diagonal = np.abs(np.diag(factors[1]))
-    rank = (
-        int((diagonal > max(X.shape) * np.finfo(np.float64).eps * diagonal[0]).sum())
-        if diagonal[0] > 0
-        else 0
-    )
-    return np.sort(np.asarray(factors[2][:rank], dtype=np.intp))
 
 
 @states("SJL-L6.1")

@@ -8,7 +8,6 @@ samples. Losses as in `quadratic_risk`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,66 +161,6 @@ def recover_network(X: Array, y: Array, width: int) -> Array:
             value=width,
         )
     return square_root_of(A, width)
-
-
-@states("GKZ-T2.8")
-def prime_witness(d: int) -> list[list[int]]:
-    r"""N exact integer samples that span: $x_t = (p_1^{t-1}, \dots, p_d^{t-1})$ with the first d
-    primes, t = 1..N.
-    """
-    primes = _first_primes(d)
-    return [[p**t for p in primes] for t in range(critical_samples(d))]
-
-
-@states("GKZ-T2.8")
-def witness_determinant(d: int) -> int:
-    r"""Determinant of the monomials of `prime_witness` (columns $p_k^2$ first, then $p_kp_l$),
-    exactly: $\prod_{k<l}(z_l - z_k) \ne 0$.
-
-    >>> witness_determinant(2)
-    -30
-    """
-    primes = _first_primes(d)
-    z = [p * p for p in primes] + [primes[k] * primes[j] for k in range(d) for j in range(k + 1, d)]
-    return math.prod(z[j] - z[k] for k in range(len(z)) for j in range(k + 1, len(z)))
-
-
-def _first_primes(count: int) -> list[int]:
-    if count < 1:
-        raise DataError(f"d={count} must be at least 1")
-    primes: list[int] = []
-    candidate = 2
-    while len(primes) < count:
-        if all(candidate % p for p in primes):
-            primes.append(candidate)
-        candidate += 1
-    return primes
-
-
-@states("GKZ-C2.7")
-def absorb_weights(a: Array, W: Array) -> Array:
-    r"""$\hat w_j = \sqrt{a_j}\,w_j$: a quadratic network with positive head a as one with head
-    1.
-    """
-    if a.shape != (W.shape[0],) or not (a > 0).all():
-        raise HypothesisError(
-            "the head must have one positive weight per neuron",
-            hypothesis="a > 0",
-            value=a.tolist(),
-        )
-    return np.sqrt(a)[:, None] * W
-
-
-@states("GKZ-C2.7")
-def release_weights(a: Array, W: Array) -> Array:
-    r"""$w_j = \hat w_j/\sqrt{a_j}$, the inverse of `absorb_weights`."""
-    if a.shape != (W.shape[0],) or not (a > 0).all():
-        raise HypothesisError(
-            "the head must have one positive weight per neuron",
-            hypothesis="a > 0",
-            value=a.tolist(),
-        )
-    return W / np.sqrt(a)[:, None]
 
 
 @dataclass(frozen=True)

@@ -126,34 +126,6 @@ def expected_design_gram(d: int) -> Array:
     return 2.0 * np.eye(u.shape[0]) + np.outer(u, u)
 
 
-@states("GKZ-C2.2")
-def population_risk_general(
-    W: Array, Wstar: Array, coefficients: tuple[float, float, float]
-) -> float:
-    r"""Risk for the activation $\alpha z^2 + \beta z + \gamma$: $\alpha^2 L(W) + \beta^2 \|\sum_j
-    (w_j - w^*_j)\|^2$.
-
-    Parameters
-    ----------
-    W, Wstar : of the same shape, since the constant $\gamma$ cancels only between networks of equal
-        width.
-    coefficients : $(\alpha, \beta, \gamma)$.
-
-    Theory
-    ------
-    GKZ-C2.2, exact form (ours): odd Gaussian moments kill the cross term. With $\beta \ne 0$ zero
-    risk means $W^TW = A$ and $W^T 1 = W^{*T} 1$.
-    """
-    if W.shape != Wstar.shape:
-        raise DataError(
-            f"W has shape {W.shape} and Wstar {Wstar.shape}; with a general quadratic activation "
-            "the widths must agree"
-        )
-    alpha, beta, _ = coefficients
-    shift = (W - Wstar).sum(axis=0)
-    return alpha**2 * population_risk(W, Wstar) + beta**2 * float(shift @ shift)
-
-
 @states("GKZ-T2.1a")
 def orbit_distance(W: Array, Wstar: Array) -> float:
     r"""$\min_Q \|W - QW^*\|_F$ over orthogonal Q, zero exactly for the global minima (for W and

@@ -35,22 +35,6 @@ CUBE = (
 
 
 @states("FCL-L5")
-def norm_bound_from_net(M: Array, net: Array, eps: float) -> float:
-    r"""$\|M\| \le \max_{v\in V}|v^TMv|/(1-2\epsilon)$ for symmetric M and an $\epsilon$-net V of
-    the unit sphere, rows of `net`.
-
-    Theory
-    ------
-    FCL-L5: $|x^TMx - v^TMv| = |(x-v)^TM(x+v)| \le 2\epsilon\|M\|$ for the net point v nearest to
-    the maximizer x.
-    """
-    if not 0.0 < eps < 0.5:
-        raise DataError(f"eps={eps} must lie strictly between 0 and 1/2")
-    forms = np.einsum("ij,jk,ik->i", net, M, net)
-    return float(np.abs(forms).max()) / (1.0 - 2.0 * eps)
-
-
-@states("FCL-L5")
 def log_net_size(dimension: int, eps: float, radius: float = 1.0) -> float:
     r"""$m\log(1+2r/\epsilon)$, at least the logarithm of the size of some $\epsilon$-net of a ball
     (or sphere) of radius r in $R^m$; the paper's $(3r/\epsilon)^m$ needs $\epsilon \le r$.

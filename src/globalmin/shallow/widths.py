@@ -62,14 +62,6 @@ def sample_condition_ratio(W: Array, n: int) -> float:
     return n * float(singular[0]) ** 8 / (low**4 * W.shape[1] ** 2) if low > 0.0 else math.inf
 
 
-@states("SJL-P7.4")
-def largest_width_allowed(c0: float, d: int, w_min: float) -> float:
-    r"""$\sqrt{c_0}\,d^{3/2}/w_{\min}^2$: the hidden limit of SJL-P7.4, wider networks violate its
-    sample condition, whatever n >= d.
-    """
-    return math.sqrt(c0) * d**1.5 / w_min**2
-
-
 @states("SJL-C7.5")
 def khatri_rao_ratios(n: int, d: int, sigma_min: float, sigma_max: float) -> tuple[float, float]:
     r"""$(\sigma_{\min}(X*X)/d, \sigma_{\max}(X*X)/\sqrt{nd})$, which SJL-C7.5 bounds below and

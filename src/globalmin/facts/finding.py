@@ -49,6 +49,7 @@ class TheoremReport:
     failure : bound of the probability that a random start breaks the promise, at this instance's
         width; None if it has none.
     instead : what this program can say where the theorem cannot.
+    numbers : what was computed on the instance, each with the words that say what it is.
     """
 
     item: str
@@ -59,6 +60,7 @@ class TheoremReport:
     rate: float | None = None
     failure: float | None = None
     instead: str = ""
+    numbers: tuple[tuple[str, float], ...] = ()
 
     @property
     def finding(self) -> Finding:

@@ -7,112 +7,36 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from globalmin.inspection.hypothesis import (
-    Hypothesis,
-    TheoremReport,
-    check,
-    enough_width,
-    number,
-    unknown,
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, enough_width, number, unknown
+from globalmin.facts.hypotheses import (
+    CONVERGES,
+    labels,
+    positive_lambda,
+    scale_rows,
+    smooth,
+    unit_rows,
 )
+from globalmin.facts.registry import fact
 from globalmin.kernels import probability, rates, sgd_rate, widths
-from globalmin.references import states
 from globalmin.shallow.widths import moderate_ratio
 
 if TYPE_CHECKING:
-    from globalmin.inspection.measurements import Measurements
-    from globalmin.inspection.start import Start
+    from globalmin.facts.instance import Instance, Measurements, Start
 
-CONVERGES = (
-    "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in "
-    "every step"
-)
+NU = 3.0  # of OS-T2.6: larger values make its event likelier and its step smaller
 
 
-def reports(m: Measurements, start: Start, *, delta: float, theta: float) -> list[TheoremReport]:
-    """One report per theorem, in the order of the paper, ours last."""
-    return [
-        meta_theorem(m, start, delta=delta),
-        khatri_rao_theorem(m, start, delta=delta),
-        sphere_corollary(m, start),
-        stochastic_theorem(m, start),
-        explicit_theorem(m, start, delta=delta, theta=theta),
-        descent_at_start(m, start),
-        existence_at_start(m, start),
-        stochastic_at_start(m, start),
-    ]
-
-
-def unit_rows(m: Measurements) -> Hypothesis:
-    """All rows of norm 1."""
-    low, high = m.row_norms
-    remedy = "" if m.has_unit_rows else '; use scaling="rows" or scale them'
-    return check(
-        "all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}"
-    )
-
-
-def scale_rows(m: Measurements) -> str:
-    """What to do where rows of other norms are all that stands in the way of a printed theorem's
-    numbers.
-    """
-    ours = "OS-C3" if m.is_relu else "OS-C6"
-    return (
-        ""
-        if m.has_unit_rows
-        else f'stated for rows of norm 1: inspect with scaling="rows" for its numbers; {ours} '
-        "takes any rows"
-    )
-
-
-def smooth(m: Measurements) -> Hypothesis:
-    """Bounded first and second derivative."""
-    return check(
-        "φ' and φ'' are bounded",
-        math.isfinite(m.B) and math.isfinite(m.M),
-        f"{m.activation}: sup |φ'| = {number(m.B)}, sup |φ''| = {number(m.M)}",
-        is_scope=True,
-    )
-
-
-def positive_lambda(m: Measurements) -> Hypothesis:
-    """The limiting Gram matrix is positive definite."""
-    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}")
-
-
-def why_singular(m: Measurements) -> str:
-    """Which rows make the limiting Gram matrix singular; empty if it is not."""
-    if m.lam > 0.0:
-        return ""
-    if m.facts.zero_rows:
-        return f": row {m.facts.zero_rows[0]} is zero"
-    from globalmin.shallow.widths import parallel_groups
-
-    groups = parallel_groups(m.facts, m.activation)
-    if groups:
-        word = "are multiples of each other"
-        if groups[0] in m.facts.equal_rows:
-            word = "are equal"
-        elif groups[0] in m.facts.opposite_rows:
-            word = "are equal up to sign"
-        return f": rows {groups[0][0]} and {groups[0][1]} {word}"
-    return ": below what floats resolve" if not m.slope.is_resolved else ""
-
-
-def labels(m: Measurements) -> Hypothesis:
-    """The head has the size of the labels, so they must not all be zero."""
-    return check("y ≠ 0 (the head has its size)", m.y_norm > 0.0, f"‖y‖ = {number(m.y_norm)}")
-
-
-@states("OS-T6.2")
-def meta_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
+@fact("OS-T6.2", headline=True)
+def meta_theorem(it: Instance) -> TheoremReport:
     """OS-T6.2 with the constants of its proof; one bound for both derivatives, as printed."""
+    m, start, delta = it.m, it.start, it.delta
     return _printed(m, start, "OS-T6.2", m.lam, positive_lambda(m), delta=delta)
 
 
-@states("OS-T2.1")
-def khatri_rao_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
+@fact("OS-T2.1", headline=True)
+def khatri_rao_theorem(it: Instance) -> TheoremReport:
     r"""OS-T2.1: the same with $\mu_\phi^2\sigma_{\min}(X*X)^2$ in place of lambda."""
+    m, start, delta = it.m, it.start, it.delta
     lam = (m.mu * m.sigma) ** 2
     reason = (
         f"n = {m.n} exceeds d(d+1)/2 = {m.d * (m.d + 1) // 2}"
@@ -149,9 +73,10 @@ def _printed(
     )  # fmt: skip
 
 
-@states("OS-C2.2")
-def sphere_corollary(m: Measurements, start: Start) -> TheoremReport:
+@fact("OS-C2.2", headline=True)
+def sphere_corollary(it: Instance) -> TheoremReport:
     """OS-C2.2: rows uniform on the sphere; constants exist only."""
+    m, start = it.m, it.start
     k = start.network.width
     return TheoremReport(
         "OS-C2.2",
@@ -168,9 +93,10 @@ def sphere_corollary(m: Measurements, start: Start) -> TheoremReport:
     )
 
 
-@states("OS-T2.6")
-def stochastic_theorem(m: Measurements, start: Start, *, nu: float = 3.0) -> TheoremReport:
+@fact("OS-T2.6", headline=True)
+def stochastic_theorem(it: Instance) -> TheoremReport:
     """OS-T2.6, SGD."""
+    m, start = it.m, it.start
     says = "stochastic gradient descent converges in mean on an event of stated probability"
     lam = (m.mu * m.sigma) ** 2
     common = (
@@ -189,11 +115,11 @@ def stochastic_theorem(m: Measurements, start: Start, *, nu: float = 3.0) -> The
         X_norm=m.X_norm,
         y_norm=m.y_norm,
         n_weights=start.network.W.size,
-        nu=nu,
+        nu=NU,
     )
     width = unknown("width as in OS-T2.1, radius c ν √n", "c is in the cited paper only")
     meaningful = check(
-        "P(E) > 0", found.failure < 1.0, f"1 − P(E) ≤ {number(found.failure)} at ν = {number(nu)}"
+        "P(E) > 0", found.failure < 1.0, f"1 − P(E) ≤ {number(found.failure)} at ν = {number(NU)}"
     )
     return TheoremReport(
         "OS-T2.6", says, (*common, width, meaningful), None, found.step_size,
@@ -202,9 +128,10 @@ def stochastic_theorem(m: Measurements, start: Start, *, nu: float = 3.0) -> The
     )  # fmt: skip
 
 
-@states("OS-C6")
-def explicit_theorem(m: Measurements, start: Start, *, delta: float, theta: float) -> TheoremReport:
+@fact("OS-C6", headline=True)
+def explicit_theorem(it: Instance) -> TheoremReport:
     """OS-C6 (ours): fully explicit, any row norms."""
+    m, start, delta, theta = it.m, it.start, it.delta, it.theta
     says = "ours: with this width the descent theorem OS-C1 applies at the random start itself"
     hypotheses = (smooth(m), labels(m), positive_lambda(m))
     if not (math.isfinite(m.B) and math.isfinite(m.M) and m.lam > 0.0 and m.y_norm > 0.0):
@@ -230,9 +157,10 @@ def explicit_width(m: Measurements, *, delta: float, theta: float) -> float:
     return widths.explicit_width(m.n, m.lam, kappa4=m.kappa4, **options)
 
 
-@states("OS-C1")
-def descent_at_start(m: Measurements, start: Start) -> TheoremReport:
+@fact("OS-C1", headline=True)
+def descent_at_start(it: Instance) -> TheoremReport:
     """OS-C1 (ours) at the drawn start."""
+    m, start = it.m, it.start
     found = start.descent
     measured = (
         f"2 Lip ‖r‖/a² = {number(start.descent_ratio)} (a = {number(start.a)}, Lip = "
@@ -247,9 +175,10 @@ def descent_at_start(m: Measurements, start: Start) -> TheoremReport:
     )  # fmt: skip
 
 
-@states("OS-C2")
-def existence_at_start(m: Measurements, start: Start) -> TheoremReport:
+@fact("OS-C2", headline=True)
+def existence_at_start(it: Instance) -> TheoremReport:
     """OS-C2 (ours) at the drawn start."""
+    m, start = it.m, it.start
     return TheoremReport(
         "OS-C2",
         "ours: a network with zero loss exists near exactly these weights",
@@ -265,9 +194,10 @@ def existence_at_start(m: Measurements, start: Start) -> TheoremReport:
     )
 
 
-@states("OS-C4")
-def stochastic_at_start(m: Measurements, start: Start) -> TheoremReport:
+@fact("OS-C4", headline=True)
+def stochastic_at_start(it: Instance) -> TheoremReport:
     """OS-C4 (ours) at the drawn start."""
+    m, start = it.m, it.start
     says = (
         "ours: stochastic gradient descent from exactly these weights, with an explicit probability"
     )

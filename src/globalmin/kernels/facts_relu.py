@@ -5,70 +5,28 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from globalmin.inspection.hypothesis import (
-    Hypothesis,
-    TheoremReport,
-    check,
-    enough_width,
-    number,
-    unknown,
-)
-from globalmin.inspection.theorems_smooth import (
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, enough_width, number, unknown
+from globalmin.facts.hypotheses import (
     CONVERGES,
     labels,
+    no_parallel_rows,
     positive_lambda,
+    relu,
     scale_rows,
     unit_rows,
 )
+from globalmin.facts.registry import fact
 from globalmin.kernels import movement, probability, rates, widths
-from globalmin.references import states
 from globalmin.shallow.widths import moderate_relu_ratio
 
 if TYPE_CHECKING:
-    from globalmin.inspection.measurements import Measurements
-    from globalmin.inspection.start import Start
+    from globalmin.facts.instance import Instance, Measurements, Start
 
 
-def reports(m: Measurements, start: Start, *, delta: float, failure: float) -> list[TheoremReport]:
-    """One report per theorem; `failure` is the probability allowed where the theorem lets us choose
-    it.
-    """
-    return [
-        meta_theorem(m, start, delta=delta),
-        khatri_rao_theorem(m, start, delta=delta),
-        sphere_corollary(m, start),
-        separated_theorem(m, start, delta=delta),
-        kink_theorem(m, start),
-        positive_gram(m),
-        first_gram(m, start, failure=failure),
-        flow_theorem(m, start, failure=failure),
-        descent_theorem(m, start, failure=failure),
-    ]
-
-
-def relu(m: Measurements) -> Hypothesis:
-    """The activation is ReLU."""
-    return check("ReLU", m.is_relu, f"{m.activation}", is_scope=True)
-
-
-def no_parallel_rows(m: Measurements) -> Hypothesis:
-    """No zero row and no two rows on one line; exact."""
-    lines, zero = m.facts.lines, m.facts.zero_rows
-    if zero:
-        return check("no two rows parallel, none zero", False, f"row {zero[0]} is zero")
-    if lines:
-        i, j = lines[0][:2]
-        opposite = float(m.X[i] @ m.X[j]) < 0.0
-        word = "antiparallel" if opposite else "equal" if (m.X[i] == m.X[j]).all() else "parallel"
-        return check(
-            "no two rows parallel, none zero", False, f"rows {i} and {j} are {word} (exact)"
-        )
-    return check("no two rows parallel, none zero", True, f"separation {number(m.separation)}")
-
-
-@states("OS-T6.3")
-def meta_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
+@fact("OS-T6.3", headline=True)
+def meta_theorem(it: Instance) -> TheoremReport:
     """OS-T6.3 with the constant of its proof, 9.216e9."""
+    m, start, delta = it.m, it.start, it.delta
     return _printed(
         m,
         start,
@@ -79,9 +37,10 @@ def meta_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremRepor
     )
 
 
-@states("OS-T2.3")
-def khatri_rao_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
+@fact("OS-T2.3", headline=True)
+def khatri_rao_theorem(it: Instance) -> TheoremReport:
     r"""OS-T2.3: $\sigma_{\min}(X*X)^2/(2\pi)$ in place of lambda."""
+    m, start, delta = it.m, it.start, it.delta
     lam = m.squares.low / (2.0 * math.pi)
     gap = check(
         "σ_min(X*X) > 0",
@@ -121,9 +80,10 @@ def _printed(
     )  # fmt: skip
 
 
-@states("OS-C2.4")
-def sphere_corollary(m: Measurements, start: Start) -> TheoremReport:
+@fact("OS-C2.4", headline=True)
+def sphere_corollary(it: Instance) -> TheoremReport:
     """OS-C2.4; constants exist only."""
+    m, start = it.m, it.start
     ratio = moderate_relu_ratio(m.n, m.d, start.network.width)
     return TheoremReport(
         "OS-C2.4",
@@ -139,9 +99,10 @@ def sphere_corollary(m: Measurements, start: Start) -> TheoremReport:
     )
 
 
-@states("OS-T2.5")
-def separated_theorem(m: Measurements, start: Start, *, delta: float) -> TheoremReport:
+@fact("OS-T2.5", headline=True)
+def separated_theorem(it: Instance) -> TheoremReport:
     """OS-T2.5: separated rows."""
+    m, start, delta = it.m, it.start, it.delta
     rows = "" if m.separation > 0.0 else f": {no_parallel_rows(m).measured}"
     gap = check("separation δ > 0", m.separation > 0.0, f"δ = {number(m.separation)}{rows}")
     hypotheses = (relu(m), unit_rows(m), labels(m), gap)
@@ -169,9 +130,10 @@ def separated_theorem(m: Measurements, start: Start, *, delta: float) -> Theorem
     )
 
 
-@states("OS-C3")
-def kink_theorem(m: Measurements, start: Start) -> TheoremReport:
+@fact("OS-C3", headline=True)
+def kink_theorem(it: Instance) -> TheoremReport:
     """OS-C3 (ours) at the drawn start."""
+    m, start = it.m, it.start
     found = start.kink
     shown = (
         f"radius {number(found.radius)}"
@@ -190,9 +152,10 @@ def kink_theorem(m: Measurements, start: Start) -> TheoremReport:
     )  # fmt: skip
 
 
-@states("DU-T2.1")
-def positive_gram(m: Measurements) -> TheoremReport:
+@fact("DU-T2.1", headline=True)
+def positive_gram(it: Instance) -> TheoremReport:
     """DU-T2.1."""
+    m = it.m
     return TheoremReport(
         "DU-T2.1",
         "λ₀ = λ_min(H∞) > 0 if no two inputs are parallel; here λ₀ = "
@@ -202,9 +165,10 @@ def positive_gram(m: Measurements) -> TheoremReport:
     )
 
 
-@states("DU-L2.1")
-def first_gram(m: Measurements, start: Start, *, failure: float) -> TheoremReport:
+@fact("DU-L2.1", headline=True)
+def first_gram(it: Instance) -> TheoremReport:
     """DU-L2.1 with explicit widths, the matrix Chernoff one."""
+    m, start, failure = it.m, it.start, it.failure
     says = "the Gram matrix of the random start is close to its limit: λ_min ≥ ¾ λ₀"
     common = (relu(m), positive_lambda(m))
     if not (m.is_relu and m.lam > 0.0):
@@ -233,9 +197,10 @@ def _first_misfit(m: Measurements, failure: float) -> float:
     return probability.first_misfit_square_bound(m.y_norm, squares, failure)
 
 
-@states("DU-T2.2", "DU-L2.2", "DU-L2.3", "DU-L2.4")
-def flow_theorem(m: Measurements, start: Start, *, failure: float) -> TheoremReport:
+@fact("DU-T2.2", headline=True)
+def flow_theorem(it: Instance) -> TheoremReport:
     """DU-T2.2 with the constants of its proof."""
+    m, start, failure = it.m, it.start, it.failure
     says = "gradient flow of a two-layer ReLU network converges, ‖u(t)−y‖² ≤ e^(−λ₀t)‖u(0)−y‖²"
     common = (relu(m), unit_rows(m), no_parallel_rows(m), positive_lambda(m))
     if not (m.is_relu and m.lam > 0.0 and m.has_unit_rows):
@@ -261,9 +226,10 @@ def flow_theorem(m: Measurements, start: Start, *, failure: float) -> TheoremRep
     )
 
 
-@states("DU-T2.3", "DU-C2.1", "DU-L2.5")
-def descent_theorem(m: Measurements, start: Start, *, failure: float) -> TheoremReport:
+@fact("DU-T2.3", headline=True)
+def descent_theorem(it: Instance) -> TheoremReport:
     """DU-T2.3 with the constants of its proof."""
+    m, start, failure = it.m, it.start, it.failure
     says = (
         "gradient descent on a two-layer ReLU network converges, ‖u(k)−y‖² ≤ (1−ηλ₀/2)^k ‖u(0)−y‖²"
     )
