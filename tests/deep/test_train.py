@@ -13,7 +13,7 @@ from globalmin.deep.network import DeepNetwork
 from globalmin.deep.problem import pose_deep
 from globalmin.deep.train import train_deep
 from globalmin.errors import DataError, MemoryRefused
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 
 SHAPES = {"fully_connected": (4,), "resnet": (4,), "convolutional_resnet": (2, 4)}
 

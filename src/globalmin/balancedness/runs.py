@@ -199,7 +199,7 @@ def follow_flow(
     return BalanceRun(
         boundaries=problem.boundaries,
         time=run.time,
-        loss=run.loss,
+        loss=run.losses,
         values=values,
         predicted=np.zeros_like(values),
         budget=np.zeros((len(values), len(problem.boundaries))),

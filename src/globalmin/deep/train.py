@@ -15,8 +15,8 @@ from globalmin.deep.methods import damped_steps, descent_steps
 from globalmin.deep.problem import DeepPoint, pose_deep
 from globalmin.deep.trajectory import DeepRecorder, DeepRun
 from globalmin.errors import DataError
-from globalmin.optimize.trajectory import Status
-from globalmin.optimize.watch import iteration_limit
+from globalmin.optimize.follow import iteration_limit
+from globalmin.optimize.run import Status
 from globalmin.references import states
 from globalmin.shallow.methods.gradient_descent import check_step
 

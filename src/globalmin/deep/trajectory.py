@@ -14,7 +14,7 @@ from globalmin._types import Array, NDArray
 if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
     from globalmin.deep.problem import DeepPoint
-    from globalmin.optimize.trajectory import Status
+    from globalmin.optimize.run import Status
 
 
 # up to this n the eigenvalues are recorded at every recorded step, above at steps 0, 1, 2, 4, 8,

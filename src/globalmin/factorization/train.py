@@ -22,7 +22,7 @@ from globalmin.factorization.factors import Factors, checked_matrix
 from globalmin.factorization.landscape import Monitors, lemma_monitors
 from globalmin.factorization.span import Span, improve_span
 from globalmin.optimize.progress import Progress
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def descend_factors(
                 small = slopes.norm <= tol * top * slopes.length
                 if t % record_every == 0 or small or t == max_iter:
                     loss = log.note(t, point, slopes)
-                    progress.update(t, math.sqrt(2.0 * loss) / log.norm if log.norm > 0.0 else 0.0)
+                    progress.update(t, f"loss {loss:.6g}")
                     if not math.isfinite(loss):
                         status = Status.DIVERGED
                         break
@@ -281,7 +281,9 @@ def direct_loss(factors: Factors, M: Array) -> float:
 def _finished(M: Array, run: FactorizationRun, max_sweeps: int, verbose: bool) -> FactorizationRun:
     """Add the finish to a run of gradient descent, and its last point to the record."""
     with Progress("factorization, finish", max_sweeps, visible=verbose) as progress:
-        span: Span = improve_span(M, run.factors, max_sweeps, progress.update)
+        span: Span = improve_span(
+            M, run.factors, max_sweeps, lambda t, leak: progress.update(t, f"leak {leak:.2e}")
+        )
     factors = span.factors(M, run.factors.rank)
     log = _Log(M, 0.0)
     log.note(run.n_iter + span.sweeps, factors, _Slopes.at(factors, M, 0.0))

@@ -18,6 +18,7 @@ import numpy as np
 from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
+from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.one_filter.landscape import Basin, trap_test
 from globalmin.one_filter.network import OneFilterNetwork, empirical_gradient, empirical_loss
 from globalmin.one_filter.phases import PHASE_TWO_HEAD, two_phases
@@ -192,9 +193,8 @@ def draw_network(
     """A filter uniform on the unit sphere, output weights uniform in the ball of this radius; zero
     weights for radius 0.
     """
-    v, direction = rng.standard_normal(patch_size), rng.standard_normal(n_patches)
-    length = radius * rng.random() ** (1.0 / n_patches)
-    return OneFilterNetwork(v / np.linalg.norm(v), length * direction / np.linalg.norm(direction))
+    v = rng.standard_normal(patch_size)
+    return OneFilterNetwork(v / np.linalg.norm(v), uniform_in_ball(n_patches, radius, rng))
 
 
 def _starts(

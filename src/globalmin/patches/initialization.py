@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from globalmin._types import Array, ArrayLike
+from globalmin._types import ArrayLike
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -48,13 +48,6 @@ def good_angle_start(phi_star: float, p: int) -> float:
             f"{1.0 / math.sqrt(8.0 * math.pi * p):.4g}"
         )
     return radius
-
-
-def draw_in_ball(p: int, radius: float, count: int, rng: np.random.Generator) -> Array:
-    """Rows uniform in the ball of R^p."""
-    directions = rng.standard_normal((count, p))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    return radius * rng.random((count, 1)) ** (1.0 / p) * directions
 
 
 def is_good_start(w: ArrayLike, w_star: ArrayLike) -> bool:

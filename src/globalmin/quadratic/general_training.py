@@ -9,7 +9,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.linalg.symmetric import design_matrix, unsvec
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.quadratic.general_activation import general_network
 from globalmin.quadratic.solve import TOL, QuadraticSolution, checked_data
 from globalmin.references import states

@@ -17,7 +17,7 @@ from globalmin._types import Array
 from globalmin.data.validation import as_matrix, as_targets
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import head_counts, place_on_head
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.quadratic.convex import solve_matrix
 from globalmin.quadratic.duality import decay_threshold, network_objective, row_space
 from globalmin.quadratic.least_squares import least_squares
