@@ -40,6 +40,7 @@ class Point(Protocol):
 
 
 P = TypeVar("P", bound=Point)
+R = TypeVar("R", bound=Run[Any])
 
 
 @dataclass(frozen=True)
@@ -107,13 +108,22 @@ class Step(Generic[Model]):
 Monitor = Callable[[Step[Any]], object]
 
 
-class Options(TypedDict, total=False):
-    """Options that every run takes."""
+class Watching(TypedDict, total=False):
+    """Options that every run takes.
 
-    max_iter: int | None
+    verbose : show a progress line if stderr is a terminal. throw : raise NotConverged instead of
+    returning a run that missed its target. monitor : called with a `Step` at every recorded step.
+    """
+
     verbose: bool
     throw: bool
     monitor: Monitor | None
+
+
+class Options(Watching, total=False):
+    """The same with the iteration limit."""
+
+    max_iter: int | None
 
 
 class Recorder(Generic[P]):
@@ -263,12 +273,7 @@ class Watch(Generic[P, Model]):
                 end = Status.INTERRUPTED
             end = self._ending(self.best, Status.STALLED) if end is None else end
             result = self._result(end if isinstance(end, End) else End(end))
-        if self.throw and not result.status.is_success:
-            raise NotConverged(
-                f"{result.message}; try another start or step size, a wider network, a larger "
-                "max_iter or a looser tolerance"
-            )
-        return result
+        return raised_if(self.throw, result)
 
     def _result(self, end: End[P]) -> Run[Model]:
         if self.last is not None and not self._recorder.is_recorded(self._last_at):
@@ -302,6 +307,16 @@ def pull(watch: Watch[P, Any], iterates: Method[P]) -> End[P] | Status | None:
             return over.value
         if status is not None:
             return status
+
+
+def raised_if(throw: bool, run: R) -> R:
+    """The run, or the exception the caller asked for."""
+    if throw and not run.status.is_success:
+        raise NotConverged(
+            f"{run.message}; try another start or step size, a wider network, a larger max_iter or "
+            "a looser tolerance"
+        )
+    return run
 
 
 def at_most(target: float) -> Callable[[Point, Point], Status | None]:
