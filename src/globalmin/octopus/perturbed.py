@@ -14,6 +14,7 @@ from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.octopus.descent import checked_start, checked_step_size
 from globalmin.octopus.function import Octopus
+from globalmin.optimize.run import Status
 from globalmin.references import states
 
 
@@ -27,6 +28,11 @@ class PerturbedRun:
     noise_steps: list[int] = field(repr=False)
     values: Array = field(repr=False)
     x: Array = field(repr=False)
+
+    @property
+    def status(self) -> Status:
+        """CONVERGED if every saddle was passed."""
+        return Status.MAX_ITER if math.inf in self.escape_times else Status.CONVERGED
 
 
 @states("DU-A2", "DU-F7.3", "DU-F7.4")
