@@ -27,8 +27,8 @@ from globalmin.factorization.landscape import (
 )
 from globalmin.linalg.symmetric import moment_matrix
 from globalmin.octopus.descent import descent_escape_times, descent_points
-from globalmin.optimize.minimization import Ending
 from globalmin.optimize.perturbed import perturbed_gradient_descent
+from globalmin.optimize.run import Status
 from globalmin.optimize.trust_region import minimize
 from globalmin.quadratic.runs import conditioned_teacher
 
@@ -227,7 +227,7 @@ def iterations(problem: Problem, method: str, seed: int) -> float:
             seed=seed,
             **options,
         )
-    return float(run.n_iter) if run.status is Ending.SECOND_ORDER else math.nan
+    return float(run.n_iter) if run.status is Status.SECOND_ORDER else math.nan
 
 
 @dataclass(frozen=True)

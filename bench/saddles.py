@@ -19,9 +19,9 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402  (the number of threads is read at import)
 
 import globalmin as gm  # noqa: E402
-from globalmin.optimize.trajectory import Run  # noqa: E402
-from globalmin.optimize.watch import Step  # noqa: E402
+from globalmin.optimize.follow import Step  # noqa: E402
 from globalmin.shallow.hessian import gradient_norm, hessian  # noqa: E402
+from globalmin.shallow.trajectory import ShallowRun  # noqa: E402
 
 DIMENSIONS = (2, 4, 8, 12, 16)
 METHODS = {
@@ -76,7 +76,7 @@ def arrival(d: int, label: str) -> tuple[int | None, float, gm.ShallowNetwork]:
         else ({"step_size": 0.05 / sharp} if label == "SGD" else {})
     )
     begin = time.process_time()
-    run: Run = gm.train(start, data, method=method, monitor=look, seed=0, **step, **options)
+    run: ShallowRun = gm.train(start, data, method=method, monitor=look, seed=0, **step, **options)
     seconds = time.process_time() - begin
     return (found[0][0], seconds, found[0][1]) if found else (None, seconds, run.network)
 

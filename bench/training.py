@@ -15,9 +15,9 @@ import time
 import numpy as np
 
 from globalmin.data import Dataset, generators
-from globalmin.optimize.trajectory import Run
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.train import train, train_auto
+from globalmin.shallow.trajectory import ShallowRun
 
 SMOOTH = [
     (100, 10, 11),
@@ -34,7 +34,7 @@ KINKED = [(100, 20, 8), (100, 20, 10), (100, 10, 20), (100, 20, 6)]
 LARGE = (10_000, 100, 120)
 
 
-def provability(run: Run, data: Dataset) -> float:
+def provability(run: ShallowRun, data: Dataset) -> float:
     """The number below which a proof can be expected (an estimate)."""
     from globalmin.shallow.provability import estimate_provability
 

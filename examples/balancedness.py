@@ -67,7 +67,7 @@ def flows(folder: Path) -> dict[str, float]:
         found[f"flow, {name}: largest drift of {run.values.shape[1]} quantities"] = (
             run.largest_drift
         )
-        found[f"flow, {name}: loss falls to a fraction"] = float(run.loss[-1] / run.loss[0])
+        found[f"flow, {name}: loss falls to a fraction"] = float(run.losses[-1] / run.losses[0])
     save(lambda: figures.conservation(runs), folder / "balancedness-flow")
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bench import quadratic, quadratic_peers
 
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 
 BOTH = (["small", "large"], ["random", "planted"])
 SMALL = list(quadratic.instances([20], list(quadratic.CLASSES), *BOTH))

@@ -262,7 +262,7 @@ def test_our_own_networks_are_watched_from_the_monitor_of_their_training():
     network = gm.DeepNetwork.initialize((4,), 6, 2, "fully_connected", "relu", seed=0)
     watch = watch_network(network)
     options = {"method": "gradient_descent", "step_size": 1e-3, "max_iter": 50}
-    gm.train_deep(network, (X, y), monitor=lambda _, point: watch.record(point.network), **options)
+    gm.train_deep(network, (X, y), monitor=lambda step: watch.record(step.network()), **options)
     again = follow_descent(
         pose_balance(network, X, y), network.parameters, step_size=12e-3, n_steps=50
     )  # the mean over 12

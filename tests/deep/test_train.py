@@ -12,8 +12,8 @@ from globalmin.deep.gram import deep_gram, deep_ntk
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.problem import pose_deep
 from globalmin.deep.train import train_deep
-from globalmin.errors import DataError, MemoryRefused
-from globalmin.optimize.trajectory import Status
+from globalmin.errors import DataError, MemoryRefused, NotConverged
+from globalmin.optimize.run import Status
 
 SHAPES = {"fully_connected": (4,), "resnet": (4,), "convolutional_resnet": (2, 4)}
 
@@ -100,11 +100,10 @@ def test_the_n_by_n_step_is_the_damped_step_of_the_full_jacobian():
     X, y = _data("resnet")
     network = DeepNetwork.initialize(X, 6, 2, "resnet", seed=0)
     start = pose_deep(network, X, y).at(network)
-    first = next(damped_steps(start))
+    first = next(damped_steps(start)).point
     J, r = network.jacobian(X), network.predict(X) - y
     shift = START_DAMPING * np.trace(J @ J.T) / len(y)
     step = np.linalg.solve(J.T @ J + shift * np.eye(J.shape[1]), J.T @ r)
-    assert first is not None
     np.testing.assert_allclose(
         first.network.parameters, network.parameters - step, rtol=1e-9, atol=1e-12
     )
@@ -150,9 +149,9 @@ def test_an_interrupt_keeps_the_best_network():
     X, y = _data("fully_connected")
     seen = []
 
-    def monitor(iteration, point):
-        seen.append(point.loss)
-        if iteration == 5:
+    def monitor(step):
+        seen.append(step.loss)
+        if step.iteration == 5:
             raise KeyboardInterrupt
 
     run = train_deep(
@@ -161,6 +160,23 @@ def test_an_interrupt_keeps_the_best_network():
     assert run.status is Status.INTERRUPTED
     assert run.n_iter == 5
     assert run.loss == min(seen)
+
+
+def test_a_monitor_of_iteration_and_point_still_works_with_a_warning():
+    X, y = _data("fully_connected")
+    network, seen = DeepNetwork.initialize(X, 20, 2, seed=0), []
+    with pytest.warns(DeprecationWarning, match="one Step"):
+        run = train_deep(network, (X, y), monitor=lambda i, point: seen.append((i, point.loss)))
+    assert seen == list(zip(run.trajectory.iteration, run.losses, strict=True))
+
+
+def test_a_deep_run_may_be_stopped_by_its_monitor_or_thrown():
+    X, y = _data("fully_connected")
+    network = DeepNetwork.initialize(X, 20, 2, seed=0)
+    run = train_deep(network, (X, y), monitor=lambda step: step.iteration == 2)
+    assert (run.status, run.n_iter) == (Status.STOPPED, 2)
+    with pytest.raises(NotConverged, match="iteration limit"):
+        train_deep(network, (X, y), max_iter=1, throw=True)
 
 
 def test_long_runs_leave_short_records_that_include_the_last_step():

@@ -19,7 +19,7 @@ from globalmin.factorization.landscape import (
 )
 from globalmin.factorization.schedule import printed_schedule
 from globalmin.factorization.train import descend_factors, estimate_norm, factorize
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 
 
 def low_rank(m: int, n: int, r: int, *, noise: float = 0.0, seed: int = 0) -> np.ndarray:

@@ -9,6 +9,7 @@ from globalmin.activations import get_activation
 from globalmin.data import generators
 from globalmin.errors import DataError
 from globalmin.fused.train import train_many
+from globalmin.optimize.run import Status
 from globalmin.shallow.initialization import os_head
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.problem import Problem
@@ -108,6 +109,7 @@ def test_training_stops_at_the_same_step_as_the_method_of_the_library(activation
     runs = train_many(X, y, W, v, activation=activation, step_size=0.1, tol=1e-3, max_iter=20_000)
     assert run.status.is_success
     assert runs.reached[0]
+    assert runs.statuses[0] is Status.CONVERGED
     assert runs.iterations[0] == run.n_iter
     assert runs.relative_residual[0] == pytest.approx(run.relative_residual, rel=1e-8)
 
@@ -135,6 +137,7 @@ def test_a_run_near_the_tolerance_is_repeated_in_double_precision():
     double = train_many(X, y, W, v, max_iter=short, **arguments)
     screened = train_many(X, y, W, v, max_iter=short, precision="screened", **arguments)
     assert not screened.reached[0]
+    assert screened.statuses[0] is Status.MAX_ITER
     np.testing.assert_array_equal(screened.W, double.W)
 
 
@@ -154,6 +157,7 @@ def test_divergence_counts_as_failure(activation, precision):
         precision=precision,
     )
     assert runs.diverged.all()
+    assert set(runs.statuses) == {Status.DIVERGED}
     assert not runs.reached.any()
     assert np.isinf(runs.relative_residual).all()
     assert (runs.iterations < 2_000).all()

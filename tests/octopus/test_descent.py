@@ -22,6 +22,7 @@ from globalmin.octopus.escape import (
 )
 from globalmin.octopus.function import Octopus
 from globalmin.octopus.perturbed import perturbed_descent
+from globalmin.optimize.run import Status
 
 E = math.e
 GOLDEN = {
@@ -236,6 +237,7 @@ def test_perturbed_descent_follows_algorithm_two():
     """
     octopus, rng = Octopus(4, 1.5), np.random.default_rng(7)
     run = perturbed_descent(octopus, None, 1 / 6, np.random.default_rng(7), n_values=150)
+    assert run.status is Status.CONVERGED
     x, last, noises, values = rng.uniform(-1, 1, 4), -2, [], []
     for t in range(151):
         values.append(float(octopus.value(x)))
@@ -260,6 +262,7 @@ def test_noise_is_uniform_in_the_ball():
     for _ in range(2000):
         run = perturbed_descent(octopus, np.zeros(3), 0.1, rng, radius=0.5, max_iter=1)
         draws.append((run.x / (1 - 2 * 0.1 * np.array([-1.0, 2.0, 2.0]))) / 0.5)
+    assert run.status is Status.MAX_ITER
     squares = (np.array(draws) ** 2).sum(axis=1)
     assert abs(squares.mean() - 0.6) <= 4 * squares.std() / math.sqrt(2000)
     assert squares.max() <= 1 + 1e-12

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from globalmin.errors import DataError
+from globalmin.errors import DataError, NotConverged
 from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import Basin, spurious_loss
 from globalmin.one_filter.network import (
@@ -30,6 +30,7 @@ from globalmin.one_filter.train import (
     sample_run,
     sign_flips,
 )
+from globalmin.optimize.run import Status
 from globalmin.patches.distributions import gaussian_patches
 
 
@@ -181,8 +182,6 @@ def test_bad_networks_patches_and_steps_are_refused() -> None:
     teacher = FilterTeacher(np.ones(3), np.ones(2))
     with pytest.raises(DataError, match="step_size"):
         population_run(OneFilterNetwork(np.ones(3), np.ones(2)), teacher, step_size=0.0)
-    with pytest.raises(DataError, match="step_size=500"), np.errstate(all="ignore"):
-        population_run(OneFilterNetwork(np.eye(3)[1], np.ones(2)), teacher, step_size=500.0)
     with pytest.raises(DataError, match="restarts"):
         population_fit(teacher, restarts=-1)
     with pytest.raises(DataError, match="n labels"):
@@ -192,3 +191,14 @@ def test_bad_networks_patches_and_steps_are_refused() -> None:
     )
     with pytest.raises(DataError, match="population runs only"):
         detect_phases(run, run.network, teacher)
+
+
+def test_a_step_that_is_too_large_diverges_and_the_best_network_is_kept() -> None:
+    teacher = FilterTeacher(np.ones(3), np.ones(2))
+    start = OneFilterNetwork(np.eye(3)[1], np.ones(2))
+    run = population_run(start, teacher, step_size=500.0)
+    assert run.status is Status.DIVERGED
+    assert not run.converged
+    assert run.loss == run.losses.min()
+    with pytest.raises(NotConverged, match="overflowed"):
+        population_run(start, teacher, step_size=500.0, throw=True)

@@ -8,7 +8,7 @@ import torch
 
 from globalmin.errors import DataError
 from globalmin.optimize.gradient_flow import METHODS, gradient_flow, integrate_flow
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 
 
 def _quadratic(scales):
@@ -28,7 +28,7 @@ def test_the_flow_of_a_quadratic_is_exponential(method):
     assert run.status is Status.CONVERGED
     assert run.time[0] == 0.0
     assert run.time[-1] == 2.0
-    assert (np.diff(run.loss) < 0).all()
+    assert (np.diff(run.losses) < 0).all()
 
 
 def test_the_integral_is_followed_as_accurately_as_the_flow():
@@ -40,7 +40,7 @@ def test_the_integral_is_followed_as_accurately_as_the_flow():
         integrand=lambda t, g: [g @ g, t[0]],
         measure=lambda t: t,
     )
-    lost = run.loss[0] - run.loss  # d loss/dt = -||g||^2
+    lost = run.losses[0] - run.losses  # d loss/dt = -||g||^2
     np.testing.assert_allclose(run.integral[:, 0], lost, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(run.integral[:, 1], 1 - np.exp(-run.time), rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(run.measured, theta * np.exp(-scales * run.time[:, None]), rtol=1e-9)

@@ -5,9 +5,8 @@ import pytest
 
 import globalmin as gm
 from globalmin.errors import DataError, HypothesisError, NotConverged
-from globalmin.optimize.minimization import Ending
 from globalmin.optimize.objective import as_objective
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.optimize.trust_region import METHODS, minimize, negative_curvature_step
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.hessian import gradient_norm, hessian
@@ -31,7 +30,7 @@ def test_every_method_leaves_the_saddle_and_finds_a_minimum(method):
     """
     for start in (np.zeros(3), np.array([0.0, 1.0, -2.0]), np.array([1e-9, 0.3, 0.3])):
         run = minimize(double_well, start, method=method, **GIVEN)
-        assert run.status is Ending.SECOND_ORDER
+        assert run.status is Status.SECOND_ORDER
         assert run.loss == pytest.approx(-0.25, abs=1e-11)
         assert run.n_iter < 60
 
@@ -42,7 +41,7 @@ def test_rosenbrock_in_ten_dimensions_is_solved(method):
         return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
     run = minimize(rosenbrock, np.zeros(10), method=method, gradient_tolerance=1e-8)
-    assert run.status is Ending.SECOND_ORDER
+    assert run.status is Status.SECOND_ORDER
     np.testing.assert_allclose(run.point, 1.0, atol=1e-7)
 
 
@@ -58,7 +57,7 @@ def test_large_problems_use_products_only():
         derivatives="central_differences",
     )
     assert run.method == "trust-krylov"
-    assert run.status is Ending.SECOND_ORDER
+    assert run.status is Status.SECOND_ORDER
     assert run.loss == pytest.approx(-0.25, abs=1e-9)
 
 
@@ -98,7 +97,7 @@ def test_points_outside_of_the_domain_are_refused(method):
         gradient=lambda x: 50.0 - 1.0 / x if x[0] != 0 else np.array([-np.inf]),
         hessian=bend,
     )
-    assert run.status is Ending.SECOND_ORDER
+    assert run.status is Status.SECOND_ORDER
     np.testing.assert_allclose(run.point, 0.02, rtol=1e-6)
     assert np.isfinite(run.losses).all()
     if method == "trust-exact":
@@ -133,7 +132,7 @@ def test_points_with_a_finite_loss_but_no_hessian_are_refused(method):
     assert not [x for x in seen if 1.4 < x < 2.4]
     assert run.loss < 4.0
     assert (
-        run.status is Ending.STALLED if run.vector[0] >= 2.4 else run.status is Ending.SECOND_ORDER
+        run.status is Status.STALLED if run.vector[0] >= 2.4 else run.status is Status.SECOND_ORDER
     )
 
 
@@ -148,16 +147,16 @@ def test_a_start_without_a_hessian_is_left():
         gradient=lambda x: x - 1.0 + np.array([1.5 * np.sign(x[0]) * abs(x[0]) ** 0.5, 0.0]),
         hessian=lambda x: np.diag([1.0 + (0.75 / abs(x[0]) ** 0.5 if x[0] else np.inf), 1.0]),
     )
-    assert run.status is Ending.SECOND_ORDER
+    assert run.status is Status.SECOND_ORDER
     np.testing.assert_allclose(run.point, [0.25, 1.0], atol=1e-6)
 
 
 def test_the_limit_the_stop_function_and_throw():
-    assert minimize(double_well, np.ones(2) * 5, max_iter=2, **GIVEN).status is Ending.MAX_ITER
+    assert minimize(double_well, np.ones(2) * 5, max_iter=2, **GIVEN).status is Status.MAX_ITER
     with pytest.raises(NotConverged, match="limit"):
         minimize(double_well, np.ones(2) * 5, max_iter=2, throw=True, **GIVEN)
     run = minimize(double_well, np.ones(2) * 5, stop=lambda x: x[0] < 2.0, **GIVEN)
-    assert run.status is Ending.STOPPED
+    assert run.status is Status.STOPPED
     assert run.vector[0] < 2.0
 
 
@@ -171,7 +170,7 @@ def test_an_interrupt_keeps_the_point_of_least_loss():
         return double_well(x)
 
     run = minimize(loss, np.ones(2) * 5, **GIVEN)
-    assert run.status is Ending.INTERRUPTED
+    assert run.status is Status.INTERRUPTED
     assert run.loss <= double_well(np.ones(2) * 5)
 
 

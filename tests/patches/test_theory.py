@@ -14,6 +14,7 @@ import pytest
 
 from globalmin.activations.half_spaces import both_half_spaces_times
 from globalmin.errors import DataError, HypothesisError
+from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.patches.closeness import closeness
 from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
 from globalmin.patches.distributions import (
@@ -386,7 +387,7 @@ def test_random_starts_are_good_as_often_as_the_bound_says(
     """DU-T6.6: Monte Carlo above the sharp bound, which is above the printed one, and within .02 of
     it.
     """
-    w = draw_in_ball(p, alpha, 100_000, np.random.default_rng(p))
+    w = uniform_in_ball(p, alpha, np.random.default_rng(p), 100_000)
     distance = np.linalg.norm(w - np.eye(p)[0], axis=1)
     seen = np.mean(distance <= math.sqrt(1 - alpha**2))
     assert seen == pytest.approx(expected, abs=0.006)
@@ -398,7 +399,7 @@ def test_random_starts_are_good_as_often_as_the_bound_says(
 def test_starts_of_the_corollary_are_good_with_probability_above_a_quarter() -> None:
     """DU-C6.1: radius W cos(phi_*) for cos(phi_*) just below 1/sqrt(8 pi p)."""
     phi = math.acos(0.99 / math.sqrt(8 * math.pi * 6))
-    w = draw_in_ball(6, math.cos(phi), 20_000, np.random.default_rng(1))
+    w = uniform_in_ball(6, math.cos(phi), np.random.default_rng(1), 20_000)
     assert np.mean(np.linalg.norm(w - np.eye(6)[0], axis=1) <= math.sin(phi)) > 0.25
     with pytest.raises(DataError, match="alpha"):
         good_start_lower(2.0, 6)

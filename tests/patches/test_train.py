@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from globalmin.errors import DataError
+from globalmin.errors import DataError, NotConverged
+from globalmin.optimize.run import Status
 from globalmin.patches.constants import RotationInvariantConstants
 from globalmin.patches.distributions import (
     angular_inputs,
@@ -18,7 +19,7 @@ from globalmin.patches.distributions import (
 )
 from globalmin.patches.extraction import extract_patches
 from globalmin.patches.model import filter_outputs, is_dead
-from globalmin.patches.train import FilterStatus, fit_filter, fit_random_start
+from globalmin.patches.train import fit_filter, fit_random_start
 
 
 @pytest.mark.parametrize("method", ["auto", "gradient_descent", "sgd", "least_squares"])
@@ -35,7 +36,7 @@ def test_every_method_recovers_a_filter_from_gaussian_patches(method: str) -> No
         tol=1e-16,
         w_star=w_star,
     )
-    assert fit.status is FilterStatus.CONVERGED
+    assert fit.status is Status.CONVERGED
     assert fit.distances[-1] < 1e-6
     assert len(fit.distances) == len(fit.losses) == fit.n_iter + 1
 
@@ -93,10 +94,10 @@ def test_filter_is_recovered_from_digits_and_a_dead_start_is_reported(kind: str)
         tol=1e-24,
         w_star=w_star,
     )
-    assert fit.status is FilterStatus.CONVERGED
+    assert fit.status is Status.CONVERGED
     assert fit.distances[-1] < 1e-10
     dead = fit_filter(Z, y, -np.ones(25))
-    assert dead.status is FilterStatus.DEAD
+    assert dead.status is Status.DEAD
     assert dead.n_iter == 0
     assert "no patch is active" in dead.message
 
@@ -108,7 +109,7 @@ def test_dead_directions_are_drawn_again_and_counted() -> None:
         fit_random_start(Z, filter_outputs(Z, w_star), method="auto", seed=seed)
         for seed in range(20)
     ]
-    assert all(fit.status is FilterStatus.CONVERGED for fit in fits)
+    assert all(fit.status is Status.CONVERGED for fit in fits)
     assert sum(fit.dead_starts for fit in fits) > 0
     assert all(fit.starts > fit.dead_starts for fit in fits)
 
@@ -116,10 +117,10 @@ def test_dead_directions_are_drawn_again_and_counted() -> None:
 def test_zero_patches_and_zero_starts_are_dead_unless_the_labels_are_zero() -> None:
     Z = gaussian_patches(20, 2, 3, 0)
     y = np.ones(20)
-    assert fit_filter(Z, y, np.zeros(3)).status is FilterStatus.DEAD
-    assert fit_random_start(0 * Z, y, restarts=1).status is FilterStatus.DEAD
+    assert fit_filter(Z, y, np.zeros(3)).status is Status.DEAD
+    assert fit_random_start(0 * Z, y, restarts=1).status is Status.DEAD
     assert fit_random_start(0 * Z, y, restarts=1).dead_starts == 200
-    assert fit_filter(Z, 0 * y, np.zeros(3)).status is FilterStatus.CONVERGED
+    assert fit_filter(Z, 0 * y, np.zeros(3)).status is Status.CONVERGED
 
 
 def test_two_stages_switch_to_the_second_step_at_half_of_the_loss() -> None:
@@ -160,13 +161,25 @@ def test_labels_out_of_reach_stall_with_the_least_squares_of_a_cell() -> None:
     Z = gaussian_patches(60, 2, 3, 3)
     y = filter_outputs(Z, np.ones(3)) + 0.3 * rng.standard_normal(60)
     fit = fit_filter(Z, y, np.ones(3), method="least_squares")
-    assert fit.status is FilterStatus.STALLED
+    assert fit.status is Status.STALLED
     assert not is_dead(Z, fit.w)
     worse = [
         fit_filter(Z, y, fit.w + 1e-3 * u, max_iter=1, step_size=1e-12).losses[0]
         for u in rng.standard_normal((20, 3))
     ]
     assert min(worse) >= fit.loss * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("method", ["gradient_descent", "sgd", "auto"])
+def test_a_step_that_is_too_large_diverges_and_the_best_filter_is_kept(method: str) -> None:
+    Z, start = gaussian_patches(20, 2, 3, 0), np.ones(3)
+    y = filter_outputs(Z, np.array([1.0, 2.0, 3.0]))
+    fit = fit_filter(Z, y, start, method=method, step_size=1e160)
+    assert fit.status is Status.DIVERGED
+    assert np.array_equal(fit.w, start)
+    assert fit.loss == fit.losses[0]
+    with pytest.raises(NotConverged, match="overflowed"):
+        fit_filter(Z, y, start, method=method, step_size=1e160, throw=True)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from globalmin.errors import DataError
 from globalmin.landscape.classify import classify_point
+from globalmin.optimize.run import Status
 from globalmin.quadratic.duality import estimate_span_gap
 from globalmin.quadratic.many_starts import QuadraticLoss, descend, random_starts
 from globalmin.quadratic.risk import population_gradient, population_risk
@@ -83,6 +84,7 @@ def test_all_starts_reach_the_least_value_and_stop_there(n):
     loss = QuadraticLoss.of_data(X, y, v)
     found = descend(loss, random_starts(20, 6, 3, seed=4))
     assert found.reached.all()
+    assert set(found.statuses) == {Status.CONVERGED}
     assert (found.losses <= loss.least + 1e-12 * loss.c).all()
     assert (found.iterations < 100_000).all()
 

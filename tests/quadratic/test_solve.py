@@ -9,7 +9,7 @@ import pytest
 
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import design_matrix, moment_matrix, quadratic_forms
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.quadratic.decay import decay_path, default_decays
 from globalmin.quadratic.duality import critical_decay, network_objective
 from globalmin.quadratic.local import local_minimum

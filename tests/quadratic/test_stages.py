@@ -7,7 +7,7 @@ import pytest
 
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import design_matrix, moment_matrix, quadratic_forms
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.quadratic import least_squares as ls
 from globalmin.quadratic import newton, proximal
 from globalmin.quadratic.convex import change_of_variables, descend, first_guess, solve_matrix

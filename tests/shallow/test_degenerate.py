@@ -5,7 +5,7 @@ import pytest
 
 from globalmin.activations import get_activation
 from globalmin.data import Dataset
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import (
     count_free_outputs,
     pose,

@@ -6,7 +6,7 @@ import pytest
 from globalmin.activations import get_activation
 from globalmin.data import Dataset, generators
 from globalmin.errors import DataError, MemoryRefused
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.proving.producer import certify
 from globalmin.shallow.memory import estimate_memory
 from globalmin.shallow.methods.table import METHODS, method_for

@@ -7,10 +7,12 @@ A user's torch module or JAX pytree is watched by `watch_torch` and `watch_pytre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -26,7 +28,18 @@ from globalmin.balancedness.watch import watch_network as watch_network
 from globalmin.balancedness.watch import watch_pytree as watch_pytree
 from globalmin.balancedness.watch import watch_torch as watch_torch
 from globalmin.errors import DataError
+from globalmin.optimize.follow import (
+    End,
+    Iterate,
+    Options,
+    Recorder,
+    Watch,
+    Watching,
+    evenly,
+    follow,
+)
 from globalmin.optimize.gradient_flow import integrate_flow
+from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.references import states
 from globalmin.shallow.methods.gradient_descent import check_step
 
@@ -116,15 +129,16 @@ def _pose_layered(network: LayeredNetwork, X: Array, y: Array, loss: Any) -> Bal
     return BalanceProblem(layered_boundaries(network), network.split, evaluate, len(X))
 
 
-@dataclass(frozen=True)
-class BalanceRun:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BalanceRun(Run[Array]):
     """The conserved quantities along a run, one row per recorded step.
 
     Attributes
     ----------
+    network : the parameters at the end; also called `theta`.
+    losses : over all data (SGD: over the batch of that step).
     boundaries : the meaning of the columns: `conserved_counts` of them belong to each boundary.
     time : t of the flow; the number of steps times the step size for descent.
-    loss : over all data (SGD: over the batch of that step).
     values : `conserved` at each recorded step.
     predicted : for descent the sums of the exact changes eta^2 D(g); for the flow zero.
     budget : for descent the sums of eta^2 max(||G||^2, p ||G'||^2), one column per boundary; for
@@ -132,22 +146,22 @@ class BalanceRun:
     slope : for the flow the integral of D(g) from 0 to each time: what the drift of descent,
         divided by its step, tends to.
     norms : ||theta^(h)||^2 of every layer.
-    theta : parameters at the end.
     step_size : 0 for the flow.
-    message : how the run ended.
     """
 
     boundaries: tuple[Boundary, ...]
     time: Array
-    loss: Array
     values: Array
     predicted: Array
     budget: Array
     slope: Array
     norms: Array
-    theta: Array
     step_size: float
-    message: str
+
+    @property
+    def theta(self) -> Array:
+        """The parameters at the end."""
+        return self.network
 
     @property
     def drift(self) -> Array:
@@ -195,19 +209,19 @@ def follow_flow(
         integrand=lambda _, gradient: problem.conserved(gradient),
         **options,
     )
-    values, norms = run.measured[:, :n_quantities], run.measured[:, n_quantities:]
+    path = run.trajectory
+    values, norms = path.measured[:, :n_quantities], path.measured[:, n_quantities:]
+    shared = {name.name: getattr(run, name.name) for name in fields(Run)}
     return BalanceRun(
+        **shared,
         boundaries=problem.boundaries,
-        time=run.time,
-        loss=run.loss,
+        time=path.time,
         values=values,
         predicted=np.zeros_like(values),
         budget=np.zeros((len(values), len(problem.boundaries))),
-        slope=run.integral,
+        slope=path.integral,
         norms=norms,
-        theta=run.theta,
         step_size=0.0,
-        message=run.message,
     )
 
 
@@ -222,6 +236,7 @@ def follow_descent(
     decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
     max_records: int = 1_000,
+    **options: Unpack[Watching],
 ) -> BalanceRun:
     """Gradient descent with a constant step, or SGD for a `batch_size`: batches without
     replacement, reshuffled every epoch.
@@ -230,82 +245,106 @@ def follow_descent(
     ----------
     decay : lambda of theta+ = (1 - eta lambda) theta - eta g; the conserved quantities then shrink
         by (1 - eta lambda)^2 a step, which `predicted` contains and `budget` does not.
+    options : verbose, throw, monitor as in `train`.
     """
-    eta, vector = check_step(step_size), np.array(theta, dtype=np.float64)
-    due = set(
-        np.unique(
-            np.linspace(0, n_steps, min(n_steps + 1, max(2, max_records))).round().astype(int)
-        ).tolist()
-    )
+    eta = check_step(step_size)
     batches = _batches(problem.n_samples, batch_size, np.random.default_rng(seed))
-    before = problem.conserved(vector)
-    predicted, budget = np.zeros_like(before), np.zeros(len(problem.boundaries))
-    records: list[tuple[Any, ...]] = []
-    step = 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for step in range(n_steps + 1):
-            loss, gradient = problem.evaluate(vector, next(batches))
-            if not np.isfinite(loss) or not np.isfinite(gradient).all():
-                break
-            if step in due:
-                value = problem.conserved(vector)
-                records.append(
-                    (
-                        step * eta,
-                        loss,
-                        value,
-                        predicted.copy(),
-                        budget.copy(),
-                        _norms(problem, vector),
-                    )
-                )
-            if step < n_steps:
-                pieces = problem.split(gradient)
-                change = step_change(
-                    problem.boundaries, pieces, eta, decay=decay, before=before + predicted
-                )
-                predicted = predicted + change
-                budget = budget + step_budget(problem.boundaries, pieces, eta)
-                vector = (1.0 - eta * decay) * vector - eta * gradient
-    if not records:
+    start = _first_state(problem, np.array(theta, dtype=np.float64), next(batches))
+    due = evenly(n_steps + 1, max_records)
+    watch = Watch(
+        start,
+        lambda state: state.theta,
+        Recorder(_DescentTrajectory, _columns(problem, eta), gap=lambda step: _gap(due, step)),
+        Options(**options),
+        method="gradient_descent" if batch_size is None else "sgd",
+        default_max_iter=n_steps + 1,
+        reached=lambda state, _: None,
+        keeps_last=True,
+    )
+    run = follow(watch, _descent(problem, start, eta, decay, islice(batches, n_steps)))
+    path = run.trajectory
+    if not len(path):
         raise DataError(
             "the loss is not finite at the start; give other parameters or scale the data"
         )
-    return _descent_run(
-        problem,
-        vector,
-        eta,
-        records,
-        f"{step:,} steps of {eta:g}" + ("" if step == n_steps else ": diverged"),
-    )
-
-
-def _descent_run(
-    problem: BalanceProblem, theta: Array, eta: float, records: list[tuple[Any, ...]], message: str
-) -> BalanceRun:
-    time, loss, values, predicted, budget, norms = (
-        np.array(column) for column in zip(*records, strict=True)
-    )
-    return BalanceRun(
+    columns = path.columns()
+    return BalanceRun.of(
+        run,
         boundaries=problem.boundaries,
-        time=time,
-        loss=loss,
-        values=values,
-        predicted=predicted,
-        budget=budget,
-        slope=np.zeros_like(values),
-        norms=norms,
-        theta=theta,
+        slope=np.zeros_like(columns["values"]),
         step_size=eta,
-        message=message,
+        **{name: columns[name] for name in ("time", "values", "predicted", "budget", "norms")},
     )
+
+
+@dataclass(frozen=True)
+class _DescentTrajectory(Trajectory):
+    time: Array
+    values: Array
+    predicted: Array
+    budget: Array
+    norms: Array
+
+
+@dataclass(frozen=True)
+class _State:
+    """Parameters, the loss and gradient over the batch of the moment, and the sums so far."""
+
+    theta: Array
+    loss: float
+    gradient: Array
+    predicted: Array
+    budget: Array
+
+    @property
+    def error(self) -> float:
+        return self.loss if np.isfinite(self.gradient).all() else np.nan
+
+    def in_words(self) -> str:
+        return f"loss {self.loss:.6g}"
+
+
+def _first_state(problem: BalanceProblem, theta: Array, rows: Rows | None) -> _State:
+    nothing = np.zeros_like(problem.conserved(theta)), np.zeros(len(problem.boundaries))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _State(theta, *problem.evaluate(theta, rows), *nothing)
+
+
+def _descent(
+    problem: BalanceProblem, state: _State, eta: float, decay: float, batches: Iterable[Rows | None]
+) -> Generator[Iterate[_State], None, End[_State]]:
+    first, steps = problem.conserved(state.theta), 0
+    for rows in batches:
+        pieces = problem.split(state.gradient)
+        before = first + state.predicted
+        change = step_change(problem.boundaries, pieces, eta, decay=decay, before=before)
+        theta = (1.0 - eta * decay) * state.theta - eta * state.gradient
+        spent = state.budget + step_budget(problem.boundaries, pieces, eta)
+        state = _State(theta, *problem.evaluate(theta, rows), state.predicted + change, spent)
+        steps += 1
+        yield Iterate(state)
+    return End(Status.CONVERGED, note=f"{steps:,} steps of {eta:g}")
+
+
+def _columns(problem: BalanceProblem, eta: float) -> Callable[[_State, int], tuple[Any, ...]]:
+    def row(state: _State, step: int) -> tuple[Any, ...]:
+        values, norms = problem.conserved(state.theta), _norms(problem, state.theta)
+        return step * eta, values, state.predicted, state.budget, norms
+
+    return row
+
+
+def _gap(due: Sequence[int], step: int) -> int:
+    """Steps until the next one that is to be recorded."""
+    place = bisect_right(due, step)
+    return due[place] - step if place < len(due) else 1
 
 
 def _norms(problem: BalanceProblem, theta: Array) -> Array:
     return np.array([float(piece.ravel() @ piece.ravel()) for piece in problem.split(theta)])
 
 
-def _batches(n: int, size: int | None, rng: np.random.Generator) -> Any:
+def _batches(n: int, size: int | None, rng: np.random.Generator) -> Iterator[Rows | None]:
     """All rows for ever, or shuffled batches epoch after epoch."""
     if size is not None and not 1 <= size <= n:
         raise DataError(f"batch_size={size!r} must be between 1 and the {n} rows of the data")

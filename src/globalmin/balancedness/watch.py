@@ -207,7 +207,7 @@ def watch_network(network: ShallowNetwork | LayeredNetwork) -> BalanceWatch:
     """Watch one of our own networks, from the monitor of its training; a shallow one must be
     trained in both layers ("vW").
 
-    `gm.train_deep(network, data, monitor=lambda _, point: watch.record(point.network))`, and
+    `gm.train_deep(network, data, monitor=lambda step: watch.record(step.network()))`, and
     `gm.train(network, data, trained="vW", monitor=lambda step: watch.record(step.network()))`.
     """
     return BalanceWatch(_own_boundaries(network), _own_pieces, network)

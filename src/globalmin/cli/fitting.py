@@ -23,7 +23,7 @@ from globalmin.report.record import FitRecord, TargetRecord
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.optimize.trajectory import Run
+    from globalmin.shallow.trajectory import ShallowRun
 
 # features up to which a fit also asks whether the data determine the function: an exact rank of
 # order d(d+1)/2
@@ -35,7 +35,7 @@ class Fitted:
     """One target, trained, tried to prove, and measured."""
 
     data: TargetData
-    run: Run
+    run: ShallowRun
     attempt: Attempt
     record: TargetRecord
 
@@ -90,7 +90,7 @@ def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list
     return fitted
 
 
-def _trainer(options: FitOptions) -> Callable[[Dataset], Run]:
+def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
     """How to train, with its imports done, so that they do not count as training time."""
     if options.is_solved:
         from globalmin.cli.solving import solve
@@ -114,7 +114,7 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], Run]:
     )
 
 
-def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attempt:
+def _prove(run: ShallowRun, data: TargetData, options: FitOptions, path: Path) -> Attempt:
     if run.status.value == "interrupted":
         return interrupted()
     try:

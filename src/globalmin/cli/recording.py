@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions
     from globalmin.cli.preparation import Prepared, TargetData
     from globalmin.cli.proving import Attempt
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
+    from globalmin.shallow.trajectory import ShallowRun
 
 
 def record_fit(
@@ -66,7 +66,7 @@ def record_target(
     prepared: Prepared,
     j: int,
     data: TargetData,
-    run: Run,
+    run: ShallowRun,
     attempt: Attempt,
     *,
     certificate: str,
@@ -120,7 +120,7 @@ def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
     }
 
 
-def _run_facts(run: Run) -> dict[str, Any]:
+def _run_facts(run: ShallowRun) -> dict[str, Any]:
     names = ("method", "message", "n_iter", "starts", "loss", "relative_residual")
     return {"status": run.status.value, **{name: getattr(run, name) for name in names}}
 

@@ -10,16 +10,17 @@ import numpy as np
 
 from globalmin.cli.console import working
 from globalmin.estimators._quadratic import without_zero_neurons
-from globalmin.optimize.trajectory import Run, Status, Trajectory
+from globalmin.optimize.run import Status
 from globalmin.quadratic.solve import MAX_ITER, QuadraticSolution, solve_quadratic
 from globalmin.shallow.network import residual
+from globalmin.shallow.trajectory import ShallowRun, ShallowTrajectory
 
 if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions
     from globalmin.data import Dataset
 
 
-def solve(data: Dataset, options: FitOptions) -> Run:
+def solve(data: Dataset, options: FitOptions) -> ShallowRun:
     """Heads of both signs; as many neurons as the minimum needs, or as many as were asked for."""
     width = None if options.width == "auto" else int(options.width)
     with working("solving", quiet=options.quiet):
@@ -34,7 +35,7 @@ def solve(data: Dataset, options: FitOptions) -> Run:
     network = without_zero_neurons(solution.network) if width is None else solution.network
     r = residual(network, data.X, data.y)
     size = float(np.linalg.norm(data.y))
-    return Run(
+    return ShallowRun(
         network=network,
         status=solution.status,
         message=_message(solution),
@@ -53,13 +54,13 @@ def _message(solution: QuadraticSolution) -> str:
     return f"{solution.gap:.2g} above the lower bound; {remedy}"
 
 
-def _endpoints(data: Dataset, solution: QuadraticSolution) -> Trajectory:
+def _endpoints(data: Dataset, solution: QuadraticSolution) -> ShallowTrajectory:
     """Zero weights and the solution; the stages in between are points of another problem, not
     weights.
     """
     unknown = np.full(2, np.nan)
     losses = np.array([0.5 * float(data.y @ data.y), solution.loss])
     steps = np.array([0, max(solution.n_iter, 1)], dtype=np.int64)
-    return Trajectory(
+    return ShallowTrajectory(
         steps, losses, unknown, unknown, unknown, unknown, np.zeros(2, dtype=np.int64)
     )

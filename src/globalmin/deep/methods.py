@@ -7,12 +7,14 @@ Jacobian is never formed, and the step is exactly the one that the full Jacobian
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.optimize.follow import Iterate
+from globalmin.optimize.run import Status
 
 if TYPE_CHECKING:
     from globalmin.deep.problem import DeepPoint
@@ -24,19 +26,24 @@ MAX_REJECTIONS = 12
 STALL, PROGRESS = 40, 0.99  # given up when so many systems have not lowered ||r|| by one per cent
 
 
-def descent_steps(point: DeepPoint, eta: float) -> Iterator[DeepPoint | None]:
-    """Steps theta <- theta - eta J^T r for all layers; None where the weights overflow."""
+def descent_steps(
+    point: DeepPoint, eta: float
+) -> Generator[Iterate[DeepPoint], None, Status | None]:
+    """Steps theta <- theta - eta J^T r for all layers, until the weights overflow or the loss has
+    found no new minimum for a thousand of them.
+    """
     lowest, since = point.norm, 0
     while since < PATIENCE:
         moved = point.moved(point.gradient, -eta)
-        yield moved
         if moved is None:
-            return
+            return Status.DIVERGED
         point = moved
+        yield Iterate(point)
         lowest, since = (point.norm, 0) if point.norm < lowest else (lowest, since + 1)
+    return None
 
 
-def damped_steps(point: DeepPoint) -> Iterator[DeepPoint | None]:
+def damped_steps(point: DeepPoint) -> Generator[Iterate[DeepPoint], None, None]:
     """Levenberg-Marquardt steps, one point per linear system solved, rejected or not, down to the
     rounding level.
     """
@@ -56,7 +63,7 @@ def damped_steps(point: DeepPoint) -> Iterator[DeepPoint | None]:
             diagonal = float(np.trace(point.gram)) / len(point.residual)
         else:
             mu, growth, rejections = mu * growth, 2 * growth, rejections + 1
-        yield point
+        yield Iterate(point)
         norms.append(point.norm)
         if len(norms) > STALL and norms[-1] > PROGRESS * norms[-STALL - 1]:
             return

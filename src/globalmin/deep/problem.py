@@ -89,9 +89,18 @@ class DeepPoint:
         return float(np.linalg.norm(self.residual))
 
     @property
+    def error(self) -> float:
+        """What training lowers: ||r||."""
+        return self.norm
+
+    @property
     def relative_residual(self) -> float:
         """||r||/||y||."""
         return self.norm / self.problem.scale
+
+    def in_words(self) -> str:
+        """How well the network fits."""
+        return f"relative residual {self.relative_residual:.2e}"
 
     @property
     def loss(self) -> float:

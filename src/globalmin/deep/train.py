@@ -4,7 +4,10 @@ Levenberg-Marquardt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +16,10 @@ from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.deep.lipschitz import estimate_deep_descent
 from globalmin.deep.methods import damped_steps, descent_steps
 from globalmin.deep.problem import DeepPoint, pose_deep
-from globalmin.deep.trajectory import DeepRecorder, DeepRun
+from globalmin.deep.trajectory import DeepRun, deep_recorder
 from globalmin.errors import DataError
-from globalmin.optimize.trajectory import Status
-from globalmin.optimize.watch import iteration_limit
+from globalmin.optimize.follow import Monitor, Watch, follow
+from globalmin.optimize.run import Run, Status
 from globalmin.references import states
 from globalmin.shallow.methods.gradient_descent import check_step
 
@@ -40,7 +43,9 @@ def train_deep(
     max_iter: int | None = None,
     tol: float = 1e-12,
     until: str = "tolerance",
-    monitor: Callable[[int, DeepPoint], object] | None = None,
+    verbose: bool = False,
+    throw: bool = False,
+    monitor: Callable[..., object] | None = None,
 ) -> DeepRun:
     """Train all layers on L = (1/2) sum of r_i^2.
 
@@ -56,8 +61,7 @@ def train_deep(
     tol : the run ends when ||r|| <= tol ||y||.
     until : "tolerance", or "descent" to end as soon as theorem DS can be expected to hold
         (`estimate_deep_descent`).
-    monitor : called as monitor(iteration, point) at every recorded step; raise KeyboardInterrupt in
-        it to stop.
+    verbose, throw, monitor : as in `train`.
     """
     if method not in MAX_ITER or until not in UNTIL or not tol >= 0:
         raise DataError(
@@ -78,8 +82,23 @@ def train_deep(
         else np.nan
     )
     steps = descent_steps(start, eta) if method == "gradient_descent" else damped_steps(start)
-    limit = iteration_limit({"max_iter": max_iter}, MAX_ITER[method])
-    return _DeepWatch(start, method, until, tol, monitor=monitor).follow(steps, limit, eta)
+    target = _Target(until, tol)
+    watch = Watch(
+        start,
+        lambda point: point.network,
+        deep_recorder(start),
+        {
+            "max_iter": max_iter,
+            "verbose": verbose,
+            "throw": throw,
+            "monitor": _one_argument(monitor),
+        },
+        method=method,
+        default_max_iter=MAX_ITER[method],
+        reached=target.reached,
+        ending=target.ending,
+    )
+    return _deep_run(watch, follow(watch, steps), eta)
 
 
 def _largest_step(start: DeepPoint) -> float:
@@ -92,59 +111,23 @@ def _largest_step(start: DeepPoint) -> float:
     return 1.0 / largest
 
 
-class _DeepWatch:
-    """Records a run, says when it is over and keeps the best point."""
+class _Target:
+    """What a run is asked to reach: a relative residual, or weights from which descent is
+    provable.
+    """
 
-    def __init__(
-        self,
-        start: DeepPoint,
-        method: str,
-        until: str,
-        tol: float,
-        *,
-        monitor: Callable[[int, DeepPoint], object] | None,
-    ) -> None:
-        self.best, self.last, self.iteration = start, start, 0
-        self.method, self.until, self.tol, self.monitor = method, until, tol, monitor
-        self._recorder = DeepRecorder(start)
+    def __init__(self, until: str, tol: float) -> None:
+        self.until, self.tol = until, tol
         self._asked = np.inf
 
-    def follow(self, steps: Iterator[DeepPoint | None], limit: int, eta: float) -> DeepRun:
-        """Pull points until the run is over."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                status = self._pull(steps, limit)
-            except KeyboardInterrupt:
-                status = Status.INTERRUPTED
-            if not self._recorder.is_recorded(self.iteration):
-                self._recorder.record(self.last, self.iteration)
-        return self._run(status, eta)
-
-    def _pull(self, steps: Iterator[DeepPoint | None], limit: int) -> Status:
-        status = self._see(self.best)
-        while status is None:
-            if self.iteration >= limit:
-                return self._at_end(Status.MAX_ITER)
-            point = next(steps, self)
-            if point is self:
-                return self._at_end(Status.STALLED)
-            if not isinstance(point, DeepPoint) or not np.isfinite(point.norm):
-                return Status.DIVERGED
-            self.iteration += 1
-            status = self._see(point)
-        return status
-
-    def _see(self, point: DeepPoint) -> Status | None:
-        self.last = point
-        self.best = point if point.norm < self.best.norm else self.best
-        if self._recorder.is_due(self.iteration):
-            self._recorder.record(point, self.iteration)
-            if self.monitor is not None:
-                self.monitor(self.iteration, point)
+    def reached(self, point: DeepPoint, _best: DeepPoint) -> Status | None:
         if self.until == "descent" and self._is_provable(point):
-            self.best = point
             return Status.PROVABLE
         return Status.CONVERGED if point.relative_residual <= self.tol else None
+
+    def ending(self, best: DeepPoint, otherwise: Status) -> Status:
+        rounded = otherwise is Status.STALLED and best.relative_residual <= ROUNDED_FIT
+        return Status.CONVERGED if rounded else otherwise
 
     def _is_provable(self, point: DeepPoint) -> bool:
         """Ask theorem DS, but only when the residual fell by a fifth since the last question."""
@@ -152,35 +135,36 @@ class _DeepWatch:
             return False
         self._asked = point.norm
         problem = point.problem
-        return (
-            problem.floor == 0.0
-            and estimate_deep_descent(point.network, self._inputs(point), problem.y).holds
-        )
+        X = problem.inputs.transpose(0, 2, 1).reshape(len(problem.inputs), -1)
+        return problem.floor == 0.0 and estimate_deep_descent(point.network, X, problem.y).holds
 
-    @staticmethod
-    def _inputs(point: DeepPoint) -> np.ndarray:
-        return point.problem.inputs.transpose(0, 2, 1).reshape(len(point.problem.inputs), -1)
 
-    def _at_end(self, otherwise: Status) -> Status:
-        rounded = otherwise is Status.STALLED and self.best.relative_residual <= ROUNDED_FIT
-        return Status.CONVERGED if rounded else otherwise
+def _deep_run(watch: Watch[DeepPoint, DeepNetwork], run: Run[DeepNetwork], eta: float) -> DeepRun:
+    best, message = watch.chosen, run.message
+    floor = best.problem.floor
+    if floor > 0:
+        message += f"; equal or zero inputs keep the loss at or above {floor:.3g}"
+    return DeepRun.of(
+        run,
+        message=message,
+        trajectory=replace(run.trajectory, step_size=eta, width=best.network.width),  # pyright: ignore[reportCallIssue]
+        relative_residual=best.relative_residual,
+        floor=floor,
+    )
 
-    def _run(self, status: Status, eta: float) -> DeepRun:
-        best = self.best
-        message = (
-            f"{self.method}: {status.message} (relative residual {best.relative_residual:.2e}, "
-            f"{self.iteration} iterations)"
-        )
-        if best.problem.floor > 0:
-            message += f"; equal or zero inputs keep the loss at or above {best.problem.floor:.3g}"
-        return DeepRun(
-            network=best.network,
-            status=status,
-            message=message,
-            trajectory=self._recorder.close(eta),
-            n_iter=self.iteration,
-            method=self.method,
-            loss=best.loss,
-            relative_residual=best.relative_residual,
-            floor=best.problem.floor,
-        )
+
+def _one_argument(monitor: Callable[..., object] | None) -> Monitor | None:
+    """A monitor of one `Step`; the older form monitor(iteration, point) still works."""
+    if monitor is None:
+        return None
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in signature(monitor).parameters.values() if p.kind in kinds]
+    if sum(p.default is Parameter.empty for p in needed) < 2:
+        return monitor
+    warnings.warn(
+        "monitor(iteration, point) is deprecated: take one Step, with iteration, loss and "
+        "network()",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return lambda step: monitor(step.iteration, step.point)

@@ -23,10 +23,11 @@ from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._proof import ACCEPTED, Proof, prove
-from globalmin.optimize.trajectory import Run, Status
+from globalmin.optimize.run import Status
 from globalmin.shallow.memory import estimate_memory
 from globalmin.shallow.methods.table import METHODS, method_for
 from globalmin.shallow.train import train, train_auto
+from globalmin.shallow.trajectory import ShallowRun
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
@@ -161,7 +162,7 @@ class ShallowNetworkEstimator(BaseEstimator):
             for network in earlier
         ]
 
-    def _train(self, data: Dataset, start: ShallowNetwork | None, seed: int) -> Run:
+    def _train(self, data: Dataset, start: ShallowNetwork | None, seed: int) -> ShallowRun:
         options = {
             "trained": self.trained,
             "max_iter": self.max_iter,
@@ -175,7 +176,7 @@ class ShallowNetworkEstimator(BaseEstimator):
         method = method_for(start.activation) if self.method == "auto" else self.method
         return train(start, data, method=method, **options)
 
-    def _store(self, targets: list[Dataset], runs: list[Run], proofs: list[Proof]) -> None:
+    def _store(self, targets: list[Dataset], runs: list[ShallowRun], proofs: list[Proof]) -> None:
         self.networks_ = [run.network for run in runs]
         self.preprocessing_ = _single([part.preprocessing for part in targets])
         self.trajectory_ = _single([run.trajectory for run in runs])
@@ -187,7 +188,7 @@ class ShallowNetworkEstimator(BaseEstimator):
         self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
         self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
 
-    def _warn(self, runs: list[Run], proofs: list[Proof]) -> None:
+    def _warn(self, runs: list[ShallowRun], proofs: list[Proof]) -> None:
         """One warning per fit: about training if it fell short, otherwise about a proof that was
         wanted and not found.
         """
@@ -234,7 +235,7 @@ def _single(values: list[T]) -> T | list[T]:
     return values[0] if len(values) == 1 else values
 
 
-def _is_enough(run: Run, proof: Proof) -> bool:
+def _is_enough(run: ShallowRun, proof: Proof) -> bool:
     """Whether training needs no warning: it reached its target, or rounding stopped it next to
     proved zero-loss weights.
     """
@@ -242,5 +243,5 @@ def _is_enough(run: Run, proof: Proof) -> bool:
     return run.status.is_success or at_zero
 
 
-def _about(which: list[int], runs: list[Run]) -> str:
+def _about(which: list[int], runs: list[ShallowRun]) -> str:
     return "" if len(runs) == 1 else f"target {which[0]} ({len(which)} of {len(runs)} targets): "

@@ -23,7 +23,7 @@ from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
 from globalmin.estimators._gap import GapProof, prove_gap
 from globalmin.estimators._proof import ACCEPTED
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
 

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.optimize.run import Status
 from globalmin.patches.extraction import extract_patches, patch_grid_shape, patch_shape
 from globalmin.patches.model import filter_outputs
 from globalmin.patches.report import FilterReport, filter_report
-from globalmin.patches.train import METHODS, FilterFit, FilterStatus, fit_filter, fit_random_start
+from globalmin.patches.train import METHODS, FilterRun, fit_filter, fit_random_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +148,7 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         self._warn(fit)
         return self
 
-    def _train(self, Z: Array, y: Array) -> FilterFit:
+    def _train(self, Z: Array, y: Array) -> FilterRun:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         options: dict[str, Any] = {
             name: getattr(self, name)
@@ -165,19 +166,18 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
             )
         return fit_filter(Z, y, self.init_, seed=seed, **options)
 
-    def _warn(self, fit: FilterFit) -> None:
-        if fit.status is FilterStatus.DEAD:
+    def _warn(self, fit: FilterRun) -> None:
+        if fit.status is Status.DEAD:
             warnings.warn(
                 f"{'the filter died' if fit.n_iter else 'dead start'}: {fit.message}",
                 ConvergenceWarning,
                 stacklevel=_FIT_CALLER,
             )
-        elif fit.status is FilterStatus.MAX_ITER:
-            text = (
-                f"{fit.message} (loss {fit.loss:.3g} after {fit.n_iter} iterations): raise "
-                "max_iter or tol"
-            )
+        elif fit.status is Status.MAX_ITER:
+            text = f"{fit.message}: raise max_iter or tol"
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
+        elif fit.status is Status.DIVERGED:
+            raise DataError(f"step_size is too large: {fit.message}; give a smaller step")
 
     def _checked_patches(self, X: Any) -> Array:
         checked: Any = validate_data(self, X, reset=False, dtype=np.float64)

@@ -10,25 +10,24 @@ iteration, as in LOBPCG), which no plateau delays, because only the span matters
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
 
 import numpy as np
 
-from globalmin._types import Array, ArrayLike
-from globalmin.errors import DataError, NotConverged
+from globalmin._types import Array, ArrayLike, NDArray
+from globalmin.errors import DataError
 from globalmin.factorization.factors import Factors, checked_matrix
 from globalmin.factorization.landscape import Monitors, lemma_monitors
 from globalmin.factorization.span import Span, improve_span
+from globalmin.optimize.follow import Iterate, Monitor, Recorder, Watch, follow, raised_if
 from globalmin.optimize.progress import Progress
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.references import states
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Schedule = Callable[[int], float]
+Schedule = Callable[[int], float]
 
 STEP = 0.4  # times 1/sigma_1: the Hessian at a balanced minimum is at most 2 sigma_1
 START = 0.1  # c_init of Theorem 4.5
@@ -37,35 +36,73 @@ _DIRECT = 1e-6  # below this share of |M|^2/2 the loss is computed from the resi
 
 
 @dataclass(frozen=True)
-class FactorizationRun:
-    """A run of gradient descent on two factors; arrays have one entry per recorded step, the start
-    included.
+class FactorTrajectory(Trajectory):
+    """The recorded steps, the start included.
 
     Attributes
     ----------
-    factors : the last ones. status, message : how the run ended.
-    iteration : number of the recorded step. losses : the loss without any penalty. objectives :
-        with it.
-    imbalance : the norm of U^T U - V^T V. norm_u, norm_v : Frobenius norms. gradients : norms of
-        the gradient.
+    iteration : number of the step. loss : without any penalty. objective : with it.
+    imbalance : the norm of U^T U - V^T V. norm_u, norm_v : Frobenius norms.
+    gradient_norm : norm of the gradient.
+    """
+
+    objective: Array
+    imbalance: Array
+    norm_u: Array
+    norm_v: Array
+    gradient_norm: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FactorizationRun(Run[Factors]):
+    """A run of gradient descent on two factors.
+
+    Attributes
+    ----------
+    network : the last factors; also called `factors`.
     n_iter : steps of gradient descent. n_sweeps : rounds of the finish, 0 without one.
     leak : after a finish, the norm of (I - Q) M^T M Q over that of M squared, Q the projector on
         the span of V (estimate).
     """
 
-    factors: Factors
-    status: Status
-    message: str
-    iteration: NDArray[np.int64]
-    losses: Array
-    objectives: Array
-    imbalance: Array
-    norm_u: Array
-    norm_v: Array
-    gradients: Array
-    n_iter: int
+    trajectory: FactorTrajectory
     n_sweeps: int = 0
-    leak: float = field(default=math.nan)
+    leak: float = math.nan
+
+    @property
+    def factors(self) -> Factors:
+        """The factors."""
+        return self.network
+
+    @property
+    def iteration(self) -> NDArray[np.int64]:
+        """Numbers of the recorded steps."""
+        return self.trajectory.iteration
+
+    @property
+    def objectives(self) -> Array:
+        """Loss with the penalty at the recorded steps."""
+        return self.trajectory.objective
+
+    @property
+    def imbalance(self) -> Array:
+        """Norm of U^T U - V^T V at the recorded steps."""
+        return self.trajectory.imbalance
+
+    @property
+    def norm_u(self) -> Array:
+        """Frobenius norm of U at the recorded steps."""
+        return self.trajectory.norm_u
+
+    @property
+    def norm_v(self) -> Array:
+        """Frobenius norm of V at the recorded steps."""
+        return self.trajectory.norm_v
+
+    @property
+    def gradients(self) -> Array:
+        """Norm of the gradient at the recorded steps."""
+        return self.trajectory.gradient_norm
 
     def monitors(self, M: ArrayLike, accuracy: float) -> Monitors:
         """Lemma 4.1 read off the recorded steps, for an accuracy eps."""
@@ -84,6 +121,8 @@ def descend_factors(
     penalty: float = 0.0,
     record_every: int = 1,
     verbose: bool = False,
+    throw: bool = False,
+    monitor: Monitor | None = None,
 ) -> FactorizationRun:
     r"""Gradient descent on U and V at once: $U^+=U-\eta_tRV$, $V^+=V-\eta_tR^TU$, $R=UV^T-M$.
 
@@ -95,6 +134,7 @@ def descend_factors(
         V\rVert_F^2)^{1/2}$; at a small random start that ratio is of the order of 1, however small
         the start.
     penalty : weight of $\lVert U^TU-V^TV\rVert_F^2$; 1/8 is the regularized objective (4.3).
+    verbose, throw, monitor : as in `train`.
     """
     M = checked_matrix(M)
     start.require_fit(M)
@@ -103,29 +143,18 @@ def descend_factors(
         raise DataError(
             f"max_iter={max_iter!r} must be at least 0 and record_every={record_every!r} at least 1"
         )
-    log = _Log(M, penalty)
-    point, status, t = start, Status.MAX_ITER, 0
-    with (
-        Progress("factorization", max_iter, visible=verbose) as progress,
-        np.errstate(over="ignore", invalid="ignore"),
-    ):
-        try:
-            for t in range(max_iter + 1):
-                slopes = _Slopes.at(point, M, penalty)
-                small = slopes.norm <= tol * top * slopes.length
-                if t % record_every == 0 or small or t == max_iter:
-                    loss = log.note(t, point, slopes)
-                    progress.update(t, math.sqrt(2.0 * loss) / log.norm if log.norm > 0.0 else 0.0)
-                    if not math.isfinite(loss):
-                        status = Status.DIVERGED
-                        break
-                if small or t == max_iter:
-                    status = Status.CONVERGED if small else Status.MAX_ITER
-                    break
-                point = slopes.step(point, steps(t))
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-    return log.run(point if status is not Status.DIVERGED else start, status, t)
+    task = _Task(M, penalty, tol * top)
+    watch = Watch(
+        task.at(start),
+        lambda point: Factors(point.U, point.V),
+        Recorder(FactorTrajectory, _columns, gap=lambda iteration: record_every),
+        {"max_iter": max_iter, "verbose": verbose, "throw": throw, "monitor": monitor},
+        method="factorization",
+        default_max_iter=max_iter,
+        reached=lambda point, _: Status.CONVERGED if point.is_stationary else None,
+        keeps_last=True,
+    )
+    return FactorizationRun.of(follow(watch, _descent(watch.start, steps)))
 
 
 @states("DU-A4.9", "DU-T4.4")
@@ -140,6 +169,7 @@ def factorize(
     seed: int = 0,
     verbose: bool = False,
     throw: bool = False,
+    monitor: Monitor | None = None,
 ) -> FactorizationRun:
     r"""Factors of the best matrix of this rank: gradient descent from a small random start, then
     the finish to rounding.
@@ -150,6 +180,7 @@ def factorize(
         $.1\sqrt{\sigma_1/\max(m,n)}$.
     max_iter, max_sweeps : limits of gradient descent and of the finish.
     throw : raise NotConverged if the finish did not reach rounding.
+    verbose, monitor : as in `train`; the monitor sees the steps of gradient descent.
 
     Returns
     -------
@@ -166,13 +197,17 @@ def factorize(
     if top == 0.0:
         start = Factors(np.zeros_like(start.U), np.zeros_like(start.V))
     run = descend_factors(
-        M, start, step_size=step_size, max_iter=max_iter, tol=HANDOVER, verbose=verbose
+        M,
+        start,
+        step_size=step_size,
+        max_iter=max_iter,
+        tol=HANDOVER,
+        verbose=verbose,
+        monitor=monitor,
     )
     if top > 0.0 and run.status in (Status.CONVERGED, Status.MAX_ITER):
         run = _finished(M, run, max_sweeps, verbose)
-    if throw and not run.status.is_success:
-        raise NotConverged(f"{run.message} after {run.n_iter} steps and {run.n_sweeps} sweeps")
-    return run
+    return raised_if(throw, run)
 
 
 def estimate_norm(M: Array) -> float:
@@ -203,70 +238,82 @@ def _schedule(step_size: float | Schedule | None, M: Array) -> tuple[Schedule, f
 
 
 @dataclass(frozen=True)
-class _Slopes:
-    """The gradient at a point and what came with it: M V, the two Gram matrices, the norm of the
-    gradient and of the point.
-    """
+class _Task:
+    """The matrix, the weight of the penalty, and the gradient per length that counts as zero."""
 
+    M: Array
+    penalty: float
+    small: float
+
+    @cached_property
+    def square(self) -> float:
+        return float(np.linalg.norm(self.M)) ** 2
+
+    def at(self, factors: Factors) -> _Point:
+        return self.point(factors.U, factors.V)
+
+    def point(self, U: Array, V: Array) -> _Point:
+        UU, VV, MV = U.T @ U, V.T @ V, self.M @ V
+        by_u, by_v = U @ VV - MV, V @ UU - self.M.T @ U
+        if self.penalty:
+            weight = 4.0 * self.penalty
+            by_u, by_v = by_u + weight * U @ (UU - VV), by_v - weight * V @ (UU - VV)
+        return _Point(self, U, V, by_u=by_u, by_v=by_v, MV=MV, UU=UU, VV=VV)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Two factors with the gradient and what came with it: M V and the two Gram matrices."""
+
+    task: _Task
+    U: Array
+    V: Array
     by_u: Array
     by_v: Array
     MV: Array
-    grams: tuple[Array, Array]
-    norm: float
-    length: float
+    UU: Array
+    VV: Array
 
-    @classmethod
-    def at(cls, point: Factors, M: Array, penalty: float) -> _Slopes:
-        U, V = point.U, point.V
-        UU, VV, MV = U.T @ U, V.T @ V, M @ V
-        by_u, by_v = U @ VV - MV, V @ UU - M.T @ U
-        if penalty:
-            by_u, by_v = by_u + 4.0 * penalty * U @ (UU - VV), by_v - 4.0 * penalty * V @ (UU - VV)
-        norm = math.hypot(float(np.linalg.norm(by_u)), float(np.linalg.norm(by_v)))
-        return cls(
-            by_u, by_v, MV, (UU, VV), norm, math.sqrt(max(float(np.trace(UU) + np.trace(VV)), 0.0))
-        )
+    @cached_property
+    def gradient_norm(self) -> float:
+        return math.hypot(float(np.linalg.norm(self.by_u)), float(np.linalg.norm(self.by_v)))
 
-    def step(self, point: Factors, eta: float) -> Factors:
-        return _unchecked(point.U - eta * self.by_u, point.V - eta * self.by_v)
+    @property
+    def is_stationary(self) -> bool:
+        square = float(np.trace(self.UU) + np.trace(self.VV))
+        return self.gradient_norm <= self.task.small * math.sqrt(max(square, 0.0))
 
-
-def _unchecked(U: Array, V: Array) -> Factors:
-    """Factors without the copies and tests of the public constructor, inside the loop; overflow is
-    met by the loss.
-    """
-    factors = object.__new__(Factors)
-    object.__setattr__(factors, "U", U)
-    object.__setattr__(factors, "V", V)
-    return factors
-
-
-class _Log:
-    """The recorded steps of a run."""
-
-    def __init__(self, M: Array, penalty: float) -> None:
-        self.M, self.penalty = M, penalty
-        self.norm = float(np.linalg.norm(M))
-        self.rows: list[tuple[float, ...]] = []
-
-    def note(self, t: int, point: Factors, slopes: _Slopes) -> float:
-        UU, VV = slopes.grams
-        loss = 0.5 * (
-            self.norm**2 - 2.0 * float(np.vdot(point.U, slopes.MV)) + float(np.vdot(UU, VV))
-        )
-        if loss < _DIRECT * 0.5 * self.norm**2:
-            loss = direct_loss(point, self.M)
-        off = float(np.linalg.norm(UU - VV))
-        norms = (math.sqrt(float(np.trace(UU))), math.sqrt(float(np.trace(VV))))
-        self.rows.append((float(t), loss, loss + self.penalty * off**2, off, *norms, slopes.norm))
+    @cached_property
+    def loss(self) -> float:
+        """Without forming the residual, where that is accurate."""
+        square = self.task.square
+        cross, product = float(np.vdot(self.U, self.MV)), float(np.vdot(self.UU, self.VV))
+        loss = 0.5 * (square - 2.0 * cross + product)
+        if loss < _DIRECT * 0.5 * square:
+            return direct_loss(Factors(self.U, self.V), self.task.M)
         return loss
 
-    def run(self, point: Factors, status: Status, n_iter: int) -> FactorizationRun:
-        table = np.array(self.rows).T
-        factors = Factors(point.U, point.V)
-        return FactorizationRun(
-            factors, status, status.message, table[0].astype(np.int64), *table[1:], n_iter=n_iter
-        )
+    @property
+    def error(self) -> float:
+        return self.loss
+
+    def in_words(self) -> str:
+        return f"loss {self.loss:.6g}"
+
+    def moved(self, eta: float) -> _Point:
+        return self.task.point(self.U - eta * self.by_u, self.V - eta * self.by_v)
+
+
+def _columns(point: _Point, _iteration: int) -> tuple[float, ...]:
+    off = float(np.linalg.norm(point.UU - point.VV))
+    norms = math.sqrt(float(np.trace(point.UU))), math.sqrt(float(np.trace(point.VV)))
+    return point.loss + point.task.penalty * off**2, off, *norms, point.gradient_norm
+
+
+def _descent(point: _Point, steps: Schedule) -> Iterator[Iterate[_Point]]:
+    for t in count():
+        point = point.moved(steps(t))
+        yield Iterate(point)
 
 
 def direct_loss(factors: Factors, M: Array) -> float:
@@ -281,30 +328,22 @@ def direct_loss(factors: Factors, M: Array) -> float:
 def _finished(M: Array, run: FactorizationRun, max_sweeps: int, verbose: bool) -> FactorizationRun:
     """Add the finish to a run of gradient descent, and its last point to the record."""
     with Progress("factorization, finish", max_sweeps, visible=verbose) as progress:
-        span: Span = improve_span(M, run.factors, max_sweeps, progress.update)
-    factors = span.factors(M, run.factors.rank)
-    log = _Log(M, 0.0)
-    log.note(run.n_iter + span.sweeps, factors, _Slopes.at(factors, M, 0.0))
-    status = Status.CONVERGED if span.settled else Status.MAX_ITER
-    last = log.run(factors, status, run.n_iter)
-    joined = {
-        name: np.concatenate([getattr(run, name), getattr(last, name)])
-        for name in (
-            "iteration",
-            "losses",
-            "objectives",
-            "imbalance",
-            "norm_u",
-            "norm_v",
-            "gradients",
+        span: Span = improve_span(
+            M, run.factors, max_sweeps, lambda t, leak: progress.update(t, f"leak {leak:.2e}")
         )
-    }
-    return FactorizationRun(
-        factors,
-        status,
-        status.message,
-        n_iter=run.n_iter,
+    factors = span.factors(M, run.factors.rank)
+    end = _Task(M, 0.0, 0.0).at(factors)
+    row = (run.n_iter + span.sweeps, end.loss, *_columns(end, 0))
+    joined = zip(run.trajectory.columns().values(), row, strict=True)
+    status = Status.CONVERGED if span.settled else Status.MAX_ITER
+    done = f"loss {end.loss:.6g} after {run.n_iter} steps and {span.sweeps} sweeps"
+    return replace(
+        run,
+        network=factors,
+        status=status,
+        message=f"{run.method}: {status.message} ({done})",
+        trajectory=FactorTrajectory(*(np.append(column, value) for column, value in joined)),
+        loss=end.loss,
         n_sweeps=span.sweeps,
         leak=span.leak,
-        **joined,
     )

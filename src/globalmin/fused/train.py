@@ -17,6 +17,7 @@ import numpy as np
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
+from globalmin.optimize.run import Status
 from globalmin.references import states
 from globalmin.shallow.methods.gradient_descent import check_step
 from globalmin.shallow.problem import Problem
@@ -51,6 +52,15 @@ class ManyRuns:
     reached: NDArray[np.bool_]
     diverged: NDArray[np.bool_]
     residuals: Array
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """How each run ended."""
+        missed = (Status.DIVERGED if lost else Status.MAX_ITER for lost in self.diverged)
+        return tuple(
+            Status.CONVERGED if ok else other
+            for ok, other in zip(self.reached, missed, strict=True)
+        )
 
 
 class _Trial(NamedTuple):

@@ -11,8 +11,10 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
+from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.octopus.descent import checked_start, checked_step_size
 from globalmin.octopus.function import Octopus
+from globalmin.optimize.run import Status
 from globalmin.references import states
 
 
@@ -26,6 +28,11 @@ class PerturbedRun:
     noise_steps: list[int] = field(repr=False)
     values: Array = field(repr=False)
     x: Array = field(repr=False)
+
+    @property
+    def status(self) -> Status:
+        """CONVERGED if every saddle was passed."""
+        return Status.MAX_ITER if math.inf in self.escape_times else Status.CONVERGED
 
 
 @states("DU-A2", "DU-F7.3", "DU-F7.4")
@@ -72,16 +79,11 @@ def perturbed_descent(
             break
         G = _gradient(octopus, x)
         if t - last > noise_gap and float(G @ G) <= threshold**2:
-            x, last = x + _ball(rng, d, r), t
+            x, last = x + uniform_in_ball(d, r, rng), t
             noises.append(t)
             G = _gradient(octopus, x)
         x = x - eta * G
     return PerturbedRun(times + [math.inf] * (d - len(times)), noises, np.array(values), x)
-
-
-def _ball(rng: np.random.Generator, d: int, radius: float) -> Array:
-    direction = rng.standard_normal(d)
-    return radius * rng.random() ** (1.0 / d) / np.linalg.norm(direction) * direction
 
 
 def _passed(octopus: Octopus, x: Array) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.one_filter.landscape import angle_of_g, barrier
 from globalmin.one_filter.recursion import FilterState, heads_state, state_loss, step
 from globalmin.one_filter.teacher import FilterTeacher
@@ -149,10 +150,8 @@ def random_states(
 
 def random_heads(teacher: FilterTeacher, count: int, rng: np.random.Generator) -> Array:
     """Rows uniform in the ball of DU-T5.4."""
-    directions = rng.standard_normal((count, teacher.k))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     radius = abs(teacher.s) * teacher.W / math.sqrt(teacher.k)
-    return radius * rng.random((count, 1)) ** (1.0 / teacher.k) * directions
+    return uniform_in_ball(teacher.k, radius, rng, count)
 
 
 def _decide(

@@ -10,56 +10,93 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.activations.half_spaces import angle
 from globalmin.errors import DataError
+from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.one_filter.landscape import Basin, trap_test
 from globalmin.one_filter.network import OneFilterNetwork, empirical_gradient, empirical_loss
 from globalmin.one_filter.phases import PHASE_TWO_HEAD, two_phases
 from globalmin.one_filter.teacher import FilterTeacher, population_gradient, population_loss
+from globalmin.optimize.follow import (
+    Iterate,
+    Options,
+    Recorder,
+    Watch,
+    Watching,
+    Weighed,
+    every_step,
+    follow,
+)
+from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.references import states
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Gradient = Callable[[Array, Array], tuple[Array, Array]]
+    Weights = Weighed[tuple[Array, Array]]
 
 OVERFLOW = 1e100  # a loss beyond it belongs to a diverging run
 
 
 @dataclass(frozen=True)
-class OneFilterRun:
-    """A run of Algorithm 1; every array has one entry per step, the start included.
+class PhaseTrajectory(Trajectory):
+    """Every step of a population run: angle to w*, a . a*, |sum a - W sum a*|, |a - W a*|."""
+
+    phi: Array
+    b: Array
+    sum_error: Array
+    head_error: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneFilterRun(Run[OneFilterNetwork]):
+    """A run of Algorithm 1; the trajectory has one entry per step, the start included.
 
     Attributes
     ----------
-    network : the last one. losses : population or empirical loss. converged : the loss reached the
-        tolerance.
+    network : the last one. loss, losses : population or empirical loss.
     basin : what the trap test says of the last network; undecided for runs on samples, where the
         theorem says nothing.
-    phi, b, sum_error, head_error : angle to w*, a . a*, |sum a - W sum a*|, |a - W a*|; empty for
-        runs on samples.
+    phi, b, sum_error, head_error : the columns of `PhaseTrajectory`; empty for runs on samples.
     """
 
-    network: OneFilterNetwork
-    losses: Array
     step_size: float
-    converged: bool
     basin: Basin = Basin.UNDECIDED
-    phi: Array = field(default_factory=lambda: np.empty(0))
-    b: Array = field(default_factory=lambda: np.empty(0))
-    sum_error: Array = field(default_factory=lambda: np.empty(0))
-    head_error: Array = field(default_factory=lambda: np.empty(0))
 
     @property
-    def n_iter(self) -> int:
-        """Steps taken."""
-        return len(self.losses) - 1
+    def converged(self) -> bool:
+        """Whether the loss reached the tolerance."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def phi(self) -> Array:
+        """Angle to w*."""
+        return self._column("phi")
+
+    @property
+    def b(self) -> Array:
+        """A . a*."""
+        return self._column("b")
+
+    @property
+    def sum_error(self) -> Array:
+        """|sum a - W sum a*|."""
+        return self._column("sum_error")
+
+    @property
+    def head_error(self) -> Array:
+        """|a - W a*|."""
+        return self._column("head_error")
+
+    def _column(self, name: str) -> Array:
+        return getattr(self.trajectory, name, np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -92,39 +129,26 @@ def population_run(
     step_size: float = 0.1,
     max_iter: int = 1000,
     tol: float = 1e-14,
+    **options: Unpack[Watching],
 ) -> OneFilterRun:
     r"""Algorithm 1 on the population loss until it is at most `tol` $W^2\lVert a^*\rVert^2$ or
-    `max_iter` steps are done.
+    `max_iter` steps are done; `options` are verbose, throw, monitor as in `train`.
     """
-    _check(step_size, max_iter)
-    rows: list[tuple[float, ...]] = []
 
-    def note(v: Array, a: Array) -> float:
+    def row(point: Weights, _iteration: int) -> tuple[float, ...]:
+        v, a = point.network
         miss = a - teacher.W * teacher.a
-        value = population_loss(v, a, teacher)
-        rows.append(
-            (
-                value,
-                angle(v, teacher.w),
-                float(a @ teacher.a),
-                abs(float(miss.sum())),
-                float(np.linalg.norm(miss)),
-            )
-        )
-        return value
+        turn = angle(v, teacher.w)
+        return turn, float(a @ teacher.a), abs(float(miss.sum())), float(np.linalg.norm(miss))
 
-    target = tol * teacher.W**2 * teacher.size
-    v, a = _descend(
+    run = _descend(
         network,
+        lambda v, a: population_loss(v, a, teacher),
         lambda v, a: population_gradient(v, a, teacher),
-        note,
-        (step_size, max_iter, target),
+        Recorder(PhaseTrajectory, row, gap=every_step),
+        (step_size, max_iter, tol * teacher.W**2 * teacher.size, options),
     )
-    table = np.array(rows).T
-    done = bool(table[0, -1] <= target)
-    return OneFilterRun(
-        OneFilterNetwork(v, a), table[0], step_size, done, trap_test(v, a, teacher), *table[1:]
-    )
+    return replace(run, basin=trap_test(run.network.v, run.network.a, teacher))
 
 
 @states("DU-A1")
@@ -136,45 +160,54 @@ def sample_run(
     step_size: float = 0.1,
     max_iter: int = 1000,
     tol: float = 1e-10,
+    **options: Unpack[Watching],
 ) -> OneFilterRun:
     """Algorithm 1 on the empirical loss of patches n x k x p, until it is at most `tol` times half
-    the mean of y squared.
+    the mean of y squared; `options` are verbose, throw, monitor as in `train`.
     """
-    _check(step_size, max_iter)
     Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    losses: list[float] = []
-
-    def note(v: Array, a: Array) -> float:
-        losses.append(empirical_loss(Z, y, v, a))
-        return losses[-1]
-
-    target = tol * 0.5 * float(np.mean(y**2))
-    v, a = _descend(
-        network, lambda v, a: empirical_gradient(Z, y, v, a), note, (step_size, max_iter, target)
+    return _descend(
+        network,
+        lambda v, a: empirical_loss(Z, y, v, a),
+        lambda v, a: empirical_gradient(Z, y, v, a),
+        Recorder(gap=every_step),
+        (step_size, max_iter, tol * 0.5 * float(np.mean(y**2)), options),
     )
-    return OneFilterRun(OneFilterNetwork(v, a), np.array(losses), step_size, losses[-1] <= target)
 
 
 def _descend(
     network: OneFilterNetwork,
+    loss: Callable[[Array, Array], float],
     gradient: Gradient,
-    note: Callable[[Array, Array], float],
-    limits: tuple[float, int, float],
-) -> tuple[Array, Array]:
-    step_size, max_iter, target = limits
-    v, a = network.v, network.a
-    for _ in range(max_iter):
-        value = note(v, a)
-        if value <= target:
-            return v, a
-        if not value < OVERFLOW:
-            raise DataError(
-                f"step_size={step_size} is too large: the loss overflowed; give a smaller step"
-            )
-        dv, da = gradient(v, a)
-        v, a = v - step_size * dv, a - step_size * da
-    note(v, a)
-    return v, a
+    recorder: Recorder[Weights],
+    limits: tuple[float, int, float, Watching],
+) -> OneFilterRun:
+    step_size, max_iter, target, options = limits
+    _check(step_size, max_iter)
+
+    def steps() -> Iterator[Iterate[Weights]]:
+        v, a = network.v, network.a
+        while True:
+            dv, da = gradient(v, a)
+            v, a = v - step_size * dv, a - step_size * da
+            yield Iterate(Weighed((v, a), loss(v, a)))
+
+    def reached(point: Weights, _best: object) -> Status | None:
+        if point.loss <= target:
+            return Status.CONVERGED
+        return None if point.loss < OVERFLOW else Status.DIVERGED
+
+    watch = Watch(
+        Weighed((network.v, network.a), loss(network.v, network.a)),
+        lambda point: OneFilterNetwork(*point.network),
+        recorder,
+        Options(max_iter=max_iter, **options),
+        method="gradient_descent",
+        default_max_iter=max_iter,
+        reached=reached,
+        keeps_last=True,
+    )
+    return OneFilterRun.of(follow(watch, steps()), step_size=step_size)
 
 
 @states("DU-T5.4")
@@ -192,9 +225,8 @@ def draw_network(
     """A filter uniform on the unit sphere, output weights uniform in the ball of this radius; zero
     weights for radius 0.
     """
-    v, direction = rng.standard_normal(patch_size), rng.standard_normal(n_patches)
-    length = radius * rng.random() ** (1.0 / n_patches)
-    return OneFilterNetwork(v / np.linalg.norm(v), length * direction / np.linalg.norm(direction))
+    v = rng.standard_normal(patch_size)
+    return OneFilterNetwork(v / np.linalg.norm(v), uniform_in_ball(n_patches, radius, rng))
 
 
 def _starts(
@@ -228,7 +260,7 @@ def population_fit(
         run = population_run(start, teacher, step_size=step_size, max_iter=max_iter, tol=tol)
         if run.converged or run.basin is Basin.GLOBAL:
             return run
-        best = run if best is None or run.losses[-1] < best.losses[-1] else best
+        best = run if best is None or run.loss < best.loss else best
     if best is None:
         raise DataError(f"restarts={restarts}: give an integer of at least 0")
     return best
@@ -263,7 +295,7 @@ def sample_fit(
     best: OneFilterRun | None = None
     for start in _starts((p, k), reach, restarts, seed):
         run = sample_run(start, Z, y, step_size=step_size, max_iter=max_iter, tol=tol)
-        best = run if best is None or run.losses[-1] < best.losses[-1] else best
+        best = run if best is None or run.loss < best.loss else best
         if run.converged:
             return run
     if best is None:

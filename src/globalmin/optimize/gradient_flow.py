@@ -4,16 +4,17 @@ that `as_objective` reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin._types import Array, NDArray
+from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.optimize.follow import End, Iterate, Monitor, Recorder, Watch, every_step, follow
 from globalmin.optimize.objective import as_objective
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Run, Status, Trajectory
 
 if TYPE_CHECKING:
     Oracle = Callable[[Array], tuple[float, Array]]
@@ -28,31 +29,67 @@ _SLIDING = (
 
 
 @dataclass(frozen=True)
-class FlowRun:
-    """The flow from time 0 on, at the recorded steps of the solver.
+class FlowTrajectory(Trajectory):
+    """The flow at the recorded steps of the solver; the first is the start and the last the end.
 
     Attributes
     ----------
-    time, loss, gradient_norm : at each recorded step; the first is the start and the last the end.
+    time, gradient_norm : at each recorded step.
     measured : what `measure` returned, one row per recorded step; no columns without it.
     integral : of the integrand from 0 to each recorded time; no columns without one.
-    parameters : at the end, in the caller's form.
-    theta : the same as a flat vector.
-    n_steps, n_evaluations : accepted steps of the solver, and evaluations of the gradient.
-    status, message : CONVERGED if the end time or the gradient's tolerance was reached.
     """
 
     time: Array
-    loss: Array
     gradient_norm: Array
     measured: Array
     integral: Array
-    parameters: Any
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FlowRun(Run[Any]):
+    """The flow from time 0 on; CONVERGED if the end time or the gradient's tolerance was reached.
+
+    Attributes
+    ----------
+    network : the parameters at the end, in the caller's form; also called `parameters`.
+    theta : the same as a flat vector.
+    n_iter : accepted steps of the solver.
+    n_evaluations : evaluations of the gradient.
+    """
+
+    trajectory: FlowTrajectory
     theta: Array
-    n_steps: int
     n_evaluations: int
-    status: Status
-    message: str
+
+    @property
+    def parameters(self) -> Any:
+        """The parameters at the end, in the caller's form."""
+        return self.network
+
+    @property
+    def n_steps(self) -> int:
+        """Accepted steps of the solver."""
+        return self.n_iter
+
+    @property
+    def time(self) -> Array:
+        """Times of the recorded steps."""
+        return self.trajectory.time
+
+    @property
+    def gradient_norm(self) -> Array:
+        """Norm of the gradient at the recorded steps."""
+        return self.trajectory.gradient_norm
+
+    @property
+    def measured(self) -> Array:
+        """What `measure` returned at the recorded steps."""
+        return self.trajectory.measured
+
+    @property
+    def integral(self) -> Array:
+        """Integral of the integrand up to the recorded steps."""
+        return self.trajectory.integral
 
 
 def gradient_flow(
@@ -69,7 +106,7 @@ def gradient_flow(
     Parameters
     ----------
     loss, start, gradient : a function of an array, of a JAX pytree, or of a torch module; see
-        `training.objective.as_objective`.
+        `optimize.objective.as_objective`.
     measure : called with the parameters in the caller's form at every recorded step; returns a
         vector to record.
     options : of `integrate_flow`.
@@ -104,6 +141,9 @@ def integrate_flow(
     tol: float = 0.0,
     max_evaluations: int = 100_000,
     max_records: int = 1_000,
+    verbose: bool = False,
+    throw: bool = False,
+    monitor: Monitor | None = None,
 ) -> FlowRun:
     """The flow of a function of one vector.
 
@@ -118,47 +158,70 @@ def integrate_flow(
     max_evaluations : of the gradient; the run ends as MAX_ITER there. At a kink that the flow
         slides along, steps become tiny.
     max_records : the solver's steps are recorded all, then thinned to at most so many.
+    verbose, throw, monitor : as in `train`.
     """
     if method not in METHODS:
         raise DataError(f"method={method!r} is unknown; choose one of {', '.join(METHODS)}")
     if not 0 < time < np.inf:
         raise DataError(f"time={time!r} must be a positive number: the end of the flow")
-    flow = _Flow(oracle, np.array(theta, dtype=np.float64), measure, integrand)
-    status, message, n_steps = flow.run(
-        time, method, {"rtol": rtol, "atol": atol}, tol, limit=max_evaluations
+    flow = _Flow(oracle, np.array(theta, dtype=np.float64), integrand)
+    convert = restore or (lambda vector: vector.copy())
+    watch = Watch(
+        flow.at(0.0, flow.first),
+        lambda at: convert(at.theta),
+        Recorder(FlowTrajectory, _columns(measure), gap=every_step, most=max_records),
+        {"verbose": verbose, "throw": throw, "monitor": monitor},
+        method="gradient_flow",
+        default_max_iter=max_evaluations,
+        reached=lambda at, _: None,
+        keeps_last=True,
     )
-    kept = _thinned(len(flow.records), max_records)
-    rows = [flow.records[i] for i in kept]
-    end, convert = flow.theta, restore or (lambda vector: vector.copy())
-    return FlowRun(
-        time=np.array([row[0] for row in rows]),
-        loss=np.array([row[1] for row in rows]),
-        gradient_norm=np.array([row[2] for row in rows]),
-        measured=np.array([row[3] for row in rows]),
-        integral=np.array([row[4] for row in rows]),
-        parameters=convert(end),
-        theta=end,
-        n_steps=n_steps,
-        n_evaluations=flow.n_evaluations,
-        status=status,
-        message=message,
-    )
+    tolerances = {"rtol": rtol, "atol": atol}
+    steps = flow.steps(watch.start, time, method, tolerances, tol=tol, limit=max_evaluations)
+    run = follow(watch, steps)
+    return FlowRun.of(run, theta=watch.chosen.theta, n_evaluations=flow.n_evaluations)
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """The flow at one time."""
+
+    time: float
+    theta: Array
+    loss: float
+    gradient_norm: float
+    integral: Array
+
+    @property
+    def error(self) -> float:
+        return self.loss
+
+    def in_words(self) -> str:
+        return f"time {self.time:.6g}, loss {self.loss:.6g}"
+
+
+def _columns(
+    measure: Callable[[Array], Any] | None,
+) -> Callable[[_Moment, int], tuple[Any, ...]]:
+    def row(at: _Moment, _iteration: int) -> tuple[Any, ...]:
+        seen = () if measure is None else measure(at.theta)
+        measured = np.asarray(seen, dtype=np.float64).ravel()
+        return at.time, at.gradient_norm, measured, at.integral
+
+    return row
 
 
 class _Flow:
-    """One integration: the right-hand side, the last evaluation, and the records."""
+    """One integration: the right-hand side and the last evaluation."""
 
     def __init__(
-        self,
-        oracle: Oracle,
-        theta: Array,
-        measure: Callable[[Array], Any] | None,
-        integrand: Callable[[Array, Array], Any] | None,
+        self, oracle: Oracle, theta: Array, integrand: Callable[[Array, Array], Any] | None
     ) -> None:
-        self.oracle, self.measure, self.integrand = oracle, measure, integrand
-        self.theta, self.size, self.n_evaluations = theta, theta.size, 0
-        self.records: list[tuple[float, float, float, Array, Array]] = []
+        self.oracle, self.integrand = oracle, integrand
+        self.size, self.n_evaluations = theta.size, 0
         self._seen: tuple[Array, float, Array] | None = None
+        count = 0 if integrand is None else self._integrand(theta, self.evaluate(theta)[1]).size
+        self.first = np.concatenate([theta, np.zeros(count)])
 
     def evaluate(self, theta: Array) -> tuple[float, Array]:
         """Loss and gradient; the last evaluation is kept, since the solver's last stage is the
@@ -170,81 +233,52 @@ class _Flow:
             self._seen = theta.copy(), float(value), np.asarray(gradient, dtype=np.float64)
         return self._seen[1:]
 
+    def at(self, time: float, state: Array) -> _Moment:
+        """What is known at this state."""
+        theta = state[: self.size].copy()
+        value, gradient = self.evaluate(theta)
+        size = float(np.linalg.norm(gradient))
+        return _Moment(time, theta, value, size, state[self.size :].copy())
+
     def slope(self, _time: float, state: Array) -> Array:
         """Right-hand side for the parameters and the running integral."""
         theta = state[: self.size]
         gradient = self.evaluate(theta)[1]
-        return (
-            -gradient
-            if self.integrand is None
-            else np.concatenate([-gradient, self._integrand(theta, gradient)])
-        )
-
-    def run(
-        self, time: float, method: str, tolerances: dict[str, float], tol: float, *, limit: int
-    ) -> tuple[Status, str, int]:
-        """Step until the end; returns how it ended and how many steps were accepted."""
-        import scipy.integrate
-
-        state = self._first_state()
-        self._record(0.0, state)
-        solver = getattr(scipy.integrate, method)(self.slope, 0.0, state, time, **tolerances)
-        steps = 0
-        while solver.status == "running":
-            if self.records[-1][2] <= tol:
-                return (
-                    Status.CONVERGED,
-                    f"the gradient's norm is at most tol={tol:g} at time {solver.t:.6g}",
-                    steps,
-                )
-            if self.n_evaluations >= limit:
-                return (
-                    Status.MAX_ITER,
-                    f"{limit:,} evaluations used at time {solver.t:.6g} of {time:g}; {_SLIDING}",
-                    steps,
-                )
-            complaint = solver.step()
-            if solver.status == "failed" or not np.isfinite(solver.y).all():
-                return (
-                    Status.STALLED,
-                    f"the solver stopped at time {solver.t:.6g}: "
-                    f"{complaint or 'values overflowed'}",
-                    steps,
-                )
-            steps += 1
-            self._record(float(solver.t), solver.y)
-        return Status.CONVERGED, f"reached time {time:g} in {steps:,} steps", steps
-
-    def _first_state(self) -> Array:
-        if self.integrand is None:
-            return self.theta.copy()
-        count = self._integrand(self.theta, self.evaluate(self.theta)[1]).size
-        return np.concatenate([self.theta, np.zeros(count)])
+        return np.concatenate([-gradient, self._integrand(theta, gradient)])
 
     def _integrand(self, theta: Array, gradient: Array) -> Array:
-        return (
-            np.zeros(0)
-            if self.integrand is None
-            else np.asarray(self.integrand(theta, gradient), dtype=np.float64).ravel()
-        )
+        if self.integrand is None:
+            return np.zeros(0)
+        return np.asarray(self.integrand(theta, gradient), dtype=np.float64).ravel()
 
-    def _record(self, time: float, state: Array) -> None:
-        self.theta = state[: self.size].copy()
-        value, gradient = self.evaluate(self.theta)
-        measured = (
-            np.zeros(0)
-            if self.measure is None
-            else np.asarray(self.measure(self.theta), dtype=np.float64).ravel()
-        )
-        self.records.append(
-            (time, value, float(np.linalg.norm(gradient)), measured, state[self.size :].copy())
-        )
+    def steps(
+        self,
+        here: _Moment,
+        time: float,
+        method: str,
+        tolerances: dict[str, float],
+        *,
+        tol: float,
+        limit: int,
+    ) -> Generator[Iterate[_Moment], None, End[_Moment]]:
+        """The accepted steps of the solver until the end."""
+        import scipy.integrate
 
-
-def _thinned(n: int, most: int) -> NDArray[np.intp]:
-    """First, last and evenly spaced places between, at most so many."""
-    return (
-        np.arange(n)
-        if n <= most
-        else np.unique(np.linspace(0, n - 1, max(2, most)).round().astype(np.intp))
-    )
+        solver = getattr(scipy.integrate, method)(self.slope, 0.0, self.first, time, **tolerances)
+        steps = 0
+        while solver.status == "running":
+            now = f"at time {solver.t:.6g}"
+            if here.gradient_norm <= tol:
+                note = f"the gradient's norm is at most tol={tol:g} {now}"
+                return End(Status.CONVERGED, note=note)
+            if self.n_evaluations >= limit:
+                note = f"{limit:,} evaluations used {now} of {time:g}; {_SLIDING}"
+                return End(Status.MAX_ITER, note=note)
+            complaint = solver.step()
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                why = complaint or "values overflowed"
+                note = f"the solver stopped at time {solver.t:.6g}: {why}"
+                return End(Status.STALLED, note=note)
+            here, steps = self.at(float(solver.t), solver.y), steps + 1
+            yield Iterate(here)
+        return End(Status.CONVERGED, note=f"reached time {time:g} in {steps:,} steps")

@@ -1,81 +1,90 @@
-"""What the optimizers for general smooth functions share: how a run ended, what it leaves behind,
-and the record of its steps.
+"""What the optimizers for general smooth functions share: a point, the second-order test, the
+record of the steps and what a run leaves behind.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.errors import DataError, NotConverged
-from globalmin.optimize.progress import INTERVAL, Progress
+from globalmin.errors import DataError
+from globalmin.optimize.follow import End, Options, Recorder, Watch, every_step
+from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.optimize.second_order import SecondOrderEstimate, estimate_at
-from globalmin.optimize.trajectory import SpokenStatus
-from globalmin.optimize.watch import iteration_limit
 
 if TYPE_CHECKING:
     from globalmin.optimize.objective import Objective
 
 
-class Ending(SpokenStatus):
-    """How the minimization of a general function ended; `message` says it in words."""
+@dataclass(frozen=True)
+class Place:
+    """A vector with the loss and its gradient there."""
 
-    SECOND_ORDER = (
-        "second_order",
-        "gradient and least eigenvalue of the Hessian are within the tolerances (estimated in "
-        "floats)",
-    )
-    NO_DECREASE = (
-        "no_decrease",
-        "the loss did not fall by the threshold after a perturbation, the stopping rule of the "
-        "method",
-    )
-    STOPPED = "stopped", "the caller's stop function asked for it"
-    STALLED = "stalled", "no further decrease was found although the tolerances are not reached"
-    MAX_ITER = "max_iter", "the iteration limit was reached"
-    DIVERGED = "diverged", "the loss or its gradient is not finite; the point of least loss is kept"
-    INTERRUPTED = "interrupted", "interrupted by the user; the point of least loss is kept"
+    x: Array
+    loss: float
+    gradient: Array
+
+    @classmethod
+    def of(cls, objective: Objective, x: Array) -> Place:
+        """The place of this vector."""
+        return cls(x, *objective.value_and_gradient(x))
+
+    @cached_property
+    def gradient_norm(self) -> float:
+        """Length of the gradient."""
+        return float(np.linalg.norm(self.gradient))
 
     @property
-    def is_success(self) -> bool:
-        """Whether the run reached what it was asked for."""
-        return self in (Ending.SECOND_ORDER, Ending.NO_DECREASE, Ending.STOPPED)
+    def error(self) -> float:
+        """The loss; not finite where the gradient is not."""
+        return self.loss if np.isfinite(self.gradient_norm) else np.nan
+
+    def in_words(self) -> str:
+        """Loss and gradient."""
+        return f"loss {self.loss:.6g}, gradient {self.gradient_norm:.2e}"
 
 
-@dataclass(frozen=True, eq=False)
-class Minimization:
+@dataclass(frozen=True)
+class DescentTrajectory(Trajectory):
+    """Loss and gradient norm of every iteration, the start first; after a perturbation those of the
+    perturbed point.
+    """
+
+    gradient_norm: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Minimization(Run[Any]):
     """The result of minimizing a general smooth function.
 
     Attributes
     ----------
-    point : in the caller's own form: an array, a pytree of arrays, or a copy of the torch module.
+    network : the point in the caller's own form: an array, a pytree of arrays, or a copy of the
+        torch module; also called `point`.
     vector : the same point as one float64 vector (a module in single precision rounds it).
-    loss : at the point.
-    status, message : how the run ended.
-    losses, gradient_norms : one entry per iteration, the start first; after a perturbation those of
-        the perturbed point.
     perturbations : the iterations at which noise was added, or a step of negative curvature taken.
-    n_iter : iterations.
-    method : name of the method.
     estimate : the second-order test at the point, if the run made one.
     """
 
-    point: Any
+    trajectory: DescentTrajectory
     vector: Array
-    loss: float
-    status: Ending
-    message: str
-    losses: Array
-    gradient_norms: Array
     perturbations: tuple[int, ...]
-    n_iter: int
-    method: str
     estimate: SecondOrderEstimate | None = None
+
+    @property
+    def point(self) -> Any:
+        """The point in the caller's own form."""
+        return self.network
+
+    @property
+    def gradient_norms(self) -> Array:
+        """Norm of the gradient at every iteration."""
+        return self.trajectory.gradient_norm
 
 
 @dataclass(frozen=True)
@@ -102,122 +111,74 @@ class Tolerances:
         return cls(float(gradient), curvature)
 
 
-class LossProgress(Progress):
-    """The progress line with loss and gradient instead of a relative residual."""
+class SecondOrderTest:
+    """Looks at gradient and least eigenvalue; `estimate` is the last look, None if the gradient was
+    too large for one.
+    """
 
-    def show(self, iteration: int, loss: float, gradient: float) -> None:
-        """Redraw, at most ten times a second."""
-        now = time.monotonic()
-        if self._live is not None and now >= self._due:
-            self._due = now + INTERVAL
-            self._live.update(
-                f"{self._title}: iteration {iteration} of at most {self._max_iter}, loss "
-                f"{loss:.6g}, gradient {gradient:.2e}"
-            )
-
-
-class Tracker:
-    """Follows one run: sees every iterate, says when to stop, and makes the `Minimization`."""
-
-    def __init__(
-        self,
-        objective: Objective,
-        tolerances: Tolerances,
-        *,
-        method: str,
-        max_iter: int,
-        stop: Callable[[Array], bool] | None,
-        verbose: bool,
-    ) -> None:
-        self.objective, self.tolerances, self.method, self.stop = (
-            objective,
-            tolerances,
-            method,
-            stop,
-        )
-        self.max_iter = iteration_limit({"max_iter": max_iter}, max_iter)
-        self.perturbations: list[int] = []
+    def __init__(self, objective: Objective, tolerances: Tolerances) -> None:
+        self._objective, self.tolerances = objective, tolerances
         self.estimate: SecondOrderEstimate | None = None
-        self._losses: list[float] = []
-        self._norms: list[float] = []
-        self._best: tuple[float, Array] = (np.inf, objective.start)
-        self._progress = LossProgress(method, self.max_iter, visible=verbose)
 
-    @property
-    def n_iter(self) -> int:
-        """Iterations so far; 0 at the start."""
-        return len(self._losses) - 1
-
-    def see(self, x: Array, value: float, slope: Array) -> Ending | None:
-        """Take in the next iterate; how the run ended, if it is over."""
-        norm = float(np.linalg.norm(slope))
-        self._losses.append(value)
-        self._norms.append(norm)
-        if not (np.isfinite(value) and np.isfinite(norm)):
-            return Ending.DIVERGED
-        if value < self._best[0]:
-            self._best = (value, x)
-        self._progress.show(self.n_iter, value, norm)
-        if self.stop is not None and self.stop(x.copy()):
-            return self.settle(x, value, Ending.STOPPED)
-        return Ending.MAX_ITER if self.n_iter >= self.max_iter else None
-
-    def amend(self, value: float, slope: Array) -> None:
-        """The present iterate was perturbed: note the step, and the loss and gradient after it."""
-        self.perturbations.append(self.n_iter)
-        self._losses[-1], self._norms[-1] = value, float(np.linalg.norm(slope))
-
-    def settle(self, x: Array, value: float, ending: Ending) -> Ending:
-        """Make this point the result."""
-        self._best = (value, x)
-        return ending
-
-    def is_second_order(self, x: Array, value: float, slope: Array) -> bool:
-        """Whether the gradient is small and no eigenvalue of the Hessian is far below zero; if so
-        the point is the result.
-        """
+    def holds(self, place: Place) -> bool:
+        """Whether the gradient is small and no eigenvalue of the Hessian is far below zero."""
         self.estimate = None
-        if not 0.0 < self.tolerances.gradient >= float(np.linalg.norm(slope)):
+        if not 0.0 < self.tolerances.gradient >= place.gradient_norm:
             return False
         self.estimate = estimate_at(
-            self.objective,
-            x,
-            slope,
+            self._objective,
+            place.x,
+            place.gradient,
             epsilon=self.tolerances.gradient,
             delta=self.tolerances.curvature,
         )
-        if self.estimate.least_eigenvalue < -self.tolerances.curvature:
-            return False
-        self.settle(x, value, Ending.SECOND_ORDER)
-        return True
+        return self.estimate.least_eigenvalue >= -self.tolerances.curvature
 
-    def run(self, body: Callable[[Tracker], Ending], *, throw: bool = False) -> Minimization:
-        """Run `body`, which feeds `see`; Ctrl-C keeps the point of least loss."""
-        with np.errstate(over="ignore", invalid="ignore"), self._progress:
-            try:
-                ending = body(self)
-            except KeyboardInterrupt:
-                ending = Ending.INTERRUPTED
-        result = self._result(ending)
-        if throw and not ending.is_success:
-            raise NotConverged(
-                f"{result.message}; try a larger max_iter, another step or looser tolerances"
-            )
-        return result
 
-    def _result(self, ending: Ending) -> Minimization:
-        value, x = self._best
-        return Minimization(
-            point=self.objective.restore(x),
-            vector=x.copy(),
-            loss=value,
-            status=ending,
-            message=f"{self.method}: {ending.message} (loss {value:.6g} after "
-            f"{max(self.n_iter, 0)} iterations)",
-            losses=np.array(self._losses),
-            gradient_norms=np.array(self._norms),
-            perturbations=tuple(self.perturbations),
-            n_iter=max(self.n_iter, 0),
-            method=self.method,
-            estimate=self.estimate if ending is Ending.SECOND_ORDER else None,
-        )
+class DescentRecorder(Recorder[Place]):
+    """Every iteration, and the perturbations among them."""
+
+    def __init__(self) -> None:
+        super().__init__(DescentTrajectory, lambda at, _: (at.gradient_norm,), gap=every_step)
+        self.perturbations: list[int] = []
+
+    def perturbed(self, place: Place) -> None:
+        """The present iterate was perturbed: note the step, and the loss and gradient after it."""
+        iteration = self.rows[-1][0]
+        self.perturbations.append(iteration)
+        self.rows[-1] = (iteration, place.loss, place.gradient_norm)
+
+
+# feeds the watch and returns how it ended
+Body = Callable[[Watch[Place, Any], SecondOrderTest, DescentRecorder], "End[Place] | Status | None"]
+
+
+def minimized(
+    objective: Objective,
+    tolerances: Tolerances,
+    body: Body,
+    options: Options,
+    *,
+    method: str,
+    stop: Callable[[Array], bool] | None,
+) -> Minimization:
+    """Run `body`, which feeds the watch."""
+    test, recorder = SecondOrderTest(objective, tolerances), DescentRecorder()
+    watch: Watch[Place, Any] = Watch(
+        Place.of(objective, objective.start),
+        lambda place: objective.restore(place.x),
+        recorder,
+        options,
+        method=method,
+        default_max_iter=0,
+        reached=lambda place, _: (
+            Status.STOPPED if stop is not None and stop(place.x.copy()) else None
+        ),
+    )
+    run = watch.run(lambda: body(watch, test, recorder))
+    return Minimization.of(
+        run,
+        vector=watch.chosen.x.copy(),
+        perturbations=tuple(recorder.perturbations),
+        estimate=test.estimate if run.status is Status.SECOND_ORDER else None,
+    )

@@ -8,7 +8,7 @@ with noise, polynomially many.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,18 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
-from globalmin.optimize.minimization import Ending, Minimization, Tolerances, Tracker
+from globalmin.linalg.sampling import uniform_in_ball
+from globalmin.optimize.follow import End, Iterate, Monitor, pull
+from globalmin.optimize.minimization import (
+    DescentRecorder,
+    Minimization,
+    Place,
+    SecondOrderTest,
+    Tolerances,
+    minimized,
+)
 from globalmin.optimize.objective import as_objective
+from globalmin.optimize.run import Status
 from globalmin.optimize.second_order import check_positive
 from globalmin.references import states
 
@@ -170,6 +180,7 @@ def perturbed_gradient_descent(
     seed: int | np.random.Generator | None = 0,
     verbose: bool = False,
     throw: bool = False,
+    monitor: Monitor | None = None,
 ) -> Minimization:
     r"""Minimize a smooth function by gradient descent that leaves saddle points by noise.
 
@@ -199,6 +210,7 @@ def perturbed_gradient_descent(
     seed : of the noise.
     verbose : show a progress line if stderr is a terminal.
     throw : raise NotConverged instead of returning a run that did not end as it should.
+    monitor : called with a `Step` at every iteration, as in `train`.
 
     Returns
     -------
@@ -227,12 +239,17 @@ def perturbed_gradient_descent(
     else:
         raise DataError("give step_size, or both smoothness and epsilon, from which it follows")
     numbers = _overruled(derived, (step_size, radius, gradient_threshold, wait, decrease))
-    name = "perturbed_gradient_descent"
-    tracker = Tracker(
-        objective, tolerances, method=name, max_iter=max_iter, stop=stop, verbose=verbose
-    )
     rng = np.random.default_rng(seed)
-    return tracker.run(lambda tracker: _descend(tracker, objective, numbers, rng), throw=throw)
+    return minimized(
+        objective,
+        tolerances,
+        lambda watch, test, recorder: pull(
+            watch, _steps(watch.start, objective, numbers, rng, (test, recorder))
+        ),
+        {"max_iter": max_iter, "verbose": verbose, "throw": throw, "monitor": monitor},
+        method="perturbed_gradient_descent",
+        stop=stop,
+    )
 
 
 def _overruled(derived: Perturbation, given: tuple[Any, ...]) -> Perturbation:
@@ -242,48 +259,35 @@ def _overruled(derived: Perturbation, given: tuple[Any, ...]) -> Perturbation:
     )
 
 
-def _descend(
-    tracker: Tracker, objective: Objective, numbers: Perturbation, rng: np.random.Generator
-) -> Ending:
+def _steps(
+    place: Place,
+    objective: Objective,
+    numbers: Perturbation,
+    rng: np.random.Generator,
+    seen: tuple[SecondOrderTest, DescentRecorder],
+) -> Generator[Iterate[Place], None, End[Place]]:
     """Algorithm 2: noise where the gradient is small and the last noise is long ago, then a
     gradient step.
     """
-    x, noisy, tested, before = (
-        objective.start,
-        -numbers.wait - 1,
-        -numbers.wait - 1,
-        (objective.start, math.inf),
-    )
+    (test, recorder), wait = seen, numbers.wait
+    t, noisy, tested, before = 0, -wait - 1, -wait - 1, place
     while True:
-        value, slope = objective.value_and_gradient(x)
-        ending = tracker.see(x, value, slope)
-        if ending is not None:
-            return ending
-        t, norm = tracker.n_iter, float(np.linalg.norm(slope))
-        if (
-            norm <= max(tracker.tolerances.gradient, numbers.gradient_threshold)
-            and t - tested > numbers.wait
-        ):
+        norm = place.gradient_norm
+        largest = max(test.tolerances.gradient, numbers.gradient_threshold)
+        if norm <= largest and t - tested > wait:
             tested = t
-            if tracker.is_second_order(x, value, slope):
-                return Ending.SECOND_ORDER
-        if norm <= numbers.gradient_threshold and t - noisy > numbers.wait:
-            noisy, before = t, (x, value)
-            x = x + uniform_in_ball(x.size, numbers.radius, rng)
-            value, slope = objective.value_and_gradient(x)
-            tracker.amend(value, slope)
+            if test.holds(place):
+                return End(Status.SECOND_ORDER, place)
+        if norm <= numbers.gradient_threshold and t - noisy > wait:
+            noisy, before = t, place
+            noise = uniform_in_ball(place.x.size, numbers.radius, rng)
+            place = Place.of(objective, place.x + noise)
+            recorder.perturbed(place)
         elif (
             numbers.decrease is not None
-            and t - noisy == numbers.wait
-            and value - before[1] > -numbers.decrease
+            and t - noisy == wait
+            and place.loss - before.loss > -numbers.decrease
         ):
-            return tracker.settle(*before, Ending.NO_DECREASE)
-        x = x - numbers.step_size * slope
-
-
-def uniform_in_ball(size: int, radius: float, rng: np.random.Generator) -> Array:
-    """One draw from the uniform distribution on the ball of this radius: a Gaussian direction, a
-    radius with density s^(p-1).
-    """
-    direction = rng.standard_normal(size)
-    return radius * rng.random() ** (1.0 / size) * direction / np.linalg.norm(direction)
+            return End(Status.NO_DECREASE, before)
+        place, t = Place.of(objective, place.x - numbers.step_size * place.gradient), t + 1
+        yield Iterate(place)

@@ -10,9 +10,7 @@ INTERVAL = 0.1  # seconds between two updates: a fast method must not spend its 
 
 
 class Progress:
-    """Shows iteration and relative residual on stderr while training, if asked to and if stderr is
-    a terminal.
-    """
+    """Shows on stderr how far a run has come, if asked to and if stderr is a terminal."""
 
     def __init__(self, title: str, max_iter: int, *, visible: bool) -> None:
         self._title, self._max_iter = title, max_iter
@@ -38,12 +36,11 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
-    def update(self, iteration: int, relative_residual: float) -> None:
+    def update(self, iteration: int, words: str) -> None:
         """Redraw, at most ten times a second."""
         now = time.monotonic()
         if self._live is not None and now >= self._due:
             self._due = now + INTERVAL
             self._live.update(
-                f"{self._title}: iteration {iteration} of at most {self._max_iter}, relative "
-                f"residual {relative_residual:.2e}"
+                f"{self._title}: iteration {iteration} of at most {self._max_iter}, {words}"
             )

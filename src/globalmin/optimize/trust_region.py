@@ -16,8 +16,17 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.cubic_regularization import cubic_steps
-from globalmin.optimize.minimization import Ending, Minimization, Tolerances, Tracker
+from globalmin.optimize.follow import End, Iterate, Monitor, Watch
+from globalmin.optimize.minimization import (
+    DescentRecorder,
+    Minimization,
+    Place,
+    SecondOrderTest,
+    Tolerances,
+    minimized,
+)
 from globalmin.optimize.objective import as_objective
+from globalmin.optimize.run import Status
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -32,6 +41,7 @@ TINY = 10
 DENSE = 500  # parameters up to which the Hessian is formed
 PATIENCE = 40  # iterations without a move after which rounding is taken to be the reason
 HALVINGS = 60
+STUCK = "stuck"  # a round that cannot move although the gradient is not small
 
 
 @states("DU-D7.5", "DU-CERT7")
@@ -49,6 +59,7 @@ def minimize(
     stop: Callable[[Array], bool] | None = None,
     verbose: bool = False,
     throw: bool = False,
+    monitor: Monitor | None = None,
 ) -> Minimization:
     r"""Minimize a smooth function by a second-order method until gradient and curvature are within
     tolerances.
@@ -68,6 +79,7 @@ def minimize(
     stop : called with every iterate (a flat vector); True ends the run.
     verbose : show a progress line if stderr is a terminal.
     throw : raise NotConverged instead of returning a run that did not end as it should.
+    monitor : called with a `Step` at every iteration, as in `train`.
 
     Theory
     ------
@@ -87,49 +99,59 @@ def minimize(
     if not gradient_tolerance > 0:
         raise DataError(f"gradient_tolerance={gradient_tolerance!r} must be positive")
     tolerances = Tolerances.checked(gradient_tolerance, curvature_tolerance)
-    tracker = Tracker(
-        objective, tolerances, method=chosen, max_iter=max_iter, stop=stop, verbose=verbose
+    return minimized(
+        objective,
+        tolerances,
+        lambda watch, test, recorder: _search(watch, objective, chosen, test, recorder),
+        {"max_iter": max_iter, "verbose": verbose, "throw": throw, "monitor": monitor},
+        method=chosen,
+        stop=stop,
     )
-    return tracker.run(lambda tracker: _search(tracker, objective, chosen), throw=throw)
 
 
-def _search(tracker: Tracker, objective: Objective, method: str) -> Ending:
+def _search(
+    watch: Watch[Place, Any],
+    objective: Objective,
+    method: str,
+    test: SecondOrderTest,
+    recorder: DescentRecorder,
+) -> End[Place] | Status | None:
     """Local rounds of the method; between two of them a step along a direction of negative
     curvature.
     """
-    x = objective.start
-    value, slope = objective.value_and_gradient(x)
-    ending = tracker.see(x, value, slope)
-    while ending is None:
-        if float(np.linalg.norm(slope)) <= tracker.tolerances.gradient:
-            if tracker.is_second_order(x, value, slope):
-                return Ending.SECOND_ORDER
-            moved = _along_negative_curvature(tracker, objective, x, slope)
+
+    def see(x: Array, value: float, slope: Array) -> Status | None:
+        return watch.see(Iterate(Place(x, value, slope)))
+
+    place, ended = watch.start, None
+    while ended is None:
+        if place.gradient_norm <= test.tolerances.gradient:
+            if test.holds(place):
+                return End(Status.SECOND_ORDER, place)
+            moved = _along_negative_curvature(test, objective, place)
             if moved is None:
-                return Ending.STALLED
-            x, value, slope = moved
-            ending = tracker.see(x, value, slope)
-            tracker.perturbations.append(tracker.n_iter)
+                return None
+            place = moved
+            ended = watch.see(Iterate(place))
+            recorder.perturbed(place)
         else:
-            ending, x, value, slope = descend(
-                objective,
-                x,
-                tracker.see,
-                method=method,
-                gradient_tolerance=tracker.tolerances.gradient,
+            tolerance = test.tolerances.gradient
+            ended, x, value, slope = descend(
+                objective, place.x, see, method=method, gradient_tolerance=tolerance
             )
-    return ending
+            place = Place(x, value, slope)
+    return ended if isinstance(ended, Status) else None
 
 
 def _along_negative_curvature(
-    tracker: Tracker, objective: Objective, x: Array, slope: Array
-) -> tuple[Array, float, Array] | None:
-    if tracker.estimate is None or tracker.estimate.least_eigenvalue >= 0:
+    test: SecondOrderTest, objective: Objective, place: Place
+) -> Place | None:
+    found = test.estimate
+    if found is None or found.least_eigenvalue >= 0:
         return None
-    w = tracker.estimate.direction
-    return negative_curvature_step(
-        objective, x, w if float(slope @ w) <= 0 else -w, -tracker.estimate.least_eigenvalue
-    )
+    w = found.direction if float(place.gradient @ found.direction) <= 0 else -found.direction
+    moved = negative_curvature_step(objective, place.x, w, -found.least_eigenvalue)
+    return None if moved is None else Place(*moved)
 
 
 def negative_curvature_step(
@@ -165,8 +187,8 @@ def descend(
     method: str,
     gradient_tolerance: float,
 ) -> tuple[Any, Array, float, Array]:
-    """One local round from x: what ended it (None: the gradient is small enough) and the last
-    iterate, value and gradient.
+    """One local round from x: what ended it (None: the gradient is small enough; STUCK; or what
+    `see` said) and the last iterate, value and gradient.
 
     `see` is called with every iterate, refused steps included, and ends the round by returning
     something else than None. Where scipy's methods cannot move any more (trust-krylov near singular
@@ -294,4 +316,4 @@ class _Round:
     def result(self) -> tuple[Any, Array, float, Array]:
         """How it ended: None only if the gradient is within the tolerance."""
         x, value, slope = self._last
-        return (self._ended if self.is_over else Ending.STALLED), x, value, slope
+        return (self._ended if self.is_over else STUCK), x, value, slope

@@ -10,14 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
+from globalmin.optimize.follow import (
+    Iterate,
+    Options,
+    Recorder,
+    Watch,
+    Watching,
+    Weighed,
+    every_step,
+    follow,
+)
+from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.patches.model import (
     active_patches,
     as_patches,
@@ -33,64 +44,47 @@ if TYPE_CHECKING:
     from globalmin.patches.constants import FilterConstants
 
     Step = Callable[[Array, float], float]
-    Path = Iterator[tuple[Array, float]]
+    Filter = Weighed[Array]
+    Path = Iterator[Iterate[Filter]]
 
 METHODS = ("auto", "gradient_descent", "sgd", "least_squares")
 
 
-class FilterStatus(StrEnum):
-    """How the training of a filter ended."""
-
-    CONVERGED = "converged"
-    MAX_ITER = "max_iter"
-    STALLED = "stalled"
-    DEAD = "dead"
-
-
-MESSAGES = {
-    FilterStatus.CONVERGED: "the loss reached the tolerance",
-    FilterStatus.MAX_ITER: "the iteration limit was reached before the tolerance",
-    FilterStatus.STALLED: "no further decrease was found although the tolerance is not reached",
-    FilterStatus.DEAD: "no patch is active (w . Z_i <= 0 for all patches), so the gradient is "
-    "zero: start from another filter",
-}
-
-
 @dataclass(frozen=True)
-class FilterFit:
+class FilterTrajectory(Trajectory):
+    """The loss (1/2n) sum of squared residuals at the start and after every step (every epoch for
+    SGD), and the distance |w_t - w*| to the teacher, NaN if it was not given.
+    """
+
+    distance: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FilterRun(Run[Array]):
     """A trained filter.
 
     Attributes
     ----------
-    w : the last filter. losses : (1/2n) sum of squared residuals at the start and after every step
-        (every epoch for SGD).
-    distances : |w_t - w*| at the same moments if the teacher was given, else empty. status, message
-        : how the run ended.
+    network : the last filter; also called `w`.
+    n_iter : steps (epochs for SGD).
     dead_starts, starts : random starts that were dead, and all that were drawn; `fit_random_start`
         fills them in.
     """
 
-    w: Array
-    losses: Array
-    status: FilterStatus
-    distances: Array = field(default_factory=lambda: np.empty(0))
+    trajectory: FilterTrajectory
     dead_starts: int = 0
     starts: int = 1
 
     @property
-    def loss(self) -> float:
-        """The last loss."""
-        return float(self.losses[-1])
+    def w(self) -> Array:
+        """The filter."""
+        return self.network
 
     @property
-    def n_iter(self) -> int:
-        """Steps (epochs for SGD)."""
-        return len(self.losses) - 1
-
-    @property
-    def message(self) -> str:
-        """The status in words."""
-        return MESSAGES[self.status]
+    def distances(self) -> Array:
+        """Distances to the teacher at the recorded steps; empty if it was not given."""
+        known = self.trajectory.distance
+        return known[~np.isnan(known)]
 
 
 @states("DU-M6")
@@ -107,7 +101,8 @@ def fit_filter(
     seed: int = 0,
     w_star: ArrayLike | None = None,
     constants: FilterConstants | None = None,
-) -> FilterFit:
+    **options: Unpack[Watching],
+) -> FilterRun:
     r"""Train a filter on patches n x k x p from the start `w0`.
 
     Parameters
@@ -120,6 +115,7 @@ def fit_filter(
         largest step of DU-T6.3 at every step, which needs `w_star` and `constants`; None for
         $1/\lambda_{max}$ of the second moment of all patches.
     tol : the run ends when the loss is at most tol times half the mean of y squared.
+    options : verbose, throw, monitor as in `train`.
     """
     Z, w = as_patches(Z, w0)
     y = _labels(y, len(Z))
@@ -136,24 +132,33 @@ def fit_filter(
         )
     truth = None if w_star is None else as_patches(Z, w_star)[1]
     step = _step_rule(Z, y, w, step_size, (truth, constants))
-    path: Path
+    start = Weighed(w, filter_loss(Z, y, w))
     if method == "least_squares":
-        path = _cell_path(Z, y, w)
+        path = _cell_path(Z, y, start)
     elif method == "sgd":
-        path = _sgd_path(Z, y, w, step, (batch_size, seed))
+        path = _sgd_path(Z, y, start, step, (batch_size, seed))
+    elif method == "gradient_descent":
+        path = _gradient_path(Z, y, start, step)
     else:
-        path = _gradient_path(Z, y, w, step)
-    fit = _follow(path, Z, y, (max_iter, tol), truth)
-    if method != "auto" or fit.status is not FilterStatus.MAX_ITER:
-        return fit
-    end = _follow(_cell_path(Z, y, fit.w), Z, y, (max_iter, tol), truth)
-    joined = np.concatenate([fit.losses, end.losses[1:]])
-    return replace(end, losses=joined, distances=np.concatenate([fit.distances, end.distances[1:]]))
+        path = _gradient_then_cells(Z, y, start, step, max_iter)
+    limit = 2 * max_iter if method == "auto" else max_iter
+    target, following = tol * 0.5 * float(np.mean(y**2)), Options(max_iter=limit, **options)
+    watch = Watch(
+        start,
+        lambda point: point.network,
+        Recorder(FilterTrajectory, _distance(truth), gap=every_step),
+        following,
+        method=method,
+        default_max_iter=limit,
+        reached=lambda point, _: _reached(Z, point, target),
+        keeps_last=True,
+    )
+    return FilterRun.of(follow(watch, path))
 
 
 def fit_random_start(
     Z: ArrayLike, y: ArrayLike, *, restarts: int = 10, seed: int = 0, **options: object
-) -> FilterFit:
+) -> FilterRun:
     """Train from random directions, scaled to fit the labels best; dead directions are drawn again
     and counted.
 
@@ -175,7 +180,7 @@ def fit_random_start(
         alive += 1
         fit = fit_filter(Z, y, last, seed=int(rng.integers(2**31)), **options)  # pyright: ignore[reportArgumentType]
         best = fit if best is None or fit.loss < best.loss else best
-        if fit.status is FilterStatus.CONVERGED:
+        if fit.status.is_success or fit.status is Status.INTERRUPTED:
             break
     if best is None:
         best = fit_filter(Z, y, last, **options)  # pyright: ignore[reportArgumentType]
@@ -193,57 +198,44 @@ def _scaled(Z: Array, y: Array, direction: Array) -> Array:
     )
 
 
-def _follow(
-    path: Path, Z: Array, y: Array, limits: tuple[int, float], truth: Array | None
-) -> FilterFit:
-    """Walk a path of (filter, loss) until it converges, dies, ends or is long enough."""
-    max_iter, tol = limits
-    target = tol * 0.5 * float(np.mean(y**2))
-    losses, distances, status, w = [], [], FilterStatus.STALLED, np.empty(0)
-    for t, (w, value) in enumerate(path):
-        losses.append(value)
-        if truth is not None:
-            distances.append(float(np.linalg.norm(w - truth)))
-        if not math.isfinite(value):
-            raise DataError("step_size is too large: the loss overflowed; give a smaller step")
-        if value <= target:
-            status = FilterStatus.CONVERGED
-        elif is_dead(Z, w):
-            status = FilterStatus.DEAD
-        elif t >= max_iter:
-            status = FilterStatus.MAX_ITER
-        else:
-            continue
-        break
-    return FilterFit(w, np.array(losses), status, np.array(distances))
+def _reached(Z: Array, point: Filter, target: float) -> Status | None:
+    if point.loss <= target:
+        return Status.CONVERGED
+    return Status.DEAD if is_dead(Z, point.network) else None
 
 
-def _gradient_path(Z: Array, y: Array, w: Array, step: Step) -> Path:
+def _distance(truth: Array | None) -> Callable[[Filter, int], tuple[float]]:
+    if truth is None:
+        return lambda point, _: (math.nan,)
+    return lambda point, _: (float(np.linalg.norm(point.network - truth)),)
+
+
+def _gradient_path(Z: Array, y: Array, point: Filter, step: Step) -> Path:
+    w, value = point.network, point.loss
     while True:
-        value = filter_loss(Z, y, w)
-        yield w, value
         w = w - step(w, value) * filter_gradient(Z, y, w)
-
-
-def _sgd_path(Z: Array, y: Array, w: Array, step: Step, batches: tuple[int, int]) -> Path:
-    size, seed = batches
-    rng = np.random.default_rng(seed)
-    while True:
         value = filter_loss(Z, y, w)
-        yield w, value
+        yield Iterate(Weighed(w, value))
+
+
+def _sgd_path(Z: Array, y: Array, point: Filter, step: Step, batches: tuple[int, int]) -> Path:
+    size, seed = batches
+    w, value, rng = point.network, point.loss, np.random.default_rng(seed)
+    while True:
         order = rng.permutation(len(Z))
         for first in range(0, len(Z), size):
             batch = order[first : first + size]
             w = w - step(w, value) * filter_gradient(Z[batch], y[batch], w)
+        value = filter_loss(Z, y, w)
+        yield Iterate(Weighed(w, value))
 
 
-def _cell_path(Z: Array, y: Array, w: Array) -> Path:
+def _cell_path(Z: Array, y: Array, point: Filter) -> Path:
     """Least squares for the active patches of the moment; inside a cell the output is linear in w.
     Ends without a decrease.
     """
-    value = filter_loss(Z, y, w)
+    w, value = point.network, point.loss
     while True:
-        yield w, value
         aim = np.linalg.lstsq(active_patches(Z, w), y, rcond=None)[0]
         tries = ((1.0 - t) * w + t * aim for t in 0.5 ** np.arange(20))
         better = next(
@@ -252,6 +244,14 @@ def _cell_path(Z: Array, y: Array, w: Array) -> Path:
         if better is None:
             return
         w, value = better
+        yield Iterate(Weighed(w, value))
+
+
+def _gradient_then_cells(Z: Array, y: Array, point: Filter, step: Step, steps: int) -> Path:
+    for iterate in islice(_gradient_path(Z, y, point, step), steps):
+        point = iterate.point
+        yield iterate
+    yield from _cell_path(Z, y, point)
 
 
 @states("DU-T6.2", "DU-T6.3")

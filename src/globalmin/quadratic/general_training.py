@@ -9,9 +9,8 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.linalg.symmetric import design_matrix, unsvec
-from globalmin.optimize.trajectory import Status
 from globalmin.quadratic.general_activation import general_network
-from globalmin.quadratic.solve import TOL, QuadraticSolution, checked_data
+from globalmin.quadratic.solve import TOL, QuadraticSolution, checked_data, solved
 from globalmin.references import states
 from globalmin.shallow.complete_square import require_coefficients
 from globalmin.shallow.network import outputs
@@ -52,17 +51,21 @@ def solve_general_quadratic(
     scale = _half_square(labels)
     lower = 0.0 if loss <= 1e-3 * tol * scale else max(_half_square(r) - excess, 0.0)
     is_close = loss - lower <= max(tol * loss, 1e-3 * tol * scale)
-    return QuadraticSolution(
-        network=network,
+    run = solved(
+        network,
+        is_close=is_close,
+        gap=loss - lower,
+        losses=(scale, loss),
+        n_iter=1,
+        method="least squares",
+    )
+    return QuadraticSolution.of(
+        run,
         M=unsvec(solution[: S.shape[1]]),
-        loss=loss,
         objective=loss,
         lower_estimate=lower,
         gap=loss - lower,
         dual=r,
-        method="least squares",
-        n_iter=1,
-        status=Status.CONVERGED if is_close else Status.STALLED,
         weight_decay=0.0,
     )
 

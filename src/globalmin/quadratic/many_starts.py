@@ -14,6 +14,7 @@ import numpy as np
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import design_gram, moment_matrix, svec
+from globalmin.optimize.run import Status
 from globalmin.quadratic.risk import expected_design_gram
 from globalmin.references import states
 
@@ -102,6 +103,11 @@ class Descents:
     reached: NDArray[np.bool_] = field(repr=False)
     plateaus: tuple[Plateau, ...] = field(repr=False)
     history: Array = field(repr=False)
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """How each run ended."""
+        return tuple(Status.CONVERGED if ok else Status.MAX_ITER for ok in self.reached)
 
 
 def random_starts(

@@ -4,36 +4,61 @@ rate of GKZ-RATE.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
+from globalmin.optimize.follow import (
+    Iterate,
+    Options,
+    Recorder,
+    Watch,
+    Watching,
+    Weighed,
+    at_most,
+    every_step,
+    follow,
+)
+from globalmin.optimize.run import Run
 from globalmin.quadratic.barrier import population_rate
 from globalmin.quadratic.initialization import identity_start
 from globalmin.quadratic.risk import population_gradient, population_risk
 from globalmin.references import states
 
 
-@dataclass(frozen=True)
-class PopulationDescent:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PopulationDescent(Run[Array]):
     """The last weights, the risk at every step (start included), the step used and the rate it
     guarantees (1 if none).
     """
 
-    W: Array
-    risks: Array
     eta: float
     rate: float
 
+    @property
+    def W(self) -> Array:
+        """The last weights."""
+        return self.network
+
+    @property
+    def risks(self) -> Array:
+        """The risk at every step."""
+        return self.losses
+
 
 @states("GKZ-GD", "GKZ-RATE")
-@np.errstate(
-    over="ignore", invalid="ignore"
-)  # a diverging run is reported as such, not as a floating-point warning
 def population_descent(
-    W0: Array, Wstar: Array, *, eta: float | None = None, max_iter: int = 1_000, tol: float = 1e-15
+    W0: Array,
+    Wstar: Array,
+    *,
+    eta: float | None = None,
+    max_iter: int = 1_000,
+    tol: float = 1e-15,
+    **options: Unpack[Watching],
 ) -> PopulationDescent:
     r"""$W_{t+1} = W_t - \eta\nabla L(W_t)$ on the population risk until $L \le$ `tol` $L(W_0)$ or
     `max_iter` steps.
@@ -43,6 +68,7 @@ def population_descent(
     W0, Wstar : start and teacher, m x d with m >= d.
     eta : step; default the largest with a guarantee, 1/Lip, which exists below the exact barrier
         only.
+    options : verbose, throw, monitor as in `train`.
     """
     if max_iter < 1 or not tol >= 0:
         raise DataError(
@@ -61,18 +87,25 @@ def population_descent(
     size = (
         float(eta) if step is None and eta is not None else (step.eta if step is not None else 0.0)
     )
-    W, risks = np.array(W0, dtype=np.float64), [population_risk(W0, Wstar)]
-    for _ in range(max_iter):
-        if not risks[-1] > tol * risks[0]:
-            break
+    first = Weighed(np.array(W0, dtype=np.float64), population_risk(W0, Wstar))
+    watch = Watch(
+        first,
+        lambda point: point.network,
+        Recorder(gap=every_step),
+        Options(max_iter=max_iter, **options),
+        method="gradient_descent",
+        default_max_iter=max_iter,
+        reached=at_most(tol * first.loss),
+        keeps_last=True,
+    )
+    run = follow(watch, _steps(first.network, Wstar, size))
+    return PopulationDescent.of(run, eta=size, rate=1.0 if step is None else step.rate)
+
+
+def _steps(W: Array, Wstar: Array, size: float) -> Iterator[Iterate[Weighed[Array]]]:
+    while True:
         W = W - size * population_gradient(W, Wstar)
-        risks.append(population_risk(W, Wstar))
-        if not np.isfinite(risks[-1]):
-            raise DataError(
-                f"eta={eta} is too large: the risk overflowed after {len(risks) - 1} steps; give a "
-                "smaller step"
-            )
-    return PopulationDescent(W, np.array(risks), size, 1.0 if step is None else step.rate)
+        yield Iterate(Weighed(W, population_risk(W, Wstar)))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from globalmin._types import Array
 from globalmin.data.validation import as_matrix, as_targets
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import head_counts, place_on_head
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.quadratic.convex import solve_matrix
 from globalmin.quadratic.duality import decay_threshold, network_objective, row_space
 from globalmin.quadratic.least_squares import least_squares
@@ -31,38 +31,35 @@ MAX_ITER = 50_000
 TOL = 1e-10
 
 
-@dataclass(frozen=True)
-class QuadraticSolution:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuadraticSolution(Run[ShallowNetwork]):
     r"""A quadratic network and how near it is to the global minimum.
 
     Attributes
     ----------
     network : the network; its width and head are the ones asked for.
-    M : $W^T\mathrm{diag}(v)W$.
+    status : CONVERGED when the gap is below the tolerance.
+    trajectory : the zero network and the solution; the stages in between are points of another
+        problem, not weights.
     loss : $L = (1/2)\sum_i r_i^2$.
+    n_iter : iterations of all stages together.
+    method : "least squares", "convex" or "local" (too few neurons for the minimum of the class: the
+        gap is then an honest distance).
+    M : $W^T\mathrm{diag}(v)W$.
     objective : L plus $(w/2)\|W\|_F^2$; equal to `loss` without weight decay.
     lower_estimate : no network of the class (any width, heads of these signs and at most this size)
         has a smaller objective; in floats.
     gap : objective - lower_estimate.
     dual : the dual vector of that bound: lambda of theorem P, u of theorem D, or the least-squares
         residual.
-    method : "least squares", "convex" or "local" (too few neurons for the minimum of the class: the
-        gap is then an honest distance).
-    n_iter : iterations of all stages together.
-    status : CONVERGED when the gap is below the tolerance.
     weight_decay : w.
     """
 
-    network: ShallowNetwork
     M: Array
-    loss: float
     objective: float
     lower_estimate: float
     gap: float
     dual: Array
-    method: str
-    n_iter: int
-    status: Status
     weight_decay: float
 
     @property
@@ -244,19 +241,49 @@ def _solution(
 ) -> QuadraticSolution:
     objective = network_objective(W, v, X, y, weight_decay=w)
     gap = objective - relaxed.lower
-    is_close = gap <= max(tol * objective, 1e-3 * tol * 0.5 * float(y @ y))
-    return QuadraticSolution(
-        network=ShallowNetwork(W, v, "quadratic"),
+    zero = 0.5 * float(y @ y)
+    run = solved(
+        ShallowNetwork(W, v, "quadratic"),
+        is_close=gap <= max(tol * objective, 1e-3 * tol * zero),
+        gap=gap,
+        losses=(zero, network_objective(W, v, X, y)),
+        n_iter=relaxed.n_iter + (local_iterations or 0),
+        method=relaxed.method if local_iterations is None else "local",
+    )
+    return QuadraticSolution.of(
+        run,
         M=(W * v[:, None]).T @ W,
-        loss=network_objective(W, v, X, y),
         objective=objective,
         lower_estimate=relaxed.lower,
         gap=gap,
         dual=relaxed.dual,
-        method=relaxed.method if local_iterations is None else "local",
-        n_iter=relaxed.n_iter + (local_iterations or 0),
-        status=Status.CONVERGED if is_close else Status.STALLED,
         weight_decay=w,
+    )
+
+
+def solved(
+    network: ShallowNetwork,
+    *,
+    is_close: bool,
+    gap: float,
+    losses: tuple[float, float],
+    n_iter: int,
+    method: str,
+) -> Run[ShallowNetwork]:
+    """What is the same for every solution: how it ended, in words too, and the losses of the zero
+    network and of this one.
+    """
+    remedy = "widen the network" if method == "local" else "raise max_iter"
+    words = "the gap to the lower bound is below the tolerance" if is_close else remedy
+    iterations = np.array([0, n_iter], dtype=np.int64)
+    return Run(
+        network=network,
+        status=Status.CONVERGED if is_close else Status.STALLED,
+        message=f"{method}: {gap:.2g} above the lower bound; {words}",
+        trajectory=Trajectory(iterations, np.array(losses)),
+        n_iter=n_iter,
+        method=method,
+        loss=losses[1],
     )
 
 

@@ -5,13 +5,26 @@ labels, streamed in blocks.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.optimize.follow import (
+    End,
+    Iterate,
+    Options,
+    Recorder,
+    Watch,
+    Watching,
+    every_step,
+    follow,
+)
+from globalmin.optimize.run import Run, Status
 from globalmin.recovery.geometry import (
     check_local_inputs,
     empirical_loss_and_gradient,
@@ -27,30 +40,34 @@ if TYPE_CHECKING:
 
 
 CHUNK = 50  # steps of descent between two trials of Newton's method
+LEAST_STEP = 1e-12  # below it nothing moves any more
 SPREAD_WARNING = (
     "a small SD_n only says that all starts end at the same point; that point can be far from the "
     "teacher: read the error too"
 )
 
 
-@dataclass(frozen=True)
-class Descent:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Descent(Run[Array]):
     """End point of gradient descent.
 
     Attributes
     ----------
-    weights : K x d.
-    losses : f_n at every step, the start included.
+    network : the weights, K x d; also called `weights`.
+    losses : f_n at every accepted step, the start included.
     gradient_norm : at the end point.
     step : the last step size.
     newton_steps : Newton steps that finished the descent.
     """
 
-    weights: Array
-    losses: Array
     gradient_norm: float
     step: float
     newton_steps: int = 0
+
+    @property
+    def weights(self) -> Array:
+        """The weights, K x d."""
+        return self.network
 
 
 def safe_step(K: int, activation: str | Activation) -> float:
@@ -82,6 +99,7 @@ def local_descent(
     max_iter: int = 1_000,
     tol: float = 1e-12,
     newton: bool = False,
+    **options: Unpack[Watching],
 ) -> Descent:
     r"""$W_{t+1} = W_t - \eta\nabla f_n(W_t)$ from W0, halving the step whenever the loss would
     rise.
@@ -97,6 +115,7 @@ def local_descent(
         positive definite and no step long: the critical point of the same basin, to rounding, in a
         fraction of the time. With many samples by conjugate gradients, no Hessian formed. Left out
         above 4,000 weights.
+    options : verbose, throw, monitor as in `train`.
 
     Theory
     ------
@@ -105,41 +124,47 @@ def local_descent(
     phi, W = local_activation(activation), np.array(W0, dtype=np.float64)
     check_local_inputs(W, X, y)
     point = Point(W, *empirical_loss_and_gradient(W, X, y, phi), _step_size(step, W, X, y, phi))
-    losses, taken = [point.loss], 0
+    watch = Watch(
+        point,
+        lambda at: at.W,
+        Recorder(gap=every_step),
+        Options(**options),
+        method="gradient_descent",
+        default_max_iter=sys.maxsize,  # the method counts refused steps too
+        reached=lambda at, _: Status.CONVERGED if at.size <= tol else None,
+        keeps_last=True,
+    )
+    run = follow(watch, _steps(point, (X, y, phi), max_iter=max_iter, tol=tol, newton=newton))
+    end = watch.chosen
+    return Descent.of(run, gradient_norm=end.size, step=end.eta, newton_steps=end.newton_steps)
+
+
+def _steps(
+    point: Point, on: tuple[Array, Array, Activation], *, max_iter: int, tol: float, newton: bool
+) -> Generator[Iterate[Point], None, End[Point]]:
+    """Accepted steps; every 50 tries the end by Newton's method, if asked for."""
     for start in range(0, max_iter, CHUNK):
-        point = _descend(
-            point, X, y, phi, steps=min(CHUNK, max_iter - start), tol=tol, losses=losses
-        )
+        tries = 0
+        for _ in range(min(CHUNK, max_iter - start)):
+            if point.size <= tol or point.eta < LEAST_STEP:
+                break
+            trial = point.W - point.eta * point.G
+            loss, G = empirical_loss_and_gradient(trial, *on)
+            tries += 1
+            if loss <= point.loss * (1 + 1e-12):
+                point = Point(trial, loss, G, point.eta)
+                yield Iterate(point, tries)
+                tries = 0
+            else:
+                point = Point(point.W, point.loss, point.G, point.eta / 2.0)
         if newton and point.size > tol:
-            end, taken = newton_end(point, X, y, phi, tol)
+            point, taken = newton_end(point, *on, tol)
             if taken:
-                point, losses = end, [*losses, end.loss]
-        if point.size <= tol or point.eta < 1e-12:
-            break
-    return Descent(point.W, np.array(losses), point.size, point.eta, taken)
-
-
-def _descend(
-    point: Point,
-    X: Array,
-    y: Array,
-    phi: Activation,
-    *,
-    steps: int,
-    tol: float,
-    losses: list[float],
-) -> Point:
-    for _ in range(steps):
-        if point.size <= tol or point.eta < 1e-12:
-            break
-        trial = point.W - point.eta * point.G
-        loss, G = empirical_loss_and_gradient(trial, X, y, phi)
-        if loss <= point.loss * (1 + 1e-12):
-            point = Point(trial, loss, G, point.eta)
-            losses.append(loss)
-        else:
-            point = Point(point.W, point.loss, point.G, point.eta / 2.0)
-    return point
+                point = replace(point, newton_steps=taken)
+                yield Iterate(point, taken)
+        if point.eta < LEAST_STEP:
+            return End(Status.STALLED, point)
+    return End(Status.MAX_ITER, point)
 
 
 def _step_size(step: float | str, W: Array, X: Array, y: Array, phi: Activation) -> float:

@@ -31,17 +31,29 @@ FORCING = 0.01  # relative residual of the inner iteration
 
 @dataclass(frozen=True)
 class Point:
-    """Weights, their loss and gradient, and the step of descent in use."""
+    """Weights, their loss and gradient, the step of descent in use, and the Newton steps that led
+    here.
+    """
 
     W: Array
     loss: float
     G: Array
     eta: float
+    newton_steps: int = 0
 
     @property
     def size(self) -> float:
         """The gradient norm."""
         return float(np.linalg.norm(self.G))
+
+    @property
+    def error(self) -> float:
+        """The loss."""
+        return self.loss
+
+    def in_words(self) -> str:
+        """Loss and gradient."""
+        return f"loss {self.loss:.6g}, gradient {self.size:.2e}"
 
 
 def hessian_stride(n: int, weights: int) -> int | None:

@@ -17,6 +17,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
+from globalmin.optimize.run import Status
 from globalmin.recovery.descent import Descent, local_descent
 from globalmin.recovery.doubts import descent_warnings, input_warnings, start_warnings
 from globalmin.recovery.geometry import local_activation
@@ -61,6 +62,16 @@ class Recovery:
     start: TensorStart = field(repr=False)
     descent: Descent = field(repr=False)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> Status:
+        """How the descent ended."""
+        return self.descent.status
+
+    @property
+    def message(self) -> str:
+        """How the descent ended, in words."""
+        return self.descent.message
 
     @property
     def network(self) -> ShallowNetwork:

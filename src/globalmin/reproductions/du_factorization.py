@@ -151,7 +151,7 @@ def layers_trial(
     audit = run.audit()
     return {
         "norms": run.norms,
-        "loss": run.loss,
+        "loss": run.losses,
         "step": run.time / step_size,
         "identity": audit.identity_error,
     }

@@ -138,9 +138,18 @@ class Point:
         return float(np.sqrt(self.square))
 
     @property
+    def error(self) -> float:
+        """What training lowers: ||r||."""
+        return self.norm
+
+    @property
     def relative_residual(self) -> float:
         """||r||/||y||."""
         return self.norm / self.problem.scale
+
+    def in_words(self) -> str:
+        """How well the weights fit."""
+        return f"relative residual {self.relative_residual:.2e}"
 
     @cached_property
     def rounding(self) -> float:

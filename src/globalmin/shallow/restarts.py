@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.errors import NotConverged
-from globalmin.optimize.trajectory import Run, Status
+from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import untied_samples
 from globalmin.shallow.methods.table import METHODS
 from globalmin.shallow.starts import derived_stream
+from globalmin.shallow.trajectory import ShallowRun
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
@@ -26,25 +27,25 @@ PROVABILITY_LIMIT = 2_000
 
 def best_of_starts(
     networks: Iterable[ShallowNetwork], data: HasData, method: str, options: dict[str, Any]
-) -> tuple[Run, bool]:
+) -> tuple[ShallowRun, bool]:
     """Train one network after the other until one is good; that one, or the one of smallest
     residual, and whether to stop.
     """
-    best: Run | None = None
+    best: ShallowRun | None = None
     for starts, network in enumerate(networks, start=1):
         run = METHODS[method](network, data, **options)
         good = is_good(run, data, options.get("trained", "W"))
         if best is None or good or run.relative_residual < best.relative_residual:
             best = run
         best = best.with_starts(starts)
-        if good or run.status is Status.INTERRUPTED:
+        if good or run.status in (Status.INTERRUPTED, Status.STOPPED):
             return _with_status_of(run, best), True
     if best is None:
         raise ValueError("no network was given")
     return best, False
 
 
-def is_good(run: Run, data: HasData, trained: str = "W") -> bool:
+def is_good(run: ShallowRun, data: HasData, trained: str = "W") -> bool:
     """Whether the run reached its target and, where a claim exists for it and n <= 2,000, a proof
     can be expected.
     """
@@ -68,7 +69,7 @@ def _has_claim(activation: Activation) -> bool:
     )
 
 
-def _with_status_of(run: Run, best: Run) -> Run:
+def _with_status_of(run: ShallowRun, best: ShallowRun) -> ShallowRun:
     """The best run; an interrupt during a later start is not hidden."""
     return (
         best
@@ -89,7 +90,7 @@ def redrawn(
         yield network.with_weights(W=rng.standard_normal(network.W.shape))
 
 
-def thrown_if(throw: bool, run: Run) -> Run:
+def thrown_if(throw: bool, run: ShallowRun) -> ShallowRun:
     """The run, or the exception the caller asked for."""
     if throw and not run.status.is_success:
         raise NotConverged(

@@ -4,13 +4,11 @@ width escalation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.optimize.trajectory import Run
 from globalmin.shallow.methods.table import (
     METHODS,
     RESTARTED,
@@ -20,12 +18,13 @@ from globalmin.shallow.methods.table import (
 )
 from globalmin.shallow.restarts import MAX_STARTS, best_of_starts, redrawn, thrown_if
 from globalmin.shallow.starts import draws
+from globalmin.shallow.trajectory import ShallowRun
 from globalmin.shallow.widths import can_interpolate, widths
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
     from globalmin.data import Dataset
-    from globalmin.optimize.watch import Step
+    from globalmin.optimize.follow import Monitor
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData
 
@@ -46,9 +45,9 @@ def train(
     seed: int | np.random.Generator | None = 0,
     verbose: bool = False,
     throw: bool = False,
-    monitor: Callable[[Step], object] | None = None,
+    monitor: Monitor | None = None,
     **method_options: Any,
-) -> Run:
+) -> ShallowRun:
     """Train a network on data.
 
     Parameters
@@ -69,12 +68,13 @@ def train(
     verbose : show a progress line if stderr is a terminal.
     throw : raise NotConverged instead of returning a run that did not reach its target.
     monitor : called with a `Step` at every recorded step. Ctrl-C, or KeyboardInterrupt raised in
-        it, ends the run with the best network.
+        it, ends the run with the best network; returning True ends it with the network of that
+        step.
     method_options : options of one method, such as batch_size (sgd) or memory (lbfgs).
 
     Returns
     -------
-    A `Run`; its `status` says how it ended, and `network` is the best network seen.
+    A `ShallowRun`; its `status` says how it ended, and `network` is the best network seen.
     """
     check_method(method, step_size)
     check_options(method_for(network.activation) if method == "auto" else method, method_options)
@@ -109,7 +109,7 @@ def train_auto(
     max_starts: int | None = None,
     throw: bool = False,
     **options: Any,
-) -> Run:
+) -> ShallowRun:
     """Draw networks for the data and train them until one fits: fresh starts, then wider networks
     if `width` is "auto".
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from globalmin.data import generators
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.methods.gradient_descent import steps

@@ -5,7 +5,7 @@ import pytest
 
 from globalmin.activations import get_activation
 from globalmin.data import generators
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.shallow.methods.homotopy import SHARPNESS, SmoothedKink, left_slope
 from globalmin.shallow.network import ShallowNetwork, preactivations, residual
 from globalmin.shallow.provability import estimate_provability

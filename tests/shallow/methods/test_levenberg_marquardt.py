@@ -5,7 +5,7 @@ import pytest
 
 from globalmin.activations import get_activation
 from globalmin.data import Dataset, generators
-from globalmin.optimize.trajectory import Status
+from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.methods.levenberg_marquardt import GramSolver, damped_steps, undamped_steps
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram

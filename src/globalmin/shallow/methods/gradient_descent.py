@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
 from globalmin.errors import DataError
-from globalmin.optimize.watch import Iterate, Options, Watch, follow
+from globalmin.optimize.follow import Iterate
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.step_sizes import theory_step
+from globalmin.shallow.watch import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
+    from globalmin.shallow.trajectory import ShallowRun
 
 MAX_ITER = 100_000
 # steps without a new smallest loss after which rounding, not the step size, is taken to be the
@@ -31,7 +32,7 @@ def gradient_descent(
     *,
     step_size: float | str | None = None,
     **options: Unpack[Options],
-) -> Run:
+) -> ShallowRun:
     """Train by theta <- theta - eta grad L, all trained weights with one step.
 
     Parameters
@@ -40,7 +41,7 @@ def gradient_descent(
     step_size : eta, or "theory" (default) for the step of the theorem that applies, see
         `step_sizes.theory_step`. The loss is half the *sum* of squares: a step for the mean is n
         times larger.
-    options : as in `globalmin.training.train`.
+    options : as in `globalmin.train`.
 
     Theory
     ------
@@ -49,11 +50,13 @@ def gradient_descent(
     """
     start = pose(network, data, options.get("trained", "W"))
     eta = theory_step(network, start) if step_size in (None, "theory") else check_step(step_size)
-    watch = Watch(network, start, options, method="gradient_descent", default_max_iter=MAX_ITER)
+    watch = shallow_watch(
+        network, start, options, method="gradient_descent", default_max_iter=MAX_ITER
+    )
     return follow(watch, steps(start, eta))
 
 
-def steps(point: Point, eta: float) -> Iterator[Iterate]:
+def steps(point: Point, eta: float) -> Iterator[Iterate[Point]]:
     """Gradient steps until the loss has found no new minimum for a thousand of them."""
     lowest, since = point.norm, 0
     while since < PATIENCE:

@@ -11,18 +11,19 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.optimize.follow import Iterate
 from globalmin.optimize.gradient_flow import METHODS
 from globalmin.optimize.trust_region import DENSE
-from globalmin.optimize.watch import Iterate, Options, Watch, follow
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.methods.lbfgs import unpack
 from globalmin.shallow.methods.saddle_escape import network_objective
+from globalmin.shallow.watch import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.optimize.objective import Objective
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
+    from globalmin.shallow.trajectory import ShallowRun
 
 
 MAX_ITER = 20_000
@@ -38,7 +39,7 @@ def gradient_flow(
     rtol: float = 1e-6,
     atol: float = 1e-9,
     **options: Unpack[Options],
-) -> Run:
+) -> ShallowRun:
     r"""Train by following the flow $\dot\theta = -\nabla L(\theta)$.
 
     Parameters
@@ -48,7 +49,7 @@ def gradient_flow(
         slow, for a smooth activation and at most 500 parameters; else "DOP853", whose steps stay of
         the order of one over the largest curvature.
     rtol, atol : tolerances of the solver on the parameters.
-    options : as in `globalmin.training.train`; an iteration is an accepted step of the solver. The
+    options : as in `globalmin.train`; an iteration is an accepted step of the solver. The
         times are not recorded; use `globalmin.gradient_flow` to measure along a flow.
 
     Notes
@@ -62,7 +63,9 @@ def gradient_flow(
     objective = network_objective(network, start)
     small = network.activation.is_smooth and objective.start.size <= DENSE
     chosen = solver or ("BDF" if small else "DOP853")
-    watch = Watch(network, start, options, method="gradient_flow", default_max_iter=MAX_ITER)
+    watch = shallow_watch(
+        network, start, options, method="gradient_flow", default_max_iter=MAX_ITER
+    )
     exact = chosen in IMPLICIT and network.activation.is_smooth
     return follow(
         watch, flow_steps(start, objective, chosen, {"rtol": rtol, "atol": atol}, exact=exact)
@@ -71,7 +74,7 @@ def gradient_flow(
 
 def flow_steps(
     start: Point, objective: Objective, solver: str, tolerances: dict[str, float], *, exact: bool
-) -> Iterator[Iterate]:
+) -> Iterator[Iterate[Point]]:
     """The accepted steps of the solver, until it fails or the flow stands still; `exact` gives it
     the Hessian of the loss.
     """

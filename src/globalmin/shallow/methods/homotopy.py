@@ -20,17 +20,18 @@ from typing import TYPE_CHECKING, Unpack
 
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.optimize.watch import Iterate, Options, Watch, follow
+from globalmin.optimize.follow import Iterate
 from globalmin.shallow.degenerate import pose, representatives
 from globalmin.shallow.memory import check_memory
 from globalmin.shallow.methods.levenberg_marquardt import GramSolver, damped_steps
 from globalmin.shallow.methods.levenberg_marquardt import steps as kinked_steps
+from globalmin.shallow.watch import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
+    from globalmin.shallow.trajectory import ShallowRun
 
 
 SHARPNESS = tuple(2.0**j for j in range(1, 11))
@@ -75,7 +76,7 @@ def homotopy(
     *,
     polish: bool | None = None,
     **options: Unpack[Options],
-) -> Run:
+) -> ShallowRun:
     """Train an activation with a kink by Levenberg-Marquardt on ever sharper smooth versions of it,
     then on itself.
 
@@ -83,7 +84,7 @@ def homotopy(
     ----------
     network, data : the start and the data; the activation must be relu, leaky_relu or abs.
     polish : as in `levenberg_marquardt`.
-    options : as in `globalmin.training.train`. The recorded losses are those of the kinked network
+    options : as in `globalmin.train`. The recorded losses are those of the kinked network
         throughout.
 
     Theory
@@ -100,7 +101,7 @@ def homotopy(
     check_memory(start, method="homotopy")
     tol = options.get("tol", 1e-13)
     polish = tol <= 1e-10 if polish is None else polish
-    watch = Watch(
+    watch = shallow_watch(
         network,
         start,
         options,
@@ -111,7 +112,7 @@ def homotopy(
     return follow(watch, steps(representatives(start), left, tol=tol, polish=polish))
 
 
-def steps(start: Point, left: float, *, tol: float, polish: bool) -> Iterator[Iterate]:
+def steps(start: Point, left: float, *, tol: float, polish: bool) -> Iterator[Iterate[Point]]:
     """The stages one after the other, then the kinked function."""
     solver, point = GramSolver(start.problem.X), start
     for b in SHARPNESS:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.optimize.trajectory import Status
-from globalmin.optimize.watch import Iterate, Options, Watch
+from globalmin.optimize.follow import Iterate, Watch
+from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import pose
+from globalmin.shallow.watch import Options, shallow_run, shallow_watch
 
 if TYPE_CHECKING:
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
+    from globalmin.shallow.trajectory import ShallowRun
 
 
 MAX_ITER = 20_000
@@ -22,21 +23,21 @@ MAX_ITER = 20_000
 
 def lbfgs(
     network: ShallowNetwork, data: HasData, *, memory: int = 30, **options: Unpack[Options]
-) -> Run:
+) -> ShallowRun:
     """Train by scipy's L-BFGS-B without bounds.
 
     Parameters
     ----------
     network, data : the start and the data.
     memory : number of stored pairs.
-    options : as in `globalmin.training.train`.
+    options : as in `globalmin.train`.
     """
     start = pose(network, data, options.get("trained", "W"))
-    watch = Watch(network, start, options, method="lbfgs", default_max_iter=MAX_ITER)
-    return watch.run(lambda watch: _minimize(watch, start, memory=memory))
+    watch = shallow_watch(network, start, options, method="lbfgs", default_max_iter=MAX_ITER)
+    return shallow_run(watch, watch.run(lambda: _minimize(watch, start, memory=memory)))
 
 
-def _minimize(watch: Watch, start: Point, *, memory: int) -> Status:
+def _minimize(watch: Watch[Point, ShallowNetwork], start: Point, *, memory: int) -> Status | None:
     from scipy.optimize import minimize
 
     ended: list[Status] = []
@@ -71,7 +72,7 @@ def _minimize(watch: Watch, start: Point, *, memory: int) -> Status:
         callback=callback,
         options=settings,
     )
-    return ended[0] if ended else watch.status_at_end(Status.STALLED)
+    return ended[0] if ended else None
 
 
 def pack(in_W: Array, in_v: Array | None) -> Array:

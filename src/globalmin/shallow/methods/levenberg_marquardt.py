@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.optimize.watch import Iterate, Options, Watch, follow
+from globalmin.optimize.follow import Iterate
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose, representatives
 from globalmin.shallow.memory import check_memory
+from globalmin.shallow.watch import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
+    from globalmin.shallow.trajectory import ShallowRun
 
 
 MAX_ITER = 300
@@ -43,7 +44,7 @@ def levenberg_marquardt(
     *,
     polish: bool | None = None,
     **options: Unpack[Options],
-) -> Run:
+) -> ShallowRun:
     """Train by Levenberg-Marquardt steps in the n x n form; the method of choice for smooth
     activations.
 
@@ -52,7 +53,7 @@ def levenberg_marquardt(
     network, data : the start and the data.
     polish : after the tolerance, continue with undamped Gauss-Newton steps until rounding stops
         them. Default: if tol <= 1e-10.
-    options : as in `globalmin.training.train`.
+    options : as in `globalmin.train`.
 
     Theory
     ------
@@ -63,7 +64,7 @@ def levenberg_marquardt(
     tol = options.get("tol", 1e-13)
     polish = tol <= POLISH_BELOW if polish is None else polish
     check_memory(start, method="levenberg_marquardt")
-    watch = Watch(
+    watch = shallow_watch(
         network,
         start,
         options,
@@ -76,7 +77,7 @@ def levenberg_marquardt(
 
 def steps(
     start: Point, *, tol: float, polish: bool, solver: GramSolver | None = None
-) -> Iterator[Iterate]:
+) -> Iterator[Iterate[Point]]:
     """Damped steps down to the tolerance, then undamped ones down to the rounding floor."""
     solver = solver or GramSolver(start.problem.X)
     point = yield from damped_steps(start, solver, tol=tol)
@@ -86,7 +87,7 @@ def steps(
 
 def damped_steps(
     point: Point, solver: GramSolver, *, tol: float
-) -> Generator[Iterate, None, Point]:
+) -> Generator[Iterate[Point], None, Point]:
     """Levenberg-Marquardt steps until the point is fitted or there is no progress; an iterate per
     system, rejected or not.
     """
@@ -119,7 +120,7 @@ def damped_steps(
     return point
 
 
-def undamped_steps(point: Point, solver: GramSolver) -> Generator[Iterate, None, Point]:
+def undamped_steps(point: Point, solver: GramSolver) -> Generator[Iterate[Point], None, Point]:
     """Gauss-Newton steps of least norm, theta - J^T K^{-1} r, until one lowers ||r|| by less than a
     tenth.
     """

@@ -11,12 +11,13 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
+from globalmin.linalg.sampling import uniform_in_ball
+from globalmin.optimize.follow import Iterate, Watch
 from globalmin.optimize.objective import Objective
-from globalmin.optimize.perturbed import Perturbation, uniform_in_ball
+from globalmin.optimize.perturbed import Perturbation
+from globalmin.optimize.run import Status
 from globalmin.optimize.second_order import estimate_at
-from globalmin.optimize.trajectory import Status
 from globalmin.optimize.trust_region import DENSE, METHODS, descend, negative_curvature_step
-from globalmin.optimize.watch import Iterate, Options, Watch, follow
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.hessian import hessian, hessian_times
@@ -24,11 +25,12 @@ from globalmin.shallow.methods.gradient_descent import PATIENCE, check_step
 from globalmin.shallow.methods.lbfgs import pack, unpack
 from globalmin.shallow.problem import length
 from globalmin.shallow.step_sizes import theory_step
+from globalmin.shallow.watch import Options, follow, shallow_run, shallow_watch
 
 if TYPE_CHECKING:
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData, Point
+    from globalmin.shallow.trajectory import ShallowRun
 
 
 MAX_ITER, MAX_NEWTON = 100_000, 2_000
@@ -48,7 +50,7 @@ def perturbed_gradient_descent(
     wait: int = 100,
     gradient_threshold: float | None = None,
     **options: Unpack[Options],
-) -> Run:
+) -> ShallowRun:
     r"""Train by gradient descent that adds noise to the trained weights where the gradient is small
     (DU-A2).
 
@@ -59,14 +61,14 @@ def perturbed_gradient_descent(
     radius, wait : radius of the noise, and steps between two perturbations.
     gradient_threshold : noise only where $\|\nabla L\|$ is at most this. Default: where it is below
         $10^{-3}\|J\|_F\|r\|$, so that the residual of a network about to fit is left alone.
-    options : as in `globalmin.training.train`; `seed` is that of the noise.
+    options : as in `globalmin.train`; `seed` is that of the noise.
     """
     start = _smooth_start(network, data, options.get("trained", "W"), "perturbed_gradient_descent")
     eta = theory_step(network, start) if step_size in (None, "theory") else check_step(step_size)
     numbers = Perturbation(
         eta, radius, 0.0 if gradient_threshold is None else gradient_threshold, wait
     )
-    watch = Watch(
+    watch = shallow_watch(
         network, start, options, method="perturbed_gradient_descent", default_max_iter=MAX_ITER
     )
     rng = np.random.default_rng(options.get("seed", 0))
@@ -75,7 +77,7 @@ def perturbed_gradient_descent(
 
 def perturbed_steps(
     point: Point, numbers: Perturbation, rng: np.random.Generator, *, relative: bool
-) -> Iterator[Iterate]:
+) -> Iterator[Iterate[Point]]:
     """Steps of Algorithm 2, until the loss has found no new minimum for a thousand of them and for
     one wait.
     """
@@ -113,7 +115,7 @@ def _noisy(point: Point, radius: float, rng: np.random.Generator) -> Point:
 @states("DU-CERT7")
 def trust_region(
     network: ShallowNetwork, data: HasData, *, solver: str | None = None, **options: Unpack[Options]
-) -> Run:
+) -> ShallowRun:
     r"""Train by a trust-region Newton method with the exact Hessian; where the gradient vanishes,
     along negative curvature.
 
@@ -122,7 +124,7 @@ def trust_region(
     network, data : the start, with a smooth activation, and the data.
     solver : "trust-exact" (default up to 500 parameters), "trust-krylov" (default beyond) or
         "trust-ncg" of scipy, or "cubic" (cubic regularization).
-    options : as in `globalmin.training.train`. A run that ends "stalled" has reached a second-order
+    options : as in `globalmin.train`. A run that ends "stalled" has reached a second-order
         point (in floats) that does not fit: for quadratic networks with enough neurons of each sign
         that is a global minimum (SJL-T2.1, SJL-T2.2k).
     """
@@ -130,11 +132,15 @@ def trust_region(
         raise DataError(f"solver={solver!r} is unknown; give one of {', '.join(METHODS)}")
     start = _smooth_start(network, data, options.get("trained", "W"), "trust_region")
     chosen = solver or ("trust-exact" if network.W.size <= DENSE else "trust-krylov")
-    watch = Watch(network, start, options, method="trust_region", default_max_iter=MAX_NEWTON)
-    return watch.run(lambda watch: _newton(watch, network, start, chosen))
+    watch = shallow_watch(
+        network, start, options, method="trust_region", default_max_iter=MAX_NEWTON
+    )
+    return shallow_run(watch, watch.run(lambda: _newton(watch, network, start, chosen)))
 
 
-def _newton(watch: Watch, network: ShallowNetwork, start: Point, solver: str) -> Status:
+def _newton(
+    watch: Watch[Point, ShallowNetwork], network: ShallowNetwork, start: Point, solver: str
+) -> Status | None:
     objective = network_objective(network, start)
     x, (value, slope) = objective.start, objective.value_and_gradient(objective.start)
     tolerance = SMALL_GRADIENT * float(np.linalg.norm(slope))
@@ -158,7 +164,7 @@ def _newton(watch: Watch, network: ShallowNetwork, start: Point, solver: str) ->
             else None
         )
         if moved is None:
-            return watch.status_at_end(Status.STALLED)
+            return None
         x, value, slope = moved
         status = see(x, value, slope)
         if status is not None:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from globalmin.errors import DataError
-from globalmin.optimize.watch import Iterate, Options, Watch, follow
+from globalmin.optimize.follow import Iterate
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.methods.gradient_descent import check_step
 from globalmin.shallow.problem import Point, Problem, length
 from globalmin.shallow.step_sizes import sgd_step
+from globalmin.shallow.watch import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
-    from globalmin.optimize.trajectory import Run
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import HasData
+    from globalmin.shallow.trajectory import ShallowRun
 
 MAX_ITER = 1_000_000
 
@@ -34,7 +35,7 @@ def sgd(
     step_size: float | str | None = None,
     batch_size: int = 1,
     **options: Unpack[Options],
-) -> Run:
+) -> ShallowRun:
     r"""Train by $\theta \leftarrow \theta - \frac{\eta}{s} \sum_g r_g \nabla f(x_g)$ over s samples
     drawn with replacement.
 
@@ -45,7 +46,7 @@ def sgd(
         which no single sample can overshoot, $1/\max_i \|J_i\|^2$ with $\|J_i\| \le B \|v\|
         \|x_i\|$, measured at the start if phi' is unbounded or v is trained.
     batch_size : s.
-    options : as in `globalmin.training.train`. `max_iter` counts updates; the full loss is looked
+    options : as in `globalmin.train`. `max_iter` counts updates; the full loss is looked
         at once per n/s updates.
 
     Theory
@@ -56,7 +57,7 @@ def sgd(
     if int(batch_size) != batch_size or batch_size < 1:
         raise DataError(f"batch_size={batch_size!r} must be a whole number >= 1")
     rng = np.random.default_rng(options.get("seed", 0))
-    watch = Watch(network, start, options, method="sgd", default_max_iter=MAX_ITER)
+    watch = shallow_watch(network, start, options, method="sgd", default_max_iter=MAX_ITER)
     return follow(
         watch,
         steps(
@@ -92,7 +93,7 @@ def _sample_step(network: ShallowNetwork, start: Point) -> float:
 
 def steps(
     point: Point, eta: float, *, batch: int, limit: int, rng: np.random.Generator
-) -> Iterator[Iterate]:
+) -> Iterator[Iterate[Point]]:
     """Updates; one iterate per pass over as many samples as there are (the last pass ends at the
     iteration limit).
     """

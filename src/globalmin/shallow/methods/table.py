@@ -1,4 +1,4 @@
-"""The table of methods: each is a function (network, data, **options) -> Run."""
+"""The table of methods: each is a function (network, data, **options) -> ShallowRun."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from inspect import signature
 from typing import TYPE_CHECKING
 
 from globalmin.errors import DataError
-from globalmin.optimize.trajectory import Run
-from globalmin.optimize.watch import Options
 from globalmin.shallow.methods.gradient_descent import gradient_descent
 from globalmin.shallow.methods.gradient_flow import gradient_flow
 from globalmin.shallow.methods.homotopy import homotopy, left_slope
@@ -16,11 +14,13 @@ from globalmin.shallow.methods.lbfgs import lbfgs
 from globalmin.shallow.methods.levenberg_marquardt import levenberg_marquardt
 from globalmin.shallow.methods.saddle_escape import perturbed_gradient_descent, trust_region
 from globalmin.shallow.methods.sgd import sgd
+from globalmin.shallow.watch import Options
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
+    from globalmin.shallow.trajectory import ShallowRun
 
-METHODS: dict[str, Callable[..., Run]] = {
+METHODS: dict[str, Callable[..., ShallowRun]] = {
     "levenberg_marquardt": levenberg_marquardt,
     "homotopy": homotopy,
     "gradient_descent": gradient_descent,

@@ -8,11 +8,12 @@ import pytest
 from globalmin.activations import get_activation
 from globalmin.data import generators
 from globalmin.errors import DataError, NotConverged
-from globalmin.optimize.trajectory import Recorder, Status
+from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.methods.table import METHODS
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, loss, preactivations
 from globalmin.shallow.train import train
+from globalmin.shallow.trajectory import ShallowRecorder
 
 SMOOTH = [name for name in METHODS if name != "homotopy"]
 
@@ -26,7 +27,13 @@ def test_every_status_carries_a_message_and_is_its_own_string():
     for status in Status:
         assert status.message
         assert status == status.value
-    assert {s for s in Status if s.is_success} == {Status.CONVERGED, Status.PROVABLE}
+    assert {s for s in Status if s.is_success} == {
+        Status.CONVERGED,
+        Status.PROVABLE,
+        Status.SECOND_ORDER,
+        Status.NO_DECREASE,
+        Status.STOPPED,
+    }
 
 
 @pytest.mark.parametrize("method", ["levenberg_marquardt", "lbfgs", "gradient_descent"])
@@ -174,10 +181,10 @@ def test_spectrum_of_larger_problems_is_a_close_value_from_above():
 
 
 def test_spectrum_is_left_out_where_it_is_not_affordable(monkeypatch):
-    monkeypatch.setattr("globalmin.optimize.trajectory.SPECTRUM_LIMIT", 10)
+    monkeypatch.setattr("globalmin.shallow.trajectory.SPECTRUM_LIMIT", 10)
     network, data = case()
-    recorder = Recorder(pose(network, data, "W"))
-    recorder.record(pose(network, data, "W"), 0, 0.0)
+    recorder = ShallowRecorder(pose(network, data, "W"))
+    recorder.record(pose(network, data, "W"), 0)
     assert np.isnan(recorder.close().sigma_min).all()
 
 
