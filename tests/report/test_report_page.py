@@ -9,7 +9,7 @@ import pytest
 from tests.report.records import accepted, record, relu_target, target
 
 from globalmin.report.page import render
-from globalmin.report.proof import Proof, ProvedClaim, no_proof
+from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, no_proof
 from globalmin.report.words import limits
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "path", "use"}
@@ -96,9 +96,9 @@ def test_whatever_is_not_accepted_is_marked_and_explained(proof, color, words):
 
 def test_numbers_of_a_rejected_claim_are_not_shown_as_proved():
     claim = ProvedClaim(
-        "interpolation", "ACCEPTED", "", "", {"loss_upper": 1.25e-30, "R": 1e-13, "a": 0.5}
+        "interpolation", "ACCEPTED", "", "", ProvedNumbers(loss_upper=1.25e-30, R=1e-13, a=0.5)
     )
-    other = ProvedClaim("descent", "REJECTED", "D3 fails", "", {})
+    other = ProvedClaim("descent", "REJECTED", "D3 fails", "", ProvedNumbers())
     page = render(record(target()), [Proof("REJECTED", "D3 fails", (claim, other))])
     assert "1.25" not in page
     assert "proved: loss" not in page
