@@ -15,8 +15,8 @@ from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, proof_from
 from globalmin.report.words import SHOWN, covered_networks, headline, plain_statement
 from globalmin.shallow.network import loss
 
-WIDE = {"loss_upper": 1.6, "floor": "1/4", "gap": 1.35, "groups": 2.0}
-NARROW = {"loss_upper": 0.25, "floor": "1/4", "gap": 1e-12, "groups": 2.0}
+WIDE = {"loss_upper": 1.6, "floor": 0.25, "gap": 1.35, "groups": 2.0}
+NARROW = {"loss_upper": 0.25, "floor": 0.25, "gap": 1e-12, "groups": 2.0}
 GAP = {
     "objective": 10.0,
     "floor": 9.0,

@@ -122,7 +122,7 @@ def test_relu_pages_show_margins_against_the_largest_possible_move():
 def test_a_loss_floor_page_says_that_the_minimum_is_not_zero():
     page = render(
         record(target(loss_floor="1/4")),
-        [accepted("loss-floor", floor="1/4", gap=1e-15, loss_upper=0.25)],
+        [accepted("loss-floor", floor=0.25, gap=1e-15, loss_upper=0.25)],
     )
     assert "Least loss L*" in page
     assert "not zero" in page
@@ -165,6 +165,6 @@ def test_corners_are_drawn_without_complaint():
     for record_, proof in (
         (still, no_proof({})),
         (one, accepted(loss_upper=0.0, a=0.0)),
-        (one, accepted(loss_upper="1/3")),
+        (one, accepted(loss_upper=1 / 3)),
     ):
         _Page(render(record(record_), [proof]))

@@ -2,7 +2,8 @@
 
 What is tried for which network and data is said by the records of the claims themselves
 (`ClaimRecord.rungs`); here is only the rule. Levels are tried from the strongest statement down,
-all claims of a level, and the first level at which one holds is the end.
+all claims of a level, and the first level at which one holds is the end. Only a bound far below the
+stored network does not end the climb: it is true, and kept for the case that nothing better holds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from globalmin.errors import CannotCertify, DataError, MemoryRefused
 from globalmin.proving.proof import joined
-from globalmin.proving.record import ClaimRecord, Question, Rung
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.proving.registry import records, subject_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ def _unasked(question: Question) -> list[Step]:
     return sorted(steps, key=lambda step: (step[1].level, step[1].place))
 
 
+def _is_wide(claims: Sequence[Claim]) -> bool:
+    """Whether all of them are bounds, and the stored network is not near any."""
+    known = records()
+    return all(known[c.kind].proves in (Proves.FLOOR, Proves.GAP) and c.is_wide for c in claims)
+
+
 class _Climb:
     """One climb: what stood in the way of which kind, for the one who asks why."""
 
@@ -98,12 +105,14 @@ class _Climb:
     def to_the_top(self, steps: Sequence[Step]) -> list[Claim]:
         """The claims of the first level at which one holds, and what may stand beside them."""
         about = [step for step in steps if not step[1].is_beside]
+        best: list[Claim] = []
         for _, level in groupby(about, key=lambda step: step[1].level):
             built = self._level(list(level))
-            if built:
-                beside = [step for step in steps if step[1].is_beside and not self.is_quick]
-                return [*built, *self.all_of(beside)]
-        return []
+            best = built if built and not (best and _is_wide(built)) else best
+            if best and not _is_wide(best):
+                break
+        beside = [step for step in steps if step[1].is_beside and best and not self.is_quick]
+        return [*best, *self.all_of(beside)]
 
     def _level(self, steps: Sequence[Step]) -> list[Claim]:
         if not self.is_quick:

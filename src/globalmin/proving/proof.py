@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from globalmin.proving.claim import EXACT_FIT, WIDEST_GAP
 from globalmin.proving.numbers import ProvedNumbers, float_up
 from globalmin.proving.record import ClaimRecord, Proves
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
 ACCEPTED = "ACCEPTED"
 NOT_PROVED = "NOT PROVED"
-# of the loss: a stored network with a wider gap to the floor is not said to be at the minimum
-WIDEST_GAP = 1e-6
-# certificates state the loss 0 of an exact fit as 2^-400, which no gap can be small against
-EXACT_FIT = 2.0**-398
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ def solve_matrix(
         approached, steps = descend(
             problem, approached, near=near, max_iter=min(burst, max_iter - used)
         )
+        stages.append((used + max(steps, 1), approached))
         polished, products = polish(approached, tol=tol)
         used += max(steps, 1) + products
         best = min((best, approached, polished), key=lambda point: point.gap)
