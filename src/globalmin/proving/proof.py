@@ -131,7 +131,7 @@ class Proof:
     @property
     def loss_lower(self) -> float:
         """Proved: no network of the class that the file covers has an objective below this."""
-        return max((c.numbers.floor or 0.0 for c in self._bounding), default=0.0)
+        return max([0.0, *(c.numbers.floor or 0.0 for c in self._bounding)])
 
     @property
     def gap(self) -> float:
