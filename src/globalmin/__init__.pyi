@@ -20,6 +20,7 @@ from globalmin.deep.network import DeepNetwork as DeepNetwork
 from globalmin.deep.storage import load_deep_network as load_deep_network
 from globalmin.deep.storage import save_deep_network as save_deep_network
 from globalmin.deep.train import train_deep as train_deep
+from globalmin.errors import CannotCertify as CannotCertify
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
@@ -39,6 +40,7 @@ from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed
 from globalmin.optimize.second_order import estimate_second_order as estimate_second_order
 from globalmin.proving.checking import check as check
 from globalmin.proving.producer import certify as certify
+from globalmin.proving.producer import prove as prove
 from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
 from globalmin.reproductions import reproduce as reproduce

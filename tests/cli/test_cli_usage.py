@@ -92,7 +92,7 @@ def test_ctrl_c_during_the_proof_keeps_the_trained_network(run, table, tmp_path,
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("globalmin.certificates.certify", interrupt)
+    monkeypatch.setattr("globalmin.proving.producer.certified", interrupt)
     ended = run("fit", table(12), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
     assert ended.code == 130
     assert "NOT PROVED" in ended.out
@@ -128,7 +128,7 @@ def test_a_certificate_that_the_checker_does_not_accept_is_never_success(
 
     for verdict, code in ((Verdict.REJECTED, 1), (Verdict.UNDECIDED, 4), (Verdict.MALFORMED, 5)):
         monkeypatch.setattr(
-            "globalmin.certificates.check",
+            "globalmin.proving.producer.check",
             lambda path, verdict=verdict: Result(verdict, "planted reason"),
         )
         ended = run("fit", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)

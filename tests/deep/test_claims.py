@@ -108,7 +108,7 @@ def test_refusals_name_the_cause() -> None:
     with pytest.raises(gm.errors.CannotCertify, match="not for relu"):
         gm.certify(relu, data)
     shallow = gm.ShallowNetwork.initialize(data, width=4, activation="tanh", seed=0)
-    with pytest.raises(gm.errors.CannotCertify, match="DeepNetwork"):
+    with pytest.raises(gm.errors.DataError, match="about a DeepNetwork"):
         gm.certify(shallow, data, claims=["deep-descent"])
     twice = gm.Dataset(
         np.vstack([data.X, data.X[:1]]), np.append(data.y, 0.0), bias=False, scaling="none"

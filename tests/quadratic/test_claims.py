@@ -155,10 +155,10 @@ def test_default_claims_are_the_gap_where_interpolation_cannot_hold():
     X, y = sample(60, 5)
     solution = solve_quadratic(X, y)
     certificate = certify(solution.network, Dataset.from_preprocessed(X, y))
-    assert [claim.kind for claim in certificate.claims] == ["optimality-gap"]
+    assert [claim.kind for claim in certificate.claims] == ["optimality-gap", "identifies"]
     decayed = solve_quadratic(X, y, weight_decay=1.0)
     claims = certify(decayed.network, Dataset.from_preprocessed(X, y), weight_decay=1.0).claims
-    assert [claim.fields.get("method") for claim in claims] == ["decay"]
+    assert [claim.fields.get("method") for claim in claims] == ["decay", None]
 
 
 def test_default_claims_are_interpolation_below_the_critical_number_of_samples(tmp_path):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from globalmin.report.proof import Proof, ProvedClaim
+from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
 
 
@@ -48,7 +48,7 @@ def accepted(kind: str = "interpolation", **numbers) -> Proof:
     return Proof(
         "ACCEPTED",
         "every check holds",
-        (ProvedClaim(kind, "ACCEPTED", "", "The checker's words.", known),),
+        (ProvedClaim(kind, "ACCEPTED", "", "The checker's words.", ProvedNumbers.read(known)),),
     )
 
 

@@ -11,12 +11,12 @@ from tests.report.records import accepted, record, target
 import globalmin as gm
 from globalmin.cli.summary import proof_lines
 from globalmin.report.page import render
-from globalmin.report.proof import Proof, ProvedClaim, proof_from
+from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, proof_from
 from globalmin.report.words import SHOWN, covered_networks, headline, plain_statement
 from globalmin.shallow.network import loss
 
-WIDE = {"loss_upper": 1.6, "floor": "1/4", "gap": 1.35, "groups": 2.0}
-NARROW = {"loss_upper": 0.25, "floor": "1/4", "gap": 1e-12, "groups": 2.0}
+WIDE = {"loss_upper": 1.6, "floor": 0.25, "gap": 1.35, "groups": 2.0}
+NARROW = {"loss_upper": 0.25, "floor": 0.25, "gap": 1e-12, "groups": 2.0}
 GAP = {
     "objective": 10.0,
     "floor": 9.0,
@@ -88,7 +88,11 @@ def test_a_floor_for_every_head_says_so():
 def test_an_optimality_gap_names_its_heads_and_with_decay_their_size(heads, words):
     for decay, gap in (("0", 1.0), ("2", 1.0), ("0", 1e-9), ("2", 1e-9)):
         claim = ProvedClaim(
-            "optimality-gap", "ACCEPTED", "", "", GAP | {"heads": heads, "decay": decay, "gap": gap}
+            "optimality-gap",
+            "ACCEPTED",
+            "",
+            "",
+            ProvedNumbers.read(GAP | {"heads": heads, "decay": decay, "gap": gap}),
         )
         proof = Proof("ACCEPTED", "", (claim,))
         assert words in headline(proof)
@@ -113,7 +117,7 @@ def test_the_sentence_about_one_positive_head_is_true_of_the_same_rows_with_more
     one = gm.train(gm.ShallowNetwork(rng.standard_normal((1, 3)), [1.0], "softplus"), data).network
     proof = proof_from(gm.check(gm.certify(one, data).save(tmp_path / "one.gmc")))
     assert proof.is_accepted
-    floor = float(proof.claims[0].number("floor"))
+    floor = float(proof.claims[0].numbers.floor)
     four = gm.train(gm.ShallowNetwork.initialize(data, 4, seed=0), data).network
     assert loss(four, data.X, data.y) < 1e-12 < 0.01 < floor <= loss(one, data.X, data.y)
     assert (

@@ -8,7 +8,7 @@ from globalmin import drawing
 from globalmin.report import figures
 from globalmin.report.measures import estimate_quadratic
 from globalmin.report.page import render
-from globalmin.report.proof import Proof, ProvedClaim
+from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, color_of
 from globalmin.report.words import headline, limits, plain_statement
 from globalmin.shallow.network import ShallowNetwork
 
@@ -59,7 +59,15 @@ def proof_of(kind, numbers=None):
     return Proof(
         "ACCEPTED",
         "",
-        (ProvedClaim(kind, "ACCEPTED", "", "The checker's words.", numbers or NUMBERS[kind]),),
+        (
+            ProvedClaim(
+                kind,
+                "ACCEPTED",
+                "",
+                "The checker's words.",
+                ProvedNumbers.read(numbers or NUMBERS[kind]),
+            ),
+        ),
     )
 
 
@@ -107,7 +115,7 @@ def test_every_kind_has_words_of_its_own_without_a_hole(kind):
 )
 def test_only_the_optimality_gap_says_that_this_is_the_minimum(kind, color, words):
     proof = proof_of(kind)
-    assert proof.color == color
+    assert color_of(proof) == color
     assert words in headline(proof)
     assert f'class="verdict {color}"' in page_of(proof)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.report.records import accepted, record, relu_target, target
 
 from globalmin.report.page import render
-from globalmin.report.proof import Proof, ProvedClaim, no_proof
+from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, no_proof
 from globalmin.report.words import limits
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "path", "use"}
@@ -96,9 +96,9 @@ def test_whatever_is_not_accepted_is_marked_and_explained(proof, color, words):
 
 def test_numbers_of_a_rejected_claim_are_not_shown_as_proved():
     claim = ProvedClaim(
-        "interpolation", "ACCEPTED", "", "", {"loss_upper": 1.25e-30, "R": 1e-13, "a": 0.5}
+        "interpolation", "ACCEPTED", "", "", ProvedNumbers(loss_upper=1.25e-30, R=1e-13, a=0.5)
     )
-    other = ProvedClaim("descent", "REJECTED", "D3 fails", "", {})
+    other = ProvedClaim("descent", "REJECTED", "D3 fails", "", ProvedNumbers())
     page = render(record(target()), [Proof("REJECTED", "D3 fails", (claim, other))])
     assert "1.25" not in page
     assert "proved: loss" not in page
@@ -122,7 +122,7 @@ def test_relu_pages_show_margins_against_the_largest_possible_move():
 def test_a_loss_floor_page_says_that_the_minimum_is_not_zero():
     page = render(
         record(target(loss_floor="1/4")),
-        [accepted("loss-floor", floor="1/4", gap=1e-15, loss_upper=0.25)],
+        [accepted("loss-floor", floor=0.25, gap=1e-15, loss_upper=0.25)],
     )
     assert "Least loss L*" in page
     assert "not zero" in page
@@ -165,6 +165,6 @@ def test_corners_are_drawn_without_complaint():
     for record_, proof in (
         (still, no_proof({})),
         (one, accepted(loss_upper=0.0, a=0.0)),
-        (one, accepted(loss_upper="1/3")),
+        (one, accepted(loss_upper=1 / 3)),
     ):
         _Page(render(record(record_), [proof]))

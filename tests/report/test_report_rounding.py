@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from globalmin.report.proof import ProvedClaim
+from globalmin.report.proof import ProvedClaim, ProvedNumbers
 from globalmin.report.rounding import as_float, lower_text, nearest_text, typeset, upper_text
 from globalmin.report.words import SHOWN, bound_text, plain_statement, shown_numbers
 
@@ -57,7 +57,11 @@ def test_rationals_become_the_nearest_double():
 def test_every_number_shown_is_rounded_to_the_side_that_keeps_its_bound_true():
     third = Fraction(1, 3)
     claim = ProvedClaim(
-        "interpolation", "ACCEPTED", "", "", {name: str(third) for name in SHOWN} | {"trained": "W"}
+        "interpolation",
+        "ACCEPTED",
+        "",
+        "",
+        ProvedNumbers.read({name: str(third) for name in SHOWN} | {"trained": "W"}),
     )
     for name, _, text in shown_numbers(claim):
         side = SHOWN[name][1]
@@ -72,6 +76,11 @@ def test_a_rate_close_to_one_is_shown_by_its_distance_from_one():
 
 
 def test_plain_words_carry_the_numbers_and_unknown_kinds_fall_back_to_the_checker():
-    claim = ProvedClaim("interpolation", "ACCEPTED", "", "words", {"R": 1e-12, "loss_upper": "1/8"})
+    claim = ProvedClaim(
+        "interpolation", "ACCEPTED", "", "words", ProvedNumbers(R=1e-12, loss_upper=0.125)
+    )
     assert "0.125" in plain_statement(claim)
-    assert plain_statement(ProvedClaim("new-kind", "ACCEPTED", "", "words", {})) == "words"
+    assert (
+        plain_statement(ProvedClaim("new-kind", "ACCEPTED", "", "words", ProvedNumbers()))
+        == "words"
+    )

@@ -67,32 +67,29 @@ def certify(
     """
     from globalmin.cli.console import print_json, print_rows
     from globalmin.cli.options import check_file, check_model, check_trained
-    from globalmin.cli.preparation import counts_repeats, repeated_rows, without_rows
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
     check_trained(trained)
     network, part = load_stored(check_model(model), data, target, test_size, seed)
-    if not counts_repeats(network.activation, part, weight_decay):
-        part = without_rows(part, repeated_rows(part))
-    from globalmin.cli.proving import prove_into
+    from globalmin.cli.proving import attempt
     from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 
-    attempt = prove_into(
-        network, part, path, trained=trained, weight_decay=weight_decay or None, quiet=quiet or json
+    made = attempt(
+        network, part, path=path, trained=trained, weight_decay=weight_decay, quiet=quiet or json
     )
     if json:
-        written = str(path) if attempt.has_file else None
+        written = str(path) if made.has_file else None
         print_json(
             {
                 "command": "certify",
-                "exit_code": attempt.exit_code,
+                "exit_code": made.exit_code,
                 "certificate": written,
-                **proof_json(attempt.proof),
+                **proof_json(made.proof),
             }
         )
     else:
-        print_rows([*verdict_rows(attempt.proof), *check_rows(path if attempt.has_file else None)])
-    return attempt.exit_code
+        print_rows([*verdict_rows(made.proof), *check_rows(path if made.has_file else None)])
+    return made.exit_code
 
 
 def load_stored(

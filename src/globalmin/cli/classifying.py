@@ -5,32 +5,31 @@ printed.
 from __future__ import annotations
 
 import math
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from globalmin.cli import exits
 from globalmin.cli.console import Row, print_json, print_rows
-from globalmin.cli.preparation import counts_repeats, repeated_rows, without_rows
-from globalmin.cli.proving import Attempt, prove, prove_into
+from globalmin.cli.proving import Attempt, attempt
 from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 from globalmin.landscape.classify import classify_point
 from globalmin.report.rounding import nearest_text
+from globalmin.shallow.claims import second_order, strict_saddle
 from globalmin.shallow.stationary import PointClass, PointKind
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
 
+# true of a minimum and of a saddle: how small gradient and curvature are
+STATIONARY = (second_order.CLAIM.kind,)
 CLAIMS: dict[PointKind, tuple[str, ...] | None] = {
     PointKind.GLOBAL_MINIMUM: None,  # the strongest that hold
-    PointKind.STRICT_SADDLE: ("strict-saddle",),
-    PointKind.SPURIOUS_MINIMUM: ("second-order-stationary",),
-    PointKind.SECOND_ORDER: ("second-order-stationary",),
-    PointKind.NOT_DECIDED: (
-        "second-order-stationary",
-    ),  # true of both: how small gradient and curvature are
+    PointKind.STRICT_SADDLE: (strict_saddle.CLAIM.kind,),
+    PointKind.SPURIOUS_MINIMUM: STATIONARY,
+    PointKind.SECOND_ORDER: STATIONARY,
+    PointKind.NOT_DECIDED: STATIONARY,
 }
 STYLES = {PointKind.GLOBAL_MINIMUM: "bold green", PointKind.STRICT_SADDLE: "bold yellow"}
 DECAY_HINT = (
@@ -77,22 +76,8 @@ def classify_and_prove(
     quadratic = network.activation.name == "quadratic"
     if point.kind not in CLAIMS:
         return Classified(point, None, quadratic, out is not None)
-    claims = CLAIMS[point.kind]
-    if point.kind is PointKind.GLOBAL_MINIMUM and not counts_repeats(network.activation, data):
-        data = without_rows(data, repeated_rows(data))
-    if out is not None:
-        attempt = prove_into(network, data, out, trained=trained, claims=claims, quiet=quiet)
-    else:
-        with tempfile.TemporaryDirectory(prefix="globalmin-") as folder:
-            attempt = prove(
-                network,
-                data,
-                Path(folder) / "point.gmc",
-                trained=trained,
-                claims=claims,
-                quiet=quiet,
-            )
-    return Classified(point, attempt, quadratic, out is not None)
+    made = attempt(network, data, path=out, trained=trained, claims=CLAIMS[point.kind], quiet=quiet)
+    return Classified(point, made, quadratic, out is not None)
 
 
 def print_point(

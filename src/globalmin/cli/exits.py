@@ -17,7 +17,7 @@ from globalmin.errors import (
 )
 
 if TYPE_CHECKING:
-    from globalmin.report.proof import Proof
+    from globalmin.proving.proof import Proof
 
 ACCEPTED = 0
 NOT_CERTIFIED = 1
@@ -63,6 +63,8 @@ def code_of_proof(proof: Proof) -> int:
     """
     if proof.is_accepted:
         return ACCEPTED if proof.reaches_minimum else NOT_CERTIFIED
+    if proof.lacks_memory:
+        return UNDECIDED
     return _BY_VERDICT.get(proof.verdict, NOT_CERTIFIED)
 
 

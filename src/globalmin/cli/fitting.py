@@ -16,7 +16,7 @@ from globalmin.cli.console import say, working
 from globalmin.cli.folder import MODEL, certificate_names, staged_folder
 from globalmin.cli.options import FitOptions
 from globalmin.cli.preparation import Prepared, TargetData, prepare, prepare_target
-from globalmin.cli.proving import Attempt, interrupted, prove
+from globalmin.cli.proving import Attempt, attempt, interrupted
 from globalmin.cli.recording import record_fit, record_target
 from globalmin.report.record import FILENAME as RECORD
 from globalmin.report.record import FitRecord, TargetRecord
@@ -24,10 +24,6 @@ from globalmin.report.record import FitRecord, TargetRecord
 if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.trajectory import ShallowRun
-
-# features up to which a fit also asks whether the data determine the function: an exact rank of
-# order d(d+1)/2
-IDENTIFIED = 30
 
 
 @dataclass(frozen=True)
@@ -77,25 +73,22 @@ def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list
         for warning in data.warnings:
             say(f"globalmin: warning: {warning}")
         started = time.perf_counter()
-        run = train(data.certified)
+        run = train(data.training)
         seconds = {"train": time.perf_counter() - started}
-        attempt = _prove(run, data, options, staging / certificate)
-        attempt = replace(attempt, seconds=seconds | attempt.seconds)
+        made = _prove(run, data, options, staging / certificate)
+        made = replace(made, seconds={**seconds, **made.seconds})
+        data = _told(data, made)
         record = record_target(
-            prepared, j, data, run, attempt, certificate=certificate, options=options
+            prepared, j, data, run, made, certificate=certificate, options=options
         )
-        fitted.append(Fitted(data, run, attempt, record))
-        if attempt.exit_code == exits.INTERRUPTED:
+        fitted.append(Fitted(data, run, made, record))
+        if made.exit_code == exits.INTERRUPTED:
             break
     return fitted
 
 
 def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
     """How to train, with its imports done, so that they do not count as training time."""
-    if options.is_solved:
-        from globalmin.cli.solving import solve
-
-        return partial(solve, options=options)
     from globalmin.shallow.train import train_auto
 
     # gradient descent needs very many steps to a tiny residual, but few to the point from which its
@@ -111,6 +104,7 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
         until=until,
         seed=options.seed,
         verbose=not options.quiet,
+        **({"weight_decay": options.weight_decay} if options.weight_decay else {}),
     )
 
 
@@ -118,16 +112,25 @@ def _prove(run: ShallowRun, data: TargetData, options: FitOptions, path: Path) -
     if run.status.value == "interrupted":
         return interrupted()
     try:
-        decay = options.weight_decay or None
-        extras = (
-            ("identifies",) if options.is_solved and data.certified.n_features <= IDENTIFIED else ()
+        return attempt(
+            run.network,
+            data.training,
+            path=path,
+            trained=options.trained,
+            weight_decay=options.weight_decay,
+            quiet=options.quiet,
         )
-        return prove(run.network, data.certified, path, trained=options.trained, weight_decay=decay,
-        extras=extras,
-                     quiet=options.quiet)  # fmt: skip
     except KeyboardInterrupt:
         path.unlink(missing_ok=True)
         return interrupted()
+
+
+def _told(data: TargetData, made: Attempt) -> TargetData:
+    """The user is told which rows the proof leaves out."""
+    notes = made.proof.notes_on_data
+    for note in notes:
+        say(f"globalmin: warning: {note}")
+    return replace(data, warnings=(*data.warnings, *notes))
 
 
 def _write(
@@ -137,7 +140,13 @@ def _write(
     from globalmin.report.page import render
     from globalmin.shallow.storage import save_networks
 
-    record = record_fit(prepared, [f.data for f in fitted], [f.record for f in fitted], options)
+    record = record_fit(
+        prepared,
+        [f.data for f in fitted],
+        [f.record for f in fitted],
+        digests=[f.attempt.stated(f.data.training).digest for f in fitted],
+        options=options,
+    )
     save_networks(
         staging / MODEL,
         [f.run.network for f in fitted],

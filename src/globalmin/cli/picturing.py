@@ -12,6 +12,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.cli.console import say
 from globalmin.drawing import style
+from globalmin.proving.record import Proves
 from globalmin.report.figures import bracket, escape_curve
 from globalmin.report.measures import estimate_quadratic
 from globalmin.shallow.network import ShallowNetwork, residual
@@ -49,13 +50,13 @@ def write_picture(path: Path, network: ShallowNetwork, data: Dataset, found: Cla
 def _figure(network: ShallowNetwork, data: Dataset, found: Classified) -> Figure | None:
     proof = None if found.attempt is None else found.attempt.proof
     if found.point.escape is not None:
-        claim = None if proof is None else proof.claim("strict-saddle")
-        gamma = None if claim is None else claim.number("gamma")
+        claim = None if proof is None else proof.that(Proves.POINT)
+        gamma = None if claim is None else claim.numbers.gamma
         curvature = found.point.escape.curvature if gamma is None else -gamma
         steps, losses = losses_along(network, data, found.point.escape)
         return escape_curve(steps, losses, curvature=curvature, proved=gamma is not None)
-    claim = None if proof is None else proof.claim("optimality-gap")
-    gap, floor = (claim.number("gap"), claim.number("floor")) if claim is not None else (None, None)
+    claim = None if proof is None else proof.that(Proves.GAP)
+    gap, floor = (claim.numbers.gap, claim.numbers.floor) if claim is not None else (None, None)
     if gap is not None and floor is not None:
         facts = estimate_quadratic(network, data.X, data.y)
         return bracket(

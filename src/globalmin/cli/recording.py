@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions
     from globalmin.cli.preparation import Prepared, TargetData
     from globalmin.cli.proving import Attempt
+    from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.trajectory import ShallowRun
 
@@ -35,10 +36,12 @@ def record_fit(
     prepared: Prepared,
     data: Sequence[TargetData],
     targets: Sequence[TargetRecord],
+    *,
+    digests: Sequence[str],
     options: FitOptions,
 ) -> FitRecord:
-    """The record of the whole fit; `data` and `targets` have one entry per target that was
-    trained.
+    """The record of the whole fit; `data`, `targets` and `digests` (of the rows that the proofs
+    speak of) have one entry per target that was trained.
     """
     training = prepared.training
     lower, upper = training.degeneracy.rank_bounds
@@ -54,7 +57,7 @@ def record_fit(
         "scaling": training.scaling,
         "rank": str(lower) if lower == upper else f"{lower} to {upper}",
         "equal_rows": f"{sum(map(len, equal))} in {len(equal)} groups" if equal else "none",
-        "sha256": {name: d.certified.digest for name, d in zip(prepared.names, data, strict=False)},
+        "sha256": dict(zip(prepared.names, digests, strict=False)),
         "warnings": [warning for d in data for warning in d.warnings],
     }
     return FitRecord(
@@ -76,8 +79,9 @@ def record_target(
     train, held_out = _series(run.network, data, prepared, j)
     network = run.network
     has_kink = network.activation.name in ("relu", "leaky_relu", "abs")
-    spectrum = estimate_spectrum(network, data.certified.X, trained=options.trained)
-    margins = estimate_margins(network, data.certified.X) if has_kink else None
+    stated = attempt.stated(data.training)
+    spectrum = estimate_spectrum(network, stated.X, trained=options.trained)
+    margins = estimate_margins(network, stated.X) if has_kink else None
     return TargetRecord(
         name=prepared.names[j],
         model=MODEL,
@@ -95,18 +99,16 @@ def record_target(
         not_proved="" if attempt.has_file else attempt.proof.reason,
         reasons={} if attempt.has_file else dict(attempt.proof.reasons),
         loss_floor=data.floor,
-        quadratic=_quadratic_facts(network, data, options),
+        quadratic=_quadratic_facts(network, stated, options),
     )
 
 
 def _quadratic_facts(
-    network: ShallowNetwork, data: TargetData, options: FitOptions
+    network: ShallowNetwork, data: Dataset, options: FitOptions
 ) -> dict[str, Any] | None:
     if network.activation.name != "quadratic":
         return None
-    return estimate_quadratic(
-        network, data.certified.X, data.certified.y, weight_decay=options.weight_decay
-    )
+    return estimate_quadratic(network, data.X, data.y, weight_decay=options.weight_decay)
 
 
 def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:

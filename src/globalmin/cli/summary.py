@@ -6,11 +6,13 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from globalmin.cli.console import COPY, Row, print_json, print_rows
+from globalmin.proving.record import Proves
+from globalmin.report.proof import color_of
 from globalmin.report.rounding import lower_text, nearest_text, upper_text
 from globalmin.report.words import (
-    LONG,
     NOT_GENERALIZATION,
     bound_text,
+    digits,
     headline,
     least_of_class,
     why_not_zero,
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from globalmin.cli.fitting import Outcome
     from globalmin.cli.proving import Attempt
-    from globalmin.report.proof import Proof
+    from globalmin.proving.proof import Proof
     from globalmin.report.record import FitRecord, TargetRecord
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
@@ -63,7 +65,7 @@ def _show(outcome: Outcome) -> None:
 def verdict_rows(proof: Proof) -> list[Row]:
     """The verdict in its color, then what is proved or why nothing is."""
     return [
-        ("verdict", proof.verdict, COLORS[proof.color]),
+        ("verdict", proof.verdict, COLORS[color_of(proof)]),
         *((label, line, "") for label, line in proof_lines(proof)),
     ]
 
@@ -84,23 +86,23 @@ def proof_lines(proof: Proof) -> list[tuple[str, str]]:
             (c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"
         ]
         return [("", headline(proof)), *tried]
-    floor = proof.claim("loss-floor")
+    floor = proof.that(Proves.FLOOR)
     first = headline(proof)
     if floor and proof.reaches_minimum:
         first = (
             f"{least_of_class(floor).removeprefix('the ')} is L* = "
-            f"{lower_text(floor.numbers['floor'], 6)}, proved gap of the "
-            f"stored network ≤ {upper_text(floor.numbers['gap'])}. {why_not_zero(floor)}"
+            f"{lower_text(floor.numbers.floor or 0.0, 6)}, proved gap of the "
+            f"stored network ≤ {upper_text(floor.numbers.gap or 0.0)}. {why_not_zero(floor)}"
         )
     lines = [("proved", first)]
     for claim in proof.claims:
-        long = LONG if claim.kind in ("loss-floor", "optimality-gap") else ()
-        shown = [name for name in SHORT if name in claim.numbers]
-        numbers = "  ".join(
-            f"{name} {bound_text(name, claim.numbers[name], 6 if name in long else 3)}"
-            for name in shown
-        )
-        lines.append((claim.kind, numbers))
+        known = claim.numbers.by_name()
+        texts = [
+            f"{name} {bound_text(name, known[name], digits(claim, name))}"
+            for name in SHORT
+            if name in known
+        ]
+        lines.append((claim.kind, "  ".join(texts)))
     return lines
 
 
@@ -176,7 +178,7 @@ def proof_json(proof: Proof) -> dict[str, Any]:
             "verdict": c.verdict,
             "reason": c.reason,
             "statement": c.statement,
-            "numbers": dict(c.numbers),
+            "numbers": c.numbers.by_name(),
         }
         for c in proof.claims
     ]

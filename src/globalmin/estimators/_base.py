@@ -22,8 +22,9 @@ from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import require_memory
 from globalmin.errors import DataError
-from globalmin.estimators._proof import ACCEPTED, Proof, prove
 from globalmin.optimize.run import Status
+from globalmin.proving.producer import prove
+from globalmin.proving.proof import Proof, no_proof
 from globalmin.shallow.memory import estimate_memory
 from globalmin.shallow.methods.table import METHODS, method_for
 from globalmin.shallow.train import train, train_auto
@@ -131,11 +132,27 @@ class ShallowNetworkEstimator(BaseEstimator):
             for part, start, seed in zip(targets, starts, seeds, strict=True)
         ]
         proofs = [
-            prove(run.network, part, self.trained) if self.certify else Proof()
+            self._proof(run.network, part, self.trained)
             for run, part in zip(runs, targets, strict=True)
         ]
         self._store(targets, runs, proofs)
         self._warn(runs, proofs)
+
+    def _proof(
+        self, network: ShallowNetwork, data: Dataset, trained: str = "W", weight_decay: float = 0.0
+    ) -> Proof:
+        """The proof of one network, in its quick form: zero loss next to the weights, or the gap,
+        is what `fit` is asked for.
+        """
+        if not self.certify:
+            return no_proof({}, message="certify=False")
+        return prove(network, data, trained=trained, weight_decay=weight_decay, is_quick=True)
+
+    def _store_proofs(self, proofs: Sequence[Proof]) -> None:
+        self.certificate_ = _single([proof.certificate for proof in proofs])
+        self.verdict_ = _single([proof.verdict if proof.has_file else None for proof in proofs])
+        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
+        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
 
     def _refuse_if_too_large(self, X: Array) -> None:
         """Before anything is computed; the n x n arrays decide, so an automatic width need not be
@@ -183,16 +200,13 @@ class ShallowNetworkEstimator(BaseEstimator):
         self.loss_curve_ = _single([run.losses for run in runs])
         self.n_iter_ = _single([run.n_iter for run in runs])
         self.width_ = _single([run.width for run in runs])
-        self.certificate_ = _single([proof.certificate for proof in proofs])
-        self.verdict_ = _single([proof.verdict for proof in proofs])
-        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
-        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
+        self._store_proofs(proofs)
 
     def _warn(self, runs: list[ShallowRun], proofs: list[Proof]) -> None:
         """One warning per fit: about training if it fell short, otherwise about a proof that was
         wanted and not found.
         """
-        unproved = [j for j, proof in enumerate(proofs) if proof.verdict != ACCEPTED]
+        unproved = [j for j, proof in enumerate(proofs) if not proof.is_accepted]
         short = [
             j
             for j, (run, proof) in enumerate(zip(runs, proofs, strict=True))
@@ -208,7 +222,7 @@ class ShallowNetworkEstimator(BaseEstimator):
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
         elif self.certify and unproved:
             warnings.warn(
-                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].reason}",
+                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].why}",
                 UserWarning,
                 stacklevel=_FIT_CALLER,
             )
@@ -239,7 +253,7 @@ def _is_enough(run: ShallowRun, proof: Proof) -> bool:
     """Whether training needs no warning: it reached its target, or rounding stopped it next to
     proved zero-loss weights.
     """
-    at_zero = run.status is Status.STALLED and proof.verdict == ACCEPTED and proof.loss_lower == 0
+    at_zero = run.status is Status.STALLED and proof.reaches_minimum and proof.loss_lower == 0
     return run.status.is_success or at_zero
 
 

@@ -21,10 +21,10 @@ from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
-from globalmin.estimators._gap import GapProof, prove_gap
-from globalmin.estimators._proof import ACCEPTED
 from globalmin.optimize.run import Status
+from globalmin.proving.proof import Proof
 from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
+from globalmin.quadratic.solver import without_zero_neurons
 from globalmin.shallow.network import ShallowNetwork
 
 # _warn_gap, _fit_solutions, fit, scikit-learn's wrapper of fit, and then the line of the user
@@ -69,17 +69,6 @@ def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale
     return Dataset.from_raw(X, y, fitted)
 
 
-def without_zero_neurons(network: ShallowNetwork) -> ShallowNetwork:
-    """The network without the neurons that are zero; one of each sign stays, because it names the
-    class of the proof.
-    """
-    keep = np.asarray(network.W.any(axis=1))
-    for sign in (1.0, -1.0):
-        members = np.flatnonzero(sign * network.v > 0)
-        keep[members[:1]] |= not keep[members].any()
-    return ShallowNetwork(network.W[keep], network.v[keep], network.activation)
-
-
 class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):
     """What the regressor and its cross-validated variant share: solve, prove, warn, predict."""
 
@@ -92,7 +81,7 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         solutions = [self._solve(part, weight_decay) for part in targets]
         self.networks_ = [self._stored_network(solution) for solution in solutions]
         proofs = [
-            prove_gap(network, part, weight_decay) if self.certify else GapProof()
+            self._proof(network, part, weight_decay=weight_decay)
             for network, part in zip(self.networks_, targets, strict=True)
         ]
         self._store_solutions(targets, solutions, proofs)
@@ -121,25 +110,22 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         return without_zero_neurons(solution.network) if self.width == "auto" else solution.network
 
     def _store_solutions(
-        self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[GapProof]
+        self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[Proof]
     ) -> None:
         self.preprocessing_ = _single([part.preprocessing for part in targets])
         self.n_iter_ = _single([max(solution.n_iter, 1) for solution in solutions])
         self.width_ = _single([network.width for network in self.networks_])
         self.matrix_ = _single([solution.M for solution in solutions])
         self.objective_ = _single([solution.objective for solution in solutions])
-        self.certificate_ = _single([proof.certificate for proof in proofs])
-        self.verdict_ = _single([proof.verdict for proof in proofs])
-        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
-        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
+        self._store_proofs(proofs)
         self.gap_ = _single([proof.gap for proof in proofs])
 
-    def _warn_gap(self, solutions: list[QuadraticSolution], proofs: list[GapProof]) -> None:
+    def _warn_gap(self, solutions: list[QuadraticSolution], proofs: list[Proof]) -> None:
         """One warning per fit: the minimum was missed, or a proof was wanted and not found."""
         short = [
             j for j, solution in enumerate(solutions) if solution.status is not Status.CONVERGED
         ]
-        unproved = [j for j, proof in enumerate(proofs) if proof.verdict != ACCEPTED]
+        unproved = [j for j, proof in enumerate(proofs) if not proof.is_accepted]
         if short:
             solution = solutions[short[0]]
             remedy = "widen the network" if solution.method == "local" else "raise max_iter or tol"
@@ -151,7 +137,7 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
                 f"{_of(short, solutions)}{text}", ConvergenceWarning, stacklevel=_FIT_CALLER
             )
         elif self.certify and unproved:
-            reason = f"{_of(unproved, solutions)}no certificate: {proofs[unproved[0]].reason}"
+            reason = f"{_of(unproved, solutions)}no certificate: {proofs[unproved[0]].why}"
             warnings.warn(reason, UserWarning, stacklevel=_FIT_CALLER)
 
     def _checked(self, X: Any, y: Any) -> tuple[Array, Array]:

@@ -54,8 +54,9 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
         `save_certificate`.
     verdict_ : the checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there
         was nothing to check, because no claim could be made or `certify=False`.
-    loss_upper_ : proved upper bound of the loss (1/2) sum of squared residuals of the network;
-        infinity without certificate.
+    loss_upper_ : proved upper bound of the loss (1/2) sum of squared residuals of the network over
+        the rows in the certificate, from which rows that repeat another are left out where zero
+        loss is proved; infinity without certificate.
     loss_lower_ : proved lower bound of the loss of every network with this activation, of any
         width: positive for conflicting data (equal rows with different labels, for example),
         otherwise 0. If the fitted head has no negative weight, the bound may be that of the

@@ -1,44 +1,99 @@
-"""`certify`: the strongest claims that hold for a trained network, with their witnesses."""
+"""The one road to a proof: `prove`, and `certify`, which stops before the checker.
+
+Everybody who wants something proved comes here: Python, the estimators, the command line, the
+recovery of teachers, the reproductions. So one question has one answer.
+
+This room is below the networks it speaks of, because their claims are built on it, and families
+such as `recovery` prove things themselves. It knows none of them: the rooms bring the records of
+their claims, and of the networks these are about, in their folders `claims` (see `registry`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from globalmin.deep.claims import descent as deep_descent
-from globalmin.deep.network import DeepNetwork
-from globalmin.errors import CannotCertify, DataError
-from globalmin.kernels.claims import gram_positive
-from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import THEOREMS, Claim
-from globalmin.quadratic.claims import ambiguous, below_barrier, identifies, optimality_gap
-from globalmin.recovery.claims import unique_minimum
-from globalmin.shallow.claims import (
-    descent,
-    interpolation,
-    loss_floor,
-    relu_descent,
-    relu_interpolation,
-    second_order,
-    strict_saddle,
-)
-from globalmin.shallow.claims.linearized_point import (
-    SMOOTH,
-    LinearizedPoint,
-    checked_arrays,
-    is_too_narrow,
-    measure,
-)
+from globalmin.errors import CannotCertify, HypothesisError, MemoryRefused
+from globalmin.proving.checking import check
+from globalmin.proving.ladder import certified
+from globalmin.proving.proof import Proof, no_proof, proof_from
+from globalmin.proving.record import Question
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
+    from globalmin.proving.certificate import Certificate
 
-Builder = Callable[[], Claim]
+
+def prove(
+    network: Any,
+    data: Any,
+    *,
+    trained: str = "W",
+    weight_decay: float | None = None,
+    claims: Iterable[str] | None = None,
+    step_size: float | None = None,
+    is_quick: bool = False,
+    path: str | os.PathLike[str] | None = None,
+) -> Proof:
+    """Find the strongest claims that hold, write the certificate file, and let the independent
+    checker read it from disk.
+
+    Never raises for want of a proof: `verdict` is then NOT PROVED and `reasons` says why.
+
+    Parameters
+    ----------
+    network : a ShallowNetwork or DeepNetwork; a OneFilterNetwork or Factors.
+    data : the data set it was trained on; the FilterTeacher, or the matrix.
+    trained : "W" or "vW", the parameters that a proof of zero loss may move.
+    weight_decay : for quadratic networks, w > 0: prove the gap of L + (w/2) |W|^2 instead of L.
+    claims, step_size : as in `certify`.
+    is_quick : leave out claims that say more than that the minimum is reached; they may double the
+        time.
+    path : where the file is to be; it appears there after it was checked, whatever the verdict.
+
+    Returns
+    -------
+    A `Proof` with `verdict`, `statement`, `loss_upper`, `loss_lower`, `gap`, `certificate` and
+    `notes`. Rows that repeat another, inputs and label, are left out where they do not matter for
+    the minimum; the bounds are then about the distinct rows, and `notes` says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import globalmin as gm
+    >>> rng = np.random.default_rng(0)
+    >>> data = gm.Dataset(rng.standard_normal((20, 3)), rng.standard_normal(20))
+    >>> proof = gm.prove(gm.train_auto(data).network, data)
+    >>> proof.verdict, proof.gap < 1e-20
+    ('ACCEPTED', True)
+    """
+    started = time.perf_counter()
+    question = Question(network, data, trained, step_size, weight_decay or None)
+    try:
+        certificate, answered = certified(question, claims, is_quick=is_quick)
+    except (CannotCertify, HypothesisError, MemoryRefused) as error:
+        return _unproved(error, data)
+    with _file_at(path) as file:
+        certificate.save(file)
+        proved = time.perf_counter()
+        result, content = check(file), file.read_bytes()
+    return proof_from(
+        result,
+        notes_on_data=answered.notes,
+        certificate=content if result.verdict == "ACCEPTED" else None,
+        data=answered.data,
+        copies=answered.copies,
+        seconds={"prove": proved - started, "check": time.perf_counter() - proved},
+    )
 
 
 def certify(
-    network: ShallowNetwork | DeepNetwork,
+    network: Any,
     data: Dataset,
     claims: Iterable[str] | None = None,
     trained: str = "W",
@@ -47,7 +102,8 @@ def certify(
     step_size: float | None = None,
     weight_decay: float | None = None,
 ) -> Certificate:
-    """Find claims about the stored weights that the checker will accept, with their witnesses.
+    """The certificate that `prove` would have checked: the strongest claims about the stored
+    weights that hold, with their witnesses.
 
     Parameters
     ----------
@@ -59,9 +115,9 @@ def certify(
         `certify_gram`; for deep networks "deep-descent", the only one); by default the strongest
         that hold: a positive loss floor if the data have one, otherwise descent and interpolation
         (smooth activations) or relu-interpolation; for quadratic networks the optimality gap where
-        interpolation does not hold; for other smooth networks with fewer trained weights than
-        samples, where no zero loss can be proved, a unique minimum (trained "W", at most 400
-        weights, in its quick form).
+        interpolation does not hold, if need be at the smallest weight decay that has a proof; for
+        other smooth networks with fewer trained weights than samples, where no zero loss can be
+        proved, a unique minimum (trained "W", at most 400 weights, in its quick form).
     trained : "W" or "vW", the parameters that descent or interpolation may move.
     store_data : keep the data in the file; otherwise only their digest, see
         `Certificate.save_data`.
@@ -70,6 +126,11 @@ def certify(
     weight_decay : for quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2
         instead of L.
 
+    Returns
+    -------
+    A `Certificate`. Rows that repeat another are left out where they do not matter for the minimum;
+    its `data` are the rows it speaks of, and `notes` says what was left out.
+
     Raises
     ------
     CannotCertify
@@ -77,161 +138,28 @@ def certify(
     MemoryRefused
         Before anything large is allocated, naming the memory needed.
     """
-    wanted = _checked_kinds(claims)
-    if isinstance(network, DeepNetwork):
-        return _certify_deep(network, data, wanted, store_data=store_data, step_size=step_size)
-    checked_arrays(network, data)
-    _check_decay(network, weight_decay)
-    kinds = _default_kinds(network, data, trained, weight_decay) if wanted is None else wanted
-    # of unique-minimum: the others have larger balls and take up to minutes
-    form = "plain" if wanted is None else None
-    builders = _builders(
-        network, data, trained, step_size=step_size, weight_decay=weight_decay, form=form
-    )
-    built, reasons = _attempt(builders, kinds)
-    if wanted is None and not built:
-        built, more = _attempt(builders, _fallback_kinds(network, data, trained, kinds))
-        reasons |= more
-    if not built or (wanted is not None and reasons):
-        raise CannotCertify(f"nothing certified: {_joined(reasons)}", reasons=reasons)
-    return Certificate(tuple(built), network, data, store_data)
+    question = Question(network, data, trained, step_size, weight_decay)
+    certificate: Any = certified(question, claims, store_data=store_data)[0]
+    return certificate
 
 
-def _joined(reasons: dict[str, str]) -> str:
-    """The reasons in one line, each once with all claims it stands in the way of."""
-    kinds: dict[str, list[str]] = {}
-    for kind, why in reasons.items():
-        kinds.setdefault(why, []).append(kind)
-    return "; ".join(f"{', '.join(names)}: {why}" for why, names in kinds.items())
+def _unproved(error: CannotCertify | HypothesisError | MemoryRefused, data: Any) -> Proof:
+    reasons = error.reasons if isinstance(error, CannotCertify) else {}
+    message = "none of the claims tried holds" if reasons else str(error).strip().rstrip(".")
+    lacks_memory = isinstance(error, MemoryRefused)
+    return no_proof(reasons, message=message, data=data, lacks_memory=lacks_memory)
 
 
-def _certify_deep(
-    network: DeepNetwork,
-    data: Dataset,
-    wanted: tuple[str, ...] | None,
-    *,
-    store_data: bool,
-    step_size: float | None,
-) -> Certificate:
-    if wanted not in (None, ("deep-descent",)):
-        raise DataError(
-            f"claims={list(wanted or ())!r}: for a deep network the only claim is 'deep-descent'"
-        )
+@contextmanager
+def _file_at(path: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """A file to write and check; afterwards it is at `path`, or gone."""
+    folder = None if path is None else Path(path).absolute().parent
+    handle, name = tempfile.mkstemp(prefix=".globalmin-", suffix=".gmc", dir=folder)
+    os.close(handle)
+    temporary = Path(name)
     try:
-        claim = deep_descent.build(network, data, step_size=step_size)
-    except CannotCertify as failure:
-        reasons = {"deep-descent": str(failure)}
-        raise CannotCertify(
-            f"nothing certified: deep-descent: {failure}", reasons=reasons
-        ) from None
-    return Certificate((claim,), network, data, store_data)
-
-
-def _refuse_shallow(network: ShallowNetwork) -> Claim:
-    raise CannotCertify(
-        f"deep-descent is about a DeepNetwork, not {type(network).__name__}; ask for 'descent'"
-    )
-
-
-def _attempt(
-    builders: dict[str, Builder], kinds: tuple[str, ...]
-) -> tuple[list[Claim], dict[str, str]]:
-    built: list[Claim] = []
-    reasons: dict[str, str] = {}
-    for kind in kinds:
-        try:
-            built.append(builders[kind]())
-        except CannotCertify as failure:
-            reasons[kind] = str(failure)
-    return built, reasons
-
-
-def _builders(
-    network: ShallowNetwork,
-    data: Dataset,
-    trained: str,
-    *,
-    step_size: float | None,
-    weight_decay: float | None,
-    form: str | None,
-) -> dict[str, Builder]:
-    measured: list[LinearizedPoint] = []
-
-    def point() -> LinearizedPoint:
-        # descent and interpolation speak of the same point, and measuring it is most of the work
-        if not measured:
-            measured.append(measure(network, data, trained))
-        return measured[0]
-
-    return {
-        "descent": lambda: descent.build(
-            network, data, trained, step_size=step_size, point=point()
-        ),
-        "interpolation": lambda: interpolation.build(network, data, trained, point=point()),
-        "relu-interpolation": lambda: relu_interpolation.build(network, data, trained),
-        "relu-descent": lambda: relu_descent.build(network, data, trained, step_size=step_size),
-        "loss-floor": lambda: loss_floor.build(network, data, trained),
-        "optimality-gap": lambda: optimality_gap.build(network, data, weight_decay=weight_decay),
-        "identifies": lambda: identifies.build(network, data),
-        "ambiguous": lambda: ambiguous.build(network, data),
-        "below-barrier": lambda: below_barrier.build(network, data, step_size=step_size),
-        "strict-saddle": lambda: strict_saddle.build(network, data, trained),
-        "second-order-stationary": lambda: second_order.build(network, data, trained),
-        "gram-positive": lambda: gram_positive.build(network, data),
-        "deep-descent": lambda: _refuse_shallow(network),
-        "unique-minimum": lambda: unique_minimum.build(network, data, form=form),
-    }
-
-
-def _check_decay(network: ShallowNetwork, weight_decay: float | None) -> None:
-    if weight_decay and network.activation.certificate_name != "quadratic":
-        raise DataError(
-            f"weight_decay={weight_decay!r} is for quadratic networks, whose penalized loss has a "
-            f"provable minimum; leave it out for {network.activation}"
-        )
-
-
-def _default_kinds(
-    network: ShallowNetwork, data: Dataset, trained: str, weight_decay: float | None
-) -> tuple[str, ...]:
-    if weight_decay:
-        return ("optimality-gap",)
-    if loss_floor.strongest_floor(network, data, trained)[1].floor > 0:
-        quadratic = network.activation.certificate_name == "quadratic"
-        return ("loss-floor", "optimality-gap") if quadratic else ("loss-floor",)
-    if network.activation.name == "relu":
-        return ("relu-interpolation",)
-    if network.activation.certificate_name in SMOOTH:
-        return ("descent", "interpolation")
-    why = (
-        "these data have no loss floor that a claim can state, and no claim of the certificate "
-        f"format proves zero loss for {network.activation}"
-    )
-    raise CannotCertify(f"{why}; train with relu, {', '.join(SMOOTH)}", reasons={"activation": why})
-
-
-def _fallback_kinds(
-    network: ShallowNetwork, data: Dataset, trained: str, tried: tuple[str, ...]
-) -> tuple[str, ...]:
-    """What else may hold where the strongest claims do not: cheap to try, and true of a network
-    that does not interpolate.
-    """
-    if network.activation.certificate_name == "quadratic":
-        return ("optimality-gap",) if "optimality-gap" not in tried else ()
-    small = (
-        trained == "W" and network.W.size <= unique_minimum.PARAMETERS and "interpolation" in tried
-    )
-    return ("unique-minimum",) if small and is_too_narrow(network, data.n_samples, trained) else ()
-
-
-def _checked_kinds(claims: Iterable[str] | None) -> tuple[str, ...] | None:
-    if claims is None:
-        return None
-    kinds = (claims,) if isinstance(claims, str) else tuple(dict.fromkeys(claims))
-    unknown = [kind for kind in kinds if kind not in THEOREMS]
-    if unknown or not kinds:
-        raise DataError(
-            f"claims={list(kinds)!r} must name at least one of {', '.join(THEOREMS)}, and nothing "
-            "else"
-        )
-    return kinds
+        yield temporary
+        if path is not None:
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

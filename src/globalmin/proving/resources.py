@@ -4,12 +4,10 @@ checker.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from globalmin._types import Array
 from globalmin.errors import CannotCertify, MemoryRefused
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
 
 MEMORY_LIMIT = 4 * 2**30
 # n x n float64 arrays alive at the same time: K, its shifted copy, C, the product, a workspace
@@ -18,7 +16,16 @@ _MATRICES = 5
 CHECKER_WORK = 10**11
 
 
-def refuse_if_too_large(n: int, network: ShallowNetwork) -> None:
+class HasWeights(Protocol):
+    """A network with one hidden layer, k x d."""
+
+    @property
+    def W(self) -> Array:
+        """The hidden weights."""
+        ...
+
+
+def refuse_if_too_large(n: int, network: HasWeights) -> None:
     """Raise MemoryRefused or CannotCertify if n samples are beyond the producer's memory or the
     checker's budget.
     """

@@ -26,13 +26,14 @@ Newton.
 
 @dataclass(frozen=True)
 class MatrixSolution:
-    """The best point found and the number of iterations (of L-BFGS, and products of Newton's linear
-    systems).
+    """The best point found, the number of iterations (of L-BFGS, and products of Newton's linear
+    systems), and the points after every stage with the iterations so far.
     """
 
     point: MatrixPoint
     n_iter: int
     is_solved: bool
+    stages: tuple[tuple[int, MatrixPoint], ...] = ()
 
 
 def solve_matrix(
@@ -50,20 +51,24 @@ def solve_matrix(
         return MatrixSolution(zero, 0, True)
     best, used = (zero, 0) if start is None else polish(problem.at(start), tol=tol)
     approached = best if best is not zero else None
+    stages = [] if start is None else [(used, best)]
     for near, burst in BURSTS:
         if best.is_solved(tol) or used >= max_iter:
             break
         approached, steps = descend(
             problem, approached, near=near, max_iter=min(burst, max_iter - used)
         )
+        stages.append((used + max(steps, 1), approached))
         polished, products = polish(approached, tol=tol)
         used += max(steps, 1) + products
         best = min((best, approached, polished), key=lambda point: point.gap)
         approached = min((approached, polished), key=lambda point: point.objective)
+        stages.append((used, best))
     if not best.is_solved(tol) and used < max_iter:
         best, products = proximal_point(best, tol=tol, max_iter=max_iter - used)
         used += products
-    return MatrixSolution(best, used, best.is_solved(tol))
+        stages.append((used, best))
+    return MatrixSolution(best, used, best.is_solved(tol), tuple(stages))
 
 
 def first_guess(problem: MatrixProblem) -> tuple[Array, Array]:

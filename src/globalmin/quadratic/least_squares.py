@@ -31,14 +31,15 @@ MAX_ITER = 400
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """A least-squares matrix, its residual A(M) - y, an estimate of its excess loss, and the
-    iterations used.
+    """A least-squares matrix, its residual A(M) - y, an estimate of its excess loss, the iterations
+    used, and the matrices on the way: (iterations so far, M) after every refinement.
     """
 
     M: Array
     residual: Array
     gap: float
     n_iter: int
+    stages: tuple[tuple[int, Array], ...] = ()
 
 
 @states("SJL-T2.1", "SJL-L6.1")
@@ -57,10 +58,11 @@ def least_squares(X: Array, y: Array, *, tol: float = 1e-10) -> LeastSquares:
     N = d * (d + 1) // 2
     solver = _sample_solver(X) if n <= min(N, DIRECT_SAMPLES) else None
     M, used, gap = np.zeros((d, d)), 0, scale
-    r = -y
+    r, stages = -y, []
     for attempt in range(4):
         correction, steps = solver(r) if solver else conjugate_gradients(X, -r, floor=1e-17 * scale)
         M, used = M + correction, used + steps
+        stages.append((used, M))
         change = quadratic_forms(X, correction)
         r = quadratic_forms(X, M) - y
         gap = max(
@@ -70,7 +72,7 @@ def least_squares(X: Array, y: Array, *, tol: float = 1e-10) -> LeastSquares:
             break
         if steps >= MAX_ITER and min(n, N) <= DENSE_ORDER:
             solver = _sample_solver(X) if n <= N else _feature_solver(X)
-    return LeastSquares(M, r, gap, used)
+    return LeastSquares(M, r, gap, used, tuple(stages))
 
 
 def conjugate_gradients(X: Array, target: Array, *, floor: float) -> tuple[Array, int]:

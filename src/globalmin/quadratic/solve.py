@@ -9,7 +9,7 @@ nuclear norm (weight decay). Its solution gives W, its dual vector the bound.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from globalmin.data.validation import as_matrix, as_targets
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import head_counts, place_on_head
 from globalmin.optimize.run import Run, Status, Trajectory
-from globalmin.quadratic.convex import solve_matrix
+from globalmin.quadratic.convex import MatrixSolution, solve_matrix
 from globalmin.quadratic.duality import decay_threshold, network_objective, row_space
 from globalmin.quadratic.least_squares import least_squares
 from globalmin.quadratic.local import best_local_minimum
@@ -53,6 +53,8 @@ class QuadraticSolution(Run[ShallowNetwork]):
     dual : the dual vector of that bound: lambda of theorem P, u of theorem D, or the least-squares
         residual.
     weight_decay : w.
+    stages : (iterations so far, W) after every stage of the convex problem, on the same head; the
+        longest rows where it has too few neurons for all.
     """
 
     M: Array
@@ -61,6 +63,7 @@ class QuadraticSolution(Run[ShallowNetwork]):
     gap: float
     dual: Array
     weight_decay: float
+    stages: tuple[tuple[int, Array], ...] = field(default=(), repr=False)
 
     @property
     def relative_gap(self) -> float:
@@ -76,7 +79,7 @@ class QuadraticSolution(Run[ShallowNetwork]):
 @dataclass(frozen=True)
 class Relaxed:
     """The minimum over matrices: rows a_i and signs s_i with M = sum s_i a_i a_i^T, the dual
-    vector, its bound, and the work.
+    vector, its bound, the work, and (iterations so far, rows, signs) after every stage.
     """
 
     rows: Array
@@ -85,6 +88,7 @@ class Relaxed:
     lower: float
     method: str
     n_iter: int
+    stages: tuple[tuple[int, Array, Array], ...] = ()
 
 
 @states("SJL-T2.1", "SJL-T2.2", "SJL-T2.2k")
@@ -137,7 +141,7 @@ def solve_quadratic(
         solution = _solution(samples, labels, W, v, relaxed=relaxed, w=w, tol=tol)
         if solution.status is Status.CONVERGED or not _uneven(v, w):
             return solution
-    first = _truncated(relaxed, v) if W is None else W
+    first = _truncated(relaxed.rows, relaxed.signs, v) if W is None else W
     W, used = best_local_minimum(
         samples, labels, first, v, weight_decay=w, starts=max(starts, 1), seed=seed
     )
@@ -164,6 +168,7 @@ def _relax(
         relaxed.lower,
         relaxed.method,
         relaxed.n_iter,
+        tuple((used, rows, flip * signs) for used, rows, signs in relaxed.stages),
     )
 
 
@@ -179,11 +184,17 @@ def _relax_two_sided(
         )
     space = row_space(X)
     found = least_squares(space.white, y, tol=tol)
-    eigenvalues, vectors = np.linalg.eigh(found.M)
-    rows = np.sqrt(np.abs(eigenvalues))[:, None] * (space.basis @ vectors).T
+    stages = tuple((used, *_rows(*np.linalg.eigh(M), space.basis)) for used, M in found.stages)
+    rows, row_signs = _rows(*np.linalg.eigh(found.M), space.basis)
     loss = 0.5 * float(found.residual @ found.residual)
     lower = 0.0 if loss <= 1e-3 * tol * 0.5 * float(y @ y) else max(loss - found.gap, 0.0)
-    return Relaxed(rows, np.sign(eigenvalues), found.residual, lower, "least squares", found.n_iter)
+    return Relaxed(rows, row_signs, found.residual, lower, "least squares", found.n_iter, stages)
+
+
+def _rows(eigenvalues: Array, vectors: Array, basis: Array | None = None) -> tuple[Array, Array]:
+    """Rows a_i and signs s_i with M = sum s_i a_i a_i^T, from a spectrum in the given basis."""
+    placed = vectors if basis is None else basis @ vectors
+    return np.sqrt(np.abs(eigenvalues))[:, None] * placed.T, np.sign(eigenvalues)
 
 
 def _relax_one_sided(
@@ -200,32 +211,23 @@ def _relax_one_sided(
     if space.rank == 0:
         return Relaxed(np.zeros((0, X.shape[1])), np.zeros(0), -y, 0.5 * float(y @ y), "convex", 0)
     found = solve_matrix(MatrixProblem(space.white, y, 0.0, False), tol=tol, max_iter=max_iter)
-    rows = np.sqrt(found.point.eigenvalues)[:, None] * (space.basis @ found.point.vectors).T
-    bound = found.point.dual
-    return Relaxed(
-        rows,
-        np.sign(found.point.eigenvalues),
-        bound.vector,
-        max(bound.value, 0.0),
-        "convex",
-        found.n_iter,
-    )
+    return _relaxed(found, space.basis)
 
 
 def _relax_decay(
     problem: MatrixProblem, *, tol: float, max_iter: int, start: Array | None
 ) -> Relaxed:
-    found = solve_matrix(problem, tol=tol, max_iter=max_iter, start=start)
-    rows = np.sqrt(np.abs(found.point.eigenvalues))[:, None] * found.point.vectors.T
-    bound = found.point.dual
-    return Relaxed(
-        rows,
-        np.sign(found.point.eigenvalues),
-        bound.vector,
-        max(bound.value, 0.0),
-        "convex",
-        found.n_iter,
+    return _relaxed(solve_matrix(problem, tol=tol, max_iter=max_iter, start=start))
+
+
+def _relaxed(found: MatrixSolution, basis: Array | None = None) -> Relaxed:
+    rows, signs = _rows(found.point.eigenvalues, found.point.vectors, basis)
+    stages = tuple(
+        (used, *_rows(point.eigenvalues, point.vectors, basis)) for used, point in found.stages
     )
+    bound = found.point.dual
+    lower = max(bound.value, 0.0)
+    return Relaxed(rows, signs, bound.vector, lower, "convex", found.n_iter, stages)
 
 
 def _solution(
@@ -258,6 +260,7 @@ def _solution(
         gap=gap,
         dual=relaxed.dual,
         weight_decay=w,
+        stages=tuple((used, _truncated(rows, signs, v)) for used, rows, signs in relaxed.stages),
     )
 
 
@@ -287,15 +290,15 @@ def solved(
     )
 
 
-def _truncated(relaxed: Relaxed, v: Array) -> Array:
+def _truncated(rows: Array, signs: Array, v: Array) -> Array:
     """The longest rows of each sign that the head can carry."""
-    keep = np.zeros(relaxed.signs.shape, dtype=bool)
-    lengths = np.linalg.norm(relaxed.rows, axis=1)
+    keep = np.zeros(signs.shape, dtype=bool)
+    lengths = np.linalg.norm(rows, axis=1)
     for sign, count in zip((1.0, -1.0), head_counts(v), strict=True):
-        members = np.flatnonzero(relaxed.signs == sign)
+        members = np.flatnonzero(signs == sign)
         keep[members[np.argsort(-lengths[members])[:count]]] = True
-    W = place_on_head(relaxed.rows[keep], relaxed.signs[keep], v)
-    return np.zeros((v.shape[0], relaxed.rows.shape[1])) if W is None else W
+    W = place_on_head(rows[keep], signs[keep], v)
+    return np.zeros((v.shape[0], rows.shape[1])) if W is None else W
 
 
 def _uneven(v: Array, w: float) -> bool:

@@ -5,15 +5,14 @@ behind one call.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from globalmin.errors import CannotCertify, MemoryRefused
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify as certify_claims
+from globalmin.proving.producer import prove
 from globalmin.recovery import recover as recovery
-from globalmin.recovery.claims.unique_minimum import PARAMETERS, polish_minimum
+from globalmin.recovery.claims.unique_minimum import CLAIM, PARAMETERS, polish_minimum
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -138,18 +137,11 @@ def _prove(network: ShallowNetwork, data: Dataset) -> tuple[ShallowNetwork, Ball
         return network, Ball(reason=f"{sizes}: at most {PARAMETERS} and {SAMPLES} are certified")
     try:
         center = polish_minimum(network, data)
-        certificate = certify_claims(center, data, claims=["unique-minimum"])
     except (CannotCertify, MemoryRefused) as refusal:
         return network, Ball(reason=str(refusal))
-    with TemporaryDirectory(prefix="globalmin-") as folder:
-        path = certificate.save(Path(folder) / "recovery.gmc")
-        result, content = check(path), path.read_bytes()
-    if result.verdict.value != "ACCEPTED":
-        return network, Ball(reason=f"the checker answered {result.verdict.value}: {result.reason}")
-    numbers = {
-        name: float(value)
-        for name, value in (result.claims[0].numbers or {}).items()
-        if isinstance(value, float)
-    }
-    step = float(certificate.claims[0].summary["eta"])
-    return center, Ball(numbers["r"], numbers["r_minus"], step, numbers["rate"], content)
+    proof = prove(center, data, claims=[CLAIM.kind])
+    if not proof.is_accepted:
+        return network, Ball(reason=proof.why)
+    found = proof.claims[0].numbers
+    step = None if found.eta is None else float(Fraction(found.eta))
+    return center, Ball(found.r, found.r_minus, step, found.rate, proof.certificate)

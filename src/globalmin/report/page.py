@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from globalmin.proving.record import Proves
 from globalmin.report.panels import panels
-from globalmin.report.proof import Proof, ProvedClaim, check_target
+from globalmin.report.proof import Proof, ProvedClaim, check_target, color_of, proved_loss
 from globalmin.report.record import FitRecord, TargetRecord, read_record
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
 from globalmin.report.template import filled
 from globalmin.report.words import (
+    BOUNDS,
     NOT_GENERALIZATION,
     SHOWN,
     SIGNS,
@@ -63,11 +65,11 @@ def render(record: FitRecord, proofs: Sequence[Proof]) -> str:
 
 def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, Any]:
     accepted = [c for c in proof.claims if c.verdict == "ACCEPTED"] if proof.is_accepted else []
-    bound = proof.smallest("loss_upper")
+    bound = proved_loss(proof)
     return {
         "name": target.name,
         "verdict": proof.verdict,
-        "color": proof.color,
+        "color": color_of(proof),
         "headline": headline(proof),
         "loss_upper": "–" if bound is None else typeset(upper_text(bound)),
         "held_out_r2": _score(target.scores.get("held_out_r2")),
@@ -98,12 +100,18 @@ def _verified_numbers(claims: Sequence[ProvedClaim]) -> dict[str, Any]:
     return {"kinds": [c.kind for c in claims], "rows": rows}
 
 
+def _nearest_zero(proof: Proof) -> float | None:
+    """The distance to zero-loss weights, or the length of the path to them."""
+    found = [c.numbers for c in proof.accepted_claims if c.proves is Proves.ZERO_LOSS]
+    radii, paths = [n.R for n in found], [n.path for n in found]
+    return next((length for length in [*radii, *paths] if length is not None), None)
+
+
 def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
     """The few numbers a reader should see first: proved ones first, then measured ones."""
     keys: list[tuple[str, str, str]] = []
-    floor = proof.claim("optimality-gap", "loss-floor")
-    near = proof.claim("interpolation", "relu-interpolation", "descent")
-    bound = proof.smallest("loss_upper")
+    floor, near = proof.that(*BOUNDS), _nearest_zero(proof)
+    bound = proved_loss(proof)
     if floor:
         shown = {name: typeset(text) for name, _, text in shown_numbers(floor)}
         keys += [
@@ -118,14 +126,9 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
                 "proved, stored weights",
             )
         )
-    if near:
-        radius = near.number("R") if near.kind != "descent" else near.number("path")
+    if near is not None:
         keys.append(
-            (
-                "Zero loss within",
-                "–" if radius is None else f"≤ {typeset(upper_text(radius))}",
-                "proved distance in weights",
-            )
+            ("Zero loss within", f"≤ {typeset(upper_text(near))}", "proved distance in weights")
         )
     keys.append(
         (
@@ -147,7 +150,7 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
 def _minimum(claim: ProvedClaim, shown: dict[str, str]) -> tuple[str, str]:
     """Value and note of the least loss."""
     penalized = "of the penalized loss, " if "decay" in shown else ""
-    heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.get("heads")))) else ""
+    heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.heads))) else ""
     return "≥ " + shown.get(
         "penalized_floor", shown.get("floor", "–")
     ), f"{penalized}proved for every width{heads}"

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.proving.record import Proves
 from globalmin.report import figures
 from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.panels_landscape import landscape_panels
+from globalmin.report.proof import proved_loss
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
 from globalmin.report.words import SIGNS, covered_networks
 
@@ -32,7 +34,7 @@ def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
     made = landscape_panels(target, proof, prefix=prefix)
     if target.training["method"] not in SOLVED or not made:
         made.insert(0, _loss_panel(target, proof, prefix))
-    if target.spectrum is not None and proof.claim("optimality-gap") is None:
+    if target.spectrum is not None and proof.that(Proves.GAP) is None:
         made.append(_spectrum_panel(target.spectrum, proof, prefix))
     if target.margins is not None:
         made.append(_margins_panel(target.margins, proof, prefix))
@@ -42,20 +44,13 @@ def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
 
 def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     steps, losses = _array(target.trajectory["iteration"]), _array(target.trajectory["loss"])
-    bound, descent, floor = (
-        proof.smallest("loss_upper"),
-        proof.claim("descent"),
-        proof.claim("loss-floor"),
-    )
+    bound, floor = proved_loss(proof), proof.that(Proves.FLOOR)
     # the envelope continues a curve of gradient descent; beside the steps of another method it
     # would compare two kinds of steps
-    rate = (
-        descent.number("rate")
-        if descent and target.training["method"] == "gradient_descent"
-        else None
-    )
-    level = (floor.number("floor") or 0.0) if floor else 0.0
-    heads = SIGNS.get(str(floor.numbers.get("heads")), "") if floor else ""
+    is_descent = target.training["method"] == "gradient_descent"
+    rate = _proved(proof, "rate") if is_descent else None
+    level = (floor.numbers.floor or 0.0) if floor else 0.0
+    heads = SIGNS.get(str(floor.numbers.heads), "") if floor else ""
     caption = (
         f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in "
         f"{_count(int(steps[-1]), 'step')} (floating point). "
@@ -86,10 +81,9 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
 
 def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> Panel:
     values = _array(eigenvalues)
-    smooth, cell = proof.claim("interpolation", "descent"), proof.claim("relu-interpolation")
-    symbol, bound = "a²", _square(smooth.number("a")) if smooth else None
-    if cell:
-        symbol, bound = "μ", cell.number("mu")
+    symbol, bound = "a²", _square(_proved(proof, "a"))
+    if bound is None:
+        symbol, bound = "μ", _proved(proof, "mu")
     caption = (
         f"The {len(values)} eigenvalues of K = J Jᵀ, from {_text(values[0])} down to "
         f"{_text(values[-1])} (floating point). "
@@ -118,8 +112,7 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
 
 def _margins_panel(histogram: Histogram, proof: Proof, prefix: str) -> Panel:
     edges, counts = _array(histogram.edges), _array(histogram.counts)
-    claim = proof.claim("relu-interpolation")
-    radius = claim.number("R") if claim else None
+    radius = _proved(proof, "R")
     needed = radius * histogram.largest_norm if radius is not None else None
     pairs = f"{int(counts.sum()):,} pairs of neuron and sample"
     caption = (
@@ -171,6 +164,12 @@ def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
         table,
         f"{prefix}-predictions",
     )
+
+
+def _proved(proof: Proof, name: str) -> float | None:
+    """A number of the accepted claims of zero loss."""
+    numbers = [c.numbers for c in proof.accepted_claims if c.proves is Proves.ZERO_LOSS]
+    return next((value for n in numbers if (value := getattr(n, name)) is not None), None)
 
 
 def _fits(pair: tuple[Array, Array]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin.proving.record import Proves
 from globalmin.report import figures
 from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.rounding import typeset, upper_text
@@ -21,22 +22,22 @@ def landscape_panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list
     """The panels that the accepted claims about quadratic networks call for."""
     facts = target.quadratic or {}
     made: list[Panel] = []
-    gap = proof.claim("optimality-gap")
+    gap = proof.that(Proves.GAP)
     if gap is not None:
         made.append(_bracket_panel(gap, facts, prefix))
-        if facts.get("threshold") and gap.numbers.get("method") == "decay":
+        if facts.get("threshold") and gap.numbers.is_penalized:
             made.append(_dual_panel(facts, gap, prefix))
-    below = proof.claim("below-barrier")
+    below = proof.that(Proves.DESCENT)
     if below is not None:
         made.append(_barrier_panel(below, prefix))
-    counted = proof.claim("identifies", "ambiguous")
+    counted = proof.that(Proves.DATA)
     if counted is not None and facts:
         made.append(_count_panel(facts, counted, prefix))
     return made
 
 
 def _bracket_panel(claim: ProvedClaim, facts: dict[str, Any], prefix: str) -> Panel:
-    gap, floor = claim.number("gap") or 0.0, claim.number("floor") or 0.0
+    gap, floor = claim.numbers.gap or 0.0, claim.numbers.floor or 0.0
     named = {"zero": "all weights zero", "linear": "least-squares line"}
     references = [
         (label, facts[name] - floor) for name, label in named.items() if facts.get(name) is not None
@@ -64,7 +65,7 @@ def _dual_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel
         np.asarray(facts["dual_eigenvalues"], dtype=np.float64),
         float(facts["threshold"]),
     )
-    two_sided = claim.numbers.get("heads") == "any"
+    two_sided = claim.numbers.covers_all_heads
     caption = (
         "Why this is the minimum: a neuron w would lower the penalized loss only if wᵀZw left the "
         "band. Orange: the eigenvalues on its edge, whose directions are the neurons. The proof "
@@ -82,7 +83,7 @@ def _dual_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel
 
 
 def _barrier_panel(claim: ProvedClaim, prefix: str) -> Panel:
-    excess, height = claim.number("E0") or 0.0, claim.number("barrier") or 0.0
+    excess, height = claim.numbers.E0 or 0.0, claim.numbers.barrier or 0.0
     caption = (
         "Descent never climbs, so it cannot meet rank-deficient weights, the only ones where it "
         "could get stuck."
@@ -101,7 +102,7 @@ def _barrier_panel(claim: ProvedClaim, prefix: str) -> Panel:
 
 
 def _count_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel:
-    n, needed, determined = int(facts["n"]), int(facts["needed"]), claim.kind == "identifies"
+    n, needed, determined = int(facts["n"]), int(facts["needed"]), claim.numbers.rank is not None
     caption = (
         "The squares of the rows span all symmetric matrices: outputs on these rows determine a "
         "quadratic function everywhere."

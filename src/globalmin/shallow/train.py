@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin.errors import DataError
 from globalmin.shallow.methods.table import (
     METHODS,
     RESTARTED,
@@ -17,6 +18,7 @@ from globalmin.shallow.methods.table import (
     method_for,
 )
 from globalmin.shallow.restarts import MAX_STARTS, best_of_starts, redrawn, thrown_if
+from globalmin.shallow.solvers import solver_for
 from globalmin.shallow.starts import draws
 from globalmin.shallow.trajectory import ShallowRun
 from globalmin.shallow.widths import can_interpolate, widths
@@ -42,6 +44,7 @@ def train(
     tol: float = 1e-13,
     until: str = "tolerance",
     step_size: float | str | None = None,
+    weight_decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
     verbose: bool = False,
     throw: bool = False,
@@ -56,7 +59,9 @@ def train(
     data : anything with X (n x d, bias included) and y (n), such as a `Dataset`.
     method : a name in `METHODS`, or "auto": Levenberg-Marquardt for smooth activations, the
         homotopy for those with a kink, and up to six starts; the first is `network`, the others
-        keep its head and draw new hidden weights from N(0, 1).
+        keep its head and draw new hidden weights from N(0, 1). For the quadratic activation "auto"
+        solves the convex problem of the head of `network`, and tries these starts only where its
+        neurons do not suffice for the minimum.
     trained : "W" (hidden layer only) or "vW" (both layers).
     max_iter : iteration limit of one start; each method has its own default.
     tol : relative residual ||f - y||/||y|| to reach.
@@ -64,6 +69,8 @@ def train(
         be provable; "descent" to stop as soon as the convergence of gradient descent from here can
         be.
     step_size : for gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
+    weight_decay : w >= 0 on W, for the quadratic activation with method "auto": the minimum of the
+        loss plus (w/2) |W|^2.
     seed : for restarts and for sgd.
     verbose : show a progress line if stderr is a terminal.
     throw : raise NotConverged instead of returning a run that did not reach its target.
@@ -89,12 +96,50 @@ def train(
     }
     options |= method_options | ({} if step_size is None else {"step_size": step_size})
     if method != "auto":
+        _refuse_decay(weight_decay)
         return METHODS[method](network, data, throw=throw, **options)
+    solver = solver_for(network.activation, trained, until)
+    solved = None
+    if solver is not None and solver.covers(network):
+        solved = solver.solve_from(
+            network, data, **_solver_options(weight_decay, max_iter, seed, monitor)
+        )
+        if solved.status.is_success or weight_decay:
+            return thrown_if(throw, solved)
+    _refuse_decay(weight_decay)
     starts = MAX_STARTS if can_interpolate(network, data, trained) else 1
     run, _ = best_of_starts(
         islice(redrawn(network, seed), starts), data, method_for(network.activation), options
     )
-    return thrown_if(throw, run)
+    return thrown_if(throw, _nearer(solved, run))
+
+
+def _nearer(solved: Run | None, run: Run) -> Run:
+    """The run that a solver fell short with, or the one of the restarts, whichever fits better."""
+    return solved if solved is not None and solved.loss <= run.loss else run
+
+
+def _solver_options(
+    weight_decay: float,
+    max_iter: int | None,
+    seed: int | np.random.Generator | None,
+    monitor: Callable[[Step], object] | None,
+) -> dict[str, Any]:
+    number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**31))
+    return {
+        "weight_decay": weight_decay,
+        "max_iter": max_iter,
+        "seed": number,
+        "monitor": monitor,
+    }
+
+
+def _refuse_decay(weight_decay: float) -> None:
+    if weight_decay:
+        raise DataError(
+            f"weight_decay={weight_decay!r} is for the quadratic activation with method='auto' and "
+            "trained='W', whose penalized loss has a convex problem; leave it out"
+        )
 
 
 def train_auto(
@@ -105,6 +150,7 @@ def train_auto(
     method: str = "auto",
     scheme: str = "os",
     trained: str = "W",
+    weight_decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
     max_starts: int | None = None,
     throw: bool = False,
@@ -121,7 +167,8 @@ def train_auto(
     activation : its name or an `Activation`.
     method : as in `train`; "auto" chooses by the activation.
     scheme : the initialization, see `ShallowNetwork.initialize`.
-    trained, throw : as in `train`.
+    trained, weight_decay, throw : as in `train`. Quadratic networks solved by their convex problem
+        have heads +1 and -1 and, for width "auto", as many neurons as the minimum needs.
     seed : the first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as
         in `drawing.usable`.
     max_starts : starts per width. Default: one for methods that "auto" does not choose; six at a
@@ -141,6 +188,16 @@ def train_auto(
     phi = get_activation(activation)
     name = method_for(phi) if method == "auto" else method
     check_options(name, options)
+    solver = (
+        solver_for(phi, trained, options.get("until", "tolerance")) if method == "auto" else None
+    )
+    solved = None
+    if solver is not None:
+        asked = _solver_options(weight_decay, options.get("max_iter"), seed, options.get("monitor"))
+        solved = solver.solve_fresh(data, width, **asked)
+        if solved.status.is_success or weight_decay:
+            return thrown_if(throw, solved)
+    _refuse_decay(weight_decay)
     options |= {"trained": trained, "seed": seed}
     tried, best = 0, None
     for number, k in enumerate(widths(data, width, phi, trained)):
@@ -157,7 +214,7 @@ def train_auto(
             break
     if best is None:
         raise ValueError("no width to try")
-    return thrown_if(throw, best.with_starts(tried))
+    return thrown_if(throw, _nearer(solved, best.with_starts(tried)))
 
 
 def _plan(widening: int | None, method: str, max_starts: int | None) -> tuple[str, ...]:

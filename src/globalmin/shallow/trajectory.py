@@ -130,7 +130,7 @@ def _smallest_singular_value(point: Point) -> float:
 def _smallest_eigenvalue(K: Array) -> float:
     from scipy.linalg import LinAlgError, cholesky
 
-    from globalmin.shallow.provability import smallest_eigenvalue_from_factor
+    from globalmin.linalg.spectrum import smallest_eigenvalue_from_factor
 
     try:
         return smallest_eigenvalue_from_factor(cholesky(K, lower=True, check_finite=False))

@@ -132,7 +132,7 @@ def _refuse():
 def test_quadratic_networks_get_their_gap_and_the_advice_names_it(tmp_path, counted):
     network, data = planted(60, activation="quadratic")
     certificate = certify(network, data)
-    assert [claim.kind for claim in certificate.claims] == ["optimality-gap"]
+    assert [claim.kind for claim in certificate.claims] == ["optimality-gap", "identifies"]
     assert counted == []
     with pytest.raises(CannotCertify, match=r"\(optimality-gap, unique-minimum"):
         certify(network, data, ["interpolation"])

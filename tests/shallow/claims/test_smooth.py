@@ -265,11 +265,19 @@ def test_too_few_parameters_are_named_with_the_width_that_would_do():
         certify(*start("softplus", k=2), trained="vW")
 
 
-def test_equal_rows_with_equal_labels_are_named():
+def test_equal_rows_with_equal_labels_are_left_out_and_the_certificate_says_so():
     network, data = interpolating("softplus")
     X, y = np.vstack([data.X, data.X[3]]), np.append(data.y, data.y[3])
+    for claims in (None, ["interpolation"]):
+        certificate = certify(network, Dataset.from_preprocessed(X, y), claims)
+        np.testing.assert_array_equal(certificate.data.X, data.X)
+        assert "1 of 21 rows repeat another row" in certificate.notes[0]
+        assert "at most 2 times as large" in certificate.notes[0]
+    alone = certify(network, data)
+    assert certify(network, Dataset.from_preprocessed(X, y)).to_bytes() == alone.to_bytes()
+    assert alone.notes == ()
     with pytest.raises(CannotCertify, match="rows 3 and 20 of the data are equal"):
-        certify(network, Dataset.from_preprocessed(X, y))
+        linearized_point.measure(network, Dataset.from_preprocessed(X, y))
 
 
 def test_a_zero_head_makes_the_jacobian_singular_and_is_named():

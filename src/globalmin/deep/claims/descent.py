@@ -14,6 +14,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.activations.suprema import float_above
 from globalmin.deep.claims.high_precision import PreciseDeep
+from globalmin.deep.network import DeepNetwork
 from globalmin.deep.passes import backward, layer_grams
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import (
@@ -25,13 +26,13 @@ from globalmin.linalg.positive_definite import (
     upper_witness,
 )
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import PreciseResidual
 from globalmin.shallow.claims.linearized_point import MARGIN, loss_above, residual_size
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.deep.network import DeepNetwork
 
 
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")
@@ -237,7 +238,7 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
         "residual_norm": point.g,
     }
     return Claim(
-        "deep-descent", fields, tensors, {**numbers, **more, "h": Lam * point.g / point.lower.bound}
+        CLAIM.kind, fields, tensors, {**numbers, **more, "h": Lam * point.g / point.lower.bound}
     )
 
 
@@ -245,3 +246,18 @@ def _norm_bound(gram: Gram) -> tuple[float, Array | None]:
     if gram.values.shape[0] <= FACTOR_LIMIT:
         return upper_witness(gram.values)
     return (float(np.abs(gram.values).sum(axis=1).max()) + gram.noise) * (1.0 + MARGIN), None
+
+
+def _answer(question: Question) -> Claim:
+    return build(question.network, question.data, step_size=question.step_size)
+
+
+CLAIM = ClaimRecord(
+    kind="deep-descent",
+    theorem="deep-path/1",
+    proves=Proves.ZERO_LOSS,
+    label="descent of all layers to zero loss",
+    network=DeepNetwork,
+    build=_answer,
+    rungs=lambda question: (Rung(1, lambda: _answer(question)),),
+)

@@ -4,14 +4,17 @@ the tensors `W_1`, ..., `v`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin.deep.network import DeepNetwork
+from globalmin.proving.certificate import Certificate
 from globalmin.proving.claim import Json, Tensor, rational
+from globalmin.proving.record import NetworkForm, Question, Subject
 
 if TYPE_CHECKING:
-    from globalmin.deep.network import DeepNetwork
+    from globalmin.proving.claim import Claim
 
 CONVOLUTIONAL = "convolutional_resnet"
 
@@ -44,3 +47,14 @@ def deep_network_tensors(network: DeepNetwork) -> dict[str, Tensor]:
         table = network.geometry.table
         tensors["patches"] = np.where(table == network.geometry.pixels, -1, table).astype(np.int64)
     return tensors
+
+
+def _certificate(claims: tuple[Claim, ...], question: Question, store_data: bool) -> Any:
+    return Certificate(claims, question.network, question.data, store_data, question.notes)
+
+
+SUBJECT = Subject(
+    DeepNetwork,
+    _certificate,
+    lambda network: NetworkForm(deep_network_object(network), deep_network_tensors(network)),
+)

@@ -5,9 +5,9 @@ their rank -> file.
 from __future__ import annotations
 
 import math
-import os
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from globalmin._types import Array, ArrayLike
 from globalmin.errors import CannotCertify, DataError
 from globalmin.factorization.claims.numbers import GapNumbers, gap_numbers
 from globalmin.factorization.factors import Factors, checked_matrix
-from globalmin.files import save_atomically
 from globalmin.linalg.positive_definite import inverse_factor
-from globalmin.proving.certificate import PRODUCER
+from globalmin.proving.certificate import SealedCertificate
 from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.container import sealed_bytes
+from globalmin.proving.ladder import certified
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung, Subject
 from globalmin.proving.resources import CHECKER_WORK
 from globalmin.references import states
 
@@ -35,7 +35,7 @@ _TIGHT = 1e-11  # the same, and of b to the next one, where the two nearly meet
 
 
 @dataclass(frozen=True)
-class FactorizationCertificate:
+class FactorizationCertificate(SealedCertificate):
     """A claim about stored factors of a stored matrix; get one from `certify_factorization`."""
 
     claims: tuple[Claim, ...]
@@ -52,24 +52,16 @@ class FactorizationCertificate:
         """The gap divided by |M|_F^2."""
         return self.claims[0].summary["relative_gap"]
 
-    def to_bytes(self) -> bytes:
-        """The certificate file; the same certificate gives the same bytes."""
+    def _description(self) -> Mapping[str, object]:
         m, n = self.M.shape
-        description = {
-            "producer": PRODUCER,
+        return {
             "loss": "half-squared-frobenius",
             "network": {"kind": "factorization"},
             "data": {"rows": m, "columns": n},
-            "claims": [claim.to_json() for claim in self.claims],
         }
-        tensors: dict[str, Tensor] = {"M": self.M, "U": self.factors.U, "V": self.factors.V}
-        for index, claim in enumerate(self.claims):
-            tensors |= {f"claims.{index}.{role}": tensor for role, tensor in claim.tensors.items()}
-        return sealed_bytes(description, tensors)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file atomically and return its path."""
-        return save_atomically(path, self.to_bytes())
+    def _tensors(self) -> Mapping[str, Tensor]:
+        return {"M": self.M, "U": self.factors.U, "V": self.factors.V}
 
 
 @states("DU-T4.4", "DU-M4")
@@ -78,6 +70,8 @@ def certify_factorization(
 ) -> FactorizationCertificate:
     r"""Prove how far $\frac12\lVert UV^T-M\rVert_F^2$ is from the best loss of any matrix of rank r
     (the width of U and V).
+
+    The same as `certify(Factors(U, V), M)`.
 
     Parameters
     ----------
@@ -97,9 +91,23 @@ def certify_factorization(
     Theorem EY of `spec/claims/factorization-gap.md`; the minimum itself is the theorem of Eckart
     and Young.
     """
-    factors = Factors(U, V)
-    M = checked_matrix(M)
-    factors.require_fit(M)
+    question = Question(Factors(U, V), M, options={"norm": norm, "tol": tol})
+    certificate: Any = certified(question)[0]
+    return certificate
+
+
+def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Question:
+    M = checked_matrix(question.data)
+    question.network.require_fit(M)
+    return replace(question, data=M)
+
+
+def _build(question: Question) -> Claim:
+    return build(question.network, question.data, **question.options)
+
+
+def build(factors: Factors, M: Array, *, norm: str = "auto", tol: float = 1e-8) -> Claim:
+    """The claim with its witness, or CannotCertify; see `certify_factorization`."""
     if norm not in ("auto", "zero", "frobenius", "factor"):
         raise DataError(f"norm={norm!r} is not 'auto', 'zero', 'frobenius' or 'factor'")
     _refuse_if_too_large(M.shape, factors.rank, norm)
@@ -112,10 +120,9 @@ def certify_factorization(
         raise CannotCertify(
             f"the proved gap is {share:.3g} of |M|_F^2, above tol={tol:g}: the factors are not "
             f"near the best rank-{factors.rank} "
-            "matrix, or are at a saddle; train further or raise tol",
-            reasons={"factorization-gap": f"gap {share:.3g} of |M|_F^2"},
+            "matrix, or are at a saddle; train further or raise tol"
         )
-    return FactorizationCertificate((claim,), factors, M)
+    return claim
 
 
 def _refuse_if_too_large(shape: tuple[int, ...], rank: int, norm: str) -> None:
@@ -255,4 +262,20 @@ def _claim(
     }
     share = gap / numbers.square if numbers.square > 0.0 else 0.0
     summary = {"loss_upper": upper, "gap": gap, "floor": floor, "relative_gap": share}
-    return Claim("factorization-gap", whole | fields, tensors, summary)
+    return Claim(CLAIM.kind, whole | fields, tensors, summary)
+
+
+CLAIM = ClaimRecord(
+    kind="factorization-gap",
+    theorem="best-rank/1",
+    proves=Proves.GAP,
+    label="gap to the best matrix of this rank",
+    network=Factors,
+    build=_build,
+    rungs=lambda question: (Rung(1, lambda: _build(question)),),
+)
+SUBJECT = Subject(
+    Factors,
+    lambda claims, question, _: FactorizationCertificate(claims, question.network, question.data),
+    prepare=_checked,
+)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from globalmin.linalg.positive_definite import (
 )
 from globalmin.proving.certificate import Certificate
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.ladder import certified
+from globalmin.proving.record import ClaimRecord, Proves, Question
 from globalmin.proving.resources import refuse_if_too_large
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import precise_residual
@@ -108,9 +110,9 @@ def certify_gram(
         data = Dataset(X, np.zeros(X.shape[0]), bias=False, scaling="none")
     phi = get_activation(activation) if isinstance(activation, str) else activation
     network = ShallowNetwork(np.zeros((1, data.X.shape[1])), np.zeros(1), phi)
-    return Certificate(
-        (build(network, data, kernel=kernel, resnet=resnet),), network, data, store_data
-    )
+    question = Question(network, data, options={"kernel": kernel, "resnet": resnet})
+    certificate: Any = certified(question, [CLAIM.kind], store_data=store_data)[0]
+    return certificate
 
 
 @states("DU-D2.1", "OS-LH.1", "DU-P3.2")
@@ -262,4 +264,14 @@ def _assemble(
         }
         summary["kappa"] = kappa
     fields["lam"] = rational(lam)
-    return Claim("gram-positive", fields, tensors, {**summary, "lambda": lam})
+    return Claim(CLAIM.kind, fields, tensors, {**summary, "lambda": lam})
+
+
+CLAIM = ClaimRecord(
+    kind="gram-positive",
+    theorem="limit-gram/1",
+    proves=Proves.DATA,
+    label="least eigenvalue of the limiting Gram matrix",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data, **q.options),
+)

@@ -12,14 +12,15 @@ from globalmin.errors import CannotCertify
 from globalmin.linalg.balls import Ball, ball_matrix, working_precision
 from globalmin.linalg.positive_definite import EPS, Gram, NotPositiveDefiniteError, lower_witness
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.quadratic.ambiguity import exact_kernel_matrix
 from globalmin.quadratic.identifiability import critical_samples
 from globalmin.references import states
 from globalmin.shallow.claims.measured_point import measure_quadratic
+from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 _LARGEST_ENTRY = 2**63 - 1
@@ -66,7 +67,7 @@ def build(network: ShallowNetwork, data: Dataset) -> Claim:
         "sigma2": lower.bound,
         "difference": float(difference),
     }
-    return Claim("ambiguous", fields, {"C": lower.C, **tensors}, summary)
+    return Claim(CLAIM.kind, fields, {"C": lower.C, **tensors}, summary)
 
 
 def _vanishing_matrix(X: Array) -> NDArray[np.int64]:
@@ -100,3 +101,16 @@ def _precise(W: Array, v: Array) -> Ball:
     with working_precision():
         balls = ball_matrix(W)
         return balls.transpose() * ball_matrix(np.diag(v)) * balls
+
+
+CLAIM = ClaimRecord(
+    kind="ambiguous",
+    theorem="quadratic-kernel/1",
+    proves=Proves.DATA,
+    label="the rows leave the function open",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data),
+    sentence="Another network of the same shape and head has exactly the same outputs on all rows, "
+    "but is another function: over standard normal inputs their mean squared difference is at "
+    "least {difference}. The rows do not determine it.",
+)

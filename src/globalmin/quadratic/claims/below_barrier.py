@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +23,8 @@ from globalmin.linalg.positive_definite import (
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms
 from globalmin.proving.certificate import Certificate
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.producer import certify
+from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.quadratic.barrier import least_squares_matrix, require_full_rank
 from globalmin.quadratic.design import population_samples
 from globalmin.quadratic.risk import quadratic_outputs
@@ -33,10 +34,8 @@ from globalmin.shallow.claims.measured_point import (
     measure_quadratic,
     strict_witness,
 )
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
-
+from globalmin.shallow.claims.situation import NOT_THE_RUN
+from globalmin.shallow.network import ShallowNetwork
 
 _ROOM = 1e-9  # relative room in every claimed number
 
@@ -174,7 +173,7 @@ def _assemble(
         "barrier": barrier,
         "s2": s2,
     }
-    return Claim("below-barrier", fields, tensors, summary)
+    return Claim(CLAIM.kind, fields, tensors, summary)
 
 
 @states("GKZ-RATE", "GKZ-GD")
@@ -201,4 +200,21 @@ def population_certificate(
     require_full_rank(Wstar)
     X = population_samples(Wstar.shape[1])
     data = Dataset.from_preprocessed(X, quadratic_outputs(Wstar, X))
-    return Certificate((build(network, data, step_size=step_size),), network, data)
+    return certify(network, data, [CLAIM.kind], step_size=step_size)
+
+
+CLAIM = ClaimRecord(
+    kind="below-barrier",
+    theorem="quadratic-barrier/1",
+    proves=Proves.DESCENT,
+    label="descent to the global minimum",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data, step_size=q.step_size),
+    sentence="The stored weights are at most {E0} above the least loss of all quadratic networks, "
+    "and rank-deficient weights are at least {barrier} above it. So gradient descent with step "
+    "{eta}, in exact arithmetic, never meets them and converges to the global minimum; every step "
+    "multiplies the excess by at most {rate}.",
+    headline="Gradient descent from the stored weights provably converges to the global minimum; "
+    "they are not there yet.",
+    limit=NOT_THE_RUN,
+)

@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, lower_witness
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.proving.resources import CHECKER_WORK
 from globalmin.quadratic.identifiability import critical_samples, exact_span_rank
 from globalmin.references import states
 from globalmin.shallow.claims.measured_point import QuadraticPoint, measure_quadratic
+from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 STABLE_ORDER = (
     500  # N up to which the least eigenvalue is proved as well by default; its cost is cubic in N
 )
+
+
+# features up to which the ladder asks whether the data determine the function: an exact rank of
+# order d(d+1)/2
+IDENTIFIED = 30
 
 
 @states("GKZ-T2.6a")
@@ -56,9 +62,9 @@ def build(network: ShallowNetwork, data: Dataset, *, stable: bool | None = None)
     summary = {"loss_upper": point.loss_above, "rank": float(N)}
     found = _least_eigenvalue(point, N, stable)
     if found is None:
-        return Claim("identifies", fields, {}, summary)
+        return Claim(CLAIM.kind, fields, {}, summary)
     mu, C = found
-    return Claim("identifies", {**fields, "mu": rational(mu)}, {"C": C}, {**summary, "mu": mu})
+    return Claim(CLAIM.kind, {**fields, "mu": rational(mu)}, {"C": C}, {**summary, "mu": mu})
 
 
 def _least_eigenvalue(
@@ -75,3 +81,25 @@ def _least_eigenvalue(
             ) from None
         return None
     return lower.bound, lower.C
+
+
+def _rungs(question: Question) -> list[Rung]:
+    n, d = question.data.X.shape
+    is_asked = question.network.activation.certificate_name == "quadratic" and d <= IDENTIFIED
+    if not is_asked or n < d * (d + 1) // 2:
+        return []
+    return [Rung(1, lambda: build(question.network, question.data), is_beside=True)]
+
+
+CLAIM = ClaimRecord(
+    kind="identifies",
+    theorem="quadratic-span/1",
+    proves=Proves.DATA,
+    label="the rows determine the function",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data),
+    rungs=_rungs,
+    sentence="Two quadratic networks of any width with equal outputs on these rows are the same "
+    "function everywhere: the rows span all {rank} dimensions of quadratic functions, so at most "
+    "one fits the labels. The weights are not determined.",
+)

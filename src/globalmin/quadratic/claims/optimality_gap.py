@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.errors import CannotCertify, DataError
+from globalmin.errors import CannotCertify, DataError, HypothesisError
 from globalmin.linalg.positive_definite import EPS, NotPositiveDefiniteError, lower_witness
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms, svec
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.quadratic.barrier import least_squares_matrix
 from globalmin.quadratic.duality import decay_dual, decay_threshold, positive_dual, row_space
+from globalmin.quadratic.small_decay import smallest_provable_decay
 from globalmin.references import states
 from globalmin.shallow.claims.measured_point import (
     QuadraticPoint,
@@ -24,13 +26,16 @@ from globalmin.shallow.claims.measured_point import (
     measure_quadratic,
     strict_witness,
 )
+from globalmin.shallow.claims.situation import has_floor
+from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 METHODS = ("positive", "span", "decay")
+# of the loss of the zero network: a gap at the smallest provable weight decay that is worth a file
+_NEGLIGIBLE = 1e-6
 MARGINS = tuple(2.0**-bits for bits in range(42, 9, -3))
 """Room left for the proof of strict feasibility, the least first: a larger one survives more
 rounding and costs more gap.
@@ -228,7 +233,7 @@ def _assemble(
         "floor": max(objective - gap, 0.0),
         "relative_gap": gap / objective,
     }
-    return Claim("optimality-gap", {**common, **fields}, tensors, summary)
+    return Claim(CLAIM.kind, {**common, **fields}, tensors, summary)
 
 
 @states("SJL-T2.1")
@@ -274,3 +279,56 @@ def _form_rounding(point: QuadraticPoint, T: Array) -> Array:
         * EPS
         * np.einsum("ij,ij->i", np.abs(point.X) @ np.abs(T), np.abs(point.X))
     )
+
+
+def _answer(question: Question) -> Claim:
+    return build(question.network, question.data, weight_decay=question.weight_decay)
+
+
+def _at_smallest_decay(question: Question) -> Claim:
+    """Where the squares of the inputs depend, so that no bound for all weights is provable: the gap
+    at the least weight decay that has a proof, a bound for all weights that are not huge.
+    """
+    network, data = question.network, question.data
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            least = smallest_provable_decay(network.W, network.v, data.X, data.y)
+    except (HypothesisError, np.linalg.LinAlgError) as failure:
+        raise CannotCertify(f"no weight decay has a proof here: {failure}") from None
+    scale = 0.5 * float(data.y @ data.y)
+    if not least.gap <= _NEGLIGIBLE * scale:
+        raise CannotCertify(
+            f"the least weight decay at which these weights are provably a minimum is "
+            f"{least.weight_decay:.3g}, with a gap of {least.gap:.3g}, not negligible against the "
+            f"loss {scale:.3g} of the zero network; train further"
+        )
+    return build(network, data, weight_decay=least.weight_decay)
+
+
+def _rungs(question: Question) -> list[Rung]:
+    """First with weight decay or a floor, otherwise second to zero loss nearby; third at the
+    smallest weight decay.
+    """
+    if question.network.activation.certificate_name != "quadratic":
+        return []
+    if question.weight_decay:
+        return [Rung(1, lambda: _answer(question))]
+    first = Rung(1 if has_floor(question) else 2, lambda: _answer(question), place=1)
+    last = Rung(3, lambda: _at_smallest_decay(question))
+    return [first, last] if question.trained == "W" else [first]
+
+
+CLAIM = ClaimRecord(
+    kind="optimality-gap",
+    theorem="quadratic-gap/1",
+    proves=Proves.GAP,
+    label="gap to the global minimum",
+    network=ShallowNetwork,
+    build=_answer,
+    rungs=_rungs,
+    sentence="No {class}, of any width, has a {penalized} more than {gap} below that of the stored "
+    "one: it is at the least value over these networks up to this gap. That value lies above "
+    "{floor}; the stored weights have a training loss of at most {loss_upper}.{uncovered}",
+    limit="The minimum is that over quadratic networks. Another activation may fit these rows "
+    "better.",
+)

@@ -15,17 +15,18 @@ from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.recovery.claims.convexity_forms import BUILDERS, Bound, Center, measure_center
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
 from globalmin.shallow.claims.high_precision import precise_residual
-from globalmin.shallow.claims.linearized_point import loss_above
+from globalmin.shallow.claims.linearized_point import is_too_narrow, loss_above
+from globalmin.shallow.claims.situation import has_smooth_zero
 from globalmin.shallow.hessian import gradient, gradient_norm, hessian
-from globalmin.shallow.network import loss
+from globalmin.shallow.network import ShallowNetwork, loss
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 FORMS = tuple(BUILDERS)
@@ -171,7 +172,7 @@ def _claim(ball: Descent, loss_upper: float) -> Claim:
     fields: dict[str, Json] = {name: rational(value) for name, value in numbers.items()}
     tensors: dict[str, Tensor] = dict(ball.bound.tensors)
     return Claim(
-        "unique-minimum",
+        CLAIM.kind,
         fields | {"form": ball.bound.form} | dict(ball.bound.fields),
         tensors,
         numbers,
@@ -219,3 +220,32 @@ def _damped(network: ShallowNetwork, X: Array, y: Array, steps: int) -> ShallowN
         else:
             damping = max(10.0 * damping, 1e-6 * high)
     return best
+
+
+def _rungs(question: Question) -> list[Rung]:
+    """Where no zero loss can be proved because the network is too narrow; in the form that is
+    quick, the others have larger balls and take up to minutes.
+    """
+    network, n = question.network, question.data.n_samples
+    is_small = question.trained == "W" and network.W.size <= PARAMETERS
+    is_tried = has_smooth_zero(question) and network.activation.certificate_name != "quadratic"
+    if not (is_small and is_tried and is_too_narrow(network, n, "W")):
+        return []
+    return [Rung(2, lambda: build(network, question.data, form="plain"))]
+
+
+CLAIM = ClaimRecord(
+    kind="unique-minimum",
+    theorem="local-convexity/1",
+    proves=Proves.POINT,
+    label="the only critical point near",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data),
+    rungs=_rungs,
+    sentence="Within {r} of the stored W the training loss has exactly one critical point, a "
+    "strict local minimum, at most {r_minus} away, and is strongly convex. Gradient descent with "
+    "step {eta} from every start within {starts} converges to it, and every step multiplies the "
+    "distance by at most {rate}. That the minimum is global is not said.",
+    headline="Exactly one critical point lies near the stored weights, a strict minimum. Whether "
+    "it is global is not proved.",
+)

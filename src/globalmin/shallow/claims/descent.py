@@ -15,15 +15,22 @@ from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
+from globalmin.shallow.claims.situation import (
+    NOT_THE_RUN,
+    ZERO_IS_LEAST,
+    has_smooth_zero,
+    measured_once,
+)
 from globalmin.shallow.lipschitz import estimate_lipschitz
+from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.provability import descent_ratio
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 FACTOR_LIMIT = (
@@ -131,7 +138,7 @@ def _assemble(
         "residual_norm": point.g,
         "lambda_max": point.gram.extremes[1],
     }
-    return Claim("descent", fields, tensors, summary)
+    return Claim(CLAIM.kind, fields, tensors, summary)
 
 
 def _norm_and_step(
@@ -159,3 +166,33 @@ def _norm_bounds(point: LinearizedPoint, both: bool) -> list[NormBound]:
         return [rows]
     factor = NormBound(*upper_witness(K))
     return [rows, factor] if both else [factor]
+
+
+def _answer(question: Question) -> Claim:
+    point = measured_once(question)
+    return build(
+        question.network,
+        question.data,
+        question.trained,
+        step_size=question.step_size,
+        point=point,
+    )
+
+
+def _rungs(question: Question) -> list[Rung]:
+    return [Rung(1, lambda: _answer(question), is_extra=True)] if has_smooth_zero(question) else []
+
+
+CLAIM = ClaimRecord(
+    kind="descent",
+    theorem="descent-path/1",
+    proves=Proves.ZERO_LOSS,
+    label="descent to zero loss",
+    network=ShallowNetwork,
+    build=_answer,
+    rungs=_rungs,
+    sentence="Gradient descent with step {eta}, in exact arithmetic and started at the stored "
+    "weights, converges to training loss exactly zero. Every step multiplies the residual by at "
+    f"most {{rate}}; the whole path is no longer than {{path}}. {ZERO_IS_LEAST}",
+    limit=NOT_THE_RUN,
+)

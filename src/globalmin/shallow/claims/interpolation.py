@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
 from globalmin.proving.claim import Claim, Json, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
+from globalmin.shallow.claims.situation import (
+    NOT_THE_STORED_WEIGHTS,
+    ZERO_IS_LEAST,
+    has_smooth_zero,
+    measured_once,
+)
 from globalmin.shallow.lipschitz import estimate_lipschitz
+from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.provability import newton_radius, newton_radius_below, newton_ratio
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 @states("OS-C2")
@@ -101,8 +108,31 @@ def _assemble(point: LinearizedPoint, lipschitz: LipschitzWitness) -> Claim:
     }
     tensors = {"C_a": point.lower.C, "z": point.newton.z, **lipschitz.tensors()}
     return Claim(
-        "interpolation",
+        CLAIM.kind,
         fields,
         tensors,
         {name: value for name, value in summary.items() if math.isfinite(value)},
     )
+
+
+def _answer(question: Question) -> Claim:
+    point = measured_once(question)
+    return build(question.network, question.data, question.trained, point=point)
+
+
+def _rungs(question: Question) -> list[Rung]:
+    return [Rung(1, lambda: _answer(question), place=1)] if has_smooth_zero(question) else []
+
+
+CLAIM = ClaimRecord(
+    kind="interpolation",
+    theorem="newton-kantorovich/1",
+    proves=Proves.ZERO_LOSS,
+    label="zero loss nearby",
+    network=ShallowNetwork,
+    build=_answer,
+    rungs=_rungs,
+    sentence="Weights with training loss exactly zero exist within distance {R} of the stored "
+    f"ones. {ZERO_IS_LEAST}",
+    limit=NOT_THE_STORED_WEIGHTS,
+)

@@ -180,6 +180,7 @@ def refuse_if_too_narrow(network: ShallowNetwork, n: int, trained: str) -> None:
     rank, before it is formed.
     """
     if not is_too_narrow(network, n, trained):
+        _refuse_more_than_quadratic_functions(network, n)
         return
     silent, count = int(np.count_nonzero(network.v == 0.0)), parameter_count(network, n, trained)
     if silent:
@@ -194,6 +195,16 @@ def refuse_if_too_narrow(network: ShallowNetwork, n: int, trained: str) -> None:
         f"{math.ceil(n / per_neuron)} (with nonzero heads), or claim what can hold at this width "
         f"({quadratic}unique-minimum, second-order-stationary, or loss-floor where rows conflict)"
     )
+
+
+def _refuse_more_than_quadratic_functions(network: ShallowNetwork, n: int) -> None:
+    """The outputs of quadratic networks of any width lie in a space of dimension d(d+1)/2."""
+    d = network.n_features
+    if network.activation.certificate_name == "quadratic" and n > d * (d + 1) // 2:
+        raise CannotCertify(
+            f"J J^T is singular whatever the weights and the width, since n = {n} > d(d+1)/2 = "
+            f"{d * (d + 1) // 2}, the dimension of quadratic functions; claim optimality-gap"
+        )
 
 
 def refuse_narrow_cell(network: ShallowNetwork, n: int) -> None:

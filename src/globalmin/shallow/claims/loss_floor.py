@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from globalmin.errors import CannotCertify
 from globalmin.proving.claim import Claim, Json, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import checked_arrays, loss_above
+from globalmin.shallow.claims.situation import has_floor, strongest_floor
+from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.data.loss_floor import LossFloor
-    from globalmin.shallow.network import ShallowNetwork
 
 
 def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
@@ -54,19 +55,29 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
         "gap": float(loss - floor),
         "groups": float(len(sizes)),
     }
-    return Claim(
-        "loss-floor", fields, {"members": members, "sizes": sizes, "kinds": kinds}, summary
-    )
+    return Claim(CLAIM.kind, fields, {"members": members, "sizes": sizes, "kinds": kinds}, summary)
 
 
-def strongest_floor(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, LossFloor]:
-    """The class of heads and the floor the claim can state; "nonnegative" only where it applies to
-    the stored head and says more.
-    """
-    found = data.degeneracy.loss_floor(network.activation, certifiable=True)
-    if trained != "W" or not network.activation.is_nonnegative or not (network.v >= 0).all():
-        return "any", found
-    restricted = data.degeneracy.loss_floor(
-        network.activation, heads="nonnegative", certifiable=True
-    )
-    return ("nonnegative", restricted) if restricted.floor > found.floor else ("any", found)
+def _answer(question: Question) -> Claim:
+    return build(question.network, question.data, question.trained)
+
+
+def _rungs(question: Question) -> list[Rung]:
+    # the optimality gap of a quadratic network says more
+    is_extra = question.network.activation.certificate_name == "quadratic"
+    rung = Rung(1, lambda: _answer(question), is_extra=is_extra)
+    return [rung] if has_floor(question) else []
+
+
+CLAIM = ClaimRecord(
+    kind="loss-floor",
+    theorem="group-floor/1",
+    proves=Proves.FLOOR,
+    label="least loss of conflicting rows",
+    network=ShallowNetwork,
+    build=_answer,
+    rungs=_rungs,
+    sentence="No {class}, of any width and with any weights W, has a training loss below {floor} "
+    "on these data, so none reaches zero. The stored weights have a loss of at most {loss_upper}, "
+    "so they are within {gap} of the least loss of these networks.{uncovered}",
+)

@@ -23,6 +23,7 @@ from globalmin.linalg.positive_definite import (
     upper_witness,
 )
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.proving.resources import refuse_if_too_large
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import (
@@ -39,12 +40,11 @@ from globalmin.shallow.claims.linearized_point import (
     residual_size,
 )
 from globalmin.shallow.lipschitz import rounding_of_preactivations
-from globalmin.shallow.network import preactivations
+from globalmin.shallow.network import ShallowNetwork, preactivations
 from globalmin.shallow.relu_margins import slopes_of_radius
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 FACTOR_LIMIT = (
@@ -245,7 +245,7 @@ def _assemble(
         "residual_norm": point.g,
     }
     return Claim(
-        "relu-descent",
+        CLAIM.kind,
         fields,
         tensors,
         {**numbers, **more, "unstable_pairs": float(trial.unstable)},
@@ -266,3 +266,13 @@ def _step(lam: float, Lam: float, step_size: float | None) -> float:
             "of squares"
         )
     return largest if step_size is None else float(step_size)
+
+
+CLAIM = ClaimRecord(
+    kind="relu-descent",
+    theorem="relu-path/1",
+    proves=Proves.ZERO_LOSS,
+    label="descent to zero loss, ReLU",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data, q.trained, step_size=q.step_size),
+)

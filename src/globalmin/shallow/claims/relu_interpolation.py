@@ -20,6 +20,7 @@ from globalmin.linalg.positive_definite import (
     lower_witness,
 )
 from globalmin.proving.claim import Claim, Json, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.proving.resources import refuse_if_too_large
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import (
@@ -36,8 +37,9 @@ from globalmin.shallow.claims.linearized_point import (
     residual_size,
 )
 from globalmin.shallow.claims.sample_reduction import Reduction, reduce_samples
+from globalmin.shallow.claims.situation import NOT_THE_STORED_WEIGHTS, ZERO_IS_LEAST, has_floor
 from globalmin.shallow.lipschitz import rounding_of_preactivations
-from globalmin.shallow.network import preactivations
+from globalmin.shallow.network import ShallowNetwork, preactivations
 from globalmin.shallow.relu_margins import (
     Cell,
     cell_gram,
@@ -48,7 +50,6 @@ from globalmin.shallow.relu_margins import (
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 # safety factor on the margins, above what the bound mu loses to the true eigenvalue
@@ -202,7 +203,7 @@ def _assemble(
         "neurons": float(neurons.size),
         "residual_norm": point.g,
     }
-    return Claim("relu-interpolation", fields, tensors, summary)
+    return Claim(CLAIM.kind, fields, tensors, summary)
 
 
 def _reason(stored: CellPoint, best: CellPoint, X: Array, y: Array) -> str:
@@ -227,3 +228,26 @@ def _reason(stored: CellPoint, best: CellPoint, X: Array, y: Array) -> str:
         f"{reason}. Newton steps from there lead to another network, with ratio {best.ratio:.3g} "
         f"and {moved}: not < 1 either"
     )
+
+
+def _answer(question: Question) -> Claim:
+    return build(question.network, question.data, question.trained)
+
+
+def _rungs(question: Question) -> list[Rung]:
+    is_relu = question.network.activation.name == "relu"
+    return [Rung(1, lambda: _answer(question))] if is_relu and not has_floor(question) else []
+
+
+CLAIM = ClaimRecord(
+    kind="relu-interpolation",
+    theorem="relu-cell/1",
+    proves=Proves.ZERO_LOSS,
+    label="zero loss nearby, ReLU",
+    network=ShallowNetwork,
+    build=_answer,
+    rungs=_rungs,
+    sentence="Weights with training loss exactly zero exist within distance {R} of the stored "
+    f"ones, for the ReLU network as it is, kinks included. {ZERO_IS_LEAST}",
+    limit=NOT_THE_STORED_WEIGHTS,
+)

@@ -12,6 +12,7 @@ from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import EPS
 from globalmin.proving.claim import Claim, Json, rational
+from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.proving.resources import CHECKER_WORK
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
@@ -20,12 +21,11 @@ from globalmin.shallow.claims.linearized_point import loss_above
 from globalmin.shallow.claims.measured_point import strict_witness
 from globalmin.shallow.claims.surroundings import Around, surroundings
 from globalmin.shallow.hessian import curvature_blocks, hessian
-from globalmin.shallow.network import residual
+from globalmin.shallow.network import ShallowNetwork, residual
 from globalmin.shallow.rounding import hessian_rounding
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 DENSE = 400  # parameters up to which the format takes the whole Hessian
@@ -86,9 +86,9 @@ def build(
         where, parts[0] if method == "dense" else None, scale, radius=_checked_radius(radius)
     )
     if found is None:
-        return Claim("second-order-stationary", fields, {"C": C}, summary)
+        return Claim(CLAIM.kind, fields, {"C": C}, summary)
     return Claim(
-        "second-order-stationary",
+        CLAIM.kind,
         {**fields, "radius": found[0]},
         {"C": C} | found[1],
         summary | found[2],
@@ -142,3 +142,18 @@ def _least_shift(parts: Array, noise: float, heads: Array) -> tuple[float, Array
         f"no witness that the Hessian, with least eigenvalue {low:.3g}, is above {-low:.3g} within "
         "rounding"
     )
+
+
+CLAIM = ClaimRecord(
+    kind="second-order-stationary",
+    theorem="second-order/1",
+    proves=Proves.POINT,
+    label="second-order stationary",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data, q.trained),
+    sentence="The gradient is at most {eps} and no direction has a second derivative below "
+    "−{delta}. Whether this is a minimum, local or global, is not said. The loss is at most "
+    "{loss_upper}.",
+    headline="The stored weights are second-order stationary. Whether they are a global minimum is "
+    "not proved.",
+)

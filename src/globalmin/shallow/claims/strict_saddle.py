@@ -13,6 +13,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
 from globalmin.shallow.claims.hessian_ball import (
@@ -24,12 +25,12 @@ from globalmin.shallow.claims.hessian_ball import (
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import loss_above
 from globalmin.shallow.hessian import curvature_along
+from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.rounding import curvature_rounding
 from globalmin.shallow.stationary import Escape, hessian_escape, quadratic_escape
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 _DENSE = 1_500  # parameters up to which the least eigenvector of the whole Hessian is computed
@@ -73,9 +74,9 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     summary = {"loss_upper": loss, "gamma": gamma, "eps": eps}
     found = _radius(network, X, y, gamma, trained)
     if found is None:
-        return Claim("strict-saddle", fields, tensors, summary)
+        return Claim(CLAIM.kind, fields, tensors, summary)
     return Claim(
-        "strict-saddle",
+        CLAIM.kind,
         {**fields, "radius": found.fields},
         tensors | found.tensors,
         summary | {"radius": found.R},
@@ -138,3 +139,18 @@ def _radius(
         if found is not None and found.lip_square * Fraction(low) ** 2 <= Fraction(gamma) ** 2
         else None
     )
+
+
+CLAIM = ClaimRecord(
+    kind="strict-saddle",
+    theorem="negative-curvature/1",
+    proves=Proves.POINT,
+    label="saddle with a way down",
+    network=ShallowNetwork,
+    build=lambda q: build(q.network, q.data, q.trained),
+    sentence="The stored weights are not a local minimum: the gradient is at most {eps}, and along "
+    "the stored direction the loss curves downwards, with a second derivative of −{gamma} or less."
+    "{ball} Their loss is at most {loss_upper}.",
+    headline="The stored weights are not a local minimum: along the direction in the file the loss "
+    "curves downwards.",
+)
