@@ -63,8 +63,13 @@ def test_every_function_named_exists():
     for item, names in code_of_items().items():
         assert item in entries(), item
         for name in names:
-            module, _, attribute = name.rpartition(".")
-            assert hasattr(importlib.import_module(module), attribute), name
+            parts = name.split(".")
+            found = importlib.import_module(".".join(parts[:3]))
+            for part in parts[3:]:
+                found = getattr(found, part, None) or importlib.import_module(
+                    f"{found.__name__}.{part}"
+                )
+            assert callable(found), name
 
 
 def test_facts_are_registered_once_in_the_homes_of_the_families():

@@ -25,29 +25,47 @@ def code_of_items() -> dict[str, list[str]]:
         if not any(f"@{tie}(" in text for tie in TIES):
             continue
         module = ".".join(["globalmin", *path.relative_to(root).with_suffix("").parts])
-        for node in definitions(text):
+        for name, node in _qualified(ast.parse(text)):
             for item in tied_items(node):
-                found[item].append(f"{module.removesuffix('.__init__')}.{node.name}")
+                found[item].append(f"{module.removesuffix('.__init__')}.{name}")
     return dict(found)
+
+
+def _qualified(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition]]:
+    """Definitions with their names, methods after their class."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield f"{prefix}{node.name}", node
+            yield from _qualified(node, f"{prefix}{node.name}.")
 
 
 def tests_of(item: str) -> tuple[str, ...]:
     """Tests whose docstring names the item, if the sources of globalmin are at hand; else none."""
-    root = Path(str(files("globalmin"))).parent.parent
-    found = []
-    for path in sorted((root / "tests").rglob("test_*.py")):
-        text = path.read_text(encoding="utf-8")
-        if item not in text:
-            continue
-        place = path.relative_to(root).as_posix()
-        if _names(item, ast.get_docstring(ast.parse(text))):
-            found.append(place)
-        found += [
-            f"{place}::{node.name}"
-            for node in definitions(text)
-            if _names(item, ast.get_docstring(node))
-        ]
-    return tuple(found)
+    return tuple(
+        name
+        for path, text in _test_texts()
+        if item in text
+        for name, docstring in _docstrings(path)
+        if _names(item, docstring)
+    )
+
+
+def _root() -> Path:
+    return Path(str(files("globalmin"))).parent.parent
+
+
+@cache
+def _test_texts() -> tuple[tuple[Path, str], ...]:
+    paths = sorted((_root() / "tests").rglob("test_*.py"))
+    return tuple((path, path.read_text(encoding="utf-8")) for path in paths)
+
+
+@cache
+def _docstrings(path: Path) -> tuple[tuple[str, str | None], ...]:
+    """Docstrings of a test module and of its definitions, with their places."""
+    text, place = path.read_text(encoding="utf-8"), path.relative_to(_root()).as_posix()
+    own = [(f"{place}::{node.name}", ast.get_docstring(node)) for node in definitions(text)]
+    return (place, ast.get_docstring(ast.parse(text))), *own
 
 
 def _names(item: str, docstring: str | None) -> bool:
