@@ -1,7 +1,8 @@
 """Write docs/theorems.md: for every catalogue item its functions, tests and figures, read from the
 sources, nothing imported.
 
-A function states an item by the decorator `@states("OS-C2")`. A test shows an item by naming its ID
+A function states an item by the decorator `@states("OS-C2")`, or answers for it on data by
+`@fact("OS-C2")`. A test shows an item by naming its ID
 in its own docstring or in that of its module. Run with --check to fail when the committed page is
 not what the sources say.
 """
@@ -34,7 +35,7 @@ def _stated_items(node: Definition) -> Iterator[str]:
         if (
             isinstance(decorator, ast.Call)
             and isinstance(decorator.func, ast.Name)
-            and decorator.func.id == "states"
+            and decorator.func.id in ("states", "fact")
         ):
             yield from (
                 str(argument.value)

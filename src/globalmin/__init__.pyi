@@ -49,5 +49,7 @@ from globalmin.shallow.storage import load_network as load_network
 from globalmin.shallow.storage import save_network as save_network
 from globalmin.shallow.train import train as train
 from globalmin.shallow.train import train_auto as train_auto
+from globalmin.theorems.door import Theorem as Theorem
+from globalmin.theorems.door import theorem as theorem
 
 __version__: str

@@ -21,6 +21,7 @@ from globalmin.cli import (
     report,
     reproduce,
     sweep,
+    theorem,
 )
 from globalmin.cli.console import warnings_to_stderr
 
@@ -80,6 +81,7 @@ for _command in (
     certify.certify,
     classify.classify,
     inspect.inspect,
+    theorem.theorem,
     reproduce.reproduce,
     report.report,
     cite.cite,

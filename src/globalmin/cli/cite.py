@@ -18,9 +18,9 @@ def cite(
 ) -> int:
     """Name the work an item belongs to and the functions that state it."""
     from globalmin.cli import exits
-    from globalmin.cli.citing import code_of_items
     from globalmin.cli.console import print_json, print_rows
     from globalmin.references import catalogue, works
+    from globalmin.theorems.sources import code_of_items
 
     known = {name.lower(): name for name in (*works(), *catalogue())}
     name = known.get(item.lower())
@@ -40,7 +40,8 @@ def cite(
         print_json({**content, "code": code})
         return exits.ACCEPTED
     rows = [("work", f"{work.key}: {work.title}", "bold")]
-    rows += [(listed, ", ".join(places) or "no code yet", "") for listed, places in code.items()]
+    nothing = "nothing to compute: see globalmin theorem"
+    rows += [(listed, ", ".join(places) or nothing, "") for listed, places in code.items()]
     print_rows(rows)
     return exits.ACCEPTED
 

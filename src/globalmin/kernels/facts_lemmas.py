@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from globalmin.activations.dual import dual_kernel, dual_partial_sum
+from globalmin.activations.dual_quadrature import estimate_by_gauss_hermite
+from globalmin.activations.moments import normalizer
 from globalmin.facts.finding import Hypothesis, TheoremReport, check, number
 from globalmin.facts.hypotheses import (
     labels,
@@ -111,6 +114,35 @@ def _bounds_of(
         (f"at least, {b.item}: {b.description}", float(b.value))
         for b in lambda_lower_bounds(m.X, m.activation, kind=kind)
         if (b.item in special) == only_relu
+    )
+
+
+@fact("DU-DA0", "DU-DA1", "DU-DA2", "DU-DA3", "DU-DA4", "DU-DA6")
+def dual_kernels(it: Instance) -> TheoremReport:
+    """The mean product of the activation at the first two rows, by three roads."""
+    m, phi = it.m, it.m.activation
+    says = "means of products of φ at two correlated Gaussians, in closed form or by a series"
+    rows = m.X[:2]
+    a, b = (float(row @ row) for row in (rows[0], rows[-1]))
+    if not min(a, b) > 0.0:
+        return TheoremReport("DU-DA0", says, (check("the first two rows are not zero", False),))
+    c = float(rows[0] @ rows[-1])
+    rho = min(max(c / math.sqrt(a * b), -1.0), 1.0)
+    angle = (rho, math.sqrt(max(1.0 - rho * rho, 0.0)))
+    return TheoremReport(
+        "DU-DA0",
+        says,
+        (check("the first two rows are not zero", True, f"correlation {number(rho)}"),),
+        numbers=(
+            ("E[φ(u)φ(v)] at the first two rows", float(dual_kernel(phi, a, b, c))),
+            ("by 12 terms of the Hermite series", float(dual_partial_sum(phi, a, b, c, terms=12))),
+            (
+                "by the 40 x 40 Gauss-Hermite rule",
+                estimate_by_gauss_hermite(phi, math.sqrt(a), math.sqrt(b), angle),
+            ),
+            ("E[φ'(u)φ'(v)]", float(dual_kernel(phi, a, b, c, 1))),
+            ("c_σ = 1/E φ(z)²", normalizer(phi)),
+        ),
     )
 
 

@@ -183,6 +183,7 @@ def identities(teacher: FilterTeacher) -> TheoremReport:
             ("the same over 200,000 draws", product),
             ("largest error of E[z 1{z·w ≥ 0}] over the draws", float(np.abs(mean - half).max())),
             ("the same of E[zzᵀ1{z·w ≥ 0}]w", float(np.abs(second - whole).max())),
+            ("the same of E[zzᵀ1{both ≥ 0}]w*", float(np.abs(both - together).max())),
             (
                 "loss at the drawn start, Gaussian patches",
                 population_loss(w, it.start.a, it.teacher),
