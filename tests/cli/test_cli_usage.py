@@ -73,13 +73,13 @@ def test_usage_errors_exit_with_2_and_write_nothing(run, table, tmp_path, argume
 def test_ctrl_c_during_training_keeps_the_best_network_marks_it_unproved_and_exits_with_130(
     run, table, tmp_path, monkeypatch
 ):
-    from globalmin.optimize import watch
+    from globalmin.optimize import follow
 
     def interrupt(self, iteration, relative_residual):
         if iteration >= 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(watch.Progress, "update", interrupt)
+    monkeypatch.setattr(follow.Progress, "update", interrupt)
     ended = run("fit", table(), "-t", "price", "--out", tmp_path / "o", "--test-size", 0, "--json")
     assert ended.code == 130, ended
     assert everything_below(tmp_path / "o") == {"model.safetensors", "report.html", "fit.json"}

@@ -4,17 +4,17 @@ means for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.optimize.trajectory import Recorder, Run, Status, Trajectory
-from globalmin.optimize.watch import Step
+from globalmin.optimize.follow import Iterate, Monitor, Step
+from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.quadratic.solve import MAX_ITER, QuadraticSolution, solve_quadratic
 from globalmin.shallow.network import ShallowNetwork, residual
 from globalmin.shallow.problem import Problem
 from globalmin.shallow.solvers import Solver
+from globalmin.shallow.trajectory import ShallowRecorder, ShallowRun
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -28,8 +28,8 @@ def solve_from(
     weight_decay: float = 0.0,
     max_iter: int | None = None,
     seed: int = 0,
-    monitor: Callable[[Step], object] | None = None,
-) -> Run:
+    monitor: Monitor | None = None,
+) -> ShallowRun:
     """The global minimum over the hidden weights, with the head of `network`; a local one where the
     head has too few neurons for it, with the gap in the message.
     """
@@ -51,8 +51,8 @@ def solve_fresh(
     weight_decay: float = 0.0,
     max_iter: int | None = None,
     seed: int = 0,
-    monitor: Callable[[Step], object] | None = None,
-) -> Run:
+    monitor: Monitor | None = None,
+) -> ShallowRun:
     """The global minimum over networks with heads +1 and -1: as many neurons as it needs, or as
     many as are asked for. The run starts at zero weights.
     """
@@ -83,10 +83,10 @@ def without_zero_neurons(network: ShallowNetwork) -> ShallowNetwork:
 
 def _run(
     solution: QuadraticSolution, network: ShallowNetwork, data: HasData, start: ShallowNetwork
-) -> Run:
+) -> ShallowRun:
     r = residual(network, data.X, data.y)
     size = float(np.linalg.norm(data.y))
-    return Run(
+    run = Run(
         network=network,
         status=solution.status,
         message=_message(solution),
@@ -94,14 +94,15 @@ def _run(
         n_iter=solution.n_iter,
         method=solution.method.replace(" ", "_"),
         loss=0.5 * float(r @ r),
-        relative_residual=float(np.linalg.norm(r)) / size if size > 0 else 0.0,
     )
+    relative = float(np.linalg.norm(r)) / size if size > 0 else 0.0
+    return ShallowRun.of(run, relative_residual=relative)
 
 
-def _shown(run: Run, monitor: Callable[[Step], object] | None) -> Run:
+def _shown(run: ShallowRun, monitor: Monitor | None) -> ShallowRun:
     """The run, after its monitor has seen the end: the stages before are known only then."""
     if monitor is not None:
-        monitor(Step(run.n_iter, run.loss, run.relative_residual, lambda: run.network))
+        monitor(Step(run.n_iter, run, lambda: run.network))
     return run
 
 
@@ -118,15 +119,15 @@ def _trajectory(solution: QuadraticSolution, data: HasData, start: ShallowNetwor
     """
     found = solution.network
     problem = Problem(data.X, data.y, found.activation)
-    point, travelled = problem.at(start.W, start.v), 0.0
-    recorder = Recorder(point)
-    recorder.record(point, 0, travelled)
+    point = problem.at(start.W, start.v)
+    recorder = ShallowRecorder(point)
+    recorder.record(point, 0)
     last = max(solution.n_iter, 1)
     between = [(used, W) for used, W in solution.stages if 0 < used < last]
     for used, W in [*between, (last, found.W)]:
-        here = problem.at(W, found.v)
-        travelled, point = travelled + here.distance(point), here
-        recorder.record(point, used, travelled)
+        point = problem.at(W, found.v)
+        recorder.passed(Iterate(point))
+        recorder.record(point, used)
     return recorder.close()
 
 

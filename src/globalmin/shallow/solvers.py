@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from globalmin._rooms import rooms_with
-from globalmin.optimize.run import Run
+from globalmin.shallow.trajectory import ShallowRun
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
@@ -26,15 +26,15 @@ class Solver:
     Attributes
     ----------
     activation : its name.
-    solve_from : (network, data, weight_decay=, max_iter=, seed=, monitor=) -> Run, with the head of
-        the network.
-    solve_fresh : (data, width, and the same options) -> Run.
+    solve_from : (network, data, weight_decay=, max_iter=, seed=, monitor=) -> ShallowRun, with the
+        head of the network.
+    solve_fresh : (data, width, and the same options) -> ShallowRun.
     covers : whether a start can be solved from.
     """
 
     activation: str
-    solve_from: Callable[..., Run]
-    solve_fresh: Callable[..., Run]
+    solve_from: Callable[..., ShallowRun]
+    solve_fresh: Callable[..., ShallowRun]
     covers: Callable[[ShallowNetwork], bool]
 
 

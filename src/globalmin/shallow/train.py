@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.errors import DataError
+from globalmin.optimize.follow import Monitor
 from globalmin.shallow.methods.table import (
     METHODS,
     RESTARTED,
@@ -114,7 +115,7 @@ def train(
     return thrown_if(throw, _nearer(solved, run))
 
 
-def _nearer(solved: Run | None, run: Run) -> Run:
+def _nearer(solved: ShallowRun | None, run: ShallowRun) -> ShallowRun:
     """The run that a solver fell short with, or the one of the restarts, whichever fits better."""
     return solved if solved is not None and solved.loss <= run.loss else run
 
@@ -123,7 +124,7 @@ def _solver_options(
     weight_decay: float,
     max_iter: int | None,
     seed: int | np.random.Generator | None,
-    monitor: Callable[[Step], object] | None,
+    monitor: Monitor | None,
 ) -> dict[str, Any]:
     number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**31))
     return {
