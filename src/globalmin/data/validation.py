@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from globalmin._types import Array, NDArray
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
 
 LARGEST_EXACT_INTEGER = 2**53
@@ -152,7 +152,7 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def as_weights(value: object, name: str, *, dimensions: tuple[int, ...], remedy: str) -> Array:
+def as_weights(value: ArrayLike, name: str, *, dimensions: tuple[int, ...], remedy: str) -> Array:
     """A read-only float64 copy of weights: finite, not empty, with one of these numbers of
     dimensions; `remedy` ends the message about the shape.
     """

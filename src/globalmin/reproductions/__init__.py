@@ -38,8 +38,8 @@ function a figure or table:
   where neither says anything), `ours` what we found; `tolerance` is the largest |difference| that
   still counts as agreement, and `relation` "=", "<=" or ">=" how the two are compared. A row
   without tolerance is shown and not judged; its note must say why.
-- Figures are drawn from arrays by functions of `globalmin.report`; nothing is trained when they are
-  called.
+- Figures are drawn from arrays by the `figures` of a family or by functions of `globalmin.report`;
+  nothing is trained when they are called.
 - `choices` says, as sentences, what was chosen where the paper is silent or wrong.
 - No heavy import at module level: `globalmin reproduce list` imports these files.
 """
