@@ -284,7 +284,7 @@ class _Point:
         return self.gradient_norm <= self.task.small * math.sqrt(max(square, 0.0))
 
     @cached_property
-    def loss(self) -> float:
+    def _loss(self) -> float:
         """Without forming the residual, where that is accurate."""
         square = self.task.square
         cross, product = float(np.vdot(self.U, self.MV)), float(np.vdot(self.UU, self.VV))
@@ -294,8 +294,12 @@ class _Point:
         return loss
 
     @property
+    def loss(self) -> float:
+        return self._loss
+
+    @property
     def error(self) -> float:
-        return self.loss
+        return self._loss
 
     def in_words(self) -> str:
         return f"loss {self.loss:.6g}"
