@@ -30,37 +30,63 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
 
     Parameters
     ----------
-    width : number of hidden neurons of each network, or "auto": from k(d + 1) >= 1.2 n on, wider if
+    width : int | str
+        Number of hidden neurons of each network, or "auto": from k(d + 1) >= 1.2 n on, wider if
         that fails.
-    activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
+    activation : str | Activation
+        "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
         `globalmin.get_activation`.
     method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow",
         "lbfgs", "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
-    trained : "W" (the head v keeps its random signs) or "vW" (both layers).
-    bias : append a constant feature.
-    scaling : "standardize" (columns of X), "rows" (rows of X to norm 1) or "none". The labels stay
-        +1 and -1.
-    max_iter : iterations of one start; None for the default of the method.
-    tol : relative residual ||f - y||/||y|| to reach.
-    step_size : a number or "theory", for gradient_descent and sgd only.
-    warm_start : start from the networks of the previous fit where their shapes agree with the new
-        data and parameters.
-    certify : prove the result and have the proof checked. False saves the time and leaves
-        `certificate_` and `verdict_` None.
-    memory_limit : bytes that training may use; None for what the machine has. More is refused with
+    trained : str
+        "W" (the head v keeps its random signs) or "vW" (both layers).
+    bias : bool
+        Append a constant feature.
+    scaling : str
+        "standardize" (columns of X), "rows" (rows of X to norm 1) or "none". The labels stay +1 and
+        -1.
+    max_iter : int | None
+        Iterations of one start; None for the default of the method.
+    tol : float
+        Relative residual ||f - y||/||y|| to reach.
+    step_size : float | str | None
+        A number or "theory", for gradient_descent and sgd only.
+    warm_start : bool
+        Start from the networks of the previous fit where their shapes agree with the new data and
+        parameters.
+    certify : bool
+        Prove the result and have the proof checked. False saves the time and leaves `certificate_`
+        and `verdict_` None.
+    memory_limit : int | None
+        Bytes that training may use; None for what the machine has. More is refused with
         `MemoryRefused`, which is a MemoryError, before anything large is allocated.
-    verbose : 1 shows progress on a terminal.
-    random_state : seed of the random first weights.
+    verbose : int
+        1 shows progress on a terminal.
+    random_state : int | np.random.RandomState | None
+        Seed of the random first weights.
 
     Attributes
     ----------
-    classes_ : the class labels, sorted.
-    networks_ : list of the networks, one per class (one in all for two classes; `network_` is that
-        one).
-    certificate_, verdict_, loss_upper_, loss_lower_, trajectory_, loss_curve_, n_iter_, width_,
-        preprocessing_ : as in `ShallowNetworkRegressor`; lists with one entry per class if there
-        are more than two.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    classes_ : Array
+        The class labels, sorted.
+    networks_ : list[ShallowNetwork]
+        List of the networks, one per class (one in all for two classes; `network_` is that one).
+    certificate_ : bytes | None
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    verdict_ : str | None
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    loss_upper_, loss_lower_ : float
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    trajectory_ : Trajectory
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    loss_curve_ : Array
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    n_iter_, width_ : int
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    preprocessing_ : Preprocessing
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    n_features_in_, feature_names_in_ : int, Array
+        As in scikit-learn.
 
     Notes
     -----
@@ -86,8 +112,10 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
 
         Parameters
         ----------
-        X : n x d inputs, an array or a data frame.
-        y : n class labels, numbers or strings.
+        X : Any
+            n x d inputs, an array or a data frame.
+        y : Any
+            n class labels, numbers or strings.
         """
         X, y = validate_data(self, X, y)
         check_classification_targets(y)

@@ -146,15 +146,19 @@ def factorize(
 
     Parameters
     ----------
-    start : factors to begin with; by default Gaussian entries of standard deviation
+    start : Factors | None
+        Factors to begin with; by default Gaussian entries of standard deviation
         $.1\sqrt{\sigma_1/\max(m,n)}$.
-    max_iter, max_sweeps : limits of gradient descent and of the finish.
-    throw : raise NotConverged if the finish did not reach rounding.
+    max_iter, max_sweeps : int
+        Limits of gradient descent and of the finish.
+    throw : bool
+        Raise NotConverged if the finish did not reach rounding.
 
     Returns
     -------
-    A run whose factors are balanced (U^T U = V^T V). Whether they are globally optimal is proved by
-    `certify_factorization`.
+    FactorizationRun
+        A run whose factors are balanced (U^T U = V^T V). Whether they are globally optimal is
+        proved by `certify_factorization`.
     """
     M = checked_matrix(M)
     top = estimate_norm(M)

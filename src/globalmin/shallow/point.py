@@ -32,14 +32,21 @@ class PointClass:
 
     Attributes
     ----------
-    kind : the verdict.
-    reason : in words, with the theorem where one was used.
-    loss, gradient_norm : at the point; `relative_gradient` is the norm divided by ||J||_F ||r||.
-    gap : bound of loss minus the least loss of the class, None where no theorem gives one.
-    negative_eigenvalues : number of eigenvalues of the Hessian below minus rounding, by inertia;
-        None if the Hessian was not formed.
-    least_eigenvalue : of the Hessian; None if it was not formed.
-    escape : a direction of negative curvature, if one was found.
+    kind : PointKind
+        The verdict.
+    reason : str
+        In words, with the theorem where one was used.
+    loss, gradient_norm : float
+        At the point; `relative_gradient` is the norm divided by ||J||_F ||r||.
+    gap : float | None
+        Bound of loss minus the least loss of the class, None where no theorem gives one.
+    negative_eigenvalues : int | None
+        Number of eigenvalues of the Hessian below minus rounding, by inertia; None if the Hessian
+        was not formed.
+    least_eigenvalue : float | None
+        Of the Hessian; None if it was not formed.
+    escape : Escape | None
+        A direction of negative curvature, if one was found.
     """
 
     kind: PointKind

@@ -37,10 +37,14 @@ def nearest_stationary(
 
     Parameters
     ----------
-    network, X, y : the start and the data.
-    trained : "W" or "vW", the weights that move.
-    tol : part of the gradient that may be left.
-    max_iter : steps, each with the eigenvalues of a Hessian.
+    network, X, y : ShallowNetwork, Array
+        The start and the data.
+    trained : str
+        "W" or "vW", the weights that move.
+    tol : float
+        Part of the gradient that may be left.
+    max_iter : int
+        Steps, each with the eigenvalues of a Hessian.
     """
     check_landscape_inputs(network, X, y, trained)
     size = network.W.size + (network.width if trained == "vW" else 0)
