@@ -124,7 +124,7 @@ def test_one_patch_always_reaches_the_global_minimum() -> None:
         {"ratio": 26.0},
         {"ratio": -1.0},
         {"n_initializations": 0},
-        {"start": "cube"},
+        {"scheme": "cube"},
         {"k": 1, "ratio": 0.5},
     ],
 )

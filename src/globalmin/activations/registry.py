@@ -102,7 +102,9 @@ def register_activation(
     ----------
     name : str
         Letters, digits and underscores; not the name of a built-in activation.
-    phi, derivative, second, third : RealFunction, RealFunction | None
+    phi, derivative : RealFunction
+        Functions of float arrays, elementwise: phi and its derivatives. Curvature needs `second`.
+    second, third : RealFunction | None
         Functions of float arrays, elementwise: phi and its derivatives. Curvature needs `second`.
     suprema : Sequence[Fraction | float | None] | None
         Upper bounds of the absolute values of the first to fourth derivative over the line;

@@ -85,7 +85,9 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
     preprocessing_ : Preprocessing
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
-    n_features_in_, feature_names_in_ : int, Array
+    n_features_in_ : int
+        As in scikit-learn.
+    feature_names_in_ : Array
         As in scikit-learn.
 
     Notes

@@ -44,7 +44,9 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         Positive numbers to choose from, for every bias scale; None for `n_decays` of them, evenly
         spaced in the logarithm from the smallest that gives the zero network (for this bias scale)
         down to `ratio` times it.
-    n_decays, ratio : int, float
+    n_decays : int
+        The default path.
+    ratio : float
         The default path.
     bias_scales : Sequence[float] | None
         Positive numbers to choose from; None for 1, 4, 16, 64 (for 1 alone with bias=False or

@@ -91,7 +91,9 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
         Number of neurons.
     preprocessing_ : Preprocessing
         The scaling and its inverse, see `globalmin.data.Preprocessing`.
-    n_features_in_, feature_names_in_ : int, Array
+    n_features_in_ : int
+        As in scikit-learn.
+    feature_names_in_ : Array
         As in scikit-learn.
 
     Notes

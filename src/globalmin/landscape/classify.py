@@ -83,7 +83,9 @@ def classify_point(
 
     Parameters
     ----------
-    network, data : ShallowNetwork | OneFilterNetwork, HasData | FilterTeacher
+    network : ShallowNetwork | OneFilterNetwork
+        Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
+    data : HasData | FilterTeacher
         Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
     trained : str
         "W" (head frozen) or "vW".

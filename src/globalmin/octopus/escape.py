@@ -38,7 +38,9 @@ def octopus_escape_times(
 
     Parameters
     ----------
-    dimension, L, gamma, tau : int, float
+    dimension : int
+        The function, see `Octopus`.
+    L, gamma, tau : float
         The function, see `Octopus`.
     step_size : float
         At most 1/(2L), where gradient descent stays at the second saddle for ever; the thesis takes

@@ -207,7 +207,9 @@ def perturbed_gradient_descent(
         least minus the second (looked at once per `wait` steps, and only where the gradient is
         small). Defaults: 1e-6 and the square root of the first, or $\sqrt{\rho\epsilon}$; 0 for no
         such test, which is also the default with `smoothness`.
-    gradient, hessian, derivatives : Callable[..., Any] | None, str
+    gradient, hessian : Callable[..., Any] | None
+        For functions of an array, see `as_objective`.
+    derivatives : str
         For functions of an array, see `as_objective`.
     max_iter : int
         Iteration limit.

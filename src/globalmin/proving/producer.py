@@ -51,7 +51,9 @@ def certify(
 
     Parameters
     ----------
-    network, data : ShallowNetwork | DeepNetwork, Dataset
+    network : ShallowNetwork | DeepNetwork
+        Trained network and the data set it was trained on.
+    data : Dataset
         Trained network and the data set it was trained on.
     claims : Iterable[str] | None
         Kinds to prove, all of them ("interpolation", "descent", "relu-interpolation",

@@ -37,7 +37,9 @@ def nearest_stationary(
 
     Parameters
     ----------
-    network, X, y : ShallowNetwork, Array
+    network : ShallowNetwork
+        The start and the data.
+    X, y : Array
         The start and the data.
     trained : str
         "W" or "vW", the weights that move.

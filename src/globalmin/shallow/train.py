@@ -139,7 +139,9 @@ def train_auto(
         As in `train`; "auto" chooses by the activation.
     scheme : str
         The initialization, see `ShallowNetwork.initialize`.
-    trained, throw : str, bool
+    trained : str
+        As in `train`.
+    throw : bool
         As in `train`.
     seed : int | np.random.Generator | None
         The first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as in
