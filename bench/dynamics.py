@@ -205,8 +205,8 @@ def iterations(problem: Problem, method: str, seed: int) -> float:
     options = {
         "gradient": problem.gradient,
         "hessian": problem.hessian,
-        "gradient_tolerance": problem.epsilon,
-        "curvature_tolerance": problem.delta,
+        "gradient_tol": problem.epsilon,
+        "curvature_tol": problem.delta,
     }
     if method in ("trust region", "cubic regularization"):
         run = minimize(

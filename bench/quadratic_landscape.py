@@ -132,7 +132,7 @@ def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
     data, v = outcome.problem.data, outcome.problem.head
     for plateau in outcome.runs.plateaus[:most]:
         here = network_of(plateau.W, v)
-        outcome.saddles[_judged(here, data, "plateau", tolerance=1.0)] += 1
+        outcome.saddles[_judged(here, data, "plateau", tol=1.0)] += 1
         outcome.saddles[
             _judged(nearest_stationary(here, data.X, data.y, max_iter=40), data, "nearby")
         ] += 1
@@ -140,7 +140,7 @@ def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
 
 
 def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tolerance: float = 1e-6) -> str:
-    found = classify_point(network, data, tolerance=tolerance)
+    found = classify_point(network, data, tol=tolerance)
     names = {PointKind.STRICT_SADDLE: "saddle", PointKind.NOT_DECIDED: "curves downwards"}
     if found.kind not in names:
         return f"{place}: {found.kind}"

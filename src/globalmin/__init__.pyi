@@ -21,6 +21,12 @@ from globalmin.deep.storage import load_deep_network as load_deep_network
 from globalmin.deep.storage import save_deep_network as save_deep_network
 from globalmin.deep.train import train_deep as train_deep
 from globalmin.errors import CannotCertify as CannotCertify
+from globalmin.errors import DataError as DataError
+from globalmin.errors import DegenerateDataWarning as DegenerateDataWarning
+from globalmin.errors import GlobalMinError as GlobalMinError
+from globalmin.errors import HypothesisError as HypothesisError
+from globalmin.errors import MemoryRefused as MemoryRefused
+from globalmin.errors import NotConverged as NotConverged
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV

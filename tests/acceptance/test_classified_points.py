@@ -105,7 +105,7 @@ def roughened(network, data, seed):
     scale = 1e-9
     for _ in range(6):
         moved = network.with_weights(network.W + scale * push)
-        found = classify_point(moved, data, tolerance=0.0, gap_tolerance=0.0).relative_gradient
+        found = classify_point(moved, data, tol=0.0, gap_tol=0.0).relative_gradient
         scale *= ROUGH / max(found, 1e-30)
     return network.with_weights(network.W + scale * push)
 

@@ -84,3 +84,34 @@ def build(name: str, X: np.ndarray, claims: list[tuple[dict, dict]], **options: 
     return gmc.build(
         X, np.zeros(n), np.zeros((1, d)), np.zeros(1), claims, **({"activation": name} | options)
     )
+
+
+def resnet_claim(name: str, X: np.ndarray, **changes: Any) -> tuple[dict, dict, float]:
+    """Depth 4, c_res = 1/2, c_sigma = 3/2; the bound from scalar recursions in floats."""
+    orders, H, c, t = list(range(1, 13)), 4, 1.5, 0.125
+    A = c * partial_sum(name, X, orders, features=True)
+    kappa = float(np.linalg.eigvalsh(A)[0]) * 0.99
+    k = np.sum(X**2, axis=1)
+    values = jet(name, np.sqrt(k)[:, None] * NODES)[0]
+    k, b = c * (values**2 @ WEIGHTS), np.sqrt(c) * (values @ WEIGHTS)
+    for _ in range(2, H):
+        values = jet(name, np.sqrt(k)[:, None] * NODES)[0]
+        mu = values @ WEIGHTS
+        k, b = k + 2 * t * b * mu + t * t * (values**2 @ WEIGHTS), b + t * mu
+    slope = float((jet(name, np.sqrt(k)[:, None] * NODES)[1] ** 2 @ WEIGHTS).min())
+    fields: dict[str, Any] = {
+        "kernel": "resnet",
+        "method": "series",
+        "step": Fraction(1, 16),
+        "nodes": 240,
+        "depth": H,
+    }
+    fields |= {
+        "c_res": Fraction(1, 2),
+        "c_sigma": Fraction(3, 2),
+        "kappa": kappa,
+        "lam": t * t * kappa * slope * 0.999,
+    }
+    C = np.linalg.inv(np.linalg.cholesky(A - kappa * np.eye(len(A))))
+    complete = gmc.claim("gram-positive", **({"loss_upper": Fraction(0)} | fields | changes))
+    return complete, {"Q": np.array(orders, np.int64), "C": C}, t * t * kappa * slope

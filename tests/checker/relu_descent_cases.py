@@ -114,3 +114,29 @@ def claim(
 def build(fit: ReluFit, claims: list[tuple[dict, dict]], **options: Any) -> bytes:
     """A certificate file."""
     return gmc.build(fit.X, fit.y, fit.W, fit.v, claims, **({"activation": "relu"} | options))
+
+
+def one_neuron(w: float, y: float, **changes: Any) -> tuple[ReluFit, dict, dict]:
+    """x = v = 1: K = 1, s = tau, H_mid = 1 while tau < w, so the theorem reads |w - y| <= lam tau,
+    lam < 1, tau < w.
+    """
+    fit = ReluFit(np.ones((1, 1)), np.array([y]), np.array([[w]]), np.ones(1))
+    tau, lam, Lam = (
+        Fraction(float(w)) * Fraction(999, 1000),
+        Fraction(999999, 10**6),
+        Fraction(1000001, 10**6),
+    )
+    eta = Fraction(1)
+    fields: dict[str, Any] = {
+        "tau": tau,
+        "lam": lam,
+        "Lam": Lam,
+        "eps": Fraction(0),
+        "eta": eta,
+        "rate": 1 - eta * lam,
+        "path": tau * Fraction(1001, 1000),
+        "norm": "factor",
+        "loss_upper": (Fraction(w) - Fraction(y)) ** 2 / 2,
+    }
+    tensors = {"e": np.ones(1), "C": np.array([[1000.0]]), "C_Lam": np.array([[1000.0]])}
+    return fit, gmc.claim("relu-descent", **(fields | changes)), tensors

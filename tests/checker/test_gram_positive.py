@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import acb, arb
-from tests.checker.gram_cases import build, claim, partial_sum
+from tests.checker.gram_cases import build, claim, resnet_claim
 from tests.checker.records import exact_checks
 from tests.oracles import gmc_builder as gmc
 
@@ -215,40 +215,6 @@ def test_the_series_of_erf_approaches_its_closed_form_from_below(X: np.ndarray) 
         partial.append(np.linalg.eigvalsh(lower)[0])
     assert partial == sorted(partial)
     assert partial[-1] == pytest.approx(np.linalg.eigvalsh(full)[0], rel=1e-6)
-
-
-def resnet_claim(name: str, X: np.ndarray, **changes: Any) -> tuple[dict, dict, float]:
-    """Depth 4, c_res = 1/2, c_sigma = 3/2; the bound from scalar recursions in floats."""
-    from tests.checker.cases import jet
-    from tests.checker.gram_cases import NODES, WEIGHTS
-
-    orders, H, c, t = list(range(1, 13)), 4, 1.5, 0.125
-    A = c * partial_sum(name, X, orders, features=True)
-    kappa = float(np.linalg.eigvalsh(A)[0]) * 0.99
-    k = np.sum(X**2, axis=1)
-    values = jet(name, np.sqrt(k)[:, None] * NODES)[0]
-    k, b = c * (values**2 @ WEIGHTS), np.sqrt(c) * (values @ WEIGHTS)
-    for _ in range(2, H):
-        values = jet(name, np.sqrt(k)[:, None] * NODES)[0]
-        mu = values @ WEIGHTS
-        k, b = k + 2 * t * b * mu + t * t * (values**2 @ WEIGHTS), b + t * mu
-    slope = float((jet(name, np.sqrt(k)[:, None] * NODES)[1] ** 2 @ WEIGHTS).min())
-    fields: dict[str, Any] = {
-        "kernel": "resnet",
-        "method": "series",
-        "step": Fraction(1, 16),
-        "nodes": 240,
-        "depth": H,
-    }
-    fields |= {
-        "c_res": Fraction(1, 2),
-        "c_sigma": Fraction(3, 2),
-        "kappa": kappa,
-        "lam": t * t * kappa * slope * 0.999,
-    }
-    C = np.linalg.inv(np.linalg.cholesky(A - kappa * np.eye(len(A))))
-    complete = gmc.claim("gram-positive", **({"loss_upper": Fraction(0)} | fields | changes))
-    return complete, {"Q": np.array(orders, np.int64), "C": C}, t * t * kappa * slope
 
 
 @pytest.mark.parametrize("name", SMOOTH)

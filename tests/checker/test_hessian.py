@@ -10,39 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flint import arb
+from tests.checker.autodiff_cases import loss, phi, problem, symmetric
 from tests.checker.cases import Smooth, svec_matrix
 from tests.checker.second_order_cases import random_smooth
-from tests.checker.test_network import PHI, symmetric, tensor
 
 from globalmin_check.claims.hessian import Curve, third_derivatives
-from globalmin_check.problem import Problem, Sizes
 
 jax.config.update("jax_enable_x64", True)
 ACTIVATIONS = ["softplus", "sigmoid", "tanh", "erf", "quadratic"]
-
-
-def problem(net: Smooth, b: Fraction = Fraction(1)) -> Problem:
-    n, d, k = *net.X.shape, len(net.v)
-    return Problem(
-        net.activation, b, False, Sizes(n, d, k), *map(tensor, (net.X, net.y, net.W, net.v))
-    )
-
-
-def phi(name: str, b: float):
-    if name == "softplus":
-        return lambda z: jax.nn.softplus(b * z) / b
-    return (lambda z: jax.nn.sigmoid(b * z)) if name == "sigmoid" else PHI[name]
-
-
-def loss(net: Smooth, b: float = 1.0):
-    k = len(net.v)
-
-    def value(theta: jnp.ndarray) -> jnp.ndarray:
-        v = theta[:k] if net.trained == "vW" else net.v
-        W = theta[-net.W.size :].reshape(net.W.shape)
-        return 0.5 * jnp.sum((phi(net.activation, b)(net.X @ W.T) @ v - net.y) ** 2)
-
-    return value, np.concatenate([net.v, net.W.ravel()]) if net.trained == "vW" else net.W.ravel()
 
 
 @pytest.mark.parametrize("trained", ["W", "vW"])

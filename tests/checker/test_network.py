@@ -2,21 +2,19 @@
 differentiation and brute force.
 """
 
-from array import array
 from fractions import Fraction
 from itertools import product
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from flint import arb
+from tests.checker.autodiff_cases import PHI, symmetric, tensor
 from tests.checker.cases import svec_matrix
 from tests.checker.records import last_pass
 
 from globalmin_check import limits
 from globalmin_check.balls import sum_of_squares
-from globalmin_check.container import Tensor
 from globalmin_check.network import Tangent, exact_loss, require_loss, residual
 from globalmin_check.primitives import (
     add_lower,
@@ -32,22 +30,6 @@ from globalmin_check.problem import Problem, Sizes
 
 jax.config.update("jax_enable_x64", True)
 ACTIVATIONS = ["softplus", "sigmoid", "tanh", "erf", "quadratic"]
-PHI = {
-    "softplus": jax.nn.softplus,
-    "sigmoid": jax.nn.sigmoid,
-    "tanh": jnp.tanh,
-    "erf": jax.scipy.special.erf,
-    "quadratic": jnp.square,
-    "relu": jax.nn.relu,
-    "leaky_relu": lambda z: jnp.where(z >= 0, z, 0.25 * z),
-    "abs": jnp.abs,
-    "linear": lambda z: z,
-}
-
-
-def tensor(values: np.ndarray) -> Tensor:
-    raw = np.ascontiguousarray(values, float).tobytes()
-    return Tensor("F64", np.shape(values), array("d", raw), memoryview(raw))
 
 
 def problem(activation: str, *, seed: int = 0, n: int = 5, d: int = 3, k: int = 4) -> Problem:
@@ -66,11 +48,6 @@ def problem(activation: str, *, seed: int = 0, n: int = 5, d: int = 3, k: int = 
 
 def arrays(p: Problem) -> tuple[np.ndarray, ...]:
     return tuple(np.array(t.values).reshape(t.shape) for t in (p.X, p.y, p.W, p.v))
-
-
-def symmetric(rows: list[list[arb]]) -> np.ndarray:
-    m = len(rows)
-    return np.array([[float(rows[max(i, j)][min(i, j)]) for j in range(m)] for i in range(m)])
 
 
 def jacobian(p: Problem, both: bool) -> np.ndarray:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.checker.autodiff_cases import loss, problem
 from tests.checker.cases import Smooth, build
 from tests.checker.quadratic_cases import Pair, claim
 from tests.checker.second_order_cases import gradient, hessian, random_smooth, saddle_claim
@@ -21,7 +22,6 @@ from tests.checker.surroundings_cases import (
     surroundings_claim,
     third_along,
 )
-from tests.checker.test_hessian import loss, problem
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
 from globalmin_check.claims.hessian import Curve

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.checker.cases import Smooth, build
 from tests.checker.second_order_cases import gradient, hessian
-from tests.checker.test_unique_minimum import ACTIVATIONS, FORMS, largest_claim, minimum
+from tests.checker.unique_minimum_cases import ACTIVATIONS, FORMS, largest_claim, minimum
 from tests.oracles.fraction_checker import check_bytes as slow_check
 
 from globalmin_check.engine import check_bytes

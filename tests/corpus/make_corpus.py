@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.corpus.corpus_accepted import accepted
+from tests.corpus.corpus_families_accepted import family_accepted
+from tests.corpus.corpus_families_malformed import family_malformed
+from tests.corpus.corpus_families_rejected import family_rejected
 from tests.corpus.corpus_malformed import malformed
-from tests.corpus.corpus_newer_accepted import newer_accepted
-from tests.corpus.corpus_newer_malformed import newer_malformed
-from tests.corpus.corpus_newer_rejected import newer_rejected
 from tests.corpus.corpus_previous_bugs import previous_bugs_malformed, previous_bugs_rejected
 from tests.corpus.corpus_rejected import rejected
 from tests.corpus.drafts import data_file, seal
@@ -49,20 +49,20 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
             expected[path] = entry
     for name, pair in malformed(drafts).items():
         files[f"malformed/{name}.gmc"] = pair
-    newer, reasons = _newer()
-    return files | newer, expected | reasons
+    families, reasons = _families()
+    return files | families, expected | reasons
 
 
-def _newer() -> tuple[dict[str, File], dict[str, Any]]:
-    """The files of the newer claims and of former defects: every one of rejected/ is refused."""
-    faults = newer_rejected() | previous_bugs_rejected()
+def _families() -> tuple[dict[str, File], dict[str, Any]]:
+    """The files of the families' claims and of former defects; all of rejected/ are refused."""
+    faults = family_rejected() | previous_bugs_rejected()
     files: dict[str, File] = {
-        f"accepted/{name}.gmc": (raw, None) for name, raw in newer_accepted().items()
+        f"accepted/{name}.gmc": (raw, None) for name, raw in family_accepted().items()
     }
     files |= {f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in faults.items()}
     files |= {
         f"malformed/{name}.gmc": (raw, None)
-        for name, raw in (newer_malformed() | previous_bugs_malformed()).items()
+        for name, raw in (family_malformed() | previous_bugs_malformed()).items()
     }
     return files, {
         f"rejected/{name}.gmc": {"reason": reason} for name, (_, reason) in faults.items() if reason

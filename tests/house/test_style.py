@@ -1,14 +1,12 @@
 """What 'pretty' means here, as checkable facts (limits of the house style)."""
 
 import ast
-import io
 import re
-import tokenize
 from pathlib import Path
 
 import pytest
+from tests.house.source_lines import ROOT, lines_of_code
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TRACKED_TEXT = [
     path
@@ -62,27 +60,10 @@ def test_no_file_has_a_name_that_explains_nothing():
     ]
 
 
-def _lines_of_code(path: Path) -> int:
-    """Logical lines that are neither comment nor docstring: however a statement is broken over
-    lines, it counts once.
-    """
-    source = path.read_text(encoding="utf-8")
-    docstrings = {
-        node.body[0].end_lineno
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
-        and ast.get_docstring(node) is not None
-    }
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return sum(
-        token.type == tokenize.NEWLINE and token.start[0] not in docstrings for token in tokens
-    )
-
-
 def test_the_checker_core_stays_small_enough_to_read():
-    core = sum(map(_lines_of_code, (ROOT / "src/globalmin_check").glob("*.py")))
+    core = sum(map(lines_of_code, (ROOT / "src/globalmin_check").glob("*.py")))
     claims = {
-        path.stem: _lines_of_code(path)
+        path.stem: lines_of_code(path)
         for path in (ROOT / "src/globalmin_check/claims").glob("*.py")
     }
     print(f"checker core {core} logical lines, claims {claims}")
@@ -111,3 +92,14 @@ def test_no_machine_path_or_registry_address_is_committed():
         text = path.read_text(encoding="utf-8", errors="ignore")
         bad += [f"{path.relative_to(ROOT)}: {hit.group(0)}" for hit in pattern.finditer(text)]
     assert not bad
+
+
+def test_no_file_of_the_tests_is_named_by_its_age_and_no_test_imports_a_test():
+    """Names by age lie after a year; cases that two tests share stand in a `*_cases.py`."""
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    by_age = re.compile(r"(^|_)(new|newer|newest|old|older|legacy|recent|later|more|misc)(_|$)")
+    assert not [path for path in files if by_age.search(path.stem)]
+    imports = re.compile(
+        r"^(from|import) tests\.(\S+\.)?test_|^from tests\S* import .*\btest_", re.M
+    )
+    assert not [path for path in files if imports.search(path.read_text(encoding="utf-8"))]

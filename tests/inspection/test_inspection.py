@@ -223,7 +223,7 @@ def test_unusable_arguments_are_refused_with_the_remedy():
     with pytest.raises(DataError, match="theta"):
         inspect(data, theta=1.0)
     with pytest.raises(DataError, match="scheme"):
-        inspect(data, head="none")
+        inspect(data, scheme="none")
     two = gm.Dataset(np.eye(3), np.eye(3)[:, :2], bias=False, scaling="none")
     with pytest.raises(DataError, match="for_target"):
         inspect(two)
@@ -284,7 +284,7 @@ def test_relu_start_with_tiny_misfit_lets_the_kink_theorem_hold():
     data = gm.generators.sphere_with_random_labels(3, 12, seed=1)
     start = gm.ShallowNetwork.initialize(data, width=4000, activation="relu", scheme="du", seed=0)
     near = rows(data.X, start.predict(data.X) + 1e-3)
-    found = inspect(near, width=4000, activation="relu", head="du", seed=0)
+    found = inspect(near, width=4000, activation="relu", scheme="du", seed=0)
     assert found.theorem("OS-C3").finding is Finding.HOLDS
     assert found.theorem("DU-L2.1").finding is Finding.HOLDS
     assert found.step_size == found.theorem("OS-C3").step_size

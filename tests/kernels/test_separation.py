@@ -49,13 +49,13 @@ def test_parallel_pairs_are_exact_without_tolerance():
 
 def test_parallel_pairs_within_a_tolerance():
     X = np.array([[1.0, 0.0], [1.0, 1e-5], [0.0, 1.0], [-2.0, 1e-3], [0.0, 0.0]])
-    assert parallel_pairs(X, tolerance=2e-5) == ((0, 1),)
-    assert parallel_pairs(X, tolerance=1e-3) == ((0, 1), (0, 3), (1, 3))
-    assert parallel_pairs(X, tolerance=1e-3, limit=1) == ((0, 1),)
-    assert parallel_pairs(np.ones((3, 1)), tolerance=1e-9) == ((0, 1), (0, 2), (1, 2))
+    assert parallel_pairs(X, tol=2e-5) == ((0, 1),)
+    assert parallel_pairs(X, tol=1e-3) == ((0, 1), (0, 3), (1, 3))
+    assert parallel_pairs(X, tol=1e-3, limit=1) == ((0, 1),)
+    assert parallel_pairs(np.ones((3, 1)), tol=1e-9) == ((0, 1), (0, 2), (1, 2))
 
 
 def test_wrong_tolerances_are_refused():
     for tolerance in (-1e-9, 1.0, math.nan):
-        with pytest.raises(DataError, match="tolerance"):
-            parallel_pairs(np.eye(2), tolerance=tolerance)
+        with pytest.raises(DataError, match="tol="):
+            parallel_pairs(np.eye(2), tol=tolerance)

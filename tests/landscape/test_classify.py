@@ -196,7 +196,7 @@ def test_large_networks_use_the_closed_form_without_a_dense_hessian(monkeypatch)
     assert found.kind is PointKind.STRICT_SADDLE
     assert found.negative_eigenvalues is None
     narrow = solve_quadratic(data.X, data.y, head=np.array([1.0, 1.0, 1.0, 1.0, -1.0]))
-    settled = classify_point(narrow.network, data, tolerance=1e-4)
+    settled = classify_point(narrow.network, data, tol=1e-4)
     assert settled.kind in (PointKind.SECOND_ORDER, PointKind.GLOBAL_MINIMUM)
 
 
@@ -358,11 +358,11 @@ def test_large_networks_are_not_called_second_order_without_evidence(monkeypatch
     assert classify_point(settled, data).kind is PointKind.SECOND_ORDER
     monkeypatch.setattr(classify_module, "DENSE_LIMIT", 5)
     for layers in ("W", "vW"):
-        found = classify_point(settled, data, trained=layers, tolerance=1.0)
+        found = classify_point(settled, data, trained=layers, tol=1.0)
         assert found.kind is PointKind.NOT_DECIDED
         assert "too many for the dense Hessian" in found.reason
     flat = SimpleNamespace(X=X, y=settled.predict(X))
-    kind = classify_point(settled, flat, tolerance=np.inf, gap_tolerance=-1.0).kind
+    kind = classify_point(settled, flat, tol=np.inf, gap_tol=-1.0).kind
     assert kind is PointKind.SECOND_ORDER  # zero residual: the Hessian is J^T J
 
 
@@ -374,6 +374,6 @@ def test_large_quadratic_networks_compare_the_closed_form_with_the_threshold(mon
     saddle = ShallowNetwork(W, np.repeat([1.0, -1.0], 3), "quadratic")
     assert classify_point(saddle, data).kind is PointKind.STRICT_SADDLE
     beside = saddle.with_weights(W + 1e-2)
-    found = classify_point(beside, data, tolerance=1.0)
+    found = classify_point(beside, data, tol=1.0)
     assert found.kind is PointKind.NOT_DECIDED
     assert "-sqrt(2 rho eps)" in found.reason

@@ -95,12 +95,12 @@ def test_a_degenerate_point_is_never_a_saddle_and_the_bend_is_tight_there(delta,
     assert (
         1.0 <= limit.bend / -curvature < 2.5
     )  # the ball of radius 2 eps/gamma reaches w = -0.5 delta .. 2 delta
-    assert classify_point(network, data, tolerance=2.0).kind in (
+    assert classify_point(network, data, tol=2.0).kind in (
         PointKind.NOT_DECIDED,
         PointKind.SECOND_ORDER,
     )
     monkeypatch.setattr(classify_module, "SETTLED_LIMIT", 0)
-    found = classify_point(network, data, tolerance=2.0)
+    found = classify_point(network, data, tol=2.0)
     assert found.kind is PointKind.NOT_DECIDED
     assert "train to a smaller gradient" in found.reason
     assert found.escape is None
@@ -121,7 +121,7 @@ def test_a_maximum_is_a_saddle_as_soon_as_the_gradient_cannot_explain_its_curvat
     for w in (share * 0.28, 0.28, 0.36):
         eps, gamma = 2 * w * (1 - w * w), 2 - 6 * w * w
         expected = gamma**2 > 2 * 12 * (w + 2 * eps / gamma) * eps
-        kinds[w] = classify_point(neuron(w), data, tolerance=1.0).kind
+        kinds[w] = classify_point(neuron(w), data, tol=1.0).kind
         assert (kinds[w] is PointKind.STRICT_SADDLE) == expected
     assert set(kinds.values()) == {PointKind.STRICT_SADDLE, PointKind.NOT_DECIDED}
 
@@ -139,10 +139,10 @@ def test_points_beside_a_flat_valley_are_settled_at_its_bottom(monkeypatch):
     for seed in range(12):
         push = np.random.default_rng(seed).standard_normal((2, 4))
         beside = bottom.with_weights(bottom.W + 3e-7 * push)
-        settled.add(classify_point(beside, data, tolerance=1e-4).kind)
+        settled.add(classify_point(beside, data, tol=1e-4).kind)
         with monkeypatch.context() as patched:
             patched.setattr(classify_module, "SETTLED_LIMIT", 0)
-            doubtful.add(classify_point(beside, data, tolerance=1e-4).kind)
+            doubtful.add(classify_point(beside, data, tol=1e-4).kind)
     assert settled == {PointKind.SECOND_ORDER}
     assert doubtful == {PointKind.SECOND_ORDER, PointKind.NOT_DECIDED}
 
@@ -150,9 +150,9 @@ def test_points_beside_a_flat_valley_are_settled_at_its_bottom(monkeypatch):
 def test_a_stationary_point_far_away_decides_nothing(monkeypatch):
     data = SimpleNamespace(X=ONE, y=np.ones(1))
     network = neuron(0.36)  # gamma^2 < 2 rho eps, and the maximum w = 0 is 0.36 away
-    assert classify_point(network, data, tolerance=1.0).kind is PointKind.NOT_DECIDED
+    assert classify_point(network, data, tol=1.0).kind is PointKind.NOT_DECIDED
     monkeypatch.setattr(classify_module, "NEARBY", 1.0)
-    assert classify_point(network, data, tolerance=1.0).kind is PointKind.STRICT_SADDLE
+    assert classify_point(network, data, tol=1.0).kind is PointKind.STRICT_SADDLE
 
 
 def test_a_spurious_minimum_needs_a_hessian_above_the_bend_and_a_loss_above_what_is_left():
@@ -168,13 +168,13 @@ def test_a_spurious_minimum_needs_a_hessian_above_the_bend_and_a_loss_above_what
     least = float(hessian(beside, data.X, data.y)[0, 0])
     eps = gradient_norm(beside, data.X, data.y)
     assert least > 0
-    assert classify_point(beside, data, achieved=0.9, tolerance=1.0).kind is PointKind.SECOND_ORDER
+    assert classify_point(beside, data, achieved=0.9, tol=1.0).kind is PointKind.SECOND_ORDER
     close = minimum.with_weights(minimum.W + 1e-6)
     least, eps = float(hessian(close, data.X, data.y)[0, 0]), gradient_norm(close, data.X, data.y)
     loss = classify_point(close, data).loss
     for share, kind in ((3.0, PointKind.SPURIOUS_MINIMUM), (1.0, PointKind.SECOND_ORDER)):
         assert (
-            classify_point(close, data, achieved=loss - share * eps**2 / least, tolerance=1.0).kind
+            classify_point(close, data, achieved=loss - share * eps**2 / least, tol=1.0).kind
             is kind
         )
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 from tests.checker import gram_cases as gram
 from tests.checker import relu_descent_cases as relu
-from tests.checker import test_unique_minimum as unique
+from tests.checker import unique_minimum_cases as unique
 from tests.checker.cases import build
 from tests.corpus import corpus_quadratic_goldens as golden
 from tests.corpus.honest_instances import SMOOTH_NETWORKS

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from tests.checker import gram_cases as gram
 from tests.checker import trap_cases as trap
-from tests.checker.test_gram_positive import resnet_claim
+from tests.checker.gram_cases import resnet_claim
 from tests.corpus.whole_files import Whole, opened
 from tests.mutation.oracle_margins import tie, with_field
 from tests.oracles import fraction_filter_claims as one_filter

@@ -23,10 +23,10 @@ from tests.checker import quadratic_cases as q
 from tests.checker import relu_descent_cases as relu
 from tests.checker import second_order_cases as s
 from tests.checker import surroundings_cases as ball
-from tests.checker import test_unique_minimum as unique
 from tests.checker import trap_cases as trap
+from tests.checker import unique_minimum_cases as unique
 from tests.checker.cases import Smooth, build
-from tests.checker.test_gram_positive import resnet_claim
+from tests.checker.gram_cases import resnet_claim
 from tests.corpus import honest_quadratic as h
 from tests.corpus.drafts import Draft, seal
 from tests.corpus.honest_instances import (

@@ -98,7 +98,7 @@ def test_closed_form_is_the_chance_of_a_start_before_the_saddles() -> None:
 def test_filters_of_length_one_give_the_literal_table() -> None:
     """DU-TAB5.1: |v0| = 1, as the text says, lies above the print (.557 and .754 at k = 25)."""
     for ratio, expected in ((1, 0.557), (4, 0.754)):
-        found = global_basin_probability(25, ratio, 6, 5000, seed=5, start="sphere")
+        found = global_basin_probability(25, ratio, 6, 5000, seed=5, scheme="sphere")
         assert abs(found - expected) < 3 * math.sqrt(expected * (1 - expected) / 5000)
 
 
@@ -124,7 +124,7 @@ def test_one_patch_always_reaches_the_global_minimum() -> None:
         {"ratio": 26.0},
         {"ratio": -1.0},
         {"n_initializations": 0},
-        {"start": "cube"},
+        {"scheme": "cube"},
         {"k": 1, "ratio": 0.5},
     ],
 )

@@ -40,7 +40,7 @@ def test_rosenbrock_in_ten_dimensions_is_solved(method):
     def rosenbrock(x):
         return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
-    run = minimize(rosenbrock, np.zeros(10), method=method, gradient_tolerance=1e-8)
+    run = minimize(rosenbrock, np.zeros(10), method=method, gradient_tol=1e-8)
     assert run.status is Status.SECOND_ORDER
     np.testing.assert_allclose(run.point, 1.0, atol=1e-7)
 
@@ -177,8 +177,8 @@ def test_an_interrupt_keeps_the_point_of_least_loss():
 def test_wrong_arguments_are_named():
     with pytest.raises(DataError, match="method"):
         minimize(double_well, np.zeros(2), method="newton", **GIVEN)
-    with pytest.raises(DataError, match="gradient_tolerance"):
-        minimize(double_well, np.zeros(2), gradient_tolerance=0.0, **GIVEN)
+    with pytest.raises(DataError, match="gradient_tol"):
+        minimize(double_well, np.zeros(2), gradient_tol=0.0, **GIVEN)
 
 
 def planted(n=40, d=4, rank=2, seed=0):

@@ -2,7 +2,6 @@
 decay, the runs of GKZ.
 """
 
-import doctest
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
@@ -165,13 +164,6 @@ def test_rank_that_floats_cannot_see_is_seen_and_one_not_settled_is_left_open():
     signs = np.random.default_rng(2).choice([-1.0, 1.0], (40, 4))
     assert quadratic_identifiability.samples_determine(signs, max_exact=5).determines is None
     assert quadratic_identifiability.samples_determine(signs).determines is False
-
-
-def test_examples_in_the_docstrings_hold():
-    for module in (quadratic_design, quadratic_disagreement, quadratic_identifiability):
-        outcome = doctest.testmod(module)
-        assert outcome.attempted > 0
-        assert outcome.failed == 0
 
 
 @pytest.mark.parametrize("kind", ["signs", "one-hot", "repeated feature"])

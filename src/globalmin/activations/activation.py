@@ -26,15 +26,22 @@ class Activation:
 
     Attributes
     ----------
-    name : the name without parameters, such as "softplus".
-    parameter : steepness of softplus and sigmoid, slope of leaky_relu, None for the others.
-    coefficients : those of a polynomial, lowest degree first, None for the others.
-    is_smooth : three times continuously differentiable everywhere.
-    is_odd, is_nonnegative, vanishes_at_zero : phi(-z) = -phi(z), phi >= 0, phi(0) = 0 for certain;
-        False may mean "not known" for polynomials and for a user's function.
-    homogeneity : degree p with phi(cz) = c^p phi(z) for all c > 0, or None.
-    certificate_name : the name fixed by the certificate format, or None when certificates do not
-        know this function.
+    name : str
+        The name without parameters, such as "softplus".
+    parameter : float | None
+        Steepness of softplus and sigmoid, slope of leaky_relu, None for the others.
+    coefficients : tuple[float, ...] | None
+        Those of a polynomial, lowest degree first, None for the others.
+    is_smooth : bool
+        Three times continuously differentiable everywhere.
+    is_odd, is_nonnegative, vanishes_at_zero : bool
+        phi(-z) = -phi(z), phi >= 0, phi(0) = 0 for certain; False may mean "not known" for
+        polynomials and for a user's function.
+    homogeneity : int | None
+        Degree p with phi(cz) = c^p phi(z) for all c > 0, or None.
+    certificate_name : str | None
+        The name fixed by the certificate format, or None when certificates do not know this
+        function.
     """
 
     name: str

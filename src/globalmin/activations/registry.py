@@ -110,14 +110,20 @@ def register_activation(
 
     Parameters
     ----------
-    name : letters, digits and underscores; not the name of a built-in activation.
-    phi, derivative, second, third : functions of float arrays, elementwise: phi and its
-        derivatives. Curvature needs `second`.
-    suprema : upper bounds of the absolute values of the first to fourth derivative over the line;
+    name : str
+        Letters, digits and underscores; not the name of a built-in activation.
+    phi, derivative : RealFunction
+        Functions of float arrays, elementwise: phi and its derivatives. Curvature needs `second`.
+    second, third : RealFunction | None
+        Functions of float arrays, elementwise: phi and its derivatives. Curvature needs `second`.
+    suprema : Sequence[Fraction | float | None] | None
+        Upper bounds of the absolute values of the first to fourth derivative over the line;
         `math.inf` or None where unknown, and the list may be shorter.
-    replace : allow a name registered before.
-    facts : `is_smooth` (default True), `is_odd`, `is_nonnegative`, `vanishes_at_zero` (default
-        False), `homogeneity` (None).
+    replace : bool
+        Allow a name registered before.
+    facts : Any
+        `is_smooth` (default True), `is_odd`, `is_nonnegative`, `vanishes_at_zero` (default False),
+        `homogeneity` (None).
 
     Notes
     -----

@@ -35,12 +35,14 @@ class HomogeneousNetwork:
 
     Attributes
     ----------
-    layers : from the input to the output; the outputs of one are the inputs of the next.
-    activations : one for each gap between layers (names or values), or a single one for all; each
-        must be homogeneous of a degree p >= 1 (relu, leaky_relu, linear, abs: 1; quadratic: 2; a
-        one-term polynomial: its power), unless `any_activation`.
-    any_activation : let activations pass that are not homogeneous, as a control: nothing is
-        conserved then.
+    layers : tuple[Layer, ...]
+        From the input to the output; the outputs of one are the inputs of the next.
+    activations : tuple[Activation, ...]
+        One for each gap between layers (names or values), or a single one for all; each must be
+        homogeneous of a degree p >= 1 (relu, leaky_relu, linear, abs: 1; quadratic: 2; a one-term
+        polynomial: its power), unless `any_activation`.
+    any_activation : bool
+        Let activations pass that are not homogeneous, as a control: nothing is conserved then.
     """
 
     layers: tuple[Layer, ...]
@@ -109,9 +111,9 @@ class HomogeneousNetwork:
 
         Parameters
         ----------
-        deviations : standard deviation of the weights, one number or one per layer; default
-            1/sqrt(number of weights that enter one unit), counting the entries of W that are not
-            fixed to zero.
+        deviations : float | Sequence[float] | None
+            Standard deviation of the weights, one number or one per layer; default 1/sqrt(number of
+            weights that enter one unit), counting the entries of W that are not fixed to zero.
         """
         rng = np.random.default_rng(seed)
         if deviations is None:
@@ -141,7 +143,8 @@ class HomogeneousNetwork:
 
         Parameters
         ----------
-        loss : "squared" for (1/2)||f - y||^2, "cross_entropy" for log sum exp f - <y, f>, or a
+        loss : str | Loss
+            "squared" for (1/2)||f - y||^2, "cross_entropy" for log sum exp f - <y, f>, or a
             function (F, Y) -> (sum of the losses over the rows, its derivative by F).
         """
         pieces, x = self.split(theta), self._inputs(X)

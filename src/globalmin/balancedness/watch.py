@@ -135,9 +135,10 @@ def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
 
     Parameters
     ----------
-    optimizer : if given, every `optimizer.step()` is recorded; with plain torch.optim.SGD (no
-        momentum) the exact identity is followed too, weight decay included. Otherwise call
-        `record(None)` after your steps.
+    optimizer : Any
+        If given, every `optimizer.step()` is recorded; with plain torch.optim.SGD (no momentum) the
+        exact identity is followed too, weight decay included. Otherwise call `record(None)` after
+        your steps.
     """
     from globalmin.balancedness.torch_layers import attach, read_module, torch_chain
 
@@ -224,9 +225,11 @@ def watch_pytree(
 
     Parameters
     ----------
-    layout : "in_out" for x @ W (flax, haiku; convolutions window x in x out, channels last),
-        "out_in" for W @ x (torch; convolutions out x in x window, channels first).
-    activation : between all layers; it must be homogeneous.
+    layout : str
+        "in_out" for x @ W (flax, haiku; convolutions window x in x out, channels last), "out_in"
+        for W @ x (torch; convolutions out x in x window, channels first).
+    activation : str | Activation
+        Between all layers; it must be homogeneous.
     """
     boundaries = pytree_boundaries(params, layout=layout, activation=activation)
     return BalanceWatch(
@@ -242,9 +245,11 @@ def balancedness_of(
 
     Parameters
     ----------
-    model : a ShallowNetwork, a DeepNetwork, a torch module, or a pytree of arrays (then `layout` is
+    model : Any
+        a ShallowNetwork, a DeepNetwork, a torch module, or a pytree of arrays (then `layout` is
         needed, see `watch_pytree`).
-    activation : of a pytree's network; the others know theirs.
+    activation : str | Activation
+        Of a pytree's network; the others know theirs.
     """
     if isinstance(model, ShallowNetwork | LayeredNetwork):
         boundaries, pieces = _own_boundaries(model), _own_pieces(model)

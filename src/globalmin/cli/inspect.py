@@ -65,7 +65,7 @@ def inspect(
         table,
         width=None if isinstance(neurons, str) else neurons,
         activation=activation,
-        head=head,
+        scheme=head,
         seed=seed,
     )
     if page is not None:

@@ -62,7 +62,7 @@ def theorem(
         table,
         width=None if isinstance(neurons, str) else neurons,
         activation=activation,
-        head=head,
+        scheme=head,
         seed=seed,
     )
     typer.echo(found.to_json() if json else str(found), nl=False)

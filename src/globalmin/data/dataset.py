@@ -15,9 +15,9 @@ import numpy as np
 from globalmin._types import Array, NDArray
 from globalmin.data.preprocessing import (
     Preprocessing,
+    check_stored,
     fit_preprocessing,
     refuse_unusable_labels,
-    refuse_unusable_range,
 )
 from globalmin.data.splitting import drawn_rows, held_out_count
 from globalmin.data.validation import as_matrix, as_targets, column_names, frozen
@@ -43,16 +43,23 @@ class Dataset:
 
     Parameters
     ----------
-    X : n x (raw features), anything numpy can convert to float64 without rounding, or a data frame.
-    y : n labels, or n x q for several targets (each target is one network: see `for_target`).
-    bias : append a constant column 1, last.
-    scaling : "standardize" | "rows" | "none", see `Preprocessing`.
-    feature_names, target_names : optional; taken from a data frame when not given.
+    X : object
+        n x (raw features), anything numpy can convert to float64 without rounding, or a data frame.
+    y : object
+        n labels, or n x q for several targets (each target is one network: see `for_target`).
+    bias : bool
+        Append a constant column 1, last.
+    scaling : str
+        "standardize" | "rows" | "none", see `Preprocessing`.
+    feature_names, target_names : Sequence[str] | None
+        Optional; taken from a data frame when not given.
 
     Attributes
     ----------
-    X : n x d, bias column included.
-    targets : n x q.
+    X : Array
+        n x d, bias column included.
+    targets : Array
+        n x q.
 
     Raises
     ------
@@ -177,7 +184,7 @@ class Dataset:
                 if isinstance(preprocessing, Preprocessing)
                 else tuple(preprocessing)
             )
-        _check_stored(stored, labels, fitted)
+        check_stored(stored, labels, fitted)
         return cls._made_of(stored, labels, fitted, None)
 
     @classmethod
@@ -195,11 +202,14 @@ class Dataset:
 
         Parameters
         ----------
-        target : name of the label column, or several; in an npz file the name of the label array
+        target : str | Sequence[str] | None
+            Name of the label column, or several; in an npz file the name of the label array
             (default "y").
-        features : names of the input columns (default: all others); in an npz file the name of the
-            input array (default "X").
-        max_bytes : largest size in memory that is read (default 1 GiB).
+        features : str | Sequence[str] | None
+            Names of the input columns (default: all others); in an npz file the name of the input
+            array (default "X").
+        max_bytes : int | None
+            Largest size in memory that is read (default 1 GiB).
         """
         from globalmin.data.loading import MAX_BYTES, load_table
 
@@ -283,11 +293,13 @@ class Dataset:
 
         Parameters
         ----------
-        test_size : a fraction in (0, 1), rounded up to whole samples, or a number of samples.
+        test_size : float | int
+            A fraction in (0, 1), rounded up to whole samples, or a number of samples.
 
         Returns
         -------
-        The data set of the remaining samples, and the held-out samples in the user's units.
+        tuple[Dataset, RawPart]
+            The data set of the remaining samples, and the held-out samples in the user's units.
         """
         train, test = drawn_rows(
             self.n_samples, held_out_count(test_size, self.n_samples), seed=seed
@@ -354,26 +366,3 @@ def _apply(inputs: Array, labels: Array, fitted: tuple[Preprocessing, ...]) -> t
     targets = np.stack([p.transform_y(labels[:, j]) for j, p in enumerate(fitted)], axis=1)
     refuse_unusable_labels(targets, fitted[0].scaling)
     return X, targets
-
-
-def _check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -> None:
-    if len(fitted) != targets.shape[1]:
-        raise DataError(
-            f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; "
-            "give one per target"
-        )
-    expected = fitted[0].n_features_in + int(fitted[0].bias)
-    if X.shape[1] != expected or expected == 0:
-        raise DataError(
-            f"X has {X.shape[1]} columns but the preprocessing makes {expected}, bias included; "
-            "pass the stored form of the inputs"
-        )
-    if fitted[0].bias and not (X[:, -1] == 1.0).all():
-        raise DataError(
-            "bias=True, but the last column of X is not the constant 1; append it or pass "
-            "bias=False"
-        )
-    refuse_unusable_range(
-        X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling
-    )
-    refuse_unusable_labels(targets, fitted[0].scaling)

@@ -44,11 +44,11 @@ def require_memory(n_bytes: int, what: str, *, limit: int | None = None) -> None
     """Raise MemoryRefused when `what` needs more than `limit` bytes (default: what is available
     now).
 
-    >>> require_memory(gram_bytes(1_000_000), "the Gram matrix of 1,000,000 samples", limit=2**30)
+    >>> require_memory(gram_bytes(1_000_000), "the Gram matrix", limit=2**30)
     Traceback (most recent call last):
     ...
-    globalmin.errors.MemoryRefused: the Gram matrix of 1,000,000 samples needs 7450.6 GiB of memory,
-    and 1.0 GiB may be used; ...
+    globalmin.errors.MemoryRefused: the Gram matrix needs 7450.6 GiB of memory, and 1.0 GiB may be \
+used; take fewer samples or a machine with more memory
     """
     if limit is not None and limit < 0:
         raise DataError(f"limit={limit} is negative; give a number of bytes")

@@ -269,3 +269,27 @@ def refuse_unusable_labels(y: Array, scaling: str) -> None:
             f"y has no label above {largest:.3g} in absolute value, so every square vanishes in "
             f"floating point; {remedy}"
         )
+
+
+def check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -> None:
+    """Refuse stored arrays that do not fit their preprocessing, one per target."""
+    if len(fitted) != targets.shape[1]:
+        raise DataError(
+            f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; "
+            "give one per target"
+        )
+    expected = fitted[0].n_features_in + int(fitted[0].bias)
+    if X.shape[1] != expected or expected == 0:
+        raise DataError(
+            f"X has {X.shape[1]} columns but the preprocessing makes {expected}, bias included; "
+            "pass the stored form of the inputs"
+        )
+    if fitted[0].bias and not (X[:, -1] == 1.0).all():
+        raise DataError(
+            "bias=True, but the last column of X is not the constant 1; append it or pass "
+            "bias=False"
+        )
+    refuse_unusable_range(
+        X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling
+    )
+    refuse_unusable_labels(targets, fitted[0].scaling)

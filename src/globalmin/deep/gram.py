@@ -51,12 +51,17 @@ def deep_gram(
 
     Parameters
     ----------
-    X : n inputs by rows, of any norm: n x d, or for a convolution n x channels x pixels or n x
+    X : ArrayLike
+        n inputs by rows, of any norm: n x d, or for a convolution n x channels x pixels or n x
         channels x height x width.
-    architecture : "fully_connected", "resnet" or "convolutional_resnet".
-    depth : number H of hidden weight matrices; at least 2 for the residual architectures.
-    c_res : strength of the residual branches; unused if fully connected.
-    patch_size : odd side of the window; unused unless convolutional.
+    architecture : str
+        "fully_connected", "resnet" or "convolutional_resnet".
+    depth : int
+        Number H of hidden weight matrices; at least 2 for the residual architectures.
+    c_res : float
+        Strength of the residual branches; unused if fully connected.
+    patch_size : int
+        Odd side of the window; unused unless convolutional.
 
     Theory
     ------

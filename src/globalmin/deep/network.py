@@ -32,16 +32,22 @@ class DeepNetwork:
 
     Attributes
     ----------
-    weights : W^(1), ..., W^(H); W^(h) has one row per channel of layer h and window * (channels of
-        layer h - 1) columns.
-    head : a, one weight per channel, or channels x pixels for a convolution.
-    scales : s_1, ..., s_H, positive; see `deep_initialization.layer_scales` for those of the
-        theorems.
-    activation : sigma.
-    architecture : "fully_connected", "resnet" or "convolutional_resnet"; the last two add x^(h-1)
-        from the second layer on.
-    input_shape : of one input: (features,), (channels, pixels) or (channels, height, width).
-    patch_size : odd side of the convolution's window.
+    weights : tuple[Array, ...]
+        W^(1), ..., W^(H); W^(h) has one row per channel of layer h and window * (channels of layer
+        h - 1) columns.
+    head : Array
+        a, one weight per channel, or channels x pixels for a convolution.
+    scales : tuple[float, ...]
+        s_1, ..., s_H, positive; see `deep_initialization.layer_scales` for those of the theorems.
+    activation : Activation
+        Sigma.
+    architecture : str
+        "fully_connected", "resnet" or "convolutional_resnet"; the last two add x^(h-1) from the
+        second layer on.
+    input_shape : tuple[int, ...]
+        Of one input: (features,), (channels, pixels) or (channels, height, width).
+    patch_size : int
+        Odd side of the convolution's window.
     """
 
     weights: tuple[Array, ...]

@@ -51,17 +51,26 @@ def train_deep(
 
     Parameters
     ----------
-    network : the start.
-    data : a pair (X, y), or anything with X and y such as a Dataset; X has one input per row, of
-        the network's input shape.
-    method : "gradient_descent", the method of the theorems, or "levenberg_marquardt", which reaches
-        late iterates fast.
-    step_size : eta of gradient descent; default 1/||J(theta_0)||^2, the limit of theorem DS's step
-        as the radius shrinks.
-    tol : the run ends when ||r|| <= tol ||y||.
-    until : "tolerance", or "descent" to end as soon as theorem DS can be expected to hold
+    network : DeepNetwork
+        The start.
+    data : Any
+        A pair (X, y), or anything with X and y such as a Dataset; X has one input per row, of the
+        network's input shape.
+    method : str
+        "gradient_descent", the method of the theorems, or "levenberg_marquardt", which reaches late
+        iterates fast.
+    step_size : float | None
+        Eta of gradient descent; default 1/||J(theta_0)||^2, the limit of theorem DS's step as the
+        radius shrinks.
+    tol : float
+        The run ends when ||r|| <= tol ||y||.
+    until : str
+        "tolerance", or "descent" to end as soon as theorem DS can be expected to hold
         (`estimate_deep_descent`).
-    verbose, throw, monitor : as in `train`.
+    verbose, throw : bool
+        As in `train`.
+    monitor : Monitor | None
+        As in `train`.
     """
     if method not in MAX_ITER or until not in UNTIL or not tol >= 0:
         raise DataError(

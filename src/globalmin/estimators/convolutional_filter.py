@@ -37,30 +37,55 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    patch_size : size of a patch, one number or (height, width); None for the whole input: a single
-        ReLU neuron.
-    stride : steps between patches, one number or one per axis; patches overlap where it is smaller
-        than the size.
-    image_shape : (height, width) if the rows of X are images; None for signals.
-    init : the start, an array of as many numbers as a patch has; None for random starts, where dead
+    patch_size : int | Sequence[int] | None
+        Size of a patch, one number or (height, width); None for the whole input: a single ReLU
+        neuron.
+    stride : int | Sequence[int]
+        Steps between patches, one number or one per axis; patches overlap where it is smaller than
+        the size.
+    image_shape : Sequence[int] | None
+        (height, width) if the rows of X are images; None for signals.
+    init : Any
+        The start, an array of as many numbers as a patch has; None for random starts, where dead
         ones are drawn again.
-    method : "auto" (gradient descent, then least squares on the active patches),
-        "gradient_descent", "sgd" or "least_squares".
-    step_size : a number, two numbers for two stages, or None for a safe one.
-    max_iter : iterations (epochs for "sgd"). tol : loss to reach, relative to that of the zero
-        filter.
-    batch_size : for "sgd". restarts : further random starts if one falls short.
-    random_state : seed of the starts and of the batches.
+    method : str
+        "auto" (gradient descent, then least squares on the active patches), "gradient_descent",
+        "sgd" or "least_squares".
+    step_size : float | tuple[float, float] | None
+        A number, two numbers for two stages, or None for a safe one.
+    max_iter : int
+        Iterations (epochs for "sgd").
+    tol : float
+        Loss to reach, relative to that of the zero filter.
+    batch_size : int
+        For "sgd".
+    restarts : int
+        Further random starts if one falls short.
+    random_state : int | np.random.RandomState | None
+        Seed of the starts and of the batches.
 
     Attributes
     ----------
-    filter_ : the filter in the shape of a patch; `coef_` is the same, flat.
-    init_ : the start it came from if `init` was given, else None.
-    status_ : "converged", "max_iter", "stalled" or "dead".
-    loss_, loss_curve_, n_iter_ : the training loss (1/2n) sum of squared residuals, its course and
-        the iterations.
-    dead_starts_ : random starts that were dead and drawn again.
-    n_patches_, patch_shape_, n_features_in_, feature_names_in_ : shapes; names as in scikit-learn.
+    filter_ : Array
+        The filter in the shape of a patch; `coef_` is the same, flat.
+    init_ : Array
+        The start it came from if `init` was given, else None.
+    status_ : str
+        "converged", "max_iter", "stalled" or "dead".
+    loss_ : float
+        The training loss (1/2n) sum of squared residuals, its course and the iterations.
+    loss_curve_ : Array
+        The training loss (1/2n) sum of squared residuals, its course and the iterations.
+    n_iter_ : int
+        The training loss (1/2n) sum of squared residuals, its course and the iterations.
+    dead_starts_ : int
+        Random starts that were dead and drawn again.
+    n_patches_, n_features_in_ : int
+        Shapes; names as in scikit-learn.
+    patch_shape_ : tuple[int, ...]
+        Shapes; names as in scikit-learn.
+    feature_names_in_ : Array
+        Shapes; names as in scikit-learn.
 
     Notes
     -----
@@ -130,7 +155,10 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : n x d signals or flattened images. y : n labels.
+        X : Any
+            n x d signals or flattened images.
+        y : Any
+            n labels.
         """
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
         Z = self._patches(X)

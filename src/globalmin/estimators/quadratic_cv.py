@@ -40,29 +40,76 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
 
     Parameters
     ----------
-    weight_decays : positive numbers to choose from, for every bias scale; None for `n_decays` of
-        them, evenly spaced in the logarithm from the smallest that gives the zero network (for this
-        bias scale) down to `ratio` times it.
-    n_decays, ratio : the default path.
-    bias_scales : positive numbers to choose from; None for 1, 4, 16, 64 (for 1 alone with
-        bias=False or scaling="rows").
-    cv : number of folds, or a splitter of scikit-learn; the preprocessing is fitted inside every
+    weight_decays : Sequence[float] | None
+        Positive numbers to choose from, for every bias scale; None for `n_decays` of them, evenly
+        spaced in the logarithm from the smallest that gives the zero network (for this bias scale)
+        down to `ratio` times it.
+    n_decays : int
+        The default path.
+    ratio : float
+        The default path.
+    bias_scales : Sequence[float] | None
+        Positive numbers to choose from; None for 1, 4, 16, 64 (for 1 alone with bias=False or
+        scaling="rows").
+    cv : Any
+        Number of folds, or a splitter of scikit-learn; the preprocessing is fitted inside every
         fold.
-    signs, width, bias, scaling, tol, max_iter, certify, memory_limit, random_state : as in
-        `QuadraticNetworkRegressor`. The certificate is about the network refitted on all data.
+    signs, scaling : str
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    width : int | str
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    bias, certify : bool
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    tol : float
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    max_iter : int
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    memory_limit : int | None
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    random_state : int | np.random.RandomState | None
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
 
     Attributes
     ----------
-    weight_decay_, bias_scale_ : the chosen pair, with the least mean squared error on the held-out
-        samples.
-    bias_scales_ : the bias scales, increasing.
-    weight_decays_ : the paths, one row per bias scale, decreasing.
-    mse_path_ : mean squared errors on the held-out samples in the units of y: bias scales x weight
-        decays x folds.
-    best_index_ : (bias scale, weight decay) of the chosen pair.
-    networks_, matrix_, certificate_, verdict_, loss_upper_, loss_lower_, gap_, objective_, n_iter_,
-        width_, preprocessing_ : of the refitted network, as in `QuadraticNetworkRegressor`;
-        n_features_in_ and feature_names_in_ as in scikit-learn.
+    weight_decay_, bias_scale_ : float
+        The chosen pair, with the least mean squared error on the held-out samples.
+    bias_scales_ : Array
+        The bias scales, increasing.
+    weight_decays_ : Array
+        The paths, one row per bias scale, decreasing.
+    mse_path_ : Array
+        Mean squared errors on the held-out samples in the units of y: bias scales x weight decays x
+        folds.
+    best_index_ : tuple[int, int]
+        (bias scale, weight decay) of the chosen pair.
+    networks_ : list[ShallowNetwork]
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    matrix_ : Array
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    certificate_ : bytes | None
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    verdict_ : str | None
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    loss_upper_, loss_lower_, gap_, objective_ : float
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    n_iter_, width_ : int
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    preprocessing_ : Preprocessing
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
 
     Examples
     --------
@@ -121,8 +168,10 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
 
         Parameters
         ----------
-        X : n x d inputs, an array or a data frame.
-        y : n labels, or n x q for q targets, which share one weight decay and one bias scale.
+        X : Any
+            n x d inputs, an array or a data frame.
+        y : Any
+            n labels, or n x q for q targets, which share one weight decay and one bias scale.
         """
         raw_X, raw_y = self._checked(X, y)
         self.bias_scales_ = self._scales()

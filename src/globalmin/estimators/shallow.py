@@ -26,48 +26,74 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
 
     Parameters
     ----------
-    width : number of hidden neurons, or "auto": from k(d + 1) >= 1.2 n on, wider if that fails.
-    activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
+    width : int | str
+        Number of hidden neurons, or "auto": from k(d + 1) >= 1.2 n on, wider if that fails.
+    activation : str | Activation
+        "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
         `globalmin.get_activation`.
     method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow",
         "lbfgs", "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
-    trained : "W" (the head v keeps its random signs) or "vW" (both layers).
-    bias : append a constant feature.
-    scaling : "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by
+    trained : str
+        "W" (the head v keeps its random signs) or "vW" (both layers).
+    bias : bool
+        Append a constant feature.
+    scaling : str
+        "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by
         `predict`.
-    max_iter : iterations of one start; None for the default of the method.
-    tol : relative residual ||f - y||/||y|| to reach.
-    step_size : a number or "theory", for gradient_descent and sgd only.
-    warm_start : start from the networks of the previous fit where their shapes agree with the new
-        data and parameters.
-    certify : prove the result and have the proof checked. False saves the time and leaves
-        `certificate_` and `verdict_` None.
-    memory_limit : bytes that training may use; None for what the machine has. More is refused with
+    max_iter : int | None
+        Iterations of one start; None for the default of the method.
+    tol : float
+        Relative residual ||f - y||/||y|| to reach.
+    step_size : float | str | None
+        A number or "theory", for gradient_descent and sgd only.
+    warm_start : bool
+        Start from the networks of the previous fit where their shapes agree with the new data and
+        parameters.
+    certify : bool
+        Prove the result and have the proof checked. False saves the time and leaves `certificate_`
+        and `verdict_` None.
+    memory_limit : int | None
+        Bytes that training may use; None for what the machine has. More is refused with
         `MemoryRefused`, which is a MemoryError, before anything large is allocated.
-    verbose : 1 shows progress on a terminal.
-    random_state : seed of the random first weights.
+    verbose : int
+        1 shows progress on a terminal.
+    random_state : int | np.random.RandomState | None
+        Seed of the random first weights.
 
     Attributes
     ----------
-    networks_ : list of the networks, one per target; `network_` is the only one of a single target.
-    certificate_ : bytes of the certificate file that the independent checker accepted, or None; see
+    networks_ : list[ShallowNetwork]
+        List of the networks, one per target; `network_` is the only one of a single target.
+    certificate_ : bytes | None
+        Bytes of the certificate file that the independent checker accepted, or None; see
         `save_certificate`.
-    verdict_ : the checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there
-        was nothing to check, because no claim could be made or `certify=False`.
-    loss_upper_ : proved upper bound of the loss (1/2) sum of squared residuals of the network over
-        the rows in the certificate, from which rows that repeat another are left out where zero
-        loss is proved; infinity without certificate.
-    loss_lower_ : proved lower bound of the loss of every network with this activation, of any
-        width: positive for conflicting data (equal rows with different labels, for example),
-        otherwise 0. If the fitted head has no negative weight, the bound may be that of the
-        networks with a head >= 0 only; the certificate says which ("heads").
-    trajectory_ : recorded steps of training (loss, gradient, movement, ...), see
+    verdict_ : str | None
+        The checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there was
+        nothing to check, because no claim could be made or `certify=False`.
+    loss_upper_ : float
+        Proved upper bound of the loss (1/2) sum of squared residuals of the network over the rows
+        in the certificate, from which rows that repeat another are left out where zero loss is
+        proved; infinity without certificate.
+    loss_lower_ : float
+        Proved lower bound of the loss of every network with this activation, of any width: positive
+        for conflicting data (equal rows with different labels, for example), otherwise 0. If the
+        fitted head has no negative weight, the bound may be that of the networks with a head >= 0
+        only; the certificate says which ("heads").
+    trajectory_ : Trajectory
+        Recorded steps of training (loss, gradient, movement, ...), see
         `globalmin.training.Trajectory`.
-    loss_curve_ : loss at the recorded steps; an estimate in floating point.
-    n_iter_ : iterations of the start that gave the network.
-    width_ : number of neurons.
-    preprocessing_ : the scaling and its inverse, see `globalmin.data.Preprocessing`.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    loss_curve_ : Array
+        Loss at the recorded steps; an estimate in floating point.
+    n_iter_ : int
+        Iterations of the start that gave the network.
+    width_ : int
+        Number of neurons.
+    preprocessing_ : Preprocessing
+        The scaling and its inverse, see `globalmin.data.Preprocessing`.
+    n_features_in_ : int
+        As in scikit-learn.
+    feature_names_in_ : Array
+        As in scikit-learn.
 
     Notes
     -----
@@ -104,8 +130,10 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
 
         Parameters
         ----------
-        X : n x d inputs, an array or a data frame.
-        y : n labels, or n x q for q targets.
+        X : Any
+            n x d inputs, an array or a data frame.
+        y : Any
+            n labels, or n x q for q targets.
         """
         X, y = validate_data(self, X, y, multi_output=True, y_numeric=True)
         self._refuse_if_too_large(X)
@@ -130,37 +158,65 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
 
     Parameters
     ----------
-    width : number of hidden neurons of each network, or "auto": from k(d + 1) >= 1.2 n on, wider if
+    width : int | str
+        Number of hidden neurons of each network, or "auto": from k(d + 1) >= 1.2 n on, wider if
         that fails.
-    activation : "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
+    activation : str | Activation
+        "softplus", "tanh", "relu", "leaky_relu(0.1)", ..., or an `Activation`; see
         `globalmin.get_activation`.
     method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow",
         "lbfgs", "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
-    trained : "W" (the head v keeps its random signs) or "vW" (both layers).
-    bias : append a constant feature.
-    scaling : "standardize" (columns of X), "rows" (rows of X to norm 1) or "none". The labels stay
-        +1 and -1.
-    max_iter : iterations of one start; None for the default of the method.
-    tol : relative residual ||f - y||/||y|| to reach.
-    step_size : a number or "theory", for gradient_descent and sgd only.
-    warm_start : start from the networks of the previous fit where their shapes agree with the new
-        data and parameters.
-    certify : prove the result and have the proof checked. False saves the time and leaves
-        `certificate_` and `verdict_` None.
-    memory_limit : bytes that training may use; None for what the machine has. More is refused with
+    trained : str
+        "W" (the head v keeps its random signs) or "vW" (both layers).
+    bias : bool
+        Append a constant feature.
+    scaling : str
+        "standardize" (columns of X), "rows" (rows of X to norm 1) or "none". The labels stay +1 and
+        -1.
+    max_iter : int | None
+        Iterations of one start; None for the default of the method.
+    tol : float
+        Relative residual ||f - y||/||y|| to reach.
+    step_size : float | str | None
+        A number or "theory", for gradient_descent and sgd only.
+    warm_start : bool
+        Start from the networks of the previous fit where their shapes agree with the new data and
+        parameters.
+    certify : bool
+        Prove the result and have the proof checked. False saves the time and leaves `certificate_`
+        and `verdict_` None.
+    memory_limit : int | None
+        Bytes that training may use; None for what the machine has. More is refused with
         `MemoryRefused`, which is a MemoryError, before anything large is allocated.
-    verbose : 1 shows progress on a terminal.
-    random_state : seed of the random first weights.
+    verbose : int
+        1 shows progress on a terminal.
+    random_state : int | np.random.RandomState | None
+        Seed of the random first weights.
 
     Attributes
     ----------
-    classes_ : the class labels, sorted.
-    networks_ : list of the networks, one per class (one in all for two classes; `network_` is that
-        one).
-    certificate_, verdict_, loss_upper_, loss_lower_, trajectory_, loss_curve_, n_iter_, width_,
-        preprocessing_ : as in `ShallowNetworkRegressor`; lists with one entry per class if there
-        are more than two.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    classes_ : Array
+        The class labels, sorted.
+    networks_ : list[ShallowNetwork]
+        List of the networks, one per class (one in all for two classes; `network_` is that one).
+    certificate_ : bytes | None
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    verdict_ : str | None
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    loss_upper_, loss_lower_ : float
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    trajectory_ : Trajectory
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    loss_curve_ : Array
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    n_iter_, width_ : int
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    preprocessing_ : Preprocessing
+        As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
+    n_features_in_ : int
+        As in scikit-learn.
+    feature_names_in_ : Array
+        As in scikit-learn.
 
     Notes
     -----

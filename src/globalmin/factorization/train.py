@@ -176,16 +176,23 @@ def factorize(
 
     Parameters
     ----------
-    start : factors to begin with; by default Gaussian entries of standard deviation
+    start : Factors | None
+        Factors to begin with; by default Gaussian entries of standard deviation
         $.1\sqrt{\sigma_1/\max(m,n)}$.
-    max_iter, max_sweeps : limits of gradient descent and of the finish.
-    throw : raise NotConverged if the finish did not reach rounding.
-    verbose, monitor : as in `train`; the monitor sees the steps of gradient descent.
+    max_iter, max_sweeps : int
+        Limits of gradient descent and of the finish.
+    throw : bool
+        Raise NotConverged if the finish did not reach rounding.
+    verbose : bool
+        As in `train`.
+    monitor : Monitor | None
+        As in `train`; the monitor sees the steps of gradient descent.
 
     Returns
     -------
-    A run whose factors are balanced (U^T U = V^T V). Whether they are globally optimal is proved by
-    `certify_factorization`.
+    FactorizationRun
+        A run whose factors are balanced (U^T U = V^T V). Whether they are globally optimal is
+        proved by `certify_factorization`.
     """
     M = checked_matrix(M)
     top = estimate_norm(M)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
@@ -140,12 +141,13 @@ class Inspection:
         return as_text(self)
 
 
+@renamed(head="scheme")
 def inspect(
     data: Dataset,
     width: int | None = None,
     activation: str | Activation = "softplus",
     *,
-    head: str = "os",
+    scheme: str = "os",
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
@@ -157,15 +159,23 @@ def inspect(
 
     Parameters
     ----------
-    data : one target; for several use `data.for_target(j)`.
-    width : number of neurons asked about; by default the recommended one.
-    activation : name or Activation.
-    head : scheme of the random start that is measured: "os", "sjl" or "du". Every theorem is judged
+    data : Dataset
+        One target; for several use `data.for_target(j)`.
+    width : int | None
+        Number of neurons asked about; by default the recommended one.
+    activation : str | Activation
+        Name or Activation.
+    scheme : str
+        Law of the random start that is measured: "os", "sjl" or "du". Every theorem is judged
         with its own initialization.
-    seed : of that start.
-    delta, theta : the deviations allowed in OS-T6.2, OS-T6.3 and OS-C6.
-    failure : the failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
-    depth : of the deep networks in the table.
+    seed : int
+        Of that start.
+    delta, theta : float
+        The deviations allowed in OS-T6.2, OS-T6.3 and OS-C6.
+    failure : float
+        The failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
+    depth : int
+        Of the deep networks in the table.
 
     Raises
     ------
@@ -178,7 +188,7 @@ def inspect(
         data,
         width,
         activation,
-        head=head,
+        scheme=scheme,
         seed=seed,
         delta=delta,
         theta=theta,
@@ -188,7 +198,7 @@ def inspect(
     m, start = it.m, it.start
     K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
     return Inspection(
-        m.n, m.d, it.width, m.activation.spelling, head, seed,
+        m.n, m.d, it.width, m.activation.spelling, scheme, seed,
         quantities=_quantities(m, start),
         theorems=headlines(it),
         recommended_width=m.recommended_width,
@@ -206,7 +216,7 @@ def pose(
     width: int | None = None,
     activation: str | Activation = "softplus",
     *,
-    head: str = "os",
+    scheme: str = "os",
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
@@ -223,7 +233,7 @@ def pose(
     m = measure(data, phi)
     k = m.recommended_width if k is None else k
     require_room(m.n, m.d, k)
-    start = measure_start(data, m, k, head=head, seed=seed, limit=limit_gram(m.X, phi))
+    start = measure_start(data, m, k, head=scheme, seed=seed, limit=limit_gram(m.X, phi))
     return Instance(m, start, _step_size(m, start), delta, theta, failure, depth)
 
 

@@ -54,8 +54,9 @@ def lambda_lower_bounds(
 
     Parameters
     ----------
-    terms : number of terms of the series used, 2 or more; the cost is about one eigenvalue of an n
-        x n matrix per term.
+    terms : int
+        Number of terms of the series used, 2 or more; the cost is about one eigenvalue of an n x n
+        matrix per term.
 
     Theory
     ------

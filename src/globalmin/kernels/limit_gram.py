@@ -50,10 +50,13 @@ def limit_gram(
 
     Parameters
     ----------
-    X : n x d inputs, any norms.
-    activation : any activation of ours.
-    kind : "derivative" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it
-        is DU's $H^\infty$), "feature" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
+    X : ArrayLike
+        n x d inputs, any norms.
+    activation : str | Activation
+        Any activation of ours.
+    kind : Kind
+        "derivative" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it is
+        DU's $H^\infty$), "feature" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
 
     Theory
     ------

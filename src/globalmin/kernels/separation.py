@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
 from globalmin.data.preprocessing import normalized_rows
 from globalmin.data.proportionality import estimate_closest_pair, line_groups
@@ -32,16 +33,18 @@ def separation(X: ArrayLike) -> float:
 
 
 @states("DU-T2.1")
+@renamed(tolerance="tol")
 def parallel_pairs(
-    X: ArrayLike, *, tolerance: float = 0.0, limit: int = 1000
+    X: ArrayLike, *, tol: float = 0.0, limit: int = 1000
 ) -> tuple[tuple[int, int], ...]:
     r"""Pairs i < j of nonzero rows on one line, equal or opposite directions alike; at most `limit`
     of them.
 
     Parameters
     ----------
-    tolerance : with 0 the answer is exact for the stored numbers; otherwise rows whose lines meet
-        at an angle whose sine is at most `tolerance` count as parallel, in floating point.
+    tol : float
+        With 0 the answer is exact for the stored numbers; otherwise rows whose lines meet at an
+        angle whose sine is at most `tol` count as parallel, in floating point.
 
     Theory
     ------
@@ -49,29 +52,29 @@ def parallel_pairs(
     positive. The converse fails.
     """
     X = as_matrix(X)
-    if not 0.0 <= tolerance < 1.0:
-        raise DataError(f"tolerance={tolerance!r}: give a number >= 0 and below 1")
+    if not 0.0 <= tol < 1.0:
+        raise DataError(f"tol={tol!r}: give a number >= 0 and below 1")
     found: list[tuple[int, int]] = []
-    if tolerance == 0.0:
+    if tol == 0.0:
         for group in line_groups(X):
             for place, i in enumerate(group):
                 found += [(i, j) for j in group[place + 1 :]][: limit - len(found)]
                 if len(found) >= limit:
                     return tuple(sorted(found))
         return tuple(sorted(found))
-    return _nearly_parallel(X, tolerance, limit)
+    return _nearly_parallel(X, tol, limit)
 
 
-def _nearly_parallel(X: Array, tolerance: float, limit: int) -> tuple[tuple[int, int], ...]:
+def _nearly_parallel(X: Array, tol: float, limit: int) -> tuple[tuple[int, int], ...]:
     rows = np.flatnonzero(X.any(axis=1))
     U = normalized_rows(X[rows])
     found: list[tuple[int, int]] = []
     step = max(1, STRIP // max(1, len(U)))
-    coarse = math.sqrt(max(0.0, 1.0 - 2.0 * tolerance**2)) - 1e-12
+    coarse = math.sqrt(max(0.0, 1.0 - 2.0 * tol**2)) - 1e-12
     for start in range(0, len(U), step):
         i, j = np.nonzero(np.abs(U[start : start + step] @ U.T) >= coarse)
         for p, q in zip((i + start).tolist(), j.tolist(), strict=True):
-            if p < q and _sine(U[p], U[q]) <= tolerance:
+            if p < q and _sine(U[p], U[q]) <= tol:
                 found.append((int(rows[p]), int(rows[q])))
                 if len(found) == limit:
                     return tuple(found)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.landscape.criteria import (
@@ -72,13 +73,14 @@ class HasData(Protocol):
 
 
 @states("SJL-T2.1", "SJL-T2.2k", "GKZ-T2.3emp")
+@renamed(tolerance="tol", gap_tolerance="gap_tol")
 def classify_point(
     network: ShallowNetwork | OneFilterNetwork,
     data: HasData | FilterTeacher,
     *,
     trained: str = "W",
-    tolerance: float = 1e-6,
-    gap_tolerance: float = 1e-9,
+    tol: float = 1e-6,
+    gap_tol: float = 1e-9,
     achieved: float | None = None,
 ) -> PointClass:
     r"""Classify the weights of a smooth network on a data set, or of a one-filter network for its
@@ -86,12 +88,19 @@ def classify_point(
 
     Parameters
     ----------
-    network, data : weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
-    trained : "W" (head frozen) or "vW".
-    tolerance : the gradient counts as zero when $\|J^Tr\| \le$ tolerance $\|J\|_F\|r\|$.
-    gap_tolerance : the loss counts as least when the gap is at most this times $(1/2)\|y\|^2$.
-    achieved : a loss that some network of the class is known to reach; a strict local minimum above
-        it is spurious.
+    network : ShallowNetwork | OneFilterNetwork
+        Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
+    data : HasData | FilterTeacher
+        Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
+    trained : str
+        "W" (head frozen) or "vW".
+    tol : float
+        The gradient counts as zero when $\|J^Tr\| \le$ tol $\|J\|_F\|r\|$.
+    gap_tol : float
+        The loss counts as least when the gap is at most this times $(1/2)\|y\|^2$.
+    achieved : float | None
+        A loss that some network of the class is known to reach; a strict local minimum above it is
+        spurious.
 
     Returns
     -------
@@ -108,15 +117,15 @@ def classify_point(
     of the kinds, and OS-C2 for "zero loss is near".
     """
     if isinstance(network, OneFilterNetwork) or isinstance(data, FilterTeacher):
-        return _filter_point(network, data, tolerance, gap_tolerance)
+        return _filter_point(network, data, tol, gap_tol)
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_landscape_inputs(network, X, y, trained)
     measured = _measure(network, X, y, trained)
     gap, reason = estimate_excess(network, X, y, trained)
     excess = measured.loss if gap is None else gap
-    if excess <= gap_tolerance * 0.5 * float(y @ y):
+    if excess <= gap_tol * 0.5 * float(y @ y):
         return _verdict(PointKind.GLOBAL_MINIMUM, f"{reason}: gap {excess:.3g}", measured, excess)
-    if measured.relative_gradient > tolerance:
+    if measured.relative_gradient > tol:
         return _verdict(
             PointKind.NOT_STATIONARY,
             f"relative gradient {measured.relative_gradient:.3g}",
@@ -126,13 +135,11 @@ def classify_point(
     return _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
 
 
-def _filter_point(
-    network: object, teacher: object, tolerance: float, gap_tolerance: float
-) -> PointClass:
+def _filter_point(network: object, teacher: object, tol: float, gap_tol: float) -> PointClass:
     if not (isinstance(network, OneFilterNetwork) and isinstance(teacher, FilterTeacher)):
         found = f"{type(network).__name__} and {type(teacher).__name__}"
         raise DataError(f"a OneFilterNetwork is classified with its FilterTeacher, but got {found}")
-    return classify_filter_point(network, teacher, tolerance=tolerance, gap_tolerance=gap_tolerance)
+    return classify_filter_point(network, teacher, tol=tol, gap_tol=gap_tol)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.octopus.function import Octopus, Splines, derivative, horner
@@ -49,9 +50,10 @@ class OctopusSmoothness:
 
 
 @states("DU-O7", "DU-C7.1")
-def octopus_smoothness_upper(octopus: Octopus, *, tolerance: float = 1e-3) -> OctopusSmoothness:
+@renamed(tolerance="tol")
+def octopus_smoothness_upper(octopus: Octopus, *, tol: float = 1e-3) -> OctopusSmoothness:
     r"""Proved upper bounds of B, $\ell$, $\rho$ on the domain, the last two within about
-    `tolerance` of the least possible ones.
+    `tol` of the least possible ones.
 
     Theory
     ------
@@ -59,21 +61,21 @@ def octopus_smoothness_upper(octopus: Octopus, *, tolerance: float = 1e-3) -> Oc
     has not passed the last saddle has an eigenvalue of at most $-2\gamma$, or a slope of at least
     $2\gamma\tau$ in a buffer, which gives `epsilon`.
     """
-    gradient, hessian = _largest_norms(octopus, tolerance)
+    gradient, hessian = _largest_norms(octopus, tol)
     gamma, tau = octopus.gamma, octopus.tau
     value = octopus.dimension * octopus.drop * ROUNDED_UP
     epsilon = min(2.0 * gamma * tau, 4.0 * gamma**2 / hessian) / ROUNDED_UP
     return OctopusSmoothness(value, gradient, hessian, epsilon)
 
 
-def _largest_norms(octopus: Octopus, tolerance: float) -> tuple[float, float]:
+def _largest_norms(octopus: Octopus, tol: float) -> tuple[float, float]:
     reach = 0.0 if octopus.dimension == 1 else 1.0  # with one coordinate there is no next one
     unit = Splines(octopus.L, octopus.gamma, 1.0)
     g1, g2 = unit.g1_coefficients, unit.g2_coefficients
     block = (((g1[2], 0), (g2[2], 2)), ((2.0 * g2[1], 1),), ((2.0 * g2[0], 0),))
     third = (((g1[3], 0), (g2[3], 2)), ((2.0 * g2[2], 1),), ((2.0 * g2[1], 0),))
-    ell = _largest(block, _matrix_norm, np.array([1.0, 2.0, 1.0]), reach, tolerance)
-    rho = _largest(third, _form_norm, np.array([1.0, 3.0, 3.0]), reach, tolerance)
+    ell = _largest(block, _matrix_norm, np.array([1.0, 2.0, 1.0]), reach, tol)
+    rho = _largest(third, _form_norm, np.array([1.0, 3.0, 3.0]), reach, tol)
     return max(ell, 2.0 * octopus.L * ROUNDED_UP), rho / octopus.tau * ROUNDED_UP
 
 
@@ -82,7 +84,7 @@ def _largest(
     norm: Callable[[Array], Array],
     weights: Array,
     reach: float,
-    tolerance: float,
+    tol: float,
 ) -> float:
     r"""Upper bound of the norm over (u, w) in [0, 1] x [0, reach], by splitting the cells that
     could exceed the best center.
@@ -95,11 +97,11 @@ def _largest(
         at_center = norm(middle)
         upper = (at_center + np.sqrt(spread**2 @ weights)) * ROUNDED_UP
         best = max(best, float(at_center.max()))
-        if float(upper.max()) <= (1.0 + tolerance) * best:
+        if float(upper.max()) <= (1.0 + tol) * best:
             return max(
-                float(upper.max()), (1.0 + 0.5 * tolerance) * best
+                float(upper.max()), (1.0 + 0.5 * tol) * best
             )  # the second for the cells given up
-        kept = centers[upper > (1.0 + 0.5 * tolerance) * best]
+        kept = centers[upper > (1.0 + 0.5 * tol) * best]
         half *= 0.5
         corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]) * half
         centers = np.unique(

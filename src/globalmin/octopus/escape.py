@@ -180,19 +180,27 @@ def octopus_escape_times(
 
     Parameters
     ----------
-    dimension, L, gamma, tau : the function, see `Octopus`.
-    step_size : at most 1/(2L), where gradient descent stays at the second saddle for ever; the
-        thesis takes 1/(4L).
-    method : "gradient_descent", in logarithms, so that neither rounding nor the number of steps is
-        a limit; or "perturbed_gradient_descent", Algorithm 2 with the options `radius`,
-        `noise_gap`, `gradient_threshold`, `max_iter`, whose defaults are those of the thesis.
-    seed : of the start, uniform on $[-1, 1]^d$, and of the noise.
-    start : instead of a random one, in $[-1, 1]^d$.
+    dimension : int
+        The function, see `Octopus`.
+    L, gamma, tau : float
+        The function, see `Octopus`.
+    step_size : float
+        At most 1/(2L), where gradient descent stays at the second saddle for ever; the thesis takes
+        1/(4L).
+    method : str
+        "gradient_descent", in logarithms, so that neither rounding nor the number of steps is a
+        limit; or "perturbed_gradient_descent", Algorithm 2 with the options `radius`, `noise_gap`,
+        `gradient_threshold`, `max_iter`, whose defaults are those of the thesis.
+    seed : int
+        Of the start, uniform on $[-1, 1]^d$, and of the noise.
+    start : ArrayLike | None
+        Instead of a random one, in $[-1, 1]^d$.
 
     Returns
     -------
-    One number a saddle: int64 if all are below $2^{53}$, else float64; infinite where a saddle is
-    never passed.
+    NDArray[np.int64] | Array
+        One number a saddle: int64 if all are below $2^{53}$, else float64; infinite where a saddle
+        is never passed.
 
     Theory
     ------

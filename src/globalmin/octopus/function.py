@@ -113,13 +113,19 @@ class Octopus:
 
     Parameters
     ----------
-    dimension : d, the number of saddles on every way down.
-    L : curvature of the walls, at least `gamma`.
-    gamma : curvature of the way out: every saddle has one eigenvalue $-2\gamma$ and all others
-        $2L$.
-    tau : width, at least e.
-    mirrored : the octopus on all sign patterns (default) or the tube on $x \ge 0$.
+    dimension : int
+        d, the number of saddles on every way down.
+    L : float
+        Curvature of the walls, at least `gamma`.
+    gamma : float
+        Curvature of the way out: every saddle has one eigenvalue $-2\gamma$ and all others $2L$.
+    tau : float
+        Width, at least e.
+    mirrored : bool
+        The octopus on all sign patterns (default) or the tube on $x \ge 0$.
 
+    Notes
+    -----
     Outside of the domain (`in_domain`) value, gradient and Hessian are NaN: the thesis extends them
     by a theorem that gives no formula. Gradient descent from $[-1, 1]^d$ with a step of at most
     1/(2L) never leaves the domain.

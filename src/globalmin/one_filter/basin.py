@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
@@ -38,6 +39,7 @@ class BasinEstimate:
 
 
 @states("DU-TAB5.1")
+@renamed(start="scheme")
 def global_basin_probability(
     k: int,
     ratio: float,
@@ -45,18 +47,24 @@ def global_basin_probability(
     n_initializations: int = 5000,
     seed: int = 0,
     *,
-    start: str = "gaussian",
+    scheme: str = "gaussian",
 ) -> float:
     r"""One cell of Table 5.1: the share of random starts from which gradient descent reaches the
     global minimum; an estimate.
 
     Parameters
     ----------
-    k : number of patches. ratio : $r = (1^Ta^*)^2/\lVert a^*\rVert^2$, between 0 and k. patch_size
-        : p.
-    n_initializations : random starts, drawn as in DU-T5.4 without choosing signs.
-    start : law of the first filter: "gaussian" is N(0, I_p), which fits the printed table; "sphere"
-        has length 1, as the text says.
+    k : int
+        Number of patches.
+    ratio : float
+        $r = (1^Ta^*)^2/\lVert a^*\rVert^2$, between 0 and k.
+    patch_size : int
+        Number of entries of the filter.
+    n_initializations : int
+        Random starts, drawn as in DU-T5.4 without choosing signs.
+    scheme : str
+        Law of the first filter: "gaussian" is N(0, I_p), which fits the printed table; "sphere" has
+        length 1, as the text says.
 
     Examples
     --------
@@ -64,9 +72,10 @@ def global_basin_probability(
     >>> round(gm.theory.global_basin_probability(k=25, ratio=16, n_initializations=200), 2)
     1.0
     """
-    return basin_estimate(k, ratio, patch_size, n_initializations, seed, start=start).probability
+    return basin_estimate(k, ratio, patch_size, n_initializations, seed, scheme=scheme).probability
 
 
+@renamed(start="scheme", max_steps="max_iter")
 def basin_estimate(
     k: int,
     ratio: float,
@@ -74,9 +83,9 @@ def basin_estimate(
     n_initializations: int = 5000,
     seed: int = 0,
     *,
-    start: str = "gaussian",
+    scheme: str = "gaussian",
     step_size: float | None = None,
-    max_steps: int = 20_000,
+    max_iter: int = 20_000,
 ) -> BasinEstimate:
     """`global_basin_probability` with its standard error; cost grows with n_initializations times
     the steps until decided.
@@ -84,12 +93,12 @@ def basin_estimate(
     The result does not depend on the step for small steps; the default is 0.05, less where 2 pi/(k
     + pi - 1) asks for it.
     """
-    _check(k, ratio, patch_size, n_initializations, start)
+    _check(k, ratio, patch_size, n_initializations, scheme)
     rng = np.random.default_rng(seed)
     teacher = ratio_teacher(k, ratio, patch_size, rng)
-    state = random_states(teacher, n_initializations, rng, start)
+    state = random_states(teacher, n_initializations, rng, scheme)
     eta = min(0.05, 0.8 * 2.0 * math.pi / (k + math.pi - 1.0)) if step_size is None else step_size
-    won, lost = _decide(state, teacher, eta, max_steps)
+    won, lost = _decide(state, teacher, eta, max_iter)
     probability = (won + 0.5 * (n_initializations - won - lost)) / n_initializations
     spread = math.sqrt(max(probability * (1.0 - probability), 0.0) / n_initializations)
     undecided = (n_initializations - won - lost) / n_initializations
@@ -155,11 +164,11 @@ def random_heads(teacher: FilterTeacher, count: int, rng: np.random.Generator) -
 
 
 def _decide(
-    state: FilterState, teacher: FilterTeacher, eta: float, max_steps: int
+    state: FilterState, teacher: FilterTeacher, eta: float, max_iter: int
 ) -> tuple[int, int]:
     """Runs that the trap test sends to the global and to the spurious minimum."""
     wall, won, lost = barrier(teacher), 0, 0
-    for _ in range(0, max_steps, LOOK_EVERY):
+    for _ in range(0, max_iter, LOOK_EVERY):
         for _ in range(LOOK_EVERY):
             state = step(state, teacher, eta)
         below = state_loss(state, teacher) < wall * (1.0 - 1e-12)
@@ -171,7 +180,7 @@ def _decide(
     return won, lost
 
 
-def _check(k: int, ratio: float, patch_size: int, count: int, start: str) -> None:
+def _check(k: int, ratio: float, patch_size: int, count: int, scheme: str) -> None:
     for name, value in (("k", k), ("patch_size", patch_size), ("n_initializations", count)):
         if not isinstance(value, int | np.integer) or value < 1:
             raise DataError(f"{name}={value!r}: give an integer of at least 1")
@@ -181,5 +190,5 @@ def _check(k: int, ratio: float, patch_size: int, count: int, start: str) -> Non
         )
     if k == 1 and ratio != 1:
         raise DataError(f"ratio={ratio!r}: with one patch (k = 1) the ratio is always 1")
-    if start not in STARTS:
-        raise DataError(f"start={start!r} is unknown; choose 'gaussian' or 'sphere'")
+    if scheme not in STARTS:
+        raise DataError(f"scheme={scheme!r} is unknown; choose 'gaussian' or 'sphere'")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.activations.half_spaces import angle
 from globalmin.one_filter.landscape import filter_landscape
@@ -28,26 +29,29 @@ _DIFFERENCE_ERROR = 1e-7  # relative to the largest eigenvalue, far above that e
 
 
 @states("DU-L5.1", "DU-X5.b")
+@renamed(tolerance="tol", gap_tolerance="gap_tol")
 def classify_filter_point(
     network: OneFilterNetwork,
     teacher: FilterTeacher,
     *,
-    tolerance: float = 1e-6,
-    gap_tolerance: float = 1e-9,
+    tol: float = 1e-6,
+    gap_tol: float = 1e-9,
 ) -> PointClass:
     r"""Classify the weights of a one-filter network for the population loss of its teacher.
 
     Parameters
     ----------
-    tolerance : the gradient counts as zero when it is at most this times its natural size.
-    gap_tolerance : the loss counts as zero when it is at most this times $W^2\lVert a^*\rVert^2$.
+    tol : float
+        The gradient counts as zero when it is at most this times its natural size.
+    gap_tol : float
+        The loss counts as zero when it is at most this times $W^2\lVert a^*\rVert^2$.
     """
     loss = population_loss(network.v, network.a, teacher)
     gradient = np.concatenate(population_gradient(network.v, network.a, teacher))
     norm = float(np.linalg.norm(gradient))
     relative = norm / _natural_size(network, teacher)
     kind, reason, escape = _kind(
-        network, teacher, loss <= gap_tolerance * teacher.W**2 * teacher.size, relative <= tolerance
+        network, teacher, loss <= gap_tol * teacher.W**2 * teacher.size, relative <= tol
     )
     if kind is not PointKind.STRICT_SADDLE:
         return PointClass(kind, reason, loss, norm, relative, loss, None, None, escape)

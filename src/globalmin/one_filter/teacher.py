@@ -29,8 +29,14 @@ class FilterTeacher:
 
     Attributes
     ----------
-    W : $\lVert w^*\rVert$. s : $1^T a^*$. size : $\lVert a^*\rVert^2$. ratio : $r = s^2/\lVert
-        a^*\rVert^2$, between 0 and k.
+    W : float
+        $\lVert w^*\rVert$.
+    s : float
+        $1^T a^*$.
+    size : float
+        $\lVert a^*\rVert^2$.
+    ratio : float
+        $r = s^2/\lVert a^*\rVert^2$, between 0 and k.
     """
 
     w: Array

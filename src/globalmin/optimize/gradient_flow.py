@@ -105,11 +105,20 @@ def gradient_flow(
 
     Parameters
     ----------
-    loss, start, gradient : a function of an array, of a JAX pytree, or of a torch module; see
+    loss : Callable[..., Any]
+        A function of an array, of a JAX pytree, or of a torch module; see
         `optimize.objective.as_objective`.
-    measure : called with the parameters in the caller's form at every recorded step; returns a
-        vector to record.
-    options : of `integrate_flow`.
+    start : Any
+        A function of an array, of a JAX pytree, or of a torch module; see
+        `optimize.objective.as_objective`.
+    gradient : Callable[..., Any] | None
+        A function of an array, of a JAX pytree, or of a torch module; see
+        `optimize.objective.as_objective`.
+    measure : Callable[[Any], Any] | None
+        Called with the parameters in the caller's form at every recorded step; returns a vector to
+        record.
+    options : Any
+        Of `integrate_flow`.
     """
     if measure is not None and not callable(measure):
         raise DataError(

@@ -103,11 +103,11 @@ class Tolerances:
         """
         if not 0.0 <= gradient < np.inf:
             raise DataError(
-                f"gradient_tolerance={gradient!r} must be a number >= 0 (0: no second-order test)"
+                f"gradient_tol={gradient!r} must be a number >= 0 (0: no second-order test)"
             )
         curvature = float(np.sqrt(gradient)) if curvature is None else float(curvature)
         if not 0.0 <= curvature < np.inf:
-            raise DataError(f"curvature_tolerance={curvature!r} must be a number >= 0")
+            raise DataError(f"curvature_tol={curvature!r} must be a number >= 0")
         return cls(float(gradient), curvature)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.sampling import uniform_in_ball
@@ -157,6 +158,7 @@ def perturbed_descent_steps(
 
 
 @states("DU-A2", "DU-T7.1", "DU-T7.2")
+@renamed(gradient_tolerance="gradient_tol", curvature_tolerance="curvature_tol")
 def perturbed_gradient_descent(
     loss: Callable[..., Any],
     start: Any,
@@ -170,8 +172,8 @@ def perturbed_gradient_descent(
     epsilon: float | None = None,
     failure: float = 0.1,
     constant: float = 1.0,
-    gradient_tolerance: float | None = None,
-    curvature_tolerance: float | None = None,
+    gradient_tol: float | None = None,
+    curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
     derivatives: str = "auto",
@@ -189,32 +191,52 @@ def perturbed_gradient_descent(
 
     Parameters
     ----------
-    loss : a function of an array, of a JAX pytree, or of a torch module (or a closure that calls
-        the module); returns one number.
-    start : an array or list of numbers; a pytree of arrays; a torch module (it is not changed).
-    step_size : $\eta$.
-    radius : of the ball of the noise; 1e-3 by default.
-    gradient_threshold : noise only where the gradient is at most this; by default
-        `gradient_tolerance`.
-    wait : steps between two perturbations; 100 by default.
-    decrease : stop if so many steps after a perturbation the loss is not lower by this (default:
-        only with `smoothness`).
-    smoothness, epsilon, failure, constant : see `perturbation_parameters`.
-    gradient_tolerance, curvature_tolerance : stop where the gradient is at most the first and the
-        least eigenvalue of the Hessian at least minus the second (looked at once per `wait` steps,
-        and only where the gradient is small). Defaults: 1e-6 and the square root of the first, or
-        $\sqrt{\rho\epsilon}$; 0 for no such test, which is also the default with `smoothness`.
-    gradient, hessian, derivatives : for functions of an array, see `as_objective`.
-    max_iter : iteration limit.
-    stop : called with every iterate (a flat vector); True ends the run.
-    seed : of the noise.
-    verbose : show a progress line if stderr is a terminal.
-    throw : raise NotConverged instead of returning a run that did not end as it should.
-    monitor : called with a `Step` at every iteration, as in `train`.
+    loss : Callable[..., Any]
+        A function of an array, of a JAX pytree, or of a torch module (or a closure that calls the
+        module); returns one number.
+    start : Any
+        An array or list of numbers; a pytree of arrays; a torch module (it is not changed).
+    step_size : float | None
+        $\eta$.
+    radius : float | None
+        Of the ball of the noise; 1e-3 by default.
+    gradient_threshold : float | None
+        Noise only where the gradient is at most this; by default `gradient_tol`.
+    wait : int | None
+        Steps between two perturbations; 100 by default.
+    decrease : float | None
+        Stop if so many steps after a perturbation the loss is not lower by this (default: only with
+        `smoothness`).
+    smoothness : Smoothness | None
+        See `perturbation_parameters`.
+    epsilon : float | None
+        See `perturbation_parameters`.
+    failure, constant : float
+        See `perturbation_parameters`.
+    gradient_tol, curvature_tol : float | None
+        Stop where the gradient is at most the first and the least eigenvalue of the Hessian at
+        least minus the second (looked at once per `wait` steps, and only where the gradient is
+        small). Defaults: 1e-6 and the square root of the first, or $\sqrt{\rho\epsilon}$; 0 for no
+        such test, which is also the default with `smoothness`.
+    gradient, hessian : Callable[..., Any] | None
+        For functions of an array, see `as_objective`.
+    derivatives : str
+        For functions of an array, see `as_objective`.
+    max_iter : int
+        Iteration limit.
+    stop : Callable[[Array], bool] | None
+        Called with every iterate (a flat vector); True ends the run.
+    seed : int | np.random.Generator | None
+        Of the noise.
+    verbose : bool
+        Show a progress line if stderr is a terminal.
+    throw : bool
+        Raise NotConverged instead of returning a run that did not end as it should.
 
     Returns
     -------
-    A `Minimization`: point (in the form of `start`), status, losses, perturbations.
+    Minimization
+        A `Minimization`: point (in the form of `start`), status, losses, perturbations.
 
     Theory
     ------
@@ -225,13 +247,13 @@ def perturbed_gradient_descent(
     objective = as_objective(
         loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
     )
-    if gradient_tolerance is None:
-        gradient_tolerance = GRADIENT_TOLERANCE if smoothness is None else 0.0
-    if curvature_tolerance is None and smoothness is not None and epsilon is not None:
-        curvature_tolerance = math.sqrt(smoothness.hessian_lipschitz * epsilon)
-    tolerances = Tolerances.checked(gradient_tolerance, curvature_tolerance)
+    if gradient_tol is None:
+        gradient_tol = GRADIENT_TOLERANCE if smoothness is None else 0.0
+    if curvature_tol is None and smoothness is not None and epsilon is not None:
+        curvature_tol = math.sqrt(smoothness.hessian_lipschitz * epsilon)
+    tolerances = Tolerances.checked(gradient_tol, curvature_tol)
     if smoothness is None and step_size is not None:
-        derived = Perturbation(step_size, RADIUS, gradient_tolerance, WAIT)
+        derived = Perturbation(step_size, RADIUS, gradient_tol, WAIT)
     elif smoothness is not None and epsilon is not None:
         derived = perturbation_parameters(
             smoothness, objective.size, epsilon=epsilon, failure=failure, constant=constant

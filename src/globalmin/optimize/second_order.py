@@ -87,14 +87,23 @@ def estimate_second_order(
 
     Parameters
     ----------
-    loss, point, gradient, hessian, derivatives : as in `perturbed_gradient_descent`.
-    epsilon : largest gradient norm of a stationary point.
-    rho : Lipschitz constant of the Hessian, a hypothesis of the caller; the curvature tolerance is
+    loss : Callable[..., Any]
+        As in `perturbed_gradient_descent`.
+    point : Any
+        As in `perturbed_gradient_descent`.
+    gradient, hessian : Callable[..., Any] | None
+        As in `perturbed_gradient_descent`.
+    derivatives : str
+        As in `perturbed_gradient_descent`.
+    epsilon : float
+        Largest gradient norm of a stationary point.
+    rho : float | None
+        Lipschitz constant of the Hessian, a hypothesis of the caller; the curvature tolerance is
         then $\sqrt{\rho\epsilon}$.
-    delta : the curvature tolerance itself, instead of rho. Default: $\sqrt{\epsilon}$, that is rho
-        = 1.
-    method : "dense" (whole Hessian), "lanczos" (products only) or "auto": dense up to 500
-        parameters.
+    delta : float | None
+        The curvature tolerance itself, instead of rho. Default: $\sqrt{\epsilon}$, that is rho = 1.
+    method : str
+        "dense" (whole Hessian), "lanczos" (products only) or "auto": dense up to 500 parameters.
 
     Theory
     ------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.cubic_regularization import cubic_steps
@@ -45,13 +46,14 @@ STUCK = "stuck"  # a round that cannot move although the gradient is not small
 
 
 @states("DU-D7.5", "DU-CERT7")
+@renamed(gradient_tolerance="gradient_tol", curvature_tolerance="curvature_tol")
 def minimize(
     loss: Callable[..., Any],
     start: Any,
     *,
     method: str = "auto",
-    gradient_tolerance: float = 1e-6,
-    curvature_tolerance: float | None = None,
+    gradient_tol: float = 1e-6,
+    curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
     derivatives: str = "auto",
@@ -72,7 +74,7 @@ def minimize(
     method : "trust-exact" (dense Hessian), "trust-krylov" or "trust-ncg" (products only) of scipy;
         "cubic" for cubic regularization; "auto": trust-exact up to 10 parameters, trust-krylov
         beyond.
-    gradient_tolerance, curvature_tolerance : stop where the gradient is at most the first and the
+    gradient_tol, curvature_tol : stop where the gradient is at most the first and the
         least eigenvalue of the Hessian at least minus the second; by default the square root of the
         first.
     max_iter : iteration limit, refused steps included.
@@ -96,9 +98,9 @@ def minimize(
         if method == "auto"
         else method
     )
-    if not gradient_tolerance > 0:
-        raise DataError(f"gradient_tolerance={gradient_tolerance!r} must be positive")
-    tolerances = Tolerances.checked(gradient_tolerance, curvature_tolerance)
+    if not gradient_tol > 0:
+        raise DataError(f"gradient_tol={gradient_tol!r} must be positive")
+    tolerances = Tolerances.checked(gradient_tol, curvature_tol)
     return minimized(
         objective,
         tolerances,
@@ -137,7 +139,7 @@ def _search(
         else:
             tolerance = test.tolerances.gradient
             ended, x, value, slope = descend(
-                objective, place.x, see, method=method, gradient_tolerance=tolerance
+                objective, place.x, see, method=method, gradient_tol=tolerance
             )
             place = Place(x, value, slope)
     return ended if isinstance(ended, Status) else None
@@ -185,7 +187,7 @@ def descend(
     see: Callable[[Array, float, Array], Any],
     *,
     method: str,
-    gradient_tolerance: float,
+    gradient_tol: float,
 ) -> tuple[Any, Array, float, Array]:
     """One local round from x: what ended it (None: the gradient is small enough; STUCK; or what
     `see` said) and the last iterate, value and gradient.
@@ -198,11 +200,11 @@ def descend(
         objective,
         x,
         see,
-        gradient_tolerance,
+        gradient_tol,
         dense=method == "trust-exact" or objective.size <= DENSE,
     )
     if method != "cubic":
-        _by_scipy(round_, objective, x, method, gradient_tolerance)
+        _by_scipy(round_, objective, x, method, gradient_tol)
     if not round_.is_over:
         round_.forgive()
         for iterate in cubic_steps(objective, round_.result()[1], dense=objective.size <= DENSE):
@@ -212,7 +214,7 @@ def descend(
 
 
 def _by_scipy(
-    round_: _Round, objective: Objective, x: Array, method: str, gradient_tolerance: float
+    round_: _Round, objective: Objective, x: Array, method: str, gradient_tol: float
 ) -> None:
     from scipy.optimize import minimize as scipy_minimize
 
@@ -228,7 +230,7 @@ def _by_scipy(
         jac=True,
         method=method,
         callback=callback,
-        options={"gtol": gradient_tolerance, "maxiter": 10**9},
+        options={"gtol": gradient_tol, "maxiter": 10**9},
         **curvature,  # pyright: ignore[reportArgumentType]
     )
 
@@ -241,11 +243,11 @@ class _Round:
         objective: Objective,
         x: Array,
         see: Callable[[Array, float, Array], Any],
-        gradient_tolerance: float,
+        gradient_tol: float,
         *,
         dense: bool,
     ) -> None:
-        self._objective, self._see, self._tolerance = objective, see, gradient_tolerance
+        self._objective, self._see, self._tolerance = objective, see, gradient_tol
         self._recent: list[tuple[Array, float, Array]] = []
         self._last, self._idle, self._ended = (x, *objective.value_and_gradient(x)), 0, None
         self._dense = dense

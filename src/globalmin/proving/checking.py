@@ -15,8 +15,10 @@ def check(path: str | os.PathLike[str], data: str | os.PathLike[str] | None = No
 
     Parameters
     ----------
-    path : the certificate file.
-    data : the data file, for a certificate that stores only the digest of its data.
+    path : str | os.PathLike[str]
+        The certificate file.
+    data : str | os.PathLike[str] | None
+        The data file, for a certificate that stores only the digest of its data.
     """
     from globalmin_check import check_file
 

@@ -107,8 +107,12 @@ def certify(
 
     Parameters
     ----------
-    network, data : trained network and the data set it was trained on.
-    claims : kinds to prove, all of them ("interpolation", "descent", "relu-interpolation",
+    network : ShallowNetwork | DeepNetwork
+        Trained network and the data set it was trained on.
+    data : Dataset
+        Trained network and the data set it was trained on.
+    claims : Iterable[str] | None
+        Kinds to prove, all of them ("interpolation", "descent", "relu-interpolation",
         "relu-descent", "loss-floor"; for smooth networks "strict-saddle",
         "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
         "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also
@@ -118,13 +122,15 @@ def certify(
         interpolation does not hold, if need be at the smallest weight decay that has a proof; for
         other smooth networks with fewer trained weights than samples, where no zero loss can be
         proved, a unique minimum (trained "W", at most 400 weights, in its quick form).
-    trained : "W" or "vW", the parameters that descent or interpolation may move.
-    store_data : keep the data in the file; otherwise only their digest, see
-        `Certificate.save_data`.
-    step_size : the step the claims descent, relu-descent, deep-descent and below-barrier should
-        speak of; by default the largest they allow.
-    weight_decay : for quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2
-        instead of L.
+    trained : str
+        "W" or "vW", the parameters that descent or interpolation may move.
+    store_data : bool
+        Keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
+    step_size : float | None
+        The step the claims descent, relu-descent, deep-descent and below-barrier should speak of;
+        by default the largest they allow.
+    weight_decay : float | None
+        For quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2 instead of L.
 
     Returns
     -------

@@ -100,10 +100,13 @@ def bad_interpolant(
 
     Parameters
     ----------
-    X : n x d samples.
-    Wstar : teacher, m x d of rank d.
-    delta : how far to go: None is $\sigma_{\min}(W^*)^2$, "max" the farthest along the same line
-        (both signs tried), or a number.
+    X : Array
+        n x d samples.
+    Wstar : Array
+        Teacher, m x d of rank d.
+    delta : float | str | None
+        How far to go: None is $\sigma_{\min}(W^*)^2$, "max" the farthest along the same line (both
+        signs tried), or a number.
 
     Theory
     ------

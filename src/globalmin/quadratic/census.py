@@ -15,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.quadratic.barrier import require_full_rank
@@ -58,8 +59,10 @@ def stationary_census(
 
     Parameters
     ----------
-    Wstar : teacher, m x d of rank d.
-    subsets : "all" ($2^d$ rows, d <= 14), "extremes" (the global minimum, the d that leave out one
+    Wstar : Array
+        Teacher, m x d of rank d.
+    subsets : str | Iterable[Iterable[int]]
+        "all" ($2^d$ rows, d <= 14), "extremes" (the global minimum, the d that leave out one
         eigenvalue, and W = 0), or the subsets themselves.
     """
     require_full_rank(Wstar)
@@ -114,25 +117,26 @@ def stationary_weights(point: StationaryPoint, width: int) -> Array:
 
 
 @states("GKZ-T2.3", "GKZ-CENSUS")
-def classify_stationary(W: Array, Wstar: Array, *, tolerance: float = 1e-8) -> str:
+@renamed(tolerance="tol")
+def classify_stationary(W: Array, Wstar: Array, *, tol: float = 1e-8) -> str:
     r"""Which of "global minimum", "strict saddle", "not stationary" W is for the population risk,
     teacher of rank d.
 
     Theory
     ------
     GKZ-T2.3: a stationary W of rank d is a global minimum; GKZ-CENSUS: every other stationary W is
-    a strict saddle. `tolerance` bounds the gradient relative to $\|W\|\,\|A\|$ and the risk
+    a strict saddle. `tol` bounds the gradient relative to $\|W\|\,\|A\|$ and the risk
     relative to that of W = 0.
     """
     require_full_rank(Wstar)
     zero_risk = population_risk(np.zeros_like(W), Wstar)
-    if population_risk(W, Wstar) <= tolerance**2 * zero_risk:
+    if population_risk(W, Wstar) <= tol**2 * zero_risk:
         return "global minimum"
     scale = 8.0 * float(np.linalg.norm(W)) * float(np.linalg.norm(Wstar)) ** 2
-    if float(np.linalg.norm(population_gradient(W, Wstar))) > tolerance * scale:
+    if float(np.linalg.norm(population_gradient(W, Wstar))) > tol * scale:
         return "not stationary"
     return (
         "strict saddle"
-        if numerical_rank(W) < W.shape[1] or population_risk(W, Wstar) > tolerance * zero_risk
+        if numerical_rank(W) < W.shape[1] or population_risk(W, Wstar) > tol * zero_risk
         else "global minimum"
     )

@@ -30,12 +30,14 @@ def population_samples(d: int) -> Array:
 
     Parameters
     ----------
-    d : number of features, 1 to 38.
+    d : int
+        Number of features, 1 to 38.
 
     Returns
     -------
-    n x d, n = d + 8, d + 128 or d + 2048 for d up to 3, 11, 38; every entry is a power of two up to
-    sign, or zero.
+    Array
+        n x d, n = d + 8, d + 128 or d + 2048 for d up to 3, 11, 38; every entry is a power of two
+        up to sign, or zero.
 
     Theory
     ------

@@ -27,13 +27,19 @@ class Disagreement:
 
     Attributes
     ----------
-    first, second : the networks, with d heads +1 and d heads -1 each; both attain the least loss of
-        all quadratic networks.
-    loss : that loss; zero up to rounding unless the samples repeat each other with other labels.
-    difference : symmetric matrix D, second - first = $x^TDx$.
-    on_samples : the largest difference of the outputs on the samples, rounding only.
-    root_mean_square : $\sqrt{E(x^TDx)^2}$ over x ~ N(0, I).
-    x : a unit vector where they differ most; `at_x` is the difference there.
+    first, second : ShallowNetwork
+        The networks, with d heads +1 and d heads -1 each; both attain the least loss of all
+        quadratic networks.
+    loss : float
+        That loss; zero up to rounding unless the samples repeat each other with other labels.
+    difference : Array
+        Symmetric matrix D, second - first = $x^TDx$.
+    on_samples : float
+        The largest difference of the outputs on the samples, rounding only.
+    root_mean_square : float
+        $\sqrt{E(x^TDx)^2}$ over x ~ N(0, I).
+    x : Array
+        A unit vector where they differ most; `at_x` is the difference there.
     """
 
     first: ShallowNetwork
@@ -55,11 +61,13 @@ def disagreeing_networks(
 
     Parameters
     ----------
-    X, y : samples (n x d, bias column included if there is one) and one label each. More samples do
-        as well if they lie on a common quadric ($x_i^TMx_i = 0$ for some M != 0), such as signs or
+    X, y : object
+        Samples (n x d, bias column included if there is one) and one label each. More samples do as
+        well if they lie on a common quadric ($x_i^TMx_i = 0$ for some M != 0), such as signs or
         one-hot columns.
-    root_mean_square : how far apart the two functions shall be over standard normal inputs, any
-        positive number; default the size of the first one (1 if that is zero).
+    root_mean_square : float | None
+        How far apart the two functions shall be over standard normal inputs, any positive number;
+        default the size of the first one (1 if that is zero).
 
     Raises
     ------

@@ -200,8 +200,10 @@ def samples_determine(X: object, *, max_exact: int = 120) -> SampleCount:
 
     Parameters
     ----------
-    X : n x d samples, the ones that will be used (bias column included).
-    max_exact : largest d(d+1)/2 for which a deficient rank is settled exactly.
+    X : object
+        n x d samples, the ones that will be used (bias column included).
+    max_exact : int
+        Largest d(d+1)/2 for which a deficient rank is settled exactly.
 
     Theory
     ------

@@ -144,15 +144,21 @@ def descend(
 
     Parameters
     ----------
-    loss : of data or of a teacher.
-    starts : m x k x d.
-    target : by default the least value over all symmetric matrices.
-    tol : relative to c, the loss of W = 0.
-    max_iter : steps at most; a step that would raise the loss is taken back, and the step size of
-        that run shrinks by 0.7 for good: each run is descent with a constant step, found from
-        above.
-    plateaus : at most this many dips of the gradient norm are kept per run, the first ones.
-    every : record the losses every so many steps.
+    loss : QuadraticLoss
+        Of data or of a teacher.
+    starts : Array
+        m x k x d.
+    target : float | None
+        By default the least value over all symmetric matrices.
+    tol : float
+        Relative to c, the loss of W = 0.
+    max_iter : int
+        Steps at most; a step that would raise the loss is taken back, and the step size of that run
+        shrinks by 0.7 for good: each run is descent with a constant step, found from above.
+    plateaus : int
+        At most this many dips of the gradient norm are kept per run, the first ones.
+    every : int | None
+        Record the losses every so many steps.
 
     Theory
     ------

@@ -94,17 +94,29 @@ def recover_teacher(
 
     Parameters
     ----------
-    data, neurons, activation, labels, seed : see `globalmin.recovery.recover.recover_teacher`,
-        which finds the weights; further `options` (variant, estimator, max_iter, tol) go there.
-    certify : prove a ball around the critical point and let the checker accept it; False skips the
-        cost, which grows with n times the square of the number of weights (20,000 samples and 30
-        weights: some 15 seconds, most of it the checker).
+    data : Dataset
+        See `globalmin.recovery.recover.recover_teacher`, which finds the weights; further `options`
+        (variant, estimator, max_iter, tol) go there.
+    neurons, seed : int
+        See `globalmin.recovery.recover.recover_teacher`, which finds the weights; further `options`
+        (variant, estimator, max_iter, tol) go there.
+    activation : str | Activation
+        See `globalmin.recovery.recover.recover_teacher`, which finds the weights; further `options`
+        (variant, estimator, max_iter, tol) go there.
+    labels : str
+        See `globalmin.recovery.recover.recover_teacher`, which finds the weights; further `options`
+        (variant, estimator, max_iter, tol) go there.
+    certify : bool
+        Prove a ball around the critical point and let the checker accept it; False skips the cost,
+        which grows with n times the square of the number of weights (20,000 samples and 30 weights:
+        some 15 seconds, most of it the checker).
 
     Returns
     -------
-    A ProvedRecovery: `weights`, `radius` (None with `ball.reason` if nothing could be proved),
-    `certificate`, `warnings`. With estimator="likelihood" the ball is around the critical point of
-    the squared loss, not around the weights.
+    ProvedRecovery
+        A ProvedRecovery: `weights`, `radius` (None with `ball.reason` if nothing could be proved),
+        `certificate`, `warnings`. With estimator="likelihood" the ball is around the critical point
+        of the squared loss, not around the weights.
 
     Examples
     --------

@@ -181,7 +181,7 @@ def required_widths(*, n: int, d: int, seed: int) -> dict[str, Any]:
         sphere_with_random_labels(n, d, seed=seed),
         width=d,
         activation="softplus",
-        head="os",
+        scheme="os",
         seed=seed,
     )
     return {

@@ -161,13 +161,17 @@ def reproduce(
 
     Parameters
     ----------
-    item : ID as in the spec pages, `OS-E.fig2a`; an unknown one raises `DataError` with close
-        matches.
-    scale : "thumbnail" (seconds) or "paper" (the published sizes; minutes to hours).
-    out : folder for figures, table, data and the page `index.html`; its trials are kept, so that a
+    item : str
+        ID as in the spec pages, `OS-E.fig2a`; an unknown one raises `DataError` with close matches.
+    scale : str
+        "thumbnail" (seconds) or "paper" (the published sizes; minutes to hours).
+    out : str | Path | None
+        Folder for figures, table, data and the page `index.html`; its trials are kept, so that a
         second call goes on where an interrupted one ended. None: nothing is written.
-    executor : where the trials run: "local" processes, "dask" or "ray".
-    seed : of every random draw; the published numbers beside ours do not depend on it.
+    executor : str
+        Where the trials run: "local" processes, "dask" or "ray".
+    seed : int
+        Of every random draw; the published numbers beside ours do not depend on it.
     """
     found = entry(item)
     check_options(scale, executor, seed)

@@ -36,7 +36,8 @@ def finite_gram(
 
     Parameters
     ----------
-    W, v, X : k x d, k, n x d.
+    W, v, X : ArrayLike
+        k x d, k, n x d.
 
     Theory
     ------

@@ -118,14 +118,21 @@ class PointClass:
 
     Attributes
     ----------
-    kind : the verdict.
-    reason : in words, with the theorem where one was used.
-    loss, gradient_norm : at the point; `relative_gradient` is the norm divided by ||J||_F ||r||.
-    gap : bound of loss minus the least loss of the class, None where no theorem gives one.
-    negative_eigenvalues : number of eigenvalues of the Hessian below minus rounding, by inertia;
-        None if the Hessian was not formed.
-    least_eigenvalue : of the Hessian; None if it was not formed.
-    escape : a direction of negative curvature, if one was found.
+    kind : PointKind
+        The verdict.
+    reason : str
+        In words, with the theorem where one was used.
+    loss, gradient_norm : float
+        At the point; `relative_gradient` is the norm divided by ||J||_F ||r||.
+    gap : float | None
+        Bound of loss minus the least loss of the class, None where no theorem gives one.
+    negative_eigenvalues : int | None
+        Number of eigenvalues of the Hessian below minus rounding, by inertia; None if the Hessian
+        was not formed.
+    least_eigenvalue : float | None
+        Of the Hessian; None if it was not formed.
+    escape : Escape | None
+        A direction of negative curvature, if one was found.
     """
 
     kind: PointKind
@@ -160,10 +167,16 @@ def nearest_stationary(
 
     Parameters
     ----------
-    network, X, y : the start and the data.
-    trained : "W" or "vW", the weights that move.
-    tol : part of the gradient that may be left.
-    max_iter : steps, each with the eigenvalues of a Hessian.
+    network : ShallowNetwork
+        The start and the data.
+    X, y : Array
+        The start and the data.
+    trained : str
+        "W" or "vW", the weights that move.
+    tol : float
+        Part of the gradient that may be left.
+    max_iter : int
+        Steps, each with the eigenvalues of a Hessian.
     """
     check_landscape_inputs(network, X, y, trained)
     size = network.W.size + (network.width if trained == "vW" else 0)

@@ -56,33 +56,46 @@ def train(
 
     Parameters
     ----------
-    network : the start.
-    data : anything with X (n x d, bias included) and y (n), such as a `Dataset`.
-    method : a name in `METHODS`, or "auto": Levenberg-Marquardt for smooth activations, the
-        homotopy for those with a kink, and up to six starts; the first is `network`, the others
-        keep its head and draw new hidden weights from N(0, 1). For the quadratic activation "auto"
-        solves the convex problem of the head of `network`, and tries these starts only where its
-        neurons do not suffice for the minimum.
-    trained : "W" (hidden layer only) or "vW" (both layers).
-    max_iter : iteration limit of one start; each method has its own default.
-    tol : relative residual ||f - y||/||y|| to reach.
-    until : "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to
-        be provable; "descent" to stop as soon as the convergence of gradient descent from here can
-        be.
-    step_size : for gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
-    weight_decay : w >= 0 on W, for the quadratic activation with method "auto": the minimum of the
-        loss plus (w/2) |W|^2.
-    seed : for restarts and for sgd.
-    verbose : show a progress line if stderr is a terminal.
-    throw : raise NotConverged instead of returning a run that did not reach its target.
-    monitor : called with a `Step` at every recorded step. Ctrl-C, or KeyboardInterrupt raised in
-        it, ends the run with the best network; returning True ends it with the network of that
-        step.
-    method_options : options of one method, such as batch_size (sgd) or memory (lbfgs).
+    network : ShallowNetwork
+        The start.
+    data : HasData
+        Anything with X (n x d, bias included) and y (n), such as a `Dataset`.
+    method : str
+        A name in `METHODS`, or "auto": Levenberg-Marquardt for smooth activations, the homotopy for
+        those with a kink, and up to six starts; the first is `network`, the others keep its head
+        and draw new hidden weights from N(0, 1). For the quadratic activation "auto" solves the
+        convex problem of the head of `network`, and tries these starts only where its neurons do
+        not suffice for the minimum.
+    trained : str
+        "W" (hidden layer only) or "vW" (both layers).
+    max_iter : int | None
+        Iteration limit of one start; each method has its own default.
+    tol : float
+        Relative residual ||f - y||/||y|| to reach.
+    until : str
+        "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to be
+        provable; "descent" to stop as soon as the convergence of gradient descent from here can be.
+    step_size : float | str | None
+        For gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
+    weight_decay : float
+        W >= 0 on W, for the quadratic activation with method "auto": the minimum of the loss plus
+        (w/2) |W|^2.
+    seed : int | np.random.Generator | None
+        For restarts and for sgd.
+    verbose : bool
+        Show a progress line if stderr is a terminal.
+    throw : bool
+        Raise NotConverged instead of returning a run that did not reach its target.
+    monitor : Monitor | None
+        Called with a `Step` at every recorded step. Ctrl-C, or KeyboardInterrupt raised in it, ends
+        the run with the best network; returning True ends it with the network of that step.
+    method_options : Any
+        Options of one method, such as batch_size (sgd) or memory (lbfgs).
 
     Returns
     -------
-    A `ShallowRun`; its `status` says how it ended, and `network` is the best network seen.
+    ShallowRun
+        A run; its `status` says how it ended, and `network` is the best network seen.
     """
     check_method(method, step_size)
     check_options(method_for(network.activation) if method == "auto" else method, method_options)
@@ -162,26 +175,40 @@ def train_auto(
 
     Parameters
     ----------
-    data : the data set.
-    width : number k of neurons, or "auto": the smallest even k with k d >= 1.2 n, then up to six
-        times wider when a start failed.
-    activation : its name or an `Activation`.
-    method : as in `train`; "auto" chooses by the activation.
-    scheme : the initialization, see `ShallowNetwork.initialize`.
-    trained, weight_decay, throw : as in `train`. Quadratic networks solved by their convex problem
-        have heads +1 and -1 and, for width "auto", as many neurons as the minimum needs.
-    seed : the first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as
-        in `drawing.usable`.
-    max_starts : starts per width. Default: one for methods that "auto" does not choose; six at a
-        given width; six in all for "auto", two of them at the second width. Some starts are made
-        for inputs with few features, see `drawing.separating`.
-    options : the other options of `train`.
+    data : Dataset
+        The data set.
+    width : int | str
+        Number k of neurons, or "auto": the smallest even k with k d >= 1.2 n, then up to six times
+        wider when a start failed.
+    activation : str | Activation
+        Its name or an `Activation`.
+    method : str
+        As in `train`; "auto" chooses by the activation.
+    scheme : str
+        The initialization, see `ShallowNetwork.initialize`.
+    trained : str
+        As in `train`.
+    weight_decay : float
+        As in `train`. Quadratic networks solved by their convex problem have heads +1 and -1 and,
+        for width "auto", as many neurons as the minimum needs.
+    throw : bool
+        As in `train`.
+    seed : int | np.random.Generator | None
+        The first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as in
+        `drawing.usable`.
+    max_starts : int | None
+        Starts per width. Default: one for methods that "auto" does not choose; six at a given
+        width; six in all for "auto", two of them at the second width. Some starts are made for
+        inputs with few features, see `drawing.separating`.
+    options : Any
+        The other options of `train`.
 
     Returns
     -------
-    The first run that reached its target, or the one with the smallest residual; `run.starts`
-    counts all initializations tried. A start that reached the tolerance where no proof can be
-    expected (see `restarts.is_good`) does not end the search.
+    Run
+        The first run that reached its target, or the one with the smallest residual; `run.starts`
+        counts all initializations tried. A start that reached the tolerance where no proof can be
+        expected (see `restarts.is_good`) does not end the search.
     """
     from globalmin.activations import get_activation
 

@@ -1,12 +1,12 @@
 """Sweeps: many trials of one recipe, on local processes, Dask or Ray, that survive kill -9 and
 compute nothing twice.
 
->>> from globalmin import sweep  # doctest: +SKIP
+>>> from globalmin import sweep
 >>> grid = {"width": [5, 10], "n": [20, 40]}
->>> plan = sweep.Plan("my_module:train", grid=grid, fixed={"d": 5}, seeds=10)  # doctest: +SKIP
+>>> plan = sweep.Plan("my_module:train", grid=grid, fixed={"d": 5}, seeds=10)
 >>> sweep.run(plan, "out", executor="local", workers=2)  # doctest: +SKIP
 Summary(total=40, done=40, failed=0, ...)
->>> sweep.export("out", "out.parquet")  # or .csv, in the order of the plan; doctest: +SKIP
+>>> sweep.export("out", "out.parquet")  # doctest: +SKIP
 
 **Plan.** `Plan(recipe, grid=None, trials=None, fixed=None, seeds=1, name="", batch_size=None,
 timeout=None)`, or `Plan.from_toml(path)` with the same keys. `recipe` is "package.module:function"

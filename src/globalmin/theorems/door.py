@@ -85,7 +85,7 @@ def theorem(
     *,
     width: int | None = None,
     activation: str | Activation = "softplus",
-    head: str = "os",
+    scheme: str = "os",
     seed: int = 0,
     **options: float,
 ) -> Theorem:
@@ -97,7 +97,7 @@ def theorem(
     item : an ID such as "OS-T2.1"; `docs/theorems.md` lists them.
     data : a Dataset with one target; for the theorems about one filter a FilterTeacher, for those
         about saddles an Octopus. None for the statement alone.
-    width, activation, head, seed : of the network that is drawn, as in `inspect`.
+    width, activation, scheme, seed : of the network that is drawn, as in `inspect`.
     options : delta, theta, failure, depth, as in `inspect`.
 
     Raises
@@ -113,7 +113,7 @@ def theorem(
     known = entry(item)
     functions = tuple(code_of_items().get(known.item, ()))
     doors = _doors(known, functions)
-    options = {"width": width, "activation": activation, "head": head, "seed": seed, **options}  # pyright: ignore[reportAssignmentType]
+    options = {"width": width, "activation": activation, "scheme": scheme, "seed": seed, **options}  # pyright: ignore[reportAssignmentType]
     report = None if data is None else _report(known, data, options)
     return Theorem(
         known.item,

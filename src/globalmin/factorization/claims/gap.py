@@ -75,12 +75,15 @@ def certify_factorization(
 
     Parameters
     ----------
-    U, V, M : m x r, n x r and m x n.
-    norm : how M is bounded outside the span of the factors. "frobenius" costs O(mnr) and needs
+    U, V, M : ArrayLike
+        m x r, n x r and m x n.
+    norm : str
+        How M is bounded outside the span of the factors. "frobenius" costs O(mnr) and needs
         $\sigma_r^2 > \sum_{i>r}\sigma_i^2$ to be sharp; "factor" stores an n x n witness and needs
         only $\sigma_r > \sigma_{r+1}$ (with a tie it still proves a relative 1e-10); "zero"
         compares with zero loss; "auto" takes the cheapest that is sharp.
-    tol : largest gap worth a certificate, as a share of $\lVert M\rVert_F^2$.
+    tol : float
+        Largest gap worth a certificate, as a share of $\lVert M\rVert_F^2$.
 
     Raises
     ------

@@ -87,17 +87,23 @@ def certify_gram(
 
     Parameters
     ----------
-    data : a data set, or an array of samples used as it is (labels zero, no bias, no scaling).
-    activation : relu, softplus, sigmoid, tanh or erf.
-    kernel : "weights" for (x_i . x_j) E[phi' phi'], "features" for E[phi phi], "resnet" for the
-        last layer of a residual network.
-    resnet : depth and constants, for kernel "resnet".
-    store_data : keep the data in the file; otherwise only their digest.
+    data : Dataset | Array
+        A data set, or an array of samples used as it is (labels zero, no bias, no scaling).
+    activation : str | Activation
+        Relu, softplus, sigmoid, tanh or erf.
+    kernel : str
+        "weights" for (x_i . x_j) E[phi' phi'], "features" for E[phi phi], "resnet" for the last
+        layer of a residual network.
+    resnet : InfiniteResidual | None
+        Depth and constants, for kernel "resnet".
+    store_data : bool
+        Keep the data in the file; otherwise only their digest.
 
     Returns
     -------
-    A certificate whose network is one neuron with zero weights, since a file always holds a
-    network; `summary()["lambda"]` is the bound.
+    Certificate
+        A certificate whose network is one neuron with zero weights, since a file always holds a
+        network; `summary()["lambda"]` is the bound.
 
     Raises
     ------

@@ -66,9 +66,13 @@ def certify_filter(
 
     Parameters
     ----------
-    v, a : filter and output weights of the start. teacher : the true ones.
-    step_size : a step of gradient descent, below 2/smoothness; without it the claim is about the
-        gradient flow alone.
+    v, a : ArrayLike
+        Filter and output weights of the start.
+    teacher : FilterTeacher
+        The true ones.
+    step_size : float | None
+        A step of gradient descent, below 2/smoothness; without it the claim is about the gradient
+        flow alone.
 
     Raises
     ------

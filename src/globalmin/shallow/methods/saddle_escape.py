@@ -151,7 +151,7 @@ def _newton(
     while True:
         if float(np.linalg.norm(slope)) > tolerance:
             ended, x, value, slope = descend(
-                objective, x, see, method=solver, gradient_tolerance=tolerance
+                objective, x, see, method=solver, gradient_tol=tolerance
             )
             if isinstance(ended, Status):
                 return ended

@@ -1,4 +1,4 @@
-"""The files of accepted/ about the newer claims: limiting Gram matrices, ReLU and deep descent,
+"""The files of accepted/ about the families' claims: limiting Gram matrices, ReLU and deep descent,
 filters, balls, factors.
 """
 
@@ -14,12 +14,12 @@ from tests.checker import factorization_cases as factorization
 from tests.checker import gram_cases as gram
 from tests.checker import relu_descent_cases as relu
 from tests.checker import surroundings_cases as ball
-from tests.checker import test_unique_minimum as unique
 from tests.checker import trap_cases as trap
+from tests.checker import unique_minimum_cases as unique
 from tests.checker.cases import Smooth, build
+from tests.checker.gram_cases import resnet_claim
+from tests.checker.relu_descent_cases import one_neuron
 from tests.checker.second_order_cases import hessian, random_smooth, saddle_claim
-from tests.checker.test_gram_positive import resnet_claim
-from tests.checker.test_relu_descent import one_neuron
 from tests.oracles import gmc_builder as gmc
 
 Files = dict[str, bytes]
@@ -235,7 +235,7 @@ def radius_files() -> Files:
 
 
 @cache
-def newer_accepted() -> Files:
+def family_accepted() -> Files:
     """All of them: file name without ending -> bytes."""
     first = gram_files() | relu_descent_files() | deep_files() | filter_files()
     return first | unique_files() | factorization_files() | radius_files()

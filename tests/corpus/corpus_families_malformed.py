@@ -1,11 +1,11 @@
-"""The files of malformed/ about the newer claims: a field or a tensor missing, of the wrong shape
-or too many, unknown words.
+"""The files of malformed/ about the families' claims: a field or a tensor missing, of the wrong
+shape or too many, unknown words.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from tests.corpus.corpus_newer_accepted import newer_accepted
+from tests.corpus.corpus_families_accepted import family_accepted
 from tests.corpus.whole_files import (
     Edit,
     Whole,
@@ -185,9 +185,9 @@ SPECIAL: dict[str, tuple[str, Edit]] = {
 }
 
 
-def newer_malformed() -> Files:
+def family_malformed() -> Files:
     """All of them: file name without ending -> bytes."""
-    honest = {name: opened(raw) for name, raw in newer_accepted().items()}
+    honest = {name: opened(raw) for name, raw in family_accepted().items()}
     table = dict(SPECIAL)
     for kind, (base, fields) in KINDS.items():
         table |= {name: (base, edit) for name, edit in _common(kind, honest[base], fields).items()}

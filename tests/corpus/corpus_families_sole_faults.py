@@ -1,4 +1,4 @@
-"""Files of rejected/ about the newer claims, each built so that exactly one check of its claim
+"""Files of rejected/ about the families' claims, each built so that exactly one check of its claim
 fails.
 """
 
@@ -13,7 +13,7 @@ from tests.checker import gram_cases as gram
 from tests.checker import surroundings_cases as ball
 from tests.checker import trap_cases as trap
 from tests.checker.cases import build
-from tests.corpus import corpus_newer_accepted as a
+from tests.corpus import corpus_families_accepted as a
 from tests.corpus.whole_files import opened, put
 
 Faults = dict[str, tuple[bytes, str]]
@@ -112,7 +112,7 @@ def _ball_beyond_convexity() -> bytes:
     return build(net, [ball.surroundings_claim(net, R, minimum=True)])
 
 
-def newer_sole_faults() -> Faults:
+def family_sole_faults() -> Faults:
     """File name without ending -> bytes and the number of the check."""
     return _filters() | {
         "gram_lam_zero_with_a_witness": (_gram_without_a_bound(), "G2a"),

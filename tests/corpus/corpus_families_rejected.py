@@ -1,5 +1,5 @@
-"""The files of rejected/ about the newer claims: one fault in an honest file, with the number of
-the check that must see it.
+"""The files of rejected/ about the families' claims: one fault in an honest file, with the number
+of the check that must see it.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from tests.corpus import corpus_newer_accepted as a
-from tests.corpus.corpus_newer_sole_faults import newer_sole_faults
+from tests.corpus import corpus_families_accepted as a
+from tests.corpus.corpus_families_sole_faults import family_sole_faults
 from tests.corpus.edits import add, exchange, negate, zero
 from tests.corpus.whole_files import (
     Edit,
@@ -324,10 +324,12 @@ FOREIGN: dict[str, Callable[[int], bytes]] = {
 }
 
 
-def newer_rejected() -> dict[str, tuple[bytes, str]]:
+def family_rejected() -> dict[str, tuple[bytes, str]]:
     """File name without ending -> bytes and the words expected in the reason."""
-    honest = {name: opened(raw) for name, raw in a.newer_accepted().items()}
-    files = {name: (raw, f"check {number} ") for name, (raw, number) in newer_sole_faults().items()}
+    honest = {name: opened(raw) for name, raw in a.family_accepted().items()}
+    files = {
+        name: (raw, f"check {number} ") for name, (raw, number) in family_sole_faults().items()
+    }
     for prefix, table in TABLES.items():
         for name, (base, edit, number) in table.items():
             file = honest[base].copy()
