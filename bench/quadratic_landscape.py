@@ -27,11 +27,14 @@ from globalmin.landscape.classify import PointKind, classify_point  # noqa: E402
 from globalmin.proving.checking import check  # noqa: E402
 from globalmin.proving.producer import certify  # noqa: E402
 from globalmin.quadratic.census import StationaryPoint, stationary_census, stationary_weights  # noqa: E402
-from globalmin.quadratic.design import RISK_FACTOR, population_samples  # noqa: E402
 from globalmin.quadratic.identifiability import exact_span_rank, recover_gram  # noqa: E402
 from globalmin.quadratic.many_starts import Descents, QuadraticLoss, descend, random_starts  # noqa: E402
 from globalmin.quadratic.risk import quadratic_outputs  # noqa: E402
-from globalmin.quadratic.runs import conditioned_teacher  # noqa: E402
+from globalmin.quadratic.runs import (  # noqa: E402
+    RISK_FACTOR,
+    conditioned_teacher,
+    population_samples,
+)
 from globalmin.shallow.network import ShallowNetwork  # noqa: E402
 from globalmin.shallow.stationary import nearest_stationary  # noqa: E402
 

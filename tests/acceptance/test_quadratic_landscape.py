@@ -9,8 +9,8 @@ from bench import quadratic_landscape as campaign
 
 from globalmin.landscape.classify import classify_point
 from globalmin.quadratic.barrier import barrier, exact_barrier_point, tight_point
-from globalmin.quadratic.design import RISK_FACTOR
 from globalmin.quadratic.risk import population_risk
+from globalmin.quadratic.runs import RISK_FACTOR
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.stationary import PointKind

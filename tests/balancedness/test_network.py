@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.balancedness.homogeneous_cases import FIVE, MASKS, NETWORKS, SHARED, data, start
 
-from globalmin.balancedness.kinks import smooth_slope
-from globalmin.balancedness.losses import get_loss
 from globalmin.balancedness.network import (
     Convolution,
     Dense,
     HomogeneousNetwork,
     Shared,
     fully_connected,
+    get_loss,
+    smooth_slope,
     sparse,
 )
 from globalmin.errors import DataError, HypothesisError

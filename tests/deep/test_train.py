@@ -95,7 +95,7 @@ def test_levenberg_marquardt_reaches_the_rounding_level_in_a_few_steps(architect
 
 
 def test_the_n_by_n_step_is_the_damped_step_of_the_full_jacobian():
-    from globalmin.deep.methods import START_DAMPING, damped_steps
+    from globalmin.deep.train import START_DAMPING, damped_steps
 
     X, y = _data("resnet")
     network = DeepNetwork.initialize(X, 6, 2, "resnet", seed=0)

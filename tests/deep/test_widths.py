@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from globalmin.deep import widths
+from globalmin.deep import convergence as widths
 
 
 def test_orders_of_magnitude_for_deep_networks_grow_as_printed():

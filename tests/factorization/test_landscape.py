@@ -10,7 +10,7 @@ import pytest
 from globalmin.errors import DataError, HypothesisError
 from globalmin.factorization import landscape as theory
 from globalmin.factorization.factors import Factors, checked_matrix
-from globalmin.factorization.saddle import balanced_target, nearest_rotation, saddle_test
+from globalmin.factorization.landscape import balanced_target, nearest_rotation, saddle_test
 from globalmin.factorization.schedule import (
     footnote_schedule,
     imbalance_budget,

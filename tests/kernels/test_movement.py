@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from globalmin.kernels import movement, movement_jacobian, movement_patterns
+from globalmin.kernels import movement
+from globalmin.kernels import movement as movement_jacobian
+from globalmin.kernels import movement as movement_patterns
 from globalmin.shallow.network import (
     ShallowNetwork,
     jacobian_gram,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError
-from globalmin.kernels.separation import parallel_pairs, separation
+from globalmin.kernels.khatri_rao import parallel_pairs, separation
 
 
 def test_separation_is_the_smallest_chord_between_lines():

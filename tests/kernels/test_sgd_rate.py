@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from globalmin.errors import HypothesisError
-from globalmin.kernels import sgd_rate
+from globalmin.kernels import rates as sgd_rate
 from globalmin.shallow.initialization import os_head
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual

@@ -13,7 +13,7 @@ from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
 from globalmin.landscape import classify as classify_module
 from globalmin.landscape.classify import classify_point
-from globalmin.quadratic.escape import population_escape
+from globalmin.quadratic.census import population_escape
 from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.shallow.complete_square import is_quadratic

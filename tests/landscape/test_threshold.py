@@ -16,9 +16,16 @@ from globalmin.landscape.criteria import (
     curvature_threshold,
     eigenvalue_rounding,
 )
-from globalmin.shallow.hessian import curvature_along, gradient, gradient_norm, hessian
+from globalmin.shallow.hessian import (
+    curvature_along,
+    curvature_rounding,
+    gradient,
+    gradient_norm,
+    gradient_rounding,
+    hessian,
+    hessian_rounding,
+)
 from globalmin.shallow.network import ShallowNetwork
-from globalmin.shallow.rounding import curvature_rounding, gradient_rounding, hessian_rounding
 from globalmin.shallow.stationary import PointKind, nearest_stationary
 
 ONE = np.ones((1, 1))

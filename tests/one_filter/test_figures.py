@@ -11,7 +11,7 @@ from globalmin.one_filter import figures
 from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import spurious_loss
 from globalmin.one_filter.network import OneFilterNetwork
-from globalmin.one_filter.recursion import state_of, trajectory
+from globalmin.one_filter.phases import state_of, trajectory
 from globalmin.one_filter.train import draw_network, population_run, sign_flips
 from globalmin.patches import figures as patch_figures
 

@@ -12,30 +12,37 @@ import pytest
 from globalmin.activations.half_spaces import angle, both_half_spaces_times
 from globalmin.errors import DataError
 from globalmin.one_filter.basin import random_heads, random_states
-from globalmin.one_filter.gaussian import (
-    half_space_mean,
-    half_space_second_moment_times,
-    initial_cosine_quantile,
-    relu_product_mean,
-    rotation_invariant_gradient,
-    rotation_invariant_loss,
-    sphere_moments,
-)
 from globalmin.one_filter.landscape import spurious_loss
 from globalmin.one_filter.phases import (
+    FilterState,
     head_error_upper,
     head_time,
+    heads_state,
     in_basin_set,
     invariant_slacks,
     loss_upper_near_truth,
     spurious_flip_probability,
     spurious_start,
+    state_of,
+    step,
     sum_error_upper,
+    trajectory,
     two_phases,
     unit_teacher,
 )
-from globalmin.one_filter.recursion import FilterState, heads_state, state_of, step, trajectory
-from globalmin.one_filter.teacher import FilterTeacher, g, population_gradient, population_loss
+from globalmin.one_filter.teacher import (
+    FilterTeacher,
+    g,
+    half_space_mean,
+    half_space_second_moment_times,
+    initial_cosine_quantile,
+    population_gradient,
+    population_loss,
+    relu_product_mean,
+    rotation_invariant_gradient,
+    rotation_invariant_loss,
+    sphere_moments,
+)
 
 
 def good_start(seed: int) -> tuple[np.ndarray, np.ndarray, FilterTeacher]:

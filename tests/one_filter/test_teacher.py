@@ -23,7 +23,7 @@ from globalmin.one_filter.landscape import (
     spurious_loss,
     trap_test,
 )
-from globalmin.one_filter.recursion import heads_state, state_loss, state_of, step, trajectory
+from globalmin.one_filter.phases import heads_state, state_loss, state_of, step, trajectory
 from globalmin.one_filter.teacher import (
     FilterTeacher,
     g,

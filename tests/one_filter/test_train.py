@@ -18,8 +18,7 @@ from globalmin.one_filter.network import (
     empirical_loss,
     one_filter_outputs,
 )
-from globalmin.one_filter.phases import in_basin_set
-from globalmin.one_filter.recursion import state_of, trajectory
+from globalmin.one_filter.phases import in_basin_set, state_of, trajectory
 from globalmin.one_filter.teacher import FilterTeacher, population_gradient
 from globalmin.one_filter.train import (
     detect_phases,

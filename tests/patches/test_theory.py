@@ -23,15 +23,16 @@ from globalmin.patches.distributions import (
     gaussian_patches,
     random_filter,
 )
-from globalmin.patches.initialization import (
-    good_start_lower,
-    good_start_printed,
-)
 from globalmin.patches.model import (
     filter_gradient,
     filter_loss,
     filter_outputs,
+    good_start_lower,
+    good_start_printed,
+    gradient_by_regions,
     is_dead,
+    neuron_descent_terms,
+    regions,
     relative_loss,
 )
 from globalmin.patches.rates import (
@@ -39,16 +40,13 @@ from globalmin.patches.rates import (
     contraction,
     cross_margin,
     iterations_upper,
+    largest_good_angle,
     max_step,
+    sgd_bounds,
     starts_below_zero,
-)
-from globalmin.patches.regions import (
-    gradient_by_regions,
-    neuron_descent_terms,
-    regions,
+    stay_failure_upper,
 )
 from globalmin.patches.report import FilterReport, filter_report
-from globalmin.patches.sgd import largest_good_angle, sgd_bounds, stay_failure_upper
 from globalmin.patches.train import fit_filter
 
 GAUSSIAN = RotationInvariantConstants(1.0)

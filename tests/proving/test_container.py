@@ -14,8 +14,8 @@ from safetensors.numpy import load_file
 from tests.shallow.claims.trained_networks import interpolating
 
 from globalmin.files import canonical_json, data_digest, save_atomically
+from globalmin.proving.certificate import data_bytes, sealed_bytes
 from globalmin.proving.claim import rational
-from globalmin.proving.container import data_bytes, sealed_bytes
 from globalmin.proving.producer import certify
 
 TENSORS = {

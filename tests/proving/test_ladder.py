@@ -11,8 +11,7 @@ import globalmin as gm
 from globalmin.errors import MemoryRefused
 from globalmin.proving import ladder
 from globalmin.proving.claim import Claim
-from globalmin.proving.numbers import ProvedNumbers, float_up
-from globalmin.proving.proof import Proof, ProvedClaim
+from globalmin.proving.proof import Proof, ProvedClaim, ProvedNumbers, float_up
 from globalmin.proving.record import ClaimRecord, Proves, Rung
 from globalmin_check import check_file
 

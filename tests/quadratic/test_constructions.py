@@ -12,15 +12,15 @@ from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError, HypothesisError
 from globalmin.proving.checking import check
 from globalmin.proving.producer import certify
-from globalmin.quadratic import design as quadratic_design
-from globalmin.quadratic import disagreement as quadratic_disagreement
+from globalmin.quadratic import ambiguity as quadratic_disagreement
 from globalmin.quadratic import identifiability as quadratic_identifiability
 from globalmin.quadratic import runs
+from globalmin.quadratic import runs as quadratic_design
 from globalmin.quadratic.barrier import barrier, exact_barrier_point, population_rate
 from globalmin.quadratic.claims import below_barrier
+from globalmin.quadratic.decay import smallest_provable_decay
 from globalmin.quadratic.population_descent import compare_rates
 from globalmin.quadratic.risk import population_gradient, population_risk, quadratic_outputs
-from globalmin.quadratic.small_decay import smallest_provable_decay
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
 

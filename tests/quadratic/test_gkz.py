@@ -21,17 +21,7 @@ from globalmin.quadratic.ambiguity import (
     farthest_step,
     kernel_direction,
 )
-from globalmin.quadratic.census import classify_stationary, stationary_census, stationary_weights
-from globalmin.quadratic.escape import population_escape
-from globalmin.quadratic.general_activation import general_network
-from globalmin.quadratic.identifiability import (
-    critical_samples,
-    exact_span_rank,
-    recover_gram,
-    recover_network,
-    span_condition,
-)
-from globalmin.quadratic.initialization import (
+from globalmin.quadratic.barrier import (
     WIDTH_CONSTANT,
     identity_start,
     risk_of_start_bound,
@@ -39,6 +29,20 @@ from globalmin.quadratic.initialization import (
     start_margin,
     start_probability,
     sufficient_width,
+)
+from globalmin.quadratic.census import (
+    classify_stationary,
+    population_escape,
+    stationary_census,
+    stationary_weights,
+)
+from globalmin.quadratic.general_activation import general_network
+from globalmin.quadratic.identifiability import (
+    critical_samples,
+    exact_span_rank,
+    recover_gram,
+    recover_network,
+    span_condition,
 )
 from globalmin.quadratic.population_descent import population_descent
 from globalmin.shallow.complete_square import complete_square, quadratic_coefficients

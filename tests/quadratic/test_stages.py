@@ -12,7 +12,7 @@ from globalmin.quadratic import least_squares as ls
 from globalmin.quadratic import newton, proximal
 from globalmin.quadratic.convex import change_of_variables, descend, first_guess, solve_matrix
 from globalmin.quadratic.duality import row_space
-from globalmin.quadratic.general_training import solve_general_quadratic
+from globalmin.quadratic.general_activation import solve_general_quadratic
 from globalmin.quadratic.matrix import MatrixProblem
 
 

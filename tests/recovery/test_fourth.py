@@ -7,7 +7,7 @@ import pytest
 
 from globalmin.activations import get_activation
 from globalmin.errors import HypothesisError
-from globalmin.recovery.fourth import fourth_derivative, fourth_directional_derivative
+from globalmin.recovery.geometry import fourth_derivative, fourth_directional_derivative
 
 PHI = {
     "sigmoid": jax.nn.sigmoid,

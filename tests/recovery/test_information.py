@@ -12,7 +12,7 @@ from globalmin.errors import DataError, HypothesisError
 from globalmin.recovery import information as li
 from globalmin.recovery.descent import local_descent
 from globalmin.recovery.geometry import empirical_loss_and_gradient
-from globalmin.recovery.likelihood import likelihood_refinement
+from globalmin.recovery.newton import likelihood_refinement
 from globalmin.recovery.population import population_hessian
 
 

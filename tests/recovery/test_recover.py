@@ -13,8 +13,8 @@ from globalmin.errors import DataError, HypothesisError
 from globalmin.recovery import newton as local_newton
 from globalmin.recovery.descent import curvature_step, local_descent, local_spread, safe_step
 from globalmin.recovery.geometry import empirical_hessian, empirical_loss_and_gradient
-from globalmin.recovery.likelihood import likelihood_refinement, log_likelihood
 from globalmin.recovery.matching import match_neurons, spread
+from globalmin.recovery.newton import likelihood_refinement, log_likelihood
 from globalmin.recovery.recover import recover_teacher
 from globalmin.shallow.network import loss
 

@@ -12,7 +12,12 @@ from globalmin.activations import get_activation
 from globalmin.errors import DataError
 from globalmin.recovery.matching import match_neurons
 from globalmin.recovery.moments import hermite_moment
-from globalmin.recovery.tensor_decomposition import decompose_symmetric, joint_diagonalize
+from globalmin.recovery.tensor_decomposition import (
+    decompose_symmetric,
+    joint_diagonalize,
+    leading_subspace,
+    shifted_power_subspace,
+)
 from globalmin.recovery.tensor_initialization import (
     LITERAL,
     TUNED,
@@ -28,7 +33,6 @@ from globalmin.recovery.tensor_moments import (
     reduced_labels,
     without_projected_quadratic,
 )
-from globalmin.recovery.tensor_subspace import leading_subspace, shifted_power_subspace
 
 
 def symmetrized(T):

@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 import globalmin as gm
 from globalmin.errors import DataError
-from globalmin.kernels.relu_linearized_flow import (
+from globalmin.kernels.linearized import (
     _largest_moves,
     change_of_gram,
     estimate_linearized_rate,

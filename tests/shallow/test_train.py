@@ -8,14 +8,15 @@ from globalmin.data import Dataset, generators
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import certify
-from globalmin.shallow.memory import estimate_memory
 from globalmin.shallow.methods.table import METHODS, method_for
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, outputs
-from globalmin.shallow.restarts import MAX_STARTS, redrawn
+from globalmin.shallow.problem import estimate_memory
 from globalmin.shallow.starts import (
+    MAX_STARTS,
     between,
     draws,
     oscillation_of,
+    redrawn,
     separating,
     tree_edges,
     usable,

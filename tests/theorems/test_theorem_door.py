@@ -16,8 +16,7 @@ from globalmin.octopus.function import Octopus
 from globalmin.one_filter.teacher import FilterTeacher
 from globalmin.references import catalogue
 from globalmin.theorems.door import Door
-from globalmin.theorems.entries import entries
-from globalmin.theorems.sources import code_of_items
+from globalmin.theorems.sources import code_of_items, entries
 
 
 @pytest.fixture(scope="module")

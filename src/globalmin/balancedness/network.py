@@ -10,20 +10,79 @@ numpy arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.layers import Convolution, Dense, Layer, Shared, sparse
-from globalmin.balancedness.losses import Loss, get_loss
 from globalmin.data.pixels import whole_number
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
+
+if TYPE_CHECKING:
+    from globalmin.activations import Activation
+
+
+Loss = Callable[["Array", "Array"], tuple[float, "Array"]]
+
+
+def squared(F: Array, Y: Array) -> tuple[float, Array]:
+    """(1/2) ||F - Y||^2."""
+    R = F - Y
+    return 0.5 * float(np.square(R).sum()), R
+
+
+def cross_entropy(F: Array, Y: Array) -> tuple[float, Array]:
+    """Sum over the rows of log sum exp f - <y, f>; y is a distribution over the outputs, such as a
+    one-hot row.
+    """
+    shifted = F - F.max(axis=1, keepdims=True)
+    masses = np.exp(shifted)
+    totals = masses.sum(axis=1, keepdims=True)
+    return float((np.log(totals[:, 0]) - (Y * shifted).sum(axis=1)).sum()), masses / totals - Y
+
+
+LOSSES: dict[str, Loss] = {"squared": squared, "cross_entropy": cross_entropy}
+
+
+def get_loss(loss: str | Loss) -> Loss:
+    """The loss of this name, or the function itself."""
+    if not isinstance(loss, str):
+        return loss
+    if loss not in LOSSES:
+        raise DataError(
+            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, LOSSES))} or give a "
+            "function of (F, Y)"
+        )
+    return LOSSES[loss]
+
+
+def smooth_slope(activation: Activation, width: float) -> Activation:
+    """The activation s(z) z with derivative s(z), for relu, leaky_relu and abs; smooth activations
+    come back as they are.
+    """
+    if not 0 <= width < np.inf:
+        raise DataError(
+            f"kink_width={width!r} must be a small positive number, or 0 for the kink itself"
+        )
+    if width == 0 or activation.is_smooth or activation.homogeneity != 1:
+        return activation
+    left, right = (float(activation.derivative(z)) for z in (-1.0, 1.0))
+
+    def slope(z: Array) -> Array:
+        return 0.5 * (left + right) + 0.5 * (right - left) * np.tanh(z / width)
+
+    def value(z: Array) -> Array:
+        return slope(z) * z
+
+    return replace(activation, derivatives=(value, slope, *activation.derivatives[2:]))
+
 
 __all__ = ["Convolution", "Dense", "HomogeneousNetwork", "Shared", "fully_connected", "sparse"]
 

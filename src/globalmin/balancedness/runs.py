@@ -19,8 +19,7 @@ import numpy as np
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.balancedness.conserved import Boundary, boundaries_of, conserved, conserved_counts
 from globalmin.balancedness.drift import DriftAudit, drift_audit, step_budget, step_change
-from globalmin.balancedness.kinks import smooth_slope
-from globalmin.balancedness.network import HomogeneousNetwork
+from globalmin.balancedness.network import HomogeneousNetwork, smooth_slope
 from globalmin.balancedness.watch import BalanceWatch as BalanceWatch
 from globalmin.balancedness.watch import LayeredNetwork, layered_boundaries
 from globalmin.balancedness.watch import balancedness_of as balancedness_of

@@ -73,7 +73,7 @@ def classify(
     network, part = load_stored(check_model(model), data, target, test_size, seed)
     found = classify_and_prove(network, part, trained=trained, out=out, quiet=quiet or json)
     if picture is not None:
-        from globalmin.cli.picturing import write_picture
+        from globalmin.cli.classifying import write_picture
 
         write_picture(picture, network, part, found)
     print_point(found, out=out, picture=picture, as_json=json)

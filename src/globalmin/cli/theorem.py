@@ -43,7 +43,7 @@ def theorem(
     """
     from globalmin.cli.options import check_activation, check_width
     from globalmin.errors import DataError
-    from globalmin.theorems.entries import entry
+    from globalmin.theorems.sources import entry
 
     try:
         known = entry(item)

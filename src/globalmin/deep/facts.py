@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from globalmin.deep.convergence import deep_width_order, residual_width_order
 from globalmin.deep.gram import deep_gram
-from globalmin.deep.widths import deep_width_order, residual_width_order
-from globalmin.facts.finding import Hypothesis, TheoremReport, check, number, unknown
-from globalmin.facts.hypotheses import no_parallel_rows, smooth, unit_rows
+from globalmin.facts.finding import (
+    Hypothesis,
+    TheoremReport,
+    check,
+    no_parallel_rows,
+    number,
+    smooth,
+    unit_rows,
+    unknown,
+)
 from globalmin.facts.registry import fact
 from globalmin.linalg.extremes import extremes
 

@@ -15,8 +15,15 @@ from globalmin.deep.facts import DEEP_LIMIT, POLYNOMIALS
 from globalmin.deep.gram import deep_features, deep_gram, deep_ntk
 from globalmin.deep.initialization import draw_deep
 from globalmin.deep.lipschitz import estimate_deep_descent
-from globalmin.facts.finding import Hypothesis, TheoremReport, check, number
-from globalmin.facts.hypotheses import no_parallel_rows, smooth, unit_rows
+from globalmin.facts.finding import (
+    Hypothesis,
+    TheoremReport,
+    check,
+    no_parallel_rows,
+    number,
+    smooth,
+    unit_rows,
+)
 from globalmin.facts.registry import fact
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from globalmin.errors import DataError
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
-from globalmin.shallow.memory import estimate_memory
 from globalmin.shallow.methods.table import METHODS, method_for
+from globalmin.shallow.problem import estimate_memory
 from globalmin.shallow.train import train, train_auto
 from globalmin.shallow.trajectory import ShallowRun
 

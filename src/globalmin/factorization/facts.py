@@ -12,7 +12,7 @@ import numpy as np
 from globalmin.errors import HypothesisError
 from globalmin.factorization import landscape, rank_one
 from globalmin.factorization.factors import Factors
-from globalmin.factorization.saddle import balanced_target, saddle_test
+from globalmin.factorization.landscape import balanced_target, saddle_test
 from globalmin.facts.finding import TheoremReport, check, number
 from globalmin.facts.registry import fact
 

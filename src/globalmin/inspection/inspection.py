@@ -16,9 +16,8 @@ from globalmin.errors import DataError
 from globalmin.facts.finding import TheoremReport
 from globalmin.facts.instance import Instance, Measurements, Start
 from globalmin.facts.registry import ask, facts, headlines, subject_of
-from globalmin.inspection.measurements import measure, require_room
+from globalmin.inspection.measurements import measure, measure_start, require_room
 from globalmin.inspection.prediction import Prediction, predict
-from globalmin.inspection.start import measure_start
 from globalmin.kernels.facts_smooth import explicit_width
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.shallow.network import jacobian_gram, residual

@@ -17,8 +17,13 @@ from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.kernels.linearized import LinearizedRun, linearize_run
-from globalmin.kernels.movement import movement_from_rate, neuron_movement
-from globalmin.kernels.movement_patterns import changed_signs, flips_allowed, kink_descent
+from globalmin.kernels.movement import (
+    changed_signs,
+    flips_allowed,
+    kink_descent,
+    movement_from_rate,
+    neuron_movement,
+)
 from globalmin.kernels.rates import Guarantee
 from globalmin.linalg.extremes import ALL_LIMIT
 from globalmin.shallow.lipschitz import estimate_lipschitz

@@ -12,23 +12,26 @@ import numpy as np
 from globalmin.activations.dual import dual_kernel, dual_partial_sum
 from globalmin.activations.dual_quadrature import estimate_by_gauss_hermite
 from globalmin.activations.moments import normalizer
-from globalmin.facts.finding import Hypothesis, TheoremReport, check, number
-from globalmin.facts.hypotheses import (
+from globalmin.facts.finding import (
+    Hypothesis,
+    TheoremReport,
+    check,
     labels,
     no_parallel_rows,
+    number,
     positive_lambda,
     relu,
     smooth,
     unit_rows,
 )
 from globalmin.facts.registry import fact
-from globalmin.kernels import movement_jacobian as jacobian
-from globalmin.kernels import movement_patterns as patterns
+from globalmin.kernels import movement as jacobian
+from globalmin.kernels import movement as patterns
 from globalmin.kernels import probability, rates
 from globalmin.kernels.gram_bounds import lambda_lower_bounds
 from globalmin.kernels.limit_gram import gram_error
+from globalmin.kernels.linearized import estimate_linearized_rate
 from globalmin.kernels.movement import descent_movement, flow_movement, stays_in_place
-from globalmin.kernels.relu_linearized_flow import estimate_linearized_rate
 from globalmin.shallow.network import preactivations
 from globalmin.shallow.relu_margins import ReluState, estimate_flow_radius
 

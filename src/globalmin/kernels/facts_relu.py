@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from globalmin.facts.finding import Hypothesis, TheoremReport, check, enough_width, number, unknown
-from globalmin.facts.hypotheses import (
+from globalmin.facts.finding import (
     CONVERGES,
+    Hypothesis,
+    TheoremReport,
+    check,
+    enough_width,
     labels,
     no_parallel_rows,
+    number,
     positive_lambda,
     relu,
     scale_rows,
     unit_rows,
+    unknown,
 )
 from globalmin.facts.registry import fact
 from globalmin.kernels import movement, probability, rates, widths

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.facts.finding import TheoremReport, check, number, unknown
-from globalmin.facts.hypotheses import at_least_as_wide, gaussian, smooth
+from globalmin.facts.finding import (
+    TheoremReport,
+    at_least_as_wide,
+    check,
+    gaussian,
+    number,
+    smooth,
+    unknown,
+)
 from globalmin.facts.registry import fact
 from globalmin.kernels import overparameterization_jacobian as jacobian_parts
 from globalmin.kernels.khatri_rao import khatri_rao_sigma_min

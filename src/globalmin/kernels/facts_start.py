@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from globalmin.facts.finding import TheoremReport, check, number
-from globalmin.facts.hypotheses import relu, smooth, unit_rows
+from globalmin.facts.finding import TheoremReport, check, number, relu, smooth, unit_rows
 from globalmin.facts.registry import fact
-from globalmin.kernels import movement_jacobian as jacobian
-from globalmin.kernels import movement_patterns as patterns
+from globalmin.kernels import movement as jacobian
+from globalmin.kernels import movement as patterns
 from globalmin.kernels import rates
 from globalmin.kernels.linearized import linearize_run, predicted_steps, secant_gram
 from globalmin.shallow.hessian import estimate_hessian_norm
@@ -70,7 +69,7 @@ def smooth_change(it: Instance) -> TheoremReport:
         return TheoremReport("OS-L6.8", says, (smooth(m),))
     v = step.before.v
     lipschitz = jacobian.jacobian_lipschitz_bound(v, m.M, m.X_norm, m.row_norms[1])
-    slopes = [m.activation.derivative(m.X @ W.T) for W in (step.before.W, step.W)]
+    before, after = (m.activation.derivative(m.X @ W.T) for W in (step.before.W, step.W))
     ours = m.M * float(np.abs(v).max()) * math.sqrt(m.kappa4)
     return TheoremReport(
         "OS-L6.8",
@@ -80,7 +79,7 @@ def smooth_change(it: Instance) -> TheoremReport:
             ("movement in one step, ‖W₁−W₀‖ (spectral)", float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-L6.8", lipschitz * float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-K4", ours * float(np.linalg.norm(step.dW))),
-            ("‖J₁−J₀‖ ≤, OS-LC.1", jacobian.jacobian_change_bound(*slopes, v, m.X_norm)),
+            ("‖J₁−J₀‖ ≤, OS-LC.1", jacobian.jacobian_change_bound(before, after, v, m.X_norm)),
             ("‖J₁−J₀‖ measured", _change(it, step.W, v)),
         ),
     )

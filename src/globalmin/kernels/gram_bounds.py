@@ -20,7 +20,7 @@ from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.data.preprocessing import normalized_rows
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
-from globalmin.kernels.separation import separation
+from globalmin.kernels.khatri_rao import separation
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
 

@@ -26,8 +26,8 @@ from globalmin.kernels.khatri_rao import kappa as kappa
 from globalmin.kernels.khatri_rao import khatri_rao as khatri_rao
 from globalmin.kernels.khatri_rao import khatri_rao_gram as khatri_rao_gram
 from globalmin.kernels.khatri_rao import khatri_rao_sigma_min as khatri_rao_sigma_min
-from globalmin.kernels.separation import parallel_pairs as parallel_pairs
-from globalmin.kernels.separation import separation as separation
+from globalmin.kernels.khatri_rao import parallel_pairs as parallel_pairs
+from globalmin.kernels.khatri_rao import separation as separation
 from globalmin.linalg.spectrum import estimate_lambda_min as estimate_lambda_min
 from globalmin.references import states
 from globalmin.shallow.finite_gram import finite_gram as finite_gram

@@ -31,12 +31,13 @@ from globalmin.shallow.complete_square import is_quadratic
 from globalmin.shallow.hessian import (
     check_landscape_inputs,
     curvature_along,
+    curvature_rounding,
     estimate_least_eigenvalue_below,
     gradient_norm,
     hessian,
+    hessian_rounding,
 )
 from globalmin.shallow.network import preactivations, residual
-from globalmin.shallow.rounding import curvature_rounding, hessian_rounding
 from globalmin.shallow.stationary import (
     Escape,
     PointClass,

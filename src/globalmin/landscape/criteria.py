@@ -38,14 +38,18 @@ from globalmin.quadratic.duality import estimate_span_gap, positive_dual
 from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.references import states
 from globalmin.shallow.complete_square import is_quadratic
-from globalmin.shallow.hessian import curvature_along, gradient_norm
+from globalmin.shallow.hessian import (
+    curvature_along,
+    gradient_norm,
+    gradient_rounding,
+    hessian_rounding,
+)
 from globalmin.shallow.lipschitz import (
     estimate_hessian_lipschitz,
     estimate_hessian_lipschitz_both_layers,
 )
 from globalmin.shallow.network import ShallowNetwork, residual
 from globalmin.shallow.provability import estimate_provability
-from globalmin.shallow.rounding import gradient_rounding, hessian_rounding
 
 if TYPE_CHECKING:
     Direction = tuple[Array, Array | None]

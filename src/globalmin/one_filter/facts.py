@@ -12,7 +12,9 @@ import numpy as np
 from globalmin.activations.half_spaces import angle, both_half_spaces_times
 from globalmin.facts.finding import TheoremReport, check, number
 from globalmin.facts.registry import fact
-from globalmin.one_filter import gaussian, phases, recursion
+from globalmin.one_filter import phases
+from globalmin.one_filter import phases as recursion
+from globalmin.one_filter import teacher as gaussian
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.teacher import FilterTeacher, population_loss
 from globalmin.one_filter.train import draw_network, sign_flips

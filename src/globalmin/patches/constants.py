@@ -16,8 +16,7 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
-from globalmin.patches.model import as_patches
-from globalmin.patches.regions import Regions, regions
+from globalmin.patches.model import Regions, as_patches, regions
 from globalmin.references import states
 
 LEVEL = 0.95

@@ -12,11 +12,13 @@ import numpy as np
 from globalmin.errors import HypothesisError
 from globalmin.facts.finding import TheoremReport, check, number
 from globalmin.facts.registry import fact
-from globalmin.patches import initialization, rates, regions
+from globalmin.patches import model as initialization
+from globalmin.patches import model as regions
+from globalmin.patches import rates
 from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
 from globalmin.patches.distributions import filter_at_distance, gaussian_patches
+from globalmin.patches.rates import sgd_bounds
 from globalmin.patches.report import filter_report
-from globalmin.patches.sgd import sgd_bounds
 
 if TYPE_CHECKING:
     from globalmin._types import Array

@@ -7,6 +7,9 @@ the loss is zero at w*.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
@@ -72,3 +75,89 @@ def relative_loss(Z: ArrayLike, y: ArrayLike, w: ArrayLike) -> float:
     """
     level = float(np.mean(np.asarray(y, dtype=np.float64))) ** 2
     return 2.0 * filter_loss(Z, y, w) / level if level > 0.0 else float("inf")
+
+
+@dataclass(frozen=True)
+class Regions:
+    r"""$Z_{ab} = \frac1k\sum_i Z_i 1\{i \in (ab)\}$ for every sample, each n x p."""
+
+    both: Array
+    own: Array
+    other: Array
+
+    def moment(self, first: Array, second: Array, weights: Array | None = None) -> Array:
+        r"""$E[Z_a Z_b^T]$ over the samples, which may carry weights that sum to n."""
+        left = first if weights is None else first * weights[:, None]
+        return left.T @ second / len(first)
+
+
+@states("DU-D6.0", "DU-D6.2")
+def regions(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Regions:
+    """The averages over the three regions. For k = 1 they are the regions of one neuron."""
+    Z, w = as_patches(Z, w)
+    Z, w_star = as_patches(Z, w_star)
+    on, wanted = Z @ w >= 0.0, Z @ w_star >= 0.0
+
+    def average(mask: np.ndarray) -> Array:
+        return np.einsum("nkp,nk->np", Z, mask / Z.shape[1], optimize=True)
+
+    return Regions(average(on & wanted), average(on & ~wanted), average(~on & wanted))
+
+
+@states("DU-D6.2")
+def gradient_by_regions(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Array:
+    r"""The gradient for labels of w*, from the moments (corrected):
+
+    $C_{++,++}(w-w^*) + C_{++,+-}w + C_{+-,++}(w-w^*) + C_{+-,+-}w - (C_{++,-+}+C_{+-,-+})w^*$.
+    """
+    w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
+    R = regions(Z, w, w_star)
+    gap = w - w_star
+    return (
+        R.moment(R.both, R.both) @ gap
+        + R.moment(R.both, R.own) @ w
+        + R.moment(R.own, R.both) @ gap
+        + R.moment(R.own, R.own) @ w
+        - (R.moment(R.both, R.other) + R.moment(R.own, R.other)) @ w_star
+    )
+
+
+@states("DU-L6.1")
+def neuron_descent_terms(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> tuple[float, float]:
+    r"""The two terms of $\langle\nabla\ell, w-w^*\rangle$ for one neuron (k = 1); neither is
+    negative.
+
+    $(w-w^*)^TA_{w,w^*}(w-w^*)$ and $(w-w^*)^TA_{w,-w^*}w$; this holds for the samples given, not
+    only for a population.
+    """
+    w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
+    R = regions(Z, w, w_star)
+    gap = w - w_star
+    return float(gap @ R.moment(R.both, R.both) @ gap), float(gap @ R.moment(R.own, R.own) @ w)
+
+
+@states("DU-T6.6")
+def good_start_lower(alpha: float, p: int) -> float:
+    r"""Lower bound of $P(\lVert w_0-w^*\rVert \le \sqrt{1-\alpha^2}\,W)$ for $w_0$ uniform in the
+    ball of radius $\alpha W$.
+
+    $\frac12 - \alpha\,\Gamma(\frac p2+1)/(\sqrt\pi\,\Gamma(\frac p2+\frac12))$: sharper than the
+    printed `good_start_printed`.
+    """
+    _check(alpha, p)
+    ratio = math.exp(math.lgamma(p / 2.0 + 1.0) - math.lgamma(p / 2.0 + 0.5))
+    return 0.5 - alpha * ratio / math.sqrt(math.pi)
+
+
+@states("DU-T6.6")
+def good_start_printed(alpha: float, p: int) -> float:
+    r"""The printed bound $\frac12 - \sqrt{\pi p/2}\,\alpha$ for $\alpha \le 1/\sqrt{2\pi p}$: true
+    and loose.
+    """
+    _check(alpha, p)
+    return 0.5 - math.sqrt(math.pi * p / 2.0) * alpha
+
+
+def _check(alpha: float, p: int) -> None:
+    if not 0.0 <= alpha <= 1.0 or p < 1:
+        raise DataError(f"alpha={alpha} must lie in [0, 1] and p={p} be at least 1")

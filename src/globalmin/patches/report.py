@@ -18,16 +18,15 @@ from numpy.typing import ArrayLike
 from globalmin.errors import HypothesisError
 from globalmin.patches.closeness import closeness
 from globalmin.patches.constants import estimate_constants
-from globalmin.patches.initialization import good_start_lower
-from globalmin.patches.model import as_patches, is_dead
+from globalmin.patches.model import as_patches, good_start_lower, is_dead
 from globalmin.patches.rates import (
     angle_bound,
     contraction,
     cross_margin,
+    largest_good_angle,
     max_step,
     starts_below_zero,
 )
-from globalmin.patches.sgd import largest_good_angle
 from globalmin.references import states
 
 if TYPE_CHECKING:

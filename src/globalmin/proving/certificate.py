@@ -4,20 +4,45 @@ the bytes of the file.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from globalmin.files import data_digest, save_atomically
+from globalmin.files import canonical_json, data_digest, packed, save_atomically
 from globalmin.proving.claim import Claim, Tensor
-from globalmin.proving.container import data_bytes, sealed_bytes
-from globalmin.proving.record import NetworkForm
-from globalmin.proving.registry import subject_of
+from globalmin.proving.record import NetworkForm, subject_of
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
+
+
+FORMAT = "globalmin-certificate/1"
+_EMPTY_SEAL = "0" * 64
+
+
+def sealed_bytes(certificate: Mapping[str, object], tensors: Mapping[str, Tensor]) -> bytes:
+    """The whole certificate file: header with the canonical `certificate` string, tensors, and the
+    seal over every byte.
+    """
+    metadata = {"certificate": canonical_json(certificate), "format": FORMAT, "seal": _EMPTY_SEAL}
+    unsealed = bytearray(packed(tensors, metadata))
+    # "seal" sorts last inside __metadata__ and no tensor entry holds 64 zeros in a row: the last
+    # such run is the seal.
+    header_end = 8 + int.from_bytes(unsealed[:8], "little")
+    start = unsealed.rindex(_EMPTY_SEAL.encode("ascii"), 8, header_end)
+    unsealed[start : start + 64] = hashlib.sha256(unsealed).hexdigest().encode("ascii")
+    return bytes(unsealed)
+
+
+def data_bytes(X: Tensor, y: Tensor) -> bytes:
+    """The data file that goes with a certificate that stores only the digest: tensors X and y, no
+    metadata.
+    """
+    return packed({"X": X, "y": y}, None)
+
 
 PRODUCER = "globalmin"
 

@@ -41,7 +41,7 @@ class Claim:
 
     def to_json(self) -> dict[str, Json]:
         """The claim object of the certificate format, section 5."""
-        from globalmin.proving.registry import records
+        from globalmin.proving.record import records
 
         theorem = records()[self.kind].theorem
         return {"kind": self.kind, "theorem": theorem, "version": 1, **self.fields}

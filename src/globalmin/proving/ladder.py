@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from globalmin.errors import CannotCertify, DataError, MemoryRefused
 from globalmin.proving.proof import joined
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
-from globalmin.proving.registry import records, subject_of
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung, records, subject_of
 
 if TYPE_CHECKING:
     from globalmin.proving.certificate import SealedCertificate

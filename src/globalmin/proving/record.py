@@ -2,7 +2,7 @@
 its claims speak of.
 
 A module in a folder `claims` carries the records of its claims as module-level values;
-`globalmin.proving.registry` finds them. Nothing else names a kind.
+`globalmin.proving.record` finds them. Nothing else names a kind.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from globalmin.errors import CannotCertify
+from globalmin._rooms import modules_in, rooms_with
+from globalmin.errors import CannotCertify, DataError
 
 if TYPE_CHECKING:
     from globalmin.proving.certificate import SealedCertificate
     from globalmin.proving.claim import Claim, Json, Tensor
+
 
 T = TypeVar("T")
 
@@ -152,3 +156,32 @@ class Subject:
     form: Callable[[Any], NetworkForm] | None = None
     prepare: Callable[[Question, Sequence[ClaimRecord] | None], Question] = _as_asked
     refusal: Callable[[Question], CannotCertify] = _no_rung
+
+
+@cache
+def _found() -> tuple[Mapping[str, ClaimRecord], Mapping[type, Subject]]:
+    records: dict[str, ClaimRecord] = {}
+    subjects: dict[type, Subject] = {}
+    for room in rooms_with("claims"):
+        for module in modules_in(room):
+            for value in vars(module).values():
+                if isinstance(value, ClaimRecord):
+                    records[value.kind] = value
+                elif isinstance(value, Subject):
+                    subjects[value.network] = value
+    return MappingProxyType(records), MappingProxyType(subjects)
+
+
+def records() -> Mapping[str, ClaimRecord]:
+    """Every claim kind by name."""
+    return _found()[0]
+
+
+def subject_of(network: Any) -> Subject:
+    """The subject of a network; DataError for something that no certificate can speak of."""
+    subjects = _found()[1]
+    for kind in type(network).__mro__:
+        if kind in subjects:
+            return subjects[kind]
+    names = ", ".join(sorted(known.__name__ for known in subjects))
+    raise DataError(f"nothing can be proved about a {type(network).__name__}; give one of {names}")

@@ -16,22 +16,22 @@ from globalmin.facts.finding import Hypothesis, TheoremReport, check, number, un
 from globalmin.facts.registry import fact
 from globalmin.quadratic import barrier as barriers
 from globalmin.quadratic import risk
-from globalmin.quadratic.disagreement import disagreeing_networks
-from globalmin.quadratic.escape import population_escape
-from globalmin.quadratic.facts import FULL_RANK_LIMIT, quadratic
-from globalmin.quadratic.general_training import solve_general_quadratic
-from globalmin.quadratic.identifiability import (
-    critical_samples,
-    recover_network,
-    samples_determine,
-)
-from globalmin.quadratic.initialization import (
+from globalmin.quadratic.ambiguity import disagreeing_networks
+from globalmin.quadratic.barrier import (
     identity_start,
     risk_of_start_bound,
     singular_value_interval,
     start_margin,
     start_probability,
     sufficient_width,
+)
+from globalmin.quadratic.census import population_escape
+from globalmin.quadratic.facts import FULL_RANK_LIMIT, quadratic
+from globalmin.quadratic.general_activation import solve_general_quadratic
+from globalmin.quadratic.identifiability import (
+    critical_samples,
+    recover_network,
+    samples_determine,
 )
 
 if TYPE_CHECKING:
@@ -208,7 +208,8 @@ def gaussian_spectrum(it: Instance) -> TheoremReport:
     """The singular values of the drawn weights."""
     m, W = it.m, it.start.network.W
     t = math.sqrt(2.0 * math.log(2.0 / it.failure))
-    low, high, probability = singular_value_interval(*W.shape, t)
+    k, d = W.shape
+    low, high, probability = singular_value_interval(k, d, t)
     singular = np.linalg.svd(W, compute_uv=False)
     return TheoremReport(
         "GKZ-T2.4",

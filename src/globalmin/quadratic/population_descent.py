@@ -24,8 +24,7 @@ from globalmin.optimize.follow import (
     follow,
 )
 from globalmin.optimize.run import Run
-from globalmin.quadratic.barrier import population_rate
-from globalmin.quadratic.initialization import identity_start
+from globalmin.quadratic.barrier import identity_start, population_rate
 from globalmin.quadratic.risk import population_gradient, population_risk
 from globalmin.references import states
 

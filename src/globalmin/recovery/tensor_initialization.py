@@ -22,7 +22,12 @@ from globalmin.recovery.moments import (
     moment_orders,
     saturation_norm,
 )
-from globalmin.recovery.tensor_decomposition import decompose_symmetric
+from globalmin.recovery.tensor_decomposition import (
+    Subspace,
+    decompose_symmetric,
+    leading_subspace,
+    shifted_power_subspace,
+)
 from globalmin.recovery.tensor_moments import (
     REMOVALS,
     MatrixMoment,
@@ -32,7 +37,6 @@ from globalmin.recovery.tensor_moments import (
     reduced_labels,
     without_projected_quadratic,
 )
-from globalmin.recovery.tensor_subspace import Subspace, leading_subspace, shifted_power_subspace
 from globalmin.references import states
 
 if TYPE_CHECKING:

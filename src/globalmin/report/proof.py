@@ -7,10 +7,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from globalmin.proving.numbers import ProvedNumbers as ProvedNumbers
 from globalmin.proving.proof import NOT_PROVED as NOT_PROVED
 from globalmin.proving.proof import Proof as Proof
 from globalmin.proving.proof import ProvedClaim as ProvedClaim
+from globalmin.proving.proof import ProvedNumbers as ProvedNumbers
 from globalmin.proving.proof import no_proof as no_proof
 from globalmin.proving.proof import proof_from as proof_from
 

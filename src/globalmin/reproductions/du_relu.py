@@ -29,8 +29,7 @@ def width_trial(*, m: int, seed: int) -> dict[str, Any]:
     movement by step.
     """
     from globalmin.data.generators import sphere_with_random_labels
-    from globalmin.kernels.movement import neuron_movement
-    from globalmin.kernels.movement_patterns import changed_signs
+    from globalmin.kernels.movement import changed_signs, neuron_movement
     from globalmin.shallow.network import ShallowNetwork, jacobian_transpose_times, preactivations
 
     data = sphere_with_random_labels(N, N, seed=seed)

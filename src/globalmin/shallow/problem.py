@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from globalmin._types import Array, NDArray
+from globalmin.data.memory import require_memory
 from globalmin.errors import DataError
 from globalmin.shallow.network import TRAINED
 
@@ -239,3 +240,29 @@ def check_shapes(network: ShallowNetwork, X: Array, y: Array, trained: str) -> N
         )
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise DataError("X or y contains NaN or infinity; remove or impute these entries first")
+
+
+GRAM_METHODS = ("levenberg_marquardt", "homotopy", "auto")
+ARRAYS_OF_GRAM = 3  # X X^T, K and the factor of K + lambda I
+ARRAYS_OF_LAYER = 8  # pre-activations, features, slopes of two points and temporaries
+
+
+def estimate_memory(n: int, d: int, k: int, method: str = "levenberg_marquardt") -> int:
+    """Bytes that a method allocates for n samples, d features, k neurons: 24 n^2 for the n x n
+    form, plus a few n x k arrays.
+    """
+    gram = ARRAYS_OF_GRAM * n * n if method in GRAM_METHODS else 0
+    return 8 * (gram + ARRAYS_OF_LAYER * n * k + 2 * n * d + 6 * k * d)
+
+
+def check_memory(start: Point, *, method: str) -> None:
+    """Refuse a run that cannot fit, before anything large is allocated."""
+    (n, d), k = start.problem.X.shape, len(start.v)
+    remedy = (
+        " (24 n^2 bytes; 'gradient_descent', 'sgd' and 'lbfgs' need no n x n array)"
+        if method in GRAM_METHODS
+        else ""
+    )
+    require_memory(
+        estimate_memory(n, d, k, method), f"method {method!r} with n={n} samples{remedy}"
+    )

@@ -18,9 +18,8 @@ from globalmin.shallow.methods.table import (
     check_options,
     method_for,
 )
-from globalmin.shallow.restarts import MAX_STARTS, best_of_starts, redrawn, thrown_if
 from globalmin.shallow.solvers import solver_for
-from globalmin.shallow.starts import draws
+from globalmin.shallow.starts import MAX_STARTS, best_of_starts, draws, redrawn, thrown_if
 from globalmin.shallow.trajectory import ShallowRun
 from globalmin.shallow.widths import can_interpolate, widths
 

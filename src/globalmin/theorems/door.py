@@ -14,8 +14,7 @@ from globalmin.facts.finding import TheoremReport
 from globalmin.facts.instance import Instance
 from globalmin.facts.registry import ask, facts, subject_of
 from globalmin.references import works
-from globalmin.theorems.entries import Entry, entry
-from globalmin.theorems.sources import code_of_items, tests_of
+from globalmin.theorems.sources import Entry, code_of_items, entry, tests_of
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation

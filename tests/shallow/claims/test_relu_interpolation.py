@@ -13,7 +13,7 @@ from globalmin.errors import CannotCertify
 from globalmin.proving.checking import check
 from globalmin.proving.producer import certify
 from globalmin.shallow.claims import relu_interpolation
-from globalmin.shallow.claims.sample_reduction import reduce_samples
+from globalmin.shallow.claims.relu_interpolation import reduce_samples
 from globalmin.shallow.network import ShallowNetwork
 
 

@@ -26,15 +26,15 @@ from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.producer import certify
 from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.quadratic.barrier import least_squares_matrix, require_full_rank
-from globalmin.quadratic.design import population_samples
 from globalmin.quadratic.risk import quadratic_outputs
+from globalmin.quadratic.runs import population_samples
 from globalmin.references import states
 from globalmin.shallow.claims.measured_point import (
     QuadraticPoint,
     measure_quadratic,
     strict_witness,
 )
-from globalmin.shallow.claims.situation import NOT_THE_RUN
+from globalmin.shallow.claims.subject import NOT_THE_RUN
 from globalmin.shallow.network import ShallowNetwork
 
 _ROOM = 1e-9  # relative room in every claimed number

@@ -16,8 +16,8 @@ from globalmin.linalg.symmetric import moment_matrix, quadratic_forms, svec
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.quadratic.barrier import least_squares_matrix
+from globalmin.quadratic.decay import smallest_provable_decay
 from globalmin.quadratic.duality import decay_dual, decay_threshold, positive_dual, row_space
-from globalmin.quadratic.small_decay import smallest_provable_decay
 from globalmin.references import states
 from globalmin.shallow.claims.measured_point import (
     QuadraticPoint,
@@ -26,7 +26,7 @@ from globalmin.shallow.claims.measured_point import (
     measure_quadratic,
     strict_witness,
 )
-from globalmin.shallow.claims.situation import has_floor
+from globalmin.shallow.claims.subject import has_floor
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import is_too_narrow, loss_above
-from globalmin.shallow.claims.situation import has_smooth_zero
+from globalmin.shallow.claims.subject import has_smooth_zero
 from globalmin.shallow.hessian import gradient, gradient_norm, hessian
 from globalmin.shallow.network import ShallowNetwork, loss
 

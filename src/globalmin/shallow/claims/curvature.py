@@ -11,10 +11,9 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.shallow.claims.linearized_point import SMOOTH, checked_arrays
-from globalmin.shallow.hessian import gradient_norm
+from globalmin.shallow.hessian import gradient_norm, gradient_rounding
 from globalmin.shallow.lipschitz import local_suprema, output_rounding, rounding_of_preactivations
 from globalmin.shallow.network import TRAINED, preactivations
-from globalmin.shallow.rounding import gradient_rounding
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

@@ -14,7 +14,7 @@ from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
-from globalmin.shallow.claims.situation import (
+from globalmin.shallow.claims.subject import (
     NOT_THE_STORED_WEIGHTS,
     ZERO_IS_LEAST,
     has_smooth_zero,

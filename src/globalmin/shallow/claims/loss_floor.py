@@ -12,7 +12,7 @@ from globalmin.proving.claim import Claim, Json, rational
 from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import checked_arrays, loss_above
-from globalmin.shallow.claims.situation import has_floor, strongest_floor
+from globalmin.shallow.claims.subject import has_floor, strongest_floor
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:

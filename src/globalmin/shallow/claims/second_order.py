@@ -20,9 +20,8 @@ from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import loss_above
 from globalmin.shallow.claims.measured_point import strict_witness
 from globalmin.shallow.claims.surroundings import Around, surroundings
-from globalmin.shallow.hessian import curvature_blocks, hessian
+from globalmin.shallow.hessian import curvature_blocks, hessian, hessian_rounding
 from globalmin.shallow.network import ShallowNetwork, residual
-from globalmin.shallow.rounding import hessian_rounding
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset

@@ -24,9 +24,8 @@ from globalmin.shallow.claims.hessian_ball import (
 )
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import loss_above
-from globalmin.shallow.hessian import curvature_along
+from globalmin.shallow.hessian import curvature_along, curvature_rounding
 from globalmin.shallow.network import ShallowNetwork
-from globalmin.shallow.rounding import curvature_rounding
 from globalmin.shallow.stationary import Escape, hessian_escape, quadratic_escape
 
 if TYPE_CHECKING:

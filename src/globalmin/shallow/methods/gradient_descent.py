@@ -12,7 +12,7 @@ from globalmin.optimize.follow import Iterate
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.step_sizes import theory_step
-from globalmin.shallow.watch import Options, follow, shallow_watch
+from globalmin.shallow.trajectory import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

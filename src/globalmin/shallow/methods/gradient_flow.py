@@ -17,7 +17,7 @@ from globalmin.optimize.trust_region import DENSE
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.methods.lbfgs import unpack
 from globalmin.shallow.methods.saddle_escape import network_objective
-from globalmin.shallow.watch import Options, follow, shallow_watch
+from globalmin.shallow.trajectory import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.optimize.objective import Objective

@@ -22,10 +22,10 @@ from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.follow import Iterate
 from globalmin.shallow.degenerate import pose, representatives
-from globalmin.shallow.memory import check_memory
 from globalmin.shallow.methods.levenberg_marquardt import GramSolver, damped_steps
 from globalmin.shallow.methods.levenberg_marquardt import steps as kinked_steps
-from globalmin.shallow.watch import Options, follow, shallow_watch
+from globalmin.shallow.problem import check_memory
+from globalmin.shallow.trajectory import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation

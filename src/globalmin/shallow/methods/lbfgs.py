@@ -10,7 +10,7 @@ from globalmin._types import Array
 from globalmin.optimize.follow import Iterate, Watch
 from globalmin.optimize.run import Status
 from globalmin.shallow.degenerate import pose
-from globalmin.shallow.watch import Options, shallow_run, shallow_watch
+from globalmin.shallow.trajectory import Options, shallow_run, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

@@ -20,8 +20,8 @@ from globalmin._types import Array
 from globalmin.optimize.follow import Iterate
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose, representatives
-from globalmin.shallow.memory import check_memory
-from globalmin.shallow.watch import Options, follow, shallow_watch
+from globalmin.shallow.problem import check_memory
+from globalmin.shallow.trajectory import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

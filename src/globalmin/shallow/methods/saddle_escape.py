@@ -25,7 +25,7 @@ from globalmin.shallow.methods.gradient_descent import PATIENCE, check_step
 from globalmin.shallow.methods.lbfgs import pack, unpack
 from globalmin.shallow.problem import length
 from globalmin.shallow.step_sizes import theory_step
-from globalmin.shallow.watch import Options, follow, shallow_run, shallow_watch
+from globalmin.shallow.trajectory import Options, follow, shallow_run, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

@@ -17,7 +17,7 @@ from globalmin.shallow.degenerate import pose
 from globalmin.shallow.methods.gradient_descent import check_step
 from globalmin.shallow.problem import Point, Problem, length
 from globalmin.shallow.step_sizes import sgd_step
-from globalmin.shallow.watch import Options, follow, shallow_watch
+from globalmin.shallow.trajectory import Options, follow, shallow_watch
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork

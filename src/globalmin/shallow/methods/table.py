@@ -14,7 +14,7 @@ from globalmin.shallow.methods.lbfgs import lbfgs
 from globalmin.shallow.methods.levenberg_marquardt import levenberg_marquardt
 from globalmin.shallow.methods.saddle_escape import perturbed_gradient_descent, trust_region
 from globalmin.shallow.methods.sgd import sgd
-from globalmin.shallow.watch import Options
+from globalmin.shallow.trajectory import Options
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
