@@ -27,6 +27,7 @@ HOMES = (
     "globalmin.recovery.facts",
     "globalmin.recovery.facts",
     "globalmin.kernels.facts_lemmas",
+    "globalmin.kernels.facts_signs",
     "globalmin.kernels.facts_start",
     "globalmin.patches.facts",
     "globalmin.factorization.facts",

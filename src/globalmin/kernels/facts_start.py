@@ -69,7 +69,7 @@ def smooth_change(it: Instance) -> TheoremReport:
         return TheoremReport("OS-L6.8", says, (smooth(m),))
     v = step.before.v
     lipschitz = jacobian.jacobian_lipschitz_bound(v, m.M, m.X_norm, m.row_norms[1])
-    before, after = (m.activation.derivative(m.X @ W.T) for W in (step.before.W, step.W))
+    old, new = (m.activation.derivative(m.X @ W.T) for W in (step.before.W, step.W))
     ours = m.M * float(np.abs(v).max()) * math.sqrt(m.kappa4)
     return TheoremReport(
         "OS-L6.8",
@@ -79,7 +79,7 @@ def smooth_change(it: Instance) -> TheoremReport:
             ("movement in one step, ‖W₁−W₀‖ (spectral)", float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-L6.8", lipschitz * float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-K4", ours * float(np.linalg.norm(step.dW))),
-            ("‖J₁−J₀‖ ≤, OS-LC.1", jacobian.jacobian_change_bound(before, after, v, m.X_norm)),
+            ("‖J₁−J₀‖ ≤, OS-LC.1", jacobian.jacobian_change_bound(old, new, v, m.X_norm)),
             ("‖J₁−J₀‖ measured", _change(it, step.W, v)),
         ),
     )

@@ -208,8 +208,7 @@ def gaussian_spectrum(it: Instance) -> TheoremReport:
     """The singular values of the drawn weights."""
     m, W = it.m, it.start.network.W
     t = math.sqrt(2.0 * math.log(2.0 / it.failure))
-    k, d = W.shape
-    low, high, probability = singular_value_interval(k, d, t)
+    low, high, probability = singular_value_interval(W.shape[0], W.shape[1], t)
     singular = np.linalg.svd(W, compute_uv=False)
     return TheoremReport(
         "GKZ-T2.4",
