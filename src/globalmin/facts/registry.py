@@ -18,13 +18,11 @@ Fact = Callable[[Any], TheoremReport]
 HOMES = (
     "globalmin.kernels.facts_smooth",
     "globalmin.kernels.facts_relu",
-    "globalmin.kernels.facts_smooth",
     "globalmin.deep.facts",
     "globalmin.deep.facts_lemmas",
     "globalmin.quadratic.facts",
     "globalmin.quadratic.facts_teacher",
     "globalmin.kernels.facts_spectrum",
-    "globalmin.recovery.facts",
     "globalmin.recovery.facts",
     "globalmin.kernels.facts_lemmas",
     "globalmin.kernels.facts_signs",

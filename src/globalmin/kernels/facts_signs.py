@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.facts.finding import TheoremReport, check, number
-from globalmin.facts.hypotheses import positive_lambda, relu, unit_rows
+from globalmin.facts.finding import TheoremReport, check, number, positive_lambda, relu, unit_rows
 from globalmin.facts.registry import fact
-from globalmin.kernels import movement_patterns as patterns
+from globalmin.kernels import movement as patterns
 from globalmin.kernels import probability
 from globalmin.kernels.facts_lemmas import preactivations_of
 from globalmin.kernels.linearized import estimate_linearized_rate
