@@ -56,7 +56,3 @@ class StoreFull(StoreError):
 
 class DegenerateDataWarning(UserWarning):
     """The data make zero loss impossible or theorems inapplicable; the message names the rows."""
-
-
-class PrecisionWarning(UserWarning):
-    """A floating-point quantity is too inaccurate for what it was asked for."""

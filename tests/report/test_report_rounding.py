@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from globalmin.report.proof import ProvedClaim, ProvedNumbers
-from globalmin.report.rounding import as_float, lower_text, nearest_text, typeset, upper_text
+from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
 from globalmin.report.words import SHOWN, bound_text, plain_statement, shown_numbers
 
 RATIONALS = st.fractions() | st.floats(allow_nan=False, allow_infinity=False).map(Fraction)
@@ -48,10 +48,6 @@ def test_what_is_not_a_number_is_a_dash_or_infinity():
 def test_typesetting_uses_a_true_minus_and_spaces_that_do_not_break():
     assert typeset("-1.5e-7") == "−1.5\u00a0×\u00a010⁻⁷"
     assert typeset("12.5") == "12.5"
-
-
-def test_rationals_become_the_nearest_double():
-    assert as_float("1/3") == 1 / 3
 
 
 def test_every_number_shown_is_rounded_to_the_side_that_keeps_its_bound_true():

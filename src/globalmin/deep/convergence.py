@@ -63,7 +63,7 @@ def rate_check(history: History, lambda0: float) -> RateCheck:
 
     Parameters
     ----------
-    history : a trajectory of `training.deep.train_deep` with method "gradient_descent", or anything
+    history : a trajectory of `deep.train.train_deep` with method "gradient_descent", or anything
         with the same three names.
     lambda0 : lambda_min(K^(H)), see `deep_gram`; lambda_min of the full kernel gives a promise that
         is not the theorems'.

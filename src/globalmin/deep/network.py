@@ -85,7 +85,7 @@ class DeepNetwork:
         patch_size: int = 3,
         seed: int | np.random.Generator | None = 0,
     ) -> DeepNetwork:
-        """Draw a network as in the theorems, see `networks.deep_initialization.draw_deep`."""
+        """Draw a network as in the theorems, see `deep.initialization.draw_deep`."""
         from globalmin.deep.initialization import draw_deep
 
         options = {"c_res": c_res, "patch_size": patch_size, "seed": seed}

@@ -51,12 +51,14 @@ class Lanes(types.Type):
         return ir.Constant(self.llvm, [value] * self.count)
 
 
-@extending.register_model(Lanes)
 class LanesModel(extending.models.PrimitiveModel):
     """Stored as the LLVM vector itself."""
 
     def __init__(self, manager: Any, numba_type: Lanes) -> None:
         super().__init__(manager, numba_type, numba_type.llvm)
+
+
+extending.register_model(Lanes)(LanesModel)
 
 
 def pointer(context: Any, builder: Any, array_type: Any, array: Any) -> Any:

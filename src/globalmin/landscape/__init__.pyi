@@ -22,6 +22,9 @@ from globalmin.quadratic.census import classify_stationary as classify_stationar
 from globalmin.quadratic.census import population_escape as population_escape
 from globalmin.quadratic.census import stationary_census as stationary_census
 from globalmin.quadratic.census import stationary_weights as stationary_weights
+from globalmin.quadratic.claims.below_barrier import (
+    population_certificate as population_certificate,
+)
 from globalmin.quadratic.identifiability import SampleCount as SampleCount
 from globalmin.quadratic.identifiability import samples_determine as samples_determine
 from globalmin.quadratic.many_starts import Descents as Descents

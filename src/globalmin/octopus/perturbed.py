@@ -49,7 +49,7 @@ def perturbed_descent(
     n_values: int = 0,
 ) -> PerturbedRun:
     r"""Algorithm 2 on the octopus until every saddle is passed; a general optimizer is
-    `training.perturbed`.
+    `optimize.perturbed`.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ GKZ-T2.3).
 With eigenvalues $a_1 \ge \dots \ge a_d > 0$ of $A = W^{*T}W^*$, W is stationary iff $W^TW$ has, in
 an eigenbasis of A, the eigenvalues $a_i + \tau/(s+2)$ for i in a subset S and 0 elsewhere; $s =
 |S|$, $\tau = \sum_{j \notin S}a_j$. Every S but the full one is a strict saddle. Losses as in
-`theory.quadratic_risk`.
+`quadratic.risk`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Runs that exercise the theorems about quadratic networks with a teacher (GKZ, which has no
 experiments of its own).
 
-Risks as in `theory.quadratic_risk`; every draw is seeded.
+Risks as in `quadratic.risk`; every draw is seeded.
 """
 
 from __future__ import annotations

@@ -50,11 +50,6 @@ def typeset(text: str) -> str:
     return f"{mantissa}\u00a0×\u00a0{power_of_ten(int(exponent))}" if exponent else mantissa
 
 
-def as_float(value: Number) -> float:
-    """The double nearest to a rational that may be written as 'p/q'."""
-    return float(Fraction(value))
-
-
 def _text(value: Number, digits: int, rounding: str) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "∞" if value > 0 else "-∞"

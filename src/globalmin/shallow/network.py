@@ -64,7 +64,7 @@ class ShallowNetwork:
         weight_scale: float = 1.0,
     ) -> ShallowNetwork:
         """Draw a network for `data`; `scheme` is "os", "sjl" or "du", see
-        `networks.initialization.draw`.
+        `shallow.initialization.draw`.
         """
         from globalmin.shallow.initialization import draw
 

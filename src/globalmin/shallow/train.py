@@ -194,11 +194,11 @@ def train_auto(
         As in `train`.
     seed : int | np.random.Generator | None
         The first start is `ShallowNetwork.initialize(..., seed=seed)`, with the head adapted as in
-        `drawing.usable`.
+        `starts.usable`.
     max_starts : int | None
         Starts per width. Default: one for methods that "auto" does not choose; six at a given
         width; six in all for "auto", two of them at the second width. Some starts are made for
-        inputs with few features, see `drawing.separating`.
+        inputs with few features, see `starts.separating`.
     options : Any
         The other options of `train`.
 

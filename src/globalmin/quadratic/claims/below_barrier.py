@@ -188,7 +188,7 @@ def population_certificate(
     network : quadratic, head v > 0, weights below the barrier $2\sigma^4$ of the teacher.
     Wstar : teacher, m x d of rank d with head 1, d <= 38.
     step_size : of descent on the loss of the file, which is a quarter of the risk; see
-        `theory.quadratic_design`.
+        `quadratic.runs.population_samples`.
 
     Theory
     ------
