@@ -74,7 +74,7 @@ def limiting_spectrum(it: Instance) -> TheoremReport:
 
 
 @fact("OS-LH.1", "OS-LH.2", "OS-L6.4", "OS-HERM")
-def hermite_bounds(it: Instance) -> TheoremReport:
+def hermite_eigenvalue(it: Instance) -> TheoremReport:
     """The Hermite series' lower bounds of both eigenvalues."""
     m = it.m
     return TheoremReport(
@@ -91,7 +91,7 @@ def hermite_bounds(it: Instance) -> TheoremReport:
 
 
 @fact("OS-TI.1", "OS-CI.2", "DU-D2.1")
-def relu_bounds(it: Instance) -> TheoremReport:
+def relu_eigenvalue(it: Instance) -> TheoremReport:
     """The lower bounds that only ReLU has."""
     m = it.m
     return TheoremReport(

@@ -47,20 +47,29 @@ def prove(
 
     Parameters
     ----------
-    network : a ShallowNetwork or DeepNetwork; a OneFilterNetwork or Factors.
-    data : the data set it was trained on; the FilterTeacher, or the matrix.
-    trained : "W" or "vW", the parameters that a proof of zero loss may move.
-    weight_decay : for quadratic networks, w > 0: prove the gap of L + (w/2) |W|^2 instead of L.
-    claims, step_size : as in `certify`.
-    is_quick : leave out claims that say more than that the minimum is reached; they may double the
-        time.
-    path : where the file is to be; it appears there after it was checked, whatever the verdict.
+    network : Any
+        A ShallowNetwork or DeepNetwork; a OneFilterNetwork or Factors.
+    data : Any
+        The data set it was trained on; the FilterTeacher, or the matrix.
+    trained : str
+        "W" or "vW", the parameters that a proof of zero loss may move.
+    weight_decay : float | None
+        For quadratic networks, w > 0: prove the gap of L + (w/2) |W|^2 instead of L.
+    claims : Iterable[str] | None
+        As in `certify`.
+    step_size : float | None
+        As in `certify`.
+    is_quick : bool
+        Leave out claims that say more than that the minimum is reached; they may double the time.
+    path : str | os.PathLike[str] | None
+        Where the file is to be; it appears there after it was checked, whatever the verdict.
 
     Returns
     -------
-    A `Proof` with `verdict`, `statement`, `loss_upper`, `loss_lower`, `gap`, `certificate` and
-    `notes`. Rows that repeat another, inputs and label, are left out where they do not matter for
-    the minimum; the bounds are then about the distinct rows, and `notes` says so.
+    Proof
+        With `verdict`, `statement`, `loss_upper`, `loss_lower`, `gap`, `certificate` and `notes`.
+        Rows that repeat another, inputs and label, are left out where they do not matter for the
+        minimum; the bounds are then about the distinct rows, and `notes` says so.
 
     Examples
     --------
@@ -134,8 +143,9 @@ def certify(
 
     Returns
     -------
-    A `Certificate`. Rows that repeat another are left out where they do not matter for the minimum;
-    its `data` are the rows it speaks of, and `notes` says what was left out.
+    Certificate
+        Rows that repeat another are left out where they do not matter for the minimum; its `data`
+        are the rows it speaks of, and `notes` says what was left out.
 
     Raises
     ------

@@ -38,13 +38,20 @@ class Theorem:
 
     Attributes
     ----------
-    item, work, title : ID, title of the work, and a name.
-    statement, formula, correction : as in the catalogue, corrected by us.
-    doors : how one meets it, at least one.
-    status : the first of them in words, or why there is nothing to compute.
-    functions, tests : what stands behind it; tests only where the sources are at hand.
-    report : what it says of the data given, with numbers; None without data.
-    answer : that in one line.
+    item, work, title : str
+        ID, title of the work, and a name.
+    statement, formula, correction : str
+        As in the catalogue, corrected by us.
+    doors : tuple[Door, ...]
+        How one meets it, at least one.
+    status : str
+        The first of them in words, or why there is nothing to compute.
+    functions, tests : tuple[str, ...]
+        What stands behind it; tests only where the sources are at hand.
+    report : TheoremReport | None
+        What it says of the data given, with numbers; None without data.
+    answer : str
+        That in one line.
     """
 
     item: str
@@ -93,11 +100,26 @@ def theorem(
 
     Parameters
     ----------
-    item : an ID such as "OS-T2.1"; `docs/theorems.md` lists them.
-    data : a Dataset with one target; for the theorems about one filter a FilterTeacher, for those
+    item : str
+        An ID such as "OS-T2.1"; `docs/theorems.md` lists them.
+    data : Any
+        A Dataset with one target; for the theorems about one filter a FilterTeacher, for those
         about saddles an Octopus. None for the statement alone.
-    width, activation, scheme, seed : of the network that is drawn, as in `inspect`.
-    options : delta, theta, failure, depth, as in `inspect`.
+    width : int | None
+        Of the network that is drawn, as in `inspect`.
+    activation : str | Activation
+        Of that network.
+    scheme : str
+        The law of its weights, as in `inspect`.
+    seed : int
+        Of the draw.
+    options : float
+        `delta`, `theta`, `failure`, `depth`, as in `inspect`.
+
+    Returns
+    -------
+    Theorem
+        Print it, or read `statement`, `answer` and `report`.
 
     Raises
     ------

@@ -185,10 +185,18 @@ def population_certificate(
 
     Parameters
     ----------
-    network : quadratic, head v > 0, weights below the barrier $2\sigma^4$ of the teacher.
-    Wstar : teacher, m x d of rank d with head 1, d <= 38.
-    step_size : of descent on the loss of the file, which is a quarter of the risk; see
+    network : ShallowNetwork
+        Quadratic, head v > 0, weights below the barrier $2\sigma^4$ of the teacher.
+    Wstar : Array
+        Teacher, m x d of rank d with head 1, d <= 38.
+    step_size : float | None
+        Of descent on the loss of the file, which is a quarter of the risk; see
         `quadratic.runs.population_samples`.
+
+    Returns
+    -------
+    Certificate
+        With the claim below-barrier.
 
     Theory
     ------
