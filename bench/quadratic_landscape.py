@@ -142,8 +142,8 @@ def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
     return outcome
 
 
-def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tolerance: float = 1e-6) -> str:
-    found = classify_point(network, data, tol=tolerance)
+def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tol: float = 1e-6) -> str:
+    found = classify_point(network, data, tol=tol)
     names = {PointKind.STRICT_SADDLE: "saddle", PointKind.NOT_DECIDED: "curves downwards"}
     if found.kind not in names:
         return f"{place}: {found.kind}"
