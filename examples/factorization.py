@@ -21,7 +21,7 @@ from globalmin.factorization.landscape import PENALTY
 from globalmin.factorization.rank_one import (
     RankOneState,
     draw_rank_one,
-    first_stage_upper,
+    first_stage_at_most,
     rank_one_run,
 )
 from globalmin.factorization.schedule import footnote_schedule, printed_schedule, schedule_report
@@ -141,7 +141,7 @@ def rank_one(folder: Path) -> dict[str, float]:
         curves[f"d = {d}"] = (run.distance / 1.7, run.first_stage)
         found |= {
             f"4.5 d = {d}: T_1": float(run.first_stage or -1),
-            f"4.5 d = {d}: its bound": float(first_stage_upper(start, 1.7, 0.1)),
+            f"4.5 d = {d}: its bound": float(first_stage_at_most(start, 1.7, 0.1)),
         }
         found |= {
             f"4.5 d = {d}: steps": float(run.steps or -1),

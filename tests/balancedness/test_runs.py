@@ -8,7 +8,7 @@ from tests.balancedness.homogeneous_cases import FIVE, NETWORKS, data, start
 
 import globalmin as gm
 from globalmin.balancedness.conserved import conserved_counts
-from globalmin.balancedness.drift import drift_bound_from_loss, sufficient_descent
+from globalmin.balancedness.drift import drift_limit_from_loss, sufficient_descent
 from globalmin.balancedness.network import fully_connected
 from globalmin.balancedness.runs import follow_descent, follow_flow, pose_balance
 from globalmin.errors import DataError, HypothesisError
@@ -109,7 +109,7 @@ def test_the_loss_bounds_the_drift_of_a_short_step():
     losses.append(problem.evaluate(vector, None)[0])
     assert sufficient_descent(losses, squares, eta)
     bounds = np.repeat(
-        drift_bound_from_loss(problem.boundaries, eta, losses), conserved_counts(problem.boundaries)
+        drift_limit_from_loss(problem.boundaries, eta, losses), conserved_counts(problem.boundaries)
     )
     run = follow_descent(problem, theta, step_size=eta, n_steps=n_steps)
     drift = np.abs(run.drift[-1])

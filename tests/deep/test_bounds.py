@@ -10,10 +10,10 @@ import pytest
 from globalmin.activations.dual import dual_matrix
 from globalmin.activations.moments import normalizer
 from globalmin.deep.bounds import (
-    depth_independent_bound,
+    depth_independent_limit,
     full_rank_hypotheses,
-    hermite_bound,
-    schur_bound,
+    hermite_limit,
+    schur_limit,
     tensor_power_rank,
 )
 from globalmin.deep.gram import deep_features, deep_gram
@@ -36,7 +36,7 @@ def _smallest(K):
 def test_depth_independent_bound_holds_and_is_within_a_factor_of_ten(activation, depth):
     """DU-P3.2 and DU-L3.25, corrected (E14); unequal norms."""
     X = _sphere(6, 4) * np.linspace(0.6, 1.5, 6)[:, None]
-    answer = depth_independent_bound(X, depth, activation)
+    answer = depth_independent_limit(X, depth, activation)
     truth = _smallest(deep_gram(X, "resnet", depth, activation))
     assert 0 < answer.bound <= truth
     assert truth < 10 * answer.bound
@@ -45,7 +45,7 @@ def test_depth_independent_bound_holds_and_is_within_a_factor_of_ten(activation,
 def test_kappa_does_not_depend_on_the_depth_and_the_centered_gram_grows():
     """DU-L3.25: K^(h) - b b^T increases with h, so lambda_min(K^(h)) >= kappa_1 for all h."""
     X = _sphere(6, 4) * np.linspace(0.6, 1.5, 6)[:, None]
-    kappas = {depth_independent_bound(X, depth).kappa for depth in (2, 7, 30)}
+    kappas = {depth_independent_limit(X, depth).kappa for depth in (2, 7, 30)}
     assert len(kappas) == 1
     stages = deep_features(X, "resnet", 8)
     centered = [stage.S - np.outer(stage.b, stage.b) for stage in stages[1:]]
@@ -62,7 +62,7 @@ def test_the_printed_base_of_the_induction_is_false():
     X = np.eye(4)
     stages = deep_features(X, "resnet", 5)
     assert _smallest(stages[4].S) < _smallest(stages[0].S)
-    assert _smallest(stages[4].S) >= depth_independent_bound(X, 5).kappa
+    assert _smallest(stages[4].S) >= depth_independent_limit(X, 5).kappa
 
 
 @pytest.mark.parametrize("activation", SIGMAS)
@@ -73,7 +73,7 @@ def test_schur_bound_holds_and_is_tight(activation, depth):
     """
     X = _sphere(6, 4) * np.linspace(0.6, 1.5, 6)[:, None] if depth > 1 else _sphere(4, 6)
     bound, truth = (
-        schur_bound(X, depth, activation),
+        schur_limit(X, depth, activation),
         _smallest(deep_gram(X, "fully_connected", depth, activation)),
     )
     assert 0 < bound <= truth * (1 + 1e-9)
@@ -85,12 +85,12 @@ def test_hermite_bound_holds_and_grows_with_the_terms(activation):
     """DU-L3.23: one-step partial sums."""
     K = _sphere(6, 4) @ _sphere(6, 4).T
     truth = normalizer(activation) * _smallest(dual_matrix(activation, K))
-    values = [hermite_bound(K, activation, terms=terms) for terms in (2, 4, 8, 40)]
+    values = [hermite_limit(K, activation, terms=terms) for terms in (2, 4, 8, 40)]
     assert values == sorted(values)
     assert 0 < values[-1] <= truth
     assert truth < 4 * values[-1]
     with pytest.raises(DataError, match="diagonal 1"):
-        hermite_bound(2 * K, activation)
+        hermite_limit(2 * K, activation)
 
 
 def test_tensor_powers_of_pairwise_non_parallel_rows_become_independent():
@@ -129,7 +129,7 @@ def test_hypotheses_of_full_rank_are_named_when_they_fail():
 
 def test_bounds_are_zero_for_repeated_rows_and_refused_without_residual_layers():
     X = np.vstack([_sphere(3, 3), _sphere(3, 3)[:1]])
-    assert abs(depth_independent_bound(X, 3).bound) < 1e-16
-    assert abs(schur_bound(X, 3)) < 1e-14
+    assert abs(depth_independent_limit(X, 3).bound) < 1e-16
+    assert abs(schur_limit(X, 3)) < 1e-14
     with pytest.raises(DataError, match="depth=1"):
-        depth_independent_bound(X, 1)
+        depth_independent_limit(X, 1)

@@ -75,9 +75,9 @@ def test_feature_bound_of_residual_networks_holds_where_the_printed_one_lacks_a_
     ):
         network = DeepNetwork.initialize(X, 60, 4, architecture, c_res=0.9, seed=1)
         start = constants.measured_start(network, X)
-        bound = constants.feature_bound("softplus", start.c_w0, c_res=0.9, pixels=p, window=q)
+        bound = constants.feature_limit("softplus", start.c_w0, c_res=0.9, pixels=p, window=q)
         assert start.c_x0 <= bound
-    assert constants.feature_bound("softplus", 2.0, c_res=0.5) == pytest.approx(
+    assert constants.feature_limit("softplus", 2.0, c_res=0.5) == pytest.approx(
         math.e * (2 + 0.5 * math.log(2))
     )
 

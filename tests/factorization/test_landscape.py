@@ -109,7 +109,7 @@ def test_smoothness_bound_holds_and_is_within_a_factor_of_the_truth(seed: int) -
             ]
         )
         largest = max(largest, float(np.abs(np.linalg.eigvalsh(H)).max()))
-    bound = theory.smoothness_upper(c, norm)
+    bound = theory.smoothness_at_most(c, norm)
     assert bound / 6.0 < largest <= bound
 
 
@@ -235,7 +235,7 @@ def test_the_footnote_family_keeps_its_budget_and_is_still_slow() -> None:
         steps = footnote_schedule(accuracy, 2, norm, delta)
         squares = sum(steps(t) ** 2 for t in range(100_000))
         assert imbalance_budget(squares, 2, norm) <= accuracy / 2
-        assert steps(0) <= 1.0 / theory.descent_smoothness_upper(2, norm)
+        assert steps(0) <= 1.0 / theory.descent_smoothness_at_most(2, norm)
     start = Factors.initialize((8, 8), 2, scale=1e-2, seed=0)
     run = descend_factors(
         M, start, step_size=footnote_schedule(accuracy, 2, norm), max_iter=3_000, record_every=50
@@ -248,7 +248,7 @@ def test_each_step_lowers_the_loss_by_half_the_squared_gradient() -> None:
     """DU-L4.4: f(t+1) <= f(t) - (eta_t/2) |grad|^2 for steps of at most 1/beta."""
     factors, M = draw(6, 6, 2, scale=0.1)
     M = M / np.linalg.norm(M)
-    step = 1.0 / theory.descent_smoothness_upper(2, 1.0)
+    step = 1.0 / theory.descent_smoothness_at_most(2, 1.0)
     run = descend_factors(M, factors, step_size=step, max_iter=300)
     slack = theory.descent_slack(run.losses, run.gradients, np.full(300, step))
     assert np.all(slack >= -1e-15)

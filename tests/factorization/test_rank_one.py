@@ -12,7 +12,7 @@ from globalmin.factorization.factors import Factors
 from globalmin.factorization.rank_one import (
     RankOneState,
     draw_rank_one,
-    first_stage_upper,
+    first_stage_at_most,
     rank_one_constants,
     rank_one_run,
     rank_one_state,
@@ -85,7 +85,7 @@ def test_both_lemmas_hold_along_runs_and_the_steps_grow_with_the_logarithm_of_d(
     assert run.steps is not None
     assert all(run.stage_one.values()), run.stage_one
     assert all(run.stage_two.values()), run.stage_two
-    assert run.first_stage <= first_stage_upper(start, SIGMA, STEP)
+    assert run.first_stage <= first_stage_at_most(start, SIGMA, STEP)
     assert run.first_stage == pytest.approx(34 + 0.5 * math.log(d / 10) / math.log1p(STEP), abs=30)
     assert run.steps - run.first_stage < 230
     assert run.tail_rate == pytest.approx(1 - STEP, abs=2e-3)

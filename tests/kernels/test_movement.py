@@ -75,7 +75,7 @@ def test_gram_matrix_changes_by_no_more_than_the_counts_allow():
         before, after = (Z >= 0).astype(float), (X @ (network.W + step).T >= 0).astype(float)
         K = X @ X.T
         change = np.linalg.norm(K * (after @ after.T - before @ before.T) / m, 2)
-        assert change <= movement_patterns.gram_change_bound(K, counts, 1 / m) + 1e-12
+        assert change <= movement_patterns.gram_change_limit(K, counts, 1 / m) + 1e-12
 
 
 def test_relu_jacobian_changes_by_no_more_than_the_knapsack_allows():
@@ -151,13 +151,13 @@ def test_products_of_positive_matrices_and_jacobian_norms():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         A, B = (M @ M.T for M in rng.standard_normal((2, 5, 4)))
-        low, high = movement_jacobian.schur_eigenvalue_bounds(A, B)
+        low, high = movement_jacobian.schur_eigenvalue_limits(A, B)
         s = np.linalg.eigvalsh(A * B)
         assert low <= s[0] + 1e-10
         assert s[-1] <= high + 1e-10
     for seed in range(30):
         network, X, _ = draw(seed, activation="tanh")
-        bound = movement_jacobian.jacobian_norm_bound(network.v, 1.0, np.linalg.norm(X, 2))
+        bound = movement_jacobian.jacobian_norm_limit(network.v, 1.0, np.linalg.norm(X, 2))
         assert np.linalg.norm(dense_jacobian(network, X), 2) <= bound
         assert (
             bound
@@ -178,13 +178,13 @@ def test_smooth_jacobian_changes_by_no_more_than_both_bounds(activation):
         )
         moved = network.with_weights(W=network.W + dW)
         change = np.linalg.norm(dense_jacobian(moved, X) - dense_jacobian(network, X), 2)
-        lipschitz = movement_jacobian.jacobian_lipschitz_bound(network.v, M, X_norm, row)
+        lipschitz = movement_jacobian.jacobian_lipschitz_limit(network.v, M, X_norm, row)
         slopes = [network.activation.derivative(X @ w.T) for w in (network.W, moved.W)]
-        sharper = movement_jacobian.jacobian_change_bound(slopes[0], slopes[1], network.v, X_norm)
+        sharper = movement_jacobian.jacobian_change_limit(slopes[0], slopes[1], network.v, X_norm)
         assert change <= sharper + 1e-12
         assert change <= lipschitz * np.linalg.norm(dW, 2)
         both = network.with_weights(W=network.W + dW, v=network.v + dv)
-        joint = movement_jacobian.joint_jacobian_change_bound(
+        joint = movement_jacobian.joint_jacobian_change_limit(
             dW, dv, network.v, B=B, M=M, X_norm=X_norm, row_norm=row
         )
         assert np.linalg.norm(dense_jacobian(both, X) - dense_jacobian(network, X), 2) <= joint
@@ -200,12 +200,12 @@ def test_the_gradient_of_a_planted_loss_is_enclosed():
         r = residual(student, X, teacher.predict(X))
         loss = r @ r / (2 * n)
         singular = np.linalg.svd(dense_jacobian(student, X), compute_uv=False)
-        low, high = movement_jacobian.gradient_to_loss_bounds(singular[-1], singular[0], n)
+        low, high = movement_jacobian.gradient_to_loss_limits(singular[-1], singular[0], n)
         square = np.linalg.norm(jacobian_transpose_times(student, X, r) / n) ** 2
         assert low * loss <= square + 1e-12
         assert square <= high * loss + 1e-12
         hidden = phi(X @ student.W.T)
-        assert np.abs(hidden.T @ r / n).max() <= movement_jacobian.head_gradient_bound(hidden, loss)
+        assert np.abs(hidden.T @ r / n).max() <= movement_jacobian.head_gradient_limit(hidden, loss)
 
 
 def test_smoothness_bound_covers_the_whole_hessian():
@@ -229,7 +229,7 @@ def test_smoothness_bound_covers_the_whole_hessian():
             K = jacobian_gram(network, X, trained="vW")
             Lip = estimate_lipschitz(network, X, 1e-6, trained="vW")
             g = np.linalg.norm(residual(network, X, y))
-            bound = movement_jacobian.smoothness_bound(math.sqrt(np.linalg.norm(K, 2)), Lip, g, 5)
+            bound = movement_jacobian.smoothness_limit(math.sqrt(np.linalg.norm(K, 2)), Lip, g, 5)
             assert np.linalg.norm(H, 2) <= bound
 
 

@@ -103,8 +103,8 @@ def test_first_misfit_has_the_stated_mean_square_and_tail(activation):
     assert np.mean(norms**2) == pytest.approx(expected, abs=error)
     allowed = p.misfit_failure(n, np.linalg.norm(X, 2), delta)
     sharp, printed = (
-        p.misfit_bound(y_norm, 1.0, delta, variance=spread),
-        p.misfit_bound(y_norm, 1.0, delta),
+        p.misfit_limit(y_norm, 1.0, delta, variance=spread),
+        p.misfit_limit(y_norm, 1.0, delta),
     )
     assert sharp < printed
     assert is_consistent(int((norms > sharp).sum()), norms.size, allowed)
@@ -117,8 +117,8 @@ def test_smallest_preactivations_are_as_large_as_stated():
     failures = 0
     for _ in range(DRAWS):
         ordered = np.sort(np.abs(X @ rng.standard_normal((d, k))), axis=1)[:, m - 1]
-        failures += bool((ordered < p.order_statistic_bound(m, k, sharp=True)).any())
-    assert p.order_statistic_bound(m, k) < p.order_statistic_bound(m, k, sharp=True)
+        failures += bool((ordered < p.order_statistic_limit(m, k, sharp=True)).any())
+    assert p.order_statistic_limit(m, k) < p.order_statistic_limit(m, k, sharp=True)
     assert is_consistent(failures, DRAWS, p.order_statistic_failure(n, m))
 
 
@@ -156,7 +156,7 @@ def test_flips_and_gram_movement_follow_the_small_ball_bound():
     X = sphere(n, d, 10)
     counts = np.array([(np.abs(X @ rng.standard_normal((d, m))) < R).sum() for _ in range(DRAWS)])
     assert is_consistent(
-        int((counts > p.flippable_pairs_bound(n, m, R, delta)).sum()), DRAWS, delta
+        int((counts > p.flippable_pairs_limit(n, m, R, delta)).sum()), DRAWS, delta
     )
     assert counts.mean() == pytest.approx(m * n * p.flip_probability(R), rel=0.1)
 
@@ -164,7 +164,7 @@ def test_flips_and_gram_movement_follow_the_small_ball_bound():
 def test_the_stable_radius_makes_the_movement_a_quarter_of_lambda():
     """DU-L2.2: c = sqrt(2 pi)/16 exactly."""
     R = p.stable_radius(0.2, 7, 0.1)
-    assert p.gram_movement_bound(7, R, 0.1) == pytest.approx(0.05, rel=1e-14)
+    assert p.gram_movement_limit(7, R, 0.1) == pytest.approx(0.05, rel=1e-14)
 
 
 def test_first_misfit_of_the_other_initialization_has_the_corrected_mean():
@@ -179,7 +179,7 @@ def test_first_misfit_of_the_other_initialization_has_the_corrected_mean():
         a = rng.choice([-1.0, 1.0], m) / math.sqrt(m)
         squares.append(float(np.sum((np.maximum(X @ rng.standard_normal((d, m)), 0) @ a - y) ** 2)))
     squares = np.array(squares)
-    bound = p.first_misfit_square_bound(np.linalg.norm(y), float(norms @ norms), delta)
+    bound = p.first_misfit_square_limit(np.linalg.norm(y), float(norms @ norms), delta)
     assert squares.mean() == pytest.approx(
         delta * bound, abs=4 * squares.std() / math.sqrt(squares.size)
     )

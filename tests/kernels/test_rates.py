@@ -141,4 +141,4 @@ def test_path_and_rate_of_a_smooth_loss_with_a_gradient_bound():
             step = H @ theta / high
             theta, path = theta - step, path + np.linalg.norm(step)
             assert 0.5 * theta @ H @ theta <= factor * before + 1e-16
-        assert path <= rates.polyak_path_bound(2 * low, 2 * high, first)
+        assert path <= rates.polyak_path_limit(2 * low, 2 * high, first)

@@ -33,7 +33,7 @@ def test_smooth_width_makes_the_meta_theorem_apply(n, lam, X_norm, slopes):
 
     def ratio(width):
         Lip = M * y_norm / math.sqrt(width * n) * X_norm
-        return rates.start_ratio(a, Lip, probability.misfit_bound(y_norm, B, delta))
+        return rates.start_ratio(a, Lip, probability.misfit_limit(y_norm, B, delta))
 
     assert ratio(k) <= 1.0 + 1e-12
     assert (
@@ -69,7 +69,7 @@ def test_relu_width_makes_the_stable_radius_reach_the_distance(n, lam, X_norm):
     delta, y_norm = 0.7, 2.0
     k = widths.relu_width(n, lam, X_norm=X_norm, delta=delta)
     alpha = y_norm / math.sqrt(n) * math.sqrt(lam / 8)
-    R = rates.nonsmooth_meta(alpha, 1.0, probability.misfit_bound(y_norm, 1.0, delta)).distance
+    R = rates.nonsmooth_meta(alpha, 1.0, probability.misfit_limit(y_norm, 1.0, delta)).distance
     assert probability.relu_stability_radius(lam, math.sqrt(k), X_norm, k) >= R * (1 - 1e-12)
     assert probability.relu_stability_failure(n, lam, math.sqrt(k), X_norm) <= 1.0 / n
     assert pytest.approx(9.216e9, rel=1e-12) == widths.RELU_CONSTANT
@@ -177,7 +177,7 @@ def test_flow_and_descent_widths_make_movement_and_radius_meet(n, lam):
     m = widths.descent_width(n, lam, misfit_square=misfit**2, delta=delta)
     R = math.sqrt(2 * math.pi) * delta * lam / (32 * n**2)
     assert movement.descent_movement(math.sqrt(n), misfit, m, lam) == pytest.approx(R, rel=1e-12)
-    eta = rates.relu_step_bound(lam, n)
+    eta = rates.relu_step_limit(lam, n)
     C = 2 / math.sqrt(2 * math.pi)  # the factor of ||r||^2 in one step, as the proof writes it
     factor = 1 - eta * lam + 2 * C * eta * (n**2 + n**1.5) * R / delta + (eta * n) ** 2
     assert factor <= 1 - eta * lam / 2 + 1e-15

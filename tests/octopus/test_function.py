@@ -328,7 +328,7 @@ def test_moved_octopus_is_the_octopus_with_another_step():
         (moved.gradient(outer + h * e) - moved.gradient(outer - h * e)) / (2 * h) for e in np.eye(3)
     ]
     np.testing.assert_allclose(moved.hessian(outer), differences, rtol=1e-6, atol=1e-6)
-    bounds, before = moved.smoothness_upper(), octopus_smoothness_upper(octopus)
+    bounds, before = moved.smoothness_at_most(), octopus_smoothness_upper(octopus)
     assert bounds.hessian == pytest.approx(before.hessian / 2.5**3)
     assert bounds.epsilon == pytest.approx(min(2 * E / 2.5, 4 / (before.hessian * 2.5)))
 

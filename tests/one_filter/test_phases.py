@@ -15,17 +15,17 @@ from globalmin.one_filter.basin import random_heads, random_states
 from globalmin.one_filter.landscape import spurious_loss
 from globalmin.one_filter.phases import (
     FilterState,
-    head_error_upper,
+    head_error_at_most,
     head_time,
     heads_state,
     in_basin_set,
     invariant_slacks,
-    loss_upper_near_truth,
+    loss_at_most_near_truth,
     spurious_flip_probability,
     spurious_start,
     state_of,
     step,
-    sum_error_upper,
+    sum_error_at_most,
     trajectory,
     two_phases,
     unit_teacher,
@@ -190,11 +190,11 @@ def test_errors_of_sum_and_head_stay_below_their_bounds() -> None:
         for t in range(200):
             assert (
                 abs(teacher.s - a.sum())
-                <= sum_error_upper(start.sum(), phi0, teacher, eta, t) + 1e-12
+                <= sum_error_at_most(start.sum(), phi0, teacher, eta, t) + 1e-12
             )
             assert (
                 np.linalg.norm(a - teacher.a)
-                <= head_error_upper(start, phi0, teacher, eta, t) + 1e-12
+                <= head_error_at_most(start, phi0, teacher, eta, t) + 1e-12
             )
             if angle(v, teacher.w) > phi0 + 1e-12:
                 break
@@ -215,7 +215,7 @@ def test_loss_near_the_truth_is_bounded_and_the_constant_grows_with_k() -> None:
         while math.pi - float(g(phi)) > eps:
             phi *= 0.99
         v = np.array([math.cos(phi), math.sin(phi)])
-        bound = loss_upper_near_truth(eps, teacher)
+        bound = loss_at_most_near_truth(eps, teacher)
         for direction in [np.ones(k), *rng.standard_normal((20, k))]:
             a = teacher.W * teacher.a + height * direction / np.linalg.norm(direction)
             assert population_loss(v, a, teacher) <= bound

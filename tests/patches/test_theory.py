@@ -27,7 +27,7 @@ from globalmin.patches.model import (
     filter_gradient,
     filter_loss,
     filter_outputs,
-    good_start_lower,
+    good_start_at_least,
     good_start_printed,
     gradient_by_regions,
     is_dead,
@@ -36,15 +36,15 @@ from globalmin.patches.model import (
     relative_loss,
 )
 from globalmin.patches.rates import (
-    angle_bound,
+    angle_limit,
     contraction,
     cross_margin,
-    iterations_upper,
+    iterations_at_most,
     largest_good_angle,
     max_step,
-    sgd_bounds,
+    sgd_limits,
     starts_below_zero,
-    stay_failure_upper,
+    stay_failure_at_most,
 )
 from globalmin.patches.report import FilterReport, filter_report
 from globalmin.patches.train import fit_filter
@@ -228,7 +228,7 @@ def test_neuron_descends_at_least_as_fast_as_promised() -> None:
         w_star = random_filter(4, seed)
         w = w_star + 0.9 * random_filter(4, 100 + seed)
         for _ in range(200):
-            phi = angle_bound(w, w_star)
+            phi = angle_limit(w, w_star)
             eta = max_step(known, phi)
             assert 0.0 < eta <= known.gamma(0.0) / (2 * (known.largest(0.0) + 4 * known.beta) ** 2)
             after = w - eta * gaussian_neuron_gradient(w, w_star)
@@ -243,9 +243,9 @@ def test_number_of_iterations_is_enough() -> None:
     """DU-T6.2: N steps of a constant step reach the accuracy asked for."""
     known, w_star = GAUSSIAN, np.array([1.0, 0.0])
     w = w_star + 0.5 * np.array([0.0, 1.0])
-    phi = angle_bound(w, w_star)
+    phi = angle_limit(w, w_star)
     eta = max_step(known, phi)
-    for _ in range(iterations_upper(known, phi, eta, 0.1)):
+    for _ in range(iterations_at_most(known, phi, eta, 0.1)):
         w = w - eta * gaussian_neuron_gradient(w, w_star)
     assert np.linalg.norm(w - w_star) <= 0.1 * 0.5
 
@@ -260,7 +260,7 @@ def test_filter_descends_at_least_as_fast_as_promised_on_close_patches() -> None
         Z, w_star, angles=np.linspace(0, 0.8, 17), n_directions=10, n_bootstrap=0
     )
     w0 = w_star + 0.5 * random_filter(3, 5)
-    assert cross_margin(known, angle_bound(w0, w_star)) > 0.0
+    assert cross_margin(known, angle_limit(w0, w_star)) > 0.0
     y = filter_outputs(Z, w_star)
     fit = fit_filter(
         Z, y, w0, step_size="theory", max_iter=60, tol=0.0, w_star=w_star, constants=known
@@ -274,14 +274,14 @@ def test_filter_descends_at_least_as_fast_as_promised_on_close_patches() -> None
 
 
 def test_good_start_beats_the_zero_filter_and_a_far_one_raises() -> None:
-    """DU-T6.1: the loss below that of the zero filter; angle_bound refuses starts outside the
+    """DU-T6.1: the loss below that of the zero filter; angle_limit refuses starts outside the
     ball.
     """
     Z, _, w_star = random_problem(3, k=1)
     assert starts_below_zero(Z, 0.8 * w_star, w_star)
     assert not starts_below_zero(Z, -w_star, w_star)
     with pytest.raises(HypothesisError, match="not below 1"):
-        angle_bound(-w_star, w_star)
+        angle_limit(-w_star, w_star)
 
 
 def test_repaired_sgd_bounds_hold_for_the_frequencies_of_real_runs() -> None:
@@ -290,7 +290,7 @@ def test_repaired_sgd_bounds_hold_for_the_frequencies_of_real_runs() -> None:
     """
     known, w_star, eta, T = GAUSSIAN, np.array([1.0, 0.0]), 1e-5, 200
     B = 20.0
-    bounds = sgd_bounds(known, 0.5, eta, T, gradient_bound=B, eps=0.2, W=1.0)
+    bounds = sgd_limits(known, 0.5, eta, T, gradient_bound=B, eps=0.2, W=1.0)
     assert bounds.alpha > 0.0
     assert bounds.inner < bounds.outer < math.sin(largest_good_angle(known)) + 1e-12
     rng = np.random.default_rng(0)
@@ -312,20 +312,20 @@ def test_sgd_bounds_shrink_with_the_step_and_name_the_hypothesis_that_fails() ->
     their reasons.
     """
     c = 4 * 1e-4 * 2 * 0.8 + 4 * 1e-8 * 4
-    assert stay_failure_upper(1e-4, 0.1, 2.0, (0.5, 0.8), 10) == pytest.approx(
+    assert stay_failure_at_most(1e-4, 0.1, 2.0, (0.5, 0.8), 10) == pytest.approx(
         min(1.0, 10 * math.exp(-1e-5 * (0.64 - 0.25) ** 2 / (2 * c**2)))
     )
     small = [
-        sgd_bounds(GAUSSIAN, 0.5, eta, 1000, gradient_bound=1.0, eps=0.1, W=1.0)
+        sgd_limits(GAUSSIAN, 0.5, eta, 1000, gradient_bound=1.0, eps=0.1, W=1.0)
         for eta in (1e-4, 1e-6)
     ]
     assert small[1].leave_upper < small[0].leave_upper or small[0].leave_upper == 0.0
     with pytest.raises(HypothesisError, match="alpha"):
-        sgd_bounds(GAUSSIAN, 0.5, 1.0, 10, gradient_bound=1.0, eps=0.1, W=1.0)
+        sgd_limits(GAUSSIAN, 0.5, 1.0, 10, gradient_bound=1.0, eps=0.1, W=1.0)
     with pytest.raises(HypothesisError, match="r0 < W"):
-        sgd_bounds(GAUSSIAN, 1.5, 1e-3, 10, gradient_bound=1.0, eps=0.1, W=1.0)
+        sgd_limits(GAUSSIAN, 1.5, 1e-3, 10, gradient_bound=1.0, eps=0.1, W=1.0)
     with pytest.raises(HypothesisError, match="r0\\^2"):
-        sgd_bounds(GAUSSIAN, 0.1, 1e-3, 10, gradient_bound=10.0, eps=0.1, W=1.0)
+        sgd_limits(GAUSSIAN, 0.1, 1e-3, 10, gradient_bound=10.0, eps=0.1, W=1.0)
 
 
 def circle_patches(n: int, rho: float, low: float = 0.0, high: float = 2 * math.pi) -> np.ndarray:
@@ -389,9 +389,9 @@ def test_random_starts_are_good_as_often_as_the_bound_says(
     distance = np.linalg.norm(w - np.eye(p)[0], axis=1)
     seen = np.mean(distance <= math.sqrt(1 - alpha**2))
     assert seen == pytest.approx(expected, abs=0.006)
-    assert good_start_printed(alpha, p) < good_start_lower(alpha, p) <= seen + 0.006
-    assert seen - good_start_lower(alpha, p) < 0.025
-    assert good_start_lower(alpha, p) >= 0.5 - alpha * math.sqrt((p + 1) / (2 * math.pi))
+    assert good_start_printed(alpha, p) < good_start_at_least(alpha, p) <= seen + 0.006
+    assert seen - good_start_at_least(alpha, p) < 0.025
+    assert good_start_at_least(alpha, p) >= 0.5 - alpha * math.sqrt((p + 1) / (2 * math.pi))
 
 
 def test_starts_of_the_corollary_are_good_with_probability_above_a_quarter() -> None:
@@ -400,7 +400,7 @@ def test_starts_of_the_corollary_are_good_with_probability_above_a_quarter() -> 
     w = uniform_in_ball(6, math.cos(phi), np.random.default_rng(1), 20_000)
     assert np.mean(np.linalg.norm(w - np.eye(6)[0], axis=1) <= math.sin(phi)) > 0.25
     with pytest.raises(DataError, match="alpha"):
-        good_start_lower(2.0, 6)
+        good_start_at_least(2.0, 6)
 
 
 def measured(Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray) -> FilterReport:

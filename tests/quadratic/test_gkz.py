@@ -24,7 +24,7 @@ from globalmin.quadratic.ambiguity import (
 from globalmin.quadratic.barrier import (
     WIDTH_CONSTANT,
     identity_start,
-    risk_of_start_bound,
+    risk_of_start_limit,
     singular_value_interval,
     start_margin,
     start_probability,
@@ -118,7 +118,7 @@ def test_population_gradient_and_hessian_agree_with_automatic_differentiation(d,
         V.ravel() @ H @ V.ravel(), rel=1e-11
     )
     np.testing.assert_allclose(hessian_by_differences(W, Wstar), H, atol=1e-10 * np.abs(H).max())
-    assert np.linalg.eigvalsh(H)[-1] <= risk.population_hessian_bound(W, Wstar) * (1 + 1e-12)
+    assert np.linalg.eigvalsh(H)[-1] <= risk.population_hessian_limit(W, Wstar) * (1 + 1e-12)
 
 
 def test_hessian_bound_is_nearly_attained():
@@ -128,12 +128,12 @@ def test_hessian_bound_is_nearly_attained():
     W, Wstar = teacher(4, 40, 1), teacher(4, 40, 2)
     assert np.linalg.eigvalsh(hessian_by_differences(W, Wstar))[
         -1
-    ] >= 0.7 * risk.population_hessian_bound(W, Wstar)
+    ] >= 0.7 * risk.population_hessian_limit(W, Wstar)
     for seed in range(20):
         W, Wstar = teacher(3, 4, seed), 2 * teacher(3, 4, 100 + seed)
         assert np.linalg.eigvalsh(hessian_by_differences(W, Wstar))[
             -1
-        ] <= risk.population_hessian_bound(W, Wstar)
+        ] <= risk.population_hessian_limit(W, Wstar)
 
 
 def test_empirical_risk_and_gradient_equal_sums_over_samples():
@@ -605,11 +605,11 @@ def test_identity_start_is_a_multiple_of_the_identity_and_its_risk_obeys_the_gen
     np.testing.assert_allclose(W0.T @ W0, 19.0 * np.eye(3), rtol=1e-14)
     Q = np.linalg.qr(teacher(3, 3, 29))[0]
     Wstar = np.vstack([np.diag(np.sqrt([18.5, 19.2, 19.5])) @ Q, np.zeros((4, 3))])
-    assert risk.population_risk(W0, Wstar) <= risk_of_start_bound(3, 0.5)
+    assert risk.population_risk(W0, Wstar) <= risk_of_start_limit(3, 0.5)
     everywhere = identity_start(3, 3, scale=18.5)
     isotropic = math.sqrt(19.0) * np.eye(3)
     assert risk.population_risk(everywhere, isotropic) == pytest.approx(
-        risk_of_start_bound(3, 0.5), rel=1e-12
+        risk_of_start_limit(3, 0.5), rel=1e-12
     )
     for bad in (
         {"scale": "guess"},

@@ -90,7 +90,7 @@ def test_gradients_along_a_direction_are_subgaussian_as_stated(name, binary):
     for K in (1, 2, 5):
         W = orthogonal(K, 6, 1.5)
         X, y = draw(W, 20_000, binary=binary, name=name)
-        bound = lc.gradient_psi2_bound(K, name)
+        bound = lc.gradient_psi2_limit(K, name)
         for u in (rng.standard_normal((K, 6)), np.tile(rng.standard_normal(6), (K, 1)), W):
             unit = u / np.linalg.norm(u)
             values = lc.sample_gradients_along(unit, 0.1 * rng.standard_normal((K, 6)), X, y, name)
@@ -108,7 +108,7 @@ def test_the_psi2_bound_is_nearly_attained():
     values = lc.sample_gradients_along(u, np.zeros((K, d)), X, np.ones(len(X)), "sigmoid")
     np.testing.assert_allclose(np.abs(values), np.abs(X[:, 0]) * 0.25 * 0.5 / math.sqrt(K))
     assert lc.estimate_psi2_norm(values) == pytest.approx(
-        lc.gradient_psi2_bound(K, "sigmoid") / 2, rel=0.02
+        lc.gradient_psi2_limit(K, "sigmoid") / 2, rel=0.02
     )
 
 
@@ -147,8 +147,8 @@ def test_deviations_at_the_teacher_stay_below_the_explicit_bounds(binary):
     """
     W = orthogonal(2, 3, 1.5)
     n = 4_000
-    hessian = lc.hessian_deviation_bound(n, 3, 2, "sigmoid", delta=0.05)
-    gradient = lc.gradient_deviation_bound(n, 3, 2, "sigmoid", delta=0.05)
+    hessian = lc.hessian_deviation_limit(n, 3, 2, "sigmoid", delta=0.05)
+    gradient = lc.gradient_deviation_limit(n, 3, 2, "sigmoid", delta=0.05)
     seen = []
     for seed in range(20):
         X, y = draw(W, n, binary=binary, seed=seed)
@@ -167,11 +167,11 @@ def test_deviations_on_a_ball_stay_below_the_explicit_bounds():
     X, y = draw(W, n, binary=True)
     bounds = [
         bound(n, 3, 2, "sigmoid", delta=0.05, radius=1.0)
-        for bound in (lc.hessian_deviation_bound, lc.gradient_deviation_bound)
+        for bound in (lc.hessian_deviation_limit, lc.gradient_deviation_limit)
     ]
     single = [
         bound(n, 3, 2, "sigmoid", delta=0.05)
-        for bound in (lc.hessian_deviation_bound, lc.gradient_deviation_bound)
+        for bound in (lc.hessian_deviation_limit, lc.gradient_deviation_limit)
     ]
     for _ in range(10):
         D = rng.standard_normal(W.shape)
@@ -184,18 +184,18 @@ def test_deviations_on_a_ball_stay_below_the_explicit_bounds():
 
 def test_bounds_fall_like_the_root_of_n_and_grow_with_the_ball():
     few, many = (
-        lc.hessian_deviation_bound(n, 10, 3, "sigmoid", delta=0.01) for n in (10**6, 10**8)
+        lc.hessian_deviation_limit(n, 10, 3, "sigmoid", delta=0.01) for n in (10**6, 10**8)
     )
     assert many == pytest.approx(few / 10, rel=0.02)
     small, large = (
-        lc.gradient_deviation_bound(10**6, 10, 3, "sigmoid", delta=0.01, radius=r)
+        lc.gradient_deviation_limit(10**6, 10, 3, "sigmoid", delta=0.01, radius=r)
         for r in (0.1, 10.0)
     )
     assert small < large
     with pytest.raises(DataError, match="delta"):
-        lc.gradient_deviation_bound(10, 2, 2, "sigmoid", delta=0.0)
+        lc.gradient_deviation_limit(10, 2, 2, "sigmoid", delta=0.0)
     with pytest.raises(HypothesisError, match="bounded"):
-        lc.hessian_deviation_bound(10, 2, 2, "softplus", delta=0.1)
+        lc.hessian_deviation_limit(10, 2, 2, "softplus", delta=0.1)
 
 
 def test_so_many_samples_suffice_and_fewer_do_not_by_this_bound():
@@ -206,7 +206,7 @@ def test_so_many_samples_suffice_and_fewer_do_not_by_this_bound():
     found = lc.explicit_samples(W)
     allowed = population_radius(W, "sigmoid").least / 2
     assert found.least == pytest.approx(allowed)
-    at = lambda n: lc.hessian_deviation_bound(n, 10, 3, "sigmoid", delta=0.01, radius=found.radius)  # noqa: E731
+    at = lambda n: lc.hessian_deviation_limit(n, 10, 3, "sigmoid", delta=0.01, radius=found.radius)  # noqa: E731
     assert at(found.samples) <= allowed < at(int(0.99 * found.samples))
     assert 1e9 < found.samples < 1e11
     assert (

@@ -9,7 +9,7 @@ import pytest
 
 from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
-from globalmin.kernels.rates import polyak_path_bound
+from globalmin.kernels.rates import polyak_path_limit
 from globalmin.recovery import planted as lp
 from globalmin.shallow.methods.gradient_descent import gradient_descent
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, loss, outputs, residual
@@ -152,7 +152,7 @@ def test_a_loss_below_the_trap_keeps_the_path_inside():
     eigenvalues = np.linalg.eigvalsh(jacobian_gram(teacher, X, trained="vW"))
     m_L, m_U = 2 * eigenvalues[0], 2 * eigenvalues[-1]
     trap = lp.trapped_loss(m_L, m_U, 0.3)
-    assert polyak_path_bound(m_L, m_U, trap) == pytest.approx(0.3)
+    assert polyak_path_limit(m_L, m_U, trap) == pytest.approx(0.3)
     assert loss(moved(teacher, 1e-6, 0), X, y) < trap
     with pytest.raises(DataError, match="m_L"):
         lp.trapped_loss(2.0, 1.0, 0.1)

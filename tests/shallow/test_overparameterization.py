@@ -90,10 +90,10 @@ def test_centered_jacobian_its_mean_and_the_bounds_from_it(activation):
         dense = dense_centered(net, X)
         assert oj.centered_gram(net, X) == pytest.approx(dense @ dense.T, abs=1e-8)
         J = np.linalg.eigvalsh(jacobian_gram(net, X))[[0, -1]]
-        bounds = oj.uncentering_bounds(net, X)
+        bounds = oj.uncentering_limits(net, X)
         assert bounds.lower <= J[0] + 1e-10
         assert math.sqrt(J[1]) <= bounds.upper
-        assert oj.whitened_bound(net, X) <= np.linalg.svd(dense, compute_uv=False)[-1] + 1e-7
+        assert oj.whitened_limit(net, X) <= np.linalg.svd(dense, compute_uv=False)[-1] + 1e-7
 
 
 def test_mean_of_the_centered_jacobian_by_monte_carlo():
@@ -108,7 +108,7 @@ def test_mean_of_the_centered_jacobian_by_monte_carlo():
     deviation = np.sqrt((D**2).T @ (X**2) / len(X) / len(X))
     assert (errors <= 5 * deviation).all()
     z = D @ np.linalg.pinv(A).T
-    low, high = oj.whitened_moment_bounds(net)
+    low, high = oj.whitened_moment_limits(net)
     assert low * 0.98 <= (z**2).sum(axis=1).mean() <= high
 
 
@@ -116,7 +116,7 @@ def test_rank_deficient_means_give_no_bound():
     """SJL-L7.7, SJL-P7.2: fewer neurons than features leave nothing to invert."""
     net = network(5, k=3)
     X = np.random.default_rng(6).standard_normal((5, 4))
-    assert oj.whitened_bound(net, X) == 0.0
+    assert oj.whitened_limit(net, X) == 0.0
     assert oj.centered_condition_ratio(net, 5) == math.inf
     assert oj.centered_condition_ratio(network(5), 20) == pytest.approx(
         2 * oj.centered_condition_ratio(network(5), 5)
@@ -131,15 +131,15 @@ def test_nearly_orthogonal_rows_enclose_the_singular_values():
     for _ in range(200):
         U = rng.standard_normal((4, 9))
         s = np.linalg.svd(U, compute_uv=False) ** 2
-        low, high = oj.nearly_orthogonal_bounds(U @ U.T)
+        low, high = oj.nearly_orthogonal_limits(U @ U.T)
         assert low <= s[-1] + 1e-12
         assert s[0] <= high + 1e-12
         A, v = rng.standard_normal((7, 3)), rng.standard_normal(7)
         assert (
-            oj.scaled_rows_bound(A, v)
+            oj.scaled_rows_limit(A, v)
             <= np.linalg.svd(v[:, None] * A, compute_uv=False)[-1] + 1e-12
         )
-    assert oj.nearly_orthogonal_bounds(np.diag([1.0, 4.0])) == pytest.approx((1.0, 4.0))
+    assert oj.nearly_orthogonal_limits(np.diag([1.0, 4.0])) == pytest.approx((1.0, 4.0))
 
 
 def test_spectrum_ratios_are_scale_free():

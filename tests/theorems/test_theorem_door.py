@@ -34,7 +34,7 @@ def instances(data):
         pose(data, 3, "sigmoid"),
         pose(data, 6, "linear"),
         pose(planted, 12, "quadratic"),
-        pose(planted, 12, "quadratic", head="du"),
+        pose(planted, 12, "quadratic", scheme="du"),
     ]
 
 

@@ -69,7 +69,7 @@ def step_budget(
     )
 
 
-def drift_bound_from_loss(
+def drift_limit_from_loss(
     boundaries: Sequence[Boundary], step_size: float, losses: ArrayLike
 ) -> Array:
     """Bound of the drift of plain gradient descent for every boundary: 2 eta max(1, p) (L_0 - L_k).

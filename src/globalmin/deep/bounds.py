@@ -78,7 +78,7 @@ def tensor_power_rank(X: ArrayLike, power: int) -> int:
 
 
 @states("DU-P3.1", "DU-L3.24")
-def schur_bound(X: ArrayLike, depth: int, activation: str | Activation = "softplus") -> float:
+def schur_limit(X: ArrayLike, depth: int, activation: str | Activation = "softplus") -> float:
     """Fully connected: lambda_min(K^(H)) >= c_sigma lambda_min(K^(H-1)) min_i E sigma'(sqrt(K_ii)
     z)^2, by Schur's inequality.
     """
@@ -89,7 +89,7 @@ def schur_bound(X: ArrayLike, depth: int, activation: str | Activation = "softpl
 
 
 @states("DU-L3.23")
-def hermite_bound(
+def hermite_limit(
     K: ArrayLike, activation: str | Activation = "softplus", *, terms: int = 12
 ) -> float:
     """lambda_min(c_sigma F(K)) >= c_sigma sum over k < terms of alpha_k^2 lambda_min(K^{o k}), for
@@ -117,7 +117,7 @@ class DepthIndependent(NamedTuple):
 
 
 @states("DU-P3.2", "DU-L3.25")
-def depth_independent_bound(
+def depth_independent_limit(
     X: ArrayLike, depth: int, activation: str | Activation = "softplus", *, c_res: float = 0.5
 ) -> DepthIndependent:
     r"""Residual networks: $\lambda_{\min}(K^{(H)}) \ge (c_{res}/H)^2\,\kappa_1 \min_i

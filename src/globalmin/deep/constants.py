@@ -108,7 +108,7 @@ def spectral_tail(width: int, c_w0: float, *, window: int = 1) -> float:
 
 
 @states("DU-L3.8")
-def feature_bound(
+def feature_limit(
     activation: str | Activation, c_w0: float, *, c_res: float, pixels: int = 1, window: int = 1
 ) -> float:
     r"""c_x0 of residual networks: ||x_i^(h)(0)|| <= this for all h, once ||x^(1)|| <= 2 (or its

@@ -101,12 +101,12 @@ def full_rank(it: Instance) -> TheoremReport:
         return TheoremReport("DU-P3.1", says, (hypothesis, computable(it)))
     numbers = [
         (f"λ_min(K^(H)), H = {H}", _least(m, "fully_connected", H)),
-        ("at least, by Schur from the layer below", bounds.schur_bound(m.X, H, m.activation)),
+        ("at least, by Schur from the layer below", bounds.schur_limit(m.X, H, m.activation)),
         ("rank of the (n−1)-fold tensor powers", float(bounds.tensor_power_rank(m.X, m.n - 1))),
         ("n", float(m.n)),
     ]
     if m.has_unit_rows:
-        value = bounds.hermite_bound(np.clip(m.X @ m.X.T, -1.0, 1.0), m.activation)
+        value = bounds.hermite_limit(np.clip(m.X @ m.X.T, -1.0, 1.0), m.activation)
         numbers.append(("λ_min(c_σ E[σσᵀ]) at least, by 12 Hermite terms", value))
     return TheoremReport("DU-P3.1", says, (hypothesis, computable(it)), numbers=tuple(numbers))
 
@@ -118,7 +118,7 @@ def depth_independent(it: Instance) -> TheoremReport:
     says = "residual networks: λ_min(K^(H)) ≥ (c_res/H)² κ, κ free of the depth (explicit, ours)"
     if _is_out(it):
         return TheoremReport("DU-P3.2", says, (computable(it), no_parallel_rows(m)))
-    found = bounds.depth_independent_bound(m.X, H, m.activation, c_res=C_RES)
+    found = bounds.depth_independent_limit(m.X, H, m.activation, c_res=C_RES)
     return TheoremReport(
         "DU-P3.2",
         says,
@@ -200,7 +200,7 @@ def proof_constants(it: Instance) -> TheoremReport:
         ("largest ‖x^(h)‖ of a residual network", residual_start.c_x0),
         (
             "the same, bound of DU-L3.8",
-            constants.feature_bound(phi, residual_start.c_w0, c_res=C_RES),
+            constants.feature_limit(phi, residual_start.c_w0, c_res=C_RES),
         ),
     ]
     closes = False

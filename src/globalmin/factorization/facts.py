@@ -34,7 +34,7 @@ def factorizing(it: Instance) -> TheoremReport:
         return TheoremReport("DU-A4.9", says, (check("the matrix is not zero", False),))
     factors = Factors.initialize(M.shape, rank, scale=1e-2 * math.sqrt(norm / max(M.shape)), seed=0)
     start = landscape.start_conditions(factors, target, 0.1 * norm)
-    eta = 1.0 / landscape.descent_smoothness_upper(rank, norm)
+    eta = 1.0 / landscape.descent_smoothness_at_most(rank, norm)
     change = landscape.imbalance_change(factors, target, eta)
     losses, sizes = [], []
     for _ in range(STEPS):
@@ -95,7 +95,7 @@ def rank_one_run(it: Instance) -> TheoremReport:
         step_size=C_STEP / sigma,
         numbers=(
             ("steps of stage one", float(run.first_stage or 0)),
-            ("steps of stage one ≤", float(rank_one.first_stage_upper(state, sigma, C_STEP))),
+            ("steps of stage one ≤", float(rank_one.first_stage_at_most(state, sigma, C_STEP))),
             ("steps to 1e-10 σ₁", float(run.steps or math.inf)),
             ("c₁ measured", run.c_1),
             ("c₁ of the proof", constants.c_1),

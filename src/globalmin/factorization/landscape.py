@@ -86,7 +86,7 @@ def hessian_times(
 
 
 @states("DU-T4.4")
-def smoothness_upper(c: float, norm: float) -> float:
+def smoothness_at_most(c: float, norm: float) -> float:
     r"""$(6c+2)\lVert M\rVert_F$, on the set $\lVert U\rVert_F^2,\lVert V\rVert_F^2\le c\lVert
     M\rVert_F$ (Lemma 4.3).
     """
@@ -94,14 +94,14 @@ def smoothness_upper(c: float, norm: float) -> float:
 
 
 @states("DU-T4.4")
-def descent_smoothness_upper(rank: int, norm: float) -> float:
+def descent_smoothness_at_most(rank: int, norm: float) -> float:
     r"""$(66\sqrt r+2)\lVert M\rVert_F$, for steps from points with $\lVert U\rVert_F^2,\lVert
     V\rVert_F^2$ as in Lemma 4.1.
 
     Those are at most $5\sqrt r\lVert M\rVert_F$; the segment of a step may leave that set, and the
     proof uses $c=11\sqrt r$.
     """
-    return smoothness_upper(11.0 * math.sqrt(rank), norm)
+    return smoothness_at_most(11.0 * math.sqrt(rank), norm)
 
 
 def estimate_best_loss(M: ArrayLike, rank: int) -> float:

@@ -225,7 +225,7 @@ def _stage_two(h: Array, xi: Array, c_1: float, c_step: float, start: int) -> di
 
 
 @states("DU-T4.5")
-def first_stage_upper(state: RankOneState, sigma: float, c_step: float) -> int:
+def first_stage_at_most(state: RankOneState, sigma: float, c_step: float) -> int:
     r"""$T_1\le\lceil\log(\sqrt{\sigma_1}/(\alpha_0+\beta_0))/\log(1+c_{step}/3)\rceil+1$, if the
     conditions of stage 1 hold.
     """

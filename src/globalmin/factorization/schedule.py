@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from globalmin.errors import DataError, HypothesisError
 from globalmin.factorization.factors import Factors
-from globalmin.factorization.landscape import descent_smoothness_upper, factorization_loss
+from globalmin.factorization.landscape import descent_smoothness_at_most, factorization_loss
 from globalmin.references import states
 
 LN10 = math.log(10.0)
@@ -44,7 +44,7 @@ def footnote_schedule(
 
     $c=\min\{(\varepsilon/(80\sqrt r\lVert M\rVert_F^3\zeta(1+2\delta)))^{1/2}, 1/\beta\}$ keeps the
     budget of the proof, $40\sqrt r\lVert M\rVert_F^3\sum\eta_t^2\le\varepsilon/2$, and $\beta$ is
-    `descent_smoothness_upper`.
+    `descent_smoothness_at_most`.
     """
     if not 0.0 < delta <= 0.5:
         raise HypothesisError(
@@ -54,7 +54,7 @@ def footnote_schedule(
 
     _first_step(accuracy, rank, norm)
     room = math.sqrt(accuracy / (80.0 * math.sqrt(rank) * norm**3 * float(zeta(1.0 + 2.0 * delta))))
-    c = min(room, 1.0 / descent_smoothness_upper(rank, norm))
+    c = min(room, 1.0 / descent_smoothness_at_most(rank, norm))
     return lambda t: c * (t + 1.0) ** -(0.5 + delta)
 
 

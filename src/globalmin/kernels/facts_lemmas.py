@@ -150,8 +150,8 @@ def schur_products(it: Instance) -> TheoremReport:
     """The spectrum of JJ^T between those of its factors."""
     m, net = it.m, it.start.network
     S = m.activation.derivative(preactivations_of(it)) * net.v
-    low, high = jacobian.schur_eigenvalue_bounds(m.X @ m.X.T, S @ S.T)
-    other_low, other_high = jacobian.schur_eigenvalue_bounds(S @ S.T, m.X @ m.X.T)
+    low, high = jacobian.schur_eigenvalue_limits(m.X @ m.X.T, S @ S.T)
+    other_low, other_high = jacobian.schur_eigenvalue_limits(S @ S.T, m.X @ m.X.T)
     return TheoremReport(
         "OS-L6.5",
         "the spectrum of an entrywise product lies between diagonal entries times eigenvalues",
@@ -174,7 +174,7 @@ def jacobian_size(it: Instance) -> TheoremReport:
         "the Jacobian is never larger than B‖v‖‖X‖, whatever the weights",
         (bounded_slope(m),),
         numbers=(
-            ("B‖v‖‖X‖", jacobian.jacobian_norm_bound(it.start.network.v, m.B, m.X_norm)),
+            ("B‖v‖‖X‖", jacobian.jacobian_norm_limit(it.start.network.v, m.B, m.X_norm)),
             ("‖J‖ at the drawn start", it.start.b),
         ),
     )
@@ -210,7 +210,7 @@ def first_jacobian(it: Instance) -> TheoremReport:
 def first_misfit(it: Instance) -> TheoremReport:
     """The misfit of the random start."""
     m = it.m
-    sharp = probability.misfit_bound(m.y_norm, m.B, it.delta, variance=m.variance)
+    sharp = probability.misfit_limit(m.y_norm, m.B, it.delta, variance=m.variance)
     mean = math.sqrt(probability.expected_misfit_square(m.y_norm, m.variance))
     v = it.start.network.v
     head = check(
@@ -224,7 +224,7 @@ def first_misfit(it: Instance) -> TheoremReport:
         (bounded_slope(m), labels(m), head),
         failure=probability.misfit_failure(m.n, m.X_norm, it.delta),
         numbers=(
-            ("‖f(W₀)−y‖ ≤, printed (unit rows)", probability.misfit_bound(m.y_norm, m.B, it.delta)),
+            ("‖f(W₀)−y‖ ≤, printed (unit rows)", probability.misfit_limit(m.y_norm, m.B, it.delta)),
             ("‖f(W₀)−y‖ ≤, ours", sharp),
             ("root of E‖f(W₀)−y‖²", mean),
             ("‖f(W₀)−y‖ measured", it.start.residual_norm),
@@ -248,8 +248,8 @@ def order_statistics(it: Instance) -> TheoremReport:
         (unit_rows(m), wide),
         failure=probability.order_statistic_failure(m.n, count),
         numbers=(
-            ("m-th smallest |w·x| ≥, printed", probability.order_statistic_bound(count, k)),
-            ("the same by the proof", probability.order_statistic_bound(count, k, sharp=True)),
+            ("m-th smallest |w·x| ≥, printed", probability.order_statistic_limit(count, k)),
+            ("the same by the proof", probability.order_statistic_limit(count, k, sharp=True)),
             ("smallest over the samples, measured", float(smallest)),
         ),
     )
@@ -324,7 +324,7 @@ def meta_nonsmooth(it: Instance) -> TheoremReport:
     if not (m.is_relu and s.a > 0.0):
         return TheoremReport("OS-T6.13", says, (relu(m), _full_row_rank(it)))
     v, alpha = s.network.v, s.a / 2.0
-    beta = jacobian.jacobian_norm_bound(v, 1.0, m.X_norm)
+    beta = jacobian.jacobian_norm_limit(v, 1.0, m.X_norm)
     found = rates.nonsmooth_meta(alpha, beta, s.residual_norm)
     norms = np.linalg.norm(m.X, axis=1)
     change = patterns.kink_jacobian_change(

@@ -199,7 +199,7 @@ def first_gram(it: Instance) -> TheoremReport:
 
 def _first_misfit(m: Measurements, failure: float) -> float:
     squares = float((m.X * m.X).sum())
-    return probability.first_misfit_square_bound(m.y_norm, squares, failure)
+    return probability.first_misfit_square_limit(m.y_norm, squares, failure)
 
 
 @fact("DU-T2.2", headline=True)
@@ -250,7 +250,7 @@ def descent_theorem(it: Instance) -> TheoremReport:
     needed = widths.descent_width(
         m.n, m.lam, misfit_square=_first_misfit(m, failure), delta=failure
     )
-    eta = rates.relu_step_bound(m.lam, m.n)
+    eta = rates.relu_step_limit(m.lam, m.n)
     rate = math.sqrt(1.0 - eta * m.lam / 2.0)
     wide = enough_width(start.network.width, needed)
     return TheoremReport(

@@ -33,7 +33,7 @@ def stable_gram(it: Instance) -> TheoremReport:
     R, k = probability.stable_radius(m.lam, m.n, it.failure), it.width
     norms = np.linalg.norm(m.X, axis=1)
     counts = patterns.flippable_counts(preactivations_of(it), norms, R)
-    change = patterns.gram_change_bound(m.X @ m.X.T, counts, 1.0 / k)
+    change = patterns.gram_change_limit(m.X @ m.X.T, counts, 1.0 / k)
     return TheoremReport(
         "DU-L2.2",
         says,
@@ -41,9 +41,9 @@ def stable_gram(it: Instance) -> TheoremReport:
         failure=it.failure,
         numbers=(
             ("R with ‖H−H(0)‖ ≤ λ₀/4", R),
-            ("λ₀/4, by Markov", probability.gram_movement_bound(m.n, R, it.failure)),
+            ("λ₀/4, by Markov", probability.gram_movement_limit(m.n, R, it.failure)),
             ("‖H−H(0)‖ ≤, from the signs of this start", change),
-            ("pairs that can flip ≤", probability.flippable_pairs_bound(m.n, k, R, it.failure)),
+            ("pairs that can flip ≤", probability.flippable_pairs_limit(m.n, k, R, it.failure)),
             ("pairs expected to", m.n * k * probability.flip_probability(R)),
             ("pairs that can flip at this start", float(counts.sum())),
         ),

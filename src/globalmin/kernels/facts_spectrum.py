@@ -75,8 +75,8 @@ def centered_spectrum(it: Instance) -> TheoremReport:
     m, net = it.m, it.start.network
     G = jacobian_parts.centered_gram(net, m.X)
     spectrum = np.linalg.eigvalsh(G)
-    found = jacobian_parts.uncentering_bounds(net, m.X)
-    off_low, off_high = jacobian_parts.nearly_orthogonal_bounds(G)
+    found = jacobian_parts.uncentering_limits(net, m.X)
+    off_low, off_high = jacobian_parts.nearly_orthogonal_limits(G)
     numbers = [
         ("σ_min(J̃)²", float(spectrum[0])),
         ("σ_min(J)² ≥, SJL-P7.1", found.lower),
@@ -85,7 +85,7 @@ def centered_spectrum(it: Instance) -> TheoremReport:
         ("‖J‖ measured", it.start.b),
         ("σ_min(J̃)² ≥, from the off-diagonal entries, SJL-P7.9", off_low),
         ("‖J̃‖² ≤, the same", off_high),
-        ("σ_min(J̃) ≥, whitened, SJL-L7.7", jacobian_parts.whitened_bound(net, m.X)),
+        ("σ_min(J̃) ≥, whitened, SJL-L7.7", jacobian_parts.whitened_limit(net, m.X)),
     ]
     if m.activation.is_smooth and net.width >= m.d:
         mean = jacobian_parts.mean_centered_jacobian(net)
@@ -97,7 +97,7 @@ def centered_spectrum(it: Instance) -> TheoremReport:
             )
         )
         if _least(mean) > 0.0 and net.v.all():
-            low, high = jacobian_parts.whitened_moment_bounds(net)
+            low, high = jacobian_parts.whitened_moment_limits(net)
             numbers += [("E‖z‖² whitened ≥", low), ("E‖z‖² whitened ≤", high)]
     return TheoremReport(
         "SJL-DEF7",
@@ -125,7 +125,7 @@ def scaled_rows(it: Instance) -> TheoremReport:
         "scaling the rows of W by the head keeps σ_min up to the smallest head weight",
         (tall,),
         numbers=(
-            ("min |v_l| σ_min(W)", jacobian_parts.scaled_rows_bound(net.W, net.v)),
+            ("min |v_l| σ_min(W)", jacobian_parts.scaled_rows_limit(net.W, net.v)),
             ("σ_min(diag(v)W)", _least(net.v[:, None] * net.W)),
             ("max |v_l| σ_min(W), the printed bound of ‖diag(v)W‖", _printed(net.W, net.v)),
         ),

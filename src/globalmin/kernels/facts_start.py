@@ -68,7 +68,7 @@ def smooth_change(it: Instance) -> TheoremReport:
     if not math.isfinite(m.M):
         return TheoremReport("OS-L6.8", says, (smooth(m),))
     v = step.before.v
-    lipschitz = jacobian.jacobian_lipschitz_bound(v, m.M, m.X_norm, m.row_norms[1])
+    lipschitz = jacobian.jacobian_lipschitz_limit(v, m.M, m.X_norm, m.row_norms[1])
     old, new = (m.activation.derivative(m.X @ W.T) for W in (step.before.W, step.W))
     ours = m.M * float(np.abs(v).max()) * math.sqrt(m.kappa4)
     return TheoremReport(
@@ -79,7 +79,7 @@ def smooth_change(it: Instance) -> TheoremReport:
             ("movement in one step, ‖W₁−W₀‖ (spectral)", float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-L6.8", lipschitz * float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-K4", ours * float(np.linalg.norm(step.dW))),
-            ("‖J₁−J₀‖ ≤, OS-LC.1", jacobian.jacobian_change_bound(old, new, v, m.X_norm)),
+            ("‖J₁−J₀‖ ≤, OS-LC.1", jacobian.jacobian_change_limit(old, new, v, m.X_norm)),
             ("‖J₁−J₀‖ measured", _change(it, step.W, v)),
         ),
     )
@@ -92,7 +92,7 @@ def joint_change(it: Instance) -> TheoremReport:
     says = "when both layers move, the first-layer Jacobian changes by at most the sum of two terms"
     if not math.isfinite(m.M):
         return TheoremReport("SJL-L7.11", says, (smooth(m),))
-    bound = jacobian.joint_jacobian_change_bound(
+    bound = jacobian.joint_jacobian_change_limit(
         step.dW,
         step.v - step.before.v,
         step.before.v,
@@ -170,9 +170,9 @@ def gradient_domination(it: Instance) -> TheoremReport:
     )
     r, n = residual(net, m.X, m.y), m.n
     loss = float(r @ r) / (2.0 * n)
-    low, high = jacobian.gradient_to_loss_bounds(s.a, s.b, n)
+    low, high = jacobian.gradient_to_loss_limits(s.a, s.b, n)
     square = float(np.sum(jacobian_transpose_times(net, m.X, r) ** 2)) / n**2
-    heads = jacobian.head_gradient_bound(m.activation(m.X @ net.W.T), loss)
+    heads = jacobian.head_gradient_limit(m.activation(m.X @ net.W.T), loss)
     numbers = [
         ("lower multiple, (2/n) σ_min(J)²", low),
         ("‖∇L‖²/L at the drawn start", square / loss if loss > 0.0 else 0.0),
@@ -183,12 +183,12 @@ def gradient_domination(it: Instance) -> TheoremReport:
     if math.isfinite(m.M):
         full = math.sqrt(float(np.linalg.norm(jacobian_gram(net, m.X, trained="vW"), 2)))
         joint = estimate_lipschitz(net, m.X, 0.0, trained="vW")
-        beta = jacobian.smoothness_bound(full, joint, s.residual_norm, n)
+        beta = jacobian.smoothness_limit(full, joint, s.residual_norm, n)
         alone = estimate_hessian_norm(net, m.X, m.y) / n
         numbers += [("‖∇²L‖ ≤, both layers", beta), ("‖∇²L‖ ≤, first layer", alone)]
         if low > 0.0:
             factor = rates.polyak_factor(low, alone, 1.0 / alone)
-            path = rates.polyak_path_bound(low, high, loss)
+            path = rates.polyak_path_limit(low, high, loss)
             numbers += [
                 ("factor of L per step 1/‖∇²L‖, while these hold", factor),
                 ("path, while these hold", path),

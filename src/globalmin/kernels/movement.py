@@ -64,7 +64,7 @@ def movement_from_rate(rate: float, step_size: float, slope: float, residual_nor
 
 
 @states("OS-L6.5")
-def schur_eigenvalue_bounds(A: Array, B: Array) -> tuple[float, float]:
+def schur_eigenvalue_limits(A: Array, B: Array) -> tuple[float, float]:
     r"""$(\min_iB_{ii}\lambda_{\min}(A), \max_iB_{ii}\lambda_{\max}(A))$, which enclose the spectrum
     of $A\circ B$ for PSD A, B.
     """
@@ -75,7 +75,7 @@ def schur_eigenvalue_bounds(A: Array, B: Array) -> tuple[float, float]:
 
 
 @states("OS-L6.6")
-def jacobian_norm_bound(v: Array, B: float, X_norm: float) -> float:
+def jacobian_norm_limit(v: Array, B: float, X_norm: float) -> float:
     r"""$B\|v\|_2\|X\| \ge \|J(W)\|$ for every W; the printed $\sqrt k\,B\|v\|_\infty\|X\|$ is never
     smaller.
     """
@@ -83,7 +83,7 @@ def jacobian_norm_bound(v: Array, B: float, X_norm: float) -> float:
 
 
 @states("OS-L6.8")
-def jacobian_lipschitz_bound(v: Array, M: float, X_norm: float, row_norm: float = 1.0) -> float:
+def jacobian_lipschitz_limit(v: Array, M: float, X_norm: float, row_norm: float = 1.0) -> float:
     r"""$M\|v\|_\infty\|X\|\max_i\|x_i\|$: $\|J(W')-J(W)\|$ is at most this times the *spectral*
     norm of W' - W (ours; printed: Frobenius).
     """
@@ -91,7 +91,7 @@ def jacobian_lipschitz_bound(v: Array, M: float, X_norm: float, row_norm: float 
 
 
 @states("OS-LC.1")
-def jacobian_change_bound(slopes: Array, other: Array, v: Array, X_norm: float) -> float:
+def jacobian_change_limit(slopes: Array, other: Array, v: Array, X_norm: float) -> float:
     r"""$\|X\|\max_i\|v\circ(\phi'(Wx_i)-\phi'(W'x_i))\|$, with $\phi'(XW^T)$ and $\phi'(XW'^T)$ n x
     k; never above the printed form.
     """
@@ -99,7 +99,7 @@ def jacobian_change_bound(slopes: Array, other: Array, v: Array, X_norm: float) 
 
 
 @states("SJL-L7.11")
-def joint_jacobian_change_bound(
+def joint_jacobian_change_limit(
     dW: Array, dv: Array, v: Array, *, B: float, M: float, X_norm: float, row_norm: float
 ) -> float:
     r"""$M\|v\|_\infty\|X\|\max\|x_i\|\|W'-W\| + B\|X\|\|v'-v\|_2$, for the first-layer Jacobian
@@ -110,12 +110,12 @@ def joint_jacobian_change_bound(
     SJL-L7.11, corrected and deterministic: the printed rate of the second term is wrong for k much
     larger than d (S16, S17).
     """
-    first = jacobian_lipschitz_bound(v, M, X_norm, row_norm) * float(np.linalg.norm(dW, 2))
+    first = jacobian_lipschitz_limit(v, M, X_norm, row_norm) * float(np.linalg.norm(dW, 2))
     return first + B * X_norm * float(np.linalg.norm(dv))
 
 
 @states("SJL-L7.12")
-def gradient_to_loss_bounds(sigma_min: float, sigma_max: float, n: int) -> tuple[float, float]:
+def gradient_to_loss_limits(sigma_min: float, sigma_max: float, n: int) -> tuple[float, float]:
     r"""$(\frac2n\sigma_{\min}(J)^2, \frac2n\sigma_{\max}(J)^2)$ enclose $\|\nabla_WL\|^2/L$ for $L
     = \frac1{2n}\|r\|^2$: a PL constant.
     """
@@ -123,7 +123,7 @@ def gradient_to_loss_bounds(sigma_min: float, sigma_max: float, n: int) -> tuple
 
 
 @states("SJL-L7.12")
-def head_gradient_bound(features: Array, loss: float) -> float:
+def head_gradient_limit(features: Array, loss: float) -> float:
     r"""$\|\nabla_vL\|_\infty \le \sqrt{\frac2n\max_l\|\phi(Xw_l)\|^2L}$ for $L =
     \frac1{2n}\|r\|^2$; features are $\phi(XW^T)$, n x k.
     """
@@ -131,7 +131,7 @@ def head_gradient_bound(features: Array, loss: float) -> float:
 
 
 @states("SJL-L7.14")
-def smoothness_bound(jacobian_norm: float, Lip: float, residual_norm: float, n: int) -> float:
+def smoothness_limit(jacobian_norm: float, Lip: float, residual_norm: float, n: int) -> float:
     r"""$(\|J_{full}\|^2+\mathrm{Lip}\|r\|)/n \ge \|\nabla^2L\|$ for $L = \frac1{2n}\|r\|^2$:
     SJL-L7.14 with the cross block it forgets.
     """
@@ -181,7 +181,7 @@ def changed_signs(Z: Array, Z0: Array) -> Counts:
 
 
 @states("DU-L2.2")
-def gram_change_bound(K: Array, counts: Counts, weight: float) -> float:
+def gram_change_limit(K: Array, counts: Counts, weight: float) -> float:
     r"""Spectral norm of $(|K_{ij}|\,\mathrm{weight}\,(c_i+c_j))_{ij}$, a bound of $\|H(W)-H(0)\|$
     when sample i changes at most $c_i$ signs.
 

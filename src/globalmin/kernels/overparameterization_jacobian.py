@@ -56,7 +56,7 @@ class Uncentering(NamedTuple):
 
 
 @states("SJL-P7.1")
-def uncentering_bounds(network: ShallowNetwork, X: Array) -> Uncentering:
+def uncentering_limits(network: ShallowNetwork, X: Array) -> Uncentering:
     r"""From the centered Jacobian to the Jacobian, for any data.
 
     $\sigma_{\min}(J)^2 \ge \sigma_{\min}(\tilde J)^2-\|\mathrm{diag}(\delta)X\|^2$ and
@@ -78,7 +78,7 @@ def uncentering_bounds(network: ShallowNetwork, X: Array) -> Uncentering:
 
 
 @states("SJL-L7.7")
-def whitened_bound(network: ShallowNetwork, X: Array) -> float:
+def whitened_limit(network: ShallowNetwork, X: Array) -> float:
     r"""$\sigma_{\min}(D_M\tilde J)\,\sigma_{\min}(A) \le \sigma_{\min}(\tilde J)$ with $M = A^+$; 0
     if A has rank below d.
     """
@@ -93,7 +93,7 @@ def whitened_bound(network: ShallowNetwork, X: Array) -> float:
 
 
 @states("SJL-L7.10")
-def whitened_moment_bounds(network: ShallowNetwork) -> tuple[float, float]:
+def whitened_moment_limits(network: ShallowNetwork) -> tuple[float, float]:
     r"""$(d, \rho^2d)$ enclosing $E\|z\|^2$, $z = A^+(v\circ(\phi'(Wx)-\mu))$, $x \sim N(0,I)$.
 
     $\rho = \frac{\max|v_l|}{\min|v_l|}\sup|\phi''|\,\sigma_{\max}(W)/\sigma_{\min}(\Gamma W)$; the
@@ -113,7 +113,7 @@ def whitened_moment_bounds(network: ShallowNetwork) -> tuple[float, float]:
 
 
 @states("SJL-P7.9")
-def nearly_orthogonal_bounds(G: Array) -> tuple[float, float]:
+def nearly_orthogonal_limits(G: Array) -> tuple[float, float]:
     r"""$\min\|u_i\|^2-B^2 \le \sigma_{\min}(U)^2$ and $\sigma_{\max}(U)^2 \le \max\|u_i\|^2+B^2$,
     $B^2 = \|\mathrm{offdiag}(G)\|$, from $G = UU^T$; rows $u_i$.
     """
@@ -154,7 +154,7 @@ def jacobian_spectrum_ratios(
 
 
 @states("SJL-L5.3")
-def scaled_rows_bound(A: Array, v: Array) -> float:
+def scaled_rows_limit(A: Array, v: Array) -> float:
     r"""$\min_l|v_l|\,\sigma_{\min}(A) \le \sigma_{\min}(\mathrm{diag}(v)A)$ for A with at least as
     many rows as columns (SJL-L5.3, replaced).
     """

@@ -70,7 +70,7 @@ def head_ratio_needed(n: int, lam: float, B: float, X_norm: float) -> float:
 
 
 @states("OS-L6.12")
-def misfit_bound(y_norm: float, B: float, delta: float, *, variance: float | None = None) -> float:
+def misfit_limit(y_norm: float, B: float, delta: float, *, variance: float | None = None) -> float:
     r"""Bound of $\|f(W_0) - y\|$ that fails with probability at most `misfit_failure`.
 
     Printed form $\|y\|(1 + (1+\delta)B)$; with `variance` the sharper $\|y\|(\sqrt{1+\mathrm{Var}}
@@ -104,7 +104,7 @@ def expected_misfit_square(y_norm: float, variance: float) -> float:
 
 
 @states("OS-LC.3")
-def order_statistic_bound(m: int, k: int, *, sharp: bool = False) -> float:
+def order_statistic_limit(m: int, k: int, *, sharp: bool = False) -> float:
     r"""m/(2k), or $\sqrt{\pi/2}\,m/(2k)$ as the proof gives: a lower bound of the m-th smallest
     $|w_l \cdot x_i|$, unit rows.
     """
@@ -113,7 +113,7 @@ def order_statistic_bound(m: int, k: int, *, sharp: bool = False) -> float:
 
 @states("OS-LC.3")
 def order_statistic_failure(n: int, m: int) -> float:
-    r"""$n e^{-m/6}$: probability that `order_statistic_bound` fails for one of the n samples, m <=
+    r"""$n e^{-m/6}$: probability that `order_statistic_limit` fails for one of the n samples, m <=
     k.
     """
     return min(1.0, n * math.exp(-m / 6.0))
@@ -152,7 +152,7 @@ def flip_probability(R: float) -> float:
 
 
 @states("DU-L2.5")
-def flippable_pairs_bound(n: int, m: int, R: float, delta: float) -> float:
+def flippable_pairs_limit(n: int, m: int, R: float, delta: float) -> float:
     r"""$\frac{2}{\sqrt{2\pi}}mnR/\delta$: pairs (neuron, sample) that can flip within R, exceeded
     with probability at most delta.
     """
@@ -160,7 +160,7 @@ def flippable_pairs_bound(n: int, m: int, R: float, delta: float) -> float:
 
 
 @states("DU-L2.2")
-def gram_movement_bound(n: int, R: float, delta: float) -> float:
+def gram_movement_limit(n: int, R: float, delta: float) -> float:
     r"""$4n^2R/(\sqrt{2\pi}\,\delta)$: bound of $\|H(W) - H(0)\|$ over all weights within R per
     neuron, failing with probability delta.
     """
@@ -169,14 +169,14 @@ def gram_movement_bound(n: int, R: float, delta: float) -> float:
 
 @states("DU-L2.2")
 def stable_radius(lambda0: float, n: int, delta: float) -> float:
-    r"""$R = \sqrt{2\pi}\,\delta\lambda_0/(16n^2)$, where `gram_movement_bound` is exactly
+    r"""$R = \sqrt{2\pi}\,\delta\lambda_0/(16n^2)$, where `gram_movement_limit` is exactly
     $\lambda_0/4$.
     """
     return math.sqrt(2.0 * math.pi) * delta * lambda0 / (16.0 * n**2)
 
 
 @states("DU-L2.4")
-def first_misfit_square_bound(y_norm: float, row_norm_squares: float, delta: float) -> float:
+def first_misfit_square_limit(y_norm: float, row_norm_squares: float, delta: float) -> float:
     r"""$\|y - u(0)\|^2 \le (\|y\|^2 + \frac12\sum_i\|x_i\|^2)/\delta$ with probability at least
     $1-\delta$ (Markov; ReLU, DU-M2 head).
     """

@@ -114,7 +114,7 @@ def separated_rate(n: int, separation: float, X_norm: float) -> float:
 
 
 @states("DU-T2.3")
-def relu_step_bound(lambda0: float, n: int) -> float:
+def relu_step_limit(lambda0: float, n: int) -> float:
     r"""$\lambda_0/(4n^2)$, the step of DU-T2.3 with the constant that its proof allows (unit
     rows).
     """
@@ -122,7 +122,7 @@ def relu_step_bound(lambda0: float, n: int) -> float:
 
 
 @states("SJL-PL")
-def polyak_path_bound(m_L: float, m_U: float, loss: float) -> float:
+def polyak_path_limit(m_L: float, m_U: float, loss: float) -> float:
     r"""$\frac{4}{m_L}\sqrt{m_UL_0}$: path of gradient descent where $m_LL \le \|\nabla L\|^2 \le
     m_UL$ (SJL-PL, step at most 1/beta).
     """

@@ -31,7 +31,7 @@ def smooth_width(
     n, lam, X_norm : number of samples, $\lambda(X)$, $\|X\|$; rows of norm 1.
     B, M : bounds of |phi'| and |phi''|. The paper has one letter for both; its printed width is M =
         B.
-    delta : the misfit allowed, see `probability.misfit_bound`.
+    delta : the misfit allowed, see `probability.misfit_limit`.
 
     Theory
     ------

@@ -192,7 +192,7 @@ class MovedOctopus:
         r"""$\eta/R^2$, to be at most 1/(2L)."""
         return step_size / self.radius**2
 
-    def smoothness_upper(self) -> OctopusSmoothness:
+    def smoothness_at_most(self) -> OctopusSmoothness:
         r"""Upper bounds: B as before, $\ell/R^2$, $\rho/R^3$; and the epsilon of DU-C7.1 for them,
         1/R times as large.
         """

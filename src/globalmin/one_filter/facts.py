@@ -128,10 +128,10 @@ def invariants(teacher: FilterTeacher) -> TheoremReport:
         (check("no invariant fails beyond rounding", least >= -1e-12, number(least)),),
         numbers=(
             *((f"least slack, {name}", value) for name, value in slacks.items()),
-            ("|1ᵀa − 1ᵀa*| at the end ≤", phases.sum_error_upper(alpha0, it.phi, *options)),
+            ("|1ᵀa − 1ᵀa*| at the end ≤", phases.sum_error_at_most(alpha0, it.phi, *options)),
             ("|1ᵀa − 1ᵀa*| at the end", abs(float(last.alpha[0]) - it.teacher.s)),
-            ("‖a − a*‖ at the end ≤", phases.head_error_upper(it.start.a, it.phi, *options)),
-            ("loss within 1 % of the teacher ≤", phases.loss_upper_near_truth(0.01, it.teacher)),
+            ("‖a − a*‖ at the end ≤", phases.head_error_at_most(it.start.a, it.phi, *options)),
+            ("loss within 1 % of the teacher ≤", phases.loss_at_most_near_truth(0.01, it.teacher)),
         ),
     )
 

@@ -246,7 +246,7 @@ def head_time(step_size: float) -> float:
 
 
 @states("DU-L5.10")
-def sum_error_upper(
+def sum_error_at_most(
     alpha0: float, phi0: float, teacher: FilterTeacher, step_size: float, t: int
 ) -> float:
     r"""Upper bound of $|1^Ta^* - 1^Ta_t|$ while the angle does not grow (W = 1), $\eta \le
@@ -258,7 +258,7 @@ def sum_error_upper(
 
 
 @states("DU-L5.11")
-def head_error_upper(
+def head_error_at_most(
     a0: ArrayLike, phi0: float, teacher: FilterTeacher, step_size: float, t: int
 ) -> float:
     r"""Upper bound of $\lVert a_t - a^*\rVert$ while the angle does not grow (W = 1), $\eta \le
@@ -270,7 +270,7 @@ def head_error_upper(
 
 
 @states("DU-L5.12")
-def loss_upper_near_truth(eps: float, teacher: FilterTeacher) -> float:
+def loss_at_most_near_truth(eps: float, teacher: FilterTeacher) -> float:
     r"""Loss of every network with $\lVert a-Wa^*\rVert \le \epsilon W\lVert a^*\rVert$ and $\pi - g
     \le \epsilon$.
     """

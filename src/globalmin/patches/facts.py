@@ -17,7 +17,7 @@ from globalmin.patches import model as regions
 from globalmin.patches import rates
 from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
 from globalmin.patches.distributions import filter_at_distance, gaussian_patches
-from globalmin.patches.rates import sgd_bounds
+from globalmin.patches.rates import sgd_limits
 from globalmin.patches.report import filter_report
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ def one_neuron(it: Instance) -> TheoremReport:
         ("β of a round law, m/π", round_law.beta),
         ("⟨∇ℓ, w−w*⟩, part where both are active", first),
         ("the same, part where only w is", second),
-        ("a random start is good with probability ≥", initialization.good_start_lower(alpha, p)),
+        ("a random start is good with probability ≥", initialization.good_start_at_least(alpha, p)),
         ("the same, as printed", initialization.good_start_printed(alpha, p)),
     ]
     if found.step_size > 0.0:
-        steps = rates.iterations_upper(known, phi0, found.step_size, EPS)
+        steps = rates.iterations_at_most(known, phi0, found.step_size, EPS)
         numbers.append((f"steps to {EPS:g} of the distance ≤ (estimate)", float(steps)))
     return TheoremReport(
         "DU-T6.1",
@@ -96,7 +96,7 @@ def stochastic(it: Instance) -> TheoremReport:
     gap = regions.gradient_by_regions(Z, w0, w_star)
     says = "stochastic gradient descent stays near the teacher, but for the stated probability"
     try:
-        found = sgd_bounds(known, r0, step, 10_000, gradient_bound=bound, eps=0.1, W=W)
+        found = sgd_limits(known, r0, step, 10_000, gradient_bound=bound, eps=0.1, W=W)
     except HypothesisError as refusal:
         return TheoremReport("DU-T6.4", says, (check(str(refusal), False),))
     return TheoremReport(

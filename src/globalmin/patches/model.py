@@ -137,7 +137,7 @@ def neuron_descent_terms(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> tuple
 
 
 @states("DU-T6.6")
-def good_start_lower(alpha: float, p: int) -> float:
+def good_start_at_least(alpha: float, p: int) -> float:
     r"""Lower bound of $P(\lVert w_0-w^*\rVert \le \sqrt{1-\alpha^2}\,W)$ for $w_0$ uniform in the
     ball of radius $\alpha W$.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CELLS = 64  # of the interval [0, phi] over which a step has to be small enough
 
 
-def angle_bound(w: ArrayLike, w_star: ArrayLike) -> float:
+def angle_limit(w: ArrayLike, w_star: ArrayLike) -> float:
     r"""$\varphi = \arcsin(\lVert w-w^*\rVert/W)$, an upper bound of the angle; raises unless
     $\lVert w-w^*\rVert < W$.
     """
@@ -79,7 +79,9 @@ def contraction(constants: FilterConstants, phi: float, step_size: float) -> flo
 
 
 @states("DU-T6.2")
-def iterations_upper(constants: FilterConstants, phi0: float, step_size: float, eps: float) -> int:
+def iterations_at_most(
+    constants: FilterConstants, phi0: float, step_size: float, eps: float
+) -> int:
     r"""Steps after which $\lVert w-w^*\rVert \le \epsilon\lVert w_0-w^*\rVert$ for one neuron.
 
     $\lceil 2\ln(1/\epsilon^2)/(\eta\gamma(\varphi_0))\rceil$ for a constant step.
@@ -125,7 +127,7 @@ def largest_good_angle(constants: FilterConstants, n_angles: int = 721) -> float
 
 
 @states("DU-L6.2", "DU-L6.3", "DU-T6.4")
-def sgd_bounds(
+def sgd_limits(
     constants: FilterConstants,
     start_distance: float,
     step_size: float,
@@ -155,13 +157,13 @@ def sgd_bounds(
     floor = step_size * gradient_bound**2 / alpha
     _require(floor <= start_distance**2, "eta B^2/alpha <= r0^2", floor)
     r1 = W * math.sin(phi1)
-    leave = stay_failure_upper(step_size, alpha, gradient_bound, (start_distance, r1), n_steps)
+    leave = stay_failure_at_most(step_size, alpha, gradient_bound, (start_distance, r1), n_steps)
     end = ((1.0 - step_size * alpha) ** n_steps * start_distance**2 + floor) / (4.0 * eps**2 * W**2)
     return SgdBounds(alpha, start_distance, r1, leave, min(1.0, leave + end))
 
 
 @states("DU-L6.2")
-def stay_failure_upper(
+def stay_failure_at_most(
     step_size: float, alpha: float, gradient_bound: float, radii: tuple[float, float], n_steps: int
 ) -> float:
     r"""Bound of the probability that some iterate leaves the ball $r_1$, at most 1.

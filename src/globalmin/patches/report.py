@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 from globalmin.errors import HypothesisError
 from globalmin.patches.closeness import closeness
 from globalmin.patches.constants import estimate_constants
-from globalmin.patches.model import as_patches, good_start_lower, is_dead
+from globalmin.patches.model import as_patches, good_start_at_least, is_dead
 from globalmin.patches.rates import (
-    angle_bound,
+    angle_limit,
     contraction,
     cross_margin,
     largest_good_angle,
@@ -108,7 +108,7 @@ def filter_report(
     known = estimate_constants(Z, w_star, seed=seed) if constants is None else constants
     rate_item = "DU-T6.2" if Z.shape[1] == 1 else "DU-T6.3"
     try:
-        phi0 = angle_bound(w0, w_star)
+        phi0 = angle_limit(w0, w_star)
     except HypothesisError:
         phi0 = math.nan
     findings = [
@@ -142,7 +142,7 @@ def _general(
                 "on a grid of angles",
             )
         )
-    chance = good_start_lower(1.0 / math.sqrt(8.0 * math.pi * w_star.size), w_star.size)
+    chance = good_start_at_least(1.0 / math.sqrt(8.0 * math.pi * w_star.size), w_star.size)
     found.append(
         Finding(
             "DU-T6.6",

@@ -37,7 +37,7 @@ from globalmin.patches.model import (
     filter_outputs,
     is_dead,
 )
-from globalmin.patches.rates import angle_bound, max_step
+from globalmin.patches.rates import angle_limit, max_step
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _step_rule(
                 f"step_size={step_size!r}: only 'theory' has a name, and it needs w_star and "
                 "constants"
             )
-        return lambda w, value: max(max_step(constants, angle_bound(w, truth)), 0.0)
+        return lambda w, value: max(max_step(constants, angle_limit(w, truth)), 0.0)
     if step_size is None:
         flat = Z.reshape(-1, Z.shape[2])
         top = float(np.linalg.eigvalsh(flat.T @ flat / len(flat))[-1])

@@ -371,7 +371,7 @@ def start_probability(d: int) -> float:
 
 
 @states("GKZ-T2.5")
-def risk_of_start_bound(d: int, epsilon: float) -> float:
+def risk_of_start_limit(d: int, epsilon: float) -> float:
     r"""$(2d + d^2)\epsilon^2 \ge L(W_0)$ if $W_0^TW_0 = \kappa I$ and the spectrum of $W^{*T}W^*$
     lies in $[\kappa - \epsilon, \kappa + \epsilon]$.
     """

@@ -19,7 +19,7 @@ from globalmin.quadratic import risk
 from globalmin.quadratic.ambiguity import disagreeing_networks
 from globalmin.quadratic.barrier import (
     identity_start,
-    risk_of_start_bound,
+    risk_of_start_limit,
     singular_value_interval,
     start_margin,
     start_probability,
@@ -161,7 +161,7 @@ def population(it: Instance) -> TheoremReport:
             ("its λ_min(WᵀW) ≥", barriers.estimate_smallest_eigenvalue_below(W0, Wstar)),
             ("its distance from the orbit of the teacher", risk.orbit_distance(W0, Wstar)),
             ("curvature there along the gradient", curvature),
-            ("curvature there, at most", risk.population_hessian_bound(W0, Wstar)),
+            ("curvature there, at most", risk.population_hessian_limit(W0, Wstar)),
         ),
     )
 
@@ -264,7 +264,7 @@ def _start_numbers(it: Instance) -> tuple[tuple[str, float], ...]:
     W0 = identity_start(m.d, m.d, scale=gamma)
     return (
         ("risk over barrier of the best multiple of I", start_margin(W0, Wstar)),
-        ("that risk ≤ (2d + d²)ε²", risk_of_start_bound(m.d, spread)),
+        ("that risk ≤ (2d + d²)ε²", risk_of_start_limit(m.d, spread)),
     )
 
 

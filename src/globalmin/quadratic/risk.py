@@ -87,7 +87,7 @@ def population_hessian_form(W: Array, Wstar: Array, V: Array) -> float:
 
 
 @states("GKZ-R3")
-def population_hessian_bound(W: Array, Wstar: Array) -> float:
+def population_hessian_limit(W: Array, Wstar: Array) -> float:
     r"""$\lambda_{\max}(\nabla^2 L) \le 16\|W\|^2 + 8\|W\|_F^2 + 8\lambda_{\max}(D)_+ +
     4(\mathrm{tr} D)_+$, in floats.
     """

@@ -47,7 +47,7 @@ def log_net_size(dimension: int, eps: float, radius: float = 1.0) -> float:
     return dimension * math.log1p(2.0 * radius / eps)
 
 
-def residual_bound(activation: str | Activation) -> float:
+def residual_limit(activation: str | Activation) -> float:
     r"""$\bar e$: the length of the activation's range, at least every residual for labels of both
     models; refused if infinite.
     """
@@ -63,7 +63,7 @@ def residual_bound(activation: str | Activation) -> float:
 
 
 @states("FCL-L7")
-def gradient_psi2_bound(K: int, activation: str | Activation) -> float:
+def gradient_psi2_limit(K: int, activation: str | Activation) -> float:
     r"""$\sqrt{8/3}\,b_1\bar e/\sqrt K \ge \|u\cdot\nabla\ell(W;x)\|_{\psi_2}$ for every W and unit
     u, x ~ N(0, I).
 
@@ -76,7 +76,7 @@ def gradient_psi2_bound(K: int, activation: str | Activation) -> float:
     return (
         GAUSSIAN_PSI2
         * float(local_activation(activation).supremum(1))
-        * residual_bound(activation)
+        * residual_limit(activation)
         / math.sqrt(K)
     )
 
@@ -125,7 +125,7 @@ def _check(n: int, delta: float) -> None:
 
 
 @states("FCL-L3", "FCL-L5")
-def hessian_deviation_bound(
+def hessian_deviation_limit(
     n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0
 ) -> float:
     r"""Bound of $\sup\|\nabla^2f_n(W)-\nabla^2f(W)\|$ over a fixed ball of W, failing with
@@ -144,7 +144,7 @@ def hessian_deviation_bound(
     inequality pays for.
     """
     _check(n, delta)
-    phi, e = local_activation(activation), residual_bound(activation)
+    phi, e = local_activation(activation), residual_limit(activation)
     b1, b2, b3 = (float(phi.supremum(order)) for order in (1, 2, 3))
     c, m = (b1**2 + b2 * e) / K, d * K
     t = log_net_size(m, 0.25) + math.log(2.0 / delta)
@@ -157,7 +157,7 @@ def hessian_deviation_bound(
 
 
 @states("FCL-L4")
-def gradient_deviation_bound(
+def gradient_deviation_limit(
     n: int, d: int, K: int, activation: str | Activation, *, delta: float, radius: float = 0.0
 ) -> float:
     r"""Bound of $\sup\|\nabla f_n(W)-\nabla f(W)\|$ over a fixed ball of W, failing with
@@ -170,7 +170,7 @@ def gradient_deviation_bound(
     Lipschitz constant $(b_1^2+b_2\bar e)K^{-1}\mathrm{mean}\|x\|^2$.
     """
     _check(n, delta)
-    phi, e = local_activation(activation), residual_bound(activation)
+    phi, e = local_activation(activation), residual_limit(activation)
     b1, b2 = (float(phi.supremum(order)) for order in (1, 2))
     a, m = b1 * e / math.sqrt(K), d * K
     t = log_net_size(m, 0.5) + math.log(1.0 / delta)
@@ -235,7 +235,7 @@ def explicit_samples(
 
     def enough(n: int) -> bool:
         return (
-            hessian_deviation_bound(n, d, K, activation, delta=delta, radius=found.radius)
+            hessian_deviation_limit(n, d, K, activation, delta=delta, radius=found.radius)
             <= allowed
         )
 
