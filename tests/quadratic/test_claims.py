@@ -133,7 +133,7 @@ def test_zero_network_is_the_proved_minimum_beyond_the_critical_decay(tmp_path):
 
 
 def test_large_network_is_measured_in_floats_and_still_accepted(tmp_path, monkeypatch):
-    monkeypatch.setattr("globalmin.shallow.claims.high_precision._PRECISE_PRODUCTS", 0)
+    monkeypatch.setattr("globalmin.shallow.claims.measured_point._PRECISE_PRODUCTS", 0)
     X, y = sample(300, 12)
     for solution in (solve_quadratic(X, y, signs="positive"), solve_quadratic(X, y)):
         numbers = proved(solution.network, X, y, "optimality-gap", tmp_path)
