@@ -2,7 +2,9 @@
 PY := .venv/bin/python
 export OPENBLAS_NUM_THREADS ?= 2
 
-.PHONY: help setup torch demo test lint types campaign bench docs lock clean
+QUICK := tests/house tests/activations tests/data tests/linalg tests/landscape tests/octopus
+
+.PHONY: help setup torch demo test quick lint types campaign bench docs lock clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,6 +20,9 @@ demo: setup  ## train, prove, check and report on the diabetes table (softplus a
 
 test: setup torch lint  ## lint, types, import contracts, then all tests
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 --dist loadgroup
+
+quick: setup lint  ## lint, types, units of the core rooms; leaves out families, checker, docs, cli, sweeps, campaigns
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 $(QUICK)
 
 lint: setup  ## ruff, pyright, import-linter
 	.venv/bin/ruff check .

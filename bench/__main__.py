@@ -1,4 +1,6 @@
-"""`make bench`: every benchmark that finishes in minutes, one after the other in one process run."""
+"""`make bench`: every benchmark that finishes in minutes, one after the other in one process
+run.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""How long `certify` and `check` take, and how much memory: random labels on the unit sphere, softplus and ReLU.
+"""How long `certify` and `check` take, and how much memory: random labels on the unit sphere,
+softplus and ReLU.
 
-Run `python -m bench.certificates` for n = 442, with `--large` also n = 2,000. Training, certifying and checking each run in
-their own process, so that the peak memory printed is theirs alone.
+Run `python -m bench.certificates` for n = 442, with `--large` also n = 2,000. Training, certifying
+and checking each run in their own process, so that the peak memory printed is theirs alone.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ def produce(activation: str, folder: Path) -> dict[str, float]:
     certificate = gm.certify(network, data)
     size = certificate.save(folder / "fit.gmc").stat().st_size
     seconds = {"certify s": time.perf_counter() - began, "certify cpu s": time.process_time() - cpu}
-    return {**seconds, "certify GiB": peak_gib(), "file MB": size / 1e6, "claims": float(len(certificate.claims))}
+    return {
+        **seconds,
+        "certify GiB": peak_gib(),
+        "file MB": size / 1e6,
+        "claims": float(len(certificate.claims)),
+    }
 
 
 def verify(folder: Path) -> dict[str, float]:
@@ -61,7 +67,11 @@ def verify(folder: Path) -> dict[str, float]:
     result = check_file(folder / "fit.gmc")
     if result.verdict.name != "ACCEPTED":
         raise SystemExit(f"{result.verdict.name}: {result.reason}")
-    return {"check s": time.perf_counter() - began, "check cpu s": time.process_time() - cpu, "check GiB": peak_gib()}
+    return {
+        "check s": time.perf_counter() - began,
+        "check cpu s": time.process_time() - cpu,
+        "check GiB": peak_gib(),
+    }
 
 
 def row(n: int, d: int, k: int, activation: str) -> dict[str, float]:
@@ -69,8 +79,20 @@ def row(n: int, d: int, k: int, activation: str) -> dict[str, float]:
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         for step in ("prepare", "produce", "verify"):
-            command = [sys.executable, "-m", "bench.certificates", step, str(n), str(d), str(k), activation, folder]
-            figures |= json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            command = [
+                sys.executable,
+                "-m",
+                "bench.certificates",
+                step,
+                str(n),
+                str(d),
+                str(k),
+                activation,
+                folder,
+            ]
+            figures |= json.loads(
+                subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            )
     return figures
 
 
@@ -87,7 +109,9 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(_step(arguments[0], arguments[1:4], arguments[4], Path(arguments[5]))))
         return
     for n, d, k, activation in SMALL + (LARGE if "--large" in arguments else []):
-        figures = ", ".join(f"{name} {value:.3g}" for name, value in row(n, d, k, activation).items())
+        figures = ", ".join(
+            f"{name} {value:.3g}" for name, value in row(n, d, k, activation).items()
+        )
         print(f"{activation} n={n} d={d} k={k}: {figures}", flush=True)
 
 

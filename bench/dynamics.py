@@ -1,7 +1,9 @@
-"""Five descents on five families: iterations to a second-order point against dimension, one table and one picture a family.
+"""Five descents on five families: iterations to a second-order point against dimension, one table
+and one picture a family.
 
-Run `python -m bench.dynamics [folder]`: the tables of docs/dynamics.md, and the pictures in the folder if one is given. A run has
-arrived when the gradient is at most eps and the least eigenvalue of the Hessian at least -delta, both checked in floats.
+Run `python -m bench.dynamics [folder]`: the tables of docs/dynamics.md, and the pictures in the
+folder if one is given. A run has arrived when the gradient is at most eps and the least eigenvalue
+of the Hessian at least -delta, both checked in floats.
 """
 
 from __future__ import annotations
@@ -17,24 +19,36 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
-from globalmin.landscape.octopus_descent import descent_escape_times, descent_points
-from globalmin.landscape.quadratic_runs import conditioned_teacher
-from globalmin.networks.factorization import Factors
-from globalmin.theory.factorization import factorization_gradient, factorization_loss, hessian_times
-from globalmin.theory.symmetric import moment_matrix
-from globalmin.training.minimization import Ending
-from globalmin.training.perturbed import perturbed_gradient_descent
-from globalmin.training.trust_region import minimize
+from globalmin.factorization.factors import Factors
+from globalmin.factorization.landscape import (
+    factorization_gradient,
+    factorization_loss,
+    hessian_times,
+)
+from globalmin.linalg.symmetric import moment_matrix
+from globalmin.octopus.descent import descent_escape_times, descent_points
+from globalmin.optimize.perturbed import perturbed_gradient_descent
+from globalmin.optimize.run import Status
+from globalmin.optimize.trust_region import minimize
+from globalmin.quadratic.runs import conditioned_teacher
 
-METHODS = ("gradient descent", "perturbed gradient descent", "SGD", "trust region", "cubic regularization")
+METHODS = (
+    "gradient descent",
+    "perturbed gradient descent",
+    "SGD",
+    "trust region",
+    "cubic regularization",
+)
 WALLS = 1.5  # L of the octopus, gamma = 1
-HELD = 2_500  # iterations after which a start with a dead neuron is given up: descent is at its saddle after about a thousand
+# iterations after which a start with a dead neuron is given up: descent is at its saddle after
+# about a thousand
+HELD = 2_500
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A function with its derivatives and a stochastic gradient, a start, the step of the first-order methods, what counts as a
-    second-order point, and the noise of perturbed descent.
+    """A function with its derivatives and a stochastic gradient, a start, the step of the
+    first-order methods, what counts as a second-order point, and the noise of perturbed descent.
     """
 
     start: np.ndarray
@@ -53,13 +67,17 @@ class Problem:
 
 
 def octopus(d: int, seed: int) -> Problem:
-    """The octopus from a uniform start, everything as in the thesis; SGD sees the gradient with Gaussian noise of length eps."""
+    """The octopus from a uniform start, everything as in the thesis; SGD sees the gradient with
+    Gaussian noise of length eps.
+    """
     function, rng = gm.landscape.Octopus(d, WALLS), np.random.default_rng(seed)
     start, eta, epsilon = rng.uniform(-1.0, 1.0, d), 1.0 / (4.0 * WALLS), math.e / 100.0
 
     def exact() -> float:
         last = int(descent_escape_times(function, start, eta)[-1])
-        slopes = np.linalg.norm(function.gradient(descent_points(function, start, eta, range(last, last + 100))), axis=1)
+        slopes = np.linalg.norm(
+            function.gradient(descent_points(function, start, eta, range(last, last + 100))), axis=1
+        )
         return float(last + int(np.argmax(slopes <= epsilon)))
 
     return Problem(
@@ -78,11 +96,17 @@ def octopus(d: int, seed: int) -> Problem:
 
 
 def quadratic_network(d: int, seed: int, *, dead: bool = False) -> Problem:
-    """Mean squared error of d quadratic neurons, 2d(d + 1) samples of a teacher, from tiny weights: next to the saddle W = 0.
+    """Mean squared error of d quadratic neurons, 2d(d + 1) samples of a teacher, from tiny weights:
+    next to the saddle W = 0.
 
-    `dead`: one neuron starts at exactly zero. Its gradient is then zero for ever, also that of every batch.
+    `dead`: one neuron starts at exactly zero. Its gradient is then zero for ever, also that of
+    every batch.
     """
-    rng, teacher, n = np.random.default_rng(seed), conditioned_teacher(d, d, seed=seed), 2 * d * (d + 1)
+    rng, teacher, n = (
+        np.random.default_rng(seed),
+        conditioned_teacher(d, d, seed=seed),
+        2 * d * (d + 1),
+    )
     X = rng.standard_normal((n, d))
     y = np.sum((X @ teacher.T) ** 2, axis=1)
 
@@ -116,7 +140,8 @@ def quadratic_network(d: int, seed: int, *, dead: bool = False) -> Problem:
 
 
 def factorization(n: int, seed: int, *, dead: bool = False) -> Problem:
-    """An n x n matrix of singular values 3, 2, 1 by two factors of rank 3, from a tiny start: next to the saddle U = V = 0.
+    """An n x n matrix of singular values 3, 2, 1 by two factors of rank 3, from a tiny start: next
+    to the saddle U = V = 0.
 
     `dead`: one pair of columns starts at exactly zero.
     """
@@ -128,7 +153,12 @@ def factorization(n: int, seed: int, *, dead: bool = False) -> Problem:
         return Factors(x[0], x[1])
 
     def hessian(x: np.ndarray) -> np.ndarray:
-        return np.array([np.ravel(hessian_times(factors(x), M, tuple(u))) for u in np.eye(2 * n * r).reshape(-1, 2, n, r)])
+        return np.array(
+            [
+                np.ravel(hessian_times(factors(x), M, tuple(u)))
+                for u in np.eye(2 * n * r).reshape(-1, 2, n, r)
+            ]
+        )
 
     def sampled(x: np.ndarray, noise: np.random.Generator) -> np.ndarray:
         R = (x[0] @ x[1].T - M) * (noise.random((n, n)) < 0.5) * 2.0
@@ -153,7 +183,9 @@ def factorization(n: int, seed: int, *, dead: bool = False) -> Problem:
 
 
 def sgd(problem: Problem, seed: int) -> float:
-    """Steps of plain SGD until the full gradient and the Hessian pass the test, looked at every `wait` steps; NaN if never."""
+    """Steps of plain SGD until the full gradient and the Hessian pass the test, looked at every
+    `wait` steps; NaN if never.
+    """
     x, noise = problem.start, np.random.default_rng((seed, 1))
     for step in range(0, 4 * problem.max_iter, problem.wait):
         small = float(np.linalg.norm(problem.gradient(x))) <= problem.epsilon
@@ -173,11 +205,16 @@ def iterations(problem: Problem, method: str, seed: int) -> float:
     options = {
         "gradient": problem.gradient,
         "hessian": problem.hessian,
-        "gradient_tolerance": problem.epsilon,
-        "curvature_tolerance": problem.delta,
+        "gradient_tol": problem.epsilon,
+        "curvature_tol": problem.delta,
     }
     if method in ("trust region", "cubic regularization"):
-        run = minimize(problem.value, problem.start, method="auto" if method == "trust region" else "cubic", **options)
+        run = minimize(
+            problem.value,
+            problem.start,
+            method="auto" if method == "trust region" else "cubic",
+            **options,
+        )
     else:
         run = perturbed_gradient_descent(
             problem.value,
@@ -190,7 +227,7 @@ def iterations(problem: Problem, method: str, seed: int) -> float:
             seed=seed,
             **options,
         )
-    return float(run.n_iter) if run.status is Ending.SECOND_ORDER else math.nan
+    return float(run.n_iter) if run.status is Status.SECOND_ORDER else math.nan
 
 
 @dataclass(frozen=True)
@@ -207,8 +244,21 @@ class Family:
 
 NEURONS, MATRIX = "input dimension d", "size n of the matrix"
 FAMILIES = (
-    Family("octopus", f"octopus, L = {WALLS:g}, γ = 1", octopus, (2, 4, 6, 8, 10, 15, 20), "dimension d", runs=5),
-    Family("quadratic", "quadratic networks, d neurons, d² weights", quadratic_network, (2, 4, 6, 8, 12), NEURONS),
+    Family(
+        "octopus",
+        f"octopus, L = {WALLS:g}, γ = 1",
+        octopus,
+        (2, 4, 6, 8, 10, 15, 20),
+        "dimension d",
+        runs=5,
+    ),
+    Family(
+        "quadratic",
+        "quadratic networks, d neurons, d² weights",
+        quadratic_network,
+        (2, 4, 6, 8, 12),
+        NEURONS,
+    ),
     Family(
         "quadratic-dead",
         "quadratic networks, one neuron dead at the start",
@@ -216,7 +266,9 @@ FAMILIES = (
         (2, 4, 8),
         NEURONS,
     ),
-    Family("factorization", "factorization, rank 3, 6n entries", factorization, (5, 10, 20, 40), MATRIX),
+    Family(
+        "factorization", "factorization, rank 3, 6n entries", factorization, (5, 10, 20, 40), MATRIX
+    ),
     Family(
         "factorization-dead",
         "factorization, one pair of columns zero at the start",
@@ -228,7 +280,9 @@ FAMILIES = (
 
 
 def measure(family: Family) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """For every method, iterations (dimensions x runs) and CPU seconds of the median run (dimensions)."""
+    """For every method, iterations (dimensions x runs) and CPU seconds of the median run
+    (dimensions).
+    """
     counts = {method: np.full((len(family.dimensions), family.runs), np.nan) for method in METHODS}
     seconds = {method: np.full((len(family.dimensions), family.runs), np.nan) for method in METHODS}
     for row, dimension in enumerate(family.dimensions):
@@ -243,7 +297,10 @@ def measure(family: Family) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
 
 def table(family: Family, counts: dict[str, np.ndarray], seconds: dict[str, np.ndarray]) -> str:
     """Medians, CPU seconds in brackets, and how many runs arrived where not all did."""
-    lines = [f"| {family.x_label} | " + " | ".join(METHODS) + " |", "|---" * (len(METHODS) + 1) + "|"]
+    lines = [
+        f"| {family.x_label} | " + " | ".join(METHODS) + " |",
+        "|---" * (len(METHODS) + 1) + "|",
+    ]
     for row, dimension in enumerate(family.dimensions):
         cells = []
         for method in METHODS:
@@ -261,13 +318,16 @@ def main(arguments: list[str]) -> None:
         counts, seconds = measure(family)
         print(f"\n**{family.title}**\n\n{table(family, counts, seconds)}", flush=True)
         if arguments:
-            from globalmin.report.dynamics_figures import iterations_by_dimension
-            from globalmin.report.filter_figures import save
+            from globalmin.drawing import save
+            from globalmin.octopus.figures import iterations_by_dimension
 
             labels = {"x_label": family.x_label, "title": family.title}
             path = Path(arguments[0]) / f"dynamics-{family.name}"
             path.parent.mkdir(parents=True, exist_ok=True)
-            save(lambda: iterations_by_dimension(np.array(family.dimensions), counts, **labels), path)  # noqa: B023 - called at once
+            save(
+                partial(iterations_by_dimension, np.array(family.dimensions), counts, **labels),
+                path,
+            )
 
 
 if __name__ == "__main__":

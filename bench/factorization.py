@@ -1,6 +1,8 @@
-"""Factorizations proved globally optimal: CPU seconds and memory of training, certifying and checking, each in its own process.
+"""Factorizations proved globally optimal: CPU seconds and memory of training, certifying and
+checking, each in its own process.
 
-Run `python -m bench.factorization [--size 2000] [--rank 10]` for the table in docs/factorization.md.
+Run `python -m bench.factorization [--size 2000] [--rank 10]` for the table in
+docs/factorization.md.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-CASES = ((0.0, "auto"), (0.1, "auto"), (1.0, "auto"))  # noise in each entry; the signal has entries of variance r
+CASES = (
+    (0.0, "auto"),
+    (0.1, "auto"),
+    (1.0, "auto"),
+)  # noise in each entry; the signal has entries of variance r
 
 
 def instance(size: int, rank: int, noise: float) -> np.ndarray:
@@ -28,19 +34,24 @@ def instance(size: int, rank: int, noise: float) -> np.ndarray:
 
 def train(folder: Path, size: int, rank: int, noise: float) -> dict[str, object]:
     """Draw the matrix, factorize it from a small random start, store the factors."""
-    from globalmin.training.factorization import factorize
+    from globalmin.factorization.train import factorize
 
     M = instance(size, rank, noise)
     begun = time.process_time()
     run = factorize(M, rank, seed=1)
     seconds = time.process_time() - begun
     np.savez(folder / "factors.npz", M=M, U=run.factors.U, V=run.factors.V)
-    return {"train": seconds, "steps": run.n_iter, "sweeps": run.n_sweeps, "status": run.status.value}
+    return {
+        "train": seconds,
+        "steps": run.n_iter,
+        "sweeps": run.n_sweeps,
+        "status": run.status.value,
+    }
 
 
 def certify(folder: Path, norm: str) -> dict[str, object]:
     """Make the certificate of the stored factors."""
-    from globalmin.certificates import certify_factorization
+    from globalmin.factorization.claims.gap import certify_factorization
 
     with np.load(folder / "factors.npz") as stored:
         M, U, V = stored["M"], stored["U"], stored["V"]
@@ -67,21 +78,38 @@ def check(folder: Path) -> dict[str, object]:
 
 
 def _alone(*words: str) -> dict[str, object]:
-    done = subprocess.run([sys.executable, "-m", "bench.factorization", *words], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.factorization", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 
 def _row(size: int, rank: int, noise: float, norm: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        trained = _alone("--part", "train", "--folder", folder, "--size", str(size), "--rank", str(rank), "--noise", str(noise))
+        trained = _alone(
+            "--part",
+            "train",
+            "--folder",
+            folder,
+            "--size",
+            str(size),
+            "--rank",
+            str(rank),
+            "--noise",
+            str(noise),
+        )
         proved = _alone("--part", "certify", "--folder", folder, "--norm", norm)
         judged = _alone("--part", "check", "--folder", folder)
     of_floor = "-" if proved["gap_of_floor"] is None else f"{proved['gap_of_floor']:.1e}"
     return (
-        f"| {size} x {size}, rank {rank}, noise {noise:g} | {trained['steps']} + {trained['sweeps']} | {trained['train']:.1f} | "
-        f"{proved['method']} | {proved['gap_of_square']:.1e} | {of_floor} | {judged['verdict']} | {proved['certify']:.1f} | "
-        f"{judged['check']:.1f} | {int(str(proved['file'])) / 2**20:.0f} MiB | "
-        f"{trained['memory']:.1f} / {proved['memory']:.1f} / {judged['memory']:.1f} GiB |"
+        f"| {size} x {size}, rank {rank}, noise {noise:g} | {trained['steps']} + "
+        f"{trained['sweeps']} | {trained['train']:.1f} | {proved['method']} | "
+        f"{proved['gap_of_square']:.1e} | {of_floor} | {judged['verdict']} | "
+        f"{proved['certify']:.1f} | {judged['check']:.1f} | {int(str(proved['file'])) / 2**20:.0f} "
+        f"MiB | {trained['memory']:.1f} / {proved['memory']:.1f} / {judged['memory']:.1f} GiB |"
     )
 
 
@@ -96,7 +124,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     if given.part is None:
-        heads = "instance, steps + sweeps, train CPU s, method, gap of square, of floor, verdict, certify, check, file, memory"
+        heads = (
+            "instance, steps + sweeps, train CPU s, method, gap of square, of floor, verdict, "
+            "certify, check, file, memory"
+        )
         print(f"| {heads.replace(', ', ' | ')} |")
         print("|---|---|---|---|---|---|---|---|---|---|---|")
         for noise, norm in CASES:
@@ -104,9 +135,14 @@ def main() -> None:
                 print(_row(given.size, given.rank, noise, norm), flush=True)
         return
     parts = {"train": lambda: train(given.folder, given.size, given.rank, given.noise or 0.0)}
-    parts |= {"certify": lambda: certify(given.folder, given.norm), "check": lambda: check(given.folder)}
+    parts |= {
+        "certify": lambda: certify(given.folder, given.norm),
+        "check": lambda: check(given.folder),
+    }
     found = parts[given.part]()
-    print(json.dumps(found | {"memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}))
+    print(
+        json.dumps(found | {"memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20})
+    )
 
 
 if __name__ == "__main__":

@@ -16,12 +16,18 @@ import globalmin as gm
 from globalmin.errors import CannotCertify
 from globalmin.inspection import inspect
 
-INSTANCES = ((2, 8), (4, 12), (6, 20))  # (n, d) of the three small instances: softplus, theta = 1/2, delta = 1
+INSTANCES = (
+    (2, 8),
+    (4, 12),
+    (6, 20),
+)  # (n, d) of the three small instances: softplus, theta = 1/2, delta = 1
 
 
 @dataclass(frozen=True)
 class Fired:
-    """How often the claim was made and accepted at the width of OS-C6, and the largest h = Lip ||r||/a^2 among them."""
+    """How often the claim was made and accepted at the width of OS-C6, and the largest h = Lip
+    ||r||/a^2 among them.
+    """
 
     n: int
     d: int
@@ -33,8 +39,8 @@ class Fired:
 
 
 def fire(n: int, d: int, starts: int, *, seed: int = 0, checked: int | None = None) -> Fired:
-    """Draw `starts` networks at the width of OS-C6, make the descent claim for each, and check the first `checked` files
-    (all).
+    """Draw `starts` networks at the width of OS-C6, make the descent claim for each, and check the
+    first `checked` files (all).
     """
     data = gm.generators.sphere_with_random_labels(n, d, seed=seed)
     width = int(inspect(data, width=2, activation="softplus", theta=0.5, delta=1.0).explicit_width)
@@ -42,7 +48,9 @@ def fire(n: int, d: int, starts: int, *, seed: int = 0, checked: int | None = No
     largest = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for start in range(starts):
-            network = gm.ShallowNetwork.initialize(data, width=width, activation="softplus", seed=start)
+            network = gm.ShallowNetwork.initialize(
+                data, width=width, activation="softplus", seed=start
+            )
             try:
                 certificate = gm.certify(network, data, claims=["descent"])
             except CannotCertify:
@@ -58,21 +66,32 @@ def fire(n: int, d: int, starts: int, *, seed: int = 0, checked: int | None = No
 
 def main(starts: int = 100) -> None:
     """Print both tables."""
-    print("| n, d | width by OS-C6 | claims made | accepted | largest h | CPU s |\n|---|---|---|---|---|---|")
+    print(
+        "| n, d | width by OS-C6 | claims made | accepted | largest h | CPU s "
+        "|\n|---|---|---|---|---|---|"
+    )
     for n, d in INSTANCES:
         began = time.process_time()
         f = fire(n, d, starts)
         seconds = time.process_time() - began
         print(
-            f"| {n}, {d} | {f.width:,} | {f.certified} of {f.starts} | {f.accepted} | {f.largest_h:.3f} | {seconds:.0f} |",
+            f"| {n}, {d} | {f.width:,} | {f.certified} of {f.starts} | {f.accepted} | "
+            f"{f.largest_h:.3f} | {seconds:.0f} |",
             flush=True,
         )
     print("\n| n, d, width, activation | CPU s | peak memory |\n|---|---|---|")
-    for n, d, k, activation in ((500, 20, 60, "softplus"), (2000, 50, 100, "relu"), (5000, 50, 120, "softplus")):
+    for n, d, k, activation in (
+        (500, 20, 60, "softplus"),
+        (2000, 50, 100, "relu"),
+        (5000, 50, 120, "softplus"),
+    ):
         data = gm.generators.sphere_with_random_labels(n, d, seed=0)
         began = time.process_time()
         inspect(data, width=k, activation=activation)
-        seconds, peak = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        seconds, peak = (
+            time.process_time() - began,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        )
         print(f"| {n}, {d}, {k}, {activation} | {seconds:.1f} | {peak:.2f} GiB |", flush=True)
 
 

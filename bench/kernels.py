@@ -1,8 +1,10 @@
-"""Kernels of n = 2,000 samples: ours beside Neural Tangents (in its own environment, same arrays), and the time an entry.
+"""Kernels of n = 2,000 samples: ours beside Neural Tangents (in its own environment, same arrays),
+and the time an entry.
 
-`python -m bench.kernels` makes the other environment with `scripts/neural_tangents.sh` on first use. Both sides compute
-E[phi phi] (nngp) and the tangent kernel of all layers (ntk) of a ReLU network of depth 1 and 5; CPU seconds, all threads, best of
-five after compilation. The exact diagonal is known: every layer halves it.
+`python -m bench.kernels` makes the other environment with `scripts/neural_tangents.sh` on first
+use. Both sides compute E[phi phi] (nngp) and the tangent kernel of all layers (ntk) of a ReLU
+network of depth 1 and 5; CPU seconds, all threads, best of five after compilation. The exact
+diagonal is known: every layer halves it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def best(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def our_kernels(X: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nngp and the ntk of a ReLU network without biases, inputs of norm 1 (standard weights of variance 1/width)."""
+    """The nngp and the ntk of a ReLU network without biases, inputs of norm 1 (standard weights of
+    variance 1/width).
+    """
     from globalmin.activations.dual import dual_matrices
 
     K = X @ X.T
@@ -67,14 +71,25 @@ def peer(folder: Path, bits: int) -> None:
 
 def run_peer(folder: Path, bits: int) -> dict[int, float]:
     script = Path(__file__).parent.parent / "scripts" / "neural_tangents.sh"
-    python = os.environ.get("NEURAL_TANGENTS_PYTHON") or subprocess.check_output([script], text=True).strip()
-    answer = subprocess.run([python, "-P", __file__, PEER, str(folder), str(bits)], capture_output=True, text=True, check=True)
+    python = (
+        os.environ.get("NEURAL_TANGENTS_PYTHON")
+        or subprocess.check_output([script], text=True).strip()
+    )
+    answer = subprocess.run(
+        [python, "-P", __file__, PEER, str(folder), str(bits)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return {line["depth"]: line["seconds"] for line in map(json.loads, answer.stdout.splitlines())}
 
 
 def compare(folder: Path, X: np.ndarray) -> None:
     ours = {depth: best(lambda depth=depth: our_kernels(X, depth)) for depth in DEPTHS}
-    print("| depth | their bits | our CPU s | theirs | largest difference off the diagonal | error of their diagonal | of ours |")
+    print(
+        "| depth | their bits | our CPU s | theirs | largest difference off the diagonal | error "
+        "of their diagonal | of ours |"
+    )
     print("|---|---|---|---|---|---|---|")
     for bits in (64, 32):
         seconds = run_peer(folder, bits)
@@ -87,20 +102,35 @@ def compare(folder: Path, X: np.ndarray) -> None:
                 np.fill_diagonal(difference, 0.0)
                 off.append(difference.max())
                 for errors, matrix in zip(diagonals, (theirs[key], mine), strict=True):
-                    errors.append(np.abs(np.diagonal(matrix) - exact[key] * np.square(X).sum(axis=1)).max())
-            row = (f"{ours[depth][0]:.3f}", f"{seconds[depth]:.3f}", f"{max(off):.1e}", *(f"{max(e):.1e}" for e in diagonals))
+                    errors.append(
+                        np.abs(np.diagonal(matrix) - exact[key] * np.square(X).sum(axis=1)).max()
+                    )
+            row = (
+                f"{ours[depth][0]:.3f}",
+                f"{seconds[depth]:.3f}",
+                f"{max(off):.1e}",
+                *(f"{max(e):.1e}" for e in diagonals),
+            )
             print(f"| {depth} | {bits} | {' | '.join(row)} |", flush=True)
 
 
 def entries(X: np.ndarray) -> None:
-    """Time an entry of E[phi' phi'] o XX^T, unit rows, and rows with variances spread up to 25 and beyond."""
-    from globalmin.theory.gram import limit_gram
+    """Time an entry of E[phi' phi'] o XX^T, unit rows, and rows with variances spread up to 25 and
+    beyond.
+    """
+    from globalmin.kernels.limit_gram import limit_gram
 
     spread = X * np.random.default_rng(1).uniform(0.2, 5.0, size=(len(X), 1))
     large = X * np.random.default_rng(2).uniform(1.0, 10.0, size=(len(X), 1))
-    print("\n| activation | unit rows, us an entry | variances .04 to 25 | variances 1 to 100 |\n|---|---|---|---|")
+    print(
+        "\n| activation | unit rows, us an entry | variances .04 to 25 | variances 1 to 100 "
+        "|\n|---|---|---|---|"
+    )
     for name in ("relu", *SMOOTH):
-        times = [best(lambda Y=Y, name=name: limit_gram(Y, name))[0] / len(X) ** 2 * 1e6 for Y in (X, spread, large)]
+        times = [
+            best(lambda Y=Y, name=name: limit_gram(Y, name))[0] / len(X) ** 2 * 1e6
+            for Y in (X, spread, large)
+        ]
         print(f"| {name} | {' | '.join(f'{t:.3f}' for t in times)} |", flush=True)
 
 
@@ -108,14 +138,18 @@ def large_instance() -> None:
     """Seconds and peak memory for n = 5,000."""
     import resource
 
-    from globalmin.theory.gram import limit_gram
+    from globalmin.kernels.limit_gram import limit_gram
 
     X = np.random.default_rng(3).standard_normal((5_000, D))
     for name in ("relu", "softplus"):
         began = time.process_time()
         limit_gram(X, name)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"n = 5,000, {name}: {time.process_time() - began:.1f} CPU s, peak memory {peak:.2f} GiB", flush=True)
+        print(
+            f"n = 5,000, {name}: {time.process_time() - began:.1f} CPU s, peak memory {peak:.2f} "
+            "GiB",
+            flush=True,
+        )
 
 
 def main() -> None:

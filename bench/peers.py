@@ -1,7 +1,9 @@
-"""Us and the peers side by side, in one process run: seconds to fit random labels on the sphere, and the residual reached.
+"""Us and the peers side by side, in one process run: seconds to fit random labels on the sphere,
+and the residual reached.
 
-Every peer gets the same data, the same start (OS head, N(0,1) rows), analytic derivatives and float64. Peers stop at their own
-tightest tolerance or after `LIMIT` evaluations; ratios are their CPU seconds over ours.
+Every peer gets the same data, the same start (OS head, N(0,1) rows), analytic derivatives and
+float64. Peers stop at their own tightest tolerance or after `LIMIT` evaluations; ratios are their
+CPU seconds over ours.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 import globalmin as gm
-from globalmin.networks.shallow import jacobian_transpose_times, residual
+from globalmin.shallow.network import jacobian_transpose_times, residual
 
 SIZES = ((100, 20, 10), (200, 20, 22), (442, 10, 60))
 LIMIT = 3_000
@@ -58,21 +60,33 @@ def scipy_lbfgs(network: gm.ShallowNetwork, data: gm.Dataset) -> gm.ShallowNetwo
         return 0.5 * float(r @ r), jacobian_transpose_times(at, data.X, r).ravel()
 
     options = {"maxiter": LIMIT, "maxfun": 2 * LIMIT, "ftol": 1e-16, "gtol": 1e-14}
-    fit = minimize(loss_and_gradient, network.W.ravel(), jac=True, method="L-BFGS-B", options=options)
+    fit = minimize(
+        loss_and_gradient, network.W.ravel(), jac=True, method="L-BFGS-B", options=options
+    )
     return network.with_weights(W=fit.x.reshape(network.W.shape))
 
 
 def gradient_descent(network: gm.ShallowNetwork, data: gm.Dataset) -> gm.ShallowNetwork:
     """Plain gradient descent with the theory's step, as in the papers."""
-    return gm.train(network, data, method="gradient_descent", step_size="theory", max_iter=LIMIT * 5).network
+    return gm.train(
+        network, data, method="gradient_descent", step_size="theory", max_iter=LIMIT * 5
+    ).network
 
 
 def sklearn_mlp(network: gm.ShallowNetwork, data: gm.Dataset) -> float:
-    """scikit-learn's MLPRegressor (tanh, both layers and biases trained: an easier problem), L-BFGS; its relative residual."""
+    """scikit-learn's MLPRegressor (tanh, both layers and biases trained: an easier problem),
+    L-BFGS; its relative residual.
+    """
     from sklearn.neural_network import MLPRegressor
 
     model = MLPRegressor(
-        hidden_layer_sizes=(network.width,), activation="tanh", solver="lbfgs", alpha=0.0, max_iter=LIMIT, tol=0.0, random_state=0
+        hidden_layer_sizes=(network.width,),
+        activation="tanh",
+        solver="lbfgs",
+        alpha=0.0,
+        max_iter=LIMIT,
+        tol=0.0,
+        random_state=0,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -104,7 +118,10 @@ def main() -> None:
         data = gm.generators.sphere_with_random_labels(n, d, seed=0)
         network = gm.ShallowNetwork.initialize(data, width=k, activation="softplus", seed=0)
         ours(network, data)  # imports and first calls are not timed
-        print(f"\nn = {n}, d = {d}, k = {k}\n\n| method | CPU s | times ours | relative residual |\n|---|---|---|---|")
+        print(
+            f"\nn = {n}, d = {d}, k = {k}\n\n| method | CPU s | times ours | relative residual "
+            "|\n|---|---|---|---|"
+        )
         base = None
         for name in PEERS:
             seconds, relative = measure(name, network, data)

@@ -1,7 +1,9 @@
-"""The landscape of quadratic networks, as the theorems say: 1,000 descents, every saddle on the way, the census, identification.
+"""The landscape of quadratic networks, as the theorems say: 1,000 descents, every saddle on the
+way, the census, identification.
 
-Run `python -m bench.quadratic_landscape` for everything (a few CPU minutes), `--starts 100` for less, `--picture out.svg` for a
-picture. Every minimum, saddle and identification counted here has a certificate that the independent checker accepted.
+Run `python -m bench.quadratic_landscape` for everything (a few CPU minutes), `--starts 100` for
+less, `--picture out.svg` for a picture. Every minimum, saddle and identification counted here has a
+certificate that the independent checker accepted.
 """
 
 from __future__ import annotations
@@ -19,18 +21,22 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 import numpy as np  # noqa: E402  (the number of threads is read at import)
 
-from globalmin.certificates import certify, check  # noqa: E402
 from globalmin.data import Dataset  # noqa: E402
 from globalmin.errors import CannotCertify  # noqa: E402
-from globalmin.landscape.census import StationaryPoint, stationary_census, stationary_weights  # noqa: E402
 from globalmin.landscape.classify import PointKind, classify_point  # noqa: E402
-from globalmin.landscape.quadratic_runs import conditioned_teacher  # noqa: E402
-from globalmin.landscape.random_starts import Descents, QuadraticLoss, descend, random_starts  # noqa: E402
-from globalmin.landscape.stationary import nearest_stationary  # noqa: E402
-from globalmin.networks import ShallowNetwork  # noqa: E402
-from globalmin.theory.quadratic_design import RISK_FACTOR, population_samples  # noqa: E402
-from globalmin.theory.quadratic_identifiability import exact_span_rank, recover_gram  # noqa: E402
-from globalmin.theory.quadratic_risk import quadratic_outputs  # noqa: E402
+from globalmin.proving.checking import check  # noqa: E402
+from globalmin.proving.producer import certify  # noqa: E402
+from globalmin.quadratic.census import StationaryPoint, stationary_census, stationary_weights  # noqa: E402
+from globalmin.quadratic.identifiability import exact_span_rank, recover_gram  # noqa: E402
+from globalmin.quadratic.many_starts import Descents, QuadraticLoss, descend, random_starts  # noqa: E402
+from globalmin.quadratic.risk import quadratic_outputs  # noqa: E402
+from globalmin.quadratic.runs import (  # noqa: E402
+    RISK_FACTOR,
+    conditioned_teacher,
+    population_samples,
+)
+from globalmin.shallow.network import ShallowNetwork  # noqa: E402
+from globalmin.shallow.stationary import nearest_stationary  # noqa: E402
 
 D = 8
 SAMPLES = (20, 24, 60, 120)  # two below, two above d(d+1)/2 = 36
@@ -48,7 +54,9 @@ class Problem:
     def data(self) -> Dataset:
         """Samples and labels."""
         rng = np.random.default_rng((self.n, self.d))
-        return Dataset.from_preprocessed(rng.standard_normal((self.n, self.d)), 3.0 * rng.standard_normal(self.n))
+        return Dataset.from_preprocessed(
+            rng.standard_normal((self.n, self.d)), 3.0 * rng.standard_normal(self.n)
+        )
 
     @property
     def head(self) -> np.ndarray:
@@ -57,13 +65,17 @@ class Problem:
 
     @property
     def claim(self) -> str:
-        """What proves the minimum: the gap where the squares span, zero loss nearby where the samples are fewer."""
+        """What proves the minimum: the gap where the squares span, zero loss nearby where the
+        samples are fewer.
+        """
         return "optimality-gap" if self.n >= self.d * (self.d + 1) // 2 else "interpolation"
 
 
 @dataclass
 class Outcome:
-    """What became of the starts of one problem; `worst` is the largest proved excess loss, relative to the loss of W = 0."""
+    """What became of the starts of one problem; `worst` is the largest proved excess loss, relative
+    to the loss of W = 0.
+    """
 
     problem: Problem
     runs: Descents
@@ -73,8 +85,12 @@ class Outcome:
     saddles: Counter[str] = field(default_factory=Counter)
 
 
-def verdict(network: ShallowNetwork, data: Dataset, claim: str) -> tuple[str, dict[str, str | float]]:
-    """The checker's verdict on one claim about the network, and its numbers; the reason if there is no certificate."""
+def verdict(
+    network: ShallowNetwork, data: Dataset, claim: str
+) -> tuple[str, dict[str, str | float]]:
+    """The checker's verdict on one claim about the network, and its numbers; the reason if there is
+    no certificate.
+    """
     try:
         certificate = certify(network, data, claims=[claim])
     except CannotCertify as refusal:
@@ -99,7 +115,9 @@ def descend_all(problem: Problem, count: int, *, every: int | None = None) -> Ou
 
 
 def prove_ends(outcome: Outcome, most: int | None = None) -> Outcome:
-    """Prove every end (or the first `most`): its excess loss over all quadratic networks, or zero loss next to it."""
+    """Prove every end (or the first `most`): its excess loss over all quadratic networks, or zero
+    loss next to it.
+    """
     data, zero = outcome.problem.data, 0.5 * float(outcome.problem.data.y @ outcome.problem.data.y)
     for W in outcome.runs.W[:most]:
         found, numbers = verdict(network_of(W, outcome.problem.head), data, outcome.problem.claim)
@@ -110,19 +128,22 @@ def prove_ends(outcome: Outcome, most: int | None = None) -> Outcome:
 
 
 def prove_saddles(outcome: Outcome, most: int | None = None) -> Outcome:
-    """Classify what was met: the iterate at each plateau, which is near a saddle and not at it, so that the claim of negative
-    curvature is what counts there, and the stationary point it leads to if that is a saddle.
+    """Classify what was met: the iterate at each plateau, which is near a saddle and not at it, so
+    that the claim of negative curvature is what counts there, and the stationary point it leads to
+    if that is a saddle.
     """
     data, v = outcome.problem.data, outcome.problem.head
     for plateau in outcome.runs.plateaus[:most]:
         here = network_of(plateau.W, v)
-        outcome.saddles[_judged(here, data, "plateau", tolerance=1.0)] += 1
-        outcome.saddles[_judged(nearest_stationary(here, data.X, data.y, max_iter=40), data, "nearby")] += 1
+        outcome.saddles[_judged(here, data, "plateau", tol=1.0)] += 1
+        outcome.saddles[
+            _judged(nearest_stationary(here, data.X, data.y, max_iter=40), data, "nearby")
+        ] += 1
     return outcome
 
 
-def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tolerance: float = 1e-6) -> str:
-    found = classify_point(network, data, tolerance=tolerance)
+def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tol: float = 1e-6) -> str:
+    found = classify_point(network, data, tol=tol)
     names = {PointKind.STRICT_SADDLE: "saddle", PointKind.NOT_DECIDED: "curves downwards"}
     if found.kind not in names:
         return f"{place}: {found.kind}"
@@ -130,7 +151,8 @@ def _judged(network: ShallowNetwork, data: Dataset, place: str, *, tolerance: fl
 
 
 def planted_saddles(problem: Problem, *, seed: int = 0) -> list[ShallowNetwork]:
-    """W = 0, and minima over fewer neurons (one to three, of either sign) with zero neurons added: stationary, not global.
+    """W = 0, and minima over fewer neurons (one to three, of either sign) with zero neurons added:
+    stationary, not global.
 
     Candidates that did not settle at a stationary point are left out.
     """
@@ -138,7 +160,12 @@ def planted_saddles(problem: Problem, *, seed: int = 0) -> list[ShallowNetwork]:
     found = [network_of(np.zeros((v.size, d)), v)]
     for chosen in ([0], [d], [0, d], [0, 1], [d, d + 1], [0, 1, d]):
         loss = QuadraticLoss.of_data(data.X, data.y, v[chosen])
-        runs = descend(loss, random_starts(2, len(chosen), d, scales=(0.3, 0.3), seed=seed), target=0.0, max_iter=1_000)
+        runs = descend(
+            loss,
+            random_starts(2, len(chosen), d, scales=(0.3, 0.3), seed=seed),
+            target=0.0,
+            max_iter=1_000,
+        )
         for W in runs.W:
             small = nearest_stationary(network_of(W, v[chosen]), data.X, data.y)
             padded = np.zeros((v.size, d))
@@ -150,9 +177,11 @@ def planted_saddles(problem: Problem, *, seed: int = 0) -> list[ShallowNetwork]:
 def census_saddles(
     d: int, *, seed: int = 0, width: int | None = None
 ) -> list[tuple[StationaryPoint, str, dict[str, str | float]]]:
-    """Every stationary point of the population risk of a teacher but the minimum, each with the checker's verdict.
+    """Every stationary point of the population risk of a teacher but the minimum, each with the
+    checker's verdict.
 
-    The samples carry the population risk exactly (`population_samples`), so the certificates are about that risk.
+    The samples carry the population risk exactly (`population_samples`), so the certificates are
+    about that risk.
     """
     m = d + 1 if width is None else width
     Wstar = conditioned_teacher(d, m, seed=seed)
@@ -170,8 +199,8 @@ def census_saddles(
 
 @dataclass(frozen=True)
 class Identification:
-    """Planted networks at the critical number of samples: how many of the draws are determined (exactly), the certificates, and
-    the largest relative error of the recovered matrix.
+    """Planted networks at the critical number of samples: how many of the draws are determined
+    (exactly), the certificates, and the largest relative error of the recovered matrix.
     """
 
     d: int
@@ -184,7 +213,9 @@ class Identification:
 
 
 def identification(d: int, draws: int, *, seed: int = 0) -> Identification:
-    """Draw planted networks at n = d(d+1)/2: the exact rank of every draw, certificates for the first, and one sample less."""
+    """Draw planted networks at n = d(d+1)/2: the exact rank of every draw, certificates for the
+    first, and one sample less.
+    """
     N, began = d * (d + 1) // 2, time.process_time()
     identified, error, verdicts = 0, 0.0, ("", "")
     for draw in range(draws):
@@ -224,7 +255,10 @@ def draw_picture(outcome: Outcome, path: Path) -> None:
         label="plateaus, every one with an accepted direction downwards",
     )
     axes.set(xlabel="iteration", ylabel="relative excess over the proved minimum")
-    axes.set_title(f"d = {outcome.problem.d}, k = {2 * outcome.problem.d}, n = {outcome.problem.n}, arbitrary labels: 40 starts")
+    axes.set_title(
+        f"d = {outcome.problem.d}, k = {2 * outcome.problem.d}, n = {outcome.problem.n}, arbitrary "
+        "labels: 40 starts"
+    )
     axes.legend(loc="lower left", frameon=False)
     figure.savefig(path)
 
@@ -234,12 +268,16 @@ def report_descents(count: int, picture: Path | None) -> None:
         outcome = prove_saddles(prove_ends(descend_all(Problem(n), count // len(SAMPLES))))
         runs = outcome.runs
         print(
-            f"n={n}: {runs.reached.sum()}/{runs.reached.size} runs reach the minimum, {outcome.proved} proved "
-            f"({outcome.problem.claim}), largest proved excess {outcome.worst:.1e}; iterations {int(np.median(runs.iterations))} "
-            f"(median) to {runs.iterations.max()}, {outcome.seconds:.1f} CPU s; met: {dict(outcome.saddles)}",
+            f"n={n}: {runs.reached.sum()}/{runs.reached.size} runs reach the minimum, "
+            f"{outcome.proved} proved ({outcome.problem.claim}), largest proved excess "
+            f"{outcome.worst:.1e}; iterations {int(np.median(runs.iterations))} (median) to "
+            f"{runs.iterations.max()}, {outcome.seconds:.1f} CPU s; met: {dict(outcome.saddles)}",
             flush=True,
         )
-        planted = Counter(_judged(network, outcome.problem.data, "planted") for network in planted_saddles(outcome.problem))
+        planted = Counter(
+            _judged(network, outcome.problem.data, "planted")
+            for network in planted_saddles(outcome.problem)
+        )
         print(f"       {dict(planted)}", flush=True)
     if picture is not None:
         draw_picture(descend_all(Problem(60), 40, every=1), picture)
@@ -249,23 +287,30 @@ def report_descents(count: int, picture: Path | None) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, default=1_000)
-    parser.add_argument("--census", type=int, default=8, help="features of the teacher whose census is classified")
+    parser.add_argument(
+        "--census", type=int, default=8, help="features of the teacher whose census is classified"
+    )
     parser.add_argument("--dimensions", type=int, nargs="*", default=[2, 3, 5, 8, 12, 20, 30])
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--picture", type=Path)
     chosen = parser.parse_args()
     report_descents(chosen.starts, chosen.picture)
     rows = census_saddles(chosen.census)
-    ratios = [float(numbers["gamma"]) / (-RISK_FACTOR * point.least_curvature) for point, _, numbers in rows]
+    ratios = [
+        float(numbers["gamma"]) / (-RISK_FACTOR * point.least_curvature)
+        for point, _, numbers in rows
+    ]
     print(
-        f"census d={chosen.census}: {len(rows)} saddles, {sum(found == ACCEPTED for _, found, _ in rows)} accepted; certified "
+        f"census d={chosen.census}: {len(rows)} saddles, "
+        f"{sum(found == ACCEPTED for _, found, _ in rows)} accepted; certified "
         f"curvature over the formula {min(ratios):.12f} to {max(ratios):.12f}"
     )
     for d in chosen.dimensions:
         found = identification(d, chosen.draws if d <= 12 else max(chosen.draws // 10, 1))
         print(
-            f"d={d}, n={d * (d + 1) // 2}: {found.identified}/{found.draws} identified exactly, certificate {found.identifies}; "
-            f"one sample less: ambiguous {found.ambiguous}; recovered to {found.error:.0e}; {found.seconds:.1f} CPU s",
+            f"d={d}, n={d * (d + 1) // 2}: {found.identified}/{found.draws} identified exactly, "
+            f"certificate {found.identifies}; one sample less: ambiguous {found.ambiguous}; "
+            f"recovered to {found.error:.0e}; {found.seconds:.1f} CPU s",
             flush=True,
         )
 

@@ -1,8 +1,10 @@
-"""CVXPY with Clarabel or SCS on the convex problem behind a quadratic network, for `bench.quadratic`.
+"""CVXPY with Clarabel or SCS on the convex problem behind a quadratic network, for
+`bench.quadratic`.
 
-Not part of `make setup`: `.venv/bin/uv pip install --python .venv/bin/python --require-hashes -r bench/constraints.txt`.
-A peer works in a forked copy of this process under limits on its CPU seconds and memory, because solvers look at their own
-time limit only between iterations, which can take an hour.
+Not part of `make setup`: `.venv/bin/uv pip install --python .venv/bin/python --require-hashes -r
+bench/constraints.txt`. A peer works in a forked copy of this process under limits on its CPU
+seconds and memory, because solvers look at their own time limit only between iterations, which can
+take an hour.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 NAMES = {"CLARABEL": "clarabel", "SCS": "scs"}
-INSTALL = ".venv/bin/uv pip install --python .venv/bin/python --require-hashes -r bench/constraints.txt"
+INSTALL = (
+    ".venv/bin/uv pip install --python .venv/bin/python --require-hashes -r bench/constraints.txt"
+)
 Result = TypeVar("Result")
 
 
@@ -35,7 +39,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class PeerOutcome:
-    """CPU seconds (canonicalization included), the symmetric matrix found or None, and the reason if there is none."""
+    """CPU seconds (canonicalization included), the symmetric matrix found or None, and the reason
+    if there is none.
+    """
 
     seconds: float
     M: np.ndarray | None
@@ -58,13 +64,17 @@ def best_time(work: Callable[[], Result]) -> tuple[float, Result]:
             return min(times), result
 
 
-def run_peer(solver: str, data: tuple[np.ndarray, np.ndarray], *, signs: str, c: float, limits: Limits) -> PeerOutcome:
+def run_peer(
+    solver: str, data: tuple[np.ndarray, np.ndarray], *, signs: str, c: float, limits: Limits
+) -> PeerOutcome:
     r"""One peer on $\min \tfrac12\|A(M) - y\|^2 + c\|M\|_*$, over M >= 0 for signs = "positive"."""
     return run_within(limits, lambda: _solve(solver, data, signs, c))
 
 
 def run_within(limits: Limits, solve: Callable[[], PeerOutcome]) -> PeerOutcome:
-    """The outcome of `solve` in a forked copy of this process, ended by the kernel if it uses more CPU seconds than allowed."""
+    """The outcome of `solve` in a forked copy of this process, ended by the kernel if it uses more
+    CPU seconds than allowed.
+    """
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_work, args=(sender, limits, solve))
@@ -78,7 +88,9 @@ def run_within(limits: Limits, solve: Callable[[], PeerOutcome]) -> PeerOutcome:
     if outcome is not None:
         return outcome
     is_late = child.exitcode == -signal.SIGXCPU
-    return PeerOutcome(limits.seconds, None, ">limit" if is_late else f"ended by signal {-(child.exitcode or 0)}")
+    return PeerOutcome(
+        limits.seconds, None, ">limit" if is_late else f"ended by signal {-(child.exitcode or 0)}"
+    )
 
 
 def _work(sender: Any, limits: Limits, solve: Callable[[], PeerOutcome]) -> None:
@@ -126,6 +138,8 @@ def _solve(solver: str, data: tuple[np.ndarray, np.ndarray], signs: str, c: floa
 
 
 def positive_part(M: np.ndarray) -> np.ndarray:
-    """The nearest positive semidefinite matrix: a peer's point is made feasible before it is judged."""
+    """The nearest positive semidefinite matrix: a peer's point is made feasible before it is
+    judged.
+    """
     eigenvalues, vectors = np.linalg.eigh(M)
     return (vectors * np.maximum(eigenvalues, 0.0)) @ vectors.T

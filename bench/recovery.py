@@ -1,7 +1,9 @@
-"""Recovery of a teacher from samples: the literal and the tuned algorithm side by side, errors over n, and the large case.
+"""Recovery of a teacher from samples: the literal and the tuned algorithm side by side, errors over
+n, and the large case.
 
-Run `python -m bench.recovery` for the tables (about four CPU minutes), `--figures FOLDER` to draw them as well, and `--large` for
-d = 100, K = 5, n = 1,000,000 with its peak memory. Errors are relative Frobenius errors after matching; medians.
+Run `python -m bench.recovery` for the tables (about four CPU minutes), `--figures FOLDER` to draw
+them as well, and `--large` for d = 100, K = 5, n = 1,000,000 with its peak memory. Errors are
+relative Frobenius errors after matching; medians.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ import numpy as np  # noqa: E402  (the number of threads is read at import)
 
 from globalmin.activations import get_activation  # noqa: E402
 from globalmin.data import Dataset  # noqa: E402
-from globalmin.training.local_descent import local_spread  # noqa: E402
-from globalmin.training.matching import match_neurons  # noqa: E402
-from globalmin.training.recovery import Recovery, recover_teacher  # noqa: E402
-from globalmin.training.tensor_initialization import VARIANTS, TensorOptions, tensor_start  # noqa: E402
+from globalmin.recovery.descent import local_spread  # noqa: E402
+from globalmin.recovery.matching import match_neurons  # noqa: E402
+from globalmin.recovery.recover import Recovery, recover_teacher  # noqa: E402
+from globalmin.recovery.tensor_initialization import VARIANTS, TensorOptions, tensor_start  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class Problem:
         """The recovery of one draw, and the true weights."""
         X, y, W = self.draw(n, seed)
         data = Dataset(X, y, bias=False, scaling="none")
-        return recover_teacher(data, self.K, self.activation, labels=self.labels, seed=seed, **options), W  # pyright: ignore
+        return recover_teacher(
+            data, self.K, self.activation, labels=self.labels, seed=seed, **options
+        ), W  # pyright: ignore
 
     def __str__(self) -> str:
         return f"{self.labels}, {self.activation}, d={self.d}, K={self.K}, sigma={self.sigma:g}"
@@ -56,13 +60,17 @@ class Problem:
 
 def start_error(problem: Problem, n: int, seed: int, options: TensorOptions) -> float:
     X, y, W = problem.draw(n, seed)
-    return match_neurons(tensor_start(X, y, problem.K, problem.activation, options=options, seed=seed).weights, W).relative_error
+    return match_neurons(
+        tensor_start(X, y, problem.K, problem.activation, options=options, seed=seed).weights, W
+    ).relative_error
 
 
 def start_errors(problem: Problem, sizes: list[int], draws: int) -> dict[str, np.ndarray]:
     """Errors of the start alone, an array (sizes, draws) for each variant."""
     return {
-        name: np.array([[start_error(problem, n, seed, options) for seed in range(draws)] for n in sizes])
+        name: np.array(
+            [[start_error(problem, n, seed, options) for seed in range(draws)] for n in sizes]
+        )
         for name, options in VARIANTS.items()
     }
 
@@ -87,15 +95,23 @@ def steps_of_tuning(n: int = 30_000, draws: int = 5) -> None:
         "literal: random alpha, raw labels, three-way split": literal,
         "best of 20 alpha": TensorOptions("best", "nothing", True, "squared", False),
         "best of 20 alpha, labels centered": TensorOptions("best", "mean", True, "squared", False),
-        "best of 20 alpha, minus linear fit": TensorOptions("best", "linear", True, "squared", False),
-        "alpha = first moment, minus linear fit": TensorOptions("first_moment", "linear", True, "squared", False),
+        "best of 20 alpha, minus linear fit": TensorOptions(
+            "best", "linear", True, "squared", False
+        ),
+        "alpha = first moment, minus linear fit": TensorOptions(
+            "first_moment", "linear", True, "squared", False
+        ),
         "the same without split": TensorOptions("first_moment", "linear", False, "squared", False),
         "tuned: the same, first moment by slopes": VARIANTS["tuned"],
     }
     problem = Problem(10, 1.5)
     print(f"\nStart alone, {problem}, n={n}, {draws} draws\n\n| variant | error |\n|---|---|")
     for title, options in pieces.items():
-        print(f"| {title} | {np.median([start_error(problem, n, seed, options) for seed in range(draws)]):.2g} |", flush=True)
+        print(
+            f"| {title} | "
+            f"{np.median([start_error(problem, n, seed, options) for seed in range(draws)]):.2g} |",
+            flush=True,
+        )
 
 
 def tables(draws: int, figures: Path | None) -> None:
@@ -103,53 +119,97 @@ def tables(draws: int, figures: Path | None) -> None:
     for problem in (Problem(10, 1.5), Problem(10, 3.0, "classification")):
         starts = start_errors(problem, sizes, draws)
         ends = end_errors(problem, sizes, draws)
-        print(f"\n{problem}, {draws} draws\n\n| | " + " | ".join(f"n={n:,}" for n in sizes) + " |\n|" + "---|" * (len(sizes) + 1))
+        print(
+            f"\n{problem}, {draws} draws\n\n| | "
+            + " | ".join(f"n={n:,}" for n in sizes)
+            + " |\n|"
+            + "---|" * (len(sizes) + 1)
+        )
         for name, values in starts.items():
             print(_row(f"start, {name}", values))
         print(_row("after descent", ends), flush=True)
         if problem.labels == "classification":
-            print(_row("maximum of the likelihood", end_errors(problem, sizes, draws, estimator="likelihood")))
+            print(
+                _row(
+                    "maximum of the likelihood",
+                    end_errors(problem, sizes, draws, estimator="likelihood"),
+                )
+            )
         if figures is not None:
             _draw(figures, problem, np.array(sizes, dtype=float), starts, ends)
 
 
-def _draw(folder: Path, problem: Problem, sizes: np.ndarray, starts: dict[str, np.ndarray], ends: np.ndarray) -> None:
-    from globalmin.report.figures import style
-    from globalmin.report.recovery_figures import error_figure, neurons_figure, rho_figure, variants_figure
-    from globalmin.theory.local_moments import rho
+def _draw(
+    folder: Path,
+    problem: Problem,
+    sizes: np.ndarray,
+    starts: dict[str, np.ndarray],
+    ends: np.ndarray,
+) -> None:
+    from globalmin.drawing import style
+    from globalmin.recovery.figures import (
+        error_figure,
+        neurons_figure,
+        rho_figure,
+        variants_figure,
+    )
+    from globalmin.recovery.moments import rho
 
     folder.mkdir(parents=True, exist_ok=True)
     with style():
         variants_figure(sizes, starts).savefig(folder / f"recovery-start-{problem.labels}.svg")
-        error_figure(sizes, {"after descent": ends}).savefig(folder / f"recovery-error-{problem.labels}.svg")
+        error_figure(sizes, {"after descent": ends}).savefig(
+            folder / f"recovery-error-{problem.labels}.svg"
+        )
         found, W = problem.recover(10_000, 0)
         order, first = found.match(W).order, match_neurons(found.initialization, W).order
-        picture = neurons_figure(found.weights[order], W, initialization=found.initialization[first])
+        picture = neurons_figure(
+            found.weights[order], W, initialization=found.initialization[first]
+        )
         picture.savefig(folder / f"recovery-neurons-{problem.labels}.svg")
         sigma = np.geomspace(0.1, 50.0, 200)
-        rho_figure(sigma, {name: rho(sigma, name) for name in ("sigmoid", "tanh", "softplus")}).savefig(folder / "rho.svg")
+        rho_figure(
+            sigma, {name: rho(sigma, name) for name in ("sigmoid", "tanh", "softplus")}
+        ).savefig(folder / "rho.svg")
 
 
 def spread_table() -> None:
     """SD_n and the estimation error: the first can be small where the second is not."""
     print(
-        "\n| labels, d=20, K=3, orthonormal teacher | n | SD_n | mean error, absolute | success by SD_n |\n|---|---|---|---|---|"
+        "\n| labels, d=20, K=3, orthonormal teacher | n | SD_n | mean error, absolute | success by "
+        "SD_n |\n|---|---|---|---|---|"
     )
-    for labels, n in (("regression", 2_000), ("classification", 2_000), ("classification", 6_000), ("classification", 20_000)):
+    for labels, n in (
+        ("regression", 2_000),
+        ("classification", 2_000),
+        ("classification", 6_000),
+        ("classification", 20_000),
+    ):
         X, y, W = Problem(20, 1.0, labels).draw(n, 0)
         found = local_spread(X, y, W, starts=4, step=40.0, max_iter=2_000)
-        print(f"| {labels} | {n:,} | {found.sd:.2g} | {found.mean_error:.2g} | {found.success} |", flush=True)
+        print(
+            f"| {labels} | {n:,} | {found.sd:.2g} | {found.mean_error:.2g} | {found.success} |",
+            flush=True,
+        )
 
 
 def large(n: int = 1_000_000, d: int = 100, K: int = 5) -> tuple[float, float]:
-    """The large case with CPU seconds and peak memory; returns the error after descent and the peak in GiB."""
+    """The large case with CPU seconds and peak memory; returns the error after descent and the peak
+    in GiB.
+    """
     problem, clock = Problem(d, 1.5, "regression", K), time.process_time()
     found, W = problem.recover(n, 0)
-    seconds, peak = time.process_time() - clock, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    seconds, peak = (
+        time.process_time() - clock,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    )
     start, end = match_neurons(found.initialization, W).relative_error, found.error_against(W)
     newton = found.descent.newton_steps
     steps = f"{len(found.descent.losses) - 1 - (newton > 0)} steps and {newton} of Newton's method"
-    print(f"{problem}, n={n:,}: start {start:.3g}, after descent {end:.3g} ({steps}, gradient {found.descent.gradient_norm:.2g})")
+    print(
+        f"{problem}, n={n:,}: start {start:.3g}, after descent {end:.3g} ({steps}, gradient "
+        f"{found.descent.gradient_norm:.2g})"
+    )
     print(f"{seconds:.0f} CPU s in all, peak {peak:.2f} GiB; warnings: {found.warnings or 'none'}")
     return end, peak
 

@@ -1,8 +1,9 @@
-"""From a saddle to a proved second-order point: five ways to train a quadratic network from W = 0, against dimension, and minima
-of smooth networks whose neighbourhood is proved.
+"""From a saddle to a proved second-order point: five ways to train a quadratic network from W = 0,
+against dimension, and minima of smooth networks whose neighbourhood is proved.
 
-Run `python -m bench.saddles` for the two tables of docs/saddles.md (about a CPU minute). W = 0 is a strict saddle with zero
-gradient, for every sample too; an iteration of the second-order methods factors or multiplies with the Hessian.
+Run `python -m bench.saddles` for the two tables of docs/saddles.md (about a CPU minute). W = 0 is a
+strict saddle with zero gradient, for every sample too; an iteration of the second-order methods
+factors or multiplies with the Hessian.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402  (the number of threads is read at import)
 
 import globalmin as gm  # noqa: E402
-from globalmin.landscape.hessian import gradient_norm, hessian  # noqa: E402
-from globalmin.training import Run, Step  # noqa: E402
+from globalmin.optimize.follow import Step  # noqa: E402
+from globalmin.shallow.hessian import gradient_norm, hessian  # noqa: E402
+from globalmin.shallow.trajectory import ShallowRun  # noqa: E402
 
 DIMENSIONS = (2, 4, 8, 12, 16)
 METHODS = {
@@ -29,7 +31,9 @@ METHODS = {
     "trust region": ("trust_region", {}),
     "cubic regularization": ("trust_region", {"solver": "cubic"}),
 }
-RELATIVE = 1e-4  # gradient and least eigenvalue count as zero below this share of the largest eigenvalue at the teacher
+# gradient and least eigenvalue count as zero below this share of the largest eigenvalue at the
+# teacher
+RELATIVE = 1e-4
 
 
 def planted(d: int, seed: int = 0) -> tuple[gm.Dataset, np.ndarray]:
@@ -41,11 +45,17 @@ def planted(d: int, seed: int = 0) -> tuple[gm.Dataset, np.ndarray]:
 
 def sharpness(data: gm.Dataset, teacher: np.ndarray) -> float:
     """The largest eigenvalue of the Hessian at the teacher."""
-    return float(np.linalg.eigvalsh(hessian(gm.ShallowNetwork(teacher, np.ones(len(teacher)), "quadratic"), data.X, data.y))[-1])
+    return float(
+        np.linalg.eigvalsh(
+            hessian(gm.ShallowNetwork(teacher, np.ones(len(teacher)), "quadratic"), data.X, data.y)
+        )[-1]
+    )
 
 
 def arrival(d: int, label: str) -> tuple[int | None, float, gm.ShallowNetwork]:
-    """Iterations to the first recorded second-order point (None: not within the limit), CPU seconds, and the last network."""
+    """Iterations to the first recorded second-order point (None: not within the limit), CPU
+    seconds, and the last network.
+    """
     data, teacher = planted(d)
     method, options = METHODS[label]
     sharp = sharpness(data, teacher)
@@ -60,9 +70,13 @@ def arrival(d: int, label: str) -> tuple[int | None, float, gm.ShallowNetwork]:
             raise KeyboardInterrupt  # ends the run with its best network
 
     start = gm.ShallowNetwork(np.zeros((d, d)), np.ones(d), "quadratic")
-    step = {"step_size": 0.5 / sharp} if "descent" in label else ({"step_size": 0.05 / sharp} if label == "SGD" else {})
+    step = (
+        {"step_size": 0.5 / sharp}
+        if "descent" in label
+        else ({"step_size": 0.05 / sharp} if label == "SGD" else {})
+    )
     begin = time.process_time()
-    run: Run = gm.train(start, data, method=method, monitor=look, seed=0, **step, **options)
+    run: ShallowRun = gm.train(start, data, method=method, monitor=look, seed=0, **step, **options)
     seconds = time.process_time() - begin
     return (found[0][0], seconds, found[0][1]) if found else (None, seconds, run.network)
 
@@ -94,7 +108,8 @@ def arrivals() -> None:
 
 def minima() -> None:
     columns = (
-        "activation, trained, parameters, iterations, mu, only critical point within, at most away, rho, proof and check (s)"
+        "activation, trained, parameters, iterations, mu, only critical point within, at most "
+        "away, rho, proof and check (s)"
     )
     print()
     print("| " + " | ".join(columns.split(", ")) + " |")
@@ -103,16 +118,28 @@ def minima() -> None:
         for trained, k in (("W", 4), ("vW", 1)):
             rng = np.random.default_rng(0)
             X = rng.standard_normal((200, 5))
-            teacher = gm.ShallowNetwork(rng.standard_normal((k, 5)), rng.choice([-1.0, 1.0], k), activation)
-            data = gm.Dataset.from_preprocessed(X, teacher.predict(X) + 0.05 * rng.standard_normal(200))
-            start = teacher.with_weights(W=teacher.W + 0.1 * rng.standard_normal(teacher.W.shape), v=teacher.v)
+            teacher = gm.ShallowNetwork(
+                rng.standard_normal((k, 5)), rng.choice([-1.0, 1.0], k), activation
+            )
+            data = gm.Dataset.from_preprocessed(
+                X, teacher.predict(X) + 0.05 * rng.standard_normal(200)
+            )
+            start = teacher.with_weights(
+                W=teacher.W + 0.1 * rng.standard_normal(teacher.W.shape), v=teacher.v
+            )
             run = gm.train(start, data, method="trust_region", trained=trained)
             begin = time.process_time()
             found = certified(run.network, data, "second-order-stationary", trained)
             seconds, size = time.process_time() - begin, 5 * k + (k if trained == "vW" else 0)
-            shown = [f"{found[name]:.2g}" if name in found else "-" for name in ("mu", "radius", "distance", "rho")]
+            shown = [
+                f"{found[name]:.2g}" if name in found else "-"
+                for name in ("mu", "radius", "distance", "rho")
+            ]
             print(
-                f"| {activation} | {trained} | {size} | {run.n_iter} | " + " | ".join(shown) + f" | {seconds:.2g} |", flush=True
+                f"| {activation} | {trained} | {size} | {run.n_iter} | "
+                + " | ".join(shown)
+                + f" | {seconds:.2g} |",
+                flush=True,
             )
 
 

@@ -1,7 +1,9 @@
-"""What training reaches and how long it takes: random labels on the unit sphere, the diabetes table, one step, and n = 10,000.
+"""What training reaches and how long it takes: random labels on the unit sphere, the diabetes
+table, one step, and n = 10,000.
 
-Run `python -m bench.training` for the figures (20 seeds each), with `--steps` for the cost of a Levenberg-Marquardt step, with
-`--large` for n = 10,000, d = 100, k = 120 (minutes, 3 GiB), whose certificate quantities are printed as estimates, not proved.
+Run `python -m bench.training` for the figures (20 seeds each), with `--steps` for the cost of a
+Levenberg-Marquardt step, with `--large` for n = 10,000, d = 100, k = 120 (minutes, 3 GiB), whose
+certificate quantities are printed as estimates, not proved.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ import time
 import numpy as np
 
 from globalmin.data import Dataset, generators
-from globalmin.networks.shallow import ShallowNetwork
-from globalmin.training import Run, train, train_auto
+from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.train import train, train_auto
+from globalmin.shallow.trajectory import ShallowRun
 
 SMOOTH = [
     (100, 10, 11),
@@ -31,9 +34,9 @@ KINKED = [(100, 20, 8), (100, 20, 10), (100, 10, 20), (100, 20, 6)]
 LARGE = (10_000, 100, 120)
 
 
-def provability(run: Run, data: Dataset) -> float:
+def provability(run: ShallowRun, data: Dataset) -> float:
     """The number below which a proof can be expected (an estimate)."""
-    from globalmin.theory.provability import estimate_provability
+    from globalmin.shallow.provability import estimate_provability
 
     return estimate_provability(run.network, data.X, data.y)
 
@@ -47,12 +50,24 @@ def figures(activation: str, cases: list[tuple[int, int, int]], seeds: int) -> N
             runs.append(train_auto(data, k, activation, seed=seed))
             ratios.append(provability(runs[-1], data))
         steps, starts = [run.n_iter for run in runs], [run.starts for run in runs]
-        fitted, provable = sum(run.status.is_success for run in runs), sum(ratio < 1 for ratio in ratios)
-        residual, each = max(run.relative_residual for run in runs), (time.perf_counter() - began) / seeds
-        print(f"{activation} n={n} d={d} k={k} (kd = {k * d / n:.2f} n): fitted {fitted}/{seeds}, provable {provable}/{seeds},")
+        fitted, provable = (
+            sum(run.status.is_success for run in runs),
+            sum(ratio < 1 for ratio in ratios),
+        )
+        residual, each = (
+            max(run.relative_residual for run in runs),
+            (time.perf_counter() - began) / seeds,
+        )
+        print(
+            f"{activation} n={n} d={d} k={k} (kd = {k * d / n:.2f} n): fitted {fitted}/{seeds}, "
+            f"provable {provable}/{seeds},"
+        )
         print(f"    steps {min(steps)}..{max(steps)}, median {np.median(steps):.0f};", end=" ")
         print(f"{starts.count(1)} at the first start, all within {max(starts)};")
-        print(f"    residual <= {residual:.1e}, ratio <= {max(ratios):.1e}, {each:.3f} s each", flush=True)
+        print(
+            f"    residual <= {residual:.1e}, ratio <= {max(ratios):.1e}, {each:.3f} s each",
+            flush=True,
+        )
 
 
 def diabetes(seeds: int) -> None:
@@ -65,7 +80,10 @@ def diabetes(seeds: int) -> None:
         steps = [run.n_iter for run in runs]
         fitted = sum(run.status.is_success for run in runs)
         most = max(run.starts for run in runs)
-        print(f"diabetes {activation} k=60: fitted {fitted}/{seeds}, steps {min(steps)}..{max(steps)}, within {most} start(s)")
+        print(
+            f"diabetes {activation} k=60: fitted {fitted}/{seeds}, steps "
+            f"{min(steps)}..{max(steps)}, within {most} start(s)"
+        )
 
 
 def step_costs() -> None:
@@ -77,7 +95,8 @@ def step_costs() -> None:
         began = time.process_time()
         run = train(network, data, "levenberg_marquardt")
         print(
-            f"n={n} d={d} k={k}: {1e3 * (time.process_time() - began) / run.n_iter:.2f} ms of CPU a step, {run.n_iter} steps",
+            f"n={n} d={d} k={k}: {1e3 * (time.process_time() - began) / run.n_iter:.2f} ms of CPU "
+            f"a step, {run.n_iter} steps",
             flush=True,
         )
 
@@ -92,10 +111,17 @@ def large() -> None:
     def show(step: object) -> None:
         print(f"  {time.perf_counter() - began:7.1f} s  {step}", flush=True)
 
-    run = train(network, data, "levenberg_marquardt", monitor=lambda s: show(f"step {s.iteration}: {s.relative_residual:.2e}"))
+    run = train(
+        network,
+        data,
+        "levenberg_marquardt",
+        monitor=lambda s: show(f"step {s.iteration}: {s.relative_residual:.2e}"),
+    )
     wall, used = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"n={n} d={d} k={k}: {run.message}; {wall:.0f} s ({used:.0f} s of CPU), peak {peak:.2f} GiB")
+    print(
+        f"n={n} d={d} k={k}: {run.message}; {wall:.0f} s ({used:.0f} s of CPU), peak {peak:.2f} GiB"
+    )
     print(f"estimate, not proved: 2 Lip e/a = {provability(run, data):.1e}")
 
 

@@ -1,7 +1,9 @@
-"""Matrix factorization: gradient descent from a small random start, the proof that it ended at the best rank, and the pictures.
+"""Matrix factorization: gradient descent from a small random start, the proof that it ended at the
+best rank, and the pictures.
 
-Run it with `python examples/factorization.py [folder] [steps]`; it writes four pictures (SVG and PNG) to the folder, default
-`figures`. `steps` are those of the three-layer network of figure 4.2, default 1000 (four CPU minutes; the thesis has 10,000).
+Run it with `python examples/factorization.py [folder] [steps]`; it writes four pictures (SVG and
+PNG) to the folder, default `figures`. `steps` are those of the three-layer network of figure 4.2,
+default 1000 (four CPU minutes; the thesis has 10,000).
 """
 
 import sys
@@ -11,20 +13,27 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
-from globalmin.networks.homogeneous import fully_connected
-from globalmin.report import factorization_figures as figures
-from globalmin.report.filter_figures import save
-from globalmin.theory.factorization import PENALTY
-from globalmin.theory.factorization_rank_one import RankOneState, draw_rank_one, first_stage_upper, rank_one_run
-from globalmin.theory.factorization_schedule import footnote_schedule, printed_schedule, schedule_report
-from globalmin.training.balancedness import follow_descent, pose_balance
-from globalmin.training.factorization import descend_factors, estimate_norm
+from globalmin.balancedness.network import fully_connected
+from globalmin.balancedness.runs import follow_descent, pose_balance
+from globalmin.drawing import save
+from globalmin.factorization import figures as figures
+from globalmin.factorization.landscape import PENALTY
+from globalmin.factorization.rank_one import (
+    RankOneState,
+    draw_rank_one,
+    first_stage_at_most,
+    rank_one_run,
+)
+from globalmin.factorization.schedule import footnote_schedule, printed_schedule, schedule_report
+from globalmin.factorization.train import descend_factors, estimate_norm
 
 
 def proof(size: int = 300, rank: int = 10) -> str:
     """A noisy matrix of rank 10: factorize, certify, check."""
     rng = np.random.default_rng(0)
-    M = rng.standard_normal((size, rank)) @ rng.standard_normal((rank, size)) + 0.1 * rng.standard_normal((size, size))
+    M = rng.standard_normal((size, rank)) @ rng.standard_normal(
+        (rank, size)
+    ) + 0.1 * rng.standard_normal((size, size))
     run = gm.factorize(M, rank)
     certificate = gm.certify_factorization(run.factors.U, run.factors.V, M)
     with tempfile.TemporaryDirectory() as folder:
@@ -33,7 +42,9 @@ def proof(size: int = 300, rank: int = 10) -> str:
 
 
 def figure_4_1(folder: Path) -> dict[str, float]:
-    """Both objectives from the same unbalanced start: similar speed; the ratio of the norms settles, regularized at 1."""
+    """Both objectives from the same unbalanced start: similar speed; the ratio of the norms
+    settles, regularized at 1.
+    """
     rng = np.random.default_rng(0)
     M = rng.standard_normal((100, 5)) @ rng.standard_normal((5, 80))
     start = gm.Factors.initialize((100, 80), 5, scale=0.25, seed=1)
@@ -43,20 +54,34 @@ def figure_4_1(folder: Path) -> dict[str, float]:
     penalized = descend_factors(M, start, penalty=PENALTY, **options)
     curves = [(run.objectives, run.norm_u / run.norm_v) for run in (plain, penalized)]
     save(lambda: figures.objective_and_ratio(*curves), folder / "figure-4-1")
-    reached = [float(np.flatnonzero(run.objectives < 1e-10 * run.objectives[0])[0]) for run in (plain, penalized)]
+    reached = [
+        float(np.flatnonzero(run.objectives < 1e-10 * run.objectives[0])[0])
+        for run in (plain, penalized)
+    ]
     ratio = plain.norm_u[-1] / plain.norm_v[-1]
-    return {"4.1 steps, plain": reached[0], "4.1 steps, regularized": reached[1], "4.1 final ratio, plain": float(ratio)}
+    return {
+        "4.1 steps, plain": reached[0],
+        "4.1 steps, regularized": reached[1],
+        "4.1 final ratio, plain": float(ratio),
+    }
 
 
 def figure_4_2(folder: Path, n_steps: int) -> dict[str, float]:
-    """Three layers of widths 100, 100, 10 on 1,000 inputs of dimension 1,000, both starts of the thesis."""
+    """Three layers of widths 100, 100, 10 on 1,000 inputs of dimension 1,000, both starts of the
+    thesis.
+    """
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((1000, 1000)), rng.standard_normal((1000, 10))
     network = fully_connected((1000, 100, 100, 10), "relu")
     problem = pose_balance(network, X, Y)
     norms, steps, found = [], np.empty(0), {}
     for name, variances in (("balanced", (1e-6, 1e-5, 1e-4)), ("unbalanced", (1e-4, 1e-4, 1e-4))):
-        theta = np.concatenate([np.sqrt(v) * rng.standard_normal(size) for v, size in zip(variances, network.sizes, strict=True)])
+        theta = np.concatenate(
+            [
+                np.sqrt(v) * rng.standard_normal(size)
+                for v, size in zip(variances, network.sizes, strict=True)
+            ]
+        )
         run = follow_descent(problem, theta, step_size=0.05, n_steps=n_steps, max_records=200)
         norms.append(run.norms)
         steps = run.time / 0.05
@@ -80,11 +105,26 @@ def schedules(folder: Path) -> dict[str, float]:
         "constant .1": 0.1,
     }
     runs = {
-        name: descend_factors(M, start, step_size=steps, max_iter=20_000 if callable(steps) else 3_000, tol=0.0, record_every=10)
+        name: descend_factors(
+            M,
+            start,
+            step_size=steps,
+            max_iter=20_000 if callable(steps) else 3_000,
+            tol=0.0,
+            record_every=10,
+        )
         for name, steps in kinds.items()
     }
-    save(lambda: figures.schedules({name: (run.iteration, run.losses) for name, run in runs.items()}), folder / "schedules-4-4")
-    ends = {f"4.4 {name}: loss after {run.n_iter} steps": float(run.losses[-1]) for name, run in runs.items()}
+    save(
+        lambda: figures.schedules(
+            {name: (run.iteration, run.losses) for name, run in runs.items()}
+        ),
+        folder / "schedules-4-4",
+    )
+    ends = {
+        f"4.4 {name}: loss after {run.n_iter} steps": float(run.losses[-1])
+        for name, run in runs.items()
+    }
     return ends | {
         "4.4 printed: log10 of the steps needed": report.log10_steps_lower,
         "4.4 zero in float64 from log10": report.log10_underflow,
@@ -101,9 +141,12 @@ def rank_one(folder: Path) -> dict[str, float]:
         curves[f"d = {d}"] = (run.distance / 1.7, run.first_stage)
         found |= {
             f"4.5 d = {d}: T_1": float(run.first_stage or -1),
-            f"4.5 d = {d}: its bound": float(first_stage_upper(start, 1.7, 0.1)),
+            f"4.5 d = {d}: its bound": float(first_stage_at_most(start, 1.7, 0.1)),
         }
-        found |= {f"4.5 d = {d}: steps": float(run.steps or -1), f"4.5 d = {d}: rate": run.tail_rate}
+        found |= {
+            f"4.5 d = {d}: steps": float(run.steps or -1),
+            f"4.5 d = {d}: rate": run.tail_rate,
+        }
     save(lambda: figures.rank_one_phases(curves), folder / "rank-one-4-5")
     return found
 
@@ -113,7 +156,12 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     print(proof())
     n_steps = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    for part in (figure_4_1(folder), schedules(folder), rank_one(folder), figure_4_2(folder, n_steps)):
+    for part in (
+        figure_4_1(folder),
+        schedules(folder),
+        rank_one(folder),
+        figure_4_2(folder, n_steps),
+    ):
         for name, value in part.items():
             print(f"{name}: {value:.6g}")
 

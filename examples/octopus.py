@@ -1,6 +1,8 @@
-"""Saddles that hold gradient descent for a time exponential in the dimension: the numbers and the pictures of the chapter.
+"""Saddles that hold gradient descent for a time exponential in the dimension: the numbers and the
+pictures of the chapter.
 
-Run it with `python examples/octopus.py [folder]`; it writes the pictures (SVG and PNG) to the folder, default `figures`.
+Run it with `python examples/octopus.py [folder]`; it writes the pictures (SVG and PNG) to the
+folder, default `figures`.
 """
 
 import math
@@ -10,11 +12,17 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
-from globalmin.landscape.octopus_descent import descent_values
-from globalmin.landscape.octopus_perturbed import perturbed_descent
-from globalmin.landscape.saddle_warmups import band_exit_steps, descent_path, far_escape_steps, far_gradient, saddle_gradient
-from globalmin.report import saddle_figures
-from globalmin.report.filter_figures import save
+from globalmin.drawing import save
+from globalmin.octopus import figures as saddle_figures
+from globalmin.octopus.descent import descent_values
+from globalmin.octopus.perturbed import perturbed_descent
+from globalmin.octopus.warmups import (
+    band_exit_steps,
+    descent_path,
+    far_escape_steps,
+    far_gradient,
+    saddle_gradient,
+)
 
 WALLS = (1.0, 1.5, 2.0, 3.0)  # L, with gamma = 1 and the step 1/(4L)
 GRADIENT, PERTURBED = "gradient descent", "perturbed gradient descent"
@@ -25,7 +33,9 @@ def warm_ups(folder: Path) -> None:
     band = descent_path(saddle_gradient, [0.95, 0.004], 0.25, band_exit_steps(0.004))
     far = descent_path(far_gradient, [-9.5, 0.8], 0.25, far_escape_steps(9.5, 0.8))
     save(lambda: saddle_figures.warmups(band, far), folder / "figure-7-1")
-    print("thin band, x2 = 1e-3, 1e-6, 1e-9: steps", [band_exit_steps(x) for x in (1e-3, 1e-6, 1e-9)])
+    print(
+        "thin band, x2 = 1e-3, 1e-6, 1e-9: steps", [band_exit_steps(x) for x in (1e-3, 1e-6, 1e-9)]
+    )
     print("far start, R = 10, 20, 40: steps", [far_escape_steps(R) for R in (10, 20, 40)])
 
 
@@ -40,12 +50,16 @@ def plane(folder: Path) -> None:
 
 
 def objective(folder: Path, d: int, name: str) -> None:
-    """Figures 7.3 (d = 5) and 7.4 (d = 10), as published and, on a logarithmic axis, to the end of descent."""
+    """Figures 7.3 (d = 5) and 7.4 (d = 10), as published and, on a logarithmic axis, to the end of
+    descent.
+    """
     short, whole, least = {}, {}, {}
     for L in WALLS:
         octopus, title, steps = gm.landscape.Octopus(d, L), f"L = {L:g}, γ = 1", np.arange(1001)
         start = np.random.default_rng(0).uniform(-1, 1, d)
-        noisy = perturbed_descent(octopus, start, 1 / (4 * L), np.random.default_rng(1), n_values=1000)
+        noisy = perturbed_descent(
+            octopus, start, 1 / (4 * L), np.random.default_rng(1), n_values=1000
+        )
         plain = descent_values(octopus, start, 1 / (4 * L), steps)
         short[title] = {GRADIENT: (steps, plain), PERTURBED: (steps, noisy.values)}
         last = gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), start=start)[-1]
@@ -54,11 +68,16 @@ def objective(folder: Path, d: int, name: str) -> None:
         whole[title] = {GRADIENT: (late, values), PERTURBED: (steps[1:], noisy.values[1:])}
         least[title] = octopus.least
     save(lambda: saddle_figures.objective_by_step(short, least=least), folder / name)
-    save(lambda: saddle_figures.objective_by_step(whole, least=least, logarithmic=True), folder / f"{name}-whole")
+    save(
+        lambda: saddle_figures.objective_by_step(whole, least=least, logarithmic=True),
+        folder / f"{name}-whole",
+    )
 
 
 def law(folder: Path) -> None:
-    """Escape times up to d = 50 against the law and the proved bound, and perturbed descent up to d = 100."""
+    """Escape times up to d = 50 against the law and the proved bound, and perturbed descent up to d
+    = 100.
+    """
     dimensions, saddles = np.array([5, 10, 20, 40, 60, 80, 100]), np.arange(1, 51)
     descent, laws, bounds, perturbed = {}, {}, {}, {}
     for L in WALLS:
@@ -71,32 +90,52 @@ def law(folder: Path) -> None:
         noisy = [median_perturbed(int(d), L) for d in dimensions]
         perturbed[name] = (dimensions, np.array(noisy))
         print(
-            f"L = {L:g}: law {gm.landscape.escape_ratio(L, 1.0, eta):.4f}, last ratio {times[-1] / times[-2]:.4f}, "
-            f"T_50 = {times[-1]:.3e}; perturbed T_d {noisy}"
+            f"L = {L:g}: law {gm.landscape.escape_ratio(L, 1.0, eta):.4f}, last ratio "
+            f"{times[-1] / times[-2]:.4f}, T_50 = {times[-1]:.3e}; perturbed T_d {noisy}"
         )
-    save(lambda: saddle_figures.escape_times(descent, laws, bounds, perturbed), folder / "octopus-escape-times")
+    save(
+        lambda: saddle_figures.escape_times(descent, laws, bounds, perturbed),
+        folder / "octopus-escape-times",
+    )
 
 
 def median_perturbed(d: int, L: float) -> float:
     """Median over 5 seeds of the last escape time with noise."""
     runs = [
-        gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), "perturbed_gradient_descent", seed=seed) for seed in range(5)
+        gm.landscape.octopus_escape_times(
+            d, L, 1.0, 1 / (4 * L), "perturbed_gradient_descent", seed=seed
+        )
+        for seed in range(5)
     ]
     return float(np.median([run[-1] for run in runs]))
 
 
 def table() -> None:
     """Medians over 8 starts, both methods."""
-    print("| d | L | gradient descent T_d | last ratio (law) | perturbed T_d | per saddle |\n|---|---|---|---|---|---|")
+    print(
+        "| d | L | gradient descent T_d | last ratio (law) | perturbed T_d | per saddle "
+        "|\n|---|---|---|---|---|---|"
+    )
     for d in (5, 10):
         for L in (*WALLS, math.e):
             eta = 1 / (4 * L)
-            plain = np.median([gm.landscape.octopus_escape_times(d, L, 1.0, eta, seed=s) for s in range(8)], axis=0)
-            noisy = [gm.landscape.octopus_escape_times(d, L, 1.0, eta, "perturbed_gradient_descent", seed=s) for s in range(8)]
+            plain = np.median(
+                [gm.landscape.octopus_escape_times(d, L, 1.0, eta, seed=s) for s in range(8)],
+                axis=0,
+            )
+            noisy = [
+                gm.landscape.octopus_escape_times(
+                    d, L, 1.0, eta, "perturbed_gradient_descent", seed=s
+                )
+                for s in range(8)
+            ]
             middle = np.median(noisy, axis=0)
             ratio, expected = plain[-1] / plain[-2], gm.landscape.escape_ratio(L, 1.0, eta)
             pace = (middle[-1] - middle[0]) / (d - 1)
-            print(f"| {d} | {L:.4g} | {plain[-1]:.4g} | {ratio:.3f} ({expected:.3f}) | {middle[-1]:g} | {pace:.1f} |")
+            print(
+                f"| {d} | {L:.4g} | {plain[-1]:.4g} | {ratio:.3f} ({expected:.3f}) | "
+                f"{middle[-1]:g} | {pace:.1f} |"
+            )
 
 
 def main() -> None:
@@ -110,8 +149,8 @@ def main() -> None:
     table()
     for L in (1.0, 1.5, math.e, 5.0):
         bounds = gm.landscape.octopus_smoothness_upper(gm.landscape.Octopus(5, L))
-        print(f"L = {L:.4g}: proved ell <= {bounds.gradient:.4g}, rho <= {bounds.hessian:.4g}, no second-order point below eps "
-              f"{bounds.epsilon:.4f}")  # fmt: skip
+        print(f"L = {L:.4g}: proved ell <= {bounds.gradient:.4g}, rho <= {bounds.hessian:.4g}, no "
+              f"second-order point below eps {bounds.epsilon:.4f}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Quadratic networks at the proved global minimum: weight decay chosen by cross-validation, a saddle with its way down."""
+"""Quadratic networks at the proved global minimum: weight decay chosen by cross-validation, a
+saddle with its way down.
+"""
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -13,9 +15,17 @@ X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 model = gm.QuadraticNetworkRegressorCV(n_decays=10, ratio=1e-3).fit(X_train, y_train)
-ridge = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-4, 6, 41))).fit(X_train, y_train)
-print(f"weight decay {model.weight_decay_:.3g}, bias scale {model.bias_scale_:g}, {model.width_} neurons")
-print(f"held-out R^2 {model.score(X_test, y_test):.3f}, ridge regression {ridge.score(X_test, y_test):.3f}")
+ridge = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-4, 6, 41))).fit(
+    X_train, y_train
+)
+print(
+    f"weight decay {model.weight_decay_:.3g}, bias scale {model.bias_scale_:g}, {model.width_} "
+    "neurons"
+)
+print(
+    f"held-out R^2 {model.score(X_test, y_test):.3f}, ridge regression "
+    f"{ridge.score(X_test, y_test):.3f}"
+)
 print(f"{model.verdict_}: proved gap {model.gap_:.1e} of an objective of {model.loss_upper_:.1f}")
 print("certificate in", model.save_certificate("quadratic.gmc"))
 

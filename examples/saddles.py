@@ -1,19 +1,26 @@
-"""A network that starts on a saddle: plain descent stays, noise and curvature leave, and both ends are proved."""
+"""A network that starts on a saddle: plain descent stays, noise and curvature leave, and both ends
+are proved.
+"""
 
 import numpy as np
 
 import globalmin as gm
-from globalmin.training.trust_region import minimize
+from globalmin.optimize.trust_region import minimize
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 5))
-data = gm.Dataset(X, np.square(X @ rng.standard_normal((5, 3))).sum(axis=1), bias=False, scaling="none")
+data = gm.Dataset(
+    X, np.square(X @ rng.standard_normal((5, 3))).sum(axis=1), bias=False, scaling="none"
+)
 start = gm.ShallowNetwork(np.zeros((6, 5)), np.ones(6), "quadratic")
 
 gm.certify(start, data, claims=["strict-saddle"]).save("saddle.gmc")
 result = gm.check("saddle.gmc")
 numbers = result.claims[0].numbers
-print(f"start: {result.verdict.value}, curvature {-numbers['gamma']:.0f}, no local minimum within {numbers['radius']:.3f}")
+print(
+    f"start: {result.verdict.value}, curvature {-numbers['gamma']:.0f}, no local minimum within "
+    f"{numbers['radius']:.3f}"
+)
 
 for method, options in (
     ("gradient_descent", {"step_size": 1e-5, "max_iter": 200}),
@@ -25,7 +32,9 @@ for method, options in (
     name = options.get("solver", method)
     print(f"{name}: loss {run.loss:.3g} after {run.n_iter} iterations")
 
-gm.certify(run.network, data, claims=["second-order-stationary", "optimality-gap"]).save("minimum.gmc")
+gm.certify(run.network, data, claims=["second-order-stationary", "optimality-gap"]).save(
+    "minimum.gmc"
+)
 result = gm.check("minimum.gmc")
 print(f"end: {result.verdict.value}")
 print(result.statement)

@@ -1,4 +1,6 @@
-"""Build the site: refresh the theorem table, copy the certificate specification in, run zensical in strict mode."""
+"""Build the site: refresh the theorem table, copy the certificate specification in, run zensical in
+strict mode.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def main() -> int:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ROOT / "spec", target)
     zensical = Path(sys.executable).parent / "zensical"
-    return subprocess.run([str(zensical), "build", "--clean", "--strict"], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [str(zensical), "build", "--clean", "--strict"], cwd=ROOT, check=False
+    ).returncode
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Write the diabetes table that scikit-learn ships (442 rows, 10 inputs, the target "progression") as a csv file.
+"""Write the diabetes table that scikit-learn ships (442 rows, 10 inputs, the target "progression")
+as a csv file.
 
 Usage: diabetes_csv.py PATH
 """

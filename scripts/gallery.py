@@ -1,7 +1,9 @@
-"""Build docs/gallery.md: every figure and table of the papers at thumbnail scale, with its command, its data file and its table.
+"""Build docs/gallery.md: every figure and table of the papers at thumbnail scale, with its command,
+its data file and its table.
 
-`python scripts/gallery.py` makes what is missing in out/gallery (about ten minutes for everything on two cores; trials of an
-interrupted call are kept), copies drawings and tables to docs/gallery and writes the page; with IDs those are made again.
+`python scripts/gallery.py` makes what is missing in out/gallery (about ten minutes for everything
+on two cores; trials of an interrupted call are kept), copies drawings and tables to docs/gallery
+and writes the page; with IDs those are made again.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ FOLDER = ROOT / "docs" / "gallery"
 PAGE = ROOT / "docs" / "gallery.md"
 HEAD = """# Gallery
 
-Every figure and table of the five papers, made again at thumbnail scale by one command each: `globalmin reproduce ID`. With
-`--scale paper` the published sizes are used. Where a paper prints no number, the published column holds the reference value that
-the note names; rows without *agrees* are shown and not judged. What was chosen where a paper is silent or wrong stands under each
-table.
+Every figure and table of the five papers, made again at thumbnail scale by one command each:
+`globalmin reproduce ID`. With `--scale paper` the published sizes are used. Where a paper prints
+no number, the published column holds the reference value that the note names; rows without
+*agrees* are shown and not judged. What was chosen where a paper is silent or wrong stands under
+each table.
 
-This page is made by `python scripts/gallery.py`; `tests/acceptance/test_reproductions.py` runs all of it.
+This page is made by `python scripts/gallery.py`; `tests/acceptance/test_reproductions.py` runs
+all of it.
 """
 BEYOND = "Beyond the papers"
 
@@ -55,7 +59,12 @@ def section(record: dict[str, Any]) -> str:
     lines += [f"![{record['title']}](gallery/{file})" for file in record["files"]["figures"]]
     lines += ["", *table(record), ""]
     lines += [f"- {escaped(choice)}" for choice in record["choices"]]
-    files = [f"[{file}](gallery/{file})" for kind in ("data", "table") for file in record["files"][kind] if file.endswith(".csv")]
+    files = [
+        f"[{file}](gallery/{file})"
+        for kind in ("data", "table")
+        for file in record["files"][kind]
+        if file.endswith(".csv")
+    ]
     return "\n".join([*lines, "", f"Files: {', '.join(files)}", ""])
 
 
@@ -84,21 +93,38 @@ def copy_files(found: Sequence[dict[str, Any]]) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     for record in found:
-        for file in (name for names in record["files"].values() for name in names if name.endswith((".svg", ".csv"))):
+        for file in (
+            name
+            for names in record["files"].values()
+            for name in names
+            if name.endswith((".svg", ".csv"))
+        ):
             shutil.copyfile(MADE / file, FOLDER / file)
 
 
 def main() -> int:
     """Make what is missing or asked for, then write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("items", nargs="*", help="IDs to make again; without any, those that are missing")
+    parser.add_argument(
+        "items", nargs="*", help="IDs to make again; without any, those that are missing"
+    )
     chosen = parser.parse_args()
     MADE.mkdir(parents=True, exist_ok=True)
-    make(chosen.items or [item for item in entries() if not (MADE / f"{stem(item)}{RECORD}").exists()])
+    make(
+        chosen.items
+        or [item for item in entries() if not (MADE / f"{stem(item)}{RECORD}").exists()]
+    )
     found = records(MADE)
     copy_files(found)
     PAGE.write_text(page(found), encoding="utf-8")
-    print(json.dumps({"items": len(found), "disagree": [record["item"] for record in found if not record["agrees"]]}))
+    print(
+        json.dumps(
+            {
+                "items": len(found),
+                "disagree": [record["item"] for record in found if not record["agrees"]],
+            }
+        )
+    )
     return 0
 
 

@@ -1,8 +1,10 @@
-"""Write docs/theorems.md: for every catalogue item its functions, tests and figures, read from the sources, nothing imported.
+"""Write docs/theorems.md: for every catalogue item its functions, tests and figures, read from the
+sources, nothing imported.
 
-A function states an item by the decorator `@states("OS-C2")`. A test shows an item by naming its ID in its own docstring or in
-that of its module.
-Run with --check to fail when the committed page is not what the sources say.
+A function states an item by the decorator `@states("OS-C2")`, or answers for it on data by
+`@fact("OS-C2")`. A test shows an item by naming its ID
+in its own docstring or in that of its module. Run with --check to fail when the committed page is
+not what the sources say.
 """
 
 from __future__ import annotations
@@ -30,8 +32,16 @@ def _definitions(path: Path) -> Iterator[Definition]:
 
 def _stated_items(node: Definition) -> Iterator[str]:
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "states":
-            yield from (str(argument.value) for argument in decorator.args if isinstance(argument, ast.Constant))
+        if (
+            isinstance(decorator, ast.Call)
+            and isinstance(decorator.func, ast.Name)
+            and decorator.func.id in ("states", "fact")
+        ):
+            yield from (
+                str(argument.value)
+                for argument in decorator.args
+                if isinstance(argument, ast.Constant)
+            )
 
 
 def stating_functions(root: Path = ROOT) -> dict[str, list[str]]:
@@ -61,21 +71,30 @@ def showing_tests(root: Path = ROOT) -> dict[str, list[str]]:
 
 def page(root: Path = ROOT) -> str:
     """The whole page as Markdown."""
-    catalogue = tomllib.loads((root / "src" / "globalmin" / "catalogue.toml").read_text(encoding="utf-8"))
+    catalogue = tomllib.loads(
+        (root / "src" / "globalmin" / "catalogue.toml").read_text(encoding="utf-8")
+    )
     functions, tests = stating_functions(root), showing_tests(root)
     lines = [
         "# Theorem, function, test, figure",
         "",
-        "Made by `scripts/theorem_table.py` from the sources; a test fails when this page and the sources differ.",
+        "Made by `scripts/theorem_table.py` from the sources; a test fails when this page and the "
+        "sources differ.",
         "",
     ]
     for key, work in catalogue.items():
         have = [item for item in work["items"] if functions.get(item)]
-        lines += [f"## {key}: {work['title']}", "", f"{len(have)} of {len(work['items'])} items have code.", ""]
+        lines += [
+            f"## {key}: {work['title']}",
+            "",
+            f"{len(have)} of {len(work['items'])} items have code.",
+            "",
+        ]
         if have:
             lines += ["| item | functions | tests | figure |", "|---|---|---|---|"]
             lines += [
-                f"| {item} | {_cell(functions[item])} | {_cell(tests.get(item, []))} | {_figure(item, functions)} |"
+                f"| {item} | {_cell(functions[item])} | {_cell(tests.get(item, []))} | "
+                f"{_figure(item, functions)} |"
                 for item in have
             ]
             lines.append("")

@@ -1,4 +1,6 @@
-"""Recipe of a small phase diagram: from which width on are n random labels in d dimensions fitted?"""
+"""Recipe of a small phase diagram: from which width on are n random labels in d dimensions
+fitted?
+"""
 
 import globalmin as gm
 
@@ -8,4 +10,9 @@ def train(width: int, n: int, d: int, seed: int, max_iter: int = 200) -> dict:
     data = gm.generators.sphere_with_random_labels(n, d, seed=seed)
     network = gm.ShallowNetwork.initialize(data, width=width, activation="softplus", seed=seed)
     run = gm.train(network, data, method="levenberg_marquardt", max_iter=max_iter)
-    return {"loss": float(run.losses[-1]), "fitted": bool(run.losses[-1] < 1e-10), "iterations": run.n_iter, "curve": run.losses}
+    return {
+        "loss": float(run.losses[-1]),
+        "fitted": bool(run.losses[-1] < 1e-10),
+        "iterations": run.n_iter,
+        "curve": run.losses,
+    }

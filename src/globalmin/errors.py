@@ -10,7 +10,9 @@ class DataError(GlobalMinError, ValueError):
 
 
 class HypothesisError(GlobalMinError, ValueError):
-    """A theorem's assumption fails on this instance; `hypothesis` and `value` say which and by how much."""
+    """A theorem's assumption fails on this instance; `hypothesis` and `value` say which and by how
+    much.
+    """
 
     def __init__(self, message: str, *, hypothesis: str = "", value: object = None) -> None:
         super().__init__(message)
@@ -19,11 +21,15 @@ class HypothesisError(GlobalMinError, ValueError):
 
 
 class NotConverged(GlobalMinError, RuntimeError):
-    """Training ended without reaching its target and the caller asked for an exception (`throw=True`)."""
+    """Training ended without reaching its target and the caller asked for an exception
+    (`throw=True`).
+    """
 
 
 class CannotCertify(GlobalMinError, RuntimeError):
-    """No claim could be proved; `reasons` maps each claim that was tried to what stood in its way."""
+    """No claim could be proved; `reasons` maps each claim that was tried to what stood in its
+    way.
+    """
 
     def __init__(self, message: str, *, reasons: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -35,7 +41,9 @@ class MemoryRefused(GlobalMinError, MemoryError):
 
 
 class PlanError(DataError):
-    """A sweep cannot be run as asked; the message names the key or argument, the value and the remedy."""
+    """A sweep cannot be run as asked; the message names the key or argument, the value and the
+    remedy.
+    """
 
 
 class StoreError(GlobalMinError, RuntimeError):
@@ -48,7 +56,3 @@ class StoreFull(StoreError):
 
 class DegenerateDataWarning(UserWarning):
     """The data make zero loss impossible or theorems inapplicable; the message names the rows."""
-
-
-class PrecisionWarning(UserWarning):
-    """A floating-point quantity is too inaccurate for what it was asked for."""

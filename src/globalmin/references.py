@@ -1,8 +1,8 @@
 """The five works and their numbered items as data, and the decorator that ties code to theorem.
 
-`catalogue.toml` lists every item by its ID (`OS-C2`, `DU-TAB5.1`). A function that computes, checks or draws an item carries
-`@states("OS-C2")`. From the sources the page *theorem -> function -> test* is built (`docs/theorems.md`), and a test prints the
-items that still have no code.
+`catalogue.toml` lists every item by its ID (`OS-C2`, `DU-TAB5.1`). A function that computes, checks
+or draws an item carries `@states("OS-C2")`. From the sources the page *theorem -> function -> test*
+is built (`docs/theorems.md`), and a test prints the items that still have no code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _STATED: dict[str, list[str]] = defaultdict(list)
 
 @dataclass(frozen=True)
 class Work:
-    """One of the five works: its short key, its title and the IDs of its items, in the order of the catalogue."""
+    """One of the five works: its short key, its title and the IDs of its items, in the order of the
+    catalogue.
+    """
 
     key: str
     title: str
@@ -32,7 +34,9 @@ class Work:
 @cache
 def works() -> dict[str, Work]:
     """The five works by key."""
-    table = tomllib.loads(resources.files("globalmin").joinpath("catalogue.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(
+        resources.files("globalmin").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    )
     return {key: Work(key, entry["title"], tuple(entry["items"])) for key, entry in table.items()}
 
 

@@ -1,7 +1,8 @@
-"""The independent checker of globalmin certificates: standard library and python-flint only, no code shared with the trainer.
+"""The independent checker of globalmin certificates: standard library and python-flint only, no
+code shared with the trainer.
 
-The file formats and the theorems are in `spec/certificate-v1.md` and `spec/claims/`. Acceptance means: every statement printed is
-true over the real numbers for the numbers stored in the file.
+The file formats and the theorems are in `spec/certificate-v1.md` and `spec/claims/`. Acceptance
+means: every statement printed is true over the real numbers for the numbers stored in the file.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ def check_file(path: str | PathLike[str], data: str | PathLike[str] | None = Non
     Parameters
     ----------
     path : the certificate (`*.gmc`).
-    data : the file with X and y, for a certificate that names its data by digest only. If the certificate stores its data,
-        the file given here must hold the same numbers.
+    data : the file with X and y, for a certificate that names its data by digest only. If the
+        certificate stores its data, the file given here must hold the same numbers.
 
     Raises
     ------
     OSError
-        If a file cannot be read; whatever its bytes are, a file that can be read gets one of the four verdicts.
+        If a file cannot be read; whatever its bytes are, a file that can be read gets one of the
+        four verdicts.
     """
     from globalmin_check.container import read_regular_file
     from globalmin_check.engine import check_bytes

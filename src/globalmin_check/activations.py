@@ -1,4 +1,6 @@
-"""Activations in balls with two derivatives, and the suprema of their derivatives (proofs: `spec/claims/activations.md`)."""
+"""Activations in balls with two derivatives, and the suprema of their derivatives (proofs:
+`spec/claims/activations.md`).
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,20 @@ _SUPREMA: dict[str, tuple[Fraction | None, ...]] = {
     "softplus": (Fraction(1), *_SIGMOID[:3]),
     "sigmoid": _SIGMOID,
     "tanh": (Fraction(1), Fraction(76980036, 10**8), Fraction(2), Fraction(408588551, 10**8)),
-    "erf": (Fraction(112837917, 10**8), Fraction(96788290, 10**8), Fraction(225675834, 10**8), Fraction(440470272, 10**8)),
+    "erf": (
+        Fraction(112837917, 10**8),
+        Fraction(96788290, 10**8),
+        Fraction(225675834, 10**8),
+        Fraction(440470272, 10**8),
+    ),
     "quadratic": (None, Fraction(2), Fraction(0), Fraction(0)),
 }
 
 
 def supremum(name: str, b: Fraction, order: int) -> Fraction | None:
-    """A rational b_j >= sup |phi^(j)| over the line, order j = 1..4, scaled by a power of the slope b; None: infinite."""
+    """A rational b_j >= sup |phi^(j)| over the line, order j = 1..4, scaled by a power of the slope
+    b; None: infinite.
+    """
     value = _SUPREMA[name][order - 1]
     power = {"softplus": order - 1, "sigmoid": order}.get(name, 0)
     return None if value is None else value * b**power

@@ -1,7 +1,9 @@
-"""Ball arithmetic: precision, conversions, certain comparisons, square roots that respect a known sign.
+"""Ball arithmetic: precision, conversions, certain comparisons, square roots that respect a known
+sign.
 
-A ball encloses one real number. A comparison of balls is True only if it holds for all pairs of enclosed numbers, so "not less"
-never means "greater or equal", and NaN compares False with everything. `decide` keeps the three outcomes apart.
+A ball encloses one real number. A comparison of balls is True only if it holds for all pairs of
+enclosed numbers, so "not less" never means "greater or equal", and NaN compares False with
+everything. `decide` keeps the three outcomes apart.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ Number = Fraction | int | arb
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Work at this many bits. The setting of the library is global to the process; it is restored."""
+    """Work at this many bits. The setting of the library is global to the process; it is
+    restored.
+    """
     before = ctx.prec
     ctx.prec = bits
     try:
@@ -37,7 +41,9 @@ def ball(value: Number) -> arb:
 
 
 def decide(left: Number, relation: str, right: Number) -> bool | None:
-    """Whether `left < right` or `left <= right`: True or False if certain, else None. Rationals are compared exactly."""
+    """Whether `left < right` or `left <= right`: True or False if certain, else None. Rationals are
+    compared exactly.
+    """
     if not isinstance(left, arb) and not isinstance(right, arb):
         return left < right if relation == "<" else left <= right
     a, b = ball(left), ball(right)
@@ -49,7 +55,9 @@ def decide(left: Number, relation: str, right: Number) -> bool | None:
 
 
 def root(square: arb) -> arb:
-    """The square root of a number known to be non-negative, also when its ball reaches below zero."""
+    """The square root of a number known to be non-negative, also when its ball reaches below
+    zero.
+    """
     if square > 0:
         return square.sqrt()
     top = square.upper()
@@ -67,7 +75,9 @@ def sum_of_squares(values: list[arb]) -> arb:
 
 
 def largest(values: Iterable[arb]) -> arb:
-    """The maximum of balls that enclose non-negative numbers (Python's `max` is wrong on overlapping balls)."""
+    """The maximum of balls that enclose non-negative numbers (Python's `max` is wrong on
+    overlapping balls).
+    """
     result = arb(0)
     for value in values:
         result = result.max(value)
@@ -115,5 +125,9 @@ def shown(value: Number) -> str:
     if isinstance(value, arb) and not value.is_finite():
         return "infinity" if value > 0 else "an unbounded ball"
     if isinstance(value, arb):
-        return value.str(10, radius=False) if value.rel_accuracy_bits() > 30 or value.is_exact() else value.str(10)
+        return (
+            value.str(10, radius=False)
+            if value.rel_accuracy_bits() > 30 or value.is_exact()
+            else value.str(10)
+        )
     return f"{float(value):.10g}" if abs(value) < 10**300 else "a number beyond 10^300"

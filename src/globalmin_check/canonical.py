@@ -18,15 +18,25 @@ _RATIONAL = re.compile(r"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
 
 
 def parse(raw: bytes, where: str) -> object:
-    """The value of a canonical JSON text; anything that does not re-serialize to the same bytes is malformed."""
+    """The value of a canonical JSON text; anything that does not re-serialize to the same bytes is
+    malformed.
+    """
     _check_depth(raw, where)
     try:
         text = raw.decode("ascii")
-        value = json.loads(text, object_pairs_hook=_unique, parse_float=_refuse, parse_constant=_refuse, parse_int=_integer)
+        value = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_float=_refuse,
+            parse_constant=_refuse,
+            parse_int=_integer,
+        )
     except (ValueError, Malformed) as error:
         raise Malformed(f"{where} is not canonical JSON: {error}") from None
     if json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True) != text:
-        raise Malformed(f"{where} is not in canonical form (sorted keys, no white space, ASCII escapes)")
+        raise Malformed(
+            f"{where} is not in canonical form (sorted keys, no white space, ASCII escapes)"
+        )
     return value
 
 
@@ -59,7 +69,9 @@ def _integer(text: str) -> int:
 def rational(text: object, where: str) -> Fraction:
     """The exact rational of its canonical string "p" or "p/q"."""
     if not isinstance(text, str) or len(text) > limits.RATIONAL_CHARACTERS:
-        raise Malformed(f"{where} is not a rational of at most {limits.RATIONAL_CHARACTERS} characters")
+        raise Malformed(
+            f"{where} is not a rational of at most {limits.RATIONAL_CHARACTERS} characters"
+        )
     match = _RATIONAL.fullmatch(text)
     if match is None:
         raise Malformed(f"{where} is not a rational in canonical form")
@@ -70,7 +82,9 @@ def rational(text: object, where: str) -> Fraction:
 
 
 class Fields:
-    """An object whose fields are taken out one by one with their types; `end` refuses what is left over."""
+    """An object whose fields are taken out one by one with their types; `end` refuses what is left
+    over.
+    """
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):
@@ -117,7 +131,9 @@ class Fields:
         """A string field with a fixed set of values."""
         value = self.string(key)
         if value not in allowed:
-            raise Malformed(f"{self.where}.{key} is {value[:40]!a}, not one of {', '.join(allowed)}")
+            raise Malformed(
+                f"{self.where}.{key} is {value[:40]!a}, not one of {', '.join(allowed)}"
+            )
         return value
 
     def rational(self, key: str) -> Fraction:

@@ -1,4 +1,6 @@
-"""Bytes to metadata and tensors: the container of section 1, its seal and the digest of the data (section 4)."""
+"""Bytes to metadata and tensors: the container of section 1, its seal and the digest of the data
+(section 4).
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,18 @@ class Tensor:
 
 
 class Tensors:
-    """The tensors of a file, taken out one by one with their types and shapes; `end` refuses what is left over."""
+    """The tensors of a file, taken out one by one with their types and shapes; `end` refuses what
+    is left over.
+    """
 
     def __init__(self, tensors: dict[str, Tensor], prefix: str = "") -> None:
         self._rest = tensors
         self._prefix = prefix
 
     def of_claim(self, index: int) -> Tensors:
-        """The view on the tensors `claims.I.ROLE` of one claim; taking from it takes from the file."""
+        """The view on the tensors `claims.I.ROLE` of one claim; taking from it takes from the
+        file.
+        """
         return Tensors(self._rest, f"claims.{index}.")
 
     def take(self, role: str, dtype: str, *shape: int | None) -> Tensor:
@@ -60,7 +66,9 @@ class Tensors:
         )
         if tensor.dtype != dtype or not fits:
             wanted = [length if length is not None else "any" for length in shape]
-            raise Malformed(f"the tensor {name} is {tensor.dtype} {list(tensor.shape)}, not {dtype} {wanted}")
+            raise Malformed(
+                f"the tensor {name} is {tensor.dtype} {list(tensor.shape)}, not {dtype} {wanted}"
+            )
         return tensor
 
     def end(self) -> None:
@@ -70,12 +78,16 @@ class Tensors:
 
 
 def read_regular_file(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a regular file, at most one more than the limit (the container then refuses the length)."""
+    """The bytes of a regular file, at most one more than the limit (the container then refuses the
+    length).
+    """
     with open(path, "rb", opener=_open_without_blocking) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{os.fspath(path)} is not a regular file")
-        return file.read(min(found.st_size, limits.FILE_BYTES) + 1)  # so much memory is taken at once
+        return file.read(
+            min(found.st_size, limits.FILE_BYTES) + 1
+        )  # so much memory is taken at once
 
 
 def _open_without_blocking(path: str, flags: int) -> int:
@@ -84,7 +96,9 @@ def _open_without_blocking(path: str, flags: int) -> int:
 
 
 def read(blob: bytes) -> tuple[dict[str, str] | None, dict[str, Tensor]]:
-    """Metadata (None if the header has none) and tensors by name; NaN and infinities are refused here, before any arithmetic."""
+    """Metadata (None if the header has none) and tensors by name; NaN and infinities are refused
+    here, before any arithmetic.
+    """
     if len(blob) > limits.FILE_BYTES:
         raise Malformed(f"the file is longer than {limits.FILE_BYTES} bytes")
     header, start = _header(blob)
@@ -97,7 +111,9 @@ def read(blob: bytes) -> tuple[dict[str, str] | None, dict[str, Tensor]]:
     for name in sorted(header):
         tensors[name], position = _tensor(header[name], f"tensor {name[:60]!a}", body, position)
     if position != len(body):
-        raise Malformed(f"the tensors end at byte {position} of the data, the file at byte {len(body)}")
+        raise Malformed(
+            f"the tensors end at byte {position} of the data, the file at byte {len(body)}"
+        )
     return metadata, tensors
 
 
@@ -136,8 +152,16 @@ def _tensor(entry: object, where: str, body: memoryview, position: int) -> tuple
         raise Malformed(f"{where} has the shape {list(shape)[:4]}")
     if prod(shape) > limits.ELEMENTS:
         raise Malformed(f"{where} has more than {limits.ELEMENTS} elements")
-    if len(offsets) != 2 or offsets[0] != position or offsets[1] - offsets[0] != 8 * prod(shape) or offsets[1] > len(body):
-        raise Malformed(f"{where} does not lie at byte {position} of the data with {8 * prod(shape)} bytes inside the file")
+    if (
+        len(offsets) != 2
+        or offsets[0] != position
+        or offsets[1] - offsets[0] != 8 * prod(shape)
+        or offsets[1] > len(body)
+    ):
+        raise Malformed(
+            f"{where} does not lie at byte {position} of the data with {8 * prod(shape)} bytes "
+            "inside the file"
+        )
     raw = body[offsets[0] : offsets[1]]
     values = array(_TYPECODES[dtype], raw.tobytes())
     if sys.byteorder == "big":  # pragma: no cover
@@ -155,7 +179,9 @@ def _lengths(values: list[object], where: str) -> tuple[int, ...]:
 
 
 def check_seal(blob: bytes, seal: str) -> None:
-    """Compare the seal with the SHA-256 of the file in which the seal's own characters are zeros."""
+    """Compare the seal with the SHA-256 of the file in which the seal's own characters are
+    zeros.
+    """
     length = int.from_bytes(blob[:8], "little")
     start = blob.find(_SEAL_KEY, 8, 8 + length) + len(_SEAL_KEY)
     digest = hashlib.sha256(memoryview(blob)[:start])

@@ -1,4 +1,6 @@
-"""From bytes to a result: form first, for the whole file, then every claim at rising precision within one budget."""
+"""From bytes to a result: form first, for the whole file, then every claim at rising precision
+within one budget.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from globalmin_check.verdict import (
 
 
 def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
-    """The verdict on the bytes of a certificate file, and of its data file if the data are not stored in it."""
+    """The verdict on the bytes of a certificate file, and of its data file if the data are not
+    stored in it.
+    """
     try:
         problem, claims = read_certificate(blob, data)
     except Malformed as error:
@@ -37,13 +41,19 @@ def check_bytes(blob: bytes, data: bytes | None = None) -> Result:
         return Result(Verdict.UNDECIDED, str(error))
     budget = Budget()
     shared: dict[tuple, arb] = {}
-    return _combined(problem, claims, tuple(_check_claim(problem, claim, budget, shared) for claim in claims))
+    return _combined(
+        problem, claims, tuple(_check_claim(problem, claim, budget, shared) for claim in claims)
+    )
 
 
 class _Proof:
-    """The checks of one claim: the exact ones once, then one pass after the other at rising precision."""
+    """The checks of one claim: the exact ones once, then one pass after the other at rising
+    precision.
+    """
 
-    def __init__(self, problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]) -> None:
+    def __init__(
+        self, problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]
+    ) -> None:
         self.problem, self.claim, self.budget, self.shared = problem, claim, budget, shared
         self.exact = ExactChecks(budget)
         self.checks = Checks(budget, shared, limits.PRECISIONS[0])
@@ -72,13 +82,17 @@ class _Proof:
             return self.claim.kind.check(self.claim.content, self.problem, objects, self.checks)
 
 
-def _check_claim(problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]) -> ClaimResult:
+def _check_claim(
+    problem: Problem, claim: Claim, budget: Budget, shared: dict[tuple, arb]
+) -> ClaimResult:
     kind, content, proof = claim.kind, claim.content, _Proof(problem, claim, budget, shared)
     try:
         numbers = proof.run()
     except (Rejected, Undecided) as error:
         verdict = Verdict.REJECTED if isinstance(error, Rejected) else Verdict.UNDECIDED
-        return ClaimResult(kind.name, verdict, str(error), checks=(*proof.exact.lines, *proof.checks.lines))
+        return ClaimResult(
+            kind.name, verdict, str(error), checks=(*proof.exact.lines, *proof.checks.lines)
+        )
     return ClaimResult(
         kind.name,
         Verdict.ACCEPTED,
@@ -93,22 +107,36 @@ def _check_claim(problem: Problem, claim: Claim, budget: Budget, shared: dict[tu
 
 
 def _require_consistency(claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]) -> None:
-    """A positive floor for every head and zero-loss weights exclude each other; if both are proved, the checker has a defect."""
-    proved = [claim for claim, result in zip(claims, results, strict=True) if result.verdict is Verdict.ACCEPTED]
+    """A positive floor for every head and zero-loss weights exclude each other; if both are proved,
+    the checker has a defect.
+    """
+    proved = [
+        claim
+        for claim, result in zip(claims, results, strict=True)
+        if result.verdict is Verdict.ACCEPTED
+    ]
     floors = [claim.content for claim in proved if claim.kind.name == "loss-floor"]
     positive = any(content.floor > 0 and not content.nonnegative for content in floors)
     if positive and any(claim.kind.zero_loss for claim in proved):
         raise RuntimeError("a positive loss floor and zero-loss weights were both proved")
 
 
-def _combined(problem: Problem, claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]) -> Result:
-    notes = (*NOTES, *(note for claim in claims for note in claim.kind.notes), *((BIAS_NOTE,) if problem.bias else ()))
+def _combined(
+    problem: Problem, claims: tuple[Claim, ...], results: tuple[ClaimResult, ...]
+) -> Result:
+    notes = (
+        *NOTES,
+        *(note for claim in claims for note in claim.kind.notes),
+        *((BIAS_NOTE,) if problem.bias else ()),
+    )
     notes = tuple(dict.fromkeys(notes))
     _require_consistency(claims, results)
     for verdict in (Verdict.REJECTED, Verdict.UNDECIDED):
         for index, result in enumerate(results):
             if result.verdict is verdict:
-                return Result(verdict, f"claim {index} ({result.kind}): {result.reason}", results, notes)
+                return Result(
+                    verdict, f"claim {index} ({result.kind}): {result.reason}", results, notes
+                )
     reason = f"every check of {len(results)} claim{'s' * (len(results) > 1)} holds"
     empty = [f"claim {index}" for index, result in enumerate(results) if result.vacuous]
     if empty:

@@ -1,4 +1,6 @@
-"""Exact facts about doubles: a double is an integer over a power of two, and so are sums and products of doubles."""
+"""Exact facts about doubles: a double is an integer over a power of two, and so are sums and
+products of doubles.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ LEAST = 1074  # every double is an integer over 2^LEAST
 
 
 def inner_product(left: Sequence[float], right: Sequence[float]) -> Fraction:
-    """The exact inner product of two sequences of doubles, added up term by term, so that long ones need no memory."""
+    """The exact inner product of two sequences of doubles, added up term by term, so that long ones
+    need no memory.
+    """
     total = 0
     for a, b in zip(left, right, strict=True):
         p, q = a.as_integer_ratio()
@@ -19,9 +23,11 @@ def inner_product(left: Sequence[float], right: Sequence[float]) -> Fraction:
 
 
 def row_ratio(x: Sequence[float], u: Sequence[float]) -> Fraction | None:
-    """The number c != 0 with x = c u exactly, coordinate by coordinate; None if there is none or if u = 0.
+    """The number c != 0 with x = c u exactly, coordinate by coordinate; None if there is none or if
+    u = 0.
 
-    x_j u_p = u_j x_p is compared by odd parts and exponents, so the integers stay below 2^107 whatever the doubles are.
+    x_j u_p = u_j x_p is compared by odd parts and exponents, so the integers stay below 2^107
+    whatever the doubles are.
     """
     place = next((j for j, value in enumerate(u) if value), None)
     if place is None or not x[place]:

@@ -1,4 +1,6 @@
-"""Every limit of the checker in one place. Beyond a limit of form: MALFORMED. Beyond a budget: UNDECIDED."""
+"""Every limit of the checker in one place. Beyond a limit of form: MALFORMED. Beyond a budget:
+UNDECIDED.
+"""
 
 HEADER_BYTES = 2**20
 FILE_BYTES = 2**30
@@ -11,15 +13,18 @@ INTEGER_DIGITS = 18
 PRODUCER_CHARACTERS = 100
 
 PRECISIONS = (128, 256, 512, 1024)
-WORK = 10**11  # ball multiplications of a whole file at 128 bits; a multiplication at p bits counts p/128 times
+# ball multiplications of a whole file at 128 bits; a multiplication at p bits counts p/128 times
+WORK = 10**11
 FIRST_BITS = 62  # integers of one machine word for the first attempt at a positive definite matrix
 EXPONENT = 5000  # largest power of two by which a matrix is scaled
 BALL_BYTES = 2**33
 BYTES_PER_BALL = 80  # an arb (48 bytes), its Python object and the pointer to it
-WORK_PER_VALUE = 1000  # one activation value with two derivatives costs about as much as this many ball multiplications
+# one activation value with two derivatives costs about as much as this many ball multiplications
+WORK_PER_VALUE = 1000
 BALLS_PER_EXACT = 16  # memory of a kept exact number of up to 8,000 bits
 WORK_PER_EXACT = 500  # one operation on exact numbers of up to 4,000 bits
-EXACT_TERMS = 10**6  # largest n k d for which the loss is recomputed in exact rationals when balls do not decide
+# largest n k d for which the loss is recomputed in exact rationals when balls do not decide
+EXACT_TERMS = 10**6
 DENSE_PARAMETERS = 400  # largest number of parameters for which a whole Hessian is formed
 STRIP = 512  # rows per block of a matrix product: below this size a product is done whole
 

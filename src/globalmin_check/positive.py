@@ -1,10 +1,12 @@
-"""P1 of `spec/claims/primitives.md`: a symmetric matrix A is positive definite if |C A C^T - I|_F < 1 for some square C.
+"""P1 of `spec/claims/primitives.md`: a symmetric matrix A is positive definite if |C A C^T - I|_F <
+1 for some square C.
 
-C is any matrix, so the stored one may be rounded to integers first, and A may be replaced by integers if the error is accounted
-for: with A = (H + E)/2^t, |E|_F <= eps and N = 2^s C integer, C A C^T differs from
-(N H N^T)/2^(t+2s) by at most |N|_F^2 eps/2^(t+2s) in that norm.
-Integer products are several times faster than ball products, and strips of rows save the zero half of a triangular C and one
-half of the symmetric result. A is first scaled to D A D, D diagonal with powers of two, so that its diagonal lies in [1, 4).
+C is any matrix, so the stored one may be rounded to integers first, and A may be replaced by
+integers if the error is accounted for: with A = (H + E)/2^t, |E|_F <= eps and N = 2^s C integer, C
+A C^T differs from (N H N^T)/2^(t+2s) by at most |N|_F^2 eps/2^(t+2s) in that norm. Integer products
+are several times faster than ball products, and strips of rows save the zero half of a triangular C
+and one half of the symmetric result. A is first scaled to D A D, D diagonal with powers of two, so
+that its diagonal lies in [1, 4).
 """
 
 from __future__ import annotations
@@ -25,10 +27,14 @@ def require_positive_definite(checks: Checks, number: str, name: str, A: Rows, C
     _require_residual(checks, number, name, _residual(A, C))
 
 
-def require_shared(checks: Checks, number: str, name: str, A: Callable[[], Rows], C: Tensor, *, of: tuple) -> None:
-    """The same for a matrix that several claims of a file may ask about: equal `of` and C give the same residual, computed once.
+def require_shared(
+    checks: Checks, number: str, name: str, A: Callable[[], Rows], C: Tensor, *, of: tuple
+) -> None:
+    """The same for a matrix that several claims of a file may ask about: equal `of` and C give the
+    same residual, computed once.
 
-    `of` says everything A is made of besides the stored network and data. A residual is shared at its own precision only.
+    `of` says everything A is made of besides the stored network and data. A residual is shared at
+    its own precision only.
     """
     key = (*of, ctx.prec, C.values.tobytes())
     if key not in checks.shared:
@@ -44,13 +50,17 @@ def _require_residual(checks: Checks, number: str, name: str, residual: arb) -> 
 
 
 def _residual(A: Rows, C: Tensor) -> arb:
-    """|C A C^T - I|_F, first with coarse integers, which is cheap and mostly enough, then with the whole precision."""
+    """|C A C^T - I|_F, first with coarse integers, which is cheap and mostly enough, then with the
+    whole precision.
+    """
     residual = residual_norm(A, C, limits.FIRST_BITS)
     return residual if residual < 1 else residual_norm(A, C, ctx.prec)
 
 
 def residual_norm(A: Rows, C: Tensor, bits: int) -> arb:
-    """The ball of |C A C^T - I|_F for C rounded to `bits` bits; infinite if A is certainly not positive definite."""
+    """The ball of |C A C^T - I|_F for C rounded to `bits` bits; infinite if A is certainly not
+    positive definite.
+    """
     diagonal = [row[i] for i, row in enumerate(A)]
     if any(entry <= 0 for entry in diagonal):
         return arb("inf")
@@ -67,7 +77,9 @@ def residual_norm(A: Rows, C: Tensor, bits: int) -> arb:
 
 
 def _exponent(entry: arb) -> int:
-    """E such that the midpoint divided by 4^e lies in [1, 4); 0 for a ball without a finite midpoint."""
+    """E such that the midpoint divided by 4^e lies in [1, 4); 0 for a ball without a finite
+    midpoint.
+    """
     if not entry.is_finite():
         return 0
     mantissa, exponent = entry.mid().man_exp()
@@ -75,9 +87,11 @@ def _exponent(entry: arb) -> int:
 
 
 def _integers(A: Rows, exponents: list[int], t: int) -> tuple[list[list[fmpz]], arb]:
-    """Lower triangle of the integer part of 2^t D A D, and a bound of the Frobenius norm of what was cut off.
+    """Lower triangle of the integer part of 2^t D A D, and a bound of the Frobenius norm of what
+    was cut off.
 
-    The bound is infinite if an entry is so large that a 2 x 2 minor of A is certainly negative, NaN if an entry is not known.
+    The bound is infinite if an entry is so large that a 2 x 2 minor of A is certainly negative, NaN
+    if an entry is not known.
     """
     scales = [arb(2) ** -e for e in exponents]
     unit, limit = arb(2) ** t, fmpz(64) << t
@@ -85,7 +99,9 @@ def _integers(A: Rows, exponents: list[int], t: int) -> tuple[list[list[fmpz]], 
     radius = 0.0
     for i, row in enumerate(A):
         factor = scales[i] * unit
-        scaled = [entry * scale * factor for entry, scale in zip(row[: i + 1], scales, strict=False)]
+        scaled = [
+            entry * scale * factor for entry, scale in zip(row[: i + 1], scales, strict=False)
+        ]
         radius = max(radius, *(float(entry.rad()) for entry in scaled))
         if not radius < math.ldexp(1.0, t) or not all(map(arb.is_finite, scaled)):
             return H, arb("nan")
@@ -97,7 +113,9 @@ def _integers(A: Rows, exponents: list[int], t: int) -> tuple[list[list[fmpz]], 
 
 def _integer_witness(C: Tensor, exponents: list[int], bits: int) -> tuple[list[list[int]], int]:
     """N = 2^s C D^-1 rounded to integers of at most `bits` bits, and s."""
-    bits = min(bits, 512)  # beyond this a double would overflow, and 512 bits are far more than C has
+    bits = min(
+        bits, 512
+    )  # beyond this a double would overflow, and 512 bits are far more than C has
     m = len(exponents)
     tops = [math.frexp(max(map(abs, C.values[j::m])))[1] for j in range(m)]
     s = bits - max(map(int.__add__, tops, exponents))

@@ -12,12 +12,24 @@ from globalmin_check.container import Tensor
 if TYPE_CHECKING:
     from globalmin_check.claims.deep_network import Layers
 
-ACTIVATIONS = ("softplus", "sigmoid", "tanh", "erf", "quadratic", "linear", "abs", "relu", "leaky_relu")
+ACTIVATIONS = (
+    "softplus",
+    "sigmoid",
+    "tanh",
+    "erf",
+    "quadratic",
+    "linear",
+    "abs",
+    "relu",
+    "leaky_relu",
+)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """n samples, d features (the bias column included), k neurons of the first layer, and the layers of a deep network."""
+    """n samples, d features (the bias column included), k neurons of the first layer, and the
+    layers of a deep network.
+    """
 
     n: int
     d: int
@@ -51,7 +63,8 @@ class Problem:
         return f"{self.activation}({self.parameter})" if has_parameter else self.activation
 
     def follows_from_zero(self, gap: float, objective: float) -> bool:
-        """Whether a gap says no more than that losses are not negative, at a loss that is far from zero.
+        """Whether a gap says no more than that losses are not negative, at a loss that is far from
+        zero.
 
         Far is a thousandth of the loss of the zero function; only a note depends on it.
         """

@@ -9,9 +9,14 @@ from enum import StrEnum
 
 NOTES = ("preprocessing is not proved: the statement is about the stored numbers",)  # of every file
 GENERALIZATION_NOTE = "zero training loss is not generalization"
-TRIVIAL = "the gap is no smaller than the objective itself, so it follows from losses not being negative"
+TRIVIAL = (
+    "the gap is no smaller than the objective itself, so it follows from losses not being negative"
+)
 DESCENT_NOTE = "gradient descent in exact arithmetic, not a floating-point run"
-BIAS_NOTE = "the bias is an appended feature: the last column of X is constant 1, and the weights on it are part of W"
+BIAS_NOTE = (
+    "the bias is an appended feature: the last column of X is constant 1, and the weights on it "
+    "are part of W"
+)
 
 
 class Verdict(StrEnum):
@@ -46,7 +51,9 @@ class TooCoarse(Exception):
 
 @dataclass(frozen=True)
 class CheckLine:
-    """One inequality of a claim page: its number there, the inequality in words, both sides as numbers, and the outcome."""
+    """One inequality of a claim page: its number there, the inequality in words, both sides as
+    numbers, and the outcome.
+    """
 
     number: str
     inequality: str
@@ -57,11 +64,13 @@ class CheckLine:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """Verdict on one claim. `statement` is empty unless the claim is accepted; `numbers` holds what was verified.
+    """Verdict on one claim. `statement` is empty unless the claim is accepted; `numbers` holds what
+    was verified.
 
-    Floats in `numbers` are rounded to the safe side (upper bounds up, lower bounds down); exact rationals are strings.
-    `notes` say what the statement leaves out, `vacuous` why it says next to nothing (empty if it does not), `bits` is the one
-    precision at which every enclosed check was made.
+    Floats in `numbers` are rounded to the safe side (upper bounds up, lower bounds down); exact
+    rationals are strings. `notes` say what the statement leaves out, `vacuous` why it says next to
+    nothing (empty if it does not), `bits` is the one precision at which every enclosed check was
+    made.
     """
 
     kind: str

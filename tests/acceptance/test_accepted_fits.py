@@ -1,6 +1,8 @@
-"""Random labels on the unit sphere: the fits of the issue end in files that the independent checker accepts (OS-C2, DU-CERT-0).
+"""Random labels on the unit sphere: the fits of the issue end in files that the independent checker
+accepts (OS-C2, DU-CERT-0).
 
-Twenty seeds a configuration; the same rows make the table in docs/figures.md (`python -m bench.acceptance`).
+Twenty seeds a configuration; the same rows make the table in docs/figures.md (`python -m
+bench.acceptance`).
 """
 
 import numpy as np

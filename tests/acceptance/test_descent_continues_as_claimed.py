@@ -1,10 +1,12 @@
-"""Plain gradient descent, stopped by the descent claim, then continued: the claimed rate and radius hold (OS-C1)."""
+"""Plain gradient descent, stopped by the descent claim, then continued: the claimed rate and radius
+hold (OS-C1).
+"""
 
 import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.networks.shallow import jacobian_transpose_times, residual
+from globalmin.shallow.network import jacobian_transpose_times, residual
 
 CONTINUED_STEPS = 10_000
 
@@ -13,7 +15,14 @@ CONTINUED_STEPS = 10_000
 def stopped():
     data = gm.generators.sphere_with_random_labels(100, 20, seed=0)
     start = gm.ShallowNetwork.initialize(data, width=40, activation="softplus", seed=0)
-    run = gm.train(start, data, method="gradient_descent", step_size="theory", until="descent", max_iter=100_000)
+    run = gm.train(
+        start,
+        data,
+        method="gradient_descent",
+        step_size="theory",
+        until="descent",
+        max_iter=100_000,
+    )
     return data, run, gm.certify(run.network, data, claims=["descent"])
 
 
@@ -23,14 +32,18 @@ def test_gradient_descent_with_the_theory_step_is_stopped_by_an_accepted_claim(s
     certificate.save(path)
     result = gm.check(path)
     relative = np.linalg.norm(residual(run.network, data.X, data.y)) / np.linalg.norm(data.y)
-    print(f"stopped after {run.n_iter} steps at relative residual {relative:.2e}: {result.verdict.value}")
+    print(
+        f"stopped after {run.n_iter} steps at relative residual {relative:.2e}: "
+        f"{result.verdict.value}"
+    )
     assert result.verdict.value == "ACCEPTED"
     assert relative > 1e-6, "the claim must fire long before the fit is exact, or it says little"
 
 
 def _rounding(network, data) -> float:
-    """First-order bound on the floating-point error of the residual: k products and sums per output, d per pre-activation,
-    and one rounding of each weight, whose effect on a pre-activation has the same size.
+    """First-order bound on the floating-point error of the residual: k products and sums per
+    output, d per pre-activation, and one rounding of each weight, whose effect on a pre-activation
+    has the same size.
     """
     eps = np.finfo(np.float64).eps
     Z = data.X @ network.W.T

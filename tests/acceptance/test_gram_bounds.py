@@ -1,10 +1,12 @@
-"""Least eigenvalues of limiting Gram matrices proved by the checker on 50 data sets, within 1 % of the estimate."""
+"""Least eigenvalues of limiting Gram matrices proved by the checker on 50 data sets, within 1 % of
+the estimate.
+"""
 
 import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.theory.gram import limit_gram
+from globalmin.kernels.limit_gram import limit_gram
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 
@@ -36,7 +38,9 @@ def data_set(number: int) -> tuple[np.ndarray, str, str]:
 
 
 def estimate(X: np.ndarray, activation: str, kernel: str) -> float:
-    """Least eigenvalue in floats, from the matrices of the theory room, which the certificates do not use."""
+    """Least eigenvalue in floats, from the matrices of the theory room, which the certificates do
+    not use.
+    """
     kind = "feature" if kernel == "features" else "derivative"
     return float(np.linalg.eigvalsh(limit_gram(X, activation, kind=kind))[0])
 
@@ -48,7 +52,9 @@ def spread(X: np.ndarray) -> str:
 
 @pytest.mark.parametrize("number", range(50))
 def test_the_proved_bound_is_within_one_percent_of_the_estimate(number: int) -> None:
-    """DU-D2.1, OS-LH.1: accepted by the checker; where doubles do not see the eigenvalue the certificate says so."""
+    """DU-D2.1, OS-LH.1: accepted by the checker; where doubles do not see the eigenvalue the
+    certificate says so.
+    """
     X, kind, activation = data_set(number)
     kernel = "features" if number % 5 == 4 else "weights"
     certificate = gm.certify_gram(X, activation, kernel)
@@ -57,9 +63,14 @@ def test_the_proved_bound_is_within_one_percent_of_the_estimate(number: int) -> 
     summary = certificate.summary()
     proved, about = summary["lambda"], estimate(X, activation, kernel)
     scale = float(np.sum(X * X))
-    print(f"{number} {kind} {activation} {kernel} {spread(X)}: proved {proved:.6g}, estimate {about:.6g}, {summary}")
+    print(
+        f"{number} {kind} {activation} {kernel} {spread(X)}: proved {proved:.6g}, estimate "
+        f"{about:.6g}, {summary}"
+    )
     assert proved <= about + 1e-13 * scale
-    if summary["ill_conditioned"]:  # the reason: the eigenvalue is too near the rounding of doubles, high precision is used
+    if summary[
+        "ill_conditioned"
+    ]:  # the reason: the eigenvalue is too near the rounding of doubles, high precision is used
         assert about < 1e-8 * scale
     assert proved >= 0.99 * (summary["estimate"] if summary["ill_conditioned"] else about)
 

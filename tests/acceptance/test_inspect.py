@@ -1,4 +1,6 @@
-"""The explicit width of OS-C6 is wide enough: the descent claim is made at random starts and the checker accepts it."""
+"""The explicit width of OS-C6 is wide enough: the descent claim is made at random starts and the
+checker accepts it.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from globalmin.inspection import inspect
 
 @pytest.mark.parametrize(("n", "d"), INSTANCES)
 def test_descent_claim_is_accepted_at_ten_random_starts_of_the_explicit_width(n, d):
-    """OS-C6 with theta = 1/2, delta = 1, softplus: ten of ten, each certificate written and checked."""
+    """OS-C6 with theta = 1/2, delta = 1, softplus: ten of ten, each certificate written and
+    checked.
+    """
     found = fire(n, d, 10)
     print(found)
     assert found.certified == found.accepted == 10
@@ -28,9 +32,16 @@ def test_descent_claim_is_accepted_at_a_hundred_random_starts_of_the_explicit_wi
 
 
 def test_spread_of_widths_over_draws_contains_the_published_ones():
-    """OS-C6: over draws of the data the widths reported in the spec (364, 3562, 1050) are ordinary values."""
+    """OS-C6: over draws of the data the widths reported in the spec (364, 3562, 1050) are ordinary
+    values.
+    """
     for (n, d), published in zip(INSTANCES, (364, 3562, 1050), strict=True):
-        drawn = [inspect(gm.generators.sphere_with_random_labels(n, d, seed=seed), width=2).explicit_width for seed in range(4)]
+        drawn = [
+            inspect(
+                gm.generators.sphere_with_random_labels(n, d, seed=seed), width=2
+            ).explicit_width
+            for seed in range(4)
+        ]
         assert min(drawn) / 4 <= published <= 4 * max(drawn)
         assert np.median(drawn) < 10_000
 

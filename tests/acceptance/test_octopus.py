@@ -1,4 +1,6 @@
-"""The octopus as published: gradient descent slower by a fixed factor at each saddle, perturbed gradient descent at one pace."""
+"""The octopus as published: gradient descent slower by a fixed factor at each saddle, perturbed
+gradient descent at one pace.
+"""
 
 import math
 
@@ -9,7 +11,9 @@ import globalmin as gm
 
 E = math.e
 GRADIENT, PERTURBED = "gradient_descent", "perturbed_gradient_descent"
-MEDIANS = {  # (d, L): T_d of gradient descent and of perturbed gradient descent, medians over 8 starts (DU-F7.3, DU-F7.4)
+# (d, L): T_d of gradient descent and of perturbed gradient descent, medians over 8 starts (DU-F7.3,
+# DU-F7.4)
+MEDIANS = {
     (5, 1.0): (491, 99.5),
     (5, 1.5): (1.38e3, 129.5),
     (5, 2.0): (3.67e3, 170),
@@ -25,15 +29,25 @@ FACTOR = 1.3
 
 
 def times(d, L, method, seeds):
-    return np.array([gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), method, seed=seed) for seed in range(seeds)])
+    return np.array(
+        [
+            gm.landscape.octopus_escape_times(d, L, 1.0, 1 / (4 * L), method, seed=seed)
+            for seed in range(seeds)
+        ]
+    )
 
 
 @pytest.mark.parametrize(("d", "L"), MEDIANS)
 def test_medians_of_the_last_escape_are_the_published_ones(d, L):
-    """DU-F7.3, DU-F7.4: T_d of both methods within a factor 1.3; all runs of descent beyond ((L + gamma)/gamma)^(d - 1)."""
+    """DU-F7.3, DU-F7.4: T_d of both methods within a factor 1.3; all runs of descent beyond ((L +
+    gamma)/gamma)^(d - 1).
+    """
     slow, fast = times(d, L, GRADIENT, 8)[:, -1], times(d, L, PERTURBED, 8)[:, -1]
     published_slow, published_fast = MEDIANS[d, L]
-    print(f"\nd={d} L={L:.3g}: GD {np.median(slow):.4g} ({published_slow:.4g}), PGD {np.median(fast):.4g} ({published_fast})")
+    print(
+        f"\nd={d} L={L:.3g}: GD {np.median(slow):.4g} ({published_slow:.4g}), PGD "
+        f"{np.median(fast):.4g} ({published_fast})"
+    )
     assert 1 / FACTOR <= np.median(slow) / published_slow <= FACTOR
     assert 1 / FACTOR <= np.median(fast) / published_fast <= FACTOR
     assert (slow > (L + 1.0) ** (d - 1)).all()
@@ -47,7 +61,10 @@ def test_escape_ratios_are_within_one_percent_of_the_law(L):
     for d in (5, 10, 50):
         runs = times(d, L, GRADIENT, 8)
         last = runs[:, -1] / runs[:, -2]
-        print(f"\nL={L} d={d}: ratio {last.min():.4f} to {last.max():.4f}, law {law:.4f}, T_d up to {runs[:, -1].max():.3g}")
+        print(
+            f"\nL={L} d={d}: ratio {last.min():.4f} to {last.max():.4f}, law {law:.4f}, T_d up to "
+            f"{runs[:, -1].max():.3g}"
+        )
         assert np.abs(np.median(last) / law - 1).max() <= 0.01
         if d > 5:
             assert np.abs(last / law - 1).max() <= 0.01
@@ -55,7 +72,9 @@ def test_escape_ratios_are_within_one_percent_of_the_law(L):
 
 @pytest.mark.parametrize("L", [1.0, 2.0])
 def test_perturbed_descent_is_linear_in_the_dimension_up_to_a_hundred(L):
-    """DU-T7.3 claim 2 per instance: T_d over d = 10 to 100 lies on a line, within the logarithm of the radius per coordinate."""
+    """DU-T7.3 claim 2 per instance: T_d over d = 10 to 100 lies on a line, within the logarithm of
+    the radius per coordinate.
+    """
     dimensions = np.array([10, 20, 40, 60, 80, 100])
     medians = np.array([np.median(times(d, L, PERTURBED, 5)[:, -1]) for d in dimensions])
     slope, offset = np.polyfit(dimensions, medians, 1)

@@ -1,14 +1,15 @@
-"""Quadratic networks solved to a gap that the independent checker accepts (SJL-DUAL, SJL-T2.1, SJL-T2.2k).
+"""Quadratic networks solved to a gap that the independent checker accepts (SJL-DUAL, SJL-T2.1,
+SJL-T2.2k).
 
-The cells of the table in docs/figures.md (`python -m bench.quadratic`): the proved gap is below 1e-8 of the proved minimum, or,
-where the minimum is zero, of the loss of the zero network.
+The cells of the table in docs/figures.md (`python -m bench.quadratic`): the proved gap is below
+1e-8 of the proved minimum, or, where the minimum is zero, of the loss of the zero network.
 """
 
 import numpy as np
 import pytest
 from bench import quadratic, quadratic_peers
 
-from globalmin.training.trajectory import Status
+from globalmin.optimize.run import Status
 
 BOTH = (["small", "large"], ["random", "planted"])
 SMALL = list(quadratic.instances([20], list(quadratic.CLASSES), *BOTH))
@@ -26,7 +27,9 @@ def require_proved(instance):
     assert found.status is Status.CONVERGED
     assert proof.verdict == "ACCEPTED"
     assert proof.gap < 1e-8
-    is_zero = instance.claim == "interpolation" or (instance.labels == "planted" and instance.kind != "decay")
+    is_zero = instance.claim == "interpolation" or (
+        instance.labels == "planted" and instance.kind != "decay"
+    )
     assert proof.of_zero_network == is_zero
 
 
@@ -67,5 +70,7 @@ def test_a_peer_beyond_its_limit_is_ended_and_reported():
         return done
 
     np.testing.assert_array_equal(quadratic_peers.run_within(limits, lambda: done).M, np.eye(2))
-    assert quadratic_peers.run_within(limits, never) == quadratic_peers.PeerOutcome(1.0, None, ">limit")
+    assert quadratic_peers.run_within(limits, never) == quadratic_peers.PeerOutcome(
+        1.0, None, ">limit"
+    )
     assert quadratic_peers.run_within(limits, greedy).reason == "out of 32 GiB"

@@ -1,23 +1,27 @@
-"""Quadratic networks: every descent ends at the proved minimum, every saddle met or planted has an accepted direction, and the
-critical number of samples is exact (SJL-T2.1, SJL-T2.2, GKZ-CENSUS, GKZ-T2.6a, GKZ-T2.6b).
+"""Quadratic networks: every descent ends at the proved minimum, every saddle met or planted has an
+accepted direction, and the critical number of samples is exact (SJL-T2.1, SJL-T2.2, GKZ-CENSUS,
+GKZ-T2.6a, GKZ-T2.6b).
 """
 
 import numpy as np
 import pytest
 from bench import quadratic_landscape as campaign
 
-from globalmin.landscape import PointKind, classify_point
-from globalmin.networks import ShallowNetwork
-from globalmin.theory.quadratic_barrier import barrier, exact_barrier_point, tight_point
-from globalmin.theory.quadratic_design import RISK_FACTOR
-from globalmin.theory.quadratic_risk import population_risk
-from globalmin.training.quadratic import solve_quadratic
+from globalmin.landscape.classify import classify_point
+from globalmin.quadratic.barrier import barrier, exact_barrier_point, tight_point
+from globalmin.quadratic.risk import population_risk
+from globalmin.quadratic.runs import RISK_FACTOR
+from globalmin.quadratic.solve import solve_quadratic
+from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.stationary import PointKind
 
 EXCESS = 1.1e-12  # of the loss of W = 0, proved
 
 
 def every_end_is_the_proved_minimum(outcome, count):
-    """Every run reached the target; the first `count` are proved one by one, the others agree with a proved one."""
+    """Every run reached the target; the first `count` are proved one by one, the others agree with
+    a proved one.
+    """
     data, runs = outcome.problem.data, outcome.runs
     assert runs.reached.all()
     assert outcome.proved == count
@@ -28,13 +32,17 @@ def every_end_is_the_proved_minimum(outcome, count):
     floor = numbers.get("floor", 0.0)
     zero = 0.5 * float(data.y @ data.y)
     for W in runs.W:
-        loss = 0.5 * float(np.sum((ShallowNetwork(W, outcome.problem.head, "quadratic").predict(data.X) - data.y) ** 2))
+        loss = 0.5 * float(
+            np.sum(
+                (ShallowNetwork(W, outcome.problem.head, "quadratic").predict(data.X) - data.y) ** 2
+            )
+        )
         assert floor * (1 - 1e-12) <= loss <= floor + EXCESS * zero
 
 
 def no_saddle_is_without_a_direction(saddles):
-    """What was classified as a saddle, or is near one, has an accepted certificate of negative curvature; everything else is the
-    minimum or no stationary point.
+    """What was classified as a saddle, or is near one, has an accepted certificate of negative
+    curvature; everything else is the minimum or no stationary point.
     """
     allowed = {"saddle, ACCEPTED", "curves downwards, ACCEPTED", "global minimum", "not stationary"}
     assert {name.split(": ", 1)[1] for name in saddles} <= allowed
@@ -44,18 +52,26 @@ def no_saddle_is_without_a_direction(saddles):
 
 @pytest.mark.parametrize("n", campaign.SAMPLES)
 def test_descents_from_random_starts_end_at_the_proved_minimum(n):
-    """SJL-T2.1: 25 starts each for n below and above d(d+1)/2 = 36, arbitrary labels, d = 8, k = 16; the campaign has 1,000."""
+    """SJL-T2.1: 25 starts each for n below and above d(d+1)/2 = 36, arbitrary labels, d = 8, k =
+    16; the campaign has 1,000.
+    """
     outcome = campaign.descend_all(campaign.Problem(n), 25)
     campaign.prove_ends(outcome, most=5)
     every_end_is_the_proved_minimum(outcome, 5)
     campaign.prove_saddles(outcome, most=4)
     no_saddle_is_without_a_direction(outcome.saddles)
-    assert outcome.saddles["plateau: saddle, ACCEPTED"] + outcome.saddles["plateau: curves downwards, ACCEPTED"] >= 1
+    assert (
+        outcome.saddles["plateau: saddle, ACCEPTED"]
+        + outcome.saddles["plateau: curves downwards, ACCEPTED"]
+        >= 1
+    )
 
 
 @pytest.mark.campaign
 def test_a_thousand_descents_end_at_the_proved_minimum_one_by_one():
-    """SJL-T2.1: 1,000 starts, each end with its own accepted certificate, each plateau with an accepted direction."""
+    """SJL-T2.1: 1,000 starts, each end with its own accepted certificate, each plateau with an
+    accepted direction.
+    """
     total = 0
     for n in campaign.SAMPLES:
         outcome = campaign.descend_all(campaign.Problem(n), 250)
@@ -84,7 +100,9 @@ def test_planted_saddles_are_classified_with_a_direction_the_checker_confirms(n)
 
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_whole_census_of_the_population_risk_is_confirmed_by_the_checker(d):
-    """GKZ-CENSUS: all 2^d - 1 saddles; the certified curvature is the closed form to nine digits."""
+    """GKZ-CENSUS: all 2^d - 1 saddles; the certified curvature is the closed form to nine
+    digits.
+    """
     rows = campaign.census_saddles(d)
     assert len(rows) == 2**d - 1
     for point, verdict, numbers in rows:
@@ -99,9 +117,13 @@ def test_census_of_eight_features_is_confirmed_by_the_checker():
     assert all(verdict == "ACCEPTED" for _, verdict, _ in campaign.census_saddles(8))
 
 
-@pytest.mark.parametrize(("d", "draws"), [(1, 20), (2, 20), (3, 20), (5, 20), (8, 10), (13, 4), (20, 2), (30, 1)])
+@pytest.mark.parametrize(
+    ("d", "draws"), [(1, 20), (2, 20), (3, 20), (5, 20), (8, 10), (13, 4), (20, 2), (30, 1)]
+)
 def test_every_planted_network_is_identified_at_the_critical_number_and_ambiguous_below(d, draws):
-    """GKZ-T2.6a, GKZ-T2.6b, GKZ-T2.8: exact rank in every draw, accepted certificates at n = d(d+1)/2 and at one sample less."""
+    """GKZ-T2.6a, GKZ-T2.6b, GKZ-T2.8: exact rank in every draw, accepted certificates at n =
+    d(d+1)/2 and at one sample less.
+    """
     found = campaign.identification(d, draws)
     assert found.identified == draws
     assert found.identifies == "ACCEPTED"
@@ -119,7 +141,9 @@ def test_hundred_planted_networks_are_identified_in_every_dimension_up_to_thirty
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12, 30])
 def test_barrier_is_attained_by_the_explicit_construction_to_twelve_digits(d):
-    """GKZ-T2.1: exact barrier 2(d+2)/(d+1) sigma^4 at rank d - 1, and 3 sigma^4 at the paper's point (GKZ-T2.1c)."""
+    """GKZ-T2.1: exact barrier 2(d+2)/(d+1) sigma^4 at rank d - 1, and 3 sigma^4 at the paper's
+    point (GKZ-T2.1c).
+    """
     Wstar = campaign.conditioned_teacher(d, d + 1, seed=d)  # sigma = 1
     exact, paper = exact_barrier_point(Wstar), tight_point(Wstar)
     assert population_risk(exact, Wstar) == pytest.approx(barrier(Wstar), rel=1e-12)

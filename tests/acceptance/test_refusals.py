@@ -36,11 +36,15 @@ def test_a_singular_jacobian_is_refused(fitted):
         gm.certify(narrow, data)
 
 
-def test_two_equal_rows_with_equal_labels_make_the_jacobian_singular(fitted):
+def test_a_repeated_row_makes_the_jacobian_singular_and_is_left_out_of_the_file(fitted, tmp_path):
     data, network = fitted
-    doubled = gm.Dataset(np.vstack([data.X, data.X[:1]]), np.append(data.y, data.y[0]), bias=False, scaling="none")
-    with pytest.raises(gm.errors.CannotCertify):
-        gm.certify(network, doubled, claims=["interpolation"])
+    doubled = gm.Dataset(
+        np.vstack([data.X, data.X[:1]]), np.append(data.y, data.y[0]), bias=False, scaling="none"
+    )
+    certificate = gm.certify(network, doubled, claims=["interpolation"])
+    assert np.array_equal(certificate.data.X, data.X)
+    assert any("repeat" in note for note in certificate.notes)
+    assert _verdict(certificate.to_bytes(), tmp_path).verdict.value == "ACCEPTED"
 
 
 def test_swapped_data_are_refused_even_with_a_fresh_digest_and_seal(fitted, tmp_path):
@@ -54,13 +58,16 @@ def test_swapped_data_are_refused_even_with_a_fresh_digest_and_seal(fitted, tmp_
 
 
 @pytest.mark.parametrize(
-    ("kind", "field"), [("interpolation", "R"), ("descent", "path"), ("descent", "rate"), ("descent", "loss_upper")]
+    ("kind", "field"),
+    [("interpolation", "R"), ("descent", "path"), ("descent", "rate"), ("descent", "loss_upper")],
 )
 def test_a_claim_tightened_by_hand_is_refused(fitted, tmp_path, kind, field):
     data, network = fitted
     statement, tensors = unpack(gm.certify(network, data, claims=[kind]).to_bytes())
     claimed = Fraction(statement["claims"][0][field])
-    statement["claims"][0][field] = str(1 - (1 - claimed) * Fraction(11, 10) if field == "rate" else claimed * Fraction(9, 10))
+    statement["claims"][0][field] = str(
+        1 - (1 - claimed) * Fraction(11, 10) if field == "rate" else claimed * Fraction(9, 10)
+    )
     result = _verdict(pack(statement, tensors), tmp_path)
     assert result.verdict.value == "REJECTED"
     assert "fails" in result.reason

@@ -1,11 +1,13 @@
-"""After training, relu-descent and deep-descent are proved, and gradient descent from the stored weights obeys them."""
+"""After training, relu-descent and deep-descent are proved, and gradient descent from the stored
+weights obeys them.
+"""
 
 import numpy as np
 import pytest
-from tests.unit.checker.relu_descent_cases import ReluFit, trained_relu
+from tests.checker.relu_descent_cases import ReluFit, trained_relu
 
 import globalmin as gm
-from globalmin.networks.deep import DeepNetwork
+from globalmin.deep.network import DeepNetwork
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 
@@ -24,11 +26,15 @@ def os_head(n: int, m: int, seed: int) -> float:
 
 @pytest.mark.parametrize("name", list(RELU))
 def test_relu_descent_is_accepted_and_obeyed(name: str) -> None:
-    """Theorem RD (DU-CERT-L1, DU-CERT-R): stable pairs never flip, the residual stays under its envelope, the path is bounded."""
+    """Theorem RD (DU-CERT-L1, DU-CERT-R): stable pairs never flip, the residual stays under its
+    envelope, the path is bounded.
+    """
     n, d, m, steps, head = RELU[name]
     fit = trained_relu(n, d, m, steps, seed=1, head=os_head(n, m, 1) if head else None)
     data = gm.Dataset(fit.X, fit.y, bias=False, scaling="none")
-    certificate = gm.certify(gm.ShallowNetwork(fit.W, fit.v, gm.get_activation("relu")), data, claims=["relu-descent"])
+    certificate = gm.certify(
+        gm.ShallowNetwork(fit.W, fit.v, gm.get_activation("relu")), data, claims=["relu-descent"]
+    )
     result = check_bytes(certificate.to_bytes())
     assert result.verdict is Verdict.ACCEPTED, result.reason
     replay_relu(fit, certificate.summary(), 200)
@@ -68,7 +74,9 @@ DEEP = {
 
 @pytest.mark.parametrize("name", list(DEEP))
 def test_deep_descent_is_accepted_after_gauss_newton_and_obeyed(name: str) -> None:
-    """Theorem DS (DU-CERT-S): from random weights of DU-M3a, DU-M3b, DU-M3c; the first iterate that can be certified is."""
+    """Theorem DS (DU-CERT-S): from random weights of DU-M3a, DU-M3b, DU-M3c; the first iterate that
+    can be certified is.
+    """
     architecture, activation, depth, width, n, shape = DEEP[name]
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, int(np.prod(shape))))
@@ -90,7 +98,9 @@ def test_deep_descent_is_accepted_after_gauss_newton_and_obeyed(name: str) -> No
     replay_deep(network, data, certificate.summary(), 100)
 
 
-def replay_deep(network: DeepNetwork, data: gm.Dataset, claimed: dict[str, float], steps: int) -> None:
+def replay_deep(
+    network: DeepNetwork, data: gm.Dataset, claimed: dict[str, float], steps: int
+) -> None:
     travelled, noise = 0.0, 1e-14 * max(1.0, claimed["b"])
     for _ in range(steps):
         r = network.predict(data.X) - data.y
@@ -98,5 +108,7 @@ def replay_deep(network: DeepNetwork, data: gm.Dataset, claimed: dict[str, float
         travelled += float(np.linalg.norm(step))
         network = network.with_parameters(network.parameters - step)
         after = network.predict(data.X) - data.y
-        assert np.linalg.norm(after) <= claimed["rate"] * np.linalg.norm(r) * (1 + 1e-9) + 1e3 * noise
+        assert (
+            np.linalg.norm(after) <= claimed["rate"] * np.linalg.norm(r) * (1 + 1e-9) + 1e3 * noise
+        )
     assert travelled <= claimed["t"] * (1 + 1e-6) + noise

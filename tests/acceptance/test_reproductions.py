@@ -1,8 +1,10 @@
-"""Every figure and table of the papers at thumbnail scale: the numbers agree with the published ones within stated tolerances.
+"""Every figure and table of the papers at thumbnail scale: the numbers agree with the published
+ones within stated tolerances.
 
-SJL-E.fig1, SJL-E.fig2a, SJL-E.fig2b, SJL-E.fig3a, SJL-E.fig3b, SJL-E.fig4a, SJL-E.fig4b, OS-E.fig2a, OS-E.fig2b, FCL-F2, FCL-E1,
-FCL-E2, GKZ-X1, GKZ-X2, GKZ-X3, GKZ-X4, DU-F2.1, DU-F4.1, DU-F4.2, DU-F5.1b, DU-F5.2, DU-TAB5.1, DU-F6.3a, DU-F6.3b, DU-F6.3cd,
-DU-F6.4, DU-F7.1, DU-F7.2, DU-F7.3, DU-F7.4, DU-F7.5
+SJL-E.fig1, SJL-E.fig2a, SJL-E.fig2b, SJL-E.fig3a, SJL-E.fig3b, SJL-E.fig4a, SJL-E.fig4b,
+OS-E.fig2a, OS-E.fig2b, FCL-F2, FCL-E1, FCL-E2, GKZ-X1, GKZ-X2, GKZ-X3, GKZ-X4, DU-F2.1, DU-F4.1,
+DU-F4.2, DU-F5.1b, DU-F5.2, DU-TAB5.1, DU-F6.3a, DU-F6.3b, DU-F6.3cd, DU-F6.4, DU-F7.1, DU-F7.2,
+DU-F7.3, DU-F7.4, DU-F7.5
 """
 
 import csv

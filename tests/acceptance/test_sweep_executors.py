@@ -1,4 +1,6 @@
-"""The same plan on local processes, Dask and Ray gives the same table, also when a worker of the cluster is killed."""
+"""The same plan on local processes, Dask and Ray gives the same table, also when a worker of the
+cluster is killed.
+"""
 
 import os
 import signal
@@ -8,8 +10,8 @@ import time
 import types
 
 import pytest
-from tests.unit.sweep import recipes
-from tests.unit.sweep.marks import count_marks, is_alive, parent_of
+from tests.sweep import recipes
+from tests.sweep.marks import count_marks, is_alive, parent_of
 
 from globalmin import sweep
 from globalmin.errors import PlanError
@@ -21,11 +23,15 @@ pytestmark = pytest.mark.xdist_group("cluster")  # one cluster at a time
 def _plan(marks, pause):
     marks.mkdir()
     values = {"a": [0, 1, 2, *range(5, 25)]}  # 1 raises, 2 ends its worker
-    return sweep.Plan(recipes.poisoned_array, grid=values, fixed={"folder": str(marks), "pause": pause}, seeds=3)
+    return sweep.Plan(
+        recipes.poisoned_array, grid=values, fixed={"folder": str(marks), "pause": pause}, seeds=3
+    )
 
 
 def _table(folder):
-    """All that the plan determines: neither folders nor the words in which an executor speaks of a dead worker."""
+    """All that the plan determines: neither folders nor the words in which an executor speaks of a
+    dead worker.
+    """
     table = sweep.rows(folder)
     for row in table:
         for name in ("trial", "folder", "pause"):
@@ -80,9 +86,16 @@ def _run_with_a_killed_worker(tmp_path, **options):
 def test_dask_at_an_address_with_a_killed_worker_gives_the_same_table(tmp_path, expected):
     import distributed
 
-    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "silence_logs": 50}
+    options = {
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": None,
+        "silence_logs": 50,
+    }
     with distributed.LocalCluster(n_workers=3, **options) as cluster:
-        table = _run_with_a_killed_worker(tmp_path, executor="dask", address=cluster.scheduler_address)
+        table = _run_with_a_killed_worker(
+            tmp_path, executor="dask", address=cluster.scheduler_address
+        )
     assert table == expected
 
 

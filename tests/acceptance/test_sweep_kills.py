@@ -1,4 +1,6 @@
-"""100 kill -9 of workers and driver during a sweep of 2,000 trials: nothing acknowledged is lost or computed twice (R10)."""
+"""100 kill -9 of workers and driver during a sweep of 2,000 trials: nothing acknowledged is lost or
+computed twice (R10).
+"""
 
 import contextlib
 import json
@@ -9,8 +11,8 @@ import sqlite3
 import time
 
 import pytest
-from tests.unit.sweep.marked_recipe import marked
-from tests.unit.sweep.marks import children_of, count_marks, is_alive, start_driver
+from tests.sweep.marked_recipe import marked
+from tests.sweep.marks import children_of, count_marks, is_alive, start_driver
 
 from globalmin import sweep
 
@@ -19,7 +21,8 @@ KILLS, TRIALS, PAUSE = 100, 2000, 0.02
 
 def _write_plan(path, marks, pause):
     path.write_text(
-        f'recipe = "{marked.__module__}:marked"\nseeds = 10\n[grid]\na = {list(range(TRIALS // 10))}\n'
+        f'recipe = "{marked.__module__}:marked"\nseeds = 10\n[grid]\na = '
+        f"{list(range(TRIALS // 10))}\n"
         f'[fixed]\nfolder = "{marks}"\npause = {pause}\n',
         encoding="ascii",
     )
@@ -32,8 +35,12 @@ def _acknowledged(folder):
     if not path.exists():
         return {}
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=30)) as connection:
-            rows = connection.execute("SELECT parameters, seed, result FROM trial WHERE state = 'done'").fetchall()
+        with contextlib.closing(
+            sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=30)
+        ) as connection:
+            rows = connection.execute(
+                "SELECT parameters, seed, result FROM trial WHERE state = 'done'"
+            ).fetchall()
     except sqlite3.OperationalError:  # the driver died before it had made the table
         return {}
     return {(json.loads(parameters)["a"], seed): result for parameters, seed, result in rows}
@@ -87,7 +94,8 @@ def _await_end(pids, seconds=20.0):
 def _torment(victim, marks, kills, rng):
     """Kill at random moments, some of them while the driver starts.
 
-    Whenever all processes are dead: what was acknowledged before is still there, and was not executed again since.
+    Whenever all processes are dead: what was acknowledged before is still there, and was not
+    executed again since.
     """
     counts = {"driver": 0, "worker": 0}
     known, executed = {}, {}
@@ -130,7 +138,10 @@ def _check_kills(tmp_path, kills):
             row.pop(name)
     executed = count_marks(marks)
     twice = sum(count - 1 for count in executed.values())
-    print(f"{counts}, {len(table)} trials done, {twice} executions whose result was lost before it was acknowledged")
+    print(
+        f"{counts}, {len(table)} trials done, {twice} executions whose result was lost before it "
+        "was acknowledged"
+    )
     assert table == undisturbed
     assert len(executed) == len(table) == TRIALS
     assert all(executed[trial] == before[trial] for trial in known)
@@ -141,7 +152,8 @@ def test_100_kills_lose_nothing_and_the_table_is_that_of_an_undisturbed_run(tmp_
     counts, executed, folder = _check_kills(tmp_path, KILLS)
     assert sum(counts.values()) == KILLS
     assert min(counts.values()) >= KILLS // 4
-    # an execution may be repeated only if its result had not reached the ledger: what two workers had in hand or on the way
+    # an execution may be repeated only if its result had not reached the ledger: what two workers
+    # had in hand or on the way
     repeated = sum(count - 1 for count in executed.values())
     assert repeated <= 4 * KILLS
     with contextlib.closing(sqlite3.connect(folder / "ledger.sqlite")) as connection:

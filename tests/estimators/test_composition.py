@@ -25,13 +25,17 @@ def test_pipeline_fits_and_predicts():
 
 
 def test_transformed_target_regressor_composes():
-    model = TransformedTargetRegressor(ShallowNetworkRegressor(random_state=0), func=np.arcsinh, inverse_func=np.sinh).fit(X, Y)
+    model = TransformedTargetRegressor(
+        ShallowNetworkRegressor(random_state=0), func=np.arcsinh, inverse_func=np.sinh
+    ).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), Y, atol=1e-9)
 
 
 def test_grid_search_chooses_a_width():
     search = GridSearchCV(
-        ShallowNetworkRegressor(certify=False, random_state=0), {"width": [8, 12], "activation": ["softplus", "tanh"]}, cv=3
+        ShallowNetworkRegressor(certify=False, random_state=0),
+        {"width": [8, 12], "activation": ["softplus", "tanh"]},
+        cv=3,
     ).fit(X, Y)
     assert search.best_params_["width"] in (8, 12)
     assert search.best_estimator_.width_ == search.best_params_["width"]

@@ -1,4 +1,6 @@
-"""The filter regressor: the scikit-learn contract, signals and images, dead starts, degenerate inputs."""
+"""The filter regressor: the scikit-learn contract, signals and images, dead starts, degenerate
+inputs.
+"""
 
 import unittest
 
@@ -8,10 +10,10 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from globalmin.data.patch_distributions import filter_at_distance, gabor_filter, random_filter
-from globalmin.data.patches import extract_patches
 from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
-from globalmin.theory.filter_model import filter_outputs
+from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
+from globalmin.patches.extraction import extract_patches
+from globalmin.patches.model import filter_outputs
 
 
 @pytest.fixture(autouse=True)
@@ -20,10 +22,14 @@ def _array_api_enabled(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
-# labels of both signs are out of reach of outputs that are never negative, so the limits of training are reached
+# labels of both signs are out of reach of outputs that are never negative, so the limits of
+# training are reached
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [ConvolutionalFilterRegressor(max_iter=30, restarts=1), ConvolutionalFilterRegressor(2, restarts=0, max_iter=30)]
+    [
+        ConvolutionalFilterRegressor(max_iter=30, restarts=1),
+        ConvolutionalFilterRegressor(2, restarts=0, max_iter=30),
+    ]
 )
 def test_estimator_check_passes_and_is_not_skipped(estimator, check):
     try:
@@ -46,11 +52,15 @@ def test_filter_of_a_signal_is_recovered(size, stride):
 
 @pytest.mark.parametrize("kind", ["random", "gabor"])
 def test_digits_are_fitted_to_zero_loss_with_both_filters(kind):
-    """DU-F6.3cd, DU-F6.4: from a good start the loss is near zero and the filter is the true one."""
+    """DU-F6.3cd, DU-F6.4: from a good start the loss is near zero and the filter is the true
+    one.
+    """
     X = load_digits().data / 16.0
     w = random_filter(25, 0) if kind == "random" else gabor_filter(5)
     y = filter_outputs(extract_patches(X, 5, image_shape=(8, 8)), w)
-    model = ConvolutionalFilterRegressor(5, image_shape=(8, 8), init=filter_at_distance(w, 0.5, 1), max_iter=100).fit(X, y)
+    model = ConvolutionalFilterRegressor(
+        5, image_shape=(8, 8), init=filter_at_distance(w, 0.5, 1), max_iter=100
+    ).fit(X, y)
     assert model.loss_ < 1e-20
     assert model.filter_.shape == (5, 5)
     np.testing.assert_allclose(model.coef_, w, atol=1e-8)
@@ -70,7 +80,9 @@ def test_dead_start_is_reported_not_left_to_the_user():
 
 def test_report_is_about_the_patches_of_the_user():
     X = np.random.default_rng(1).standard_normal((400, 4))
-    model = ConvolutionalFilterRegressor(random_state=0).fit(X, np.maximum(X @ [1.0, -1.0, 0.5, 0.0], 0))
+    model = ConvolutionalFilterRegressor(random_state=0).fit(
+        X, np.maximum(X @ [1.0, -1.0, 0.5, 0.0], 0)
+    )
     assert model.n_patches_ == 1
     report = model.theorem_report(X, 0.8 * model.coef_)
     assert report.holds("DU-T6.2")
@@ -85,4 +97,6 @@ def test_inputs_that_cannot_work_are_refused_and_limits_warn():
     with pytest.raises(ValueError, match="a patch has 3"):
         ConvolutionalFilterRegressor(3, init=np.ones(4)).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        ConvolutionalFilterRegressor(3, method="sgd", max_iter=2, restarts=0, random_state=0).fit(X, y)
+        ConvolutionalFilterRegressor(3, method="sgd", max_iter=2, restarts=0, random_state=0).fit(
+            X, y
+        )

@@ -100,18 +100,24 @@ def test_a_fit_without_theorem_warns_once_that_nothing_is_proved():
 
 def test_the_warning_names_the_target():
     with pytest.warns(ConvergenceWarning, match=r"target 0 \(2 of 2 targets\)"):
-        ShallowNetworkRegressor(max_iter=1, width=8, random_state=0).fit(X, np.column_stack([Y, -Y]))
+        ShallowNetworkRegressor(max_iter=1, width=8, random_state=0).fit(
+            X, np.column_stack([Y, -Y])
+        )
 
 
 def test_conflicting_data_with_a_proved_floor_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = ShallowNetworkRegressor(random_state=0).fit(np.vstack([X, X[:1]]), np.append(Y, Y[0] + 1))
+        model = ShallowNetworkRegressor(random_state=0).fit(
+            np.vstack([X, X[:1]]), np.append(Y, Y[0] + 1)
+        )
     assert model.loss_lower_ > 0
 
 
 def test_warm_start_continues_from_the_earlier_weights():
-    model = ShallowNetworkRegressor(method="lbfgs", width=10, max_iter=3, warm_start=True, random_state=0, certify=False)
+    model = ShallowNetworkRegressor(
+        method="lbfgs", width=10, max_iter=3, warm_start=True, random_state=0, certify=False
+    )
     losses = []
     for _ in range(4):
         with warnings.catch_warnings():
@@ -132,9 +138,13 @@ def test_warm_start_from_a_finished_fit_needs_fewer_steps():
 
 @pytest.mark.parametrize("change", [{"width": 14}, {"activation": "tanh"}, {"bias": False}])
 def test_warm_start_begins_anew_where_shapes_or_activation_differ(change):
-    model = ShallowNetworkRegressor(width=10, warm_start=True, random_state=0, certify=False).fit(X, Y)
+    model = ShallowNetworkRegressor(width=10, warm_start=True, random_state=0, certify=False).fit(
+        X, Y
+    )
     model.set_params(**change).fit(X, Y)
-    fresh = ShallowNetworkRegressor(**{"width": 10, "random_state": 0, "certify": False, **change}).fit(X, Y)
+    fresh = ShallowNetworkRegressor(
+        **{"width": 10, "random_state": 0, "certify": False, **change}
+    ).fit(X, Y)
     np.testing.assert_array_equal(model.network_.W, fresh.network_.W)
 
 

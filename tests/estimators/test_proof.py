@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from globalmin.certificates import check
 from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.estimators import ShallowNetworkClassifier, ShallowNetworkRegressor
-from globalmin.estimators._proof import prove, without_repetitions
+from globalmin.proving.checking import check
+from globalmin.proving.producer import prove
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((32, 6))
@@ -22,7 +22,10 @@ def _extended_loss(model, X, y):
     data = Dataset.from_raw(X, y, model.preprocessing_)
     total = np.longdouble(0)
     for x, label in zip(data.X.astype(np.longdouble), data.y, strict=True):
-        output = sum(v * np.logaddexp(np.longdouble(0), w @ x) for v, w in zip(model.network_.v, model.network_.W, strict=True))
+        output = sum(
+            v * np.logaddexp(np.longdouble(0), w @ x)
+            for v, w in zip(model.network_.v, model.network_.W, strict=True)
+        )
         total += (output - label) ** 2 / 2
     return total
 
@@ -62,7 +65,9 @@ def test_a_changed_byte_is_not_accepted(tmp_path):
 
 
 def test_loss_bound_holds_and_is_tight():
-    model = ShallowNetworkRegressor(random_state=0, tol=1e-3).fit(X, Y)  # a loss well above the rounding errors
+    model = ShallowNetworkRegressor(random_state=0, tol=1e-3).fit(
+        X, Y
+    )  # a loss well above the rounding errors
     actual = _extended_loss(model, X, Y)
     assert actual <= model.loss_upper_ <= actual * (1 + 1e-6)
     assert model.loss_lower_ == 0
@@ -79,37 +84,60 @@ def test_conflicting_labels_give_half_the_within_group_sum_of_squares_exactly():
         floor += sum((stored[i] - mean) ** 2 for i in group) / 2
     assert model.verdict_ == "ACCEPTED"
     assert 0 <= floor - Fraction(model.loss_lower_) <= floor * Fraction(1, 2**50)
-    assert floor <= Fraction(model.loss_upper_) <= floor * (1 + Fraction(2, 10**9))  # the producer leaves 1e-9
+    assert (
+        floor <= Fraction(model.loss_upper_) <= floor * (1 + Fraction(2, 10**9))
+    )  # the producer leaves 1e-9
     assert model.loss_upper_ >= _extended_loss(model, inputs, y) * (1 - 1e-18)
 
 
-def test_repeated_samples_are_stated_once_and_the_bound_counts_them_all():
+def test_repeated_samples_are_stated_once_and_the_bound_is_about_them(tmp_path):
+    from safetensors.numpy import load_file
+
     inputs, y = np.vstack([X, X[:4], X[:1]]), np.concatenate([Y, Y[:4], Y[:1]])
     model = ShallowNetworkRegressor(random_state=0, tol=1e-3).fit(inputs, y)
-    stated, copies = without_repetitions(Dataset.from_raw(inputs, y, model.preprocessing_), model.network_.activation)
-    assert (stated.n_samples, copies) == (32, 3)
     assert model.verdict_ == "ACCEPTED"
+    tensors = load_file(model.save_certificate(tmp_path / "fit.gmc"))
+    np.testing.assert_array_equal(tensors["X"], model.preprocessing_.transform(X))
     distinct = _extended_loss(model, X, Y)
-    assert _extended_loss(model, inputs, y) <= model.loss_upper_ <= 3 * distinct * (1 + 1e-6)
+    assert distinct <= model.loss_upper_ <= distinct * (1 + 1e-6)
+    proof = prove(model.network_, Dataset.from_raw(inputs, y, model.preprocessing_))
+    assert (proof.data.n_samples, proof.copies) == (32, 3)
+    assert proof.loss_upper == model.loss_upper_
+    assert _extended_loss(model, inputs, y) <= proof.copies * model.loss_upper_
+    assert "at most 3 times as large" in proof.notes_on_data[0]
 
 
 def test_relu_and_conflicting_data_are_certified_whole():
-    from globalmin.activations import get_activation
-
+    relu = ShallowNetworkRegressor(activation="relu", random_state=0, certify=False)
     repeated = Dataset(np.vstack([X, X[:1]]), np.append(Y, Y[0]))
-    conflicting = Dataset(np.vstack([X, X[:1]]), np.append(Y, Y[0] + 1))
-    assert without_repetitions(repeated, get_activation("relu"))[0] is repeated
-    assert without_repetitions(conflicting, get_activation("softplus"))[0] is conflicting
-    assert without_repetitions(Dataset(X, Y), get_activation("softplus"))[1] == 1
+    proof = prove(
+        relu.fit(X, Y).network_,
+        Dataset.from_raw(repeated.raw.X, repeated.raw.y, relu.preprocessing_),
+    )
+    assert (proof.data.n_samples, proof.copies, proof.notes_on_data) == (33, 1, ())
+    smooth = ShallowNetworkRegressor(random_state=0, certify=False)
+    inputs, y = np.vstack([X, X[:1]]), np.append(Y, Y[0] + 1)
+    proof = prove(
+        smooth.fit(inputs, y).network_, Dataset.from_raw(inputs, y, smooth.preprocessing_)
+    )
+    assert (proof.verdict, proof.data.n_samples, proof.copies) == ("ACCEPTED", 33, 1)
+    assert proof.loss_lower > 0
 
 
 def test_nothing_is_claimed_of_a_network_that_does_not_fit():
     data = Dataset(X, Y)
     model = ShallowNetworkRegressor(random_state=0, certify=False).fit(X, Y)
     spoiled = model.network_.with_weights(W=model.network_.W + 1.0)
-    proof = prove(spoiled, data, "W")
-    assert (proof.certificate, proof.verdict, proof.loss_upper, proof.loss_lower) == (None, None, np.inf, 0.0)
-    assert proof.reason
+    proof = prove(spoiled, data)
+    assert (proof.certificate, proof.verdict, proof.loss_upper, proof.loss_lower, proof.gap) == (
+        None,
+        "NOT PROVED",
+        np.inf,
+        0.0,
+        np.inf,
+    )
+    assert set(proof.reasons) == {"descent", "interpolation"}
+    assert "train further" in proof.why
 
 
 def test_certify_false_leaves_certificate_and_verdict_none(tmp_path):
@@ -122,10 +150,12 @@ def test_certify_false_leaves_certificate_and_verdict_none(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_iris_bounds_are_those_of_all_rows():
+def test_iris_bounds_are_those_of_the_distinct_rows():
     inputs, y = load_iris(return_X_y=True)
     model = ShallowNetworkClassifier(random_state=0).fit(inputs, y == 1)
     assert model.verdict_ == "ACCEPTED"
-    residual = model.decision_function(inputs) - np.where(y == 1, 1.0, -1.0)
+    rows = np.unique(inputs, axis=0, return_index=True)[1]
+    assert len(rows) < len(inputs)
+    residual = (model.decision_function(inputs) - np.where(y == 1, 1.0, -1.0))[rows]
     assert 0.5 * residual @ residual <= model.loss_upper_ * (1 + 1e-6) + 1e-24
     assert model.loss_upper_ < 1e-15

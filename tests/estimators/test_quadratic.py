@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from globalmin.errors import DataError
 from globalmin.estimators import QuadraticNetworkRegressor, QuadraticNetworkRegressorCV
-from globalmin.training.quadratic import solve_quadratic
+from globalmin.quadratic.solve import solve_quadratic
 from globalmin_check import check_file
 
 
@@ -48,7 +48,9 @@ def table(n=60, d=4, seed=0):
 @pytest.mark.parametrize("signs", ["mixed", "positive"])
 @pytest.mark.parametrize("weight_decay", [0.0, 1.0, 1e3])
 def test_fit_is_proved_to_be_the_minimum(signs, weight_decay, tmp_path):
-    """SJL-T2.1, SJL-T2.2k: the checker's own reading of the file gives the bounds of the attributes."""
+    """SJL-T2.1, SJL-T2.2k: the checker's own reading of the file gives the bounds of the
+    attributes.
+    """
     X, y = table()
     model = QuadraticNetworkRegressor(signs=signs, weight_decay=weight_decay).fit(X, y)
     assert model.verdict_ == "ACCEPTED"
@@ -78,7 +80,10 @@ def test_few_samples_are_interpolated_with_a_proof():
 
 def test_strong_decay_gives_few_neurons_and_very_strong_decay_the_mean():
     X, y = table()
-    widths = [QuadraticNetworkRegressor(weight_decay=w, certify=False).fit(X, y).width_ for w in (1e-3, 10.0, 60.0)]
+    widths = [
+        QuadraticNetworkRegressor(weight_decay=w, certify=False).fit(X, y).width_
+        for w in (1e-3, 10.0, 60.0)
+    ]
     assert widths == sorted(widths, reverse=True)
     flat = QuadraticNetworkRegressor(weight_decay=1e6).fit(X, y)
     assert flat.verdict_ == "ACCEPTED"
@@ -103,7 +108,9 @@ def test_narrow_network_warns_and_keeps_an_honest_gap():
 
 
 def test_repeated_features_without_decay_get_the_weaker_claim_at_a_tiny_decay():
-    """Equal columns: the squares do not span, so theorem S does not apply to mixed signs; theorem D does, at any decay."""
+    """Equal columns: the squares do not span, so theorem S does not apply to mixed signs; theorem D
+    does, at any decay.
+    """
     rng = np.random.default_rng(0)
     X, y = np.repeat(rng.standard_normal((60, 2)), 2, axis=1), rng.standard_normal(60)
     model = QuadraticNetworkRegressor().fit(X, y)
@@ -121,13 +128,20 @@ def test_cross_validation_chooses_the_least_error_of_its_path_and_agrees_with_a_
     """The path with warm starts against independent fits, fold by fold."""
     X, y = table()
     decays, folds = [0.3, 30.0, 3.0], KFold(4, shuffle=True, random_state=0)
-    model = QuadraticNetworkRegressorCV(weight_decays=decays, bias_scales=[8.0, 1.0], cv=folds).fit(X, y)
+    model = QuadraticNetworkRegressorCV(weight_decays=decays, bias_scales=[8.0, 1.0], cv=folds).fit(
+        X, y
+    )
     assert list(model.bias_scales_) == [1.0, 8.0]
     assert model.weight_decays_.tolist() == [[30.0, 3.0, 0.3]] * 2
     plain = QuadraticNetworkRegressor(certify=False)
-    pairs = [[clone(plain).set_params(weight_decay=w, bias_scale=c) for w in model.weight_decays_[0]] for c in model.bias_scales_]
+    pairs = [
+        [clone(plain).set_params(weight_decay=w, bias_scale=c) for w in model.weight_decays_[0]]
+        for c in model.bias_scales_
+    ]
     scoring = "neg_mean_squared_error"
-    loop = np.array([[-cross_val_score(one, X, y, cv=folds, scoring=scoring) for one in row] for row in pairs])
+    loop = np.array(
+        [[-cross_val_score(one, X, y, cv=folds, scoring=scoring) for one in row] for row in pairs]
+    )
     np.testing.assert_allclose(model.mse_path_, loop, rtol=1e-2)
     means = loop.mean(axis=-1)
     assert model.best_index_ == np.unravel_index(int(np.argmin(means)), means.shape)
@@ -136,7 +150,9 @@ def test_cross_validation_chooses_the_least_error_of_its_path_and_agrees_with_a_
         model.weight_decays_[model.best_index_],
     )
     assert model.verdict_ == "ACCEPTED"
-    same = QuadraticNetworkRegressor(weight_decay=model.weight_decay_, bias_scale=model.bias_scale_).fit(X, y)
+    same = QuadraticNetworkRegressor(
+        weight_decay=model.weight_decay_, bias_scale=model.bias_scale_
+    ).fit(X, y)
     np.testing.assert_allclose(model.predict(X), same.predict(X), rtol=1e-12)
 
 
@@ -148,12 +164,16 @@ def test_lists_that_are_not_positive_numbers_are_refused_by_name(name, values):
 
 
 def test_features_divided_by_the_bias_scale_are_a_larger_constant_feature_in_other_units():
-    """x/c with the constant 1 and weight decay w is x with the constant c and weight decay w c^2: the same function."""
+    """x/c with the constant 1 and weight decay w is x with the constant c and weight decay w c^2:
+    the same function.
+    """
     X, y = table()
     c, w = 8.0, 0.5
     model = QuadraticNetworkRegressor(weight_decay=w, bias_scale=c).fit(X, y)
     Z, labels = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
-    solution = solve_quadratic(np.column_stack([Z, np.full(len(y), c)]), labels, weight_decay=w * c**2)
+    solution = solve_quadratic(
+        np.column_stack([Z, np.full(len(y), c)]), labels, weight_decay=w * c**2
+    )
     outputs = solution.network.predict(np.column_stack([Z, np.full(len(y), c)]))
     np.testing.assert_allclose(model.predict(X), outputs * y.std() + y.mean(), rtol=0, atol=1e-5)
     assert model.verdict_ == "ACCEPTED"
@@ -163,7 +183,9 @@ def test_features_divided_by_the_bias_scale_are_a_larger_constant_feature_in_oth
 
 
 def test_a_huge_bias_scale_is_ridge_regression_on_its_own_path():
-    """The penalty tends to a multiple of |b|, whose minimizers are those of |b|^2 for another multiplier."""
+    """The penalty tends to a multiple of |b|, whose minimizers are those of |b|^2 for another
+    multiplier.
+    """
     X, y = table()
     Z, labels = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
     model = QuadraticNetworkRegressor(weight_decay=2e-3, bias_scale=2.0**12).fit(X, y)
@@ -191,7 +213,11 @@ def test_unscaled_data_can_have_a_bias_scale():
 
 @pytest.mark.parametrize("estimator", [QuadraticNetworkRegressor, QuadraticNetworkRegressorCV])
 def test_every_parameter_and_fitted_attribute_is_documented(estimator):
-    small = {"n_decays": 2, "bias_scales": [1.0], "cv": 3} if estimator is QuadraticNetworkRegressorCV else {}
+    small = (
+        {"n_decays": 2, "bias_scales": [1.0], "cv": 3}
+        if estimator is QuadraticNetworkRegressorCV
+        else {}
+    )
     model = estimator(certify=False, **small).fit(*table())
     documented = inspect.getdoc(estimator)
     for name in [*model.get_params(), *(name for name in vars(model) if name.endswith("_"))]:

@@ -22,7 +22,8 @@ def test_pandas_is_installed_because_checks_are_skipped_without_it():
 
 
 @parametrize_with_checks(
-    [ShallowNetworkRegressor(), ShallowNetworkClassifier()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+    [ShallowNetworkRegressor(), ShallowNetworkClassifier()],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_estimator_check_passes_and_is_not_skipped(estimator, check):
     try:

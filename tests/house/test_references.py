@@ -1,4 +1,6 @@
-"""The registry that ties code to catalogue items stays true, and what is still missing is printed."""
+"""The registry that ties code to catalogue items stays true, and what is still missing is
+printed.
+"""
 
 import importlib
 import pkgutil
@@ -29,7 +31,11 @@ def test_the_registry_and_the_source_scan_agree():
 def test_catalogue_ids_are_unique_and_carry_their_work():
     items = references.catalogue()
     assert len(items) == len(set(items)) > 300
-    assert all(item.startswith(work.key + "-") for work in references.works().values() for item in work.items)
+    assert all(
+        item.startswith(work.key + "-")
+        for work in references.works().values()
+        for item in work.items
+    )
 
 
 def test_every_item_with_code_has_a_test():
@@ -39,8 +45,12 @@ def test_every_item_with_code_has_a_test():
 
 
 def test_the_committed_page_is_what_the_sources_say(capsys: pytest.CaptureFixture[str]):
-    assert theorem_table.PAGE.read_text(encoding="utf-8") == theorem_table.page(), "run scripts/theorem_table.py"
+    assert theorem_table.PAGE.read_text(encoding="utf-8") == theorem_table.page(), (
+        "run scripts/theorem_table.py"
+    )
     stating = theorem_table.stating_functions()
     missing = [item for item in references.catalogue() if item not in stating]
     with capsys.disabled():
-        print(f"\n{len(missing)} of {len(references.catalogue())} catalogue items still without code")
+        print(
+            f"\n{len(missing)} of {len(references.catalogue())} catalogue items still without code"
+        )

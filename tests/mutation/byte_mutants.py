@@ -1,4 +1,6 @@
-"""Byte-level mutants of sealed certificates: everything a bad disk, a bad editor or a careless script does to a file."""
+"""Byte-level mutants of sealed certificates: everything a bad disk, a bad editor or a careless
+script does to a file.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def _swap_numbers(rng: Rng, raw: bytes, _: bytes) -> bytes:
     begin = 8 + int.from_bytes(raw[:8], "little")
     count = (len(raw) - begin) // 8
     i, j = sorted(begin + 8 * _below(rng, count) for _ in range(2))
-    return raw if i == j else raw[:i] + raw[j : j + 8] + raw[i + 8 : j] + raw[i : i + 8] + raw[j + 8 :]
+    return (
+        raw if i == j else raw[:i] + raw[j : j + 8] + raw[i + 8 : j] + raw[i : i + 8] + raw[j + 8 :]
+    )
 
 
 def _change_digit(rng: Rng, raw: bytes, _: bytes) -> bytes:
@@ -72,12 +76,24 @@ def _splice(rng: Rng, raw: bytes, other: bytes) -> bytes:
 
 
 def _body_of_other(rng: Rng, raw: bytes, other: bytes) -> bytes:
-    return raw[: 8 + int.from_bytes(raw[:8], "little")] + other[8 + int.from_bytes(other[:8], "little") :]
+    return (
+        raw[: 8 + int.from_bytes(raw[:8], "little")]
+        + other[8 + int.from_bytes(other[:8], "little") :]
+    )
 
 
 def _change_length(rng: Rng, raw: bytes, _: bytes) -> bytes:
     size = int.from_bytes(raw[:8], "little")
-    lengths = [0, size - 8, size + 8, 2 * size, 2**20, 2**63, 2**64 - 1, int.from_bytes(rng.bytes(8), "little")]
+    lengths = [
+        0,
+        size - 8,
+        size + 8,
+        2 * size,
+        2**20,
+        2**63,
+        2**64 - 1,
+        int.from_bytes(rng.bytes(8), "little"),
+    ]
     return lengths[_below(rng, len(lengths))].to_bytes(8, "little") + raw[8:]
 
 

@@ -1,6 +1,8 @@
-"""Ties in closed form, where the slow checker compares exact rationals and leaves no enclosure behind.
+"""Ties in closed form, where the slow checker compares exact rationals and leaves no enclosure
+behind.
 
-Each function returns the field and the value at which one check has no room, computed from the stored numbers alone.
+Each function returns the field and the value at which one check has no room, computed from the
+stored numbers alone.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import Tie, rational, square_root
 from tests.oracles import fraction_factorization_claims as f
 from tests.oracles.fraction_network import Network, dot
@@ -34,7 +36,9 @@ def dual_gap(file: Whole) -> Tie | None:
         return None
     X, W = exact(file.tensors["X"]), exact(file.tensors["W"])
     y, v = _vector(file.tensors["y"]), _vector(file.tensors["v"])
-    u = _vector(file.tensors["claims.0." + ("lambda" if file.claim["method"] == "positive" else "u")])
+    u = _vector(
+        file.tensors["claims.0." + ("lambda" if file.claim["method"] == "positive" else "u")]
+    )
     B = outer_sum(W, v)
     r = [quadratic_form(B, x) - label for x, label in zip(X, y, strict=True)]
     decay = rational(file, "decay") if "decay" in file.claim else Fraction(0)
@@ -111,7 +115,10 @@ def cell_margin(file: Whole) -> Tie | None:
             if z[i] == 0:
                 return None
             reach = sum((dot(X[i], X[j]) ** 2 for j in kept if z[j] > 0), Fraction(0))
-            plain, refined = dot(X[i], X[i]) * r2 / z[i] ** 2, square_root(v[level] ** 2 * reach * r2 / z[i] ** 2)
+            plain, refined = (
+                dot(X[i], X[i]) * r2 / z[i] ** 2,
+                square_root(v[level] ** 2 * reach * r2 / z[i] ** 2),
+            )
             needed = max(needed, min(plain, refined))
     return _above("mu", needed)
 

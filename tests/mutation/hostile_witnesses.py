@@ -1,8 +1,10 @@
-"""Hostile witnesses: the arrays that a certificate offers as proof, scaled, permuted, exchanged, emptied or taken from elsewhere.
+"""Hostile witnesses: the arrays that a certificate offers as proof, scaled, permuted, exchanged,
+emptied or taken from elsewhere.
 
-A witness is anything the checker must not trust: factors of P1, weight vectors, directions, index sets, integer kernels, nodes.
-`strengthened` moves the numbers of the claim beyond what they were; together with factors made for them that is the best lie.
-Every function returns a new file that is well-formed as far as its shapes go.
+A witness is anything the checker must not trust: factors of P1, weight vectors, directions, index
+sets, integer kernels, nodes. `strengthened` moves the numbers of the claim beyond what they were;
+together with factors made for them that is the best lie. Every function returns a new file that is
+well-formed as far as its shapes go.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import short, with_field
 
 Rng = np.random.Generator
@@ -23,10 +25,14 @@ PREFIX = "claims.0."
 
 # +1: the claim says more when the number grows, -1: when it shrinks
 DIRECTIONS = {
-    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1, "path": -1, "mu": 1, "floor": 1,
-    "gap": -1, "loss_upper": -1, "rho": -1, "decay": -1, "v_max": 1, "sigma2": 1, "difference": 1, "phi": 1, "Phi": -1,
-    "a_lo": 1, "a_hi": -1, "E0": -1, "gamma": 1, "eps": -1, "delta": -1, "lam": -1, "Lip": -1, "epsilon": -1, "distance": -1,
-    "tau": -1, "Lam": -1, "t": -1, "r": 1, "r_minus": -1, "M": -1, "m0": 1, "M0": -1, "flat2": -1, "a": 1, "b": -1,
+    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1,
+    "path": -1, "mu": 1, "floor": 1,
+    "gap": -1, "loss_upper": -1, "rho": -1, "decay": -1, "v_max": 1, "sigma2": 1, "difference": 1,
+    "phi": 1, "Phi": -1,
+    "a_lo": 1, "a_hi": -1, "E0": -1, "gamma": 1, "eps": -1, "delta": -1, "lam": -1, "Lip": -1,
+    "epsilon": -1, "distance": -1,
+    "tau": -1, "Lam": -1, "t": -1, "r": 1, "r_minus": -1, "M": -1, "m0": 1, "M0": -1, "flat2": -1,
+    "a": 1, "b": -1,
     "c_res": 1, "c_sigma": 1,
 }  # fmt: skip
 ELSEWHERE = {
@@ -36,7 +42,22 @@ ELSEWHERE = {
     ("strict-saddle", "R"): 1,
     ("second-order-stationary", "R"): 1,
 }
-PROVED_BY_P1 = {"a2", "kappa", "beta2", "b2", "mu", "decay", "sigma2", "phi", "Phi", "a_lo", "a_hi", "lam", "delta", "Lam"}
+PROVED_BY_P1 = {
+    "a2",
+    "kappa",
+    "beta2",
+    "b2",
+    "mu",
+    "decay",
+    "sigma2",
+    "phi",
+    "Phi",
+    "a_lo",
+    "a_hi",
+    "lam",
+    "delta",
+    "Lam",
+}
 PROVED_BY_P1 |= {"m0", "M0", "flat2", "a", "b"}
 UNTOUCHED = {"step", "t"}  # quadrature and svec: no direction in which they say more
 
@@ -54,7 +75,9 @@ def rational_paths(file: Whole) -> list[str]:
 
 
 def strengthened(rng: Rng, file: Whole, only: set[str] | None = None) -> Whole:
-    """One or two numbers of the claim moved in the direction in which it says more, by a relative 1e-12 up to a factor of 8."""
+    """One or two numbers of the claim moved in the direction in which it says more, by a relative
+    1e-12 up to a factor of 8.
+    """
     untouched = set() if file.claim["kind"] == "deep-descent" else UNTOUCHED
     paths = [path for path in rational_paths(file) if path.split(".")[-1] not in untouched]
     some = [path for path in paths if only is None or path.split(".")[-1] in only] or paths
@@ -76,10 +99,14 @@ def strengthened(rng: Rng, file: Whole, only: set[str] | None = None) -> Whole:
 
 
 def nudged(rng: Rng, file: Whole) -> Whole:
-    """One number of the claim scaled by a power of two or by a hair in either direction, emptied, negated, or another rule."""
+    """One number of the claim scaled by a power of two or by a hair in either direction, emptied,
+    negated, or another rule.
+    """
     if file.claim.get("method") == "series" and rng.random() < 0.5:
         result = Whole(copy.deepcopy(file.top), dict(file.tensors))
-        result.claim.update({"nodes": int(rng.integers(1, 20)), "step": str(Fraction(int(rng.integers(1, 9)), 8))})
+        result.claim.update(
+            {"nodes": int(rng.integers(1, 20)), "step": str(Fraction(int(rng.integers(1, 9)), 8))}
+        )
         return result
     path = str(rng.choice(rational_paths(file)))
     *outer, name = path.split(".")
@@ -87,19 +114,34 @@ def nudged(rng: Rng, file: Whole) -> Whole:
     for part in outer:
         inside = inside[part]
     value = Fraction(inside[name])
-    factors = [Fraction(2) ** int(rng.integers(-60, 61)), 1 + Fraction(float(rng.normal() * 10.0 ** rng.uniform(-15, 0)))]
+    factors = [
+        Fraction(2) ** int(rng.integers(-60, 61)),
+        1 + Fraction(float(rng.normal() * 10.0 ** rng.uniform(-15, 0))),
+    ]
     factors += [Fraction(0), Fraction(-1), 1 + Fraction(1, 2 ** int(rng.integers(50, 300)))]
-    return with_field(file, path, value * factors[int(rng.choice(5, p=[0.2, 0.45, 0.05, 0.05, 0.25]))])
+    return with_field(
+        file, path, value * factors[int(rng.choice(5, p=[0.2, 0.45, 0.05, 0.05, 0.25]))]
+    )
 
 
 def side_by_side(rng: Rng, first: Whole, second: Whole) -> Whole:
-    """Two claims about the same stored numbers in one file, half of the time with two witness arrays exchanged between them."""
+    """Two claims about the same stored numbers in one file, half of the time with two witness
+    arrays exchanged between them.
+    """
     top = copy.deepcopy(first.top)
     top["claims"] = [*top["claims"], copy.deepcopy(second.claim)]
-    other = {"claims.1." + name[len(PREFIX) :]: array for name, array in second.tensors.items() if name.startswith(PREFIX)}
+    other = {
+        "claims.1." + name[len(PREFIX) :]: array
+        for name, array in second.tensors.items()
+        if name.startswith(PREFIX)
+    }
     tensors = dict(first.tensors) | other
     mine = {name: PREFIX + name[len(PREFIX) :] for name in other}
-    twins = [name for name in other if mine[name] in tensors and tensors[mine[name]].shape == other[name].shape]
+    twins = [
+        name
+        for name in other
+        if mine[name] in tensors and tensors[mine[name]].shape == other[name].shape
+    ]
     if twins and rng.random() < 0.5:
         name = str(rng.choice(twins))
         tensors[mine[name]], tensors[name] = tensors[name], tensors[mine[name]]
@@ -116,9 +158,13 @@ def _rows_scaled(rng: Rng, array: np.ndarray) -> np.ndarray:
 
 
 def _ratio(rng: Rng, array: np.ndarray) -> np.ndarray:
-    """Entries of one sign and of extreme ratio, as a weight vector that blows up every rounding error."""
+    """Entries of one sign and of extreme ratio, as a weight vector that blows up every rounding
+    error.
+    """
     signs = np.where(array < 0, -1.0, 1.0)
-    return signs * np.ldexp(rng.uniform(0.5, 1, array.shape), rng.choice([-990, -400, 0, 400, 990], size=array.shape))
+    return signs * np.ldexp(
+        rng.uniform(0.5, 1, array.shape), rng.choice([-990, -400, 0, 400, 990], size=array.shape)
+    )
 
 
 def _zeroed(rng: Rng, array: np.ndarray) -> np.ndarray:
@@ -139,7 +185,11 @@ def _rows_negated(rng: Rng, array: np.ndarray) -> np.ndarray:
 def _permuted(rng: Rng, array: np.ndarray) -> np.ndarray:
     """Rows of a factor may change places (an equal proof); columns may not."""
     result = array[rng.permutation(len(array))]
-    return result if array.ndim == 1 or rng.random() < 0.5 else result[:, rng.permutation(array.shape[1])]
+    return (
+        result
+        if array.ndim == 1 or rng.random() < 0.5
+        else result[:, rng.permutation(array.shape[1])]
+    )
 
 
 def _transposed(_: Rng, array: np.ndarray) -> np.ndarray:
@@ -190,17 +240,31 @@ CHANGES: tuple[Change, ...] = (
 
 
 def arrays(file: Whole) -> list[str]:
-    """The names of the witness arrays: those of the claim, and the stored start where a claim has no witness of its own."""
+    """The names of the witness arrays: those of the claim, and the stored start where a claim has
+    no witness of its own.
+    """
     own = sorted(name for name in file.tensors if name.startswith(PREFIX))
-    return own or [name for name in STORED.get(file.top["network"]["kind"], ("W", "v", "X", "y")) if name in file.tensors]
+    return own or [
+        name
+        for name in STORED.get(file.top["network"]["kind"], ("W", "v", "X", "y"))
+        if name in file.tensors
+    ]
 
 
 def spoiled(rng: Rng, file: Whole, other: Whole) -> Whole:
-    """One witness array changed, exchanged with another one, or taken from another file of the same kind."""
+    """One witness array changed, exchanged with another one, or taken from another file of the same
+    kind.
+    """
     names = arrays(file)
     name = str(rng.choice(names))
     array = file.tensors[name]
-    twins = [n for n in names if n != name and file.tensors[n].shape == array.shape and file.tensors[n].dtype == array.dtype]
+    twins = [
+        n
+        for n in names
+        if n != name
+        and file.tensors[n].shape == array.shape
+        and file.tensors[n].dtype == array.dtype
+    ]
     draw = rng.random()
     if draw < 0.1 and twins:
         twin = str(rng.choice(twins))
@@ -219,7 +283,11 @@ def spoiled(rng: Rng, file: Whole, other: Whole) -> Whole:
 def _moderately(rng: Rng, array: np.ndarray) -> np.ndarray:
     """Stored numbers of a start, within a range in which the slow checker stays quick."""
     change = (_negated, _permuted, _noisy, _noisy, _zeroed)[int(rng.integers(5))]
-    return change(rng, array) if rng.random() < 0.8 else np.ldexp(array, rng.integers(-20, 21, size=array.shape))
+    return (
+        change(rng, array)
+        if rng.random() < 0.8
+        else np.ldexp(array, rng.integers(-20, 21, size=array.shape))
+    )
 
 
 def _increasing(rng: Rng, bound: int, size: int) -> np.ndarray:
@@ -227,7 +295,9 @@ def _increasing(rng: Rng, bound: int, size: int) -> np.ndarray:
 
 
 def _other_indices(rng: Rng, file: Whole, name: str) -> Whole:
-    """Another index set of the same form: neurons, dropped samples, rows, groups, orders, an integer kernel."""
+    """Another index set of the same form: neurons, dropped samples, rows, groups, orders, an
+    integer kernel.
+    """
     role, tensors = name[len(PREFIX) :], dict(file.tensors)
     if role == "T":
         k = len(file.tensors["v"])
@@ -263,11 +333,16 @@ def _other_groups(rng: Rng, file: Whole) -> Whole:
     sizes = [len(order)] if rng.random() < 0.5 or len(order) == 1 else [1, len(order) - 1]
     kinds = rng.integers(0, 6, size=len(sizes))
     groups = {"members": order, "sizes": np.array(sizes), "kinds": kinds}
-    return Whole(file.top, file.tensors | {PREFIX + role: array.astype(np.int64) for role, array in groups.items()})
+    return Whole(
+        file.top,
+        file.tensors | {PREFIX + role: array.astype(np.int64) for role, array in groups.items()},
+    )
 
 
 def reworded(rng: Rng, file: Whole) -> Whole:
-    """Another word for the same numbers: a cheaper method, the other side, another class of heads, only one layer."""
+    """Another word for the same numbers: a cheaper method, the other side, another class of heads,
+    only one layer.
+    """
     result = Whole(copy.deepcopy(file.top), dict(file.tensors))
     claim, tensors = result.claim, result.tensors
     if claim.get("norm") == "factor":

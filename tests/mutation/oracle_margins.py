@@ -1,8 +1,10 @@
-"""The slow checker's inequalities as numbers: how much room each check of a file has, and at which field that room is zero.
+"""The slow checker's inequalities as numbers: how much room each check of a file has, and at which
+field that room is zero.
 
-The comparisons of the oracle are recorded while it walks through a file; nothing of the fast checker is used here. A tie found
-this way is known to about 700 bits, so that a file can be put on either side of it at any distance the fast checker's
-precisions (128 to 1024 bits) can or cannot see.
+The comparisons of the oracle are recorded while it walks through a file; nothing of the fast
+checker is used here. A tie found this way is known to about 700 bits, so that a file can be put on
+either side of it at any distance the fast checker's precisions (128 to 1024 bits) can or cannot
+see.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any
 
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
@@ -35,7 +37,9 @@ Matrix = list[list[Fraction]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison of the oracle: the room it has, or the matrix and the factor of P1 (then the room is 1 - the residual)."""
+    """One comparison of the oracle: the room it has, or the matrix and the factor of P1 (then the
+    room is 1 - the residual).
+    """
 
     room: Fraction
     A: Matrix | None = None
@@ -44,7 +48,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Step:
-    """One check of the oracle with the last comparison it made, if it made one on enclosures or on P1."""
+    """One check of the oracle with the last comparison it made, if it made one on enclosures or on
+    P1.
+    """
 
     name: str
     outcome: bool | None
@@ -66,7 +72,10 @@ def residual(A: Matrix, C: Matrix) -> Fraction:
     """The Frobenius norm of C A C^T - I."""
     m = len(A)
     CA = [[sum((row[s] * A[s][j] for s in range(m)), Fraction(0)) for j in range(m)] for row in C]
-    rest = [[sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)] for i in range(m)]
+    rest = [
+        [sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)]
+        for i in range(m)
+    ]
     return square_root(sum((x * x for row in rest for x in row), Fraction(0)))
 
 
@@ -90,9 +99,18 @@ def recording() -> Iterator[list[Comparison]]:
 
         return prove
 
-    new: dict[Any, Any] = {f: compared(f) for f in (at_most, less)} | {f: proved(f) for f in (witnessed, witnessed_exactly)}
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith("tests.oracles.")]
-    places = [(m, name, f) for m in modules for name, f in list(vars(m).items()) if callable(f) and any(f is g for g in new)]
+    new: dict[Any, Any] = {f: compared(f) for f in (at_most, less)} | {
+        f: proved(f) for f in (witnessed, witnessed_exactly)
+    }
+    modules = [
+        module for name, module in list(sys.modules.items()) if name.startswith("tests.oracles.")
+    ]
+    places = [
+        (m, name, f)
+        for m in modules
+        for name, f in list(vars(m).items())
+        if callable(f) and any(f is g for g in new)
+    ]
     try:
         for module, name, original in places:
             setattr(module, name, new[original])
@@ -131,7 +149,9 @@ def walk(raw: bytes, bits: int = BITS) -> Generator[Step, None, None]:
 
 
 def at(file: Whole, path: str) -> tuple[dict[str, Any], str]:
-    """The object of the first claim in which a field lies, by its dotted path, and its name there."""
+    """The object of the first claim in which a field lies, by its dotted path, and its name
+    there.
+    """
     *outer, name = path.split(".")
     inside = file.claim
     for part in outer:
@@ -174,14 +194,18 @@ def short(value: Fraction, bits: int = BITS) -> Fraction:
 def room(file: Whole, check: str) -> Fraction | None:
     """How much room the named check has in this file; None if the oracle does not get there."""
     steps = walk(file.sealed())
-    found = next((step.comparison for step in steps if step.name == check and step.comparison), None)
+    found = next(
+        (step.comparison for step in steps if step.name == check and step.comparison), None
+    )
     steps.close()
     return None if found is None else found.room
 
 
 @dataclass(frozen=True)
 class Tie:
-    """The value of a field at which a check has no room, and on which side of it (+1 above, -1 below) the check holds."""
+    """The value of a field at which a check has no room, and on which side of it (+1 above, -1
+    below) the check holds.
+    """
 
     path: str
     value: Fraction
@@ -189,7 +213,9 @@ class Tie:
 
 
 def tie(file: Whole, check: str, path: str, start: Fraction = Fraction(1, 16)) -> Tie | None:
-    """Where the field closes the room of the check, by the secant method from the stored value towards (1 + start) times it."""
+    """Where the field closes the room of the check, by the secant method from the stored value
+    towards (1 + start) times it.
+    """
     before = rational(file, path)
     now = before * (1 + start) if before else start
     values = [room(with_field(file, path, x), check) for x in (before, now)]

@@ -1,8 +1,9 @@
-"""A producer with planted bugs: each function trains an honest instance and then writes a claim that is false by one typical
-mistake.
+"""A producer with planted bugs: each function trains an honest instance and then writes a claim
+that is false by one typical mistake.
 
-Every mistake is carried through to the witness as far as the buggy producer would: its factors belong to its own wrong
-matrices. The truth oracle confirms that the claim is false; a draw where the mistake happens to be harmless is not counted.
+Every mistake is carried through to the witness as far as the buggy producer would: its factors
+belong to its own wrong matrices. The truth oracle confirms that the claim is false; a draw where
+the mistake happens to be harmless is not counted.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.drafts import Draft
-from tests.certificates.honest_instances import SMOOTH_NETWORKS, TIGHT, trained_model
-from tests.certificates.small_producer import (
+from tests.corpus.drafts import Draft
+from tests.corpus.honest_instances import SMOOTH_NETWORKS, TIGHT, trained_model
+from tests.corpus.small_producer import (
     Model,
     NotProvableError,
     descent,
@@ -29,8 +30,15 @@ Rng = np.random.Generator
 Bug = Callable[[Rng], Draft]
 
 
-def _model(rng: Rng, trained: str = "W", noise: float = 1e-3, words: tuple[str, ...] = tuple(SMOOTH_NETWORKS)) -> Model:
-    return trained_model(rng, SMOOTH_NETWORKS[str(rng.choice(words))], (3, 2, 3), trained=trained, noise=noise)
+def _model(
+    rng: Rng,
+    trained: str = "W",
+    noise: float = 1e-3,
+    words: tuple[str, ...] = tuple(SMOOTH_NETWORKS),
+) -> Model:
+    return trained_model(
+        rng, SMOOTH_NETWORKS[str(rng.choice(words))], (3, 2, 3), trained=trained, noise=noise
+    )
 
 
 def _interpolation(rng: Rng, trained: str = "W", **options: Any) -> tuple[Model, Draft]:
@@ -73,13 +81,19 @@ def a2_from_single_precision(rng: Rng) -> Draft:
     return draft
 
 
-def _kappa_draft(rng: Rng, q_of: Callable[[Model, float], Any], *, trained: str = "W", rank_one: bool = False) -> Draft:
+def _kappa_draft(
+    rng: Rng, q_of: Callable[[Model, float], Any], *, trained: str = "W", rank_one: bool = False
+) -> Draft:
     """kappa from wrong weights q, everything after it consistent with the wrong kappa."""
     model, draft = _interpolation(rng, trained)
     fields, tensors = draft.claims[0].fields, draft.claims[0].tensors
     q, X = q_of(model, float(fields["rho"])), model.X
     A = (X * (q * np.sum(X**2, axis=1))[:, None]).T @ X
-    top = float(np.linalg.eigvalsh(A)[-1]) if not rank_one else float(np.max(q * np.sum(X**2, axis=1) ** 2)) / 2
+    top = (
+        float(np.linalg.eigvalsh(A)[-1])
+        if not rank_one
+        else float(np.max(q * np.sum(X**2, axis=1) ** 2)) / 2
+    )
     fields["quartic"] = {"kappa": exact(top * (1 + 1e-6)), "method": "rows"}
     tensors["C_kappa"] = inverse_factor(float(fields["quartic"]["kappa"]) * np.eye(len(A)) - A)
     return draft
@@ -87,7 +101,9 @@ def _kappa_draft(rng: Rng, q_of: Callable[[Model, float], Any], *, trained: str 
 
 def second_supremum_too_small(rng: Rng) -> Draft:
     """b_2 halved: the Lipschitz constant of a flatter activation."""
-    return _kappa_draft(rng, lambda m, rho: (np.max(np.abs(m.v) * local_suprema(m, 2, rho), axis=1) / 2) ** 2)
+    return _kappa_draft(
+        rng, lambda m, rho: (np.max(np.abs(m.v) * local_suprema(m, 2, rho), axis=1) / 2) ** 2
+    )
 
 
 def curvature_at_the_center_only(rng: Rng) -> Draft:
@@ -102,8 +118,13 @@ def curvature_at_the_center_only(rng: Rng) -> Draft:
     draft = model.draft([claim])
     q, X = weights(model, 1.0), model.X
     A = (X * (q * np.sum(X**2, axis=1))[:, None]).T @ X
-    claim.fields["quartic"] = {"kappa": exact(float(np.linalg.eigvalsh(A)[-1]) * (1 + 1e-6)), "method": "rows"}
-    claim.tensors["C_kappa"] = inverse_factor(float(claim.fields["quartic"]["kappa"]) * np.eye(len(A)) - A)
+    claim.fields["quartic"] = {
+        "kappa": exact(float(np.linalg.eigvalsh(A)[-1]) * (1 + 1e-6)),
+        "method": "rows",
+    }
+    claim.tensors["C_kappa"] = inverse_factor(
+        float(claim.fields["quartic"]["kappa"]) * np.eye(len(A)) - A
+    )
     return draft
 
 
@@ -114,19 +135,30 @@ def heads_do_not_move(rng: Rng) -> Draft:
     claim.fields["rho"] = Fraction(4)
     q = np.max(np.abs(model.v) * local_suprema(model, 2, 4.0), axis=1) ** 2
     A = (model.X * (q * np.sum(model.X**2, axis=1))[:, None]).T @ model.X
-    claim.fields["quartic"] = {"kappa": exact(float(np.linalg.eigvalsh(A)[-1]) * (1 + 1e-6)), "method": "rows"}
-    claim.tensors["C_kappa"] = inverse_factor(float(claim.fields["quartic"]["kappa"]) * np.eye(len(A)) - A)
+    claim.fields["quartic"] = {
+        "kappa": exact(float(np.linalg.eigvalsh(A)[-1]) * (1 + 1e-6)),
+        "method": "rows",
+    }
+    claim.tensors["C_kappa"] = inverse_factor(
+        float(claim.fields["quartic"]["kappa"]) * np.eye(len(A)) - A
+    )
     return model.draft([claim])
 
 
 def mean_head_instead_of_the_largest(rng: Rng) -> Draft:
     """c_i with the mean over neurons."""
-    return _kappa_draft(rng, lambda m, rho: np.mean(np.abs(m.v) * local_suprema(m, 2, rho), axis=1) ** 2)
+    return _kappa_draft(
+        rng, lambda m, rho: np.mean(np.abs(m.v) * local_suprema(m, 2, rho), axis=1) ** 2
+    )
 
 
 def largest_sample_instead_of_the_sum(rng: Rng) -> Draft:
     """The quartic form bounded by its largest term, halved by an eager simplification."""
-    return _kappa_draft(rng, lambda m, rho: np.max(np.abs(m.v) * local_suprema(m, 2, rho), axis=1) ** 2, rank_one=True)
+    return _kappa_draft(
+        rng,
+        lambda m, rho: np.max(np.abs(m.v) * local_suprema(m, 2, rho), axis=1) ** 2,
+        rank_one=True,
+    )
 
 
 def beta_without_the_radius_of_slopes(rng: Rng) -> Draft:
@@ -148,7 +180,9 @@ def beta_too_small_by_one_millionth(rng: Rng) -> Draft:
 def kappa_rounded_down(rng: Rng) -> Draft:
     """svec in one dimension or on orthogonal data is exact, so one millionth less is false."""
     model = trained_model(rng, SMOOTH_NETWORKS["softplus"], (1, 2, 3), trained="W", noise=1e-3)
-    return scaled(model.draft([interpolation(model, slack=TIGHT, method="svec")]), "kappa", 1 - 3e-6)
+    return scaled(
+        model.draft([interpolation(model, slack=TIGHT, method="svec")]), "kappa", 1 - 3e-6
+    )
 
 
 def radius_too_small(rng: Rng) -> Draft:
@@ -175,7 +209,9 @@ def loss_rounded_down(rng: Rng) -> Draft:
     """The loss rounded to the nearest single below."""
     model, draft = (_interpolation if rng.random() < 0.5 else _descent)(rng)
     loss = 0.5 * float(np.sum(model.residual() ** 2))
-    draft.claims[0].fields["loss_upper"] = Fraction(float(np.nextafter(np.float32(loss), np.float32(0)))) * Fraction(1 - 2**-22)
+    draft.claims[0].fields["loss_upper"] = Fraction(
+        float(np.nextafter(np.float32(loss), np.float32(0)))
+    ) * Fraction(1 - 2**-22)
     return draft
 
 
@@ -275,7 +311,10 @@ def hypothesis_not_checked(rng: Rng) -> Draft:
     if a2 <= 0:
         raise NotProvableError("singular")
     claim.fields["a2"] = a2
-    claim.tensors |= {"C_a": inverse_factor(K - float(a2) * np.eye(len(K))), "z": np.linalg.solve(K, model.residual())}
+    claim.tensors |= {
+        "C_a": inverse_factor(K - float(a2) * np.eye(len(K))),
+        "z": np.linalg.solve(K, model.residual()),
+    }
     return model.draft([claim])
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.corpus_accepted import network
-from tests.certificates.drafts import Draft
-from tests.certificates.honest_instances import RELU, TIGHT, floor_draft, relu_draft
-from tests.certificates.small_producer import Model, relu_interpolation
+from tests.corpus.corpus_accepted import network
+from tests.corpus.drafts import Draft
+from tests.corpus.honest_instances import RELU, TIGHT, floor_draft, relu_draft
+from tests.corpus.small_producer import Model, relu_interpolation
 from tests.mutation.planted_bugs import Bug, Rng, scaled
 
 FloorFormula = Callable[[float, float, float, float], Fraction]
@@ -72,7 +72,11 @@ def relu_label_of_a_dropped_sample(rng: Rng) -> Draft:
 
 
 def _floor(
-    rng: Rng, name: str, ratios: tuple[float, float], kind: int, floor: Callable[[float, float, float, float], Fraction]
+    rng: Rng,
+    name: str,
+    ratios: tuple[float, float],
+    kind: int,
+    floor: Callable[[float, float, float, float], Fraction],
 ) -> Draft:
     c, e = ratios
     u = [float(x) for x in rng.integers(1, 4, size=2)]
@@ -98,7 +102,13 @@ def floor_of_a_negative_ratio(rng: Rng) -> Draft:
 
 def floor_not_centered(rng: Rng) -> Draft:
     """Half the sum of squares instead of the spread around the mean."""
-    return _floor(rng, "softplus", (1.0, 1.0), 0, lambda a, b, p, q: Fraction(a) ** 2 / 2 + Fraction(b) ** 2 / 2)
+    return _floor(
+        rng,
+        "softplus",
+        (1.0, 1.0),
+        0,
+        lambda a, b, p, q: Fraction(a) ** 2 / 2 + Fraction(b) ** 2 / 2,
+    )
 
 
 def floor_of_a_ray_through_softplus(rng: Rng) -> Draft:
@@ -110,7 +120,9 @@ def floor_rounded_up(rng: Rng) -> Draft:
     """The floor as the double above it."""
     draft = _floor(rng, "relu", (1.0, 2.0), 2, _exact_floor)
     fields = draft.claims[0].fields
-    fields["floor"] = Fraction(float(np.nextafter(float(fields["floor"]), np.inf))) + Fraction(1, 2**60)
+    fields["floor"] = Fraction(float(np.nextafter(float(fields["floor"]), np.inf))) + Fraction(
+        1, 2**60
+    )
     fields["gap"] = Fraction(1000)
     return draft
 

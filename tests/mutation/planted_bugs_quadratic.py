@@ -1,4 +1,6 @@
-"""The planted bugs of the claims about quadratic networks: optimality-gap, identifies, ambiguous, below-barrier."""
+"""The planted bugs of the claims about quadratic networks: optimality-gap, identifies, ambiguous,
+below-barrier.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates import honest_quadratic as h
-from tests.certificates.drafts import Draft
-from tests.certificates.small_producer import NotProvableError, inverse_factor, svec_rows
+from tests.corpus import honest_quadratic as h
+from tests.corpus.drafts import Draft
+from tests.corpus.small_producer import NotProvableError, inverse_factor, svec_rows
 from tests.mutation.planted_bugs import Bug, Rng, scaled
 
 LARGE = Fraction(10**6)
@@ -68,7 +70,11 @@ def dual_feasible_on_one_side_only(rng: Rng) -> Draft:
     c = float(claim.fields["decay"]) / 2
     u = 3 * np.abs(claim.tensors["u"]) + 1
     Z, unit = _weighted(draft, u), c * np.eye(2)
-    claim.tensors = {"u": u, "C_lower": inverse_factor(unit + Z), "C_upper": inverse_factor(unit - Z)}
+    claim.tensors = {
+        "u": u,
+        "C_lower": inverse_factor(unit + Z),
+        "C_upper": inverse_factor(unit - Z),
+    }
     claim.fields |= {"heads": "any", "gap": LARGE}
     return draft
 
@@ -100,7 +106,11 @@ def head_above_v_max(rng: Rng) -> Draft:
     draft = h.gap_decay(seed(rng), trained=False)
     draft.v *= rng.uniform(0.5, 1.5, size=len(draft.v))
     draft.v[0] *= 2
-    draft.claims[0].fields |= {"v_max": Fraction(float(np.mean(np.abs(draft.v)))), "gap": LARGE, "loss_upper": LARGE}
+    draft.claims[0].fields |= {
+        "v_max": Fraction(float(np.mean(np.abs(draft.v)))),
+        "gap": LARGE,
+        "loss_upper": LARGE,
+    }
     return draft
 
 
@@ -119,7 +129,9 @@ def _without_roots(draft: Draft) -> Any:
 
 
 def span_without_root_two(rng: Rng) -> Draft:
-    """The projection of the residual measured with plain monomials: mu is that of another matrix."""
+    """The projection of the residual measured with plain monomials: mu is that of another
+    matrix.
+    """
     draft = h.gap_span(seed(rng))
     draft.X *= [[0.05, 1.0]]
     G = (S := _without_roots(draft)).T @ S
@@ -132,7 +144,9 @@ def span_without_root_two(rng: Rng) -> Draft:
 
 
 def span_mu_too_large_by_one_millionth(rng: Rng) -> Draft:
-    """The least eigenvalue rounded the wrong way, with the factor that the wrong number would have."""
+    """The least eigenvalue rounded the wrong way, with the factor that the wrong number would
+    have.
+    """
     draft = h.gap_span(seed(rng), slack=-1e-6)
     draft.claims[0].fields["gap"] = LARGE
     return draft
@@ -156,7 +170,9 @@ def identifies_by_counting(rng: Rng) -> Draft:
 
 
 def identifies_by_a_float_rank(rng: Rng) -> Draft:
-    """All samples on two lines, and the determinant is a rounding error; mu from the perturbed matrix."""
+    """All samples on two lines, and the determinant is a rounding error; mu from the perturbed
+    matrix.
+    """
     draft = h.identifies(seed(rng), n=4, stable=True)
     draft.X[2:] = draft.X[:2] * np.array([[2.0], [-0.5]])
     draft.claims[0].fields |= {"mu": Fraction(1e-18), "loss_upper": LARGE}
@@ -213,7 +229,9 @@ def barrier_phi_too_large(rng: Rng) -> Draft:
 def barrier_norm_is_the_largest_diagonal_entry(rng: Rng) -> Draft:
     """Phi = max F_ii."""
     draft = _barrier(rng, norm="factor")
-    draft.claims[0].fields["Phi"] = Fraction(float(np.max(np.sum(svec_rows(draft.X)[0] ** 2, axis=0))))
+    draft.claims[0].fields["Phi"] = Fraction(
+        float(np.max(np.sum(svec_rows(draft.X)[0] ** 2, axis=0)))
+    )
     return draft
 
 
@@ -238,7 +256,10 @@ def barrier_eigenvalues_of_the_network(rng: Rng) -> Draft:
     """a_lo and a_hi of the stored network instead of the least-squares matrix."""
     draft = _barrier(rng)
     eigenvalues = np.linalg.eigvalsh((draft.W.T * draft.v) @ draft.W)
-    draft.claims[0].fields |= {"a_lo": Fraction(float(eigenvalues[0]) + 1e-4), "a_hi": Fraction(float(eigenvalues[-1]) - 1e-4)}
+    draft.claims[0].fields |= {
+        "a_lo": Fraction(float(eigenvalues[0]) + 1e-4),
+        "a_hi": Fraction(float(eigenvalues[-1]) - 1e-4),
+    }
     return draft
 
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates import honest_quadratic as h
-from tests.certificates.drafts import Draft
-from tests.certificates.small_producer import NotProvableError, inverse_factor
+from tests.checker import second_order_cases as s
+from tests.checker.cases import Smooth
+from tests.corpus import honest_quadratic as h
+from tests.corpus.drafts import Draft
+from tests.corpus.small_producer import NotProvableError, inverse_factor
 from tests.mutation.planted_bugs import Bug, Rng, scaled
 from tests.mutation.planted_bugs_quadratic import LARGE, seed
-from tests.unit.checker import second_order_cases as s
-from tests.unit.checker.cases import Smooth
 
 
 def _activation(rng: Rng) -> str:
@@ -20,7 +20,14 @@ def _activation(rng: Rng) -> str:
 
 
 def _network(draft: Draft) -> Smooth:
-    return Smooth(draft.X, draft.y, draft.W, draft.v, draft.network["activation"], draft.claims[0].fields["trained"])
+    return Smooth(
+        draft.X,
+        draft.y,
+        draft.W,
+        draft.v,
+        draft.network["activation"],
+        draft.claims[0].fields["trained"],
+    )
 
 
 def _saddle(rng: Rng, **options: Any) -> Draft:
@@ -72,7 +79,9 @@ def mixed_term_once(rng: Rng) -> Draft:
 
 
 def _spoiled_ball(rng: Rng, c_of: Any, *, activations: tuple[str, ...] = h.SMOOTH) -> Draft:
-    """The largest ball that wrong weights c(net, R) would allow, with factors of the wrong matrices."""
+    """The largest ball that wrong weights c(net, R) would allow, with factors of the wrong
+    matrices.
+    """
     draft = h.saddle(seed(rng), activation=str(rng.choice(activations)), radius="rows", slack=1e-6)
     net, claim = _network(draft), draft.claims[0]
     gamma = float(claim.fields["gamma"])
@@ -84,7 +93,11 @@ def _spoiled_ball(rng: Rng, c_of: Any, *, activations: tuple[str, ...] = h.SMOOT
     if low == 0.0:
         raise NotProvableError("no ball")
     lam, kappa, A, B = _forms(net, c_of(net, low))
-    claim.fields["radius"] = {"R": Fraction(low), "lam": Fraction(lam), "quartic": {"kappa": Fraction(kappa), "method": "rows"}}
+    claim.fields["radius"] = {
+        "R": Fraction(low),
+        "lam": Fraction(lam),
+        "quartic": {"kappa": Fraction(kappa), "method": "rows"},
+    }
     claim.tensors |= {"C_lam": inverse_factor(A), "C_kappa": inverse_factor(B)}
     return draft
 
@@ -115,7 +128,9 @@ def residual_does_not_move(rng: Rng) -> Draft:
 
 def factor_three_forgotten(rng: Rng) -> Draft:
     """n1 max |v| s_2 instead of three times that."""
-    return _spoiled_ball(rng, lambda net, R: s.lipschitz_weights(net, R) / 3, activations=("quadratic",))
+    return _spoiled_ball(
+        rng, lambda net, R: s.lipschitz_weights(net, R) / 3, activations=("quadratic",)
+    )
 
 
 def radius_beyond_the_constants(rng: Rng) -> Draft:
@@ -130,7 +145,9 @@ def _second_order(rng: Rng, **options: Any) -> Draft:
 
 
 def delta_too_small(rng: Rng) -> Draft:
-    """The least eigenvalue rounded towards zero, with the factor that the wrong number would have."""
+    """The least eigenvalue rounded towards zero, with the factor that the wrong number would
+    have.
+    """
     draft = _second_order(rng, trained=str(rng.choice(["W", "vW"])))
     H = s.hessian(_network(draft))
     delta = -float(np.linalg.eigvalsh(H)[0]) * (1 - 1e-6)
@@ -149,7 +166,9 @@ def gauss_newton_instead_of_the_hessian(rng: Rng) -> Draft:
 
 
 def head_after_the_weights(rng: Rng) -> Draft:
-    """The parameters in the order W, v: the factor belongs to another matrix, and delta is too small for either."""
+    """The parameters in the order W, v: the factor belongs to another matrix, and delta is too
+    small for either.
+    """
     draft = _second_order(rng, trained="vW")
     draft.claims[0].fields["delta"] *= Fraction(99, 100)
     C = draft.claims[0].tensors["C"]
@@ -172,7 +191,9 @@ def one_block_left_out(rng: Rng) -> Draft:
     blocks = s.blocks(_network(draft))
     delta = max(min(-float(np.linalg.eigvalsh(block)[0]) for block in blocks), 0.0) + 1e-9
     draft.claims[0].fields["delta"] = Fraction(delta)
-    draft.claims[0].tensors["C"] = np.vstack([inverse_factor(block + delta * np.eye(2)) for block in blocks])
+    draft.claims[0].tensors["C"] = np.vstack(
+        [inverse_factor(block + delta * np.eye(2)) for block in blocks]
+    )
     return draft
 
 

@@ -1,8 +1,10 @@
-"""Instances whose truth is known by construction: contradictory labels, a dead neuron, a known distance, a run that breaks away.
+"""Instances whose truth is known by construction: contradictory labels, a dead neuron, a known
+distance, a run that breaks away.
 
-`planted(kind, rng)` writes a file of the kind that is false whatever its witness says, for a reason that neither checker is asked
-about. The one-parameter loss (w^2 - y)^2/2 has the critical points 0 and +-sqrt(y), the derivative 2w (w^2 - y) and the second
-derivative 6 w^2 - 2y; contradictory labels leave no zero of the loss at all; a run is simulated.
+`planted(kind, rng)` writes a file of the kind that is false whatever its witness says, for a reason
+that neither checker is asked about. The one-parameter loss (w^2 - y)^2/2 has the critical points 0
+and +-sqrt(y), the derivative 2w (w^2 - y) and the second derivative 6 w^2 - 2y; contradictory
+labels leave no zero of the loss at all; a run is simulated.
 """
 
 from __future__ import annotations
@@ -12,10 +14,14 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from tests.certificates import corpus_quadratic_goldens as golden
-from tests.certificates.honest_instances import SMOOTH_NETWORKS
-from tests.certificates.small_producer import Model, NotProvableError, interpolation, relu_interpolation
-from tests.certificates.whole_files import Whole, opened
+from tests.checker import gram_cases as gram
+from tests.checker import relu_descent_cases as relu
+from tests.checker import unique_minimum_cases as unique
+from tests.checker.cases import build
+from tests.corpus import corpus_quadratic_goldens as golden
+from tests.corpus.honest_instances import SMOOTH_NETWORKS
+from tests.corpus.small_producer import Model, NotProvableError, interpolation, relu_interpolation
+from tests.corpus.whole_files import Whole, opened
 from tests.mutation import planted_minima as minima
 from tests.mutation.factor_attacks import refitted
 from tests.mutation.hostile_witnesses import PREFIX
@@ -27,10 +33,6 @@ from tests.mutation.tiny_instances import base, pick
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_quadratic_claims import least_squares_matrix, quadratic_form
 from tests.oracles.strict_container import read
-from tests.unit.checker import gram_cases as gram
-from tests.unit.checker import relu_descent_cases as relu
-from tests.unit.checker import test_unique_minimum as unique
-from tests.unit.checker.cases import build
 
 Rng = np.random.Generator
 Plant = Callable[[Rng], Whole | None]
@@ -39,7 +41,9 @@ RELU = {"activation": "relu", "kind": "shallow"}
 
 
 def two_labels_for_one_row(rng: Rng, kind: str) -> Whole:
-    """An honest file with its first sample repeated under another label (on a ray for ReLU): no weights fit both."""
+    """An honest file with its first sample repeated under another label (on a ray for ReLU): no
+    weights fit both.
+    """
     file = base(kind, int(rng.integers(BASES))).copy()
     X, y = file.tensors["X"], file.tensors["y"]
     factor = float(rng.choice([1.0, 2.0])) if kind.startswith("relu") else 1.0
@@ -63,12 +67,18 @@ def two_labels_for_one_row(rng: Rng, kind: str) -> Whole:
 
 
 def beyond_the_nearest_zero(rng: Rng) -> Whole | None:
-    """interpolation, one parameter: the zero +-sqrt(y) is at a known distance; R is below it, or R_lo above, or y is negative."""
+    """interpolation, one parameter: the zero +-sqrt(y) is at a known distance; R is below it, or
+    R_lo above, or y is negative.
+    """
     w = float(rng.uniform(0.5, 2))
     y = w * w * (1 + float(rng.uniform(-0.01, 0.01)))
-    model = Model(SMOOTH_NETWORKS["quadratic"], np.ones((1, 1)), np.array([y]), np.array([[w]]), np.ones(1))
+    model = Model(
+        SMOOTH_NETWORKS["quadratic"], np.ones((1, 1)), np.array([y]), np.array([[w]]), np.ones(1)
+    )
     try:
-        file = sealed_draft(model.draft([interpolation(model, method=pick(rng, "rows", "svec"), lower=True)]))
+        file = sealed_draft(
+            model.draft([interpolation(model, method=pick(rng, "rows", "svec"), lower=True)])
+        )
     except NotProvableError:
         return None
     distance = abs(Fraction(w) - square_root(Fraction(y)))
@@ -76,7 +86,11 @@ def beyond_the_nearest_zero(rng: Rng) -> Whole | None:
     if style == "negative":
         file.tensors["y"] = -file.tensors["y"]
         return changed(file, loss_upper=Fraction(1000), R=Fraction(1), rho=Fraction(1))
-    value = distance * (1 - hair(rng)) if style == "R" else distance * (1 + hair(rng)) + Fraction(1, 2**600)
+    value = (
+        distance * (1 - hair(rng))
+        if style == "R"
+        else distance * (1 + hair(rng)) + Fraction(1, 2**600)
+    )
     file = with_field(file, style, value)
     if style == "R":
         file.claim.pop("R_lo")
@@ -84,7 +98,9 @@ def beyond_the_nearest_zero(rng: Rng) -> Whole | None:
 
 
 def relu_beyond_the_zero(rng: Rng) -> Whole | None:
-    """relu-interpolation, one neuron: the only zero is y/(v x); R is below the distance, or y has the wrong sign."""
+    """relu-interpolation, one neuron: the only zero is y/(v x); R is below the distance, or y has
+    the wrong sign.
+    """
     w, x, v = rng.uniform(0.5, 2, 3)
     target = w * (1 + float(rng.uniform(-0.3, 0.3)))
     y = float(v * target * x)
@@ -109,14 +125,26 @@ def run_that_breaks_its_rate(rng: Rng, kind: str) -> Whole | None:
     if kind == "below-barrier":
         c = read(file.sealed())
         A = least_squares_matrix(c)
-        least = sum(((quadratic_form(A, x) - y) ** 2 for x, y in zip(c.X, c.y, strict=True)), Fraction(0)) / 2
-    if kind == "relu-descent":  # consistent with the lie: the bound of the step follows from lam and Lam
-        lie = changed(lie, Lam=max(2 / rational(lie, "eta") - rational(lie, "lam"), Fraction(1, 10**9)))
+        least = (
+            sum(
+                ((quadratic_form(A, x) - y) ** 2 for x, y in zip(c.X, c.y, strict=True)),
+                Fraction(0),
+            )
+            / 2
+        )
+    if (
+        kind == "relu-descent"
+    ):  # consistent with the lie: the bound of the step follows from lam and Lam
+        lie = changed(
+            lie, Lam=max(2 / rational(lie, "eta") - rational(lie, "lam"), Fraction(1, 10**9))
+        )
     return lie if refuted_by_its_run(lie, least) else None
 
 
 def dead_neuron(rng: Rng) -> Whole:
-    """relu-descent: the neuron is inactive on every sample and the labels are not zero, so the gradient is zero for ever."""
+    """relu-descent: the neuron is inactive on every sample and the labels are not zero, so the
+    gradient is zero for ever.
+    """
     n = int(rng.integers(1, 3))
     X, v = np.eye(n, 2) * rng.uniform(0.5, 2, (n, 1)), rng.uniform(0.5, 1.5, 1)
     W = -rng.uniform(0.25, 2, (1, 2)) * float(2.0 ** -rng.integers(0, 60))
@@ -125,19 +153,36 @@ def dead_neuron(rng: Rng) -> Whole:
     g = Fraction(float(np.linalg.norm(fit.y)))
     lam = Fraction(float(np.diag(K).min())) * pick(rng, Fraction(1, 2), Fraction(9, 10))
     Lam = Fraction(float(np.diag(K).max())) * Fraction(11, 10)
-    fields = {"lam": lam, "Lam": Lam, "eps": lam * hair(rng), "tau": g / lam * 4, "eta": 1 / (lam + Lam), "norm": "rows"}
-    fields |= {"rate": 1 - fields["eta"] * (lam - fields["eps"]), "path": g / lam * 100 * (1 + Lam), "loss_upper": Fraction(10)}
+    fields = {
+        "lam": lam,
+        "Lam": Lam,
+        "eps": lam * hair(rng),
+        "tau": g / lam * 4,
+        "eta": 1 / (lam + Lam),
+        "norm": "rows",
+    }
+    fields |= {
+        "rate": 1 - fields["eta"] * (lam - fields["eps"]),
+        "path": g / lam * 100 * (1 + Lam),
+        "loss_upper": Fraction(10),
+    }
     pair = gmc.claim("relu-descent", **fields), {"e": np.ones(n), "C": np.eye(n)}
     return refitted(opened(relu.build(fit, [pair])))
 
 
 def _saddle_lie(rng: Rng) -> Whole:
-    """strict-saddle, y = 1, 0 <= w < .57: too small a gradient, too much curvature, or the minimum at 1 inside the ball."""
+    """strict-saddle, y = 1, 0 <= w < .57: too small a gradient, too much curvature, or the minimum
+    at 1 inside the ball.
+    """
     w = float(rng.uniform(0.05, 0.5))
     exact = Fraction(w)
     style = pick(rng, "eps", "gamma", "R")
     if style == "eps":
-        return sealed_draft(golden.saddle(w, Fraction(1, 100), eps=abs(2 * exact * (exact**2 - 1)) * (1 - hair(rng))))
+        return sealed_draft(
+            golden.saddle(
+                w, Fraction(1, 100), eps=abs(2 * exact * (exact**2 - 1)) * (1 - hair(rng))
+            )
+        )
     if style == "gamma":
         return sealed_draft(golden.saddle(w, (2 - 6 * exact**2) * (1 + hair(rng))))
     R = (1 - exact) * (1 + hair(rng))
@@ -145,15 +190,25 @@ def _saddle_lie(rng: Rng) -> Whole:
     file = sealed_draft(golden.saddle_radius(R, (Fraction(1), Fraction(1)), gamma=gamma))
     file.tensors["W"] = np.array([[w]])
     small = gamma / R * pick(rng, Fraction(9, 10), Fraction(1))
-    file = changed(file, loss_upper=Fraction(1), eps=Fraction(2), radius__lam=small, radius__quartic__kappa=small)
+    file = changed(
+        file,
+        loss_upper=Fraction(1),
+        eps=Fraction(2),
+        radius__lam=small,
+        radius__quartic__kappa=small,
+    )
     return refitted(file)
 
 
 def _second_order_lie(rng: Rng) -> Whole:
-    """second-order-stationary, y = 1: too small a gradient, curvature below -delta, two critical points in the ball, or a minimum
-    that is farther away than claimed."""
+    """second-order-stationary, y = 1: too small a gradient, curvature below -delta, two critical
+    points in the ball, or a minimum that is farther away than claimed."""
     style = pick(rng, "eps", "delta", "two critical points", "distance")
-    w = float(rng.uniform(0.05, 0.5)) if style in ("eps", "delta") else 1 + float(2.0 ** -rng.integers(20, 40))
+    w = (
+        float(rng.uniform(0.05, 0.5))
+        if style in ("eps", "delta")
+        else 1 + float(2.0 ** -rng.integers(20, 40))
+    )
     exact = Fraction(w)
     slope, bend = 2 * exact * (exact**2 - 1), 6 * exact**2 - 2
     if style == "eps":
@@ -165,7 +220,12 @@ def _second_order_lie(rng: Rng) -> Whole:
     if style == "two critical points":
         R, D = exact * (1 + hair(rng)), (exact - 1) * 2
     Lam = 12 * (1 + R) if style == "distance" else mu / R * Fraction(99, 100)
-    radius = {"R": R, "lam": Lam, "quartic": {"kappa": Lam, "method": "rows"}, "epsilon": Fraction(10)}
+    radius = {
+        "R": R,
+        "lam": Lam,
+        "quartic": {"kappa": Lam, "method": "rows"},
+        "epsilon": Fraction(10),
+    }
     radius["minimum"] = {"mu": mu, "distance": D}
     file = sealed_draft(golden.second_order(Fraction(1, 1000), w, eps=eps))
     file.claim["radius"] = gmc.written(radius)
@@ -175,7 +235,9 @@ def _second_order_lie(rng: Rng) -> Whole:
 
 
 def _unique_lie(rng: Rng) -> Whole:
-    """unique-minimum, y = w = 1 nearly: 0 in the ball as well, the minimum farther than r_minus, or too large a modulus."""
+    """unique-minimum, y = w = 1 nearly: 0 in the ball as well, the minimum farther than r_minus, or
+    too large a modulus.
+    """
     style = pick(rng, "two critical points", "r_minus", "mu")
     r = 1 + hair(rng) if style == "two critical points" else Fraction(1, 5)
     net, (fields, tensors) = unique.golden(r)
@@ -183,10 +245,24 @@ def _unique_lie(rng: Rng) -> Whole:
     if style == "two critical points":
         mu = Fraction(1, 10**3)
         small = (4 - Fraction(1, 10**6) - mu) / r * Fraction(999, 1000)
-        file = changed(file, mu=mu, lam=small, quartic__kappa=small, M=Fraction(100), eta=Fraction(1, 100), rate=1 - mu / 200)
+        file = changed(
+            file,
+            mu=mu,
+            lam=small,
+            quartic__kappa=small,
+            M=Fraction(100),
+            eta=Fraction(1, 100),
+            rate=1 - mu / 200,
+        )
     if style == "r_minus":
         file.tensors["W"] = np.array([[1 + 2.0**-20]])
-        file = changed(file, loss_upper=Fraction(1), r_minus=Fraction(1, 2**20) * (1 - hair(rng)), mu=Fraction(1, 2), rate=SLOW)
+        file = changed(
+            file,
+            loss_upper=Fraction(1),
+            r_minus=Fraction(1, 2**20) * (1 - hair(rng)),
+            mu=Fraction(1, 2),
+            rate=SLOW,
+        )
     if style == "mu":
         mu = 4 * (1 + hair(rng))
         file = changed(file, mu=mu, m0=mu * 2, M=Fraction(100), eta=Fraction(1, 100), rate=SLOW)
@@ -197,7 +273,9 @@ SLOW = 1 - Fraction(1, 10**6)
 
 
 def _gram_lie(rng: Rng) -> Whole:
-    """gram-positive: equal rows (singular for every kernel), parallel rows (singular for ReLU), or more than a diagonal entry."""
+    """gram-positive: equal rows (singular for every kernel), parallel rows (singular for ReLU), or
+    more than a diagonal entry.
+    """
     X = rng.standard_normal((2, 2)) / 2
     style = pick(rng, "equal", "parallel", "diagonal", "diagonal")
     if style == "diagonal":  # H_11 = |x|^2/2 for ReLU, whatever the kernel
@@ -208,24 +286,37 @@ def _gram_lie(rng: Rng) -> Whole:
     X[1] = X[0] * (2.0 if style == "parallel" else 1.0)
     name = "relu" if style == "parallel" else pick(rng, "relu", "erf")
     options = {} if name == "relu" else {"top": 1, "step": Fraction(1, 2), "nodes": 12}
-    fields, tensors = gram.claim(name, X, pick(rng, "weights", "features"), lam=hair(rng) / 8, **options)
+    fields, tensors = gram.claim(
+        name, X, pick(rng, "weights", "features"), lam=hair(rng) / 8, **options
+    )
     return refitted(opened(gram.build(name, X, [(fields, tensors)])))
 
 
 def _coarse_rule(rng: Rng) -> Whole:
-    """gram-positive: tanh has a slope of at most 1, so no diagonal entry exceeds |x|^2; three nodes at the distance 2 give the
-    mean slope as 1.0138, and lam is between the two."""
+    """gram-positive: tanh has a slope of at most 1, so no diagonal entry exceeds |x|^2; three nodes
+    at the distance 2 give the mean slope as 1.0138, and lam is between the two."""
     x = float(2.0 ** -rng.integers(6, 30))
     lam = Fraction(x) ** 2 * (1 + Fraction(float(rng.uniform(0.001, 0.025))))
-    fields, _ = gram.claim("tanh", np.array([[x]]), "weights", top=1, lam=lam, step=Fraction(2), nodes=1)
+    fields, _ = gram.claim(
+        "tanh", np.array([[x]]), "weights", top=1, lam=lam, step=Fraction(2), nodes=1
+    )
     tensors = {"Q": np.array([0], np.int64), "C": np.array([[1 / (8 * x)]])}
     return opened(gram.build("tanh", np.array([[x]]), [(fields, tensors)]))
 
 
 PLANTS: dict[str, tuple[Plant, ...]] = {
-    "interpolation": (lambda rng: two_labels_for_one_row(rng, "interpolation"), beyond_the_nearest_zero),
-    "descent": (lambda rng: two_labels_for_one_row(rng, "descent"), lambda rng: run_that_breaks_its_rate(rng, "descent")),
-    "relu-interpolation": (lambda rng: two_labels_for_one_row(rng, "relu-interpolation"), relu_beyond_the_zero),
+    "interpolation": (
+        lambda rng: two_labels_for_one_row(rng, "interpolation"),
+        beyond_the_nearest_zero,
+    ),
+    "descent": (
+        lambda rng: two_labels_for_one_row(rng, "descent"),
+        lambda rng: run_that_breaks_its_rate(rng, "descent"),
+    ),
+    "relu-interpolation": (
+        lambda rng: two_labels_for_one_row(rng, "relu-interpolation"),
+        relu_beyond_the_zero,
+    ),
     "loss-floor": (minima.floor_above_a_known_network,),
     "optimality-gap": (minima.gap_below_a_better_network, minima.gap_on_a_part_of_the_space),
     "identifies": (minima.identified_although_on_a_conic,),
@@ -246,8 +337,14 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         lambda rng: two_labels_for_one_row(rng, "deep-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "deep-descent"),
     ),
-    "spurious-minimum": (lambda rng: minima.step_beyond_stability(rng, "spurious-minimum"), minima.floor_above_the_trap),
-    "global-basin": (lambda rng: minima.step_beyond_stability(rng, "global-basin"), minima.opposite_filter_never_turns),
+    "spurious-minimum": (
+        lambda rng: minima.step_beyond_stability(rng, "spurious-minimum"),
+        minima.floor_above_the_trap,
+    ),
+    "global-basin": (
+        lambda rng: minima.step_beyond_stability(rng, "global-basin"),
+        minima.opposite_filter_never_turns,
+    ),
     "unique-minimum": (_unique_lie,),
     "factorization-gap": (minima.gap_below_better_factors,),
 }
@@ -260,7 +357,11 @@ def planted(kind: str, rng: Rng) -> Whole:
         try:
             with np.errstate(all="ignore"):
                 file = plants[int(rng.integers(len(plants)))](rng)
-        except (np.linalg.LinAlgError, ValueError, OverflowError):  # a draw for which floats write no claim
+        except (
+            np.linalg.LinAlgError,
+            ValueError,
+            OverflowError,
+        ):  # a draw for which floats write no claim
             continue
         if file is not None:
             return Whole(copy.deepcopy(file.top), dict(file.tensors))

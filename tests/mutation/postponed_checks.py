@@ -1,7 +1,9 @@
-"""An attacker who postpones: files in which one chosen check is open at 128 bits and decided at 256, 512 or 1024.
+"""An attacker who postpones: files in which one chosen check is open at 128 bits and decided at
+256, 512 or 1024.
 
-A rational field is put beside the value at which the check has no room, at a relative distance of 2^-130 to 2^-600, on the side
-on which the check holds or on the other one. `KNOTS` names every check that balls decide, with the field that ties it.
+A rational field is put beside the value at which the check has no room, at a relative distance of
+2^-130 to 2^-600, on the side on which the check holds or on the other one. `KNOTS` names every
+check that balls decide, with the field that ties it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation import exact_ties as exact
 from tests.mutation.factor_attacks import refitted
 from tests.mutation.oracle_margins import Tie, has, rational, room, short, tie, with_field
@@ -21,14 +23,18 @@ from tests.mutation.tiny_instances import base
 from globalmin_check import limits
 from globalmin_check.engine import check_bytes
 
-SLOWEST = 1 - Fraction(1, 2**640)  # a rate just below 1, where the decay itself is made as small as a tie
+SLOWEST = 1 - Fraction(
+    1, 2**640
+)  # a rate just below 1, where the decay itself is made as small as a tie
 EXPONENTS = (130, 140, 160, 200, 240, 300, 400, 480, 560, 600)
 Prelude = Callable[[Whole], Whole | None]
 
 
 @dataclass(frozen=True)
 class Knot:
-    """A numbered check, its name in the slow checker, the field that ties it, and what must be made room for first."""
+    """A numbered check, its name in the slow checker, the field that ties it, and what must be made
+    room for first.
+    """
 
     number: str
     check: str
@@ -69,7 +75,9 @@ def _room_for_newton(file: Whole) -> Whole:
 
 def _room_for_descent(file: Whole) -> Whole:
     """D5: the decay becomes as small as the tie, the path as long as it can be."""
-    return changed(file, path=rational(file, "rho") * 2, eta=rational(file, "eta") / 16, rate=SLOWEST)
+    return changed(
+        file, path=rational(file, "rho") * 2, eta=rational(file, "eta") / 16, rate=SLOWEST
+    )
 
 
 def _deep_constant(file: Whole) -> Fraction | None:
@@ -122,11 +130,17 @@ def _room_for_decay(file: Whole) -> Whole:
 
 def _room_for_delta(file: Whole) -> Whole:
     """T5, T6: delta may grow by orders of magnitude where the Hessian is positive."""
-    return changed(file, radius__epsilon=rational(file, "radius.epsilon") * 10**30) if has(file, "radius.epsilon") else file
+    return (
+        changed(file, radius__epsilon=rational(file, "radius.epsilon") * 10**30)
+        if has(file, "radius.epsilon")
+        else file
+    )
 
 
 def _closed_form_only(file: Whole) -> Whole | None:
-    """G7: the error of a quadrature does not shrink with the precision, so that a tie of lam would stay open for ever."""
+    """G7: the error of a quadrature does not shrink with the precision, so that a tie of lam would
+    stay open for ever.
+    """
     return file if file.claim["method"] == "closed" else None
 
 
@@ -214,7 +228,11 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("N9", "b2", "b2"),
         Knot("N10", "a2", "a2"),
     ),
-    "spurious-minimum": (Knot("T4", "T4", "loss_upper"), Knot("T5b", "T5b", "eta"), Knot("T7", "T7", "floor")),
+    "spurious-minimum": (
+        Knot("T4", "T4", "loss_upper"),
+        Knot("T5b", "T5b", "eta"),
+        Knot("T7", "T7", "floor"),
+    ),
     "global-basin": (Knot("T4", "T4", "loss_upper"), Knot("T5b", "T5b", "eta")),
     "unique-minimum": (
         Knot("U3", *LOSS),
@@ -238,10 +256,17 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
     ),
 }
 
-# Checks that no field can tie: the norms omega are doubles, the last slope is an integral, the barrier is made of stored numbers.
+# Checks that no field can tie: the norms omega are doubles, the last slope is an integral, the
+# barrier is made of stored numbers.
 # They are postponed by a small factor (N8) or by `stored_ties`.
-FIELDLESS = {"deep-descent": {"N8.1", "N8.2"}, "gram-positive": {"G6"}, "spurious-minimum": {"T3"}, "global-basin": {"T3"}}
-# Losses of networks with a rational activation: where balls do not decide, small files are compared as exact rationals at once.
+FIELDLESS = {
+    "deep-descent": {"N8.1", "N8.2"},
+    "gram-positive": {"G6"},
+    "spurious-minimum": {"T3"},
+    "global-basin": {"T3"},
+}
+# Losses of networks with a rational activation: where balls do not decide, small files are compared
+# as exact rationals at once.
 EXACT_LOSSES = {
     "relu-interpolation": "R4",
     "optimality-gap": "O4",
@@ -293,7 +318,9 @@ def cached_tie(kind: str, number: int, knot: Knot) -> Tied | None:
 
 
 def beside(tied: Tied, exponent: int, side: int) -> Whole:
-    """The file with its field at a relative distance of 2^-exponent from the tie; side +1: the check holds, -1: it fails."""
+    """The file with its field at a relative distance of 2^-exponent from the tie; side +1: the
+    check holds, -1: it fails.
+    """
     value = tied.tie.value * (1 + side * tied.tie.holds * Fraction(1, 2**exponent))
     result = with_field(tied.file, tied.tie.path, value)
     return refitted(result) if tied.refit else result

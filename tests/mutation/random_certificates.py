@@ -1,4 +1,6 @@
-"""Small random certificates of every kind for the differential campaign: honest ones with slack of any size, also negative."""
+"""Small random certificates of every kind for the differential campaign: honest ones with slack of
+any size, also negative.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,17 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.corpus_accepted import network
-from tests.certificates.drafts import Draft
-from tests.certificates.honest_instances import SMOOTH_NETWORKS, descent_draft, floor_draft, interpolation_draft, relu_draft
-from tests.certificates.honest_quadratic import HEADS, SMOOTH, SOURCES
-from tests.certificates.small_producer import NotProvableError, Slack
+from tests.corpus.corpus_accepted import network
+from tests.corpus.drafts import Draft
+from tests.corpus.honest_instances import (
+    SMOOTH_NETWORKS,
+    descent_draft,
+    floor_draft,
+    interpolation_draft,
+    relu_draft,
+)
+from tests.corpus.honest_quadratic import HEADS, SMOOTH, SOURCES
+from tests.corpus.small_producer import NotProvableError, Slack
 
 Rng = np.random.Generator
 FLOOR_ACTIVATIONS = [
@@ -27,8 +35,8 @@ FLOOR_ACTIVATIONS += [("relu", None), ("leaky_relu", "1/4"), ("leaky_relu", "0")
 
 
 def random_slack(rng: Rng) -> Slack:
-    """Every margin log-uniform between 1e-9 and 0.3; with probability 0.15 one of them negative, so that the claim is
-    slightly false."""
+    """Every margin log-uniform between 1e-9 and 0.3; with probability 0.15 one of them negative, so
+    that the claim is slightly false."""
     values = 10 ** rng.uniform(-9, -0.5, size=6)
     if rng.random() < 0.15:
         values[int(rng.integers(6))] *= -1
@@ -45,7 +53,8 @@ def random_smooth(rng: Rng) -> Draft:
     bias = bool(rng.random() < 0.2) and d > 1
     if rng.random() < 0.5:
         return interpolation_draft(
-            rng, SMOOTH_NETWORKS[word], (n, d, k), trained=trained, method=method, noise=noise, bias=bias,
+            rng, SMOOTH_NETWORKS[word], (n, d, k), trained=trained, method=method, noise=noise,
+            bias=bias,
             lower=bool(rng.random() < 0.5), slack=random_slack(rng),
         )  # fmt: skip
     norm = str(rng.choice(["rows", "factor"]))
@@ -68,12 +77,19 @@ def random_relu(rng: Rng) -> Draft:
     sizes = (n, d, int(rng.integers(3, 7)))
     noise = float(10 ** rng.uniform(-6, 0.5))
     return relu_draft(
-        rng, sizes, noise=noise, few=bool(rng.random() < 0.3), dropped=bool(rng.random() < 0.3), slack=random_slack(rng)
+        rng,
+        sizes,
+        noise=noise,
+        few=bool(rng.random() < 0.3),
+        dropped=bool(rng.random() < 0.3),
+        slack=random_slack(rng),
     )
 
 
 def random_floor(rng: Rng) -> Draft:
-    """A loss-floor certificate on integer data with random groups; floors are random small rationals, true or not."""
+    """A loss-floor certificate on integer data with random groups; floors are random small
+    rationals, true or not.
+    """
     name, parameter = FLOOR_ACTIVATIONS[int(rng.integers(len(FLOOR_ACTIVATIONS)))]
     d, n = int(rng.integers(1, 3)), int(rng.integers(1, 6))
     base = rng.integers(-2, 3, size=d).astype(float)
@@ -89,12 +105,17 @@ def random_floor(rng: Rng) -> Draft:
 
 
 def random_quadratic(rng: Rng) -> Draft:
-    """A claim about a quadratic network or a second-order point: any method, room log-uniform, with probability 0.15 negative."""
+    """A claim about a quadratic network or a second-order point: any method, room log-uniform, with
+    probability 0.15 negative.
+    """
     name = str(rng.choice(list(SOURCES)))
     slack = float(10 ** rng.uniform(-9, -0.5)) * (-1 if rng.random() < 0.15 else 1)
     options: dict[str, Any] = {"slack": slack}
     if name in ("gap_positive", "gap_rank", "gap_decay"):
-        options |= {"trained": bool(rng.random() < 0.1), "heads": str(rng.choice(HEADS[: 3 if name == "gap_decay" else 2]))}
+        options |= {
+            "trained": bool(rng.random() < 0.1),
+            "heads": str(rng.choice(HEADS[: 3 if name == "gap_decay" else 2])),
+        }
     elif name == "identifies":
         options |= {"n": int(rng.integers(2, 6)), "stable": bool(rng.random() < 0.7)}
     elif name == "ambiguous":

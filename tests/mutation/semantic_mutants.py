@@ -1,7 +1,8 @@
-"""Re-sealed semantic mutants: well-formed files with other numbers, as an adversary who knows the format would write them.
+"""Re-sealed semantic mutants: well-formed files with other numbers, as an adversary who knows the
+format would write them.
 
-A mutant need not be false: a nudge within the slack leaves the claim true. The truth oracle decides; these functions only say
-which family a mutant belongs to.
+A mutant need not be false: a nudge within the slack leaves the claim true. The truth oracle
+decides; these functions only say which family a mutant belongs to.
 """
 
 from __future__ import annotations
@@ -11,22 +12,26 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.certificates.drafts import ClaimDraft, Draft
+from tests.corpus.drafts import ClaimDraft, Draft
 
 Rng = np.random.Generator
 Family = Callable[[Rng, Draft, list[Draft]], bool]
 
 # +1: the claim says more when the number grows, -1: when it shrinks
 DIRECTIONS = {
-    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1, "path": -1, "mu": 1,
-    "floor": 1, "gap": -1, "loss_upper": -1, "rho": -1, "v_max": 1, "sigma2": 1, "difference": 1, "phi": 1, "Phi": -1,
+    "a2": 1, "kappa": -1, "beta2": -1, "R": -1, "R_lo": 1, "b2": -1, "eta": 1, "rate": -1,
+    "path": -1, "mu": 1,
+    "floor": 1, "gap": -1, "loss_upper": -1, "rho": -1, "v_max": 1, "sigma2": 1, "difference": 1,
+    "phi": 1, "Phi": -1,
     "a_lo": 1, "a_hi": -1, "E0": -1, "gamma": 1, "eps": -1, "delta": -1, "lam": -1,
 }  # fmt: skip
 MUST_REFUSE = ("sign", "swap", "label", "tighten", "foreign witness")
 
 
 def scalars(draft: Draft, index: int) -> list[tuple[dict[str, Any], str]]:
-    """Every rational of a claim, as (dictionary, key), those of `radius` and `quartic` among them."""
+    """Every rational of a claim, as (dictionary, key), those of `radius` and `quartic` among
+    them.
+    """
     objects, found = [draft.claims[index].fields], []
     for fields in objects:
         found += [(fields, name) for name, value in fields.items() if isinstance(value, Fraction)]
@@ -53,7 +58,9 @@ def _any_claim(rng: Rng, draft: Draft) -> int:
 
 def _float_tensors(draft: Draft, rng: Rng) -> list[np.ndarray]:
     arrays = [draft.X, draft.y, draft.W, draft.v]
-    witness = [a for a in draft.claims[_any_claim(rng, draft)].tensors.values() if a.dtype.kind == "f"]
+    witness = [
+        a for a in draft.claims[_any_claim(rng, draft)].tensors.values() if a.dtype.kind == "f"
+    ]
     return [a for a in arrays + witness if a.size]
 
 
@@ -91,7 +98,8 @@ def tighten(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     choices = [pair for pair in scalars(draft, _any_claim(rng, draft)) if pair[1] in DIRECTIONS]
     fields, name = choices[int(rng.integers(len(choices)))]
     before = fields[name]
-    direction = 1 if name == "R" and "lam" in fields else DIRECTIONS[name]  # no minimum within R: more is said by a larger R
+    # no minimum within R: more is said by a larger R
+    direction = 1 if name == "R" and "lam" in fields else DIRECTIONS[name]
     step = Fraction(_magnitude(rng, -8, 0)) * direction
     fields[name] = _short(before * (1 + step) if before else step)
     if name == "rate":
@@ -116,9 +124,9 @@ def foreign_witness(rng: Rng, draft: Draft, others: list[Draft]) -> bool:
     mine = draft.claims[index]
     for k in rng.permutation(len(others)):
         theirs = others[int(k)].claims[0]
-        if theirs.fields["kind"] != mine.fields["kind"] or {n: t.shape for n, t in theirs.tensors.items()} != {
-            n: t.shape for n, t in mine.tensors.items()
-        }:
+        if theirs.fields["kind"] != mine.fields["kind"] or {
+            n: t.shape for n, t in theirs.tensors.items()
+        } != {n: t.shape for n, t in mine.tensors.items()}:
             continue
         names = [n for n in mine.tensors if not np.array_equal(mine.tensors[n], theirs.tensors[n])]
         if not names:
@@ -152,7 +160,11 @@ def low_bits(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 def indices(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     """Change one entry of an integer tensor."""
-    arrays = [a for a in draft.claims[_any_claim(rng, draft)].tensors.values() if a.dtype.kind == "i" and a.size]
+    arrays = [
+        a
+        for a in draft.claims[_any_claim(rng, draft)].tensors.values()
+        if a.dtype.kind == "i" and a.size
+    ]
     if not arrays:
         return False
     array = arrays[int(rng.integers(len(arrays)))]
@@ -162,7 +174,17 @@ def indices(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 def activation(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
     """Say another activation or parameter."""
-    names = ["softplus", "sigmoid", "tanh", "erf", "quadratic", "linear", "abs", "relu", "leaky_relu"]
+    names = [
+        "softplus",
+        "sigmoid",
+        "tanh",
+        "erf",
+        "quadratic",
+        "linear",
+        "abs",
+        "relu",
+        "leaky_relu",
+    ]
     before = dict(draft.network)
     name = str(rng.choice(names))
     draft.network = {"activation": name, "kind": "shallow"}
@@ -172,7 +194,9 @@ def activation(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 
 def mode(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
-    """Say another method for the same numbers: row sums instead of a factor, rows instead of svec, heads of another sign."""
+    """Say another method for the same numbers: row sums instead of a factor, rows instead of svec,
+    heads of another sign.
+    """
     claim = draft.claims[_any_claim(rng, draft)]
     fields, tensors = claim.fields, claim.tensors
     if fields.get("norm") == "factor":
@@ -195,7 +219,9 @@ def mode(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
 
 
 def _other_shape(C: np.ndarray, d: int) -> np.ndarray:
-    """The diagonal blocks of a dense factor one below the other, or the block diagonal matrix of such blocks."""
+    """The diagonal blocks of a dense factor one below the other, or the block diagonal matrix of
+    such blocks.
+    """
     blocks = range(len(C) // d)
     if C.shape[1] > d:
         return np.vstack([C[d * i : d * (i + 1), d * i : d * (i + 1)] for i in blocks])
@@ -207,23 +233,47 @@ def _other_shape(C: np.ndarray, d: int) -> np.ndarray:
 
 def _other_heads(rng: Rng, claim: ClaimDraft) -> None:
     """Another class of heads, with the factors that it asks for."""
-    classes = {"loss-floor": ("any", "nonnegative"), "optimality-gap": ("nonnegative", "nonpositive")}[claim.fields["kind"]]
+    classes = {
+        "loss-floor": ("any", "nonnegative"),
+        "optimality-gap": ("nonnegative", "nonpositive"),
+    }[claim.fields["kind"]]
     classes += ("any",) if claim.fields.get("method") == "decay" else ()
     others = [heads for heads in classes if heads != claim.fields["heads"]]
     claim.fields["heads"] = others[int(rng.integers(len(others)))]
     if claim.fields.get("method") == "decay":
         factor = claim.tensors.pop("C_lower", None)
         factor = claim.tensors.pop("C_upper", factor)
-        sides = {"nonnegative": ["C_lower"], "nonpositive": ["C_upper"], "any": ["C_lower", "C_upper"]}[claim.fields["heads"]]
+        sides = {
+            "nonnegative": ["C_lower"],
+            "nonpositive": ["C_upper"],
+            "any": ["C_lower", "C_upper"],
+        }[claim.fields["heads"]]
         claim.tensors |= {side: factor.copy() for side in sides if factor is not None}
 
 
-EXTREME_NUMBERS = [0.0, -0.0, 5e-324, -2.2250738585072014e-308, 1e-300, 1e154, 1.7976931348623157e308, -1e200]
-EXTREME_RATIONALS = [Fraction(10**2490), Fraction(1, 10**2490), -Fraction(10**2490), Fraction(1, 3), Fraction(0)]
+EXTREME_NUMBERS = [
+    0.0,
+    -0.0,
+    5e-324,
+    -2.2250738585072014e-308,
+    1e-300,
+    1e154,
+    1.7976931348623157e308,
+    -1e200,
+]
+EXTREME_RATIONALS = [
+    Fraction(10**2490),
+    Fraction(1, 10**2490),
+    -Fraction(10**2490),
+    Fraction(1, 3),
+    Fraction(0),
+]
 
 
 def extreme(rng: Rng, draft: Draft, _: list[Draft]) -> bool:
-    """Scale a tensor by a power of two, or put the largest, the smallest or a zero number somewhere."""
+    """Scale a tensor by a power of two, or put the largest, the smallest or a zero number
+    somewhere.
+    """
     if rng.random() < 0.3:
         choices = scalars(draft, _any_claim(rng, draft))
         fields, name = choices[int(rng.integers(len(choices)))]
@@ -255,7 +305,9 @@ FAMILIES: dict[str, Family] = {
 
 
 def loosen(rng: Rng, draft: Draft) -> None:
-    """Give away what an adversary would give away so that only the deep checks can find the fault: the loss bound, the radius."""
+    """Give away what an adversary would give away so that only the deep checks can find the fault:
+    the loss bound, the radius.
+    """
     for claim in draft.claims:
         for name in ("loss_upper", "gap", "path", "eps"):
             if name in claim.fields and rng.random() < 0.7:
@@ -264,14 +316,20 @@ def loosen(rng: Rng, draft: Draft) -> None:
             claim.fields["R"] = claim.fields.get("rho", Fraction(1000))
 
 
-def semantic_mutant(rng: Rng, draft: Draft, others: list[Draft], family: str | None = None) -> tuple[str, Draft]:
-    """(family, mutant); half of the mutants are loosened elsewhere, so that the loss bound alone does not catch them."""
+def semantic_mutant(
+    rng: Rng, draft: Draft, others: list[Draft], family: str | None = None
+) -> tuple[str, Draft]:
+    """(family, mutant); half of the mutants are loosened elsewhere, so that the loss bound alone
+    does not catch them.
+    """
     while True:
         name = family or str(rng.choice(list(FAMILIES)))
         mutant = draft.copy()
         if rng.random() < 0.5:
             loosen(rng, mutant)
-        with np.errstate(all="ignore"):  # overflow is part of the attack; families refuse what is not finite
+        with np.errstate(
+            all="ignore"
+        ):  # overflow is part of the attack; families refuse what is not finite
             changed = FAMILIES[name](rng, mutant, others)
         if changed:
             return name, mutant

@@ -1,7 +1,9 @@
-"""Gradient descent itself, run in enclosures of 1,500 bits: does the run break what the certificate promises?
+"""Gradient descent itself, run in enclosures of 1,500 bits: does the run break what the certificate
+promises?
 
-The formulas are written down here once more, from the definition of the loss; nothing of the two checkers is used but the
-arithmetic library. A run refutes a claim only if the violation is certain. What a few steps do not refute need not be true.
+The formulas are written down here once more, from the definition of the loss; nothing of the two
+checkers is used but the arithmetic library. A run refutes a claim only if the violation is certain.
+What a few steps do not refute need not be true.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb, arb_mat, ctx, fmpq
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import rational
 
 BITS = 1500
@@ -19,7 +21,9 @@ Vector = list[arb]
 
 
 class KinkError(Exception):
-    """A pre-activation of a ReLU network cannot be told from zero, so any derivative is allowed there."""
+    """A pre-activation of a ReLU network cannot be told from zero, so any derivative is allowed
+    there.
+    """
 
 
 def _ball(value: Fraction | float) -> arb:
@@ -64,7 +68,9 @@ def activation(network: dict) -> Callable[[arb], tuple[arb, arb]]:
 
 
 class Shallow:
-    """f(x) = sum_l v_l phi(w_l . x) on its samples; W moves, and v too if both layers are trained."""
+    """f(x) = sum_l v_l phi(w_l . x) on its samples; W moves, and v too if both layers are
+    trained.
+    """
 
     def __init__(self, file: Whole) -> None:
         self.phi = activation(file.top["network"])
@@ -75,8 +81,13 @@ class Shallow:
 
     def residual(self) -> tuple[Vector, list[list[tuple[arb, arb]]]]:
         """f(x_i) - y_i, and phi, phi' at every pair."""
-        pairs = [[self.phi(sum((a * b for a, b in zip(w, x, strict=True)), arb(0))) for w in self.W] for x in self.X]
-        outputs = [sum((h * p[0] for h, p in zip(self.v, row, strict=True)), arb(0)) for row in pairs]
+        pairs = [
+            [self.phi(sum((a * b for a, b in zip(w, x, strict=True)), arb(0))) for w in self.W]
+            for x in self.X
+        ]
+        outputs = [
+            sum((h * p[0] for h, p in zip(self.v, row, strict=True)), arb(0)) for row in pairs
+        ]
         return [f - label for f, label in zip(outputs, self.y, strict=True)], pairs
 
     def step(self, eta: arb) -> None:
@@ -86,10 +97,13 @@ class Shallow:
         for neuron, w in enumerate(self.W):
             pulls = [e * heads[neuron] * row[neuron][1] for e, row in zip(r, pairs, strict=True)]
             self.W[neuron] = [
-                a - eta * sum((p * x[j] for p, x in zip(pulls, self.X, strict=True)), arb(0)) for j, a in enumerate(w)
+                a - eta * sum((p * x[j] for p, x in zip(pulls, self.X, strict=True)), arb(0))
+                for j, a in enumerate(w)
             ]
             if self.both:
-                self.v[neuron] -= eta * sum((e * row[neuron][0] for e, row in zip(r, pairs, strict=True)), arb(0))
+                self.v[neuron] -= eta * sum(
+                    (e * row[neuron][0] for e, row in zip(r, pairs, strict=True)), arb(0)
+                )
 
 
 class Deep:
@@ -101,20 +115,33 @@ class Deep:
         self.windows = file.tensors["patches"].tolist() if "patches" in file.tensors else [[0]]
         self.scales = [_ball(Fraction(layer["scale"])) for layer in network["layers"]]
         self.skips = [layer["residual"] for layer in network["layers"]]
-        self.weights = [arb_mat(file.tensors[f"W_{h + 1}"].tolist()) for h in range(len(self.scales))]
+        self.weights = [
+            arb_mat(file.tensors[f"W_{h + 1}"].tolist()) for h in range(len(self.scales))
+        ]
         self.X, self.y = file.tensors["X"].tolist(), list(map(arb, file.tensors["y"].tolist()))
-        self.v = arb_mat([list(map(arb, file.tensors["v"].tolist()[pixel :: self.pixels])) for pixel in range(self.pixels)])
+        self.v = arb_mat(
+            [
+                list(map(arb, file.tensors["v"].tolist()[pixel :: self.pixels]))
+                for pixel in range(self.pixels)
+            ]
+        )
 
     def _patches(self, rows: arb_mat) -> arb_mat:
         below = rows.tolist()
         none = [arb(0)] * len(below[0])
         return arb_mat(
-            [[entry for pixel in window for entry in (below[pixel] if pixel >= 0 else none)] for window in self.windows]
+            [
+                [entry for pixel in window for entry in (below[pixel] if pixel >= 0 else none)]
+                for window in self.windows
+            ]
         )
 
     def _forward(self, x: list[float]) -> list[tuple[arb_mat, arb_mat, arb_mat]]:
         """(features below, patches, slopes) of every layer, then the last features."""
-        here, record = arb_mat([list(map(arb, x[pixel :: self.pixels])) for pixel in range(self.pixels)]), []
+        here, record = (
+            arb_mat([list(map(arb, x[pixel :: self.pixels])) for pixel in range(self.pixels)]),
+            [],
+        )
         for W, scale, skip in zip(self.weights, self.scales, self.skips, strict=True):
             patches = self._patches(here)
             jets = [[self.phi(z) for z in row] for row in (patches * W.transpose()).tolist()]
@@ -158,7 +185,9 @@ def _inner(A: arb_mat, B: arb_mat) -> arb:
 
 
 def _entrywise(A: arb_mat, B: arb_mat) -> arb_mat:
-    return arb_mat(A.nrows(), A.ncols(), [a * b for a, b in zip(A.entries(), B.entries(), strict=True)])
+    return arb_mat(
+        A.nrows(), A.ncols(), [a * b for a, b in zip(A.entries(), B.entries(), strict=True)]
+    )
 
 
 def square(r: Vector) -> arb:
@@ -167,7 +196,9 @@ def square(r: Vector) -> arb:
 
 
 def refuted_by_its_run(file: Whole, least: Fraction = Fraction(0)) -> bool:
-    """Whether the first steps certainly contradict the claimed rate (of |r|, or for below-barrier of L - least)."""
+    """Whether the first steps certainly contradict the claimed rate (of |r|, or for below-barrier
+    of L - least).
+    """
     before = ctx.prec
     ctx.prec = BITS
     try:

@@ -1,7 +1,9 @@
-"""The soundness campaign: files of one claim kind by an attacker who postpones checks, spoils witnesses and knows the truth.
+"""The soundness campaign: files of one claim kind by an attacker who postpones checks, spoils
+witnesses and knows the truth.
 
-Every file goes through both checkers. A file that the fast checker accepts must be true: by its construction, by the exact
-oracle, and by a run where the claim is about one. The two checkers may differ only where one of them is undecided.
+Every file goes through both checkers. A file that the fast checker accepts must be true: by its
+construction, by the exact oracle, and by a run where the claim is about one. The two checkers may
+differ only where one of them is undecided.
 """
 
 from __future__ import annotations
@@ -13,10 +15,17 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 import numpy as np
-from tests.certificates.whole_files import Whole
+from tests.corpus.whole_files import Whole
 from tests.mutation import exact_kinks, stored_ties
 from tests.mutation.factor_attacks import cached_factors, refitted, with_small_factor
-from tests.mutation.hostile_witnesses import PROVED_BY_P1, nudged, reworded, side_by_side, spoiled, strengthened
+from tests.mutation.hostile_witnesses import (
+    PROVED_BY_P1,
+    nudged,
+    reworded,
+    side_by_side,
+    spoiled,
+    strengthened,
+)
 from tests.mutation.planted_truths import planted
 from tests.mutation.postponed_checks import EXPONENTS, KNOTS, Tied, beside, cached_tie, open_checks
 from tests.mutation.precision_worlds import two_worlds
@@ -31,7 +40,16 @@ Rng = np.random.Generator
 SEED = 20277
 WIDTH = 8  # honest files that one seed attacks; as many in a row hold every variant of a kind
 RUNS = ("descent", "relu-descent", "deep-descent")  # whose rate a simulated run can contradict
-COLUMNS = ("files", "accepted", "false", "postponed", "undecided on one side", "malformed", "disagreements", "false acceptances")
+COLUMNS = (
+    "files",
+    "accepted",
+    "false",
+    "postponed",
+    "undecided on one side",
+    "malformed",
+    "disagreements",
+    "false acceptances",
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +79,11 @@ class Tally:
 
     def row(self) -> str:
         """One line of the Markdown table."""
-        return f"| `{self.kind}` | " + " | ".join(f"{self.counts[column]:,}" for column in COLUMNS) + " |"
+        return (
+            f"| `{self.kind}` | "
+            + " | ".join(f"{self.counts[column]:,}" for column in COLUMNS)
+            + " |"
+        )
 
 
 def table(tallies: list[Tally]) -> str:
@@ -70,7 +92,10 @@ def table(tallies: list[Tally]) -> str:
     for tally in tallies:
         whole.counts += tally.counts
     head = "| kind | " + " | ".join(COLUMNS) + " |\n|---|" + "---:|" * len(COLUMNS)
-    return "\n".join([head, *(tally.row() for tally in tallies), whole.row().replace("`all`", "all")]) + "\n"
+    return (
+        "\n".join([head, *(tally.row() for tally in tallies), whole.row().replace("`all`", "all")])
+        + "\n"
+    )
 
 
 class Attacker:
@@ -100,7 +125,10 @@ class Attacker:
         if kind == "relu-interpolation":
             self.styles["kink"] = (0.12, lambda: Attack("kink", exact_kinks.relu_kink(self.rng)))
         if kind == "gram-positive":
-            self.styles["kink"] = (0.12, lambda: Attack("kink", exact_kinks.nearly_parallel(self.rng)))
+            self.styles["kink"] = (
+                0.12,
+                lambda: Attack("kink", exact_kinks.nearly_parallel(self.rng)),
+            )
             self.styles["stored tie"] = (0.004, self.stored_tie)
 
     def number(self) -> int:
@@ -112,7 +140,9 @@ class Attacker:
         return base(self.kind, self.number())
 
     def exponent(self) -> int:
-        """How near to the tie: mostly visible at 256 or 512 bits; the slow checker of deep networks ends at 512."""
+        """How near to the tie: mostly visible at 256 or 512 bits; the slow checker of deep networks
+        ends at 512.
+        """
         last = 0.0 if self.kind == "deep-descent" else 0.5
         weights = np.array([4 if e < 256 else 2 if e < 450 else last for e in EXPONENTS])
         return int(self.rng.choice(EXPONENTS, p=weights / weights.sum()))
@@ -134,7 +164,9 @@ class Attacker:
         """Two checks of one file beside their ties, or one of them and a small factor."""
         number, rng = self.number(), self.rng
         knots = KNOTS[self.kind]
-        ties = [cached_tie(self.kind, number, knots[int(i)]) for i in rng.permutation(len(knots))[:3]]
+        ties = [
+            cached_tie(self.kind, number, knots[int(i)]) for i in rng.permutation(len(knots))[:3]
+        ]
         simple = [tied for tied in ties if tied is not None and not tied.refit]
         if not simple:
             return None
@@ -145,7 +177,9 @@ class Attacker:
         return Attack("two ties", self._shrunk(file, number) or file)
 
     def two_claims(self) -> Attack | None:
-        """Two claims about one stored network, each beside its own tie or honest, their witnesses perhaps exchanged."""
+        """Two claims about one stored network, each beside its own tie or honest, their witnesses
+        perhaps exchanged.
+        """
         number, knots = self.number(), KNOTS[self.kind]
         files = [base(self.kind, number)]
         for index in self.rng.integers(len(knots), size=2):
@@ -159,7 +193,9 @@ class Attacker:
         if not uses:
             return None
         use = uses[int(self.rng.integers(len(uses)))]
-        return with_small_factor(file, use, int(self.rng.integers(len(use.A))), 1 if self.rng.random() < 0.6 else -1)
+        return with_small_factor(
+            file, use, int(self.rng.integers(len(use.A))), 1 if self.rng.random() < 0.6 else -1
+        )
 
     def small_factor(self) -> Attack | None:
         """The residual of P1 just below or above 1."""
@@ -179,19 +215,31 @@ class Attacker:
         return spoiled(self.rng, file, self.honest())
 
     def strengthened(self) -> Attack:
-        """The claim says more than before; the factors are made for the lie, too small to matter, as they were, or spoiled."""
+        """The claim says more than before; the factors are made for the lie, too small to matter,
+        as they were, or spoiled.
+        """
         draw = self.rng.random()
         if draw < 0.4:
-            return Attack("strengthened", refitted(strengthened(self.rng, self.honest(), PROVED_BY_P1), shy=True))
+            return Attack(
+                "strengthened",
+                refitted(strengthened(self.rng, self.honest(), PROVED_BY_P1), shy=True),
+            )
         file = strengthened(self.rng, self.honest())
         if draw < 0.7:
             return Attack("strengthened", refitted(file))
         return Attack("strengthened", self.spoiled(file) if draw < 0.85 else file)
 
     def planted(self) -> Attack:
-        """False by construction; some with a spoiled witness as well, where that does not touch what makes them false."""
+        """False by construction; some with a spoiled witness as well, where that does not touch
+        what makes them false.
+        """
         file = planted(self.kind, self.rng)
-        moves_the_start = self.kind in ("spurious-minimum", "global-basin", "factorization-gap", "identifies")
+        moves_the_start = self.kind in (
+            "spurious-minimum",
+            "global-basin",
+            "factorization-gap",
+            "identifies",
+        )
         if self.rng.random() < 0.3 and not moves_the_start:
             file = self.spoiled(file)
         return Attack("planted", file, known_false=True)
@@ -204,15 +252,29 @@ class Attacker:
     def stored_tie(self) -> Attack:
         """A tie made of stored doubles."""
         if self.kind == "gram-positive":
-            return Attack("stored tie", stored_ties.at_the_last_slope("tanh", int(self.rng.choice([132, 136, 140])), self.side()))
-        number, exponent = int(self.rng.integers(stored_ties.PLANTED_BASES)), int(self.rng.integers(132, 149))
-        return Attack("stored tie", stored_ties.at_the_barrier(self.kind, number, exponent, self.side()))
+            return Attack(
+                "stored tie",
+                stored_ties.at_the_last_slope(
+                    "tanh", int(self.rng.choice([132, 136, 140])), self.side()
+                ),
+            )
+        number, exponent = (
+            int(self.rng.integers(stored_ties.PLANTED_BASES)),
+            int(self.rng.integers(132, 149)),
+        )
+        return Attack(
+            "stored tie", stored_ties.at_the_barrier(self.kind, number, exponent, self.side())
+        )
 
     def tour(self) -> Iterator[Attack]:
-        """Every check that balls decide, once or twice on either side of its tie, whatever is drawn later."""
+        """Every check that balls decide, once or twice on either side of its tie, whatever is drawn
+        later.
+        """
         for side in (1, -1):
             for knot in KNOTS[self.kind]:
-                found = (cached_tie(self.kind, self.first + number, knot) for number in range(self.width))
+                found = (
+                    cached_tie(self.kind, self.first + number, knot) for number in range(self.width)
+                )
                 for tied in islice((tied for tied in found if tied is not None), 2):
                     yield Attack("tie", beside(tied, 140, side))
             yield from self._fieldless_factors(side)
@@ -224,7 +286,9 @@ class Attacker:
                 yield Attack("stored tie", stored_ties.at_the_barrier(self.kind, 0, 140, side))
 
     def _fieldless_factors(self, side: int) -> Iterator[Attack]:
-        """Uses of P1 that no field ties alone: norms of layers, and blocks of neurons after the first."""
+        """Uses of P1 that no field ties alone: norms of layers, and blocks of neurons after the
+        first.
+        """
         if self.kind not in ("deep-descent", "second-order-stationary"):
             return
         for number in range(self.first, self.first + self.width):
@@ -246,7 +310,12 @@ class Attacker:
 def _truth(attack: Attack, raw: bytes, accepted: bool) -> bool | None:
     """What the oracle says; and of an accepted claim about a run, what the run does."""
     truth = oracle_truth(raw)
-    if accepted and truth is not False and attack.file.claim["kind"] in RUNS and refuted_by_its_run(attack.file):
+    if (
+        accepted
+        and truth is not False
+        and attack.file.claim["kind"] in RUNS
+        and refuted_by_its_run(attack.file)
+    ):
         return False
     return truth
 
@@ -262,14 +331,20 @@ def judge(attack: Attack, tally: Tally, where: str) -> None:
         one_sided = "UNDECIDED" in (fast, slow.verdict)
         counts["undecided on one side" if one_sided else "disagreements"] += 1
         if not one_sided:
-            tally.found(raw, f"{where} ({attack.style}): {fast} ({result.reason}) against {slow.verdict} ({slow.reason})")
+            tally.found(
+                raw,
+                f"{where} ({attack.style}): {fast} ({result.reason}) against {slow.verdict} "
+                f"({slow.reason})",
+            )
     if fast == "MALFORMED":
         counts["malformed"] += 1
         return
     _count_postponed(raw, fast, tally)
     truth = _truth(attack, raw, fast == "ACCEPTED")
     if attack.known_false and truth is True:
-        tally.found(raw, f"{where} ({attack.style}): the oracle calls true what is false by construction")
+        tally.found(
+            raw, f"{where} ({attack.style}): the oracle calls true what is false by construction"
+        )
     false = truth is False or attack.known_false
     counts["false"] += false
     counts["accepted"] += fast == "ACCEPTED"
@@ -291,7 +366,8 @@ def _count_postponed(raw: bytes, verdict: str, tally: Tally) -> None:
 def attacks(kind: str, files: int, seed: int = SEED, width: int = WIDTH) -> Iterator[Attack]:
     """This many files of one kind: first the tour of all checks, then whatever the seed draws.
 
-    A problem is reported by kind, seed and file, and found again as `list(attacks(kind, file + 1, seed))[file]`.
+    A problem is reported by kind, seed and file, and found again as `list(attacks(kind, file + 1,
+    seed))[file]`.
     """
     attacker = Attacker(kind, seed, width)
     return islice(chain(attacker.tour(), iter(attacker.attack, None)), files)

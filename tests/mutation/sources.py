@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from tests.certificates.drafts import Draft, unseal
+from tests.corpus.drafts import Draft, unseal
 from tests.oracles.strict_container import network_kind
 
-ACCEPTED = Path(__file__).resolve().parents[1] / "certificates" / "accepted"
+ACCEPTED = Path(__file__).resolve().parents[1] / "corpus" / "accepted"
 LARGEST = 6000
-SLOW = {"gram-positive"}  # the truth oracle integrates for seconds, and for ever where the step is extreme
+SLOW = {
+    "gram-positive"
+}  # the truth oracle integrates for seconds, and for ever where the step is extreme
 
 
 @cache
@@ -20,7 +22,9 @@ def sealed() -> list[tuple[str, bytes, bytes | None]]:
     for path in sorted(ACCEPTED.glob("*.gmc")):
         data = path.with_suffix(".data")
         if path.stat().st_size <= LARGEST:
-            result.append((path.stem, path.read_bytes(), data.read_bytes() if data.exists() else None))
+            result.append(
+                (path.stem, path.read_bytes(), data.read_bytes() if data.exists() else None)
+            )
     return result
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.two_checkers import VERDICTS, Bench
+from tests.corpus.two_checkers import VERDICTS, Bench
 from tests.mutation.byte_mutants import byte_mutant
 from tests.mutation.sources import sealed
 

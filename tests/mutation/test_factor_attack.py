@@ -1,4 +1,6 @@
-"""The witness of P1 under attack: exact ReLU Gram matrices with good, rescaled, borderline and spoiled factors."""
+"""The witness of P1 under attack: exact ReLU Gram matrices with good, rescaled, borderline and
+spoiled factors.
+"""
 
 import sys
 from collections import Counter
@@ -7,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.drafts import Draft, claim, seal
-from tests.certificates.honest_instances import RELU
-from tests.certificates.small_producer import Model
-from tests.certificates.two_checkers import Bench
+from tests.corpus.drafts import Draft, claim, seal
+from tests.corpus.honest_instances import RELU
+from tests.corpus.small_producer import Model
+from tests.corpus.two_checkers import Bench
 
 SEED = 20266
 STYLES = ("honest", "rows shrunk", "residual near 1", "spoiled")
@@ -29,7 +31,9 @@ def factor(rng: np.random.Generator, C: np.ndarray, style: str) -> np.ndarray:
 
 
 def attack(rng: np.random.Generator, style: str) -> Draft | None:
-    """One neuron active on every sample and zero loss exactly, so that P1 alone decides; None if the draw is not exact."""
+    """One neuron active on every sample and zero loss exactly, so that P1 alone decides; None if
+    the draw is not exact.
+    """
     n = int(rng.integers(1, 4))
     X = rng.integers(1, 64, size=(n, n)) * 2.0 ** rng.integers(-8, 3, size=(n, n))
     X = np.ldexp(X, rng.integers(-120, 120, size=(n, 1))) if rng.random() < 0.5 else X
@@ -42,9 +46,16 @@ def attack(rng: np.random.Generator, style: str) -> Draft | None:
         return None
     C = factor(rng, np.linalg.inv(np.linalg.cholesky(A)) @ scale, style)
     mu = Fraction(smallest * float(np.min(np.sum(X**2, axis=1)))) / 10 ** int(rng.integers(1, 40))
-    tensors = {"W_hat": np.ones((1, n)), "T": np.array([0]), "C": C, "dropped": np.zeros((0, 2), dtype=np.int64)}
+    tensors = {
+        "W_hat": np.ones((1, n)),
+        "T": np.array([0]),
+        "C": C,
+        "dropped": np.zeros((0, 2), dtype=np.int64),
+    }
     fields = {"mu": mu, "R": Fraction(1), "loss_upper": Fraction(1)}
-    return Model(RELU, X, y, np.ones((1, n)), np.ones(1)).draft([claim("relu-interpolation", fields, tensors)])
+    return Model(RELU, X, y, np.ones((1, n)), np.ones(1)).draft(
+        [claim("relu-interpolation", fields, tensors)]
+    )
 
 
 def run(folder: Path, count: int) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.drafts import seal
-from tests.certificates.small_producer import NotProvableError
-from tests.certificates.two_checkers import VERDICTS, Bench
+from tests.corpus.drafts import seal
+from tests.corpus.small_producer import NotProvableError
+from tests.corpus.two_checkers import VERDICTS, Bench
 from tests.mutation.planted_bugs import SMOOTH_BUGS, Bug
 from tests.mutation.planted_bugs_exact import EXACT_BUGS
 from tests.mutation.planted_bugs_quadratic import QUADRATIC_BUGS
@@ -42,7 +42,10 @@ def run(folder: Path, count: int) -> None:
         verdicts[outcome.verdict] += 1
         if outcome.verdict not in VERDICTS - {"ACCEPTED"}:
             accepted.append((number, bug.__name__, outcome))
-    print(f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): {dict(verdicts)}")
+    print(
+        f"R9: {count} deliberately false claims of {len(BUGS)} kinds (seed {SEED}): "
+        f"{dict(verdicts)}"
+    )
     assert not accepted
 
 

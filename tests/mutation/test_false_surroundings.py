@@ -1,4 +1,5 @@
-"""Planted bugs in the object `radius` of second-order-stationary: wrong formulas with factors of their own wrong matrices.
+"""Planted bugs in the object `radius` of second-order-stationary: wrong formulas with factors of
+their own wrong matrices.
 
 Every claim here is false or unproved as stated by the oracle; neither checker may accept it.
 """
@@ -9,12 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.checker import second_order_cases as s
+from tests.checker.cases import Smooth, build, inverse_factor
+from tests.checker.quadratic_cases import Pair
+from tests.checker.surroundings_cases import (
+    constants,
+    lipschitz_of_both,
+    near_a_minimum,
+    surroundings_claim,
+)
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
-from tests.unit.checker import second_order_cases as s
-from tests.unit.checker.cases import Smooth, build, inverse_factor
-from tests.unit.checker.quadratic_cases import Pair
-from tests.unit.checker.surroundings_cases import constants, lipschitz_of_both, near_a_minimum, surroundings_claim
 
 from globalmin_check.engine import check_bytes
 
@@ -22,23 +28,33 @@ Bug = Callable[[int], tuple[Smooth, Pair]]
 
 
 def _written(
-    pair: Pair, *, tensors: dict[str, Any] | None = None, minimum: dict[str, float] | None = None, **changes: float
+    pair: Pair,
+    *,
+    tensors: dict[str, Any] | None = None,
+    minimum: dict[str, float] | None = None,
+    **changes: float,
 ) -> Pair:
     fields, arrays = pair
     radius = fields["radius"] | {name: str(Fraction(value)) for name, value in changes.items()}
     if minimum:
-        radius["minimum"] = radius["minimum"] | {name: str(Fraction(value)) for name, value in minimum.items()}
+        radius["minimum"] = radius["minimum"] | {
+            name: str(Fraction(value)) for name, value in minimum.items()
+        }
     return fields | {"radius": radius}, arrays | (tensors or {})
 
 
 def _bent(seed: int, trained: str) -> Smooth:
-    return s.random_smooth(5, 2, 2, activation=["softplus", "tanh", "erf"][seed % 3], trained=trained, seed=seed)
+    return s.random_smooth(
+        5, 2, 2, activation=["softplus", "tanh", "erf"][seed % 3], trained=trained, seed=seed
+    )
 
 
 def _minimum(seed: int, trained: str = "W", offset: float = 1e-3) -> tuple[Smooth, Pair, float]:
     """A claim of a minimum with eps near the limit, and mu."""
     for number in range(seed, seed + 60):
-        net = near_a_minimum(["tanh", "erf", "softplus"][number % 3], trained, seed=number, offset=1e-7)
+        net = near_a_minimum(
+            ["tanh", "erf", "softplus"][number % 3], trained, seed=number, offset=1e-7
+        )
         mu = float(np.linalg.eigvalsh(s.hessian(net))[0])
         if mu > 1e-2:
             R = 1e-6
@@ -95,8 +111,13 @@ def mu_of_the_gauss_newton_matrix(seed: int) -> tuple[Smooth, Pair]:
             break
     fields, arrays = surroundings_claim(net, 1e-9)
     mu = float(np.linalg.eigvalsh(J.T @ J)[0]) / 2
-    radius = fields["radius"] | {"minimum": {"mu": str(Fraction(mu)), "distance": str(Fraction(1e-9))}}
-    return net, (fields | {"radius": radius}, arrays | {"C_mu": inverse_factor(J.T @ J - mu * np.eye(len(J.T)))})
+    radius = fields["radius"] | {
+        "minimum": {"mu": str(Fraction(mu)), "distance": str(Fraction(1e-9))}
+    }
+    return net, (
+        fields | {"radius": radius},
+        arrays | {"C_mu": inverse_factor(J.T @ J - mu * np.eye(len(J.T)))},
+    )
 
 
 def mu_a_little_too_large(seed: int) -> tuple[Smooth, Pair]:

@@ -1,5 +1,5 @@
-"""Hypothesis-made inputs for the parser: whatever the bytes, one of the four verdicts, and never an acceptance that the slow
-checker refuses."""
+"""Hypothesis-made inputs for the parser: whatever the bytes, one of the four verdicts, and never an
+acceptance that the slow checker refuses."""
 
 import json
 import tempfile
@@ -10,20 +10,58 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-from tests.certificates.drafts import canonical, container, resealed
-from tests.certificates.two_checkers import VERDICTS, Bench, contradict
+from tests.corpus.drafts import canonical, container, resealed
+from tests.corpus.two_checkers import VERDICTS, Bench, contradict
 from tests.mutation.sources import sealed
 
 SEED = 20265
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 TEXTS = st.sampled_from(
-    ["", "0", "-0", "1/2", "2/4", "1e9", "W", "vW", "rows", "svec", "claims.0.z", "\x00", "\u00e9", "\ud800", "9" * 2501]
+    [
+        "",
+        "0",
+        "-0",
+        "1/2",
+        "2/4",
+        "1e9",
+        "W",
+        "vW",
+        "rows",
+        "svec",
+        "claims.0.z",
+        "\x00",
+        "\u00e9",
+        "\ud800",
+        "9" * 2501,
+    ]
 )
 NUMBERS = st.sampled_from(
-    [0, 1, -1, 2, 8, 24, 64, 2**31, 2**53 + 1, 10**17, 10**18, 2**63, 10**400, 0.5, 1e308, float("nan"), float("inf")]
+    [
+        0,
+        1,
+        -1,
+        2,
+        8,
+        24,
+        64,
+        2**31,
+        2**53 + 1,
+        10**17,
+        10**18,
+        2**63,
+        10**400,
+        0.5,
+        1e308,
+        float("nan"),
+        float("inf"),
+    ]
 )
 LEAVES = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS, st.text(max_size=4))
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
 
 
 def parts(raw: bytes) -> tuple[dict[str, Any], bytes]:
@@ -62,14 +100,21 @@ def edited(value: Any, place: tuple[Any, ...], action: str, new: Any) -> Any:
 
 @st.composite
 def structured(draw: st.DrawFn) -> bytes:
-    """A real certificate with one or two edits of its header or of its inner object, sealed again."""
+    """A real certificate with one or two edits of its header or of its inner object, sealed
+    again.
+    """
     _, raw, _ = draw(st.sampled_from(sealed()))
     header, body = parts(raw)
     inner = draw(st.booleans())
     target = json.loads(header["__metadata__"]["certificate"]) if inner else header
     for _ in range(draw(st.integers(1, 2))):
         place = draw(st.sampled_from(places(target)))
-        target = edited(target, place, draw(st.sampled_from(["replace", "replace", "remove", "add", "rename"])), draw(VALUES))
+        target = edited(
+            target,
+            place,
+            draw(st.sampled_from(["replace", "replace", "remove", "add", "rename"])),
+            draw(VALUES),
+        )
     if inner:
         header["__metadata__"]["certificate"] = canonical(target)
         target = header
@@ -86,7 +131,23 @@ def textual(draw: st.DrawFn) -> bytes:
     text, begin = raw[8:end], draw(st.integers(0, end - 9))
     piece = draw(
         st.sampled_from(
-            [b"", b" ", b",", b"{", b"]", b"[[[[", b'"', b"\\", b"0", b"-", b"1e5", b"null", b"NaN", b"\xff", b"\\u0000"]
+            [
+                b"",
+                b" ",
+                b",",
+                b"{",
+                b"]",
+                b"[[[[",
+                b'"',
+                b"\\",
+                b"0",
+                b"-",
+                b"1e5",
+                b"null",
+                b"NaN",
+                b"\xff",
+                b"\\u0000",
+            ]
         )
     )
     text = text[:begin] + piece + text[begin + draw(st.integers(0, 4)) :]
@@ -100,7 +161,9 @@ INPUTS = st.one_of(
     textual(),
     st.binary(max_size=200),
     st.builds(lambda h, b: container(canonical(h), b), HEADERS, st.binary(max_size=64)),
-    st.builds(lambda n, b: n.to_bytes(8, "little") + b, st.integers(0, 2**64 - 1), st.binary(max_size=64)),
+    st.builds(
+        lambda n, b: n.to_bytes(8, "little") + b, st.integers(0, 2**64 - 1), st.binary(max_size=64)
+    ),
 )
 
 
@@ -115,7 +178,11 @@ def fuzz(count: int, start: int = SEED) -> Counter[str]:
             deadline=None,
             derandomize=True,
             database=None,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+            suppress_health_check=[
+                HealthCheck.too_slow,
+                HealthCheck.data_too_large,
+                HealthCheck.large_base_example,
+            ],
         )
         @seed(start)
         @given(INPUTS)

@@ -1,4 +1,5 @@
-"""The campaign itself under test: with a defect planted in the fast checker it must find a problem, without one it must not.
+"""The campaign itself under test: with a defect planted in the fast checker it must find a problem,
+without one it must not.
 
 Only functions that any version of the checker has are replaced, wherever they were imported.
 """
@@ -50,11 +51,16 @@ def _midpoints_only(left: Any, relation: str, right: Any) -> bool | None:
 
 
 def _step_twice_as_long(left: Any, relation: str, right: Any) -> bool | None:
-    return DECIDE(left, relation, 2 if relation == "<=" and isinstance(right, int) and right == 1 else right)
+    return DECIDE(
+        left, relation, 2 if relation == "<=" and isinstance(right, int) and right == 1 else right
+    )
 
 
 def _rounded_to_doubles(left: Any, relation: str, right: Any) -> bool | None:
-    a, b = (Fraction(float(x)) if isinstance(x, Fraction) and abs(x) < 10**300 else x for x in (left, right))
+    a, b = (
+        Fraction(float(x)) if isinstance(x, Fraction) and abs(x) < 10**300 else x
+        for x in (left, right)
+    )
     return DECIDE(a, relation, b)
 
 
@@ -78,7 +84,10 @@ def _kink_is_active(patch: pytest.MonkeyPatch) -> None:
     def built(cell: Any, *arguments: Any, **options: Any) -> None:
         build(cell, *arguments, **options)
         rows = zip(cell.pattern, cell.Z, strict=True)
-        cell.pattern = [[1 if on or Z[cell.neurons[p]].contains(0) else 0 for p, on in enumerate(row)] for row, Z in rows]
+        cell.pattern = [
+            [1 if on or Z[cell.neurons[p]].contains(0) else 0 for p, on in enumerate(row)]
+            for row, Z in rows
+        ]
 
     patch.setattr(relu_cell.Cell, "__init__", built)
 
@@ -115,6 +124,13 @@ def test_the_campaign_finds_a_planted_defect(name: str, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         plant(patch)
         tally = judged(kind, files, SEED)
-    unsound = [problem for problem in tally.problems if "ACCEPTED although" in problem or ": ACCEPTED (" in problem]
-    print(f"{name}: {len(tally.problems)} problems in {FILES} files of {kind}, {len(unsound)} of them acceptances")
+    unsound = [
+        problem
+        for problem in tally.problems
+        if "ACCEPTED although" in problem or ": ACCEPTED (" in problem
+    ]
+    print(
+        f"{name}: {len(tally.problems)} problems in {FILES} files of {kind}, {len(unsound)} of "
+        "them acceptances"
+    )
     assert unsound

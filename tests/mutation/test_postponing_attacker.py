@@ -1,6 +1,8 @@
-"""Nothing false is accepted from an attacker who postpones checks, spoils witnesses and plants truths; the checkers agree.
+"""Nothing false is accepted from an attacker who postpones checks, spoils witnesses and plants
+truths; the checkers agree.
 
-The default run attacks every claim kind with 500 files; `-m campaign` with 10,000, and writes `out/campaign/soundness.md`.
+The default run attacks every claim kind with 500 files; `-m campaign` with 10,000, and writes
+`out/campaign/soundness.md`.
 """
 
 import json
@@ -19,8 +21,16 @@ from globalmin_check.claims import KINDS
 from globalmin_check.engine import check_bytes
 
 FILES, PARTS = 500, 20
-SHARES = {"accepted": 0.2, "false": 0.12, "postponed": 0.2}  # least shares of files that show that the attack has teeth
-MOST = {"malformed": 0.2, "undecided on one side": 0.04, "accepted, truth open": 0.02}  # greatest shares of what shows nothing
+SHARES = {
+    "accepted": 0.2,
+    "false": 0.12,
+    "postponed": 0.2,
+}  # least shares of files that show that the attack has teeth
+MOST = {
+    "malformed": 0.2,
+    "undecided on one side": 0.04,
+    "accepted, truth open": 0.02,
+}  # greatest shares of what shows nothing
 OUT = Path(__file__).resolve().parents[2] / "out" / "campaign"
 
 
@@ -34,14 +44,18 @@ def assert_sound(tally: Tally, folder: Path) -> None:
 
 
 def assert_teeth(tally: Tally) -> None:
-    """Enough files were accepted, false and postponed, and every check that balls decide was postponed in both directions."""
+    """Enough files were accepted, false and postponed, and every check that balls decide was
+    postponed in both directions.
+    """
     files = tally.counts["files"]
     for column, share in SHARES.items():
         assert tally.counts[column] >= share * files, (tally.kind, column, tally.counts[column])
     for column, share in MOST.items():
         assert tally.counts[column] <= share * files, (tally.kind, column, tally.counts[column])
     for verdict in ("ACCEPTED", "REJECTED"):
-        never = {number for number in postponable(tally.kind) if not tally.postponed[number, verdict]}
+        never = {
+            number for number in postponable(tally.kind) if not tally.postponed[number, verdict]
+        }
         assert not never, f"{tally.kind}: never postponed and then {verdict}: {sorted(never)}"
 
 
@@ -59,7 +73,9 @@ def test_nothing_false_is_accepted_and_the_checkers_agree(kind: str, tmp_path: P
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("kind", sorted(KNOTS))
-def test_nothing_false_of_ten_thousand_is_accepted_and_the_checkers_agree(kind: str, tmp_path: Path):
+def test_nothing_false_of_ten_thousand_is_accepted_and_the_checkers_agree(
+    kind: str, tmp_path: Path
+):
     whole = Tally(kind)
     for part in range(PARTS):
         tally = campaign(kind, FILES, SEED + 1 + part)
@@ -73,11 +89,16 @@ def test_nothing_false_of_ten_thousand_is_accepted_and_the_checkers_agree(kind: 
 
 
 def publish(tally: Tally) -> None:
-    """Keep the counts of one kind and write the table of all kinds that have been counted in this folder."""
+    """Keep the counts of one kind and write the table of all kinds that have been counted in this
+    folder.
+    """
     folder = OUT / "soundness"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{tally.kind}.json").write_text(json.dumps(dict(tally.counts)), encoding="ascii")
-    found = [Tally(path.stem, Counter(json.loads(path.read_text(encoding="ascii")))) for path in sorted(folder.glob("*.json"))]
+    found = [
+        Tally(path.stem, Counter(json.loads(path.read_text(encoding="ascii"))))
+        for path in sorted(folder.glob("*.json"))
+    ]
     text = f"Seeds {SEED + 1} to {SEED + PARTS}, {FILES} files each.\n\n{table(found)}"
     (OUT / "soundness.md").write_text(text, encoding="utf-8")
 
@@ -87,13 +108,17 @@ def publish(tally: Tally) -> None:
 def test_losses_of_rational_networks_wait_for_more_bits_if_rationals_are_too_long(
     kind: str, exponent: int, monkeypatch: pytest.MonkeyPatch
 ):
-    """Small files decide these ties exactly at once; without that (a long file) they are open at 128 bits and decided later."""
+    """Small files decide these ties exactly at once; without that (a long file) they are open at
+    128 bits and decided later.
+    """
     for number in range(3):
         file = base(kind, number)
         found = tie(file, "loss_upper", "loss_upper")
         assert found is not None
         for side, verdict in ((1, "ACCEPTED"), (-1, "REJECTED")):
-            raw = with_field(file, "loss_upper", found.value * (1 + side * Fraction(1, 2**exponent))).sealed()
+            raw = with_field(
+                file, "loss_upper", found.value * (1 + side * Fraction(1, 2**exponent))
+            ).sealed()
             assert EXACT_LOSSES[kind] not in open_checks(raw)
             assert check_bytes(raw).verdict.value == verdict
             with monkeypatch.context() as without:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.drafts import seal
-from tests.certificates.two_checkers import VERDICTS, Bench
+from tests.corpus.drafts import seal
+from tests.corpus.two_checkers import VERDICTS, Bench
 from tests.mutation.semantic_mutants import FAMILIES, MUST_REFUSE, semantic_mutant
 from tests.mutation.sources import drafts
 from tests.oracles.fraction_checker import oracle_truth
@@ -20,7 +20,9 @@ def run(folder: Path, count: int, seed: int = SEED) -> None:
     wrong = []
     for number in range(count):
         wanted = list(FAMILIES)[number % len(FAMILIES)]
-        family, mutant = semantic_mutant(rng, honest[int(rng.integers(len(honest)))], honest, wanted)
+        family, mutant = semantic_mutant(
+            rng, honest[int(rng.integers(len(honest)))], honest, wanted
+        )
         raw = seal(mutant)
         outcome, truth = bench.fast(raw), oracle_truth(raw)
         table[family, outcome.verdict, truth] += 1
@@ -31,16 +33,32 @@ def run(folder: Path, count: int, seed: int = SEED) -> None:
 
 
 def report(table: Counter[tuple[str, str, bool | None]], count: int, seed: int) -> None:
-    print(f"R2: {count} re-sealed semantic mutants (seed {seed}); equivalent = accepted and called true by the oracle")
+    print(
+        f"R2: {count} re-sealed semantic mutants (seed {seed}); equivalent = accepted and called "
+        "true by the oracle"
+    )
     for family in FAMILIES:
         rows = {key[1:]: number for key, number in table.items() if key[0] == family}
         false = sum(number for (_, truth), number in rows.items() if truth is False)
-        accepted_false = sum(number for (verdict, truth), number in rows.items() if verdict == "ACCEPTED" and truth is False)
-        equivalent = sum(number for (verdict, truth), number in rows.items() if verdict == "ACCEPTED" and truth is True)
-        unproved = sum(number for (verdict, truth), number in rows.items() if verdict != "ACCEPTED" and truth is True)
+        accepted_false = sum(
+            number
+            for (verdict, truth), number in rows.items()
+            if verdict == "ACCEPTED" and truth is False
+        )
+        equivalent = sum(
+            number
+            for (verdict, truth), number in rows.items()
+            if verdict == "ACCEPTED" and truth is True
+        )
+        unproved = sum(
+            number
+            for (verdict, truth), number in rows.items()
+            if verdict != "ACCEPTED" and truth is True
+        )
         mark = "must refuse" if family in MUST_REFUSE else ""
         print(
-            f"  {family:16} {sum(rows.values()):6} mutants, {false:6} false of which accepted {accepted_false},"
+            f"  {family:16} {sum(rows.values()):6} mutants, {false:6} false of which accepted "
+            f"{accepted_false},"
             f" {equivalent:6} equivalent, {unproved:6} true but not proved by the witness {mark}"
         )
 

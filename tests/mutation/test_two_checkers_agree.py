@@ -1,14 +1,21 @@
-"""R4: the fast checker and the slow one never contradict each other on small random certificates and their mutants."""
+"""R4: the fast checker and the slow one never contradict each other on small random certificates
+and their mutants.
+"""
 
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.certificates.drafts import resealed, seal
-from tests.certificates.two_checkers import Bench, contradict
+from tests.corpus.drafts import resealed, seal
+from tests.corpus.two_checkers import Bench, contradict
 from tests.mutation.byte_mutants import byte_mutant
-from tests.mutation.random_certificates import ALL_KINDS, Kinds, random_certificate, random_quadratic
+from tests.mutation.random_certificates import (
+    ALL_KINDS,
+    Kinds,
+    random_certificate,
+    random_quadratic,
+)
 from tests.mutation.semantic_mutants import semantic_mutant
 from tests.mutation.sources import drafts
 
@@ -34,8 +41,15 @@ def run(folder: Path, count: int, seed: int = SEED, kinds: Kinds = ALL_KINDS) ->
         if contradict(fast, slow):
             contradictions.append((number, fast, slow))
     equal = sum(number for (fast, slow), number in pairs.items() if fast == slow)
-    undecided = sum(number for (fast, slow), number in pairs.items() if fast != slow and "UNDECIDED" in (fast, slow))
-    print(f"R4: {count} certificates (seed {seed}): {equal} equal verdicts, {undecided} differ by UNDECIDED")
+    undecided = sum(
+        number
+        for (fast, slow), number in pairs.items()
+        if fast != slow and "UNDECIDED" in (fast, slow)
+    )
+    print(
+        f"R4: {count} certificates (seed {seed}): {equal} equal verdicts, {undecided} differ by "
+        "UNDECIDED"
+    )
     print("    (fast, slow):", dict(pairs))
     assert not contradictions
 
@@ -44,13 +58,17 @@ def test_the_checkers_never_contradict_each_other(tmp_path: Path):
     run(tmp_path, 300)
 
 
-def test_the_checkers_never_contradict_each_other_where_integers_replace_balls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_checkers_never_contradict_each_other_where_integers_replace_balls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(quadratic, "LARGE", -1)
     run(tmp_path, 150, SEED + 1, (random_quadratic,))
 
 
 @pytest.mark.campaign
-def test_the_checkers_never_contradict_each_other_in_two_thousand_on_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_checkers_never_contradict_each_other_in_two_thousand_on_the_grid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(quadratic, "LARGE", -1)
     run(tmp_path, 2000, SEED + 2, (random_quadratic,))
 

@@ -1,7 +1,9 @@
-"""The smallest honest certificates of every claim kind, from a seed: at most three samples, two features, two neurons or patches.
+"""The smallest honest certificates of every claim kind, from a seed: at most three samples, two
+features, two neurons or patches.
 
-They leave room in every number, so that an attack on one check does not meet another one first. Small sizes keep thousands of
-them cheap in both checkers; the sizes that a matrix can have at all (1 x 1, diagonal, full) all occur.
+They leave room in every number, so that an attack on one check does not meet another one first.
+Small sizes keep thousands of them cheap in both checkers; the sizes that a matrix can have at all
+(1 x 1, diagonal, full) all occur.
 """
 
 from __future__ import annotations
@@ -14,29 +16,29 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from tests.certificates import honest_quadratic as h
-from tests.certificates.drafts import Draft, seal
-from tests.certificates.honest_instances import (
+from tests.checker import deep_cases as deep
+from tests.checker import factorization_cases as factorization
+from tests.checker import gram_cases as gram
+from tests.checker import quadratic_cases as q
+from tests.checker import relu_descent_cases as relu
+from tests.checker import second_order_cases as s
+from tests.checker import surroundings_cases as ball
+from tests.checker import trap_cases as trap
+from tests.checker import unique_minimum_cases as unique
+from tests.checker.cases import Smooth, build
+from tests.checker.gram_cases import resnet_claim
+from tests.corpus import honest_quadratic as h
+from tests.corpus.drafts import Draft, seal
+from tests.corpus.honest_instances import (
     SMOOTH_NETWORKS,
     descent_draft,
     floor_draft,
     interpolation_draft,
     relu_draft,
 )
-from tests.certificates.small_producer import Model, NotProvableError, Slack, exact, lipschitz_part
-from tests.certificates.whole_files import Whole, opened, times
+from tests.corpus.small_producer import Model, NotProvableError, Slack, exact, lipschitz_part
+from tests.corpus.whole_files import Whole, opened, times
 from tests.oracles import gmc_builder as gmc
-from tests.unit.checker import deep_cases as deep
-from tests.unit.checker import factorization_cases as factorization
-from tests.unit.checker import gram_cases as gram
-from tests.unit.checker import quadratic_cases as q
-from tests.unit.checker import relu_descent_cases as relu
-from tests.unit.checker import second_order_cases as s
-from tests.unit.checker import surroundings_cases as ball
-from tests.unit.checker import test_unique_minimum as unique
-from tests.unit.checker import trap_cases as trap
-from tests.unit.checker.cases import Smooth, build
-from tests.unit.checker.test_gram_positive import resnet_claim
 
 from globalmin_check.engine import check_bytes
 
@@ -64,17 +66,24 @@ def _seed(rng: Rng) -> int:
 
 def _interpolation(rng: Rng, number: int) -> bytes:
     network = SMOOTH_NETWORKS["tanh" if number % 8 == 3 else pick(rng, *SMOOTH_NETWORKS)]
-    options: dict[str, Any] = {"trained": turn(number + number // 6, "W", "vW"), "method": pick(rng, "rows", "svec")}
+    options: dict[str, Any] = {
+        "trained": turn(number + number // 6, "W", "vW"),
+        "method": pick(rng, "rows", "svec"),
+    }
     options |= {"noise": float(10 ** rng.uniform(-6, -2.5)), "lower": number % 4 < 2}
     draft = interpolation_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options)
     return seal(_widened(draft, rng) if number % 8 in (3, 6) else draft)
 
 
 def _widened(draft: Draft, rng: Rng) -> Draft:
-    """The same with a radius at which the suprema of the derivatives, not their values at the weights, bound the constants."""
+    """The same with a radius at which the suprema of the derivatives, not their values at the
+    weights, bound the constants.
+    """
     claim, rho = draft.claims[0], exact(float(10 ** rng.uniform(-1, 0.3)))
     model = Model(draft.network, draft.X, draft.y, draft.W, draft.v)
-    part = lipschitz_part(model, claim.fields["trained"], rho, method=claim.fields["quartic"]["method"], slack=ROOMY)
+    part = lipschitz_part(
+        model, claim.fields["trained"], rho, method=claim.fields["quartic"]["method"], slack=ROOMY
+    )
     claim.fields |= part.fields
     claim.tensors |= part.tensors
     return draft
@@ -82,8 +91,14 @@ def _widened(draft: Draft, rng: Rng) -> Draft:
 
 def _descent(rng: Rng, number: int) -> bytes:
     network = SMOOTH_NETWORKS["tanh" if number % 8 == 3 else pick(rng, *SMOOTH_NETWORKS)]
-    options: dict[str, Any] = {"trained": turn(number + number // 6, "W", "vW"), "method": pick(rng, "rows", "svec")}
-    options |= {"noise": float(10 ** rng.uniform(-7, -3.5)), "norm": turn(number // 2, "rows", "factor")}
+    options: dict[str, Any] = {
+        "trained": turn(number + number // 6, "W", "vW"),
+        "method": pick(rng, "rows", "svec"),
+    }
+    options |= {
+        "noise": float(10 ** rng.uniform(-7, -3.5)),
+        "norm": turn(number // 2, "rows", "factor"),
+    }
     draft = descent_draft(rng, network, turn(number, *SIZES), slack=ROOMY, **options)
     return seal(_widened(draft, rng) if number % 8 in (3, 6) else draft)
 
@@ -91,41 +106,67 @@ def _descent(rng: Rng, number: int) -> bytes:
 def _relu_interpolation(rng: Rng, number: int) -> bytes:
     sizes = turn(number, (1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 1, 3), (3, 2, 4))
     dropped = sizes[0] == 2 and number % 2 == 0
-    draft = relu_draft(rng, sizes, noise=float(10 ** rng.uniform(-5, -1)), dropped=dropped, slack=ROOMY)
-    draft.claims[0].tensors["W_hat"] += float(10 ** rng.uniform(-9, -5)) * rng.normal(size=draft.W.shape)
+    draft = relu_draft(
+        rng, sizes, noise=float(10 ** rng.uniform(-5, -1)), dropped=dropped, slack=ROOMY
+    )
+    draft.claims[0].tensors["W_hat"] += float(10 ** rng.uniform(-9, -5)) * rng.normal(
+        size=draft.W.shape
+    )
     draft.claims[0].fields["R"] *= Fraction(11, 10)
     draft.claims[0].fields["R"] += Fraction(1, 10**4)
     return seal(draft)
 
 
 def _loss_floor(rng: Rng, number: int) -> bytes:
-    name = turn(number, "softplus", "sigmoid", "tanh", "erf", "relu", "abs", "quadratic", "leaky_relu")
+    name = turn(
+        number, "softplus", "sigmoid", "tanh", "erf", "relu", "abs", "quadratic", "leaky_relu"
+    )
     base, labels = rng.normal(size=2).round(3), rng.normal(size=3).round(3).tolist()
-    heads = pick(rng, "any", "nonnegative") if name in ("softplus", "sigmoid", "relu", "abs", "quadratic") else "any"
+    heads = (
+        pick(rng, "any", "nonnegative")
+        if name in ("softplus", "sigmoid", "relu", "abs", "quadratic")
+        else "any"
+    )
     kind, factors = 0, (1.0, 1.0, 0.5)
     if name in ("relu", "leaky_relu", "quadratic") and rng.random() < 0.5:
         kind, factors = 2, (1.0, 2.0, 1.0)
-    network = {"activation": name, "kind": "shallow"} | ({"parameter": "1/4"} if name == "leaky_relu" else {})
+    network = {"activation": name, "kind": "shallow"} | (
+        {"parameter": "1/4"} if name == "leaky_relu" else {}
+    )
     first, second = Fraction(labels[0]), Fraction(labels[1])
     c = Fraction(factors[1]) ** (2 if name == "quadratic" else 1)
     inner = first + c * second
     inner = max(inner, Fraction(0)) if heads == "nonnegative" else inner
     floor = (first**2 + second**2 - inner**2 / (1 + c * c)) / 2
     rows = [list(base * factor) for factor in factors]
-    return seal(floor_draft(network, rows, labels, [(kind, [0, 1])], floor * Fraction(99, 100), heads=heads))
+    return seal(
+        floor_draft(network, rows, labels, [(kind, [0, 1])], floor * Fraction(99, 100), heads=heads)
+    )
 
 
 def _loosened(draft: Draft, **factors: float) -> bytes:
     for name, factor in factors.items():
-        draft.claims[0].fields[name] = draft.claims[0].fields[name] * Fraction(factor) + Fraction(1, 10**6)
+        draft.claims[0].fields[name] = draft.claims[0].fields[name] * Fraction(factor) + Fraction(
+            1, 10**6
+        )
     return seal(draft)
 
 
 def _optimality_gap(rng: Rng, number: int) -> bytes:
     seed, d, one_sign = _seed(rng), int(rng.integers(1, 3)), pick(rng, *h.HEADS[:2])
-    method, heads = turn(number, "positive", "span", "decay", "decay", "rank"), turn(number, *h.HEADS)
+    method, heads = (
+        turn(number, "positive", "span", "decay", "decay", "rank"),
+        turn(number, *h.HEADS),
+    )
     if method == "positive":
-        draft = h.gap_positive(seed, n=3 if d == 2 else pick(rng, 1, 2, 3), d=d, heads=one_sign, trained=False, slack=1e-2)
+        draft = h.gap_positive(
+            seed,
+            n=3 if d == 2 else pick(rng, 1, 2, 3),
+            d=d,
+            heads=one_sign,
+            trained=False,
+            slack=1e-2,
+        )
     elif method == "rank":
         net = q.random_network(3, 1, 2, seed=seed, heads=one_sign)
         net = q.Quadratic(np.hstack([net.X, net.X]), net.y, np.hstack([net.W, net.W]), net.v)
@@ -134,13 +175,17 @@ def _optimality_gap(rng: Rng, number: int) -> bytes:
         draft = h.gap_span(seed, n=3 if d == 2 else pick(rng, 1, 3), d=d, slack=0.1)
     else:
         net = q.random_network(pick(rng, 1, 3), d, 2, seed=seed, heads=heads)
-        draft = h.opened(net, [q.gap_decay(net, 0.5, heads=heads, v_max=pick(rng, 1.0, 1.5), room=0.1)])
+        draft = h.opened(
+            net, [q.gap_decay(net, 0.5, heads=heads, v_max=pick(rng, 1.0, 1.5), room=0.1)]
+        )
     return _loosened(draft, gap=1.01, loss_upper=1.01)
 
 
 def _identifies(rng: Rng, number: int) -> bytes:
     n, d = turn(number, (1, 1), (2, 1), (3, 2))
-    return _loosened(h.identifies(_seed(rng), n=n, d=d, stable=number % 8 < 7, slack=0.1), loss_upper=1.01)
+    return _loosened(
+        h.identifies(_seed(rng), n=n, d=d, stable=number % 8 < 7, slack=0.1), loss_upper=1.01
+    )
 
 
 def _ambiguous(rng: Rng, number: int) -> bytes:
@@ -154,7 +199,10 @@ def _below_barrier(rng: Rng, number: int) -> bytes:
     n, d = turn(number, (1, 1), (2, 1), (3, 2))
     draft = h.barrier(_seed(rng), n=n, d=d, norm=turn(number, "rows", "factor"), slack=0.05)
     fields, tensors = draft.claims[0].fields, draft.claims[0].tensors
-    for name, role, sign in (("a_lo", "C_lo", -1), ("a_hi", "C_hi", 1)):  # room of a twentieth instead of a millionth
+    for name, role, sign in (
+        ("a_lo", "C_lo", -1),
+        ("a_hi", "C_hi", 1),
+    ):  # room of a twentieth instead of a millionth
         fields[name] += sign * abs(fields[name]) / 20
         A = sign * (float(fields[name]) * np.eye(d) - tensors["A_hat"])
         tensors[role] = h.q.inverse_factor(A)
@@ -171,7 +219,9 @@ def _bent(rng: Rng, trained: str, least: int = 1) -> Smooth:
 
 
 def _strict_saddle(rng: Rng, number: int) -> bytes:
-    trained, radius = turn(number, ("W", "rows"), ("vW", "both"), ("W", "svec"), ("W", ""), ("W", "rows"), ("vW", ""))
+    trained, radius = turn(
+        number, ("W", "rows"), ("vW", "both"), ("W", "svec"), ("W", ""), ("W", "rows"), ("vW", "")
+    )
     net = _bent(rng, trained)
     if np.linalg.eigvalsh(s.hessian(net))[0] > -1e-2:
         raise NotProvableError("no negative curvature")
@@ -192,21 +242,34 @@ def _scaled(file: Whole, **factors: float) -> bytes:
 
 
 def _second_order(rng: Rng, number: int) -> bytes:
-    shape, trained = turn(number, "plain", "minimum", "around", "plain"), turn(number // 4, "W", "vW")
+    shape, trained = (
+        turn(number, "plain", "minimum", "around", "plain"),
+        turn(number // 4, "W", "vW"),
+    )
     if shape == "minimum":
         net = _near_minimum(rng, trained)
-        pair = ball.surroundings_claim(net, 1e-3 * float(np.linalg.eigvalsh(s.hessian(net))[0]), minimum=True)
-        return _scaled(opened(build(net, [pair])), epsilon=1.5, distance=1.5, loss_upper=1.01, eps=1.1)
+        pair = ball.surroundings_claim(
+            net, 1e-3 * float(np.linalg.eigvalsh(s.hessian(net))[0]), minimum=True
+        )
+        return _scaled(
+            opened(build(net, [pair])), epsilon=1.5, distance=1.5, loss_upper=1.01, eps=1.1
+        )
     method = "blocks" if trained == "W" and number % 4 in (0, 2) else "dense"
     net = _bent(rng, trained, 2 if method == "blocks" else 1)
     if shape == "around":
         pair = ball.surroundings_claim(net, 0.05, method=method)
         return _scaled(opened(build(net, [pair])), epsilon=2, eps=1.01, loss_upper=1.01)
-    return _scaled(opened(build(net, [s.second_order_claim(net, method=method, slack=1.1)])), eps=1.01, loss_upper=1.01)
+    return _scaled(
+        opened(build(net, [s.second_order_claim(net, method=method, slack=1.1)])),
+        eps=1.01,
+        loss_upper=1.01,
+    )
 
 
 def _near_minimum(rng: Rng, trained: str) -> Smooth:
-    """Labels near the outputs, so that the Gauss-Newton part dominates; then a little beside the minimum."""
+    """Labels near the outputs, so that the Gauss-Newton part dominates; then a little beside the
+    minimum.
+    """
     net = s.random_smooth(3, 1, 1, activation=pick(rng, *SMOOTH), trained=trained, seed=_seed(rng))
     net = replace(net, y=net.residual() + net.y + 0.01 * rng.standard_normal(3))
     for _ in range(30):
@@ -218,7 +281,9 @@ def _near_minimum(rng: Rng, trained: str) -> Smooth:
 
 def _unique_minimum(rng: Rng, number: int) -> bytes:
     form, t = turn(number, *unique.FORMS), pick(rng, None, None, 0.25)
-    n, k, activation = (5, 2, pick(rng, *SMOOTH[:4])) if number % 8 == 4 else (3, 1, pick(rng, *SMOOTH))
+    n, k, activation = (
+        (5, 2, pick(rng, *SMOOTH[:4])) if number % 8 == 4 else (3, 1, pick(rng, *SMOOTH))
+    )
     W = np.array([[1.0, 0.3], [-0.2, 0.9]])[:k] + 0.1 * rng.standard_normal((k, 2))
     net = replace(s.random_smooth(n, 2, k, activation=activation, seed=_seed(rng)), W=W)
     net = replace(net, y=net.residual() + net.y + 0.01 * rng.standard_normal(n))
@@ -234,14 +299,25 @@ def _unique_minimum(rng: Rng, number: int) -> bytes:
             raise NotProvableError("no ball")
     pair, _ = unique.unique_claim(net, form, 0.5 * r, t=t)
     _slower(pair[0], Fraction(1, 2))
-    return _scaled(opened(build(net, [pair])), mu=0.9, M=1.05, r_minus=1.1, eta=0.8, loss_upper=1.01)
+    return _scaled(
+        opened(build(net, [pair])), mu=0.9, M=1.05, r_minus=1.1, eta=0.8, loss_upper=1.01
+    )
 
 
 def _relu_descent(rng: Rng, number: int) -> bytes:
     n, d, k = turn(number, (1, 1, 1), (1, 1, 2), (2, 2, 1), (2, 2, 2))
-    X = rng.standard_normal((n, d)) if rng.random() < 0.6 else np.eye(n, d) * rng.uniform(0.5, 2, (n, 1))
-    W, v = rng.standard_normal((k, d)) + np.sum(np.abs(X), axis=0), rng.uniform(0.5, 1.5, k) * pick(rng, 1, -1)
-    W[0] = np.linalg.lstsq(X, rng.uniform(0.5, 2, n), rcond=None)[0]  # the first neuron is active everywhere
+    X = (
+        rng.standard_normal((n, d))
+        if rng.random() < 0.6
+        else np.eye(n, d) * rng.uniform(0.5, 2, (n, 1))
+    )
+    W, v = (
+        rng.standard_normal((k, d)) + np.sum(np.abs(X), axis=0),
+        rng.uniform(0.5, 1.5, k) * pick(rng, 1, -1),
+    )
+    W[0] = np.linalg.lstsq(X, rng.uniform(0.5, 2, n), rcond=None)[
+        0
+    ]  # the first neuron is active everywhere
     if k == 2:  # the second one is so near to the kink that it may change sign
         W[1], v[1] = 1e-9 * W[1], 0.1 * v[1]
     fit = relu.ReluFit(X, np.zeros(n), W, v)
@@ -274,8 +350,17 @@ def _gram_positive(rng: Rng, number: int) -> bytes:
         orders = [1]
         A = 1.5 * gram.partial_sum(name, X, orders, features=True)
         kappa = Fraction(float(A[0, 0]) * 0.8)
-        fields |= {"kappa": str(kappa), "lam": str(Fraction(fields["lam"]) / 4 * kappa / Fraction(fields["kappa"]))}
-        pair = fields, {"Q": np.array(orders, np.int64), "C": np.array([[float(A[0, 0] - float(kappa)) ** -0.5]])}
+        fields |= {
+            "kappa": str(kappa),
+            "lam": str(Fraction(fields["lam"]) / 4 * kappa / Fraction(fields["kappa"])),
+        }
+        pair = (
+            fields,
+            {
+                "Q": np.array(orders, np.int64),
+                "C": np.array([[float(A[0, 0] - float(kappa)) ** -0.5]]),
+            },
+        )
     y, W, v = rng.standard_normal(len(X)), rng.standard_normal((1, 2)), rng.standard_normal(1)
     pair[0]["loss_upper"] = str(Fraction(10))
     return gmc.build(X, y, W, v, [pair], activation=name)
@@ -292,7 +377,14 @@ def _deep_descent(rng: Rng, number: int) -> bytes:
     windows = np.array([[0, 1], [1, -1]]) if style == "conv" else None
     X = rng.standard_normal((n, channels * pixels))
     net = deep.Deep(
-        X, np.zeros(n), weights, rng.standard_normal(m * pixels), [0.5] * depth, skips, pick(rng, *SMOOTH[:4]), windows
+        X,
+        np.zeros(n),
+        weights,
+        rng.standard_normal(m * pixels),
+        [0.5] * depth,
+        skips,
+        pick(rng, *SMOOTH[:4]),
+        windows,
     )
     net = replace(net, y=net.outputs() + float(10 ** rng.uniform(-6, -4)) * rng.standard_normal(n))
     fields, tensors = deep.claim(net, norm=turn(number, "factor", "rows", "rows", "factor"))
@@ -318,9 +410,14 @@ def _global_basin(rng: Rng, number: int) -> bytes:
 
 def _factorization_gap(rng: Rng, number: int) -> bytes:
     m, n, r = turn(number, (2, 2, 1), (3, 2, 1), (2, 3, 1), (3, 3, 2))
-    method, side = turn(number, "frobenius", "factor", "factor", "frobenius", "zero"), pick(rng, "right", "left")
+    method, side = (
+        turn(number, "frobenius", "factor", "factor", "frobenius", "zero"),
+        pick(rng, "right", "left"),
+    )
     case = factorization.noisy(m, n, r, off=float(10 ** rng.uniform(-4, -2)), seed=_seed(rng))
-    return _scaled(opened(factorization.build(case, method, side)), loss_upper=1.01, gap=1.5, floor=0.9)
+    return _scaled(
+        opened(factorization.build(case, method, side)), loss_upper=1.01, gap=1.5, floor=0.9
+    )
 
 
 RECIPES: dict[str, Recipe] = {

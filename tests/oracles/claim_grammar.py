@@ -1,6 +1,8 @@
-"""Which fields and tensors each claim of version 1 has: section 5 of spec/certificate-v1.md as data.
+"""Which fields and tensors each claim of version 1 has: section 5 of spec/certificate-v1.md as
+data.
 
-A field that depends on other fields is listed as optional; `roles` then demands exactly the right ones.
+A field that depends on other fields is listed as optional; `roles` then demands exactly the right
+ones.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ class Role:
 
 @dataclass(frozen=True)
 class Grammar:
-    """Fields (name -> reader), optional fields, and the tensors as a function of the parsed fields and (n, d, k)."""
+    """Fields (name -> reader), optional fields, and the tensors as a function of the parsed fields
+    and (n, d, k).
+    """
 
     theorem: str
     fields: dict[str, Reader]
@@ -95,12 +99,18 @@ def svec_length(d: int) -> int:
 
 def demand(fields: Fields, needed: set[str], conditional: set[str]) -> None:
     """Of the conditional fields exactly the needed ones are there."""
-    require(set(fields) & conditional == needed, f"the fields {sorted(needed)} are missing, or there are too many")
+    require(
+        set(fields) & conditional == needed,
+        f"the fields {sorted(needed)} are missing, or there are too many",
+    )
 
 
 def quartic(value: Any) -> Fields:
     """The object `quartic` of section 5.1."""
-    require(isinstance(value, dict) and value.get("method") in ("rows", "svec"), "unknown quartic method")
+    require(
+        isinstance(value, dict) and value.get("method") in ("rows", "svec"),
+        "unknown quartic method",
+    )
     names = {"kappa", "method", "t"} if value["method"] == "svec" else {"kappa", "method"}
     require(set(value) == names, "quartic has wrong fields")
     return {name: value[name] if name == "method" else rational(value[name]) for name in names}
@@ -114,7 +124,11 @@ def quartic_factor(entry: Fields, d: int) -> list[Role]:
 def _lipschitz_roles(fields: Fields, n: int, d: int) -> list[Role]:
     both = fields["trained"] == "vW"
     demand(fields, {"beta2"} if both else set(), {"beta2"})
-    return [*squares("C_a", n), *quartic_factor(fields["quartic"], d), *squares("C_beta" if both else "", d)]
+    return [
+        *squares("C_a", n),
+        *quartic_factor(fields["quartic"], d),
+        *squares("C_beta" if both else "", d),
+    ]
 
 
 def _interpolation_roles(fields: Fields, sizes: Sizes) -> list[Role]:
@@ -124,7 +138,10 @@ def _interpolation_roles(fields: Fields, sizes: Sizes) -> list[Role]:
 
 def _descent_roles(fields: Fields, sizes: Sizes) -> list[Role]:
     n, d, _ = sizes
-    return [*_lipschitz_roles(fields, n, d), *squares("C_b" if fields["norm"] == "factor" else "", n)]
+    return [
+        *_lipschitz_roles(fields, n, d),
+        *squares("C_b" if fields["norm"] == "factor" else "", n),
+    ]
 
 
 def _relu_roles(fields: Fields, sizes: Sizes) -> list[Role]:
@@ -150,7 +167,9 @@ def _gap_roles(fields: Fields, sizes: Sizes) -> list[Role]:
         return [*squares("C", N), Role("z", "F64", (N,))]
     if method == "decay":
         demand(fields, {"heads", "decay", "v_max"}, conditional)
-        sides = {"nonnegative": "C_lower", "nonpositive": "C_upper", "any": "C_lower C_upper"}[fields["heads"]]
+        sides = {"nonnegative": "C_lower", "nonpositive": "C_upper", "any": "C_lower C_upper"}[
+            fields["heads"]
+        ]
         return [Role("u", "F64", (n,)), *squares(sides, d)]
     demand(fields, {"heads"} | ({"rank"} & set(fields)), conditional)
     require(fields["heads"] != "any", "theorem P is for heads of one sign")
@@ -197,7 +216,10 @@ def _radius_roles(fields: Fields, d: int) -> list[Role]:
 
 
 def _object(value: Any, required: dict[str, Reader], optional: dict[str, Reader]) -> Fields:
-    require(isinstance(value, dict) and set(required) <= set(value) <= set(required) | set(optional), "object has wrong fields")
+    require(
+        isinstance(value, dict) and set(required) <= set(value) <= set(required) | set(optional),
+        "object has wrong fields",
+    )
     return {name: (required | optional)[name](entry) for name, entry in value.items()}
 
 
@@ -209,7 +231,11 @@ def _radius(value: Any) -> Fields:
 
 
 def _surroundings(value: Any) -> Fields:
-    return _object(value, rationals("R", "epsilon"), _CONSTANTS | {"minimum": lambda entry: _object(entry, _MINIMUM, {})})
+    return _object(
+        value,
+        rationals("R", "epsilon"),
+        _CONSTANTS | {"minimum": lambda entry: _object(entry, _MINIMUM, {})},
+    )
 
 
 _MINIMUM: dict[str, Reader] = rationals("mu", "distance")
@@ -230,17 +256,31 @@ def _second_roles(fields: Fields, sizes: Sizes) -> list[Role]:
 _TRAINED: dict[str, Reader] = {"trained": one_of("W", "vW")}
 _LIPSCHITZ: dict[str, Reader] = _TRAINED | rationals("a2", "rho") | {"quartic": quartic}
 _NORM: dict[str, Reader] = {"norm": one_of("rows", "factor")}
-_GAP_OPTIONS: dict[str, Reader] = {"heads": one_of("nonnegative", "nonpositive", "any"), "rank": _rank}
+_GAP_OPTIONS: dict[str, Reader] = {
+    "heads": one_of("nonnegative", "nonpositive", "any"),
+    "rank": _rank,
+}
 
 CLAIMS = {
     "interpolation": Grammar(
-        "newton-kantorovich/1", _LIPSCHITZ | rationals("R"), rationals("beta2", "R_lo"), _interpolation_roles
+        "newton-kantorovich/1",
+        _LIPSCHITZ | rationals("R"),
+        rationals("beta2", "R_lo"),
+        _interpolation_roles,
     ),
     "descent": Grammar(
-        "descent-path/1", _LIPSCHITZ | _NORM | rationals("b2", "eta", "rate", "path"), rationals("beta2"), _descent_roles
+        "descent-path/1",
+        _LIPSCHITZ | _NORM | rationals("b2", "eta", "rate", "path"),
+        rationals("beta2"),
+        _descent_roles,
     ),
     "relu-interpolation": Grammar("relu-cell/1", rationals("mu", "R"), {}, _relu_roles),
-    "loss-floor": Grammar("group-floor/1", {"heads": one_of("any", "nonnegative")} | rationals("floor", "gap"), {}, _floor_roles),
+    "loss-floor": Grammar(
+        "group-floor/1",
+        {"heads": one_of("any", "nonnegative")} | rationals("floor", "gap"),
+        {},
+        _floor_roles,
+    ),
     "optimality-gap": Grammar(
         "quadratic-gap/1",
         {"method": one_of("positive", "span", "decay")} | rationals("gap"),
@@ -248,11 +288,21 @@ CLAIMS = {
         _gap_roles,
     ),
     "identifies": Grammar("quadratic-span/1", {}, rationals("mu"), _identifies_roles),
-    "ambiguous": Grammar("quadratic-kernel/1", rationals("sigma2", "difference"), {}, _ambiguous_roles),
-    "below-barrier": Grammar(
-        "quadratic-barrier/1", _NORM | rationals("phi", "Phi", "a_lo", "a_hi", "E0", "eta", "rate"), {}, _barrier_roles
+    "ambiguous": Grammar(
+        "quadratic-kernel/1", rationals("sigma2", "difference"), {}, _ambiguous_roles
     ),
-    "strict-saddle": Grammar("negative-curvature/1", _TRAINED | rationals("gamma", "eps"), {"radius": _radius}, _saddle_roles),
+    "below-barrier": Grammar(
+        "quadratic-barrier/1",
+        _NORM | rationals("phi", "Phi", "a_lo", "a_hi", "E0", "eta", "rate"),
+        {},
+        _barrier_roles,
+    ),
+    "strict-saddle": Grammar(
+        "negative-curvature/1",
+        _TRAINED | rationals("gamma", "eps"),
+        {"radius": _radius},
+        _saddle_roles,
+    ),
     "second-order-stationary": Grammar(
         "second-order/1",
         _TRAINED | {"method": one_of("dense", "blocks")} | rationals("eps", "delta"),
@@ -263,7 +313,9 @@ CLAIMS = {
 
 
 def read_fields(entry: Fields) -> Fields:
-    """The fields of a claim object, parsed; every field must be known and every required one present."""
+    """The fields of a claim object, parsed; every field must be known and every required one
+    present.
+    """
     grammar = CLAIMS[entry["kind"]]
     require(entry.get("version") == 1 and type(entry["version"]) is int, "unknown claim version")
     require(entry.get("theorem") == grammar.theorem, "wrong theorem")

@@ -1,9 +1,9 @@
-"""Two roads to "this symmetric matrix is positive definite": the witness of the spec (P1) and an elimination without any
-witness.
+"""Two roads to "this symmetric matrix is positive definite": the witness of the spec (P1) and an
+elimination without any witness.
 
-Each works on matrices of intervals and on matrices of exact rationals, and answers True, False or None. P1 answers about the
-witness (False: the residual is certainly at least 1), the elimination about the matrix itself (False: the matrix is certainly
-not positive semidefinite).
+Each works on matrices of intervals and on matrices of exact rationals, and answers True, False or
+None. P1 answers about the witness (False: the residual is certainly at least 1), the elimination
+about the matrix itself (False: the matrix is certainly not positive semidefinite).
 """
 
 from __future__ import annotations
@@ -22,11 +22,16 @@ def shifted(A: IntervalMatrix, shift: Fraction, *, sign: int = 1) -> list[list[I
     bits = A[0][0].bits
     diagonal = Interval.of(shift, bits)
     signed = [[entry if sign > 0 else -entry for entry in row] for row in A]
-    return [[entry + diagonal if i == j else entry for j, entry in enumerate(row)] for i, row in enumerate(signed)]
+    return [
+        [entry + diagonal if i == j else entry for j, entry in enumerate(row)]
+        for i, row in enumerate(signed)
+    ]
 
 
 def witnessed(A: IntervalMatrix, C: RationalMatrix) -> bool | None:
-    """P1: True if the Frobenius norm of C A C^T - I is certainly below 1, which proves A > 0; False if it certainly is not."""
+    """P1: True if the Frobenius norm of C A C^T - I is certainly below 1, which proves A > 0; False
+    if it certainly is not.
+    """
     m, bits = len(A), A[0][0].bits
     factor = [[Interval.of(x, bits) for x in row] for row in C]
     CA = [[total((row[s] * A[s][j] for s in range(m)), bits) for j in range(m)] for row in factor]
@@ -43,12 +48,17 @@ def witnessed_exactly(A: RationalMatrix, C: RationalMatrix) -> bool:
     """P1 in exact rationals: no None."""
     m = len(A)
     CA = [[sum((row[s] * A[s][j] for s in range(m)), Fraction(0)) for j in range(m)] for row in C]
-    T = [[sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)] for i in range(m)]
+    T = [
+        [sum((CA[i][s] * C[j][s] for s in range(m)), Fraction(0)) - int(i == j) for j in range(m)]
+        for i in range(m)
+    ]
     return sum((x * x for row in T for x in row), Fraction(0)) < 1
 
 
 def eliminated(A: IntervalMatrix) -> tuple[bool | None, list[Interval], list[list[Interval]]]:
-    """L D L^T by elimination: (is A positive definite?, the pivots found, the unit lower factor)."""
+    """L D L^T by elimination: (is A positive definite?, the pivots found, the unit lower
+    factor).
+    """
     m, bits = len(A), A[0][0].bits
     rest = [list(row) for row in A]
     lower = [[Interval.of(int(i == j), bits) for j in range(m)] for i in range(m)]

@@ -1,9 +1,9 @@
-"""The activations of certificate version 1 on exact rationals: enclosures of phi, phi' and phi'', and the suprema of the
-spec's table.
+"""The activations of certificate version 1 on exact rationals: enclosures of phi, phi' and phi'',
+and the suprema of the spec's table.
 
-`suprema(name, b, exact=False)` returns the rationals b_1, b_2, b_3 that the theorems are stated with (rounded up). With
-`exact=True` the lower ends of the true suprema are returned instead: an oracle that wants to call a claim false must not
-count the rounding of a constant.
+`suprema(name, b, exact=False)` returns the rationals b_1, b_2, b_3 that the theorems are stated
+with (rounded up). With `exact=True` the lower ends of the true suprema are returned instead: an
+oracle that wants to call a claim false must not count the rounding of a constant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import lru_cache
 from tests.oracles.fraction_elementary import decay, erf, log_one_plus, two_over_root_pi
 from tests.oracles.fraction_intervals import Interval
 
-# linear is smooth, but it is not in the table of suprema that the theorems are stated with, so it is not certifiable
+# linear is smooth, but it is not in the table of suprema that the theorems are stated with, so it
+# is not certifiable
 SMOOTH = ("softplus", "sigmoid", "tanh", "erf", "quadratic")
 ZERO_AT_ZERO = ("tanh", "erf", "quadratic", "linear", "abs", "relu", "leaky_relu")
 ODD = ("tanh", "erf")
@@ -28,11 +29,17 @@ def _signed(x: Interval, z: Fraction) -> Interval:
 
 
 def _logistic(z: Fraction, bits: int) -> Derivatives:
-    """s, s' = s(1-s), s'' = -s' tanh(z/2) with e = e^{-|z|}: s' = e/(1+e)^2, tanh(|z|/2) = (1-e)/(1+e)."""
+    """s, s' = s(1-s), s'' = -s' tanh(z/2) with e = e^{-|z|}: s' = e/(1+e)^2, tanh(|z|/2) =
+    (1-e)/(1+e).
+    """
     e, complement = decay(abs(z), bits)
     whole = Interval.of(1, bits) + e
     slope = e / whole.square()
-    return (whole.reciprocal() if z >= 0 else e / whole), slope, -_signed(slope * (complement / whole), z)
+    return (
+        (whole.reciprocal() if z >= 0 else e / whole),
+        slope,
+        -_signed(slope * (complement / whole), z),
+    )
 
 
 def _sigmoid(z: Fraction, bits: int, b: Fraction) -> Derivatives:
@@ -76,7 +83,9 @@ def exact_value(name: str, z: Fraction, parameter: Fraction | None) -> Fraction 
     return None
 
 
-@lru_cache(maxsize=2**15)  # campaigns attack the same stored network many times, and its series are most of their time
+@lru_cache(
+    maxsize=2**15
+)  # campaigns attack the same stored network many times, and its series are most of their time
 def derivatives(name: str, z: Fraction, bits: int, parameter: Fraction | None) -> Derivatives:
     """Enclosures of phi(z), phi'(z), phi''(z) for a smooth activation."""
     b = Fraction(1) if parameter is None else parameter
@@ -96,10 +105,15 @@ def derivatives(name: str, z: Fraction, bits: int, parameter: Fraction | None) -
 def value(name: str, z: Fraction, bits: int, parameter: Fraction | None) -> Interval:
     """Enclosure of phi(z) for every activation."""
     rational = exact_value(name, z, parameter)
-    return derivatives(name, z, bits, parameter)[0] if rational is None else Interval.of(rational, bits)
+    return (
+        derivatives(name, z, bits, parameter)[0]
+        if rational is None
+        else Interval.of(rational, bits)
+    )
 
 
-# Closed forms: sup |s''| = sqrt(3)/18, sup |tanh''| = 4/(3 sqrt 3), erf: 2/sqrt(pi) times 1, sqrt(2/e), 2.
+# Closed forms: sup |s''| = sqrt(3)/18, sup |tanh''| = 4/(3 sqrt 3), and for erf
+# 2/sqrt(pi) times 1, sqrt(2/e), 2.
 _UNIT = Fraction(1, 10**8)
 _RATIONALS: dict[str, tuple[Fraction | None, Fraction, Fraction]] = {
     "softplus": (Fraction(1), Fraction(1, 4), 9622505 * _UNIT),
@@ -111,11 +125,16 @@ _RATIONALS: dict[str, tuple[Fraction | None, Fraction, Fraction]] = {
 _ROUNDED = {("softplus", 3), ("sigmoid", 2), ("tanh", 2), ("erf", 1), ("erf", 2), ("erf", 3)}
 
 
-def suprema(name: str, parameter: Fraction | None, *, exact: bool = False) -> tuple[Fraction | None, Fraction, Fraction]:
+def suprema(
+    name: str, parameter: Fraction | None, *, exact: bool = False
+) -> tuple[Fraction | None, Fraction, Fraction]:
     """(b_1, b_2, b_3); None stands for infinity."""
     first, second, third = _RATIONALS[name]
     if exact:
-        lowered = [b - 2 * _UNIT if b and (name, j) in _ROUNDED else b for j, b in enumerate(_RATIONALS[name], start=1)]
+        lowered = [
+            b - 2 * _UNIT if b and (name, j) in _ROUNDED else b
+            for j, b in enumerate(_RATIONALS[name], start=1)
+        ]
         first, second, third = lowered[0], lowered[1] or Fraction(0), lowered[2] or Fraction(0)
     b = Fraction(1) if parameter is None else parameter
     if name == "softplus":

@@ -1,8 +1,9 @@
-"""The second, slow checker on exact rational intervals, and the truth oracle of the attack campaigns.
+"""The second, slow checker on exact rational intervals, and the truth oracle of the attack
+campaigns.
 
-Written from spec/certificate-v1.md and the theorem pages alone, by another hand than `globalmin_check`, and on another road:
-intervals with exact dyadic end points instead of balls, elimination instead of a witness in the oracle. Meant for small
-instances.
+Written from spec/certificate-v1.md and the theorem pages alone, by another hand than
+`globalmin_check`, and on another road: intervals with exact dyadic end points instead of balls,
+elimination instead of a witness in the oracle. Meant for small instances.
 """
 
 from __future__ import annotations
@@ -19,10 +20,23 @@ from tests.oracles import (
     fraction_unique_minimum,
 )
 from tests.oracles.claim_grammar import CLAIMS, MalformedError, NoDataError, OtherDataError
-from tests.oracles.fraction_claims import Check, Truth, Witnessed, descent_checks, guarded, interpolation_checks
+from tests.oracles.fraction_claims import (
+    Check,
+    Truth,
+    Witnessed,
+    descent_checks,
+    guarded,
+    interpolation_checks,
+)
 from tests.oracles.fraction_exact_claims import floor_checks, read_cell, read_groups, relu_checks
 from tests.oracles.fraction_network import Network
-from tests.oracles.fraction_quadratic_claims import ambiguous_checks, barrier_checks, gap_checks, identifies_checks, read_rows
+from tests.oracles.fraction_quadratic_claims import (
+    ambiguous_checks,
+    barrier_checks,
+    gap_checks,
+    identifies_checks,
+    read_rows,
+)
 from tests.oracles.fraction_second_order_claims import saddle_checks, second_order_checks
 from tests.oracles.strict_container import Certificate, Claim, network_kind, read
 
@@ -79,7 +93,10 @@ def _walk(certificate: Certificate, judge: Witnessed, bits: int) -> list[Check]:
     net = Network(certificate, bits, judge.lenient)
     outcomes = [_bias_check(certificate)]
     for index, claim in enumerate(certificate.claims):
-        outcomes += [(f"claim {index} ({claim.kind}): {name}", x) for name, x in guarded(CHECKS[claim.kind](net, claim, judge))]
+        outcomes += [
+            (f"claim {index} ({claim.kind}): {name}", x)
+            for name, x in guarded(CHECKS[claim.kind](net, claim, judge))
+        ]
     return outcomes
 
 
@@ -124,8 +141,8 @@ def check_bytes(raw: bytes, data: bytes | None = None) -> Outcome:
 
 
 def oracle_truth(raw: bytes, data: bytes | None = None) -> bool | None:
-    """Do the claims' inequalities hold for the exact quantities, whatever the witness? None if undecided; malformed files
-    claim nothing."""
+    """Do the claims' inequalities hold for the exact quantities, whatever the witness? None if
+    undecided; malformed files claim nothing."""
     other = OTHER_NETWORKS.get(network_kind(raw) or "")
     if other is not None:
         return other.oracle_truth(raw, data)

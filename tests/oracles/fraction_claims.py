@@ -1,8 +1,8 @@
 """The inequalities of each claim as a sequence of (what is checked, True | False | None).
 
-Two judges walk the same list: `Witnessed` believes only what the file's witness proves (P1, P2), `Truth` ignores the witness
-and asks whether the inequality holds for the exact quantities (elimination, exact solve). The first is the slow checker, the
-second the truth oracle.
+Two judges walk the same list: `Witnessed` believes only what the file's witness proves (P1, P2),
+`Truth` ignores the witness and asks whether the inequality holds for the exact quantities
+(elimination, exact solve). The first is the slow checker, the second the truth oracle.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from fractions import Fraction
 from tests.oracles.definiteness import eliminated, inverse_energy, shifted, witnessed
 from tests.oracles.fraction_activations import SMOOTH
 from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, less, total
-from tests.oracles.fraction_network import Network, quartic_exceeds, row_sum_bound, rows_matrix, svec_matrix
+from tests.oracles.fraction_network import (
+    Network,
+    quartic_exceeds,
+    row_sum_bound,
+    rows_matrix,
+    svec_matrix,
+)
 from tests.oracles.strict_container import Claim
 
 Check = tuple[str, bool | None]
@@ -89,7 +95,9 @@ class Truth(Witnessed):
         return eliminated(shifted(K, claim.fields["b2"], sign=-1))[0]
 
     def quartic(self, net: Network, q: list[Interval], claim: Claim) -> bool | None:
-        """True by elimination with the claim's own method, False by a direction that exceeds kappa."""
+        """True by elimination with the claim's own method, False by a direction that exceeds
+        kappa.
+        """
         X, entry = net.certificate.X, claim.fields["quartic"]
         matrix = (
             shifted(rows_matrix(X, q), entry["kappa"], sign=-1)
@@ -110,7 +118,9 @@ def loss_checks(net: Network, claim: Claim) -> Iterator[Check]:
     yield "loss_upper", at_most(net.loss, Interval.of(claim.fields["loss_upper"], net.bits))
 
 
-def _lipschitz(net: Network, claim: Claim, judge: Witnessed, lip: list[Interval]) -> Iterator[Check]:
+def _lipschitz(
+    net: Network, claim: Claim, judge: Witnessed, lip: list[Interval]
+) -> Iterator[Check]:
     """Theorems LIP-W and LIP-VW; the constant is appended to `lip`."""
     f, bits = claim.fields, net.bits
     yield "quartic kappa", judge.quartic(net, net.quartic_weights(f["trained"], f["rho"]), claim)
@@ -119,7 +129,12 @@ def _lipschitz(net: Network, claim: Claim, judge: Witnessed, lip: list[Interval]
         lip.append(kappa.sqrt())
         return
     yield "beta2 > 0", f["beta2"] > 0
-    yield "beta2", judge.definite(shifted(net.slope_gram(f["rho"]), f["beta2"], sign=-1), claim.tensors["C_beta"].rows())
+    yield (
+        "beta2",
+        judge.definite(
+            shifted(net.slope_gram(f["rho"]), f["beta2"], sign=-1), claim.tensors["C_beta"].rows()
+        ),
+    )
     root = (kappa + Interval.of(4 * f["beta2"], bits)).sqrt()
     lip.append((kappa.sqrt() + root) * Interval.of(Fraction(1, 2), bits))
 
@@ -181,7 +196,9 @@ def descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Che
 
 
 def guarded(checks: Iterator[Check]) -> Iterator[Check]:
-    """Pass checks on until one certainly fails; an operation without enclosure is an undecided check."""
+    """Pass checks on until one certainly fails; an operation without enclosure is an undecided
+    check.
+    """
     try:
         for name, outcome in checks:
             yield name, outcome

@@ -1,7 +1,9 @@
-"""Section 5.13 of spec/certificate-v1.md and deep networks on rational intervals: a slow checker of its own for deep files.
+"""Section 5.13 of spec/certificate-v1.md and deep networks on rational intervals: a slow checker of
+its own for deep files.
 
-`check_bytes` and `oracle_truth` answer for files with a deep network as those of `fraction_checker` do for the others. G is
-formed from the Jacobian itself, entry by entry, and the Lipschitz constant from plain loops over samples and layers.
+`check_bytes` and `oracle_truth` answer for files with a deep network as those of `fraction_checker`
+do for the others. G is formed from the Jacobian itself, entry by entry, and the Lipschitz constant
+from plain loops over samples and layers.
 """
 
 from __future__ import annotations
@@ -13,11 +15,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tests.oracles.claim_grammar import Fields, MalformedError, NoDataError, OtherDataError, Role, one_of, rationals, require
+from tests.oracles.claim_grammar import (
+    Fields,
+    MalformedError,
+    NoDataError,
+    OtherDataError,
+    Role,
+    one_of,
+    rationals,
+    require,
+)
 from tests.oracles.definiteness import eliminated, shifted, witnessed
 from tests.oracles.fraction_activations import derivatives, suprema
 from tests.oracles.fraction_claims import Check, Truth, Witnessed, guarded, inner
-from tests.oracles.fraction_intervals import Interval, at_most, larger, largest, less, smaller, total
+from tests.oracles.fraction_intervals import (
+    Interval,
+    at_most,
+    larger,
+    largest,
+    less,
+    smaller,
+    total,
+)
 from tests.oracles.fraction_network import row_sum_bound
 from tests.oracles.strict_container import (
     MAX_CLAIMS,
@@ -33,7 +52,9 @@ from tests.oracles.strict_container import (
 
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")
 PRECISIONS = (192, 512)
-FIELDS = rationals("a2", "b2", "t", "eta", "rate", "loss_upper") | {"norm": one_of("rows", "factor")}
+FIELDS = rationals("a2", "b2", "t", "eta", "rate", "loss_upper") | {
+    "norm": one_of("rows", "factor")
+}
 Layer = list[list[Interval]]  # one list of channels per pixel
 
 
@@ -63,7 +84,10 @@ def _layers(value: Any) -> tuple[list[Fraction], list[bool]]:
     require(isinstance(value, list) and bool(value), "layers is not a list of layers")
     scales, kinds = [], []
     for layer in value:
-        require(isinstance(layer, dict) and set(layer) == {"residual", "scale"}, "a layer has wrong fields")
+        require(
+            isinstance(layer, dict) and set(layer) == {"residual", "scale"},
+            "a layer has wrong fields",
+        )
         require(type(layer["residual"]) is bool, "residual is not a boolean")
         scales.append(rationals("scale")["scale"](layer["scale"]))
         require(scales[-1] > 0, "scale is not positive")
@@ -71,10 +95,15 @@ def _layers(value: Any) -> tuple[list[Fraction], list[bool]]:
     return scales, kinds
 
 
-def _matrices(kinds: list[bool], windows: list[list[int]], channels: int, tensors: dict[str, Tensor]) -> list[Tensor]:
+def _matrices(
+    kinds: list[bool], windows: list[list[int]], channels: int, tensors: dict[str, Tensor]
+) -> list[Tensor]:
     weights = []
     for h, residual in enumerate(kinds, start=1):
-        require(f"W_{h}" in tensors and len(tensors[f"W_{h}"].shape) == 2, f"W_{h} is missing or not a matrix")
+        require(
+            f"W_{h}" in tensors and len(tensors[f"W_{h}"].shape) == 2,
+            f"W_{h} is missing or not a matrix",
+        )
         rows = channels if residual else tensors[f"W_{h}"].shape[0]
         weights.append(_expect(tensors, f"W_{h}", "F64", (rows, len(windows[0]) * channels)))
         channels = rows
@@ -86,25 +115,42 @@ def _windows(network: dict[str, Any], tensors: dict[str, Tensor]) -> list[list[i
         return [[0]]
     p = network["pixels"]
     require(type(p) is int and p >= 1, "pixels is not a positive integer")
-    require("patches" in tensors and len(tensors["patches"].shape) == 2, "patches missing or not a matrix")
+    require(
+        "patches" in tensors and len(tensors["patches"].shape) == 2,
+        "patches missing or not a matrix",
+    )
     q = tensors["patches"].shape[1]
     flat = _expect(tensors, "patches", "I64", (p, q)).integers()
     require(all(-1 <= i < p for i in flat), "a pixel out of range")
     return [flat[i : i + q] for i in range(0, len(flat), q)]
 
 
-def _deep_claims(entries: Any, n: int, weights: list[Tensor], tensors: dict[str, Tensor]) -> list[Claim]:
-    require(isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS, "claims must be a list of 1 to 64")
+def _deep_claims(
+    entries: Any, n: int, weights: list[Tensor], tensors: dict[str, Tensor]
+) -> list[Claim]:
+    require(
+        isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS,
+        "claims must be a list of 1 to 64",
+    )
     result = []
     for index, entry in enumerate(entries):
-        require(isinstance(entry, dict) and entry.get("kind") == "deep-descent", "not a claim about a deep network")
-        require(type(entry.get("version")) is int and entry["version"] == 1, "unknown claim version")
+        require(
+            isinstance(entry, dict) and entry.get("kind") == "deep-descent",
+            "not a claim about a deep network",
+        )
+        require(
+            type(entry.get("version")) is int and entry["version"] == 1, "unknown claim version"
+        )
         require(entry.get("theorem") == "deep-path/1", "wrong theorem")
-        require(set(entry) - {"kind", "version", "theorem"} == set(FIELDS), "claim has wrong fields")
+        require(
+            set(entry) - {"kind", "version", "theorem"} == set(FIELDS), "claim has wrong fields"
+        )
         fields: Fields = {name: reader(entry[name]) for name, reader in FIELDS.items()}
         roles = [Role("C_a", "F64", (n, n)), Role("omega", "F64", (len(weights),))]
         roles += [Role("C_b", "F64", (n, n))] if fields["norm"] == "factor" else []
-        roles += [Role(f"C_omega_{h}", "F64", (min(W.shape),) * 2) for h, W in enumerate(weights, start=1)]
+        roles += [
+            Role(f"C_omega_{h}", "F64", (min(W.shape),) * 2) for h, W in enumerate(weights, start=1)
+        ]
         result.append(Claim("deep-descent", fields, _claim_tensors(index, roles, tensors)))
     return result
 
@@ -112,7 +158,10 @@ def _deep_claims(entries: Any, n: int, weights: list[Tensor], tensors: dict[str,
 def read_deep(raw: bytes, data: bytes | None = None) -> DeepCertificate:
     """Parse a certificate with a deep network."""
     top, tensors = read_sealed(raw)
-    require(top["loss"] == "half-sum-of-squares" and isinstance(top["network"], dict), "unknown loss or network")
+    require(
+        top["loss"] == "half-sum-of-squares" and isinstance(top["network"], dict),
+        "unknown loss or network",
+    )
     network = dict(top["network"])
     require(network.get("kind") == "deep" and "layers" in network, "not a deep network")
     scales, kinds = _layers(network.pop("layers"))
@@ -145,7 +194,9 @@ class DeepPasses:
     def __init__(self, c: DeepCertificate, x: list[Fraction], bits: int) -> None:
         self.c, self.bits = c, bits
         p = c.pixels
-        self.features: list[Layer] = [[[self.of(value) for value in x[pixel::p]] for pixel in range(p)]]
+        self.features: list[Layer] = [
+            [[self.of(value) for value in x[pixel::p]] for pixel in range(p)]
+        ]
         self.slopes: list[Layer] = []
         self.patches: list[Layer] = []
         for W, scale, residual in zip(c.weights, c.scales, c.residual, strict=True):
@@ -161,7 +212,9 @@ class DeepPasses:
     def _jet(self, z: Interval) -> tuple[Interval, Interval]:
         """Phi is increasing; phi' is monotone on each side of zero, or increasing."""
         points = [z.lower, z.upper] + ([Fraction(0)] if z.lower < 0 < z.upper else [])
-        values = [derivatives(self.c.activation, t, self.bits, self.c.parameter)[:2] for t in points]
+        values = [
+            derivatives(self.c.activation, t, self.bits, self.c.parameter)[:2] for t in points
+        ]
         hulls = []
         for k in (0, 1):
             low = high = values[0][k]
@@ -173,12 +226,18 @@ class DeepPasses:
     def _forward(self, W: list[list[Fraction]], scale: Interval, residual: bool) -> None:
         below = self.features[-1]
         nothing = [self.of(0)] * len(below[0])
-        patches = [[e for pixel in window for e in (below[pixel] if pixel >= 0 else nothing)] for window in self.c.windows]
+        patches = [
+            [e for pixel in window for e in (below[pixel] if pixel >= 0 else nothing)]
+            for window in self.c.windows
+        ]
         rows = [[self.of(value) for value in row] for row in W]
         jets = [[self._jet(inner(row, list(patch))) for row in rows] for patch in patches]
         values = [[scale * jet[0] for jet in row] for row in jets]
         if residual:
-            values = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(below, values, strict=True)]
+            values = [
+                [a + b for a, b in zip(*pair, strict=True)]
+                for pair in zip(below, values, strict=True)
+            ]
         self.patches.append(patches)
         self.slopes.append([[jet[1] for jet in row] for row in jets])
         self.features.append(values)
@@ -187,7 +246,10 @@ class DeepPasses:
         c, p = self.c, self.c.pixels
         above: Layer = [[self.of(value) for value in c.head[pixel::p]] for pixel in range(p)]
         for h in reversed(range(len(c.weights))):
-            q = [[a * b for a, b in zip(*pair, strict=True)] for pair in zip(self.slopes[h], above, strict=True)]
+            q = [
+                [a * b for a, b in zip(*pair, strict=True)]
+                for pair in zip(self.slopes[h], above, strict=True)
+            ]
             self.p.insert(0, above)
             self.q.insert(0, q)
             channels, scale = len(self.features[h][0]), self.of(c.scales[h])
@@ -200,14 +262,19 @@ class DeepPasses:
                         column = [self.of(row[o * channels + ch]) for row in c.weights[h]]
                         pulled[source][ch] = pulled[source][ch] + scale * inner(column, q[pixel])
             if c.residual[h]:
-                pulled = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(above, pulled, strict=True)]
+                pulled = [
+                    [a + b for a, b in zip(*pair, strict=True)]
+                    for pair in zip(above, pulled, strict=True)
+                ]
             above = pulled
 
     def output(self) -> Interval:
         """F(x) = <v, x_H>."""
         p = self.c.pixels
         heads = [[self.of(value) for value in self.c.head[pixel::p]] for pixel in range(p)]
-        return total((inner(a, b) for a, b in zip(self.features[-1], heads, strict=True)), self.bits)
+        return total(
+            (inner(a, b) for a, b in zip(self.features[-1], heads, strict=True)), self.bits
+        )
 
     def jacobian(self) -> list[Interval]:
         """The whole row of J."""
@@ -216,11 +283,16 @@ class DeepPasses:
             scale = self.of(self.c.scales[h])
             for neuron in range(len(q[0])):
                 for column in range(len(self.patches[h][0])):
-                    pairs = [q[pixel][neuron] * self.patches[h][pixel][column] for pixel in range(self.c.pixels)]
+                    pairs = [
+                        q[pixel][neuron] * self.patches[h][pixel][column]
+                        for pixel in range(self.c.pixels)
+                    ]
                     row.append(scale * total(pairs, self.bits))
         return row + [entry for pixel in self.features[-1] for entry in pixel]
 
-    def spread(self, omega: list[Fraction], t: Fraction, suprema_: tuple[Interval, Interval]) -> Interval:
+    def spread(
+        self, omega: list[Fraction], t: Fraction, suprema_: tuple[Interval, Interval]
+    ) -> Interval:
         """dx_H^2 + sum_h T_h^2."""
         c, of = self.c, self.of
         L, beta = suprema_
@@ -249,9 +321,12 @@ def _norm(layer: Layer) -> Interval:
 
 def _omega_matrix(W: list[list[Fraction]], omega: Fraction, bits: int) -> list[list[Interval]]:
     rows = W if len(W) <= len(W[0]) else [list(column) for column in zip(*W, strict=True)]
-    exact = [[sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in rows] for x in rows]
+    exact = [
+        [sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0)) for y in rows] for x in rows
+    ]
     return [
-        [Interval.of((omega**2 if i == j else 0) - entry, bits) for j, entry in enumerate(row)] for i, row in enumerate(exact)
+        [Interval.of((omega**2 if i == j else 0) - entry, bits) for j, entry in enumerate(row)]
+        for i, row in enumerate(exact)
     ]
 
 
@@ -271,16 +346,27 @@ def deep_checks(c: DeepCertificate, claim: Claim, judge: Witnessed, bits: int) -
     samples = [DeepPasses(c, x, bits) for x in c.X]
     r = [sample.output() - of(y) for sample, y in zip(samples, c.y, strict=True)]
     yield "loss_upper", at_most(inner(r, r) * of(Fraction(1, 2)), of(f["loss_upper"]))
-    rounded, exact = suprema(c.activation, c.parameter), suprema(c.activation, c.parameter, exact=True)
-    bounds = [Interval.between(of((exact if truth else rounded)[k] or 0), of(rounded[k] or 0)) for k in (0, 1)]
-    Lam = total((sample.spread(omega, f["t"], (bounds[0], bounds[1])) for sample in samples), bits).sqrt()
+    rounded, exact = (
+        suprema(c.activation, c.parameter),
+        suprema(c.activation, c.parameter, exact=True),
+    )
+    bounds = [
+        Interval.between(of((exact if truth else rounded)[k] or 0), of(rounded[k] or 0))
+        for k in (0, 1)
+    ]
+    Lam = total(
+        (sample.spread(omega, f["t"], (bounds[0], bounds[1])) for sample in samples), bits
+    ).sqrt()
     a, b, t, eta = of(f["a2"]).sqrt(), of(f["b2"]).sqrt(), of(f["t"]), of(f["eta"])
     yield "Lam t < a", less(Lam * t, a)
     yield "residual", at_most(inner(r, r).sqrt(), a * t - Lam * t.square() * of(Fraction(1, 2)))
     yield "eta", at_most(eta * (b + Lam * t).square(), of(1))
     yield "rate", at_most(of(1) - eta * (a - Lam * t).square(), of(f["rate"]))
     for h, (W, om) in enumerate(zip(c.weights, omega, strict=True), start=1):
-        yield f"omega_{h}", judge.definite(_omega_matrix(W, om, bits), claim.tensors[f"C_omega_{h}"].rows())
+        yield (
+            f"omega_{h}",
+            judge.definite(_omega_matrix(W, om, bits), claim.tensors[f"C_omega_{h}"].rows()),
+        )
     rows = [sample.jacobian() for sample in samples]
     G = [[inner(x, y) for y in rows] for x in rows]
     if truth:
@@ -297,7 +383,10 @@ def _judged(c: DeepCertificate, judge: Witnessed) -> tuple[bool | None, str]:
     for bits in PRECISIONS:
         outcomes = [("bias column", not c.bias or all(row[-1] == 1 for row in c.X))]
         for index, claim in enumerate(c.claims):
-            outcomes += [(f"claim {index}: {name}", x) for name, x in guarded(deep_checks(c, claim, judge, bits))]
+            outcomes += [
+                (f"claim {index}: {name}", x)
+                for name, x in guarded(deep_checks(c, claim, judge, bits))
+            ]
         failed = [name for name, outcome in outcomes if outcome is False]
         if failed:
             return False, failed[0]

@@ -1,7 +1,7 @@
 """exp, log, erf and pi on intervals, by series of positive terms with a proved remainder.
 
-Every series is summed until its next term is below the working precision; the rest of the series is then bounded by a
-geometric one and added as an interval, so truncation is inside the enclosure.
+Every series is summed until its next term is below the working precision; the rest of the series is
+then bounded by a geometric one and added as an interval, so truncation is inside the enclosure.
 """
 
 from __future__ import annotations
@@ -24,14 +24,18 @@ def _from_zero_to(x: Interval) -> Interval:
 
 
 def _is_negligible(term: Interval, partial_sum: Interval, bits: int) -> bool:
-    return term.high == 0 or term.high.bit_length() + term.exponent < partial_sum.low.bit_length() + partial_sum.exponent - bits
+    return (
+        term.high == 0
+        or term.high.bit_length() + term.exponent
+        < partial_sum.low.bit_length() + partial_sum.exponent - bits
+    )
 
 
 def exp_minus_one(t: Fraction, bits: int) -> Interval:
     """e^t - 1 for 0 <= t <= 8192, with relative accuracy.
 
-    The series sum_{j>=1} s^j/j! at s = t/2^m <= 1/4, whose tail is at most twice its first omitted term, then m times E(2s) =
-    E(s)(E(s) + 2).
+    The series sum_{j>=1} s^j/j! at s = t/2^m <= 1/4, whose tail is at most twice its first omitted
+    term, then m times E(2s) = E(s)(E(s) + 2).
     """
     halvings = max(0, (t.numerator.bit_length() - t.denominator.bit_length()) + 3)
     work = bits + GUARD_BITS + halvings
@@ -51,7 +55,9 @@ def exp_minus_one(t: Fraction, bits: int) -> Interval:
 
 @lru_cache(maxsize=2**15)
 def decay(t: Fraction, bits: int) -> tuple[Interval, Interval]:
-    """(e^{-t}, 1 - e^{-t}) for t >= 0, both with relative accuracy; beyond t = 8192 the first is only known to be nearly zero."""
+    """(e^{-t}, 1 - e^{-t}) for t >= 0, both with relative accuracy; beyond t = 8192 the first is
+    only known to be nearly zero.
+    """
     one = Interval.of(1, bits)
     if t > LARGEST_EXPONENT:
         tiny, nearly_one = decay(Fraction(LARGEST_EXPONENT), bits)
@@ -62,7 +68,9 @@ def decay(t: Fraction, bits: int) -> tuple[Interval, Interval]:
 
 
 def log_one_plus(u: Interval) -> Interval:
-    """log(1 + u) for 0 <= u <= 1: 2 artanh(y) with y = u/(2+u) <= 1/3; the tail is at most 9/8 of the first omitted term."""
+    """log(1 + u) for 0 <= u <= 1: 2 artanh(y) with y = u/(2+u) <= 1/3; the tail is at most 9/8 of
+    the first omitted term.
+    """
     if u.low < 0 or u.upper > 1:
         raise ValueError("log_one_plus needs an interval inside [0, 1]")
     if u.high == 0:
@@ -82,7 +90,9 @@ def log_one_plus(u: Interval) -> Interval:
 
 
 def _artan_of_reciprocal(m: int, bits: int) -> Interval:
-    """artan(1/m), m >= 2: alternating series, so the value lies between two consecutive partial sums."""
+    """artan(1/m), m >= 2: alternating series, so the value lies between two consecutive partial
+    sums.
+    """
     result, term, j, sign = Fraction(0), Fraction(1, m), 1, 1
     while term * (1 << bits) > 1:
         result += sign * term / j
@@ -97,7 +107,9 @@ def pi(bits: int) -> Interval:
     """pi = 16 artan(1/5) - 4 artan(1/239)."""
     work = bits + GUARD_BITS
     four = Interval.of(4, work)
-    return _rounded(four * (four * _artan_of_reciprocal(5, work) - _artan_of_reciprocal(239, work)), bits)
+    return _rounded(
+        four * (four * _artan_of_reciprocal(5, work) - _artan_of_reciprocal(239, work)), bits
+    )
 
 
 @cache
@@ -109,8 +121,9 @@ def two_over_root_pi(bits: int) -> Interval:
 def erf(z: Fraction, bits: int) -> Interval:
     """erf(z) for z >= 0.
 
-    Small z: (2/sqrt pi) e^{-z^2} sum_j 2^j z^{2j+1}/(2j+1)!!, positive terms with ratio 2z^2/(2j+3); once the ratio is at
-    most 1/2 the tail is at most the last term. Large z: 1 - e^{-z^2} <= erf(z) <= 1.
+    Small z: (2/sqrt pi) e^{-z^2} sum_j 2^j z^{2j+1}/(2j+1)!!, positive terms with ratio
+    2z^2/(2j+3); once the ratio is at most 1/2 the tail is at most the last term. Large z: 1 -
+    e^{-z^2} <= erf(z) <= 1.
     """
     square = z * z
     if square > bits:

@@ -1,8 +1,10 @@
-"""Section 5.17 of spec/certificate-v1.md (theorem EY) in exact rationals: a slow checker for factorization files.
+"""Section 5.17 of spec/certificate-v1.md (theorem EY) in exact rationals: a slow checker for
+factorization files.
 
-Another road than the checker's: the residual, the projector Q and (I - Q) M^T M Q are formed entry by entry, so nothing is ever
-undecided. The truth oracle does not know the theorem: it counts the eigenvalues of M^T M on either side of a number by exact
-elimination and encloses the tail of the spectrum by bisection.
+Another road than the checker's: the residual, the projector Q and (I - Q) M^T M Q are formed entry
+by entry, so nothing is ever undecided. The truth oracle does not know the theorem: it counts the
+eigenvalues of M^T M on either side of a number by exact elimination and encloses the tail of the
+spectrum by bisection.
 """
 
 from __future__ import annotations
@@ -46,8 +48,13 @@ def _matrix(tensors: dict[str, Tensor], name: str, shape: tuple[int, int]) -> Ma
     return [numbers[i * shape[1] : (i + 1) * shape[1]] for i in range(shape[0])]
 
 
-def _claim(entry: Any, index: int, tensors: dict[str, Tensor], sizes: tuple[int, int, int]) -> GapClaim:
-    require(isinstance(entry, dict) and entry.get("kind") == "factorization-gap", "not a claim about a factorization")
+def _claim(
+    entry: Any, index: int, tensors: dict[str, Tensor], sizes: tuple[int, int, int]
+) -> GapClaim:
+    require(
+        isinstance(entry, dict) and entry.get("kind") == "factorization-gap",
+        "not a claim about a factorization",
+    )
     require(entry.get("theorem") == "best-rank/1", "the wrong theorem")
     require(type(entry.get("version")) is int and entry["version"] == 1, "unknown claim version")
     method = entry.get("method")
@@ -63,21 +70,38 @@ def _claim(entry: Any, index: int, tensors: dict[str, Tensor], sizes: tuple[int,
     require(r < min(m, n), "the rank is not below both sides")
     size = n if fields["side"] == "right" else m
     C_a = _matrix(tensors, f"claims.{index}.C_a", (r, r))
-    return GapClaim(fields, C_a, _matrix(tensors, f"claims.{index}.C_b", (size, size)) if method == "factor" else [])
+    return GapClaim(
+        fields,
+        C_a,
+        _matrix(tensors, f"claims.{index}.C_b", (size, size)) if method == "factor" else [],
+    )
 
 
 def read_factorization(raw: bytes) -> FactorizationFile:
     """Parse a factorization file."""
     top, tensors = read_sealed(raw)
-    require(top["loss"] == "half-squared-frobenius" and top["network"] == {"kind": "factorization"}, "unknown loss or network")
+    require(
+        top["loss"] == "half-squared-frobenius" and top["network"] == {"kind": "factorization"},
+        "unknown loss or network",
+    )
     data, entries = top["data"], top["claims"]
     require(isinstance(data, dict) and set(data) == {"rows", "columns"}, "data has wrong fields")
     m, n = data["rows"], data["columns"]
-    require(type(m) is int and type(n) is int and m >= 1 and n >= 1, "rows and columns are not positive integers")
-    require(isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS, "claims must be a list of 1 to 64")
+    require(
+        type(m) is int and type(n) is int and m >= 1 and n >= 1,
+        "rows and columns are not positive integers",
+    )
+    require(
+        isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS,
+        "claims must be a list of 1 to 64",
+    )
     require("U" in tensors and len(tensors["U"].shape) == 2, "U is missing or not a matrix")
     r = tensors["U"].shape[1]
-    M, U, V = _matrix(tensors, "M", (m, n)), _matrix(tensors, "U", (m, r)), _matrix(tensors, "V", (n, r))
+    M, U, V = (
+        _matrix(tensors, "M", (m, n)),
+        _matrix(tensors, "U", (m, r)),
+        _matrix(tensors, "V", (n, r)),
+    )
     claims = [_claim(entry, i, tensors, (m, n, r)) for i, entry in enumerate(entries)]
     require(not tensors, "tensor that nobody asked for")
     return FactorizationFile(M, U, V, claims)
@@ -86,7 +110,10 @@ def read_factorization(raw: bytes) -> FactorizationFile:
 def product(A: Matrix, B: Matrix) -> Matrix:
     """A B, exactly."""
     columns = list(zip(*B, strict=True))
-    return [[sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in A]
+    return [
+        [sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in columns]
+        for row in A
+    ]
 
 
 def transpose(A: Matrix) -> Matrix:
@@ -96,7 +123,9 @@ def transpose(A: Matrix) -> Matrix:
 
 def minus(A: Matrix, B: Matrix) -> Matrix:
     """A - B."""
-    return [[x - y for x, y in zip(left, right, strict=True)] for left, right in zip(A, B, strict=True)]
+    return [
+        [x - y for x, y in zip(left, right, strict=True)] for left, right in zip(A, B, strict=True)
+    ]
 
 
 def square(A: Matrix) -> Fraction:
@@ -153,7 +182,12 @@ def gap_checks(file: FactorizationFile, claim: GapClaim) -> Iterator[Check]:
     if fields["method"] == "frobenius":
         yield "F5", square(B) <= b
     else:
-        yield "F6", witnessed_exactly(minus(scaled_identity(len(S), b), product(transpose(B), B)), claim.C_b)
+        yield (
+            "F6",
+            witnessed_exactly(
+                minus(scaled_identity(len(S), b), product(transpose(B), B)), claim.C_b
+            ),
+        )
     inside = square(product(minus(product(P, transpose(S)), M), Q))
     leak = square(product(product(transpose(B), M), Q))
     excess = (inside + leak / (tau - b) + len(G) * max(tau - a, Fraction(0))) / 2
@@ -162,7 +196,8 @@ def gap_checks(file: FactorizationFile, claim: GapClaim) -> Iterator[Check]:
 
 
 def eigenvalues_below(A: list[list[int]], t: int) -> int | None:
-    """How many eigenvalues of an integer matrix are below t: the changes of sign of the leading minors (Sylvester, Bareiss).
+    """How many eigenvalues of an integer matrix are below t: the changes of sign of the leading
+    minors (Sylvester, Bareiss).
 
     None if a minor vanishes, so that t must move.
     """
@@ -174,13 +209,17 @@ def eigenvalues_below(A: list[list[int]], t: int) -> int | None:
             return None
         count += (pivot < 0) != (last < 0)
         for i in range(s + 1, len(rest)):
-            rest[i] = [(x * pivot - rest[i][s] * y) // last for x, y in zip(rest[i], rest[s], strict=True)]
+            rest[i] = [
+                (x * pivot - rest[i][s] * y) // last for x, y in zip(rest[i], rest[s], strict=True)
+            ]
         last = pivot
     return count
 
 
 def smallest_eigenvalues(A: Matrix, count: int) -> list[tuple[Fraction, Fraction]]:
-    """Enclosures of the `count` smallest eigenvalues of a positive semidefinite matrix with dyadic entries."""
+    """Enclosures of the `count` smallest eigenvalues of a positive semidefinite matrix with dyadic
+    entries.
+    """
     trace = sum((A[i][i] for i in range(len(A))), Fraction(0)) + 1
     unit = max(entry.denominator for row in A for entry in row) * 2**HALVINGS
     integers = [[int(entry * unit) for entry in row] for row in A]
@@ -202,11 +241,15 @@ def best_loss(M: Matrix, r: int) -> tuple[Fraction, Fraction]:
     """An enclosure of half the sum of the squared singular values after the r-th."""
     M = M if len(M) >= len(M[0]) else transpose(M)
     tail = smallest_eigenvalues(product(transpose(M), M), max(len(M[0]) - r, 0))
-    return sum((low for low, _ in tail), Fraction(0)) / 2, sum((high for _, high in tail), Fraction(0)) / 2
+    return sum((low for low, _ in tail), Fraction(0)) / 2, sum(
+        (high for _, high in tail), Fraction(0)
+    ) / 2
 
 
 def _truth(file: FactorizationFile) -> Iterator[bool | None]:
-    """Are the three statements of every claim true? None where the enclosure of the best loss does not decide."""
+    """Are the three statements of every claim true? None where the enclosure of the best loss does
+    not decide.
+    """
     loss = square(minus(product(file.U, transpose(file.V)), file.M)) / 2
     low, high = best_loss(file.M, len(file.V[0]))
     for claim in file.claims:

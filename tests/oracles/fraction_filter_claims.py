@@ -1,7 +1,9 @@
-"""Sections 5.14 and 5.15 of spec/certificate-v1.md (theorem TB) on rational intervals: a slow checker for filter files.
+"""Sections 5.14 and 5.15 of spec/certificate-v1.md (theorem TB) on rational intervals: a slow
+checker for filter files.
 
-Another road than the checker's: the loss from the three second moments of student and teacher, the angle by the arc tangent of
-its half, the loss of the trap from its output weights themselves. There is no witness, so the slow checker is the truth oracle.
+Another road than the checker's: the loss from the three second moments of student and teacher, the
+angle by the arc tangent of its half, the loss of the trap from its output weights themselves. There
+is no witness, so the slow checker is the truth oracle.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ Vector = list[Fraction]
 
 @dataclass(frozen=True)
 class FilterFile:
-    """A filter file as exact numbers: student (v, a), teacher (w, true), claims as pairs of kind and fields."""
+    """A filter file as exact numbers: student (v, a), teacher (w, true), claims as pairs of kind
+    and fields.
+    """
 
     v: Vector
     a: Vector
@@ -35,11 +39,19 @@ class FilterFile:
 
 
 def _claim(entry: Any) -> tuple[str, Fields]:
-    require(isinstance(entry, dict) and isinstance(entry.get("kind"), str), "a claim is not an object with a kind")
+    require(
+        isinstance(entry, dict) and isinstance(entry.get("kind"), str),
+        "a claim is not an object with a kind",
+    )
     kind = entry["kind"]
-    require(kind in THEOREMS and entry.get("theorem") == THEOREMS[kind], "not a claim about one filter, or the wrong theorem")
+    require(
+        kind in THEOREMS and entry.get("theorem") == THEOREMS[kind],
+        "not a claim about one filter, or the wrong theorem",
+    )
     require(type(entry.get("version")) is int and entry["version"] == 1, "unknown claim version")
-    needed = rationals("loss_upper", "floor") if kind == "spurious-minimum" else rationals("loss_upper")
+    needed = (
+        rationals("loss_upper", "floor") if kind == "spurious-minimum" else rationals("loss_upper")
+    )
     readers = needed | rationals("eta")
     names = set(entry) - {"kind", "version", "theorem"}
     require(set(needed) <= names <= set(readers), "claim has wrong fields")
@@ -56,9 +68,15 @@ def read_filter(raw: bytes) -> FilterFile:
     """Parse a filter file."""
     top, tensors = read_sealed(raw)
     require(top["loss"] == "population-half-square", "unknown loss")
-    require(top["network"] == {"kind": "filter"} and top["data"] == {"law": "gaussian-patches"}, "unknown network or law")
+    require(
+        top["network"] == {"kind": "filter"} and top["data"] == {"law": "gaussian-patches"},
+        "unknown network or law",
+    )
     entries = top["claims"]
-    require(isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS, "claims must be a list of 1 to 64")
+    require(
+        isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS,
+        "claims must be a list of 1 to 64",
+    )
     w, true = _vector(tensors, "true_filter"), _vector(tensors, "true_head")
     v, a = _vector(tensors, "filter", len(w)), _vector(tensors, "head", len(true))
     require(not tensors, "tensor that nobody asked for")
@@ -71,7 +89,9 @@ def dot(left: Vector, right: Vector) -> Fraction:
 
 
 def artan(x: Interval) -> Interval:
-    """Arc tangent on [0, 1]: five times artan x = 2 artan(x/(1 + sqrt(1 + x^2))), then the alternating series."""
+    """Arc tangent on [0, 1]: five times artan x = 2 artan(x/(1 + sqrt(1 + x^2))), then the
+    alternating series.
+    """
     one, bits = Interval.of(1, x.bits), x.bits
     for _ in range(HALVINGS):
         x = x / (one + (one + x.square()).sqrt())
@@ -90,7 +110,11 @@ class Moments:
 
     def __init__(self, file: FilterFile, bits: int) -> None:
         self.file, self.bits, self.pi = file, bits, pi(bits)
-        self.k, self.A, self.s = len(file.true), dot(file.true, file.true), sum(file.true, Fraction(0))
+        self.k, self.A, self.s = (
+            len(file.true),
+            dot(file.true, file.true),
+            sum(file.true, Fraction(0)),
+        )
         self.v2, self.w2 = dot(file.v, file.v), dot(file.w, file.w)
         self.W, self.one = self.of(self.w2).sqrt(), self.of(1)
 
@@ -99,7 +123,9 @@ class Moments:
         return Interval.of(value, self.bits)
 
     def g(self) -> Interval:
-        """(pi - phi) cos phi + sin phi with the half angle as an arc tangent of a number in [0, 1]."""
+        """(pi - phi) cos phi + sin phi with the half angle as an arc tangent of a number in [0,
+        1].
+        """
         along = dot(self.file.v, self.file.w)
         square = self.v2 * self.w2 - along**2
         if square == 0:
@@ -110,7 +136,9 @@ class Moments:
         return (left * self.of(along) + height) / both
 
     def loss_of(self, moments: tuple[Interval, Interval, Interval], g: Interval) -> Interval:
-        """Half the mean square from |a|^2, 1 . a and a . a*: student, cross and teacher second moments."""
+        """Half the mean square from |a|^2, 1 . a and a . a*: student, cross and teacher second
+        moments.
+        """
         a2, alpha, b = moments
         student = (self.pi - self.one) * a2 + alpha.square()
         cross = self.W * ((g - self.one) * b + alpha * self.of(self.s))
@@ -120,12 +148,18 @@ class Moments:
     def loss(self) -> Interval:
         """Loss at the stored weights."""
         a, true = self.file.a, self.file.true
-        return self.loss_of((self.of(dot(a, a)), self.of(sum(a, Fraction(0))), self.of(dot(a, true))), self.g())
+        return self.loss_of(
+            (self.of(dot(a, a)), self.of(sum(a, Fraction(0))), self.of(dot(a, true))), self.g()
+        )
 
     def trap_loss(self) -> Interval:
-        """Loss at the opposite filter with a~ from (11^T + (pi-1) I) a~ = W (11^T - I) a*, solved row by row."""
+        """Loss at the opposite filter with a~ from (11^T + (pi-1) I) a~ = W (11^T - I) a*, solved
+        row by row.
+        """
         pull = self.of((self.k - 1) * self.s) / (self.of(self.k - 1) + self.pi)
-        rows = [self.W * (self.of(self.s - x) - pull) / (self.pi - self.one) for x in self.file.true]
+        rows = [
+            self.W * (self.of(self.s - x) - pull) / (self.pi - self.one) for x in self.file.true
+        ]
         squares, alpha = total((x.square() for x in rows), self.bits), total(rows, self.bits)
         b = total((x * self.of(y) for x, y in zip(rows, self.file.true, strict=True)), self.bits)
         return self.loss_of((squares, alpha, b), self.of(0))
@@ -139,7 +173,10 @@ class Moments:
     def beta(self, loss: Interval) -> Interval:
         """Bound of the Hessian along descent."""
         height, tau = self.of(self.A).sqrt(), self.of(2) * self.pi
-        b_max = self.W * self.of(self.A) + height * (self.of(2) * tau * loss / (self.pi - self.one)).sqrt()
+        b_max = (
+            self.W * self.of(self.A)
+            + height * (self.of(2) * tau * loss / (self.pi - self.one)).sqrt()
+        )
         filter_block = self.W * b_max / self.of(2 * self.v2)
         head_block = (self.of(self.k - 1) + self.pi) / tau
         cross = self.of(Fraction("1.81971")) * self.W * height / (tau * self.of(self.v2).sqrt())
@@ -171,7 +208,10 @@ def _judged(file: FilterFile) -> tuple[bool | None, str]:
     for bits in PRECISIONS:
         outcomes: list[Check] = []
         for index, (kind, fields) in enumerate(file.claims):
-            outcomes += [(f"claim {index}: {name}", x) for name, x in guarded(filter_checks(file, kind, fields, bits))]
+            outcomes += [
+                (f"claim {index}: {name}", x)
+                for name, x in guarded(filter_checks(file, kind, fields, bits))
+            ]
         failed = [name for name, outcome in outcomes if outcome is False]
         if failed:
             return False, failed[0]

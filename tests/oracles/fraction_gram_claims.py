@@ -1,7 +1,8 @@
 """Section 5.12 of spec/certificate-v1.md on rational intervals: limiting Gram matrices.
 
-Other roads than the checker's where there are any: the arc tangent by a series of its own, the coefficients of erf in closed
-form, another strip, and another bound of the Hermite polynomials behind the last node.
+Other roads than the checker's where there are any: the arc tangent by a series of its own, the
+coefficients of erf in closed form, another strip, and another bound of the Hermite polynomials
+behind the last node.
 """
 
 from __future__ import annotations
@@ -13,11 +14,28 @@ from itertools import pairwise
 from math import factorial, isqrt
 from typing import Any
 
-from tests.oracles.claim_grammar import Fields, Grammar, Role, Sizes, demand, one_of, rational, rationals, require, squares
+from tests.oracles.claim_grammar import (
+    Fields,
+    Grammar,
+    Role,
+    Sizes,
+    demand,
+    one_of,
+    rational,
+    rationals,
+    require,
+    squares,
+)
 from tests.oracles.definiteness import eliminated, shifted, witnessed
 from tests.oracles.fraction_activations import derivatives
 from tests.oracles.fraction_claims import Check, Truth, Witnessed, loss_checks
-from tests.oracles.fraction_elementary import decay, exp_minus_one, log_one_plus, pi, two_over_root_pi
+from tests.oracles.fraction_elementary import (
+    decay,
+    exp_minus_one,
+    log_one_plus,
+    pi,
+    two_over_root_pi,
+)
 from tests.oracles.fraction_intervals import Interval, UndefinedError, at_most, smaller, total
 from tests.oracles.fraction_network import Network, dot
 from tests.oracles.strict_container import Certificate, Claim
@@ -37,13 +55,19 @@ def _natural(least: int) -> Any:
 def _roles(fields: Fields, sizes: Sizes) -> list[Role]:
     resnet, series = fields["kernel"] == "resnet", fields["method"] == "series"
     require(series or not resnet, "a residual network has no closed form")
-    demand(fields, (_SERIES if series else set()) | (_RESNET if resnet else set()), _SERIES | _RESNET)
+    demand(
+        fields, (_SERIES if series else set()) | (_RESNET if resnet else set()), _SERIES | _RESNET
+    )
     return [*squares("C", sizes[0]), *([Role("Q", "I64", (None,))] if series else [])]
 
 
 GRAMMAR = Grammar(
     "limit-gram/1",
-    {"kernel": one_of("weights", "features", "resnet"), "method": one_of("closed", "series"), "lam": rational},
+    {
+        "kernel": one_of("weights", "features", "resnet"),
+        "method": one_of("closed", "series"),
+        "lam": rational,
+    },
     rationals("step", "c_res", "c_sigma", "kappa") | {"nodes": _natural(1), "depth": _natural(2)},
     _roles,
 )
@@ -54,13 +78,18 @@ def read_orders(certificate: Certificate, claim: Claim) -> list[int]:
     if claim.fields["method"] == "closed":
         return []
     orders, first = claim.tensors["Q"].integers(), int(claim.fields["kernel"] == "resnet")
-    require(bool(orders) and orders[0] >= first and orders[-1] <= 4096, "Q is empty or has an order out of range")
+    require(
+        bool(orders) and orders[0] >= first and orders[-1] <= 4096,
+        "Q is empty or has an order out of range",
+    )
     require(all(a < b for a, b in pairwise(orders)), "Q is not increasing")
     return orders
 
 
 def arctan(x: Interval) -> Interval:
-    """Arc tangent of a nonnegative interval: atan x = 2 atan(x/(1 + sqrt(1 + x^2))) four times, then the alternating series."""
+    """Arc tangent of a nonnegative interval: atan x = 2 atan(x/(1 + sqrt(1 + x^2))) four times,
+    then the alternating series.
+    """
     bits = x.bits
     one = Interval.of(1, bits)
     for _ in range(4):
@@ -100,7 +129,11 @@ class Rule:
     """The trapezoid rule of lemma TR for one activation, on intervals."""
 
     def __init__(self, net: Network, step: Fraction, nodes: int) -> None:
-        self.name, self.b, self.bits = net.certificate.activation, net.certificate.parameter or Fraction(1), net.bits
+        self.name, self.b, self.bits = (
+            net.certificate.activation,
+            net.certificate.parameter or Fraction(1),
+            net.bits,
+        )
         self.step, self.nodes = step, nodes
         root = (pi(self.bits) * Interval.of(2, self.bits)).sqrt()
         self.h = Interval.of(step, self.bits)
@@ -113,22 +146,30 @@ class Rule:
     def _jet(self, u: Interval) -> tuple[Interval, Interval]:
         """phi and phi' on an interval on one side of zero, where both are monotone."""
         low, high = (derivatives(self.name, t, self.bits, self.b) for t in (u.lower, u.upper))
-        hulls = [Interval.between(smaller(p, q), -smaller(-p, -q)) for p, q in zip(low[:2], high[:2], strict=True)]
+        hulls = [
+            Interval.between(smaller(p, q), -smaller(-p, -q))
+            for p, q in zip(low[:2], high[:2], strict=True)
+        ]
         return hulls[0], hulls[1]
 
     @cache  # noqa: B019
-    def jets(self, s: Interval) -> tuple[list[tuple[Interval, Interval]], list[tuple[Interval, Interval]]]:
+    def jets(
+        self, s: Interval
+    ) -> tuple[list[tuple[Interval, Interval]], list[tuple[Interval, Interval]]]:
         """(phi, phi') at s z_j and at -s z_j for j = 0..nodes."""
         arguments = [s * self.of(self.step * j) for j in range(self.nodes + 1)]
         return [self._jet(u) for u in arguments], [self._jet(-u) for u in arguments]
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019 (lives as long as one check)
     def hermite(self, r: int) -> list[Interval]:
         """h_r at the nodes z_j >= 0 from exact integer polynomials He_r, divided by sqrt(r!)."""
         before, now = [0], [1]
         for k in range(r):
             lifted = [0, *now]
-            before, now = now, [a - k * (before[i] if i < len(before) else 0) for i, a in enumerate(lifted)]
+            before, now = (
+                now,
+                [a - k * (before[i] if i < len(before) else 0) for i, a in enumerate(lifted)],
+            )
         scale = self.of(factorial(r)).sqrt()
         points = [self.step * j for j in range(self.nodes + 1)]
         values = [sum((c * z**i for i, c in enumerate(now)), Fraction(0)) for z in points]
@@ -141,7 +182,9 @@ class Rule:
 
     def _strip(self, s: Interval) -> Fraction:
         """A rational half width, at most 3/4 of the one allowed and at most 3/h."""
-        width = {"tanh": Fraction(3, 4), "erf": Fraction(1)}.get(self.name, Fraction(3, 2) / self.b) * Fraction(3, 4)
+        width = {"tanh": Fraction(3, 4), "erf": Fraction(1)}.get(
+            self.name, Fraction(3, 2) / self.b
+        ) * Fraction(3, 4)
         return min(width / s.upper, 3 / self.step).limit_denominator(10**9) * Fraction(999, 1000)
 
     def _ratio(self, a: Fraction) -> Interval:
@@ -151,7 +194,9 @@ class Rule:
 
     def _slope_bound(self) -> Interval:
         bound = {"softplus": Fraction(1), "sigmoid": self.b, "tanh": Fraction(4)}.get(self.name)
-        return self.of(bound) if bound is not None else two_over_root_pi(self.bits) * _exp(self.of(1))
+        return (
+            self.of(bound) if bound is not None else two_over_root_pi(self.bits) * _exp(self.of(1))
+        )
 
     def coefficient(self, s: Interval, r: int) -> Interval:
         """E[phi'(s g) h_r(g)]."""
@@ -163,18 +208,23 @@ class Rule:
         behind = [p[1] * h * self.of(sign) for p, h in zip(left, values, strict=True)]
         a, T = self._strip(s), self.step * self.nodes
         growth = _exp(self.of(a * a / 2) + self.of(a) * self.of(r).sqrt())
-        # |h_r(x)| <= sqrt(r!) q^-r e^(|x| q + q^2/2) for every q > 0 (Cauchy on the generating function), and for T > q
+        # |h_r(x)| <= sqrt(r!) q^-r e^(|x| q + q^2/2) for every q > 0 (Cauchy on the generating
+        # function), and for T > q
         # int_T^inf e^(qx - x^2/2) dx <= e^(qT - T^2/2)/(T - q)
         q = Fraction(isqrt(r) + 1)
         if not q < T:
             raise UndefinedError("the last node is too near for this order")
-        front = self.of(factorial(r)).sqrt() * self.of(Fraction(1) / q**r) * _exp(self.of(q * q / 2))
+        front = (
+            self.of(factorial(r)).sqrt() * self.of(Fraction(1) / q**r) * _exp(self.of(q * q / 2))
+        )
         behind_last = front * _exp(self.of(q * T - T * T / 2)) * self.of(Fraction(2) / (T - q))
         error = self._slope_bound() * (self._ratio(a) * growth + behind_last)
         return self._both_sides(ahead, behind) + Interval.between(-error, error)
 
     def _erf_coefficient(self, s: Interval, r: int) -> Interval:
-        """(2/sqrt pi)(1 + 2s^2)^(-1/2) (-2s^2/(1 + 2s^2))^m sqrt((2m)!)/(2^m m!) for r = 2m, zero for odd r."""
+        """(2/sqrt pi)(1 + 2s^2)^(-1/2) (-2s^2/(1 + 2s^2))^m sqrt((2m)!)/(2^m m!) for r = 2m, zero
+        for odd r.
+        """
         if r % 2:
             return self.of(0)
         m = r // 2
@@ -189,12 +239,21 @@ class Rule:
     def mean(self, s: Interval, what: str) -> Interval:
         """E[f(s g)] for f = phi, phi^2, phi'^2."""
         place = 1 if "'" in what else 0
-        sides = [[pair[place].square() if "^2" in what else pair[place] for pair in side] for side in self.jets(s)]
+        sides = [
+            [pair[place].square() if "^2" in what else pair[place] for pair in side]
+            for side in self.jets(s)
+        ]
         p, q = self._growth(s, what)
         a, T = self._strip(s), self.step * self.nodes
         gauss = _exp(self.of(-T * T / 2))
-        tail = self.of(Fraction(2) / T) * gauss  # 2 int_T^inf e^(-x^2/2)/sqrt(2 pi) <= 2 e^(-T^2/2)/T
-        error = self._ratio(a) * _exp(self.of(a * a / 2)) * (p + q) + p * tail + q * (tail + self.of(2 * T) * gauss)
+        tail = (
+            self.of(Fraction(2) / T) * gauss
+        )  # 2 int_T^inf e^(-x^2/2)/sqrt(2 pi) <= 2 e^(-T^2/2)/T
+        error = (
+            self._ratio(a) * _exp(self.of(a * a / 2)) * (p + q)
+            + p * tail
+            + q * (tail + self.of(2 * T) * gauss)
+        )
         return self._both_sides(*sides) + Interval.between(-error, error)
 
     def _growth(self, s: Interval, what: str) -> tuple[Interval, Interval]:
@@ -202,9 +261,13 @@ class Rule:
         if "'" in what:
             return self._slope_bound().square(), zero
         if self.name == "softplus":
-            start = (log_one_plus(self.of(1)) + pi(self.bits) * self.of(Fraction(1, 2))) / self.of(self.b)
+            start = (log_one_plus(self.of(1)) + pi(self.bits) * self.of(Fraction(1, 2))) / self.of(
+                self.b
+            )
             double = self.of(2)
-            return (double * start.square(), double * s.square()) if "^2" in what else (start + s, s)
+            return (
+                (double * start.square(), double * s.square()) if "^2" in what else (start + s, s)
+            )
         bound = self.of(1) + self._slope_bound() if self.name == "erf" else self.of(1)
         return (bound.square() if "^2" in what else bound), zero
 
@@ -217,7 +280,11 @@ def _series(net: Network, rule: Rule, orders: list[int], features: bool) -> list
         s = sizes[square]
         if not features:
             return rule.coefficient(s, r)
-        return rule.mean(s, "phi") if r == 0 else s * rule.coefficient(s, r - 1) / Interval.of(r, bits).sqrt()
+        return (
+            rule.mean(s, "phi")
+            if r == 0
+            else s * rule.coefficient(s, r - 1) / Interval.of(r, bits).sqrt()
+        )
 
     table = {square: [coefficient(square, r) for r in orders] for square in sizes}
     rows = []
@@ -248,16 +315,25 @@ def _last_slope(net: Network, rule: Rule, f: Fields) -> Interval:
         for _ in range(2, f["depth"]):
             s = K.sqrt()
             mu = rule.mean(s, "phi")
-            K, bias = K + rule.of(2) * t * bias * mu + t.square() * rule.mean(s, "phi^2"), bias + t * mu
+            K, bias = (
+                K + rule.of(2) * t * bias * mu + t.square() * rule.mean(s, "phi^2"),
+                bias + t * mu,
+            )
         slope = rule.mean(K.sqrt(), "phi'^2")
         least = slope if least is None else smaller(least, slope)
     return least if least is not None else rule.of(0)
 
 
 def gram_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """GP-ReLU, GP-smooth, GP-ResNet. Truth asks whether the partial sum (not the whole kernel) has the eigenvalue."""
+    """GP-ReLU, GP-smooth, GP-ResNet. Truth asks whether the partial sum (not the whole kernel) has
+    the eigenvalue.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
-    series, resnet, features = f["method"] == "series", f["kernel"] == "resnet", f["kernel"] != "weights"
+    series, resnet, features = (
+        f["method"] == "series",
+        f["kernel"] == "resnet",
+        f["kernel"] != "weights",
+    )
     yield "activation", c.activation in ANALYTIC if series else c.activation == "relu"
     for name in ("lam", "kappa", "c_res", "c_sigma", "step"):
         yield f"{name} > 0", name not in f or f[name] > 0
@@ -275,4 +351,7 @@ def gram_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]
         A = _series(net, rule, read_orders(c, claim), features)
         A = [[rule.of(f["c_sigma"]) * entry for entry in row] for row in A] if resnet else A
     B = shifted(A, -bound)
-    yield "lam", eliminated(B)[0] if isinstance(judge, Truth) else witnessed(B, claim.tensors["C"].rows())
+    yield (
+        "lam",
+        eliminated(B)[0] if isinstance(judge, Truth) else witnessed(B, claim.tensors["C"].rows()),
+    )

@@ -1,9 +1,9 @@
 """Intervals with exact dyadic end points and outward rounding: the arithmetic of the slow checker.
 
-An interval is `[low, high] * 2**exponent` with Python integers, so every end point is an exact rational. After each operation
-the end points are rounded outward to `bits` bits. Nothing here is a float, and there are no comparison operators: a
-comparison has three answers (`at_most`, `less` return True, False or None), because `not (a < b)` does not mean `a >= b` on
-intervals.
+An interval is `[low, high] * 2**exponent` with Python integers, so every end point is an exact
+rational. After each operation the end points are rounded outward to `bits` bits. Nothing here is a
+float, and there are no comparison operators: a comparison has three answers (`at_most`, `less`
+return True, False or None), because `not (a < b)` does not mean `a >= b` on intervals.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from math import isqrt
 
 
 class UndefinedError(ArithmeticError):
-    """The operation has no bounded enclosure at this precision (a division by an interval that contains zero)."""
+    """The operation has no bounded enclosure at this precision (a division by an interval that
+    contains zero).
+    """
 
 
 def _shift_down(number: int, places: int) -> int:
@@ -35,12 +37,18 @@ class Interval:
             raise ValueError(f"empty interval: {low} > {high}")
         excess = max(low.bit_length(), high.bit_length()) - bits
         if excess > 0:
-            low, high, exponent = _shift_down(low, excess), _shift_up(high, excess), exponent + excess
+            low, high, exponent = (
+                _shift_down(low, excess),
+                _shift_up(high, excess),
+                exponent + excess,
+            )
         self.low, self.high, self.exponent, self.bits = low, high, exponent, bits
 
     @classmethod
     def of(cls, value: Fraction | int, bits: int) -> Interval:
-        """The narrowest enclosure of a rational; exact if the rational is dyadic and short enough."""
+        """The narrowest enclosure of a rational; exact if the rational is dyadic and short
+        enough.
+        """
         value = Fraction(value)
         p, q = value.numerator, value.denominator
         if q & (q - 1) == 0:
@@ -86,7 +94,9 @@ class Interval:
 
     def __add__(self, other: Interval) -> Interval:
         e = min(self.exponent, other.exponent)
-        return Interval(self._low_at(e) + other._low_at(e), self._high_at(e) + other._high_at(e), e, self.bits)
+        return Interval(
+            self._low_at(e) + other._low_at(e), self._high_at(e) + other._high_at(e), e, self.bits
+        )
 
     def __sub__(self, other: Interval) -> Interval:
         return self + (-other)
@@ -121,7 +131,9 @@ class Interval:
         scale = 2 * self.bits + (self.exponent & 1)
         low, high = max(self.low, 0) << scale, self.high << scale
         above = isqrt(high)
-        return Interval(isqrt(low), above + (above * above != high), (self.exponent - scale) >> 1, self.bits)
+        return Interval(
+            isqrt(low), above + (above * above != high), (self.exponent - scale) >> 1, self.bits
+        )
 
 
 def less(a: Interval, b: Interval) -> bool | None:

@@ -1,5 +1,5 @@
-"""What the claims need of a stored network, enclosed from the exact stored numbers: residual, loss, Gram matrix, local
-suprema, quartic form."""
+"""What the claims need of a stored network, enclosed from the exact stored numbers: residual, loss,
+Gram matrix, local suprema, quartic form."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
 class Network:
     """A stored network on its stored data at a working precision.
 
-    With `lenient` the suprema are intervals from the true value to the spec's rational, so that nothing is called false for a
-    rounded constant.
+    With `lenient` the suprema are intervals from the true value to the spec's rational, so that
+    nothing is called false for a rounded constant.
     """
 
     certificate: Certificate
@@ -38,7 +38,10 @@ class Network:
     def derivatives(self) -> list[list[tuple[Interval, Interval, Interval]]]:
         """(phi, phi', phi'') at every z_il."""
         c = self.certificate
-        return [[derivatives(c.activation, z, self.bits, c.parameter) for z in row] for row in self.preactivations]
+        return [
+            [derivatives(c.activation, z, self.bits, c.parameter) for z in row]
+            for row in self.preactivations
+        ]
 
     @cached_property
     def residual(self) -> list[Interval]:
@@ -46,7 +49,10 @@ class Network:
         c, bits = self.certificate, self.bits
         result = []
         for row, y in zip(self._values, c.y, strict=True):
-            result.append(total((Interval.of(v, bits) * x for v, x in zip(c.v, row, strict=True)), bits) - Interval.of(y, bits))
+            result.append(
+                total((Interval.of(v, bits) * x for v, x in zip(c.v, row, strict=True)), bits)
+                - Interval.of(y, bits)
+            )
         return result
 
     @cached_property
@@ -54,7 +60,10 @@ class Network:
         c = self.certificate
         if c.activation in SMOOTH:
             return [[entry[0] for entry in row] for row in self.derivatives]
-        return [[value(c.activation, z, self.bits, c.parameter) for z in row] for row in self.preactivations]
+        return [
+            [value(c.activation, z, self.bits, c.parameter) for z in row]
+            for row in self.preactivations
+        ]
 
     @cached_property
     def loss(self) -> Interval:
@@ -62,14 +71,19 @@ class Network:
         exact = self.exact_residual(self.certificate.W)
         if exact is not None:
             return Interval.of(dot(exact, exact) / 2, self.bits)
-        return total((r.square() for r in self.residual), self.bits) * Interval.of(Fraction(1, 2), self.bits)
+        return total((r.square() for r in self.residual), self.bits) * Interval.of(
+            Fraction(1, 2), self.bits
+        )
 
     def exact_residual(self, W: list[list[Fraction]]) -> list[Fraction] | None:
         """The residual at weights W where phi is rational, else None."""
         c = self.certificate
         if exact_value(c.activation, Fraction(0), c.parameter) is None:
             return None
-        outputs = [[exact_value(c.activation, dot(w, x), c.parameter) or Fraction(0) for w in W] for x in c.X]
+        outputs = [
+            [exact_value(c.activation, dot(w, x), c.parameter) or Fraction(0) for w in W]
+            for x in c.X
+        ]
         return [dot(c.v, row) - y for row, y in zip(outputs, c.y, strict=True)]
 
     def gram(self, trained: str) -> list[list[Interval]]:
@@ -81,10 +95,14 @@ class Network:
         K = [[Interval.of(0, bits)] * n for _ in range(n)]
         for i in range(n):
             for j in range(i + 1):
-                inner = total((h * p * q for h, p, q in zip(heads, slopes[i], slopes[j], strict=True)), bits)
+                inner = total(
+                    (h * p * q for h, p, q in zip(heads, slopes[i], slopes[j], strict=True)), bits
+                )
                 entry = inner * Interval.of(dot(c.X[i], c.X[j]), bits)
                 if trained == "vW":
-                    entry = entry + total((p * q for p, q in zip(values[i], values[j], strict=True)), bits)
+                    entry = entry + total(
+                        (p * q for p, q in zip(values[i], values[j], strict=True)), bits
+                    )
                 K[i][j] = K[j][i] = entry
         return K
 
@@ -93,7 +111,9 @@ class Network:
         rounded = suprema(c.activation, c.parameter)[order - 1]
         if rounded is None:
             return None
-        exact = suprema(c.activation, c.parameter, exact=True)[order - 1] if self.lenient else rounded
+        exact = (
+            suprema(c.activation, c.parameter, exact=True)[order - 1] if self.lenient else rounded
+        )
         return Interval.between(Interval.of(exact or 0, self.bits), Interval.of(rounded, self.bits))
 
     def local_suprema(self, order: int, rho: Fraction) -> list[list[Interval]]:
@@ -112,10 +132,15 @@ class Network:
         """q_i = c_i^2, c_i = max_l |v_l| s_{2,il} (both layers: |v_l| + rho)."""
         extra = rho if trained == "vW" else Fraction(0)
         sizes = [Interval.of(abs(v) + extra, self.bits) for v in self.certificate.v]
-        return [largest(h * s for h, s in zip(sizes, row, strict=True)).square() for row in self.local_suprema(2, rho)]
+        return [
+            largest(h * s for h, s in zip(sizes, row, strict=True)).square()
+            for row in self.local_suprema(2, rho)
+        ]
 
     def slope_gram(self, rho: Fraction) -> list[list[Interval]]:
-        """X^T diag(max_l s_{1,il}^2) X, whose largest eigenvalue is the square of the norm that beta bounds."""
+        """X^T diag(max_l s_{1,il}^2) X, whose largest eigenvalue is the square of the norm that
+        beta bounds.
+        """
         weights = [largest(row).square() for row in self.local_suprema(1, rho)]
         return weighted_gram(self.certificate.X, weights)
 
@@ -124,7 +149,12 @@ def weighted_gram(X: list[list[Fraction]], weights: list[Interval]) -> list[list
     """sum_i weights_i x_i x_i^T."""
     bits, d = weights[0].bits, len(X[0])
     return [
-        [total((q * Interval.of(x[a] * x[b], bits) for q, x in zip(weights, X, strict=True)), bits) for b in range(d)]
+        [
+            total(
+                (q * Interval.of(x[a] * x[b], bits) for q, x in zip(weights, X, strict=True)), bits
+            )
+            for b in range(d)
+        ]
         for a in range(d)
     ]
 
@@ -135,7 +165,9 @@ def rows_matrix(X: list[list[Fraction]], q: list[Interval]) -> list[list[Interva
     return weighted_gram(X, [w * Interval.of(dot(x, x), bits) for w, x in zip(q, X, strict=True)])
 
 
-def svec_matrix(X: list[list[Fraction]], q: list[Interval], kappa: Fraction, t: Fraction) -> list[list[Interval]]:
+def svec_matrix(
+    X: list[list[Fraction]], q: list[Interval], kappa: Fraction, t: Fraction
+) -> list[list[Interval]]:
     """kappa I - S^T diag(q) S + t (u u^T - I), rows of S the svec of x_i x_i^T, u the svec of I."""
     bits, d = q[0].bits, len(X[0])
     pairs = [(a, b) for a in range(d) for b in range(a, d)]
@@ -144,10 +176,18 @@ def svec_matrix(X: list[list[Fraction]], q: list[Interval], kappa: Fraction, t: 
     for a, b in pairs:
         row = []
         for e, f in pairs:
-            inner = total((w * Interval.of(x[a] * x[b] * x[e] * x[f], bits) for w, x in zip(q, X, strict=True)), bits)
+            inner = total(
+                (
+                    w * Interval.of(x[a] * x[b] * x[e] * x[f], bits)
+                    for w, x in zip(q, X, strict=True)
+                ),
+                bits,
+            )
             off_diagonals = (a != b) + (e != f)
             scale = {0: Interval.of(1, bits), 1: root_two, 2: Interval.of(2, bits)}[off_diagonals]
-            constant = (kappa - t if (a, b) == (e, f) else Fraction(0)) + (t if off_diagonals == 0 else 0)
+            constant = (kappa - t if (a, b) == (e, f) else Fraction(0)) + (
+                t if off_diagonals == 0 else 0
+            )
             row.append(Interval.of(constant, bits) - inner * scale)
         result.append(row)
     return result
@@ -156,19 +196,27 @@ def svec_matrix(X: list[list[Fraction]], q: list[Interval], kappa: Fraction, t: 
 def quartic_exceeds(X: list[list[Fraction]], q: list[Interval], kappa: Fraction) -> bool:
     """True if some unit vector a certainly has sum_i q_i (x_i.a)^4 > kappa.
 
-    The directions are found in floats by the monotone iteration a <- gradient (the form is convex); the verdict is exact.
+    The directions are found in floats by the monotone iteration a <- gradient (the form is convex);
+    the verdict is exact.
     """
     lower = [w.lower for w in q]
     heaviest, longest = max(lower), max(abs(c) for x in X for c in x)
     if heaviest <= 0 or longest == 0:
         return False
-    # the direction of steepest ascent does not change when all weights or all points are scaled, and floats cannot overflow then
-    weights, points = [float(w / heaviest) for w in lower], [[float(c / longest) for c in x] for x in X]
+    # the direction of steepest ascent does not change when all weights or all points are scaled,
+    # and floats cannot overflow then
+    weights, points = (
+        [float(w / heaviest) for w in lower],
+        [[float(c / longest) for c in x] for x in X],
+    )
     for start in points:
         a = start
         for _ in range(60):
             inner = [sum(p * s for p, s in zip(x, a, strict=True)) for x in points]
-            gradient = [sum(w * z**3 * x[c] for w, z, x in zip(weights, inner, points, strict=True)) for c in range(len(a))]
+            gradient = [
+                sum(w * z**3 * x[c] for w, z, x in zip(weights, inner, points, strict=True))
+                for c in range(len(a))
+            ]
             size = max(map(abs, gradient), default=0.0)
             if not 1e-250 < size < 1e250:
                 break

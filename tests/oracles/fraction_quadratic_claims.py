@@ -1,7 +1,9 @@
-"""The claims of quadratic networks on exact rationals: f(x) = x^T B x, and everything but sqrt 2 and norms is rational.
+"""The claims of quadratic networks on exact rationals: f(x) = x^T B x, and everything but sqrt 2
+and norms is rational.
 
-Written from the theorems of sections 5 and 8 to 10 of the theory page, not from the fast checker: ranks by elimination over the
-rationals, the least-squares matrix by an exact solve, definiteness of svec matrices without sqrt 2 by a congruence.
+Written from the theorems of sections 5 and 8 to 10 of the theory page, not from the fast checker:
+ranks by elimination over the rationals, the least-squares matrix by an exact solve, definiteness of
+svec matrices without sqrt 2 by a congruence.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ ZERO = Fraction(0)
 def outer_sum(X: Sequence[Sequence[Fraction]], weights: Sequence[Fraction]) -> Matrix:
     """sum_i weights_i x_i x_i^T."""
     d = len(X[0])
-    return [[sum((w * x[a] * x[b] for w, x in zip(weights, X, strict=True)), ZERO) for b in range(d)] for a in range(d)]
+    return [
+        [sum((w * x[a] * x[b] for w, x in zip(weights, X, strict=True)), ZERO) for b in range(d)]
+        for a in range(d)
+    ]
 
 
 def quadratic_form(M: Matrix, x: Sequence[Fraction]) -> Fraction:
@@ -34,7 +39,10 @@ def quadratic_form(M: Matrix, x: Sequence[Fraction]) -> Fraction:
 
 def moved(A: Matrix, sign: int, shift: Fraction) -> Matrix:
     """sign A + shift I."""
-    return [[sign * entry + (shift if i == j else 0) for j, entry in enumerate(row)] for i, row in enumerate(A)]
+    return [
+        [sign * entry + (shift if i == j else 0) for j, entry in enumerate(row)]
+        for i, row in enumerate(A)
+    ]
 
 
 def svec_pairs(d: int) -> list[tuple[int, int]]:
@@ -79,7 +87,9 @@ def solve(A: Matrix, b: Sequence[Fraction]) -> list[Fraction]:
 
 
 def gram_without_roots(X: Matrix) -> tuple[Matrix, list[Fraction]]:
-    """G0 = S0^T S0 for plain monomials and e with A^T A = D G0 D, D^2 = 1/e: A^T A >= mu I exactly if G0 >= mu diag(e)."""
+    """G0 = S0^T S0 for plain monomials and e with A^T A = D G0 D, D^2 = 1/e: A^T A >= mu I exactly
+    if G0 >= mu diag(e).
+    """
     S = monomials(X)
     N = len(S[0])
     G = [[sum((row[i] * row[j] for row in S), ZERO) for j in range(N)] for i in range(N)]
@@ -90,26 +100,47 @@ def svec_gram(X: Matrix, bits: int) -> list[list[Interval]]:
     """A^T A with sqrt 2, enclosed."""
     G, e = gram_without_roots(X)
     root = Interval.of(2, bits).sqrt()
-    factors = {Fraction(1): Interval.of(1, bits), Fraction(1, 2): root, Fraction(1, 4): Interval.of(2, bits)}
-    return [[Interval.of(entry, bits) * factors[e[i] * e[j]] for j, entry in enumerate(row)] for i, row in enumerate(G)]
+    factors = {
+        Fraction(1): Interval.of(1, bits),
+        Fraction(1, 2): root,
+        Fraction(1, 4): Interval.of(2, bits),
+    }
+    return [
+        [Interval.of(entry, bits) * factors[e[i] * e[j]] for j, entry in enumerate(row)]
+        for i, row in enumerate(G)
+    ]
 
 
-def span_bound(net: Network, claim: Claim, judge: Witnessed, *, value: Fraction, role: str, sign: int = 1) -> bool | None:
+def span_bound(
+    net: Network, claim: Claim, judge: Witnessed, *, value: Fraction, role: str, sign: int = 1
+) -> bool | None:
     """sign (A^T A - value I) > 0, by the witness or, without it and without roots, exactly."""
     X, bits = net.certificate.X, net.bits
     if isinstance(judge, Truth):
         G, e = gram_without_roots(X)
         return is_semidefinite(
-            [[sign * (entry - (value * e[i] if i == j else 0)) for j, entry in enumerate(row)] for i, row in enumerate(G)]
+            [
+                [sign * (entry - (value * e[i] if i == j else 0)) for j, entry in enumerate(row)]
+                for i, row in enumerate(G)
+            ]
         )
     shift = Interval.of(value, bits)
-    A = [[entry - shift if i == j else entry for j, entry in enumerate(row)] for i, row in enumerate(svec_gram(X, bits))]
-    return witnessed([[entry if sign > 0 else -entry for entry in row] for row in A], claim.tensors[role].rows())
+    A = [
+        [entry - shift if i == j else entry for j, entry in enumerate(row)]
+        for i, row in enumerate(svec_gram(X, bits))
+    ]
+    return witnessed(
+        [[entry if sign > 0 else -entry for entry in row] for row in A], claim.tensors[role].rows()
+    )
 
 
 def positive(judge: Witnessed, A: Matrix, claim: Claim, role: str) -> bool:
     """P1 on a rational matrix."""
-    return is_semidefinite(A) if isinstance(judge, Truth) else witnessed_exactly(A, claim.tensors[role].rows())
+    return (
+        is_semidefinite(A)
+        if isinstance(judge, Truth)
+        else witnessed_exactly(A, claim.tensors[role].rows())
+    )
 
 
 def _residual(certificate: Certificate) -> list[Fraction]:
@@ -176,22 +207,32 @@ def read_rows(certificate: Certificate, claim: Claim) -> None:
 
 
 def _span_gap(net: Network, claim: Claim, judge: Witnessed) -> bool | None:
-    """Half the square of the projection of r on the range of A, exactly; or its upper bound through z."""
+    """Half the square of the projection of r on the range of A, exactly; or its upper bound through
+    z.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
     r, S = _residual(c), monomials(c.X)
     if isinstance(judge, Truth):
         G, _ = gram_without_roots(c.X)
         if rank(G) < len(G):
             return False
-        right = [sum((row[j] * entry for row, entry in zip(S, r, strict=True)), ZERO) for j in range(len(G))]
+        right = [
+            sum((row[j] * entry for row, entry in zip(S, r, strict=True)), ZERO)
+            for j in range(len(G))
+        ]
         return dot(right, solve(G, right)) / 2 <= f["gap"]
     root = Interval.of(2, bits).sqrt()
     scale = [Interval.of(1, bits) if a == b else root for a, b in svec_pairs(len(c.X[0]))]
     z = [Interval.of(entry, bits) for entry in claim.tensors["z"].numbers()]
-    rows = [[Interval.of(entry, bits) * s for entry, s in zip(row, scale, strict=True)] for row in S]
+    rows = [
+        [Interval.of(entry, bits) * s for entry, s in zip(row, scale, strict=True)] for row in S
+    ]
     fit = [total((a * b for a, b in zip(row, z, strict=True)), bits) for row in rows]
     rest = [Interval.of(entry, bits) - g for entry, g in zip(r, fit, strict=True)]
-    back = [total((row[j] * g for row, g in zip(rows, rest, strict=True)), bits) for j in range(len(scale))]
+    back = [
+        total((row[j] * g for row, g in zip(rows, rest, strict=True)), bits)
+        for j in range(len(scale))
+    ]
     size = total((g.square() for g in fit), bits).sqrt()
     size = size + total((g.square() for g in back), bits).sqrt() / Interval.of(f["mu"], bits).sqrt()
     return at_most(size.square(), Interval.of(2 * f["gap"], bits))
@@ -210,7 +251,9 @@ def identifies_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[
 
 
 def ambiguous_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Section 9: rank deficiency, the least eigenvalue of the network's matrix, the constant of Lemma Q."""
+    """Section 9: rank deficiency, the least eigenvalue of the network's matrix, the constant of
+    Lemma Q.
+    """
     c, f = net.certificate, claim.fields
     d = len(c.X[0])
     yield "quadratic", c.activation == "quadratic"
@@ -232,7 +275,9 @@ def least_squares_matrix(c: Certificate) -> Matrix:
     G, _ = gram_without_roots(c.X)
     right = [sum((row[j] * y for row, y in zip(S, c.y, strict=True)), ZERO) for j in range(len(G))]
     solution = dict(zip(svec_pairs(d), solve(G, right), strict=True))
-    return [[solution[min(a, b), max(a, b)] / (1 if a == b else 2) for b in range(d)] for a in range(d)]
+    return [
+        [solution[min(a, b), max(a, b)] / (1 if a == b else 2) for b in range(d)] for a in range(d)
+    ]
 
 
 def barrier_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
@@ -242,7 +287,10 @@ def barrier_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Che
     yield "quadratic", c.activation == "quadratic"
     yield from loss_checks(net, claim)
     yield "heads", all(v > 0 for v in c.v)
-    yield "signs", f["phi"] > 0 and f["Phi"] > 0 and f["E0"] >= 0 and f["eta"] > 0 and 0 <= f["rate"] < 1
+    yield (
+        "signs",
+        f["phi"] > 0 and f["Phi"] > 0 and f["E0"] >= 0 and f["eta"] > 0 and 0 <= f["rate"] < 1,
+    )
     A_hat = claim.tensors["A_hat"].rows()
     yield "A_hat symmetric", all(A_hat[a][b] == A_hat[b][a] for a, b in svec_pairs(d))
     yield "phi", span_bound(net, claim, judge, value=f["phi"], role="C_phi")
@@ -269,8 +317,12 @@ def _largest_bound(net: Network, claim: Claim, judge: Witnessed) -> bool | None:
     return at_most(largest, Interval.of(claim.fields["Phi"], net.bits))
 
 
-def _minimizer_checks(net: Network, claim: Claim, judge: Witnessed, A_hat: Matrix) -> Iterator[Check]:
-    """Eigenvalues of the least-squares matrix and E at the stored weights; exact for Truth, through A_hat otherwise."""
+def _minimizer_checks(
+    net: Network, claim: Claim, judge: Witnessed, A_hat: Matrix
+) -> Iterator[Check]:
+    """Eigenvalues of the least-squares matrix and E at the stored weights; exact for Truth, through
+    A_hat otherwise.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
     r = _residual(c)
     if isinstance(judge, Truth):
@@ -285,8 +337,14 @@ def _minimizer_checks(net: Network, claim: Claim, judge: Witnessed, A_hat: Matri
     error = G / Interval.of(f["phi"], bits)
     rows = [[Interval.of(entry, bits) for entry in row] for row in A_hat]
     low, high = Interval.of(f["a_lo"], bits) + error, Interval.of(f["a_hi"], bits) - error
-    below = [[entry - low if i == j else entry for j, entry in enumerate(row)] for i, row in enumerate(rows)]
-    above = [[high - entry if i == j else -entry for j, entry in enumerate(row)] for i, row in enumerate(rows)]
+    below = [
+        [entry - low if i == j else entry for j, entry in enumerate(row)]
+        for i, row in enumerate(rows)
+    ]
+    above = [
+        [high - entry if i == j else -entry for j, entry in enumerate(row)]
+        for i, row in enumerate(rows)
+    ]
     yield "a_lo", witnessed(below, claim.tensors["C_lo"].rows())
     yield "a_hi", witnessed(above, claim.tensors["C_hi"].rows())
     away = [a - b for a, b in zip(r, q, strict=True)]

@@ -1,4 +1,6 @@
-"""Section 5.11 of spec/certificate-v1.md on exact rationals: every sign and every matrix of theorem RD without rounding."""
+"""Section 5.11 of spec/certificate-v1.md on exact rationals: every sign and every matrix of theorem
+RD without rounding.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def _roles(fields: Fields, sizes: Sizes) -> list[Role]:
 
 GRAMMAR = Grammar(
     "relu-path/1",
-    rationals("tau", "lam", "Lam", "eps", "eta", "rate", "path") | {"norm": one_of("rows", "factor")},
+    rationals("tau", "lam", "Lam", "eps", "eta", "rate", "path")
+    | {"norm": one_of("rows", "factor")},
     {},
     _roles,
 )
@@ -42,7 +45,10 @@ def patterns(net: Network, tau: Fraction) -> tuple[Pattern, Pattern]:
         z = [row[level] for row in net.preactivations]
         scale = (v * tau) ** 2
         near = [_not_below(z[i], scale * dot(K[i], K[i])) for i in range(len(z))]
-        squares_ = [scale * sum((K[i][j] ** 2 for j in range(len(z)) if near[j]), Fraction(0)) for i in range(len(z))]
+        squares_ = [
+            scale * sum((K[i][j] ** 2 for j in range(len(z)) if near[j]), Fraction(0))
+            for i in range(len(z))
+        ]
         possible.append([_not_below(x, s) for x, s in zip(z, squares_, strict=True)])
         sure.append([x > 0 and x * x > s for x, s in zip(z, squares_, strict=True)])
     return possible, sure
@@ -55,7 +61,9 @@ def bracket(net: Network, tau: Fraction) -> tuple[Matrix, Matrix]:
     n = len(c.y)
 
     def shared(pattern: Pattern, i: int, j: int) -> Fraction:
-        return sum((v * v for v, row in zip(c.v, pattern, strict=True) if row[i] and row[j]), Fraction(0))
+        return sum(
+            (v * v for v, row in zip(c.v, pattern, strict=True) if row[i] and row[j]), Fraction(0)
+        )
 
     middle, spread = [], []
     for i in range(n):
@@ -67,11 +75,16 @@ def bracket(net: Network, tau: Fraction) -> tuple[Matrix, Matrix]:
 
 
 def _shifted(A: Matrix, sign: int, shift: Fraction) -> Matrix:
-    return [[sign * entry + (shift if i == j else 0) for j, entry in enumerate(row)] for i, row in enumerate(A)]
+    return [
+        [sign * entry + (shift if i == j else 0) for j, entry in enumerate(row)]
+        for i, row in enumerate(A)
+    ]
 
 
 def relu_descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Theorem RD; the truth judge asks for the eigenvalues themselves and ignores e and the factors."""
+    """Theorem RD; the truth judge asks for the eigenvalues themselves and ignores e and the
+    factors.
+    """
     c, f = net.certificate, claim.fields
     truth = isinstance(judge, Truth)
     yield "activation is relu", c.activation == "relu"
@@ -98,5 +111,8 @@ def relu_descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterato
     if f["norm"] == "rows":
         yield "Lam", max(sum(map(abs, row), Fraction(0)) for row in middle) <= f["Lam"]
     else:
-        yield "Lam", witnessed_exactly(_shifted(middle, -1, f["Lam"]), claim.tensors["C_Lam"].rows())
+        yield (
+            "Lam",
+            witnessed_exactly(_shifted(middle, -1, f["Lam"]), claim.tensors["C_Lam"].rows()),
+        )
     yield "lam", witnessed_exactly(_shifted(middle, 1, -f["lam"]), claim.tensors["C"].rows())

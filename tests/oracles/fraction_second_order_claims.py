@@ -1,7 +1,8 @@
-"""strict-saddle and second-order-stationary on enclosures: the whole Hessian is formed entry by entry from its definition.
+"""strict-saddle and second-order-stationary on enclosures: the whole Hessian is formed entry by
+entry from its definition.
 
-Written from sections 7, 11 and 12 of the theory page. The curvature along a direction is U^T H U with that Hessian, not the
-formula with r' and r'' that the fast checker uses.
+Written from sections 7, 11 and 12 of the theory page. The curvature along a direction is U^T H U
+with that Hessian, not the formula with r' and r'' that the fast checker uses.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ def jacobian(net: Network, both: bool) -> IntervalMatrix:
     rows = []
     for x, entries in zip(c.X, net.derivatives, strict=True):
         head = [entry[0] for entry in entries] if both else []
-        body = [Interval.of(v * a, bits) * entry[1] for v, entry in zip(c.v, entries, strict=True) for a in x]
+        body = [
+            Interval.of(v * a, bits) * entry[1]
+            for v, entry in zip(c.v, entries, strict=True)
+            for a in x
+        ]
         rows.append(head + body)
     return rows
 
@@ -41,7 +46,10 @@ def neuron_block(net: Network, neuron: int) -> IntervalMatrix:
     """v_l sum_i r_i phi''(z_il) x_i x_i^T."""
     c, bits = net.certificate, net.bits
     head = Interval.of(c.v[neuron], bits)
-    weights = [head * r * entries[neuron][2] for r, entries in zip(net.residual, net.derivatives, strict=True)]
+    weights = [
+        head * r * entries[neuron][2]
+        for r, entries in zip(net.residual, net.derivatives, strict=True)
+    ]
     return weighted_gram(c.X, weights)
 
 
@@ -60,7 +68,10 @@ def hessian(net: Network, both: bool) -> IntervalMatrix:
                 H[start + a][start + b] = H[start + a][start + b] + entry
         for a in range(d if both else 0):
             mixed = total(
-                (r * e[neuron][1] * Interval.of(x[a], bits) for r, e, x in zip(net.residual, net.derivatives, c.X, strict=True)),
+                (
+                    r * e[neuron][1] * Interval.of(x[a], bits)
+                    for r, e, x in zip(net.residual, net.derivatives, c.X, strict=True)
+                ),
                 bits,
             )
             H[neuron][start + a] = H[start + a][neuron] = H[neuron][start + a] + mixed
@@ -70,10 +81,15 @@ def hessian(net: Network, both: bool) -> IntervalMatrix:
 def gradient(net: Network, both: bool) -> list[Interval]:
     """J^T r."""
     J = jacobian(net, both)
-    return [total((row[j] * r for row, r in zip(J, net.residual, strict=True)), net.bits) for j in range(len(J[0]))]
+    return [
+        total((row[j] * r for row, r in zip(J, net.residual, strict=True)), net.bits)
+        for j in range(len(J[0]))
+    ]
 
 
-def third_derivative(net: Network, z: Fraction, entry: tuple[Interval, Interval, Interval]) -> Interval:
+def third_derivative(
+    net: Network, z: Fraction, entry: tuple[Interval, Interval, Interval]
+) -> Interval:
     """phi''' by differentiating the equation that phi'' satisfies."""
     c, bits = net.certificate, net.bits
     value, slope, curvature = entry
@@ -94,12 +110,16 @@ def _third_suprema(net: Network, R: Fraction) -> IntervalMatrix:
     c, bits = net.certificate, net.bits
     b = Fraction(1) if c.parameter is None else c.parameter
     cap = Interval.of(suprema(c.activation, c.parameter)[2], bits)
-    slope = Interval.of(_FOURTH[c.activation] * b ** {"softplus": 3, "sigmoid": 4}.get(c.activation, 0) * R, bits)
+    slope = Interval.of(
+        _FOURTH[c.activation] * b ** {"softplus": 3, "sigmoid": 4}.get(c.activation, 0) * R, bits
+    )
     result = []
     for x, row, entries in zip(c.X, net.preactivations, net.derivatives, strict=True):
         reach = slope * Interval.of(dot(x, x), bits).sqrt()
         pairs = zip(row, entries, strict=True)
-        result.append([smaller(cap, abs(third_derivative(net, z, entry)) + reach) for z, entry in pairs])
+        result.append(
+            [smaller(cap, abs(third_derivative(net, z, entry)) + reach) for z, entry in pairs]
+        )
     return result
 
 
@@ -111,7 +131,9 @@ def lipschitz_weights(net: Network, R: Fraction) -> list[Interval]:
     weights = []
     for i, x in enumerate(c.X):
         n1 = total(((h * s).square() for h, s in zip(heads, first[i], strict=True)), bits).sqrt()
-        reach = abs(net.residual[i]) + Interval.of(R, bits) * Interval.of(dot(x, x), bits).sqrt() * n1
+        reach = (
+            abs(net.residual[i]) + Interval.of(R, bits) * Interval.of(dot(x, x), bits).sqrt() * n1
+        )
         top2 = largest(h * s for h, s in zip(heads, second[i], strict=True))
         top3 = largest(h * s for h, s in zip(heads, third[i], strict=True))
         weights.append(Interval.of(3, bits) * n1 * top2 + reach * top3)
@@ -145,7 +167,9 @@ def lipschitz_square(part: dict) -> Fraction:
 
 
 def constant_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """The Lipschitz constant of the Hessian on the ball of radius R: the lemma for W, or the one for both layers."""
+    """The Lipschitz constant of the Hessian on the ball of radius R: the lemma for W, or the one
+    for both layers.
+    """
     part, R = claim.fields["radius"], claim.fields["radius"]["R"]
     if "Lip" in part:
         yield "signs of the radius", R > 0 and part["Lip"] > 0
@@ -154,12 +178,20 @@ def constant_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Ch
     lam = part["lam"]
     yield "signs of the radius", R > 0 and lam > 0 and part["quartic"]["kappa"] > 0
     weights = lipschitz_weights(net, R)
-    yield "lam", judge.definite(shifted(weighted_gram(net.certificate.X, weights), lam, sign=-1), claim.tensors["C_lam"].rows())
+    yield (
+        "lam",
+        judge.definite(
+            shifted(weighted_gram(net.certificate.X, weights), lam, sign=-1),
+            claim.tensors["C_lam"].rows(),
+        ),
+    )
     yield "kappa", judge.quartic(net, weights, Claim(claim.kind, part, claim.tensors))
 
 
 def lipschitz_of_both(net: Network, R: Fraction) -> Interval:
-    """sum_i of the largest values of the three monomials of the third derivative of r_i^2/2 along (u, A), |u|^2 + |A|^2 = 1."""
+    """sum_i of the largest values of the three monomials of the third derivative of r_i^2/2 along
+    (u, A), |u|^2 + |A|^2 = 1.
+    """
     c, bits = net.certificate, net.bits
     first, second, third = net.local_suprema(1, R), net.local_suprema(2, R), _third_suprema(net, R)
     heads = [Interval.of(abs(v) + R, bits) for v in c.v]
@@ -169,20 +201,33 @@ def lipschitz_of_both(net: Network, R: Fraction) -> Interval:
         norm = Interval.of(dot(x, x), bits).sqrt()
         reach = Interval.of(R, bits) * norm
         outputs = [abs(e[0]) + s * reach for e, s in zip(net.derivatives[i], first[i], strict=True)]
-        slopes, bends, thirds = ([h * s for h, s in zip(heads, row[i], strict=True)] for row in (first, second, third))
-        n0, n1 = (total((entry.square() for entry in row), bits).sqrt() for row in (outputs, slopes))
-        moved = abs(net.residual[i]) + Interval.of(R, bits) * (n0.square() + (n1 * norm).square()).sqrt()
+        slopes, bends, thirds = (
+            [h * s for h, s in zip(heads, row[i], strict=True)] for row in (first, second, third)
+        )
+        n0, n1 = (
+            total((entry.square() for entry in row), bits).sqrt() for row in (outputs, slopes)
+        )
+        moved = (
+            abs(net.residual[i])
+            + Interval.of(R, bits) * (n0.square() + (n1 * norm).square()).sqrt()
+        )
         twice_u = whole[6] * n0 * largest(first[i]) * norm
         once_u = (
-            whole[3] * n0 * largest(bends) + whole[6] * n1 * largest(first[i]) + whole[3] * moved * largest(second[i])
+            whole[3] * n0 * largest(bends)
+            + whole[6] * n1 * largest(first[i])
+            + whole[3] * moved * largest(second[i])
         ) * norm.square()
-        without_u = (whole[3] * n1 * largest(bends) + moved * largest(thirds)) * norm.square() * norm
+        without_u = (
+            (whole[3] * n1 * largest(bends) + moved * largest(thirds)) * norm.square() * norm
+        )
         value = value + Interval.of(Fraction(385, 1000), bits) * (twice_u + once_u) + without_u
     return value
 
 
 def second_order_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Section 12; without a witness both routes ask about the blocks or the Hessian that the claim names."""
+    """Section 12; without a witness both routes ask about the blocks or the Hessian that the claim
+    names.
+    """
     c, f, bits = net.certificate, claim.fields, net.bits
     both, d = f["trained"] == "vW", len(net.certificate.X[0])
     yield "smooth activation", c.activation in SMOOTH
@@ -201,7 +246,10 @@ def second_order_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterato
         if v == 0:
             yield f"block {neuron}", not any(map(any, factor))
         else:
-            yield f"block {neuron}", judge.definite(shifted(neuron_block(net, neuron), f["delta"]), factor)
+            yield (
+                f"block {neuron}",
+                judge.definite(shifted(neuron_block(net, neuron), f["delta"]), factor),
+            )
 
 
 def surroundings_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
@@ -217,4 +265,9 @@ def surroundings_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterato
     yield "convex on the ball", mu > 0 and square * R * R < mu * mu
     room = mu * D - eps
     yield "outward slope at the distance", room > 0 and square * D**4 < (2 * room) ** 2
-    yield "mu", judge.definite(shifted(hessian(net, f["trained"] == "vW"), -mu), claim.tensors["C_mu"].rows())
+    yield (
+        "mu",
+        judge.definite(
+            shifted(hessian(net, f["trained"] == "vW"), -mu), claim.tensors["C_mu"].rows()
+        ),
+    )

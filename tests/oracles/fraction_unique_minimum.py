@@ -1,7 +1,8 @@
-"""unique-minimum on enclosures: gradient, Hessian and third derivative are formed entry by entry from their definitions.
+"""unique-minimum on enclosures: gradient, Hessian and third derivative are formed entry by entry
+from their definitions.
 
-Written from section 5.16 and the claim's page; the third
-derivative is sum_i J_a f_bc + J_b f_ac + J_c f_ab + r f_abc over all triples of parameters, not the blocks of the fast checker.
+Written from section 5.16 and the claim's page; the third derivative is sum_i J_a f_bc + J_b f_ac +
+J_c f_ab + r f_abc over all triples of parameters, not the blocks of the fast checker.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from tests.oracles.claim_grammar import Grammar, Role, demand, one_of, quartic, quartic_factor, rationals, require, squares
+from tests.oracles.claim_grammar import (
+    Grammar,
+    Role,
+    demand,
+    one_of,
+    quartic,
+    quartic_factor,
+    rationals,
+    require,
+    squares,
+)
 from tests.oracles.definiteness import shifted
 from tests.oracles.fraction_activations import SMOOTH
 from tests.oracles.fraction_claims import Check, Witnessed, inner, loss_checks
@@ -39,7 +50,9 @@ def _roles(fields: dict[str, Any], sizes: tuple[int, int, int]) -> list[Role]:
     demand(fields, EXTRA[form], {"lam", "tau", "square", "flat2"})
     roles = [*squares("C_m C_M", p), *quartic_factor(fields["quartic"], d)]
     if form == "split":
-        roles += [Role("C_square", role.dtype, role.shape) for role in quartic_factor(fields["square"], d)]
+        roles += [
+            Role("C_square", role.dtype, role.shape) for role in quartic_factor(fields["square"], d)
+        ]
     last = {"tensor": Role("C_flat", "F64", (p, p)), "mixed": Role("V", "F64", (p, d))}
     return [*roles, last.get(form, Role("C_lam", "F64", (d, d)))]
 
@@ -50,13 +63,23 @@ class Sizes:
     def __init__(self, net: Network, r: Fraction) -> None:
         c, bits = net.certificate, net.bits
         heads = [Interval.of(abs(v), bits) for v in c.v]
-        first, second, third = net.local_suprema(1, r), net.local_suprema(2, r), _third_suprema(net, r)
+        first, second, third = (
+            net.local_suprema(1, r),
+            net.local_suprema(2, r),
+            _third_suprema(net, r),
+        )
         b = Fraction(1) if c.parameter is None else c.parameter
-        fourth = Interval.of(_FOURTH[c.activation] * b ** {"softplus": 3, "sigmoid": 4}.get(c.activation, 0), bits)
+        fourth = Interval.of(
+            _FOURTH[c.activation] * b ** {"softplus": 3, "sigmoid": 4}.get(c.activation, 0), bits
+        )
         self.top4 = largest(heads) * fourth
-        self.n1 = [total(((h * s).square() for h, s in zip(heads, row, strict=True)), bits).sqrt() for row in first]
+        self.n1 = [
+            total(((h * s).square() for h, s in zip(heads, row, strict=True)), bits).sqrt()
+            for row in first
+        ]
         self.top2, self.top3 = (
-            [largest(h * s for h, s in zip(heads, row, strict=True)) for row in rows] for rows in (second, third)
+            [largest(h * s for h, s in zip(heads, row, strict=True)) for row in rows]
+            for rows in (second, third)
         )
         norms = [Interval.of(dot(x, x), bits).sqrt() for x in c.X]
         rows = zip(net.residual, norms, self.n1, strict=True)
@@ -71,9 +94,15 @@ class Sizes:
     def quartic(self, squares: Fraction, share: int) -> list[Interval]:
         """squares top2^2 + (share n1 top3 + e top4)/2."""
         bits = self.top4.bits
-        a, b, half = Interval.of(squares, bits), Interval.of(Fraction(share, 2), bits), Interval.of(Fraction(1, 2), bits)
+        a, b, half = (
+            Interval.of(squares, bits),
+            Interval.of(Fraction(share, 2), bits),
+            Interval.of(Fraction(1, 2), bits),
+        )
         rows = zip(self.n1, self.top2, self.e, self.top3, strict=True)
-        return [a * top2.square() + b * n1 * top3 + half * e * self.top4 for n1, top2, e, top3 in rows]
+        return [
+            a * top2.square() + b * n1 * top3 + half * e * self.top4 for n1, top2, e, top3 in rows
+        ]
 
 
 def third_slices(net: Network, whole: bool) -> list[Matrix]:
@@ -99,7 +128,9 @@ def third_slices(net: Network, whole: bool) -> list[Matrix]:
                     if whole:
                         entry = entry + J[i][b] * second(a, e) + J[i][e] * second(a, b)
                     if m == q == o:
-                        entry = entry + net.residual[i] * twist[m] * Interval.of(x[s] * x[t] * x[u], bits)
+                        entry = entry + net.residual[i] * twist[m] * Interval.of(
+                            x[s] * x[t] * x[u], bits
+                        )
                     T[a][b][e] = T[a][b][e] + entry
     return T
 
@@ -139,7 +170,10 @@ def tilt(T: list[Matrix], V: list[list[Fraction]], d: int, bits: int) -> Matrix:
             for b in range(d):
                 value = Interval.of(Y[a][b], bits)
                 for part in T:
-                    left, right = (part[start + a][start : start + d], [part[start + s][start + b] for s in range(d)])
+                    left, right = (
+                        part[start + a][start : start + d],
+                        [part[start + s][start + b] for s in range(d)],
+                    )
                     value = value + inner(left, [inner(row, right) for row in Z])
                 S[start + a][start + b] = half * value
     return S
@@ -148,7 +182,10 @@ def tilt(T: list[Matrix], V: list[list[Fraction]], d: int, bits: int) -> Matrix:
 def _combined(parts: list[tuple[Fraction, Matrix]]) -> Matrix:
     bits, p = parts[0][1][0][0].bits, len(parts[0][1])
     pairs = [(Interval.of(weight, bits), matrix) for weight, matrix in parts]
-    return [[total((weight * matrix[i][j] for weight, matrix in pairs), bits) for j in range(p)] for i in range(p)]
+    return [
+        [total((weight * matrix[i][j] for weight, matrix in pairs), bits) for j in range(p)]
+        for i in range(p)
+    ]
 
 
 def _residual_part(net: Network) -> Matrix:
@@ -163,14 +200,22 @@ def _residual_part(net: Network) -> Matrix:
 def _signs(f: dict[str, Any]) -> bool:
     positive = [f[key] for key in ("r", "mu", "eta", "m0", "M0", "lam", "flat2", "tau") if key in f]
     positive += [f[key]["kappa"] for key in ("quartic", "square") if key in f]
-    return all(x > 0 for x in positive) and f["r_minus"] >= 0 and 0 <= f["rate"] < 1 and f.get("tau", Fraction(0)) < 1
+    return (
+        all(x > 0 for x in positive)
+        and f["r_minus"] >= 0
+        and 0 <= f["rate"] < 1
+        and f.get("tau", Fraction(0)) < 1
+    )
 
 
 def _scalars(net: Network, f: dict[str, Any]) -> Iterator[Check]:
     bits, tau = net.bits, f.get("tau")
     zero, kappa = Fraction(0), f["quartic"]["kappa"]
     a = {"tensor": f.get("flat2"), "mixed": zero}.get(f["form"], f.get("lam", zero) * kappa)
-    b = {"plain": zero, "split": (1 / tau - 1) * f["square"]["kappa"] if "square" in f else zero}.get(f["form"], kappa)
+    b = {
+        "plain": zero,
+        "split": (1 / tau - 1) * f["square"]["kappa"] if "square" in f else zero,
+    }.get(f["form"], kappa)
     above = b if tau is None else b * (1 + tau) / (1 - tau)
     root, r, s = Interval.of(a, bits).sqrt(), f["r"], f["r_minus"]
     number = lambda value: Interval.of(value, bits)  # noqa: E731
@@ -201,12 +246,24 @@ def unique_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Chec
     yield "M0", judge.definite(shifted(_combined(high), f["M0"], sign=-1), C["C_M"].rows())
     if form in ("plain", "split"):
         q = sizes.cubic(3 if form == "plain" else 1)
-        yield "lam", judge.definite(shifted(weighted_gram(c.X, q), f["lam"], sign=-1), C["C_lam"].rows())
+        yield (
+            "lam",
+            judge.definite(shifted(weighted_gram(c.X, q), f["lam"], sign=-1), C["C_lam"].rows()),
+        )
     else:
-        q = sizes.quartic(Fraction(3, 2), 4) if form == "tensor" else sizes.quartic(1 / tau - Fraction(1, 2), 2)
+        q = (
+            sizes.quartic(Fraction(3, 2), 4)
+            if form == "tensor"
+            else sizes.quartic(1 / tau - Fraction(1, 2), 2)
+        )
     yield "kappa", judge.quartic(net, q, claim)
     if form == "tensor":
-        yield "flat2", judge.definite(shifted(flattened(third_slices(net, True)), f["flat2"], sign=-1), C["C_flat"].rows())
+        yield (
+            "flat2",
+            judge.definite(
+                shifted(flattened(third_slices(net, True)), f["flat2"], sign=-1), C["C_flat"].rows()
+            ),
+        )
     if form == "split":
         squares = Claim(claim.kind, {"quartic": f["square"]}, {"C_kappa": C["C_square"]})
         yield "square", judge.quartic(net, [top.square() for top in sizes.top2], squares)

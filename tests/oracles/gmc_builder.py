@@ -1,7 +1,9 @@
-"""Test-only writer of certificate files, straight from spec/certificate-v1.md: it shares no code with producer or checker.
+"""Test-only writer of certificate files, straight from spec/certificate-v1.md: it shares no code
+with producer or checker.
 
-`build` makes the bytes of a whole certificate from arrays and claim dictionaries; `unpack` takes one apart for mutation and
-`pack` puts it together again with a fresh digest and seal. Nothing is validated: the attack tests build bad files with it.
+`build` makes the bytes of a whole certificate from arrays and claim dictionaries; `unpack` takes
+one apart for mutation and `pack` puts it together again with a fresh digest and seal. Nothing is
+validated: the attack tests build bad files with it.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ BLANK_SEAL = "0" * 64
 
 def canonical(value: object) -> str:
     """The canonical JSON text of section 2."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def rational(value: Fraction | float | str) -> str:
@@ -50,7 +54,9 @@ def rational(value: Fraction | float | str) -> str:
 
 
 def written(value: Any) -> Any:
-    """A claim with every Fraction and float turned into its rational string; integers, strings and booleans stay."""
+    """A claim with every Fraction and float turned into its rational string; integers, strings and
+    booleans stay.
+    """
     if isinstance(value, Mapping):
         return {key: written(item) for key, item in value.items()}
     if isinstance(value, Fraction | float):
@@ -62,7 +68,9 @@ def written(value: Any) -> Any:
 
 def claim(kind: str, **fields: Any) -> dict[str, Any]:
     """A claim object with its version and theorem filled in."""
-    return written({"kind": kind, "version": 1, "theorem": THEOREMS.get(kind, "unknown/1"), **fields})
+    return written(
+        {"kind": kind, "version": 1, "theorem": THEOREMS.get(kind, "unknown/1"), **fields}
+    )
 
 
 def data_digest(X: Any, y: Any) -> str:
@@ -73,7 +81,9 @@ def data_digest(X: Any, y: Any) -> str:
 
 
 def container(tensors: Mapping[str, Any], metadata: Mapping[str, str] | None) -> bytes:
-    """Section 1: length, canonical header padded to a multiple of 8, tensors in the order of their names."""
+    """Section 1: length, canonical header padded to a multiple of 8, tensors in the order of their
+    names.
+    """
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
     body = b""
     for name in sorted(tensors):
@@ -92,7 +102,9 @@ def container(tensors: Mapping[str, Any], metadata: Mapping[str, str] | None) ->
 
 
 def seal(blob: bytes) -> bytes:
-    """The file with its seal recomputed; the seal is found as the 64 characters after the last `"seal":"` of the header."""
+    """The file with its seal recomputed; the seal is found as the 64 characters after the last
+    `"seal":"` of the header.
+    """
     length = struct.unpack("<Q", blob[:8])[0]
     start = blob.rindex(b'"seal":"', 0, 8 + length) + len(b'"seal":"')
     blank = blob[:start] + BLANK_SEAL.encode("ascii") + blob[start + 64 :]
@@ -143,7 +155,13 @@ def certificate_object(
     n, d = np.shape(X)
     return {
         "claims": [written(item) for item in claims],
-        "data": {"bias": bias, "d": int(d), "n": int(n), "sha256": data_digest(X, y), "stored": stored},
+        "data": {
+            "bias": bias,
+            "d": int(d),
+            "n": int(n),
+            "sha256": data_digest(X, y),
+            "stored": stored,
+        },
         "loss": "half-sum-of-squares",
         "network": network,
         "producer": "tests",
@@ -162,17 +180,23 @@ def build(
     bias: bool = False,
     stored: bool = True,
 ) -> bytes:
-    """A sealed certificate. `claims` is a list of pairs (claim object as from `claim`, tensors by role such as "C_a")."""
+    """A sealed certificate. `claims` is a list of pairs (claim object as from `claim`, tensors by
+    role such as "C_a").
+    """
     tensors: dict[str, Any] = {"W": np.asarray(W, float), "v": np.asarray(v, float)}
     if stored:
         tensors |= {"X": np.asarray(X, float), "y": np.asarray(y, float)}
     for index, (_, roles) in enumerate(claims):
         tensors |= {f"claims.{index}.{role}": array for role, array in roles.items()}
     objects = [item for item, _ in claims]
-    certificate = certificate_object(X, y, objects, activation=activation, parameter=parameter, bias=bias, stored=stored)
+    certificate = certificate_object(
+        X, y, objects, activation=activation, parameter=parameter, bias=bias, stored=stored
+    )
     return pack(certificate, tensors)
 
 
 def build_data(X: Any, y: Any) -> bytes:
-    """The second file of section 4 that carries X and y when they are not stored in the certificate."""
+    """The second file of section 4 that carries X and y when they are not stored in the
+    certificate.
+    """
     return container({"X": np.asarray(X, float), "y": np.asarray(y, float)}, None)

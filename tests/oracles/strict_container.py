@@ -1,7 +1,7 @@
 """Reader of certificate files for the slow checker, written from spec/certificate-v1.md alone.
 
-`read(raw, data)` returns a `Certificate` of exact rationals or raises `MalformedError`. Nothing is repaired, nothing is
-ignored.
+`read(raw, data)` returns a `Certificate` of exact rationals or raises `MalformedError`. Nothing is
+repaired, nothing is ignored.
 """
 
 from __future__ import annotations
@@ -15,11 +15,38 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tests.oracles.claim_grammar import CLAIMS, MalformedError, NoDataError, OtherDataError, Role, rational, read_fields, require
+from tests.oracles.claim_grammar import (
+    CLAIMS,
+    MalformedError,
+    NoDataError,
+    OtherDataError,
+    Role,
+    rational,
+    read_fields,
+    require,
+)
 
-MAX_HEADER, MAX_FILE, MAX_CLAIMS, MAX_TENSORS, MAX_ELEMENTS, MAX_DEPTH, MAX_DIGITS = 2**20, 2**30, 64, 1024, 10**9, 8, 18
+MAX_HEADER, MAX_FILE, MAX_CLAIMS, MAX_TENSORS, MAX_ELEMENTS, MAX_DEPTH, MAX_DIGITS = (
+    2**20,
+    2**30,
+    64,
+    1024,
+    10**9,
+    8,
+    18,
+)
 FORMAT = "globalmin-certificate/1"
-ACTIVATIONS = ("softplus", "sigmoid", "tanh", "erf", "quadratic", "linear", "abs", "relu", "leaky_relu")
+ACTIVATIONS = (
+    "softplus",
+    "sigmoid",
+    "tanh",
+    "erf",
+    "quadratic",
+    "linear",
+    "abs",
+    "relu",
+    "leaky_relu",
+)
 
 Matrix = list[list[Fraction]]
 
@@ -101,7 +128,9 @@ def _without_null(value: Any) -> bool:
 
 def canonical_json(value: Any) -> str:
     """The one way to write a value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def parse_json(text: str) -> dict[str, Any]:
@@ -109,7 +138,11 @@ def parse_json(text: str) -> dict[str, Any]:
     require(_depth(text) <= MAX_DEPTH, "nested too deep")
     try:
         value = json.loads(
-            text, object_pairs_hook=_no_duplicates, parse_int=_integer, parse_float=_refuse_number, parse_constant=_refuse_number
+            text,
+            object_pairs_hook=_no_duplicates,
+            parse_int=_integer,
+            parse_float=_refuse_number,
+            parse_constant=_refuse_number,
         )
     except (ValueError, RecursionError) as error:
         raise MalformedError(f"not JSON: {error}") from None
@@ -120,16 +153,25 @@ def parse_json(text: str) -> dict[str, Any]:
 
 
 def _tensor(entry: Any, body: bytes, begin: int) -> Tensor:
-    require(isinstance(entry, dict) and set(entry) == {"data_offsets", "dtype", "shape"}, "tensor entry has wrong fields")
+    require(
+        isinstance(entry, dict) and set(entry) == {"data_offsets", "dtype", "shape"},
+        "tensor entry has wrong fields",
+    )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     require(dtype in ("F64", "I64"), "unknown dtype")
     for numbers in (shape, offsets):
-        require(isinstance(numbers, list) and all(type(i) is int and i >= 0 for i in numbers), "not a list of natural numbers")
+        require(
+            isinstance(numbers, list) and all(type(i) is int and i >= 0 for i in numbers),
+            "not a list of natural numbers",
+        )
     require(len(shape) in (1, 2) and len(offsets) == 2, "wrong number of dimensions or offsets")
     require(all(i >= 1 for i in shape[1:]) and (shape[0] >= 1 or dtype == "I64"), "empty dimension")
     count = math.prod(shape)
     require(count <= MAX_ELEMENTS, "tensor has too many elements")
-    require(offsets == [begin, begin + 8 * count] and offsets[1] <= len(body), "tensors are not contiguous")
+    require(
+        offsets == [begin, begin + 8 * count] and offsets[1] <= len(body),
+        "tensors are not contiguous",
+    )
     raw = body[begin : offsets[1]]
     if dtype == "F64":
         require(all(map(math.isfinite, struct.unpack(f"<{count}d", raw))), "NaN or infinity")
@@ -137,7 +179,9 @@ def _tensor(entry: Any, body: bytes, begin: int) -> Tensor:
 
 
 def read_container(raw: bytes) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """(header, tensors) of a container that obeys section 1 of the spec, metadata left in the header."""
+    """(header, tensors) of a container that obeys section 1 of the spec, metadata left in the
+    header.
+    """
     require(8 <= len(raw) <= MAX_FILE, "file too short or too long")
     size = int.from_bytes(raw[:8], "little")
     require(size <= MAX_HEADER and 8 + size <= len(raw), "header too long")
@@ -162,7 +206,8 @@ def _check_seal(raw: bytes, metadata: dict[str, Any]) -> None:
     require(re.fullmatch("[0-9a-f]{64}", seal) is not None, "seal is not a digest")
     header_end = 8 + int.from_bytes(raw[:8], "little")
     head = raw[:header_end]
-    # inside the certificate string every quotation mark is escaped, so this finds the metadata's own field
+    # inside the certificate string every quotation mark is escaped, so this finds the metadata's
+    # own field
     field = head.rfind(b'"seal":"' + seal.encode())
     require(field >= 0, "seal not found")
     place = field + len(b'"seal":"')
@@ -171,34 +216,53 @@ def _check_seal(raw: bytes, metadata: dict[str, Any]) -> None:
 
 
 def _network(entry: Any) -> tuple[str, Fraction | None]:
-    require(isinstance(entry, dict) and set(entry) - {"parameter"} == {"activation", "kind"}, "network has wrong fields")
+    require(
+        isinstance(entry, dict) and set(entry) - {"parameter"} == {"activation", "kind"},
+        "network has wrong fields",
+    )
     name = entry["activation"]
     require(entry["kind"] == "shallow" and name in ACTIVATIONS, "unknown network")
     parameter = rational(entry["parameter"]) if "parameter" in entry else None
     if name == "leaky_relu":
         require(parameter is not None and 0 <= parameter < 1, "slope outside [0, 1)")
     elif name in ("softplus", "sigmoid"):
-        require(parameter is None or (parameter > 0 and parameter != 1), "parameter must be positive and not 1")
+        require(
+            parameter is None or (parameter > 0 and parameter != 1),
+            "parameter must be positive and not 1",
+        )
     else:
         require(parameter is None, "this activation has no parameter")
     return name, parameter
 
 
 def _data_entry(entry: Any) -> tuple[int, int, bool]:
-    require(isinstance(entry, dict) and set(entry) == {"bias", "n", "d", "sha256", "stored"}, "data has wrong fields")
+    require(
+        isinstance(entry, dict) and set(entry) == {"bias", "n", "d", "sha256", "stored"},
+        "data has wrong fields",
+    )
     n, d = entry["n"], entry["d"]
     require(type(n) is int and type(d) is int and n >= 1 and d >= 1, "n and d must be at least 1")
     require(8 * n * (d + 1) <= MAX_FILE, "n and d are more than a file can hold")
-    require(type(entry["bias"]) is bool and type(entry["stored"]) is bool, "bias and stored are booleans")
     require(
-        isinstance(entry["sha256"], str) and re.fullmatch("[0-9a-f]{64}", entry["sha256"]) is not None, "sha256 is not a digest"
+        type(entry["bias"]) is bool and type(entry["stored"]) is bool,
+        "bias and stored are booleans",
+    )
+    require(
+        isinstance(entry["sha256"], str)
+        and re.fullmatch("[0-9a-f]{64}", entry["sha256"]) is not None,
+        "sha256 is not a digest",
     )
     return n, d, entry["stored"]
 
 
-def _data_tensors(stored: bool, tensors: dict[str, Tensor], data: bytes | None) -> dict[str, Tensor]:
+def _data_tensors(
+    stored: bool, tensors: dict[str, Tensor], data: bytes | None
+) -> dict[str, Tensor]:
     inside = {name: tensors.pop(name) for name in ("X", "y") if name in tensors}
-    require(set(inside) == ({"X", "y"} if stored else set()), "X or y missing, or present although stored outside")
+    require(
+        set(inside) == ({"X", "y"} if stored else set()),
+        "X or y missing, or present although stored outside",
+    )
     if data is None:
         return inside
     header, outside = read_container(data)
@@ -217,7 +281,10 @@ def _outside_shape(samples: dict[str, Tensor]) -> tuple[int, int]:
 def _expect(tensors: dict[str, Tensor], name: str, dtype: str, shape: tuple[int, ...]) -> Tensor:
     require(name in tensors, f"tensor {name} missing")
     tensor = tensors.pop(name)
-    require(tensor.dtype == dtype and tensor.shape == shape, f"tensor {name} has the wrong type or shape")
+    require(
+        tensor.dtype == dtype and tensor.shape == shape,
+        f"tensor {name} has the wrong type or shape",
+    )
     return tensor
 
 
@@ -227,7 +294,8 @@ def _claim_tensors(index: int, roles: list[Role], tensors: dict[str, Tensor]) ->
         name = f"claims.{index}.{role.name}"
         require(name in tensors, f"tensor {name} missing")
         shape = tuple(
-            actual if wanted is None else wanted for wanted, actual in zip(role.shape, tensors[name].shape, strict=False)
+            actual if wanted is None else wanted
+            for wanted, actual in zip(role.shape, tensors[name].shape, strict=False)
         )
         require(len(shape) == len(role.shape), f"tensor {name} has the wrong number of dimensions")
         found[role.name] = _expect(tensors, name, role.dtype, shape)
@@ -238,13 +306,22 @@ def read_sealed(raw: bytes) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The certificate object of any kind of network, its seal verified, and the tensors."""
     header, tensors = read_container(raw)
     metadata: Any = header.get("__metadata__")
-    require(isinstance(metadata, dict) and set(metadata) == {"certificate", "format", "seal"}, "metadata has wrong fields")
+    require(
+        isinstance(metadata, dict) and set(metadata) == {"certificate", "format", "seal"},
+        "metadata has wrong fields",
+    )
     require(all(isinstance(x, str) for x in metadata.values()), "metadata are not strings")
     require(metadata["format"] == FORMAT, "unknown format")
     _check_seal(raw, metadata)
     top = parse_json(metadata["certificate"])
-    require(set(top) == {"producer", "loss", "network", "data", "claims"}, "certificate has wrong fields")
-    require(isinstance(top["producer"], str) and len(top["producer"]) <= 100, "producer is not a short string")
+    require(
+        set(top) == {"producer", "loss", "network", "data", "claims"},
+        "certificate has wrong fields",
+    )
+    require(
+        isinstance(top["producer"], str) and len(top["producer"]) <= 100,
+        "producer is not a short string",
+    )
     return top, tensors
 
 
@@ -253,7 +330,11 @@ def network_kind(raw: bytes) -> str | None:
     try:
         header, _ = read_container(raw)
         network = parse_json(header["__metadata__"]["certificate"])["network"]
-        return network["kind"] if isinstance(network, dict) and isinstance(network.get("kind"), str) else None
+        return (
+            network["kind"]
+            if isinstance(network, dict) and isinstance(network.get("kind"), str)
+            else None
+        )
     except (MalformedError, KeyError, TypeError):
         return None
 
@@ -280,14 +361,25 @@ def read(raw: bytes, data: bytes | None = None) -> Certificate:
     if (rows, columns) != (n, d):
         raise OtherDataError("the data given have another shape")
     bias, matches = top["data"]["bias"], digest == top["data"]["sha256"]
-    return Certificate(activation, parameter, bias, matches, X.rows(), y.numbers(), W.rows(), v.numbers(), claims)
+    return Certificate(
+        activation, parameter, bias, matches, X.rows(), y.numbers(), W.rows(), v.numbers(), claims
+    )
 
 
 def _claims(entries: Any, sizes: tuple[int, int, int], tensors: dict[str, Tensor]) -> list[Claim]:
-    require(isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS, "claims must be a list of 1 to 64")
+    require(
+        isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS,
+        "claims must be a list of 1 to 64",
+    )
     result = []
     for index, entry in enumerate(entries):
         require(isinstance(entry, dict) and entry.get("kind") in list(CLAIMS), "unknown claim kind")
         fields = read_fields(entry)
-        result.append(Claim(entry["kind"], fields, _claim_tensors(index, CLAIMS[entry["kind"]].roles(fields, sizes), tensors)))
+        result.append(
+            Claim(
+                entry["kind"],
+                fields,
+                _claim_tensors(index, CLAIMS[entry["kind"]].roles(fields, sizes), tensors),
+            )
+        )
     return result

@@ -1,4 +1,6 @@
-"""The value `Activation`: one function phi of a real variable with its derivatives, suprema and structural facts."""
+"""The value `Activation`: one function phi of a real variable with its derivatives, suprema and
+structural facts.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +10,38 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from globalmin.activations.suprema import float_above
+from globalmin._types import Array, ArrayLike
+from globalmin.activations.suprema import Suprema, Supremum, float_above
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from globalmin.activations.functions import Array, Derivatives
-    from globalmin.activations.suprema import Suprema, Supremum
+    from globalmin.activations.functions import Derivatives
 
 
 @dataclass(frozen=True)
 class Activation:
-    """One activation function; get one from `get_activation`, two are equal when name and parameters are.
+    """One activation function; get one from `get_activation`, two are equal when name and
+    parameters are.
 
     Attributes
     ----------
-    name : the name without parameters, such as "softplus".
-    parameter : steepness of softplus and sigmoid, slope of leaky_relu, None for the others.
-    coefficients : those of a polynomial, lowest degree first, None for the others.
-    is_smooth : three times continuously differentiable everywhere.
-    is_odd, is_nonnegative, vanishes_at_zero : phi(-z) = -phi(z), phi >= 0, phi(0) = 0 for certain; False may mean "not known" for
+    name : str
+        The name without parameters, such as "softplus".
+    parameter : float | None
+        Steepness of softplus and sigmoid, slope of leaky_relu, None for the others.
+    coefficients : tuple[float, ...] | None
+        Those of a polynomial, lowest degree first, None for the others.
+    is_smooth : bool
+        Three times continuously differentiable everywhere.
+    is_odd, is_nonnegative, vanishes_at_zero : bool
+        phi(-z) = -phi(z), phi >= 0, phi(0) = 0 for certain; False may mean "not known" for
         polynomials and for a user's function.
-    homogeneity : degree p with phi(cz) = c^p phi(z) for all c > 0, or None.
-    certificate_name : the name fixed by the certificate format, or None when certificates do not know this function.
+    homogeneity : int | None
+        Degree p with phi(cz) = c^p phi(z) for all c > 0, or None.
+    certificate_name : str | None
+        The name fixed by the certificate format, or None when certificates do not know this
+        function.
     """
 
     name: str
@@ -55,19 +65,24 @@ class Activation:
         return self.derivatives[_checked_order(order, 0, 3)](np.asarray(z, dtype=np.float64))
 
     def supremum(self, order: int) -> Supremum:
-        """An upper bound of |phi^(order)| over the line, order 1..4: a fraction rounded up, or `math.inf`.
+        """An upper bound of |phi^(order)| over the line, order 1..4: a fraction rounded up, or
+        `math.inf`.
 
-        A function with a kink has infinite suprema from order 2 on: its first derivative has no Lipschitz constant.
+        A function with a kink has infinite suprema from order 2 on: its first derivative has no
+        Lipschitz constant.
         """
         return self.suprema.line[_checked_order(order, 1, 4) - 1]
 
     def supremum_on(self, order: int, low: ArrayLike, high: ArrayLike) -> Array:
-        """Upper bounds of |phi^(order)| over the closed intervals [low, high], elementwise, rounded up; order 1..3.
+        """Upper bounds of |phi^(order)| over the closed intervals [low, high], elementwise, rounded
+        up; order 1..3.
 
         Infinite ends are allowed. See `globalmin.activations.suprema` for the proof.
         """
         _checked_order(order, 1, 3)
-        low, high = np.broadcast_arrays(np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64))
+        low, high = np.broadcast_arrays(
+            np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        )
         if not np.all(low <= high):
             raise DataError("low must be <= high in every interval, without NaN")
         finite = np.isfinite(low) & np.isfinite(high)
@@ -76,17 +91,27 @@ class Activation:
 
     @property
     def spelling(self) -> str:
-        """Name with parameters, as `get_activation` reads it: `get_activation(phi.spelling) == phi`."""
+        """Name with parameters, as `get_activation` reads it: `get_activation(phi.spelling) ==
+        phi`.
+        """
         values = self.coefficients or (() if self._has_default_parameter else (self.parameter,))
-        return f"{self.name}({','.join(_digits(value) for value in values if value is not None)})" if values else self.name
+        return (
+            f"{self.name}({','.join(_digits(value) for value in values if value is not None)})"
+            if values
+            else self.name
+        )
 
     @property
     def _has_default_parameter(self) -> bool:
-        return self.parameter is None or (self.parameter == 1.0 and self.name in ("softplus", "sigmoid"))
+        return self.parameter is None or (
+            self.parameter == 1.0 and self.name in ("softplus", "sigmoid")
+        )
 
     @property
     def certificate_parameter(self) -> Fraction | None:
-        """The parameter as certificates write it: exact, and None where 1 is the default or there is none."""
+        """The parameter as certificates write it: exact, and None where 1 is the default or there
+        is none.
+        """
         if self.certificate_name is None or self.parameter is None or self._has_default_parameter:
             return None
         return Fraction(self.parameter)
@@ -95,7 +120,8 @@ class Activation:
         return self.spelling
 
     def __reduce__(self) -> tuple[Callable[[str], Activation], tuple[str]]:
-        # lets estimators be cloned, copied and sent to worker processes although the formulas are lambdas
+        # lets estimators be cloned, copied and sent to worker processes although the formulas are
+        # lambdas
         from globalmin.activations.registry import get_activation
 
         return get_activation, (self.spelling,)

@@ -6,20 +6,34 @@ from collections.abc import Callable
 
 from globalmin.activations import functions, suprema
 from globalmin.activations.activation import Activation
-from globalmin.activations.polynomial import MAX_DEGREE, polynomial_suprema
+from globalmin.activations.suprema import MAX_DEGREE, polynomial_suprema
 from globalmin.errors import DataError
 
 
 def _softplus(b: float = 1.0) -> Activation:
     phi = functions.softplus(_steepness(b, "softplus"))
     bounds = suprema.softplus_suprema(phi, b)
-    return Activation("softplus", b, derivatives=phi, suprema=bounds, is_nonnegative=True, certificate_name="softplus")
+    return Activation(
+        "softplus",
+        b,
+        derivatives=phi,
+        suprema=bounds,
+        is_nonnegative=True,
+        certificate_name="softplus",
+    )
 
 
 def _sigmoid(b: float = 1.0) -> Activation:
     phi = functions.sigmoid(_steepness(b, "sigmoid"))
     bounds = suprema.bounded(phi, suprema.LOGISTIC_LINE, suprema.LOGISTIC_PEAKS, rate=b)
-    return Activation("sigmoid", b, derivatives=phi, suprema=bounds, is_nonnegative=True, certificate_name="sigmoid")
+    return Activation(
+        "sigmoid",
+        b,
+        derivatives=phi,
+        suprema=bounds,
+        is_nonnegative=True,
+        certificate_name="sigmoid",
+    )
 
 
 def _tanh() -> Activation:
@@ -81,10 +95,19 @@ def _abs() -> Activation:
 
 
 def _odd(name: str, phi: functions.Derivatives, bounds: suprema.Suprema) -> Activation:
-    return Activation(name, derivatives=phi, suprema=bounds, is_odd=True, vanishes_at_zero=True, certificate_name=name)
+    return Activation(
+        name,
+        derivatives=phi,
+        suprema=bounds,
+        is_odd=True,
+        vanishes_at_zero=True,
+        certificate_name=name,
+    )
 
 
-def _kinked(name: str, parameter: float | None, phi: functions.Derivatives, *, left: float) -> Activation:
+def _kinked(
+    name: str, parameter: float | None, phi: functions.Derivatives, *, left: float
+) -> Activation:
     return Activation(
         name,
         parameter,
@@ -100,9 +123,14 @@ def _kinked(name: str, parameter: float | None, phi: functions.Derivatives, *, l
 
 def _polynomial(*coefficients: float) -> Activation:
     if not 1 <= len(coefficients) <= MAX_DEGREE + 1:
-        raise DataError(f"polynomial needs 1 to {MAX_DEGREE + 1} coefficients c0,c1,..., got {len(coefficients)}")
+        raise DataError(
+            f"polynomial needs 1 to {MAX_DEGREE + 1} coefficients c0,c1,..., got "
+            f"{len(coefficients)}"
+        )
     if max(abs(c) for c in coefficients) > 1e290:  # third derivatives must not overflow
-        raise DataError(f"polynomial coefficients {coefficients}: none may exceed 1e290 in absolute value")
+        raise DataError(
+            f"polynomial coefficients {coefficients}: none may exceed 1e290 in absolute value"
+        )
     odd, even = coefficients[1::2], coefficients[0::2]
     powers = [j for j, c in enumerate(coefficients) if c != 0]
     return Activation(

@@ -1,4 +1,6 @@
-"""Dual activations of a whole covariance matrix, block by block in the cache, each pair of blocks once."""
+"""Dual activations of a whole covariance matrix, block by block in the cache, each pair of blocks
+once.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.activations.dual_closed import (
-    KINKED,
-    STEEP_COSINE,
-    Pairs,
-    closed_form,
-    cosine_and_sine,
-    even_and_odd,
-    piecewise_linear,
-    piecewise_linear_block,
-    polynomial_table,
-    refined_sine,
-)
-from globalmin.activations.dual_coefficients import series_coefficients
+from globalmin._types import Array, Indices, Mask
+from globalmin.activations import dual_closed
 from globalmin.activations.dual_quadrature import pair_integral
-from globalmin.activations.dual_series import block_sum
+from globalmin.activations.dual_series import block_sum, series_coefficients
 from globalmin.activations.functions import horner
 from globalmin.activations.moments import mean_curvature, mean_slope, mean_value
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
-    Mask = NDArray[np.bool_]
-    Places = NDArray[np.intp]
     Kernel = Callable[[slice, slice, Array], list[Array]]
 
 ROWS, COLUMNS = 128, 128  # five arrays of this shape stay in the second-level cache
@@ -42,7 +28,9 @@ EXCESS = 1e-8  # a correlation may exceed 1 by this much before the matrix is re
 
 
 def covariance_duals(phi: Activation, K: Array, orders: Sequence[int]) -> list[Array]:
-    """E[phi^(j)(u_i) phi^(j)(u_k)], u ~ N(0, K), for each order j; K symmetric with nonnegative diagonal, checked."""
+    """E[phi^(j)(u_i) phi^(j)(u_k)], u ~ N(0, K), for each order j; K symmetric with nonnegative
+    diagonal, checked.
+    """
     a = np.diagonal(K).copy()
     live = a > 0
     scales = np.sqrt(np.where(live, a, 1.0))
@@ -52,7 +40,9 @@ def covariance_duals(phi: Activation, K: Array, orders: Sequence[int]) -> list[A
         rows = slice(i, min(i + ROWS, len(K)))
         for j in range(i, len(K), COLUMNS):
             columns = slice(j, min(j + COLUMNS, len(K)))
-            for result, values in zip(results, kernel(rows, columns, K[rows, columns]), strict=True):
+            for result, values in zip(
+                results, kernel(rows, columns, K[rows, columns]), strict=True
+            ):
                 result[columns, rows] = values.T
                 result[rows, columns] = values
         for result in results:
@@ -65,7 +55,9 @@ def covariance_duals(phi: Activation, K: Array, orders: Sequence[int]) -> list[A
 
 
 def _mirror(square: Array) -> None:
-    """Copy the entries above the diagonal below it: formulas may round (i, j) and (j, i) differently."""
+    """Copy the entries above the diagonal below it: formulas may round (i, j) and (j, i)
+    differently.
+    """
     below = np.tril_indices(len(square), -1)
     square[below] = square.T[below]
 
@@ -89,50 +81,73 @@ def cosines(C: Array, s: Array, t: Array) -> Array:
     R = C / np.multiply.outer(s, t)
     top = max(float(R.max()), -float(R.min()))
     if not top <= 1.0 + EXCESS:
-        raise DataError(f"a correlation is {top:.9g}; the matrix is not a covariance: |K_ij| <= sqrt(K_ii K_jj) must hold")
+        raise DataError(
+            f"a correlation is {top:.9g}; the matrix is not a covariance: |K_ij| <= sqrt(K_ii "
+            "K_jj) must hold"
+        )
     return np.clip(R, -1.0, 1.0, out=R) if top > 1.0 else R
 
 
 def _kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
     """The function of a block, and the exact diagonals."""
-    if phi.name in KINKED and phi.name != "linear":
+    if phi.name in dual_closed.KINKED and phi.name != "linear":
         return _kinked_kernel(phi, scales, orders)
-    if closed_form(phi) is not None and max(orders) <= 1:
+    if dual_closed.closed_form(phi) is not None and max(orders) <= 1:
         return _closed_kernel(phi, scales, orders)
     if phi.coefficients is not None or phi.name in POLYNOMIALS:
         return _polynomial_kernel(phi, scales, orders)
     return _series_kernel(phi, scales, orders)
 
 
-def _closed_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
-    form, variances = closed_form(phi), np.square(scales)
+def _closed_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
+    form, variances = dual_closed.closed_form(phi), np.square(scales)
     if form is None:
         raise DataError(f"{phi} has no closed form")
-    diagonal = form(Pairs(scales, scales, variances, np.ones_like(scales), np.zeros_like(scales)))
+    diagonal = form(
+        dual_closed.Pairs(scales, scales, variances, np.ones_like(scales), np.zeros_like(scales))
+    )
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
-        values = form(Pairs(s[:, None], t, C, *refined_sine(rho, variances[rows, None], variances[columns], C)))
+        values = form(
+            dual_closed.Pairs(
+                s[:, None],
+                t,
+                C,
+                *dual_closed.refined_sine(rho, variances[rows, None], variances[columns], C),
+            )
+        )
         return [values[order] for order in orders]
 
     return block, [diagonal[order] for order in orders]
 
 
-def _kinked_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
-    even, odd = even_and_odd(phi)
+def _kinked_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
+    even, odd = dual_closed.even_and_odd(phi)
     variances = np.square(scales)
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
         sigma = np.sqrt((1.0 - rho) * (1.0 + rho)) if 0 in orders else rho
-        results = piecewise_linear_block(Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders)
-        if rho.max() > STEEP_COSINE or rho.min() < -STEEP_COSINE:
-            i, j = np.nonzero(np.abs(rho) > STEEP_COSINE)
+        results = dual_closed.piecewise_linear_block(
+            dual_closed.Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders
+        )
+        if rho.max() > dual_closed.STEEP_COSINE or rho.min() < -dual_closed.STEEP_COSINE:
+            i, j = np.nonzero(np.abs(rho) > dual_closed.STEEP_COSINE)
             c = C[i, j]
-            near = Pairs(s[i], t[j], c, *refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c))
-            values = piecewise_linear(near, even=even, odd=odd)
+            near = dual_closed.Pairs(
+                s[i],
+                t[j],
+                c,
+                *dual_closed.refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c),
+            )
+            values = dual_closed.piecewise_linear(near, even=even, odd=odd)
             for order, result in zip(orders, results, strict=True):
                 result[i, j] = values[order]
         return results
@@ -141,7 +156,9 @@ def _kinked_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tup
     return block, [np.full(scales.shape, total) if order else total * variances for order in orders]
 
 
-def _polynomial_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
+def _polynomial_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
     factors = [polynomial_factors(phi, np.square(scales), order) for order in orders]
 
     def sums(left: Array, right: Array, C: Array) -> Array:
@@ -156,7 +173,9 @@ def _polynomial_kernel(phi: Activation, scales: Array, orders: Sequence[int]) ->
     return block, [sums(q, q, np.square(scales)) for q in factors]
 
 
-def _series_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
+def _series_kernel(
+    phi: Activation, scales: Array, orders: Sequence[int]
+) -> tuple[Kernel, list[Array]]:
     distinct, place = distinct_scales(scales)
     tables = [series_coefficients(phi, distinct, order=order) for order in orders]
     spread = tables if distinct.size == 1 else [table.take(place) for table in tables]
@@ -172,25 +191,34 @@ def _series_kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tup
         values *= np.multiply.outer(size[rows], size[columns])
         i, j = np.divmod(slow, R.shape[1])
         s, t = scales[rows][i], scales[columns][j]
-        values[i, j] = slow_pairs(phi, orders[which], Pairs(s, t, C[i, j], *cosine_and_sine(s * s, t * t, C[i, j])))
+        values[i, j] = slow_pairs(
+            phi,
+            orders[which],
+            dual_closed.Pairs(s, t, C[i, j], *dual_closed.cosine_and_sine(s * s, t * t, C[i, j])),
+        )
         return values
 
     return block, [np.square(size) for size in sizes]
 
 
-def slow_pairs(phi: Activation, order: int, pairs: Pairs) -> Array:
+def slow_pairs(phi: Activation, order: int, pairs: dual_closed.Pairs) -> Array:
     """Quadrature, pair by pair."""
     rows = zip(pairs.s, pairs.t, pairs.rho, pairs.sigma, strict=True)
-    return np.array([pair_integral(phi, float(s), float(t), (float(r), float(q)), order=order) for s, t, r, q in rows])
+    return np.array(
+        [
+            pair_integral(phi, float(s), float(t), (float(r), float(q)), order=order)
+            for s, t, r, q in rows
+        ]
+    )
 
 
 def polynomial_factors(phi: Activation, variances: Array, order: int) -> Array:
     """q_k(a) for each k (rows) and variance a (columns)."""
-    rows = polynomial_table(phi.coefficients or POLYNOMIALS[phi.name], order)
+    rows = dual_closed.polynomial_table(phi.coefficients or POLYNOMIALS[phi.name], order)
     return np.stack([horner(np.array(row), variances) for row in rows])
 
 
-def distinct_scales(scales: Array) -> tuple[Array, Places]:
+def distinct_scales(scales: Array) -> tuple[Array, Indices]:
     """The different scales and the place of each; scales that differ by rounding only are one."""
     low, high = float(scales.min()), float(scales.max())
     if high - low <= 2.0**-50 * high:

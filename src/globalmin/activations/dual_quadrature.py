@@ -1,12 +1,14 @@
-r"""E[psi(u) psi(v)] by quadrature, one pair at a time: for the few pairs whose Hermite series converges too slowly.
+r"""E[psi(u) psi(v)] by quadrature, one pair at a time: for the few pairs whose Hermite series
+converges too slowly.
 
-Three rules. *Line*, for |rho| = 1: one integral, by the rule of `quadrature`. *Plane*: trapezoid sums in the standardized
-variables of u and of v given u, whose steps resolve the spectrum of psi; the cheaper the closer |rho| is to 1. *Sectors*, for
-steep psi: in polar coordinates the lines u = 0 and v = 0 cut the plane into four sectors; radius and the distances to both edges
-of a sector are put on a logarithmic scale, where psi is analytic in a strip of width pi/2 however steep it is.
+Three rules. *Line*, for |rho| = 1: one integral, by the rule of `moments`. *Plane*: trapezoid
+sums in the standardized variables of u and of v given u, whose steps resolve the spectrum of psi;
+the cheaper the closer |rho| is to 1. *Sectors*, for steep psi: in polar coordinates the lines u = 0
+and v = 0 cut the plane into four sectors; radius and the distances to both edges of a sector are
+put on a logarithmic scale, where psi is analytic in a strip of width pi/2 however steep it is.
 
-`estimate_by_gauss_hermite` is the textbook rule, for comparison: fine for smooth psi of small variance, poor for steep psi and
-kinks; nothing else uses it.
+`estimate_by_gauss_hermite` is the textbook rule, for comparison: fine for smooth psi of small
+variance, poor for steep psi and kinks; nothing else uses it.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.activations.dual_coefficients import bandwidth, short_step
-from globalmin.activations.quadrature import nodes_and_weights
+from globalmin._types import Array
+from globalmin.activations.dual_series import bandwidth, short_step
+from globalmin.activations.moments import nodes_and_weights
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
-    from globalmin.activations.functions import Array
 
     Function = Callable[[Array], Array]
 
@@ -36,8 +38,12 @@ STATED_ERROR = 2.0**-43  # relative to sqrt(E psi(u)^2 E psi(v)^2); measured err
 
 
 @states("DU-DA4")
-def pair_integral(phi: Activation, s: float, t: float, angle: tuple[float, float], *, order: int) -> float:
-    """E[phi^(order)(u) phi^(order)(v)] for standard deviations s, t > 0 and `angle` = (cosine, sine)."""
+def pair_integral(
+    phi: Activation, s: float, t: float, angle: tuple[float, float], *, order: int
+) -> float:
+    """E[phi^(order)(u) phi^(order)(v)] for standard deviations s, t > 0 and `angle` = (cosine,
+    sine).
+    """
     rho, sigma = angle
     psi = phi.derivatives[order]
     if sigma == 0.0:
@@ -55,14 +61,22 @@ def pair_integral(phi: Activation, s: float, t: float, angle: tuple[float, float
 
 @states("DU-DA3")
 def estimate_by_gauss_hermite(
-    phi: Activation, s: float, t: float, angle: tuple[float, float], *, order: int = 0, nodes: int = 40
+    phi: Activation,
+    s: float,
+    t: float,
+    angle: tuple[float, float],
+    *,
+    order: int = 0,
+    nodes: int = 40,
 ) -> float:
-    r"""E[phi^(order)(u) phi^(order)(v)] by the product Gauss-Hermite rule with `nodes` squared points; arguments as above.
+    r"""E[phi^(order)(u) phi^(order)(v)] by the product Gauss-Hermite rule with `nodes` squared
+    points; arguments as above.
 
     Theory
     ------
-    DU-DA3: $u = sz_1$, $v = t(\rho z_1 + \sqrt{1-\rho^2}z_2)$. Exact for polynomials of degree below `nodes`; the error falls
-    like $e^{-c\sqrt{nodes}}$ for functions analytic in a strip, and only like a power of `nodes` for those with a kink.
+    DU-DA3: $u = sz_1$, $v = t(\rho z_1 + \sqrt{1-\rho^2}z_2)$. Exact for polynomials of degree
+    below `nodes`; the error falls like $e^{-c\sqrt{nodes}}$ for functions analytic in a strip, and
+    only like a power of `nodes` for those with a kink.
     """
     if nodes not in range(1, MOST_NODES + 1):
         raise DataError(f"nodes={nodes!r}: give an integer from 1 to {MOST_NODES}")
@@ -85,7 +99,9 @@ def _normal_rule(step: float) -> tuple[Array, Array]:
     return z, np.exp(-0.5 * z * z) * (step / math.sqrt(2.0 * math.pi))
 
 
-def _plane(psi: Function, s: float, t: float, angle: tuple[float, float], steps: tuple[float, float]) -> float:
+def _plane(
+    psi: Function, s: float, t: float, angle: tuple[float, float], steps: tuple[float, float]
+) -> float:
     (x, p), (y, q) = _normal_rule(steps[0]), _normal_rule(steps[1])
     inner = psi(t * (angle[0] * x[:, None] + angle[1] * y)) @ q
     return math.fsum(psi(s * x) * inner * p)
@@ -101,7 +117,9 @@ def _radial_rule() -> tuple[Array, Array]:
 
 @cache
 def _angular_rule() -> tuple[Array, Array]:
-    """Fractions of a sector and their weights; the fractions counted from the other edge are the reverse."""
+    """Fractions of a sector and their weights; the fractions counted from the other edge are the
+    reverse.
+    """
     x = 0.25 * np.arange(-148, 149)
     fraction = 1.0 / (1.0 + np.exp(-x))
     return fraction, 0.25 * fraction * fraction[::-1]
@@ -113,8 +131,12 @@ def _sectors(psi: Function, s: float, t: float, angle: tuple[float, float]) -> f
     total = []
     for sign in (1.0, -1.0):
         width = math.atan2(angle[1], -sign * angle[0])
-        # u and v have equal signs in the first sector and its reflection, opposite ones in the second
-        u, v = (s * r[:, None]) * np.sin(width * fraction), (t * r[:, None]) * np.sin(width * fraction[::-1])
+        # u and v have equal signs in the first sector and its reflection, opposite ones in the
+        # second
+        u, v = (
+            (s * r[:, None]) * np.sin(width * fraction),
+            (t * r[:, None]) * np.sin(width * fraction[::-1]),
+        )
         values = psi(u) * psi(sign * v) + psi(-u) * psi(-sign * v)
         total.append(width * float(radial @ (values @ angular)))
     return math.fsum(total)

@@ -1,7 +1,7 @@
 """The activation functions and their first three derivatives, as plain numpy formulas.
 
-Each entry is a tuple of four functions of an array: phi and its first, second and third derivative. They are written so that no
-argument, however large, overflows.
+Each entry is a tuple of four functions of an array: phi and its first, second and third derivative.
+They are written so that no argument, however large, overflows.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Derivatives = tuple[Callable[[Array], Array], Callable[[Array], Array], Callable[[Array], Array], Callable[[Array], Array]]
+from globalmin._types import Array
+
+Derivatives = tuple[
+    Callable[[Array], Array],
+    Callable[[Array], Array],
+    Callable[[Array], Array],
+    Callable[[Array], Array],
+]
 
 
 def logistic(z: Array) -> Array:
@@ -57,7 +62,9 @@ def softplus(b: float) -> Derivatives:
 
 
 def _sech2(z: Array) -> Array:
-    return 4.0 * logistic_slope(2.0 * z)  # sech^2 z = 4 s(2z)(1-s(2z)), no overflow, no cancellation
+    return 4.0 * logistic_slope(
+        2.0 * z
+    )  # sech^2 z = 4 s(2z)(1-s(2z)), no overflow, no cancellation
 
 
 TANH: Derivatives = (
@@ -77,7 +84,9 @@ def _erf(z: Array) -> Array:
 
 
 def _tame(z: Array) -> Array:
-    return np.clip(z, -40.0, 40.0)  # e^{-z^2/2} is zero in doubles beyond; keeps powers of z from overflowing
+    return np.clip(
+        z, -40.0, 40.0
+    )  # e^{-z^2/2} is zero in doubles beyond; keeps powers of z from overflowing
 
 
 def _bell(z: Array) -> Array:
@@ -145,17 +154,34 @@ def leaky_relu(s: float) -> Derivatives:
 
 
 ABS: Derivatives = (np.abs, lambda z: np.where(z >= 0, 1.0, -1.0), np.zeros_like, np.zeros_like)
-LINEAR: Derivatives = (lambda z: np.array(z, dtype=np.float64), np.ones_like, np.zeros_like, np.zeros_like)
-QUADRATIC: Derivatives = (np.square, lambda z: 2.0 * z, lambda z: np.full_like(z, 2.0), np.zeros_like)
+LINEAR: Derivatives = (
+    lambda z: np.array(z, dtype=np.float64),
+    np.ones_like,
+    np.zeros_like,
+    np.zeros_like,
+)
+QUADRATIC: Derivatives = (
+    np.square,
+    lambda z: 2.0 * z,
+    lambda z: np.full_like(z, 2.0),
+    np.zeros_like,
+)
 
 
 def polynomial(coefficients: tuple[float, ...]) -> Derivatives:
     """c_0 + c_1 z + ... + c_p z^p, evaluated by Horner's rule."""
     from numpy.polynomial.polynomial import polyder
 
-    first, second, third = (np.array(polyder(coefficients, m), dtype=np.float64, ndmin=1) for m in (1, 2, 3))
+    first, second, third = (
+        np.array(polyder(coefficients, m), dtype=np.float64, ndmin=1) for m in (1, 2, 3)
+    )
     value = np.array(coefficients)
-    return (lambda z: horner(value, z), lambda z: horner(first, z), lambda z: horner(second, z), lambda z: horner(third, z))
+    return (
+        lambda z: horner(value, z),
+        lambda z: horner(first, z),
+        lambda z: horner(second, z),
+        lambda z: horner(third, z),
+    )
 
 
 def horner(coefficients: Array, z: Array) -> Array:

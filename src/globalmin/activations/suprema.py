@@ -1,26 +1,36 @@
-r"""Suprema of |phi^(j)|: over the line as fractions rounded up, over intervals as floats rounded up.
+r"""Suprema of |phi^(j)|: over the line as fractions rounded up, over intervals as floats rounded
+up.
 
 How the bounds are proved
 -------------------------
-*Line.* The decimals below are rounded up. Where they come from, with s the logistic function and g the normal density:
+*Line.* The decimals below are rounded up. Where they come from, with s the logistic function and g
+the normal density:
 
-- sigmoid: s'' vanishes only at 0, so b_1 = 1/4. s''' = s'(1-6s') vanishes where s' = 1/6, z = +-log(2+sqrt 3), so
-  b_2 = 1/(6 sqrt 3). s'''' = s''(1-12s') vanishes at 0 (|s'''| = 1/8) and where s' = 1/12, z = +-log(5+2 sqrt 6) (1/24).
-  b_4 is the value at v^2 = (15 - sqrt 105)/30, v = tanh(z/2). softplus' = s and tanh z = 2 s(2z) - 1 give the other two.
-- erf: erf^(j+1) is a Hermite polynomial times (2/sqrt pi) e^{-z^2}; its critical points are the roots of the next one.
-- GELU: phi'' = (2-z^2) g, phi''' = (z^3-4z) g, phi'''' = -(z^4-7z^2+4) g, and phi''''' = z (z^2-2)(z^2-9) g.
-- swish: phi'' = s'(2 - z tanh(z/2)) and the following derivatives have no closed-form roots; they were found by bisection in
-  ball arithmetic.
+- sigmoid: s'' vanishes only at 0, so b_1 = 1/4. s''' = s'(1-6s') vanishes where s' = 1/6, z =
+  +-log(2+sqrt 3), so b_2 = 1/(6 sqrt 3). s'''' = s''(1-12s') vanishes at 0 (|s'''| = 1/8) and where
+  s' = 1/12, z = +-log(5+2 sqrt 6) (1/24). b_4 is the value at v^2 = (15 - sqrt 105)/30, v =
+  tanh(z/2). softplus' = s and tanh z = 2 s(2z) - 1 give the other two.
+- erf: erf^(j+1) is a Hermite polynomial times (2/sqrt pi) e^{-z^2}; its critical points are the
+  roots of the next one.
+- GELU: phi'' = (2-z^2) g, phi''' = (z^3-4z) g, phi'''' = -(z^4-7z^2+4) g, and phi''''' = z
+  (z^2-2)(z^2-9) g.
+- swish: phi'' = s'(2 - z tanh(z/2)) and the following derivatives have no closed-form roots; they
+  were found by bisection in ball arithmetic.
 
-The test suite proves every one of them again by ball arithmetic: a large interval [-T, T] is cut up until each ball value is
-below the bound, and beyond T an explicit exponential or Gaussian tail is. It also shows each bound to be within 1e-7
-(relative) of a value attained.
+The test suite proves every one of them again by ball arithmetic: a large interval [-T, T] is cut up
+until each ball value is below the bound, and beyond T an explicit exponential or Gaussian tail is.
+It also shows each bound to be within 1e-7 (relative) of a value attained.
 
-*Interval.* Outside small enclosures of its critical points ("peaks"), psi = phi^(j) is monotone, so on [low, high] the maximum
-of |psi| is at an end or at a peak inside. The tests prove by ball arithmetic that psi' has no zero outside the listed
-enclosures and that |psi| is at most the listed value inside. The two end values are floats: their error is far below SLACK
-times the supremum over the line, which is added. This rests on one assumption: exp, tanh and the normal distribution function
-of numpy and scipy are accurate to 64 units in the last place of the function's largest value.
+*Interval.* Outside small enclosures of its critical points ("peaks"), psi = phi^(j) is monotone, so
+on [low, high] the maximum of |psi| is at an end or at a peak inside. The tests prove by ball
+arithmetic that psi' has no zero outside the listed enclosures and that |psi| is at most the listed
+value inside. The two end values are floats: their error is far below SLACK times the supremum over
+the line, which is added. This rests on one assumption: exp, tanh and the normal distribution
+function of numpy and scipy are accurate to 64 units in the last place of the function's largest
+value.
+
+*Polynomials.* Critical points are enclosed in ball arithmetic, everything else is exact or rounded
+up.
 """
 
 from __future__ import annotations
@@ -29,16 +39,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-Supremum = Fraction | float
+from globalmin._types import Array
+from globalmin.activations.functions import Derivatives, horner
 
 if TYPE_CHECKING:
-    from globalmin.activations.functions import Array, Derivatives
+    from flint import arb
 
     LocalBound = Callable[[int, Array, Array], Array]
+
+Supremum = Fraction | float
+
 
 SLACK = 2.0**-44  # relative to the supremum over the line: 256 units in the last place
 REACH = 2.0**-40  # relative half-width of the enclosures of critical points
@@ -55,7 +70,9 @@ class Peak:
 
 @dataclass(frozen=True)
 class Suprema:
-    """`line[j-1]` >= sup |phi^(j)| for j = 1..4; `local(j, low, high)` >= sup over [low, high] for j = 1..3."""
+    """`line[j-1]` >= sup |phi^(j)| for j = 1..4; `local(j, low, high)` >= sup over [low, high] for
+    j = 1..3.
+    """
 
     line: tuple[Supremum, Supremum, Supremum, Supremum]
     local: LocalBound
@@ -136,15 +153,22 @@ def bounded(
     rate: float = 1.0,
     gain: Fraction = Fraction(1),
 ) -> Suprema:
-    """Suprema of gain * phi(rate z) from those of phi, whose derivatives are monotone between the given peaks."""
+    """Suprema of gain * phi(rate z) from those of phi, whose derivatives are monotone between the
+    given peaks.
+    """
     factors = [gain * Fraction(rate) ** order for order in (1, 2, 3, 4)]
-    first, second, third, fourth = (bound * factor for bound, factor in zip(line, factors, strict=True))
+    first, second, third, fourth = (
+        bound * factor for bound, factor in zip(line, factors, strict=True)
+    )
     tops = [float_above(bound) for bound in (first, second, third)]
     enclosures = [_enclosures(peaks[j], rate=rate, factor=factors[j]) for j in range(3)]
 
     def local(order: int, low: Array, high: Array) -> Array:
         ends = np.maximum(np.abs(derivatives[order](low)), np.abs(derivatives[order](high)))
-        return np.minimum(raise_to_peaks(ends, enclosures[order - 1], low, high) + SLACK * tops[order - 1], tops[order - 1])
+        return np.minimum(
+            raise_to_peaks(ends, enclosures[order - 1], low, high) + SLACK * tops[order - 1],
+            tops[order - 1],
+        )
 
     return Suprema((first, second, third, fourth), local)
 
@@ -165,14 +189,18 @@ def softplus_suprema(derivatives: Derivatives, b: float) -> Suprema:
 
 
 def piecewise_linear_suprema(left: float, right: float) -> Suprema:
-    """Slope `left` below 0, `right` above: exact for order 1; of higher order infinite where an interval touches the kink."""
+    """Slope `left` below 0, `right` above: exact for order 1; of higher order infinite where an
+    interval touches the kink.
+    """
     slopes = (abs(left), abs(right))
     top = Fraction(max(slopes))
     higher: Supremum = Fraction(0) if left == right else math.inf
 
     def local(order: int, low: Array, high: Array) -> Array:
         if order == 1:
-            return np.maximum(np.where(low <= 0, slopes[0], 0.0), np.where(high >= 0, slopes[1], 0.0))
+            return np.maximum(
+                np.where(low <= 0, slopes[0], 0.0), np.where(high >= 0, slopes[1], 0.0)
+            )
         return np.where((low <= 0) & (high >= 0), float(higher), 0.0)
 
     return Suprema((top, higher, higher, higher), local)
@@ -186,8 +214,8 @@ def given_suprema(
 ) -> Suprema:
     """Bounds of a user's activation; `known[j]` says whether the formula of phi^(j) was given.
 
-    Over an interval: the smaller of b_j and |psi(middle)| + b_{j+1} * half-width (section 0 of the certificates). They are as
-    true as the b_j and the formulas are.
+    Over an interval: the smaller of b_j and |psi(middle)| + b_{j+1} * half-width (section 0 of the
+    certificates). They are as true as the b_j and the formulas are.
     """
     tops = [float_above(bound) for bound in line]
 
@@ -198,7 +226,97 @@ def given_suprema(
         middle = 0.5 * low + 0.5 * high
         half = np.maximum(high - middle, middle - low)
         size = np.abs(derivatives[order](middle))
-        bound = (size + slope * half) * (1.0 + SLACK) + SLACK * (top if math.isfinite(top) else slope)
+        bound = (size + slope * half) * (1.0 + SLACK) + SLACK * (
+            top if math.isfinite(top) else slope
+        )
         return np.minimum(bound, top)
 
     return Suprema(line, local)
+
+
+# Horner's rule then errs by at most 2 * 32 units in the last place of sum |c_j z^j|, four times
+# below SLACK
+MAX_DEGREE = 32
+
+Exact = tuple[Fraction, ...]
+
+
+def exact_derivative(coefficients: tuple[float, ...], order: int) -> Exact:
+    """Coefficients of the order-th derivative, lowest degree first, exactly; () is the zero
+    polynomial.
+    """
+    exact = tuple(Fraction(c) for c in coefficients)
+    for _ in range(order):
+        exact = tuple(j * c for j, c in enumerate(exact))[1:]
+    while exact and exact[-1] == 0:
+        exact = exact[:-1]
+    return exact
+
+
+def polynomial_suprema(coefficients: tuple[float, ...]) -> Suprema:
+    """Over the line: the constant itself, or infinity; over an interval: the ends and the critical
+    points inside.
+    """
+    first, second, third, fourth = (
+        _line(exact_derivative(coefficients, order)) for order in (1, 2, 3, 4)
+    )
+
+    def local(order: int, low: Array, high: Array) -> Array:
+        exact = exact_derivative(coefficients, order)
+        ends = np.maximum(_above(exact, low), _above(exact, high))
+        return raise_to_peaks(ends, critical_peaks(exact), low, high)
+
+    return Suprema((first, second, third, fourth), local)
+
+
+def _line(exact: Exact) -> Supremum:
+    return math.inf if len(exact) > 1 else abs(sum(exact, Fraction(0)))
+
+
+def _above(exact: Exact, z: Array) -> Array:
+    """|p(z)| rounded up: Horner's rule and a bound on its error (SLACK times sum |c_j z^j|)."""
+    if len(exact) <= 1:
+        return np.full(np.shape(z), float_above(_line(exact)))
+    floats = np.array([float(c) for c in exact])
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = np.abs(horner(floats, z)) + SLACK * horner(np.abs(floats), np.abs(z)) + 2.0**-1000
+    return np.where(np.isnan(bound), np.inf, bound)
+
+
+@cache
+def critical_peaks(exact: Exact) -> tuple[Peak, ...]:
+    """Enclosures of the real critical points of a polynomial with bounds of |p| on them, by ball
+    arithmetic.
+    """
+    slope = tuple(j * c for j, c in enumerate(exact))[1:]
+    if len(slope) <= 1:
+        return ()
+    from flint import arb
+
+    peaks = []
+    for root in _real_roots(slope):
+        low, high = _outward(root)
+        around, value = arb(low).union(arb(high)), arb(0)
+        for c in reversed(exact):
+            value = value * around + arb(c.numerator) / arb(c.denominator)
+        peaks.append(Peak(low, high, _outward(abs(value))[1]))
+    return tuple(peaks)
+
+
+def _real_roots(exact: Exact) -> list[arb]:
+    """Balls that contain every real root (and perhaps the real part of a root that could not be
+    told from a real one).
+    """
+    from flint import fmpq, fmpq_poly
+
+    found: Any = fmpq_poly(
+        [fmpq(c.numerator, c.denominator) for c in exact]
+    ).complex_roots()  # the stub omits multiplicities
+    return [root.real for root, _ in found if root.imag.contains(0)]
+
+
+def _outward(ball: arb) -> tuple[float, float]:
+    """Floats certainly below and above a real ball."""
+    return math.nextafter(float(ball.lower()), -math.inf), math.nextafter(
+        float(ball.upper()), math.inf
+    )

@@ -10,7 +10,19 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from globalmin.cli import certify, cite, classify, doctor, exits, fit, inspect, report, reproduce, sweep
+from globalmin.cli import (
+    certify,
+    cite,
+    classify,
+    doctor,
+    exits,
+    fit,
+    inspect,
+    report,
+    reproduce,
+    sweep,
+    theorem,
+)
 from globalmin.cli.console import warnings_to_stderr
 
 TRACEBACK = "GLOBALMIN_TRACEBACK"
@@ -18,7 +30,8 @@ TRACEBACK = "GLOBALMIN_TRACEBACK"
 app = typer.Typer(
     name="globalmin",
     help="Train shallow neural networks to the global minimum, and prove it.",
-    epilog="Exit codes: 0 accepted, 1 not certified, 2 usage, 3 malformed input, 4 undecided or too big, 5 internal, 130 Ctrl-C.",
+    epilog="Exit codes: 0 accepted, 1 not certified, 2 usage, 3 malformed input, 4 undecided or "
+    "too big, 5 internal, 130 Ctrl-C.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # plain help: half the start-up time
@@ -37,13 +50,21 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_print_version,
+        is_eager=True,
+        help="Print the version and exit.",
+    ),
 ) -> None:
     pass
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
-    """Typer turns Ctrl-C into a bare exit code; this keeps it an exception, so that it gets its message like every other."""
+    """Typer turns Ctrl-C into a bare exit code; this keeps it an exception, so that it gets its
+    message like every other.
+    """
 
     @functools.wraps(command)
     def wrapped(*args: object, **options: object) -> int:
@@ -60,6 +81,7 @@ for _command in (
     certify.certify,
     classify.classify,
     inspect.inspect,
+    theorem.theorem,
     reproduce.reproduce,
     report.report,
     cite.cite,
@@ -95,7 +117,11 @@ def _complain(error: BaseException, *, as_json: bool) -> int:
     message = _message(error, code)
     if as_json:
         sys.stdout.write(
-            json.dumps({"error": {"kind": type(error).__name__, "message": message}, "exit_code": code}, indent=1) + "\n"
+            json.dumps(
+                {"error": {"kind": type(error).__name__, "message": message}, "exit_code": code},
+                indent=1,
+            )
+            + "\n"
         )
     if usage:
         error.show()  # pyright: ignore[reportAttributeAccessIssue]

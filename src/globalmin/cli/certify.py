@@ -9,69 +9,105 @@ import typer
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.networks import ShallowNetwork
+    from globalmin.shallow.network import ShallowNetwork
 
 
 def certify(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Network, a .safetensors file of globalmin.", exists=True, dir_okay=False)
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Network, a .safetensors file of globalmin.",
+            exists=True,
+            dir_okay=False,
+        ),
     ],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
     *,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")],
-    trained: Annotated[str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")] = "W",
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
+    ],
+    trained: Annotated[
+        str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")
+    ] = "W",
     weight_decay: Annotated[
-        float, typer.Option(metavar="W", min=0.0, help="The weight decay of fit, quadratic networks only.")
+        float,
+        typer.Option(
+            metavar="W", min=0.0, help="The weight decay of fit, quadratic networks only."
+        ),
     ] = 0.0,
     test_size: Annotated[
-        float, typer.Option(metavar="F", min=0.0, max=0.95, help="Leave out the rows that fit held out with this fraction.")
+        float,
+        typer.Option(
+            metavar="F",
+            min=0.0,
+            max=0.95,
+            help="Leave out the rows that fit held out with this fraction.",
+        ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc"
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
     """Prove something about the network in MODEL on the rows of DATA.
 
-    Writes one certificate file and checks it.
-    The rows must be those the network was trained on; a table of which `fit` held rows out needs the same --test-size and --seed.
+    Writes one certificate file and checks it. The rows must be those the network was trained on; a
+    table of which `fit` held rows out needs the same --test-size and --seed.
     """
     from globalmin.cli.console import print_json, print_rows
     from globalmin.cli.options import check_file, check_model, check_trained
-    from globalmin.cli.preparation import counts_repeats, repeated_rows, without_rows
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
     check_trained(trained)
     network, part = load_stored(check_model(model), data, target, test_size, seed)
-    if not counts_repeats(network.activation, part, weight_decay):
-        part = without_rows(part, repeated_rows(part))
-    from globalmin.cli.proving import prove_into
+    from globalmin.cli.proving import attempt
     from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 
-    attempt = prove_into(network, part, path, trained=trained, weight_decay=weight_decay or None, quiet=quiet or json)
+    made = attempt(
+        network, part, path=path, trained=trained, weight_decay=weight_decay, quiet=quiet or json
+    )
     if json:
-        written = str(path) if attempt.has_file else None
-        print_json({"command": "certify", "exit_code": attempt.exit_code, "certificate": written, **proof_json(attempt.proof)})
+        written = str(path) if made.has_file else None
+        print_json(
+            {
+                "command": "certify",
+                "exit_code": made.exit_code,
+                "certificate": written,
+                **proof_json(made.proof),
+            }
+        )
     else:
-        print_rows([*verdict_rows(attempt.proof), *check_rows(path if attempt.has_file else None)])
-    return attempt.exit_code
+        print_rows([*verdict_rows(made.proof), *check_rows(path if made.has_file else None)])
+    return made.exit_code
 
 
-def load_stored(model: Path, data: Path, target: str, test_size: float, seed: int) -> tuple[ShallowNetwork, Dataset]:
+def load_stored(
+    model: Path, data: Path, target: str, test_size: float, seed: int
+) -> tuple[ShallowNetwork, Dataset]:
     """The network for `target` and its training rows in stored form."""
-    from globalmin.cli.splitting import split_rows
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
+    from globalmin.data.splitting import split_rows
     from globalmin.errors import DataError
-    from globalmin.networks.storage import load_networks
+    from globalmin.shallow.storage import load_networks
 
     stored = load_networks(model)
     names = [p.target_name for p in stored.preprocessing or ()]
     if not names or (len(names) > 1 and target not in names):
         raise DataError(
-            f"{model}: no network for the target {target!r}; it holds {', '.join(map(repr, names)) or 'no preprocessing'}"
+            f"{model}: no network for the target {target!r}; it holds "
+            f"{', '.join(map(repr, names)) or 'no preprocessing'}"
         )
     j = names.index(target) if target in names else 0
     scaling = (stored.preprocessing or ())[j]

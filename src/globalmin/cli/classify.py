@@ -1,4 +1,6 @@
-"""`globalmin classify`: what kind of point of the landscape the stored weights are, and a proof of it."""
+"""`globalmin classify`: what kind of point of the landscape the stored weights are, and a proof of
+it.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +12,52 @@ import typer
 
 def classify(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="Network, a .safetensors file of globalmin.", exists=True, dir_okay=False)
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Network, a .safetensors file of globalmin.",
+            exists=True,
+            dir_okay=False,
+        ),
     ],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
     *,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")],
-    trained: Annotated[str, typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")] = "W",
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
+    ],
+    trained: Annotated[
+        str, typer.Option(metavar="W|vW", help="Layers that the landscape is a function of.")
+    ] = "W",
     test_size: Annotated[
-        float, typer.Option(metavar="F", min=0.0, max=0.95, help="Leave out the rows that fit held out with this fraction.")
+        float,
+        typer.Option(
+            metavar="F",
+            min=0.0,
+            max=0.95,
+            help="Leave out the rows that fit held out with this fraction.",
+        ),
     ] = 0.0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that split.")] = 0,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the certificate here.")] = None,
-    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the point, .svg or .png.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the certificate here.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the point, .svg or .png.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
     """Say what kind of point the weights in MODEL are for the loss on the rows of DATA.
 
-    A global minimum, a strict saddle (with a direction of escape and its curvature), second-order stationary, not stationary, or
-    not decided: a curvature so slight that the gradient left may have caused it. Classified in floating point, then proved where
-    a claim exists for the kind; exits with 0 if the proof is accepted, and for weights that are not stationary, with 1 if there
+    A global minimum, a strict saddle (with a direction of escape and its curvature), second-order
+    stationary, not stationary, or not decided: a curvature so slight that the gradient left may
+    have caused it. Classified in floating point, then proved where a claim exists for the kind;
+    exits with 0 if the proof is accepted, and for weights that are not stationary, with 1 if there
     is no proof.
     """
     from globalmin.cli.options import check_file, check_model, check_picture, check_trained
@@ -45,7 +73,7 @@ def classify(
     network, part = load_stored(check_model(model), data, target, test_size, seed)
     found = classify_and_prove(network, part, trained=trained, out=out, quiet=quiet or json)
     if picture is not None:
-        from globalmin.cli.picturing import write_picture
+        from globalmin.cli.classifying import write_picture
 
         write_picture(picture, network, part, found)
     print_point(found, out=out, picture=picture, as_json=json)

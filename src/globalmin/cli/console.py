@@ -1,4 +1,6 @@
-"""Where text goes: results to stdout, everything else to stderr. rich obeys NO_COLOR and leaves files and pipes uncolored."""
+"""Where text goes: results to stdout, everything else to stderr. rich obeys NO_COLOR and leaves
+files and pipes uncolored.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ COPY = "copy"  # the style of texts to be copied: a folded command is no command
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """Results on stdout as two columns; long texts are folded, unless they are there to be copied."""
+    """Results on stdout as two columns; long texts are folded, unless they are there to be
+    copied.
+    """
     from rich.console import Console
     from rich.text import Text
 
@@ -28,7 +32,11 @@ def print_rows(rows: Sequence[Row]) -> None:
         lines = [text] if style == COPY else textwrap.wrap(text, max(width, 20)) or [""]
         for i, line in enumerate(lines):
             head = (label if i == 0 else "").ljust(indent)
-            styled = Text.assemble((head, "dim"), (line, "" if style == COPY else style)) if line else Text()
+            styled = (
+                Text.assemble((head, "dim"), (line, "" if style == COPY else style))
+                if line
+                else Text()
+            )
             console.print(styled, soft_wrap=True)
 
 
@@ -51,7 +59,9 @@ def warnings_to_stderr() -> Iterator[None]:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object on stdout; infinities and NaN are not JSON and must have been replaced before."""
+    """One JSON object on stdout; infinities and NaN are not JSON and must have been replaced
+    before.
+    """
     sys.stdout.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 

@@ -17,7 +17,7 @@ from globalmin.errors import (
 )
 
 if TYPE_CHECKING:
-    from globalmin.report.proof import Proof
+    from globalmin.proving.proof import Proof
 
 ACCEPTED = 0
 NOT_CERTIFIED = 1
@@ -55,12 +55,16 @@ def code_of_error(error: BaseException) -> int:
 
 
 def code_of_proof(proof: Proof) -> int:
-    """Exit code of the verdict on a file that globalmin itself has written: malformed is then our own fault.
+    """Exit code of the verdict on a file that globalmin itself has written: malformed is then our
+    own fault.
 
-    An accepted file that leaves open whether the network is at the global minimum is no success of `fit`.
+    An accepted file that leaves open whether the network is at the global minimum is no success of
+    `fit`.
     """
     if proof.is_accepted:
         return ACCEPTED if proof.reaches_minimum else NOT_CERTIFIED
+    if proof.lacks_memory:
+        return UNDECIDED
     return _BY_VERDICT.get(proof.verdict, NOT_CERTIFIED)
 
 

@@ -38,40 +38,78 @@ class Trained(StrEnum):
     vW = "vW"  # noqa: N815 (the papers' letters)
 
 
-TARGET = typer.Option("--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks.")
-ACTIVATION = typer.Option(metavar="A", help="softplus, relu, tanh, sigmoid, erf, quadratic, softplus(4), ...")
-WIDTH = typer.Option(metavar="K", help="Number of neurons, or auto: the fewest that should do, then more.")
-TEST_SIZE = typer.Option(
-    metavar="F", min=0.0, max=0.95, help="Fraction of rows held out, rounded down; contradicting rows always train."
+TARGET = typer.Option(
+    "--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks."
 )
-DECAY = typer.Option(metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none.")
-OUT = typer.Option(metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit")
+ACTIVATION = typer.Option(
+    metavar="A", help="softplus, relu, tanh, sigmoid, erf, quadratic, softplus(4), ..."
+)
+WIDTH = typer.Option(
+    metavar="K", help="Number of neurons, or auto: the fewest that should do, then more."
+)
+TEST_SIZE = typer.Option(
+    metavar="F",
+    min=0.0,
+    max=0.95,
+    help="Fraction of rows held out, rounded up; contradicting rows always train.",
+)
+DECAY = typer.Option(
+    metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none."
+)
+OUT = typer.Option(
+    metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit"
+)
 
 
 def fit(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
     *,
     target: Annotated[list[str], TARGET],
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
     method: Annotated[Method, typer.Option(help="How to train.")] = Method.auto,
-    bias: Annotated[bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")] = True,
-    scaling: Annotated[Scaling, typer.Option(help="Treatment of the columns, undone at prediction.")] = Scaling.standardize,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the split and of the first weights.")] = 0,
+    bias: Annotated[
+        bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
+    ] = True,
+    scaling: Annotated[
+        Scaling, typer.Option(help="Treatment of the columns, undone at prediction.")
+    ] = Scaling.standardize,
+    seed: Annotated[
+        int, typer.Option(metavar="S", min=0, help="Seed of the split and of the first weights.")
+    ] = 0,
     test_size: Annotated[float, TEST_SIZE] = 0.2,
-    trained: Annotated[Trained, typer.Option(help="Train the first layer only (W) or both (vW).")] = Trained.W,
-    max_iter: Annotated[int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")] = None,
+    trained: Annotated[
+        Trained, typer.Option(help="Train the first layer only (W) or both (vW).")
+    ] = Trained.W,
+    max_iter: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
+    ] = None,
     weight_decay: Annotated[float, DECAY] = 0.0,
     out: Annotated[Path | None, OUT] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of the table.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> int:
     """Train a network, prove that it is at the global minimum, check the proof.
 
-    Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder; several targets are several
-    networks with one certificate each. Exits with 0 only if the checker accepts every file and it proves the global minimum.
+    Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
+    several targets are several networks with one certificate each. Exits with 0 only if the checker
+    accepts every file and it proves the global minimum.
     """
-    from globalmin.cli.options import FitOptions, check_activation, check_decay, check_output, check_targets, check_width
+    from globalmin.cli.options import (
+        FitOptions,
+        check_activation,
+        check_decay,
+        check_output,
+        check_targets,
+        check_width,
+    )
 
     options = FitOptions(
         data=data,

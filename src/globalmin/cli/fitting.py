@@ -1,4 +1,6 @@
-"""The work of `globalmin fit`: train, prove and measure every target, then write everything at once."""
+"""The work of `globalmin fit`: train, prove and measure every target, then write everything at
+once.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,14 @@ from globalmin.cli.console import say, working
 from globalmin.cli.folder import MODEL, certificate_names, staged_folder
 from globalmin.cli.options import FitOptions
 from globalmin.cli.preparation import Prepared, TargetData, prepare, prepare_target
-from globalmin.cli.proving import Attempt, interrupted, prove
+from globalmin.cli.proving import Attempt, attempt, interrupted
 from globalmin.cli.recording import record_fit, record_target
 from globalmin.report.record import FILENAME as RECORD
 from globalmin.report.record import FitRecord, TargetRecord
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.training import Run
-
-IDENTIFIED = 30  # features up to which a fit also asks whether the data determine the function: an exact rank of order d(d+1)/2
+    from globalmin.shallow.trajectory import ShallowRun
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,16 @@ class Fitted:
     """One target, trained, tried to prove, and measured."""
 
     data: TargetData
-    run: Run
+    run: ShallowRun
     attempt: Attempt
     record: TargetRecord
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `fit` reports: the record that was written, the attempts at a proof, the folder and the exit code."""
+    """What `fit` reports: the record that was written, the attempts at a proof, the folder and the
+    exit code.
+    """
 
     options: FitOptions
     record: FitRecord
@@ -52,7 +54,9 @@ class Outcome:
 
 
 def fit_and_write(options: FitOptions) -> Outcome:
-    """Run the whole command. Errors leave the output folder as it was; Ctrl-C during training keeps the best network."""
+    """Run the whole command. Errors leave the output folder as it was; Ctrl-C during training keeps
+    the best network.
+    """
     prepared = prepare(options)
     with staged_folder(options.out) as staging:
         fitted = _fit_targets(prepared, options, staging)
@@ -69,53 +73,91 @@ def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list
         for warning in data.warnings:
             say(f"globalmin: warning: {warning}")
         started = time.perf_counter()
-        run = train(data.certified)
+        run = train(data.training)
         seconds = {"train": time.perf_counter() - started}
-        attempt = _prove(run, data, options, staging / certificate)
-        attempt = replace(attempt, seconds=seconds | attempt.seconds)
-        record = record_target(prepared, j, data, run, attempt, certificate=certificate, options=options)
-        fitted.append(Fitted(data, run, attempt, record))
-        if attempt.exit_code == exits.INTERRUPTED:
+        made = _prove(run, data, options, staging / certificate)
+        made = replace(made, seconds={**seconds, **made.seconds})
+        data = _told(data, made)
+        record = record_target(
+            prepared, j, data, run, made, certificate=certificate, options=options
+        )
+        fitted.append(Fitted(data, run, made, record))
+        if made.exit_code == exits.INTERRUPTED:
             break
     return fitted
 
 
-def _trainer(options: FitOptions) -> Callable[[Dataset], Run]:
+def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
     """How to train, with its imports done, so that they do not count as training time."""
-    if options.is_solved:
-        from globalmin.cli.solving import solve
+    from globalmin.shallow.train import train_auto
 
-        return partial(solve, options=options)
-    from globalmin.training import train_auto
-
-    # gradient descent needs very many steps to a tiny residual, but few to the point from which its convergence can be proved
+    # gradient descent needs very many steps to a tiny residual, but few to the point from which its
+    # convergence can be proved
     until = "descent" if options.method == "gradient_descent" else "tolerance"
-    return partial(train_auto, width=options.width, activation=options.activation, method=options.method, trained=options.trained,
-                   max_iter=options.max_iter, until=until, seed=options.seed, verbose=not options.quiet)  # fmt: skip
+    return partial(
+        train_auto,
+        width=options.width,
+        activation=options.activation,
+        method=options.method,
+        trained=options.trained,
+        max_iter=options.max_iter,
+        until=until,
+        seed=options.seed,
+        verbose=not options.quiet,
+        **({"weight_decay": options.weight_decay} if options.weight_decay else {}),
+    )
 
 
-def _prove(run: Run, data: TargetData, options: FitOptions, path: Path) -> Attempt:
+def _prove(run: ShallowRun, data: TargetData, options: FitOptions, path: Path) -> Attempt:
     if run.status.value == "interrupted":
         return interrupted()
     try:
-        decay = options.weight_decay or None
-        extras = ("identifies",) if options.is_solved and data.certified.n_features <= IDENTIFIED else ()
-        return prove(run.network, data.certified, path, trained=options.trained, weight_decay=decay, extras=extras,
-                     quiet=options.quiet)  # fmt: skip
+        return attempt(
+            run.network,
+            data.training,
+            path=path,
+            trained=options.trained,
+            weight_decay=options.weight_decay,
+            quiet=options.quiet,
+        )
     except KeyboardInterrupt:
         path.unlink(missing_ok=True)
         return interrupted()
 
 
-def _write(fitted: Sequence[Fitted], prepared: Prepared, options: FitOptions, staging: Path) -> Outcome:
-    from globalmin.networks.storage import save_networks
+def _told(data: TargetData, made: Attempt) -> TargetData:
+    """The user is told which rows the proof leaves out."""
+    notes = made.proof.notes_on_data
+    for note in notes:
+        say(f"globalmin: warning: {note}")
+    return replace(data, warnings=(*data.warnings, *notes))
+
+
+def _write(
+    fitted: Sequence[Fitted], prepared: Prepared, options: FitOptions, staging: Path
+) -> Outcome:
     from globalmin.report.page import FILENAME as PAGE
     from globalmin.report.page import render
+    from globalmin.shallow.storage import save_networks
 
-    record = record_fit(prepared, [f.data for f in fitted], [f.record for f in fitted], options)
-    save_networks(staging / MODEL, [f.run.network for f in fitted], [f.data.training.preprocessing for f in fitted])
+    record = record_fit(
+        prepared,
+        [f.data for f in fitted],
+        [f.record for f in fitted],
+        digests=[f.attempt.stated(f.data.training).digest for f in fitted],
+        options=options,
+    )
+    save_networks(
+        staging / MODEL,
+        [f.run.network for f in fitted],
+        [f.data.training.preprocessing for f in fitted],
+    )
     (staging / RECORD).write_text(record.to_json(), encoding="utf-8")
     with working("drawing the report", quiet=options.quiet):
-        (staging / PAGE).write_text(render(record, [f.attempt.proof for f in fitted]), encoding="utf-8")
+        (staging / PAGE).write_text(
+            render(record, [f.attempt.proof for f in fitted]), encoding="utf-8"
+        )
     attempts = tuple(f.attempt for f in fitted)
-    return Outcome(options, record, attempts, exits.worst(attempt.exit_code for attempt in attempts))
+    return Outcome(
+        options, record, attempts, exits.worst(attempt.exit_code for attempt in attempts)
+    )

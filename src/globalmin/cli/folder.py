@@ -1,4 +1,6 @@
-"""The output folder: filled beside its place and moved in at the end, so that nothing half-written stays behind."""
+"""The output folder: filled beside its place and moved in at the end, so that nothing half-written
+stays behind.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ OURS = re.compile(r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\
 
 @contextmanager
 def staged_folder(out: Path) -> Iterator[Path]:
-    """A temporary folder next to `out`; its files move to `out` when the block ends well and vanish when it does not.
+    """A temporary folder next to `out`; its files move to `out` when the block ends well and vanish
+    when it does not.
 
-    Files of an earlier fit in `out` are replaced, those without a successor are removed; other files are left alone.
+    Files of an earlier fit in `out` are replaced, those without a successor are removed; other
+    files are left alone.
     """
     parent = out.absolute().parent
     made = _make_parents(parent)
@@ -37,9 +41,12 @@ def _move_in(staging: Path, out: Path) -> None:
         os.rename(staging, out)
         return
     names = sorted(path.name for path in staging.iterdir())
-    # the old certificate goes first: a folder never shows a certificate beside a network it does not speak of
+    # the old certificate goes first: a folder never shows a certificate beside a network it does
+    # not speak of
     for stale in sorted(
-        path for path in out.iterdir() if OURS.fullmatch(path.name) and (path.suffix == ".gmc" or path.name not in names)
+        path
+        for path in out.iterdir()
+        if OURS.fullmatch(path.name) and (path.suffix == ".gmc" or path.name not in names)
     ):
         stale.unlink()
     for name in sorted(names, key=lambda name: (name.endswith(".html"), name)):
@@ -47,7 +54,9 @@ def _move_in(staging: Path, out: Path) -> None:
 
 
 def certificate_names(targets: Sequence[str]) -> list[str]:
-    """File name of each target's certificate; letters outside A-Z a-z 0-9 . _ - are replaced, and the names differ."""
+    """File name of each target's certificate; letters outside A-Z a-z 0-9 . _ - are replaced, and
+    the names differ.
+    """
     if len(targets) == 1:
         return ["certificate.gmc"]
     seen: set[str] = set()

@@ -1,4 +1,6 @@
-"""Options of the command line, checked where the user's value enters; what is wrong with them is a usage error."""
+"""Options of the command line, checked where the user's value enters; what is wrong with them is a
+usage error.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,18 @@ class FitOptions:
 
     @property
     def is_solved(self) -> bool:
-        """Whether the network is found by the convex problem of quadratic networks instead of by descent."""
+        """Whether the network is found by the convex problem of quadratic networks instead of by
+        descent.
+        """
         return self.activation == "quadratic" and self.method == "auto" and self.trained == "W"
 
     def recorded(self) -> dict[str, Any]:
         """The options that determine the result, without paths."""
-        return {name: value for name, value in asdict(self).items() if name not in ("data", "targets", "out", "quiet")}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("data", "targets", "out", "quiet")
+        }
 
 
 def check_width(width: str) -> int | str:
@@ -63,10 +71,13 @@ def check_activation(name: str) -> str:
 
 
 def check_decay(weight_decay: float, activation: str, method: str, trained: str) -> float:
-    """Weight decay only where its minimum can be found and proved: quadratic networks, solved as a convex problem."""
+    """Weight decay only where its minimum can be found and proved: quadratic networks, solved as a
+    convex problem.
+    """
     if weight_decay and (activation, method, trained) != ("quadratic", "auto", "W"):
         raise typer.BadParameter(
-            f"--weight-decay {weight_decay:g} is for quadratic networks, whose penalized loss has a provable minimum; "
+            f"--weight-decay {weight_decay:g} is for quadratic networks, whose penalized loss has "
+            "a provable minimum; "
             "add --activation quadratic with --method auto and --trained W, or leave it out"
         )
     return weight_decay
@@ -99,14 +110,18 @@ def check_trained(trained: str) -> str:
 def check_file(option: str, path: Path) -> Path:
     """A place where a file can be written; asked before any work is done."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{option} {path} is a folder or lies in a folder that does not exist; give a file name")
+        raise typer.BadParameter(
+            f"{option} {path} is a folder or lies in a folder that does not exist; give a file name"
+        )
     return path
 
 
 def check_picture(picture: Path | None) -> Path | None:
     """A name that ends in .svg or .png."""
     if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
-        raise typer.BadParameter(f"--picture {picture} ends in neither .svg nor .png; give one of these suffixes")
+        raise typer.BadParameter(
+            f"--picture {picture} ends in neither .svg nor .png; give one of these suffixes"
+        )
     return picture
 
 
@@ -114,11 +129,14 @@ def check_model(model: Path) -> Path:
     """A network file of ours; other formats get the way to convert them."""
     if model.suffix.lower() in (".onnx", ".pt", ".pth"):
         raise typer.BadParameter(
-            f"{model.name}: {model.suffix} files are not supported yet; convert with globalmin.save_network("
-            '"model.safetensors", globalmin.ShallowNetwork(W, v, activation)) after reading W (k x d) and v (k) in Python'
+            f"{model.name}: {model.suffix} files are not supported yet; convert with "
+            "globalmin.save_network("
+            '"model.safetensors", globalmin.ShallowNetwork(W, v, activation)) after reading W (k x '
+            "d) and v (k) in Python"
         )
     if model.suffix.lower() != ".safetensors":
         raise typer.BadParameter(
-            f"{model.name} is not a .safetensors file of globalmin; give the model.safetensors of an output folder"
+            f"{model.name} is not a .safetensors file of globalmin; give the model.safetensors of "
+            "an output folder"
         )
     return model

@@ -1,4 +1,6 @@
-"""What goes into `fit.json`: facts about the data, the run, and the arrays behind the figures. No time, no path."""
+"""What goes into `fit.json`: facts about the data, the run, and the arrays behind the figures. No
+time, no path.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.cli.environment import environment
+from globalmin._types import Array, NDArray
+from globalmin.cli.doctor import environment
 from globalmin.cli.folder import MODEL
-from globalmin.cli.reference import ridge_outputs
-from globalmin.networks.shallow import outputs
-from globalmin.report.measures import estimate_margins, estimate_quadratic, estimate_r2, estimate_spectrum
+from globalmin.report.measures import (
+    estimate_margins,
+    estimate_quadratic,
+    estimate_r2,
+    estimate_spectrum,
+    ridge_outputs,
+)
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
+from globalmin.shallow.network import outputs
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.cli.options import FitOptions
     from globalmin.cli.preparation import Prepared, TargetData
     from globalmin.cli.proving import Attempt
-    from globalmin.networks import ShallowNetwork
-    from globalmin.training import Run
+    from globalmin.data import Dataset
+    from globalmin.shallow.network import ShallowNetwork
+    from globalmin.shallow.trajectory import ShallowRun
 
-    Array = NDArray[np.float64]
 
-
-def record_fit(prepared: Prepared, data: Sequence[TargetData], targets: Sequence[TargetRecord], options: FitOptions) -> FitRecord:
-    """The record of the whole fit; `data` and `targets` have one entry per target that was trained."""
+def record_fit(
+    prepared: Prepared,
+    data: Sequence[TargetData],
+    targets: Sequence[TargetRecord],
+    *,
+    digests: Sequence[str],
+    options: FitOptions,
+) -> FitRecord:
+    """The record of the whole fit; `data`, `targets` and `digests` (of the rows that the proofs
+    speak of) have one entry per target that was trained.
+    """
     training = prepared.training
     lower, upper = training.degeneracy.rank_bounds
     equal = training.degeneracy.equal_rows
@@ -43,21 +57,31 @@ def record_fit(prepared: Prepared, data: Sequence[TargetData], targets: Sequence
         "scaling": training.scaling,
         "rank": str(lower) if lower == upper else f"{lower} to {upper}",
         "equal_rows": f"{sum(map(len, equal))} in {len(equal)} groups" if equal else "none",
-        "sha256": {name: d.certified.digest for name, d in zip(prepared.names, data, strict=False)},
+        "sha256": dict(zip(prepared.names, digests, strict=False)),
         "warnings": [warning for d in data for warning in d.warnings],
     }
-    return FitRecord(data=facts, options=options.recorded(), environment=environment(), targets=tuple(targets))
+    return FitRecord(
+        data=facts, options=options.recorded(), environment=environment(), targets=tuple(targets)
+    )
 
 
 def record_target(
-    prepared: Prepared, j: int, data: TargetData, run: Run, attempt: Attempt, *, certificate: str, options: FitOptions
+    prepared: Prepared,
+    j: int,
+    data: TargetData,
+    run: ShallowRun,
+    attempt: Attempt,
+    *,
+    certificate: str,
+    options: FitOptions,
 ) -> TargetRecord:
     """The record of target j."""
     train, held_out = _series(run.network, data, prepared, j)
     network = run.network
     has_kink = network.activation.name in ("relu", "leaky_relu", "abs")
-    spectrum = estimate_spectrum(network, data.certified.X, trained=options.trained)
-    margins = estimate_margins(network, data.certified.X) if has_kink else None
+    stated = attempt.stated(data.training)
+    spectrum = estimate_spectrum(network, stated.X, trained=options.trained)
+    margins = estimate_margins(network, stated.X) if has_kink else None
     return TargetRecord(
         name=prepared.names[j],
         model=MODEL,
@@ -69,18 +93,22 @@ def record_target(
         held_out=held_out,
         scores=_scores(prepared, j, train, held_out),
         spectrum=None if spectrum is None else spectrum.tolist(),
-        margins=None if margins is None else Histogram(**{name: _plain(value) for name, value in vars(margins).items()}),
+        margins=None
+        if margins is None
+        else Histogram(**{name: _plain(value) for name, value in vars(margins).items()}),
         not_proved="" if attempt.has_file else attempt.proof.reason,
         reasons={} if attempt.has_file else dict(attempt.proof.reasons),
         loss_floor=data.floor,
-        quadratic=_quadratic_facts(network, data, options),
+        quadratic=_quadratic_facts(network, stated, options),
     )
 
 
-def _quadratic_facts(network: ShallowNetwork, data: TargetData, options: FitOptions) -> dict[str, Any] | None:
+def _quadratic_facts(
+    network: ShallowNetwork, data: Dataset, options: FitOptions
+) -> dict[str, Any] | None:
     if network.activation.name != "quadratic":
         return None
-    return estimate_quadratic(network, data.certified.X, data.certified.y, weight_decay=options.weight_decay)
+    return estimate_quadratic(network, data.X, data.y, weight_decay=options.weight_decay)
 
 
 def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
@@ -94,12 +122,14 @@ def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
     }
 
 
-def _run_facts(run: Run) -> dict[str, Any]:
+def _run_facts(run: ShallowRun) -> dict[str, Any]:
     names = ("method", "message", "n_iter", "starts", "loss", "relative_residual")
     return {"status": run.status.value, **{name: getattr(run, name) for name in names}}
 
 
-def _series(network: ShallowNetwork, data: TargetData, prepared: Prepared, j: int) -> tuple[Series, Series | None]:
+def _series(
+    network: ShallowNetwork, data: TargetData, prepared: Prepared, j: int
+) -> tuple[Series, Series | None]:
     """Targets and outputs in the user's units, training rows and held-out rows."""
     scaling = data.training.preprocessing
 
@@ -111,9 +141,18 @@ def _series(network: ShallowNetwork, data: TargetData, prepared: Prepared, j: in
     return train, series(scaling.transform(held.X), held.y[:, j]) if len(held.y) else None
 
 
-def _scores(prepared: Prepared, j: int, train: Series, held_out: Series | None) -> dict[str, float | None]:
-    scores: dict[str, float | None] = {"train_r2": _r2(train), "held_out_r2": None if held_out is None else _r2(held_out)}
-    ridge = None if held_out is None else ridge_outputs(prepared.raw.X, prepared.raw.y[:, j], prepared.held_out.X)
+def _scores(
+    prepared: Prepared, j: int, train: Series, held_out: Series | None
+) -> dict[str, float | None]:
+    scores: dict[str, float | None] = {
+        "train_r2": _r2(train),
+        "held_out_r2": None if held_out is None else _r2(held_out),
+    }
+    ridge = (
+        None
+        if held_out is None
+        else ridge_outputs(prepared.raw.X, prepared.raw.y[:, j], prepared.held_out.X)
+    )
     if ridge is not None and held_out is not None:
         scores["ridge_train_r2"] = _r2(Series(train.target, ridge[0].tolist()))
         scores["ridge_held_out_r2"] = _r2(Series(held_out.target, ridge[1].tolist()))

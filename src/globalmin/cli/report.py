@@ -10,7 +10,10 @@ import typer
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Output folder of globalmin fit.", exists=True, file_okay=False)
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Output folder of globalmin fit.", exists=True, file_okay=False
+        ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -18,10 +21,10 @@ def report(
 
     Exits like fit: 0 only if the checker accepts every certificate.
     """
-    from globalmin.certificates.container import save_atomically
     from globalmin.cli import exits
     from globalmin.cli.console import print_json
     from globalmin.cli.summary import proof_json
+    from globalmin.files import save_atomically
     from globalmin.report.page import FILENAME, render_folder
 
     page, proofs = render_folder(directory)
@@ -29,7 +32,12 @@ def report(
     code = exits.worst(exits.code_of_proof(proof) for proof in proofs)
     if json:
         print_json(
-            {"command": "report", "exit_code": code, "report": str(path), "targets": [proof_json(proof) for proof in proofs]}
+            {
+                "command": "report",
+                "exit_code": code,
+                "report": str(path),
+                "targets": [proof_json(proof) for proof in proofs],
+            }
         )
     else:
         typer.echo(f"{path}: {', '.join(proof.verdict for proof in proofs)}")

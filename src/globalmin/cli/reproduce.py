@@ -1,17 +1,37 @@
-"""`globalmin reproduce`: the figures and tables of the papers, made again, with their numbers beside the published ones."""
+"""`globalmin reproduce`: the figures and tables of the papers, made again, with their numbers
+beside the published ones.
+"""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from globalmin import reproductions
+from globalmin.cli import exits
+from globalmin.cli.console import print_json, print_rows, say
+from globalmin.errors import DataError
+from globalmin.reproductions import entries, entry
+from globalmin.reproductions.registry import Entry, Reproduction
+from globalmin.reproductions.running import check_options, writable_folder
+from globalmin.reproductions.saving import PAGE
+
 ITEMS = typer.Argument(
-    metavar="list | ID... | all", help="IDs such as OS-E.fig2a or DU-TAB5.1; `list` names them, `all` makes all."
+    metavar="list | ID... | all",
+    help="IDs such as OS-E.fig2a or DU-TAB5.1; `list` names them, `all` makes all.",
 )
-SCALE = typer.Option(metavar="thumbnail|paper", help="thumbnail: seconds each; paper: the published sizes.")
-OUT = typer.Option(metavar="DIR", help="Folder for figures, tables, data and index.html; trials are kept there too.")
+SCALE = typer.Option(
+    metavar="thumbnail|paper", help="thumbnail: seconds each; paper: the published sizes."
+)
+OUT = typer.Option(
+    metavar="DIR",
+    help="Folder for figures, tables, data and index.html; trials are kept there too.",
+)
 
 
 def reproduce(
@@ -19,9 +39,13 @@ def reproduce(
     *,
     scale: Annotated[str, SCALE] = "thumbnail",
     out: Annotated[Path, OUT] = Path("reproductions"),
-    executor: Annotated[str, typer.Option(metavar="local|dask|ray", help="Where the trials run.")] = "local",
+    executor: Annotated[
+        str, typer.Option(metavar="local|dask|ray", help="Where the trials run.")
+    ] = "local",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of every draw.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the tables.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of the tables.")
+    ] = False,
 ) -> int:
     """Make figures and tables of the five papers, and our certified phase diagram.
 
@@ -30,11 +54,104 @@ def reproduce(
     Run the same command again after Ctrl-C: finished trials are not computed a second time.
     Exits with 1 if a number is out of its tolerance.
     """
-    from globalmin.cli import exits, reproducing
-
     if items == ["list"]:
-        reproducing.print_list(as_json=json)
+        print_list(as_json=json)
         return exits.ACCEPTED
-    chosen = reproducing.chosen_entries(items)
-    reproducing.check(scale, executor)
-    return reproducing.make_all(chosen, out, as_json=json, scale=scale, executor=executor, seed=seed)
+    chosen = chosen_entries(items)
+    check(scale, executor)
+    return make_all(chosen, out, as_json=json, scale=scale, executor=executor, seed=seed)
+
+
+def print_list(*, as_json: bool) -> None:
+    """IDs with titles on stdout."""
+    known = entries().values()
+    if as_json:
+        print_json(
+            {
+                "command": "reproduce list",
+                "items": [{"item": one.item, "title": one.title} for one in known],
+            }
+        )
+    else:
+        print_rows([(one.item, one.title, "") for one in known])
+
+
+def chosen_entries(items: Sequence[str]) -> list[Entry]:
+    """The entries behind the words of the command line, each once."""
+    words = list(dict.fromkeys(items))
+    if words == ["all"]:
+        return list(entries().values())
+    if "all" in words or "list" in words:
+        raise typer.BadParameter("'all' and 'list' stand alone; leave the IDs out")
+    try:
+        return [entry(word) for word in words]
+    except DataError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def check(scale: str, executor: str) -> None:
+    """Refuse an unknown scale or executor as a mistake in the command line."""
+    try:
+        check_options(scale, executor, 0)
+    except DataError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: Any) -> int:
+    """Make every item; one that fails does not stop the others. Returns the exit code."""
+    writable_folder(out)
+    results: list[dict[str, Any]] = []
+    for place, one in enumerate(chosen, start=1):
+        say(f"[{place}/{len(chosen)}] {one.item}: {one.title}")
+        began = time.monotonic()
+        try:
+            found = reproductions.reproduce(one.item, out=out, **options)
+        except KeyboardInterrupt as interrupt:
+            done = f"{place - 1} of {len(chosen)} items are done"
+            raise exits.InterruptError(
+                f"interrupted; {done}, finished trials are kept in {out}: run it again to go on"
+            ) from interrupt
+        except Exception as error:
+            if len(chosen) == 1:
+                raise
+            say(f"globalmin: {one.item} failed: {error}")
+            results.append(
+                {"item": one.item, "error": str(error), "exit_code": exits.code_of_error(error)}
+            )
+            continue
+        say(f"    {time.monotonic() - began:.1f} s, {_judgement(found)}")
+        results.append(_summary(found))
+        if not as_json:
+            sys.stdout.write(f"{found}\n")
+    return _finish(results, out, as_json)
+
+
+def _summary(found: Reproduction) -> dict[str, Any]:
+    rows = [
+        dict(zip(("quantity", "published", "ours", "difference", "note"), row.texts(), strict=True))
+        for row in found.table
+    ]
+    code = exits.ACCEPTED if found.agrees else exits.NOT_CERTIFIED
+    return {
+        "item": found.item,
+        "scale": found.scale,
+        "agrees": found.agrees,
+        "exit_code": code,
+        "table": rows,
+    }
+
+
+def _judgement(found: Reproduction) -> str:
+    judged = [row.agrees for row in found.table if row.agrees is not None]
+    return f"{sum(judged)} of {len(judged)} numbers agree"
+
+
+def _finish(results: list[dict[str, Any]], out: Path, as_json: bool) -> int:
+    code = exits.worst(one["exit_code"] for one in results)
+    if as_json:
+        print_json(
+            {"command": "reproduce", "exit_code": code, "page": str(out / PAGE), "items": results}
+        )
+    elif any("error" not in one for one in results):
+        print_rows([("page", str(out / PAGE), "copy")])
+    return code

@@ -6,19 +6,29 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from globalmin.cli.console import COPY, Row, print_json, print_rows
+from globalmin.proving.record import Proves
+from globalmin.report.proof import color_of
 from globalmin.report.rounding import lower_text, nearest_text, upper_text
-from globalmin.report.words import LONG, NOT_GENERALIZATION, bound_text, headline, least_of_class, why_not_zero
+from globalmin.report.words import (
+    NOT_GENERALIZATION,
+    bound_text,
+    digits,
+    headline,
+    least_of_class,
+    why_not_zero,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from globalmin.cli.fitting import Outcome
     from globalmin.cli.proving import Attempt
-    from globalmin.report.proof import Proof
+    from globalmin.proving.proof import Proof
     from globalmin.report.record import FitRecord, TargetRecord
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
-SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0", "barrier", "difference", "rank",
+SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0",
+"barrier", "difference", "rank",
          "r", "r_minus", "R", "path", "rate", "eta", "a", "mu", "Lip", "h")  # fmt: skip
 
 
@@ -31,13 +41,19 @@ def print_outcome(outcome: Outcome, *, as_json: bool) -> None:
 
 
 def _show(outcome: Outcome) -> None:
-    """Print the table: data, network, training, residual, verdict with its numbers, held-out score, how to check again."""
+    """Print the table: data, network, training, residual, verdict with its numbers, held-out score,
+    how to check again.
+    """
     for target, attempt in zip(outcome.record.targets, outcome.attempts, strict=True):
         rows = [
             ("data", _data_line(outcome.record, target), ""),
             ("network", _network_line(target), ""),
             ("training", _training_line(target, attempt), ""),
-            ("residual", f"‖f(X) − y‖ / ‖y‖ = {nearest_text(target.training['relative_residual'])}", ""),
+            (
+                "residual",
+                f"‖f(X) − y‖ / ‖y‖ = {nearest_text(target.training['relative_residual'])}",
+                "",
+            ),
             *verdict_rows(attempt.proof),
             ("held out", _score_line(target), ""),
             *check_rows(outcome.out / target.certificate if target.certificate else None),
@@ -48,32 +64,45 @@ def _show(outcome: Outcome) -> None:
 
 def verdict_rows(proof: Proof) -> list[Row]:
     """The verdict in its color, then what is proved or why nothing is."""
-    return [("verdict", proof.verdict, COLORS[proof.color]), *((label, line, "") for label, line in proof_lines(proof))]
+    return [
+        ("verdict", proof.verdict, COLORS[color_of(proof)]),
+        *((label, line, "") for label, line in proof_lines(proof)),
+    ]
 
 
 def check_rows(certificate: Path | None) -> list[Row]:
     """The command that checks the certificate again."""
-    return [("check again", f"globalmin-check {quote(str(certificate))} --explain", COPY)] if certificate else []
+    return (
+        [("check again", f"globalmin-check {quote(str(certificate))} --explain", COPY)]
+        if certificate
+        else []
+    )
 
 
 def proof_lines(proof: Proof) -> list[tuple[str, str]]:
     """What is proved, claim by claim with the verified numbers; or why nothing is."""
     if not proof.is_accepted:
-        tried = list(proof.reasons.items()) or [(c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"]
+        tried = list(proof.reasons.items()) or [
+            (c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"
+        ]
         return [("", headline(proof)), *tried]
-    floor = proof.claim("loss-floor")
+    floor = proof.that(Proves.FLOOR)
     first = headline(proof)
     if floor and proof.reaches_minimum:
         first = (
-            f"{least_of_class(floor).removeprefix('the ')} is L* = {lower_text(floor.numbers['floor'], 6)}, proved gap of the "
-            f"stored network ≤ {upper_text(floor.numbers['gap'])}. {why_not_zero(floor)}"
+            f"{least_of_class(floor).removeprefix('the ')} is L* = "
+            f"{lower_text(floor.numbers.floor or 0.0, 6)}, proved gap of the "
+            f"stored network ≤ {upper_text(floor.numbers.gap or 0.0)}. {why_not_zero(floor)}"
         )
     lines = [("proved", first)]
     for claim in proof.claims:
-        long = LONG if claim.kind in ("loss-floor", "optimality-gap") else ()
-        shown = [name for name in SHORT if name in claim.numbers]
-        numbers = "  ".join(f"{name} {bound_text(name, claim.numbers[name], 6 if name in long else 3)}" for name in shown)
-        lines.append((claim.kind, numbers))
+        known = claim.numbers.by_name()
+        texts = [
+            f"{name} {bound_text(name, known[name], digits(claim, name))}"
+            for name in SHORT
+            if name in known
+        ]
+        lines.append((claim.kind, "  ".join(texts)))
     return lines
 
 
@@ -82,7 +111,10 @@ def _data_line(record: FitRecord, target: TargetRecord) -> str:
     held = f", {d['n_held_out']} held out" if d["n_held_out"] else ""
     bias = " + bias" if d["bias"] else ""
     rows = f"{d['n_train']} rows to train{held}"
-    return f"{d['name']} → {target.name}: {rows}, {d['n_raw_features']} columns{bias}, scaling {d['scaling']}"
+    return (
+        f"{d['name']} → {target.name}: {rows}, {d['n_raw_features']} columns{bias}, scaling "
+        f"{d['scaling']}"
+    )
 
 
 def _network_line(target: TargetRecord) -> str:
@@ -108,7 +140,10 @@ def _score_line(target: TargetRecord) -> str:
 
 def _outcome_json(outcome: Outcome) -> dict[str, Any]:
     """The outcome as plain JSON values; proved numbers exactly as the checker gave them."""
-    targets = [_target_json(outcome, t, a) for t, a in zip(outcome.record.targets, outcome.attempts, strict=True)]
+    targets = [
+        _target_json(outcome, t, a)
+        for t, a in zip(outcome.record.targets, outcome.attempts, strict=True)
+    ]
     return {
         "command": "fit",
         "exit_code": outcome.exit_code,
@@ -138,7 +173,13 @@ def _target_json(outcome: Outcome, target: TargetRecord, attempt: Attempt) -> di
 def proof_json(proof: Proof) -> dict[str, Any]:
     """Verdict, reason and claims of a proof as JSON values."""
     claims = [
-        {"kind": c.kind, "verdict": c.verdict, "reason": c.reason, "statement": c.statement, "numbers": dict(c.numbers)}
+        {
+            "kind": c.kind,
+            "verdict": c.verdict,
+            "reason": c.reason,
+            "statement": c.statement,
+            "numbers": c.numbers.by_name(),
+        }
         for c in proof.claims
     ]
     return {

@@ -1,8 +1,9 @@
-"""The data set: the arrays a network is trained on and a certificate speaks of, with the way back to the user's units."""
+"""The data set: the arrays a network is trained on and a certificate speaks of, with the way back
+to the user's units.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,23 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, NDArray
 from globalmin.data.preprocessing import (
     Preprocessing,
+    check_stored,
     fit_preprocessing,
     refuse_unusable_labels,
-    refuse_unusable_range,
 )
-from globalmin.data.validation import Array, as_matrix, as_targets, column_names, frozen
+from globalmin.data.splitting import drawn_rows, held_out_count
+from globalmin.data.validation import as_matrix, as_targets, column_names, frozen
 from globalmin.errors import DataError
+from globalmin.files import data_digest
 
 if TYPE_CHECKING:
     from globalmin.data.degeneracy import Degeneracy
 
 
 class RawPart(NamedTuple):
-    """Samples in the user's units: inputs without bias column (m x raw features) and labels, (m,) or (m, q)."""
+    """Samples in the user's units: inputs without bias column (m x raw features) and labels, (m,)
+    or (m, q).
+    """
 
     X: Array
     y: Array
@@ -38,21 +43,29 @@ class Dataset:
 
     Parameters
     ----------
-    X : n x (raw features), anything numpy can convert to float64 without rounding, or a data frame.
-    y : n labels, or n x q for several targets (each target is one network: see `for_target`).
-    bias : append a constant column 1, last.
-    scaling : "standardize" | "rows" | "none", see `Preprocessing`.
-    feature_names, target_names : optional; taken from a data frame when not given.
+    X : object
+        n x (raw features), anything numpy can convert to float64 without rounding, or a data frame.
+    y : object
+        n labels, or n x q for several targets (each target is one network: see `for_target`).
+    bias : bool
+        Append a constant column 1, last.
+    scaling : str
+        "standardize" | "rows" | "none", see `Preprocessing`.
+    feature_names, target_names : Sequence[str] | None
+        Optional; taken from a data frame when not given.
 
     Attributes
     ----------
-    X : n x d, bias column included.
-    targets : n x q.
+    X : Array
+        n x d, bias column included.
+    targets : Array
+        n x q.
 
     Raises
     ------
     DataError
-        With the name of the argument, the place and the remedy; nothing is rounded, dropped or imputed silently.
+        With the name of the argument, the place and the remedy; nothing is rounded, dropped or
+        imputed silently.
 
     Examples
     --------
@@ -88,51 +101,90 @@ class Dataset:
             feature_names=column_names(X) if feature_names is None else feature_names,
             target_names=column_names(y) if target_names is None else target_names,
         )
-        self._store(*_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels)))
+        self._store(
+            *_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels))
+        )
 
-    def _store(self, X: Array, targets: Array, preprocessings: tuple[Preprocessing, ...], raw: RawPart | None) -> None:
-        for name, value in (("X", frozen(X)), ("targets", frozen(targets)), ("preprocessings", preprocessings), ("raw", raw)):
+    def _store(
+        self,
+        X: Array,
+        targets: Array,
+        preprocessings: tuple[Preprocessing, ...],
+        raw: RawPart | None,
+    ) -> None:
+        for name, value in (
+            ("X", frozen(X)),
+            ("targets", frozen(targets)),
+            ("preprocessings", preprocessings),
+            ("raw", raw),
+        ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _made_of(cls, X: Array, targets: Array, preprocessings: tuple[Preprocessing, ...], raw: RawPart | None) -> Dataset:
+    def _made_of(
+        cls,
+        X: Array,
+        targets: Array,
+        preprocessings: tuple[Preprocessing, ...],
+        raw: RawPart | None,
+    ) -> Dataset:
         data = cls.__new__(cls)
         data._store(X, targets, preprocessings, raw)
         return data
 
     @classmethod
-    def from_raw(cls, X: object, y: object, preprocessing: Preprocessing | Sequence[Preprocessing]) -> Dataset:
+    def from_raw(
+        cls, X: object, y: object, preprocessing: Preprocessing | Sequence[Preprocessing]
+    ) -> Dataset:
         """Raw arrays through an already fitted Preprocessing (one per target)."""
-        fitted = (preprocessing,) if isinstance(preprocessing, Preprocessing) else tuple(preprocessing)
+        fitted = (
+            (preprocessing,) if isinstance(preprocessing, Preprocessing) else tuple(preprocessing)
+        )
         inputs = as_matrix(X, "X")
         labels = as_targets(y, inputs.shape[0])
         if labels.shape[1] != len(fitted):
             raise DataError(
-                f"y has {labels.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; give one per target"
+                f"y has {labels.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; "
+                "give one per target"
             )
         if inputs.shape[1] != fitted[0].n_features_in:
             raise DataError(
-                f"X has {inputs.shape[1]} features, but {fitted[0].n_features_in} features are expected by the preprocessing"
+                f"X has {inputs.shape[1]} features, but {fitted[0].n_features_in} features are "
+                "expected by the preprocessing"
             )
-        return cls._made_of(*_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels)))
+        return cls._made_of(
+            *_apply(inputs, labels, fitted), fitted, RawPart(frozen(inputs), frozen(labels))
+        )
 
     @classmethod
     def from_preprocessed(
-        cls, X: object, y: object, preprocessing: Preprocessing | Sequence[Preprocessing] | None = None, *, bias: bool = False
+        cls,
+        X: object,
+        y: object,
+        preprocessing: Preprocessing | Sequence[Preprocessing] | None = None,
+        *,
+        bias: bool = False,
     ) -> Dataset:
-        """Arrays that are already in stored form (bias column included when there is one); kept bit for bit.
+        """Arrays that are already in stored form (bias column included when there is one); kept bit
+        for bit.
 
-        Without `preprocessing` the data are taken as they are (scaling "none"), and `bias` says that the last column is the
-        constant 1.
+        Without `preprocessing` the data are taken as they are (scaling "none"), and `bias` says
+        that the last column is the constant 1.
         """
         stored = as_matrix(X, "X")
         labels = as_targets(y, stored.shape[0])
         if preprocessing is None:
             d = stored.shape[1] - int(bias)
-            fitted = tuple(Preprocessing("none", bias, np.zeros(d), np.ones(d)) for _ in range(labels.shape[1]))
+            fitted = tuple(
+                Preprocessing("none", bias, np.zeros(d), np.ones(d)) for _ in range(labels.shape[1])
+            )
         else:
-            fitted = (preprocessing,) if isinstance(preprocessing, Preprocessing) else tuple(preprocessing)
-        _check_stored(stored, labels, fitted)
+            fitted = (
+                (preprocessing,)
+                if isinstance(preprocessing, Preprocessing)
+                else tuple(preprocessing)
+            )
+        check_stored(stored, labels, fitted)
         return cls._made_of(stored, labels, fitted, None)
 
     @classmethod
@@ -150,13 +202,23 @@ class Dataset:
 
         Parameters
         ----------
-        target : name of the label column, or several; in an npz file the name of the label array (default "y").
-        features : names of the input columns (default: all others); in an npz file the name of the input array (default "X").
-        max_bytes : largest size in memory that is read (default 1 GiB).
+        target : str | Sequence[str] | None
+            Name of the label column, or several; in an npz file the name of the label array
+            (default "y").
+        features : str | Sequence[str] | None
+            Names of the input columns (default: all others); in an npz file the name of the input
+            array (default "X").
+        max_bytes : int | None
+            Largest size in memory that is read (default 1 GiB).
         """
         from globalmin.data.loading import MAX_BYTES, load_table
 
-        table = load_table(path, target=target, features=features, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
+        table = load_table(
+            path,
+            target=target,
+            features=features,
+            max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
+        )
         names = {"feature_names": table.feature_names, "target_names": table.target_names}
         return cls(table.X, table.y, bias=bias, scaling=scaling, **names)
 
@@ -218,10 +280,7 @@ class Dataset:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the stored numbers, as in spec/certificate-v1.md, section 4."""
-        sha = hashlib.sha256(f"globalmin-data/1 {self.n_samples} {self.n_features}\n".encode("ascii"))
-        for array in (self.X, self.y):
-            sha.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        return sha.hexdigest()
+        return data_digest(self.X, self.y)
 
     def for_target(self, target: int | str) -> Dataset:
         """The data set of one target, given by its index or its name."""
@@ -234,37 +293,49 @@ class Dataset:
 
         Parameters
         ----------
-        test_size : a fraction in (0, 1), rounded up to whole samples, or a number of samples.
+        test_size : float | int
+            A fraction in (0, 1), rounded up to whole samples, or a number of samples.
 
         Returns
         -------
-        The data set of the remaining samples, and the held-out samples in the user's units.
+        tuple[Dataset, RawPart]
+            The data set of the remaining samples, and the held-out samples in the user's units.
         """
-        held = _held_out_count(test_size, self.n_samples)
-        order = np.random.default_rng(seed).permutation(self.n_samples)
-        return self.take(order[held:]), self.raw_rows(order[:held])
+        train, test = drawn_rows(
+            self.n_samples, held_out_count(test_size, self.n_samples), seed=seed
+        )
+        return self.take(train), self.raw_rows(test)
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> Dataset:
-        """The data set of some of the samples, in their order here, its preprocessing fitted on them only."""
+        """The data set of some of the samples, in their order here, its preprocessing fitted on
+        them only.
+        """
         part = self.raw_rows(rows)
         names = {"feature_names": self.feature_names, "target_names": self.target_names}
         return Dataset(part.X, part.y, bias=self.bias, scaling=self.scaling, **names)
 
     def raw_rows(self, rows: Sequence[int] | NDArray[np.integer]) -> RawPart:
-        """Some of the samples in the user's units, in their order here; labels (m,) for one target, (m, q) for several."""
+        """Some of the samples in the user's units, in their order here; labels (m,) for one target,
+        (m, q) for several.
+        """
         if self.raw is None:
             raise DataError(
-                "this data set was made from preprocessed arrays and has no raw samples; choose rows before preprocessing"
+                "this data set was made from preprocessed arrays and has no raw samples; choose "
+                "rows before preprocessing"
             )
         index = np.unique(np.asarray(rows, dtype=np.intp))
         if index.size == 0 or index[0] < 0 or index[-1] >= self.n_samples:
-            raise DataError(f"rows must be a non-empty list of sample numbers from 0 to {self.n_samples - 1}")
+            raise DataError(
+                f"rows must be a non-empty list of sample numbers from 0 to {self.n_samples - 1}"
+            )
         labels = self.raw.y[index]
         return RawPart(self.raw.X[index], labels[:, 0] if self.n_targets == 1 else labels)
 
     def __repr__(self) -> str:
         """Sizes and scaling, never the numbers."""
-        sizes = f"n_samples={self.n_samples}, n_features={self.n_features}, n_targets={self.n_targets}"
+        sizes = (
+            f"n_samples={self.n_samples}, n_features={self.n_features}, n_targets={self.n_targets}"
+        )
         return f"Dataset({sizes}, bias={self.bias}, scaling={self.scaling!r})"
 
     def _require_one_target(self, attribute: str) -> None:
@@ -279,11 +350,14 @@ class Dataset:
             names = self.target_names or ()
             if target not in names:
                 raise DataError(
-                    f"target {target!r} is not one of {list(names)}; give one of these names or an index below {self.n_targets}"
+                    f"target {target!r} is not one of {list(names)}; give one of these names or an "
+                    f"index below {self.n_targets}"
                 )
             return names.index(target)
         if not 0 <= int(target) < self.n_targets:
-            raise DataError(f"target {target} does not exist; give an index from 0 to {self.n_targets - 1}")
+            raise DataError(
+                f"target {target} does not exist; give an index from 0 to {self.n_targets - 1}"
+            )
         return int(target)
 
 
@@ -292,33 +366,3 @@ def _apply(inputs: Array, labels: Array, fitted: tuple[Preprocessing, ...]) -> t
     targets = np.stack([p.transform_y(labels[:, j]) for j, p in enumerate(fitted)], axis=1)
     refuse_unusable_labels(targets, fitted[0].scaling)
     return X, targets
-
-
-def _check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -> None:
-    if len(fitted) != targets.shape[1]:
-        raise DataError(f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; give one per target")
-    expected = fitted[0].n_features_in + int(fitted[0].bias)
-    if X.shape[1] != expected or expected == 0:
-        raise DataError(
-            f"X has {X.shape[1]} columns but the preprocessing makes {expected}, bias included; "
-            "pass the stored form of the inputs"
-        )
-    if fitted[0].bias and not (X[:, -1] == 1.0).all():
-        raise DataError("bias=True, but the last column of X is not the constant 1; append it or pass bias=False")
-    refuse_unusable_range(X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling)
-    refuse_unusable_labels(targets, fitted[0].scaling)
-
-
-def _held_out_count(test_size: float | int, n: int) -> int:
-    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
-        held = int(test_size)
-    elif isinstance(test_size, float | np.floating) and 0 < test_size < 1:
-        held = int(np.ceil(test_size * n))
-    else:
-        raise DataError(f"test_size={test_size!r} must be a fraction strictly between 0 and 1, or a whole number of samples")
-    if not 1 <= held < n:
-        raise DataError(
-            f"test_size={test_size} of {n} sample(s) leaves {n - held} to train on and {held} to test; "
-            "both parts need at least one"
-        )
-    return held

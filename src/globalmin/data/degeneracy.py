@@ -1,6 +1,8 @@
-"""Exact facts about the stored rows: whether zero loss is possible at all, and whether a theorem's hypotheses can hold.
+"""Exact facts about the stored rows: whether zero loss is possible at all, and whether a theorem's
+hypotheses can hold.
 
-Everything is about the stored doubles as rational numbers, without tolerance; only `estimate_closest_pair` is floating point.
+Everything is about the stored doubles as rational numbers, without tolerance; only
+`estimate_closest_pair` is floating point.
 """
 
 from __future__ import annotations
@@ -11,14 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from globalmin.data.exact_rank import rank_bounds
+from globalmin._types import Array, NDArray
+from globalmin.data import proportionality
+from globalmin.data.exact_algebra import rank_bounds
 from globalmin.data.loss_floor import LossFloor, loss_floor
-from globalmin.data.nearness import NearPair, estimate_closest_pair
-from globalmin.data.proportionality import Groups, equal_groups, line_groups, opposite_groups, pivots
 from globalmin.data.ties import Group
-from globalmin.data.validation import Array, as_targets
+from globalmin.data.validation import as_targets
 from globalmin.errors import DataError, DegenerateDataWarning
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ _SHOWN = 3
 _REASONS = {
     "equal": "are equal but have different labels",
     "zero": "are zero, where every such network outputs 0, but have nonzero labels",
-    "ray": "lie on one ray from the origin, along which every such network scales, but their labels do not",
-    "line": "lie on one line through the origin, along which every such network scales, but their labels do not",
-    "odd": "are equal up to sign, where every such network outputs opposite values, but their labels are not opposite",
+    "ray": "lie on one ray from the origin, along which every such network scales, but their "
+    "labels do not",
+    "line": "lie on one line through the origin, along which every such network scales, but their "
+    "labels do not",
+    "odd": "are equal up to sign, where every such network outputs opposite values, but their "
+    "labels are not opposite",
     "negative label": "have negative labels, which networks with a nonnegative head cannot output",
     "linear": "have labels that no linear function fits, and every such network is one",
 }
@@ -38,19 +42,23 @@ _REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class Degeneracy:
-    """Facts about X (n x d, as stored) and, where labels matter, y (n,); each is computed when first asked for."""
+    """Facts about X (n x d, as stored) and, where labels matter, y (n,); each is computed when
+    first asked for.
+    """
 
     X: Array
     y: Array | None = None
 
     @cached_property
-    def equal_rows(self) -> Groups:
+    def equal_rows(self) -> proportionality.Groups:
         """Groups of two or more equal rows (0.0 equals -0.0)."""
-        return equal_groups(self.X)
+        return proportionality.equal_groups(self.X)
 
     @cached_property
-    def conflicting_rows(self) -> Groups:
-        """Groups of equal rows whose labels are not all equal: zero loss is impossible for every model."""
+    def conflicting_rows(self) -> proportionality.Groups:
+        """Groups of equal rows whose labels are not all equal: zero loss is impossible for every
+        model.
+        """
         y = self._labels(None)
         return tuple(group for group in self.equal_rows if (y[list(group)] != y[group[0]]).any())
 
@@ -60,25 +68,31 @@ class Degeneracy:
         return tuple(int(i) for i in np.flatnonzero((self.X == 0).all(axis=1)))
 
     @cached_property
-    def lines(self) -> Groups:
+    def lines(self) -> proportionality.Groups:
         """Groups of two or more nonzero rows that are multiples of each other, of either sign."""
-        return line_groups(self.X)
+        return proportionality.line_groups(self.X)
 
     @cached_property
-    def rays(self) -> Groups:
+    def rays(self) -> proportionality.Groups:
         """Groups of two or more nonzero rows that are positive multiples of each other."""
-        positive = pivots(self.X)[1] > 0
-        halves = [tuple(i for i in line if positive[i] == side) for line in self.lines for side in (True, False)]
+        positive = proportionality.pivots(self.X)[1] > 0
+        halves = [
+            tuple(i for i in line if positive[i] == side)
+            for line in self.lines
+            for side in (True, False)
+        ]
         return tuple(sorted(half for half in halves if len(half) > 1))
 
     @cached_property
-    def opposite_rows(self) -> Groups:
+    def opposite_rows(self) -> proportionality.Groups:
         """Groups of two or more nonzero rows that are equal up to sign."""
-        return opposite_groups(self.X)
+        return proportionality.opposite_groups(self.X)
 
     @cached_property
     def rank_bounds(self) -> tuple[int, int]:
-        """Proved bounds (lower, upper) of the rank of X; equal unless the exact elimination would be too large."""
+        """Proved bounds (lower, upper) of the rank of X; equal unless the exact elimination would
+        be too large.
+        """
         return rank_bounds(self.X)
 
     @property
@@ -95,17 +109,25 @@ class Degeneracy:
             keep[list(line[1:])] = False
         return np.flatnonzero(keep)
 
-    def estimate_closest_pair(self) -> NearPair | None:
-        """The most nearly parallel rows that are not exactly parallel, and their angle, in floating point (cost n^2 d)."""
-        return estimate_closest_pair(self.X, self.line_representatives)
+    def estimate_closest_pair(self) -> proportionality.NearPair | None:
+        """The most nearly parallel rows that are not exactly parallel, and their angle, in floating
+        point (cost n^2 d).
+        """
+        return proportionality.estimate_closest_pair(self.X, self.line_representatives)
 
     def loss_floor(
-        self, activation: Activation | str, y: object = None, heads: str = "any", *, certifiable: bool = False
+        self,
+        activation: Activation | str,
+        y: object = None,
+        heads: str = "any",
+        *,
+        certifiable: bool = False,
     ) -> LossFloor:
-        """A loss that no shallow network with this activation can beat on these data, and the groups of samples that cause it.
+        """A loss that no shallow network with this activation can beat on these data, and the
+        groups of samples that cause it.
 
-        A proved lower bound, exact as a number; where it is the least loss itself, and where not, is said in
-        `globalmin.data.loss_floor.loss_floor`.
+        A proved lower bound, exact as a number; where it is the least loss itself, and where not,
+        is said in `globalmin.data.loss_floor.loss_floor`.
 
         Parameters
         ----------
@@ -120,10 +142,14 @@ class Degeneracy:
         """
         from globalmin.activations import get_activation
 
-        return loss_floor(self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable)
+        return loss_floor(
+            self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable
+        )
 
     def message(self, activation: Activation | str, heads: str = "any") -> str:
-        """Why zero loss is impossible, naming the first few rows; empty when nothing is known against it."""
+        """Why zero loss is impossible, naming the first few rows; empty when nothing is known
+        against it.
+        """
         floor, groups = self.loss_floor(activation, heads=heads)
         if not groups:
             return ""
@@ -141,13 +167,16 @@ class Degeneracy:
             warnings.warn(text, DegenerateDataWarning, stacklevel=2)
 
     def near_message(self, below: float = 1e-6) -> str:
-        """Which rows are nearly, not exactly, parallel (angle under `below`); empty when none are. An estimate, cost n^2 d."""
+        """Which rows are nearly, not exactly, parallel (angle under `below`); empty when none are.
+        An estimate, cost n^2 d.
+        """
         pair = self.estimate_closest_pair()
         if pair is None or pair.angle >= below:
             return ""
         return (
-            f"rows {pair.i} and {pair.j} (counting from 0) are nearly parallel, about {pair.angle:.2g} radians apart: "
-            "Gram matrices will be nearly singular and proofs may fail; remove one of them or measure more precisely"
+            f"rows {pair.i} and {pair.j} (counting from 0) are nearly parallel, about "
+            f"{pair.angle:.2g} radians apart: Gram matrices will be nearly singular and proofs may "
+            "fail; remove one of them or measure more precisely"
         )
 
     def _labels(self, y: object) -> Array:
@@ -155,7 +184,8 @@ class Degeneracy:
             return as_targets(y, self.X.shape[0])[:, 0]
         if self.y is None:
             raise DataError(
-                "the data have several targets, so the labels are ambiguous; use data.for_target(j).degeneracy or pass y"
+                "the data have several targets, so the labels are ambiguous; use "
+                "data.for_target(j).degeneracy or pass y"
             )
         return self.y
 
@@ -164,5 +194,8 @@ def _sentence(group: Group) -> str:
     rows = group.members
     listed = ", ".join(str(i) for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
     if len(rows) == 1:
-        return f"row {listed} {_REASONS[group.kind].replace('are zero', 'is zero').replace('have', 'has')}"
+        return (
+            f"row {listed} "
+            f"{_REASONS[group.kind].replace('are zero', 'is zero').replace('have', 'has')}"
+        )
     return f"rows {listed} {_REASONS[group.kind]}"

@@ -1,4 +1,6 @@
-"""Random inputs and labels for tests, benchmarks and reproductions; everything is a function of its seed."""
+"""Random inputs and labels for tests, benchmarks and reproductions; everything is a function of its
+seed.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.data.dataset import Dataset
-from globalmin.data.validation import Array, as_matrix
+from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
 from globalmin.references import states
 
@@ -30,7 +33,9 @@ Teacher = Predictor | Callable[[Array], Array]
 
 
 class Planted(NamedTuple):
-    """Inputs X (n x d), labels y (n,), the teacher's outputs before noise, and its weights W, v if it was drawn here."""
+    """Inputs X (n x d), labels y (n,), the teacher's outputs before noise, and its weights W, v if
+    it was drawn here.
+    """
 
     X: Array
     y: Array
@@ -68,7 +73,9 @@ def random_signs(n: int, seed: Seed = 0) -> Array:
 
 
 def sphere_with_random_labels(n: int, d: int, seed: int = 0) -> Dataset:
-    """Uniform rows on the unit sphere with independent N(0, 1) labels, no bias, no scaling: the data of the benchmarks."""
+    """Uniform rows on the unit sphere with independent N(0, 1) labels, no bias, no scaling: the
+    data of the benchmarks.
+    """
     rng = np.random.default_rng(seed)
     X = unit_sphere(n, d, rng)
     return Dataset(X, random_labels(n, rng), bias=False, scaling="none")
@@ -79,7 +86,8 @@ def planted_weights(width: int, d: int, seed: Seed = 0) -> tuple[Array, Array]:
 
     Theory
     ------
-    The planted experiments of SJL (section on experiments): y = 1^T phi(W* x), W*_ij ~ N(0, 1)/sqrt d.
+    The planted experiments of SJL (section on experiments): y = 1^T phi(W* x), W*_ij ~ N(0, 1)/sqrt
+    d.
     """
     _check_sizes(width=width, d=d)
     return gaussian(width, d, seed) / np.sqrt(d), np.ones(width)
@@ -100,7 +108,8 @@ def planted_regression(
 
     Parameters
     ----------
-    teacher : an object with `.predict`, or a function of a matrix; None draws f(x) = sum_l phi(w_l . x) with `planted_weights`.
+    teacher : an object with `.predict`, or a function of a matrix; None draws f(x) = sum_l phi(w_l
+        . x) with `planted_weights`.
     width, activation : of the drawn teacher; leave `width` out when a teacher is given.
     average : the drawn teacher is the mean over its neurons instead of the sum.
 
@@ -126,7 +135,8 @@ def planted_logistic(
     activation: Activation | str = "sigmoid",
     seed: Seed = 0,
 ) -> Planted:
-    """Labels y_i in {0, 1} with P(y_i = 1) = f(x_i), f(x) = (1/k) sum_l phi(w_l . x) for a drawn teacher.
+    """Labels y_i in {0, 1} with P(y_i = 1) = f(x_i), f(x) = (1/k) sum_l phi(w_l . x) for a drawn
+    teacher.
 
     A given teacher must output probabilities. The field `outputs` holds them.
 
@@ -139,8 +149,8 @@ def planted_logistic(
     outputs, W, v = _teach(inputs, teacher, _Drawn(width, activation, average=True), rng)
     if not ((outputs >= 0) & (outputs <= 1)).all():
         raise DataError(
-            f"the teacher's outputs range from {outputs.min():.3g} to {outputs.max():.3g}, not within [0, 1]; "
-            "use the sigmoid activation"
+            f"the teacher's outputs range from {outputs.min():.3g} to {outputs.max():.3g}, not "
+            "within [0, 1]; use the sigmoid activation"
         )
     y = (rng.random(inputs.shape[0]) < outputs).astype(np.float64)
     return Planted(inputs, y, outputs, W, v)
@@ -165,11 +175,15 @@ def _teach(
         return get_activation(drawn.activation)(X @ W.T) @ v, W, v
     predict = getattr(teacher, "predict", teacher)
     if not callable(predict):
-        raise DataError(f"teacher={teacher!r} has no .predict and is not a function; pass a network or a function of a matrix")
+        raise DataError(
+            f"teacher={teacher!r} has no .predict and is not a function; pass a network or a "
+            "function of a matrix"
+        )
     outputs = np.asarray(predict(X), dtype=np.float64)
     if outputs.shape != (X.shape[0],):
         raise DataError(
-            f"the teacher's outputs have shape {outputs.shape}; it must return one number per row of X, shape ({X.shape[0]},)"
+            f"the teacher's outputs have shape {outputs.shape}; it must return one number per row "
+            f"of X, shape ({X.shape[0]},)"
         )
     return outputs, None, None
 

@@ -1,8 +1,10 @@
-r"""A loss that no network of a class can beat on these data, as an exact fraction: the mathematics of the claim `loss-floor`.
+r"""A loss that no network of a class can beat on these data, as an exact fraction: the mathematics
+of the claim `loss-floor`.
 
-If every network of the class satisfies $f(x_i) = g_i t$ on a group of samples, with known $g_i$ and one unknown $t$, the group
-costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint groups add up (`globalmin.data.ties` has the groups).
-Networks with a linear activation are linear functions, whose least loss is that of least squares.
+If every network of the class satisfies $f(x_i) = g_i t$ on a group of samples, with known $g_i$ and
+one unknown $t$, the group costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint
+groups add up (`globalmin.data.ties` has the groups). Networks with a linear activation are linear
+functions, whose least loss is that of least squares.
 """
 
 from __future__ import annotations
@@ -12,60 +14,83 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from globalmin.data.exact_least_squares import least_squares_floor
+from globalmin._types import Array, NDArray
+from globalmin.data.exact_algebra import least_squares_floor
 from globalmin.data.proportionality import pivots
 from globalmin.data.ties import Group, is_linear, tied_groups
-from globalmin.data.validation import Array
 from globalmin.errors import DataError, HypothesisError
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
     from globalmin.data.degeneracy import Degeneracy
 
-KINDS = ("equal", "zero", "ray", "line", "odd", "negative label")  # the index is the code in the certificate file
+# the index is the code in the certificate file
+KINDS = "equal", "zero", "ray", "line", "odd", "negative label"
 HEADS = ("any", "nonnegative")
 
 
 class LossFloor(NamedTuple):
-    """An exact lower bound of L over a class of networks of every width, and the disjoint groups that each cost something."""
+    """An exact lower bound of L over a class of networks of every width, and the disjoint groups
+    that each cost something.
+    """
 
     floor: Fraction
     groups: tuple[Group, ...]
 
     def rounded_down(self, bits: int = 256) -> Fraction:
-        """A lower bound of `floor` with about `bits` significant bits, for files that limit the length of a number."""
+        """A lower bound of `floor` with about `bits` significant bits, for files that limit the
+        length of a number.
+        """
         numerator, denominator = self.floor.numerator, self.floor.denominator
         shift = bits - (numerator.bit_length() - denominator.bit_length())
         if numerator == 0 or denominator.bit_length() <= bits:
             return self.floor
-        scaled = (numerator << shift) // denominator if shift >= 0 else numerator // (denominator << -shift)
+        scaled = (
+            (numerator << shift) // denominator
+            if shift >= 0
+            else numerator // (denominator << -shift)
+        )
         return Fraction(scaled, 1 << shift) if shift >= 0 else Fraction(scaled << -shift)
 
     def tensors(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Arrays (members, sizes, kinds) as the certificate stores them; a kind is its index in `KINDS`."""
+        """Arrays (members, sizes, kinds) as the certificate stores them; a kind is its index in
+        `KINDS`.
+        """
         members = [i for group in self.groups for i in group.members]
         sizes = [len(group.members) for group in self.groups]
         kinds = [KINDS.index(group.kind) for group in self.groups]
-        return np.array(members, dtype=np.int64), np.array(sizes, dtype=np.int64), np.array(kinds, dtype=np.int64)
+        return (
+            np.array(members, dtype=np.int64),
+            np.array(sizes, dtype=np.int64),
+            np.array(kinds, dtype=np.int64),
+        )
 
 
 def loss_floor(
-    facts: Degeneracy, activation: Activation, y: Array, *, heads: str = "any", certifiable: bool = False
+    facts: Degeneracy,
+    activation: Activation,
+    y: Array,
+    *,
+    heads: str = "any",
+    certifiable: bool = False,
 ) -> LossFloor:
-    """A proved lower bound, exact as a number, of L = (1/2) sum of squared residuals over all networks with this activation.
+    """A proved lower bound, exact as a number, of L = (1/2) sum of squared residuals over all
+    networks with this activation.
 
-    It is the least loss itself for linear networks, where it is that of least squares, and for wide networks where tied samples
-    are all that stands in the way: tanh, erf, abs, and softplus, sigmoid, ReLU, leaky ReLU if no two rows point in opposite
-    directions (never with a bias). Elsewhere, as for quadratic networks with more samples than d(d+1)/2, the least loss may be
+    It is the least loss itself for linear networks, where it is that of least squares, and for wide
+    networks where tied samples are all that stands in the way: tanh, erf, abs, and softplus,
+    sigmoid, ReLU, leaky ReLU if no two rows point in opposite directions (never with a bias).
+    Elsewhere, as for quadratic networks with more samples than d(d+1)/2, the least loss may be
     larger.
 
     Parameters
     ----------
     facts, activation, y : facts about the rows, phi, and the labels.
-    heads : "any", or "nonnegative" for networks with v >= 0 (needs phi >= 0; then outputs are >= 0 and negative labels cost too).
-    certifiable : only what the claim can state: for linear networks the rays instead of least squares.
+    heads : "any", or "nonnegative" for networks with v >= 0 (needs phi >= 0; then outputs are >= 0
+        and negative labels cost too).
+    certifiable : only what the claim can state: for linear networks the rays instead of least
+        squares.
 
     Theory
     ------
@@ -76,27 +101,48 @@ def loss_floor(
     degree, odd = activation.homogeneity or 0, activation.is_odd
 
     def priced(groups: Iterable[Group]) -> list[tuple[Group, Fraction]]:
-        costs = ((group, group_floor(facts.X, labels, group, degree, odd=odd, nonnegative=nonnegative)) for group in groups)
+        costs = (
+            (group, group_floor(facts.X, labels, group, degree, odd=odd, nonnegative=nonnegative))
+            for group in groups
+        )
         return [(group, cost) for group, cost in costs if cost]
 
     chosen = priced(tied_groups(facts, activation, certifiable=certifiable))
     if nonnegative:
         taken = {i for group, _ in chosen for i in group.members}
-        chosen += priced(Group("negative label", (i,)) for i, label in enumerate(labels) if label < 0 and i not in taken)
+        chosen += priced(
+            Group("negative label", (i,))
+            for i, label in enumerate(labels)
+            if label < 0 and i not in taken
+        )
     floor = LossFloor(exact_sum(cost for _, cost in chosen), tuple(group for group, _ in chosen))
     return floor if certifiable or not is_linear(activation) else _least_squares(facts.X, y, floor)
 
 
 def _least_squares(X: Array, y: Array, tied: LossFloor) -> LossFloor:
-    """The least loss of linear functions; the floor of the ties where it says as much, or where integers would be too large."""
+    """The least loss of linear functions; the floor of the ties where it says as much, or where
+    integers would be too large.
+    """
     least = least_squares_floor(X, y)
-    return tied if least is None or least <= tied.floor else LossFloor(least, (Group("linear", tuple(range(len(y)))),))
+    return (
+        tied
+        if least is None or least <= tied.floor
+        else LossFloor(least, (Group("linear", tuple(range(len(y)))),))
+    )
 
 
 def group_floor(
-    X: Array, labels: Sequence[Fraction], group: Group, degree: int, *, odd: bool = False, nonnegative: bool = False
+    X: Array,
+    labels: Sequence[Fraction],
+    group: Group,
+    degree: int,
+    *,
+    odd: bool = False,
+    nonnegative: bool = False,
 ) -> Fraction:
-    """Cost of one group: (1/2)(|y|^2 - (g.y)^2/|g|^2), with g.y replaced by max(0, g.y) when t >= 0 is known."""
+    """Cost of one group: (1/2)(|y|^2 - (g.y)^2/|g|^2), with g.y replaced by max(0, g.y) when t >= 0
+    is known.
+    """
     g = _factors(X, group, degree, odd=odd)
     y = [labels[i] for i in group.members]
     product = sum((a * b for a, b in zip(g, y, strict=True)), Fraction(0))
@@ -114,7 +160,9 @@ def exact_sum(values: Iterable[Fraction]) -> Fraction:
 
 
 def _factors(X: Array, group: Group, degree: int, *, odd: bool) -> list[Fraction]:
-    """The g_i up to one common factor, which does not matter: all members have their first nonzero entry in the same column."""
+    """The g_i up to one common factor, which does not matter: all members have their first nonzero
+    entry in the same column.
+    """
     if group.kind == "zero":
         return [Fraction(0)] * len(group.members)
     if group.kind in ("equal", "negative label"):
@@ -130,7 +178,8 @@ def _check_heads(heads: str, activation: Activation) -> bool:
         raise DataError(f"heads={heads!r} is unknown; choose one of {', '.join(map(repr, HEADS))}")
     if heads == "nonnegative" and not activation.is_nonnegative:
         raise HypothesisError(
-            f'heads="nonnegative" needs an activation that is nowhere negative, and {activation.name} is not known to be; '
+            'heads="nonnegative" needs an activation that is nowhere negative, and '
+            f"{activation.name} is not known to be; "
             'use heads="any"',
             hypothesis="phi >= 0",
             value=activation.name,

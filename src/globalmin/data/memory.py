@@ -1,4 +1,6 @@
-"""The memory guard: work that does not fit is refused with the figure, before anything large is allocated."""
+"""The memory guard: work that does not fit is refused with the figure, before anything large is
+allocated.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def gram_bytes(n: int, *, copies: int = 1) -> int:
 
 
 def available_bytes() -> int:
-    """Memory this process may still use (an estimate): the system's, or less inside a container with its own limit."""
+    """Memory this process may still use (an estimate): the system's, or less inside a container
+    with its own limit.
+    """
     page = os.sysconf("SC_PAGE_SIZE")
     candidates = [_meminfo_available() or page * os.sysconf("SC_AVPHYS_PAGES")]
     limit, used = _integer(_CGROUP / "memory.max"), _integer(_CGROUP / "memory.current")
@@ -37,20 +41,22 @@ def available_bytes() -> int:
 
 
 def require_memory(n_bytes: int, what: str, *, limit: int | None = None) -> None:
-    """Raise MemoryRefused when `what` needs more than `limit` bytes (default: what is available now).
+    """Raise MemoryRefused when `what` needs more than `limit` bytes (default: what is available
+    now).
 
-    >>> require_memory(gram_bytes(1_000_000), "the Gram matrix of 1,000,000 samples", limit=2**30)
+    >>> require_memory(gram_bytes(1_000_000), "the Gram matrix", limit=2**30)
     Traceback (most recent call last):
     ...
-    globalmin.errors.MemoryRefused: the Gram matrix of 1,000,000 samples needs 7450.6 GiB of memory, and 1.0 GiB may be used; ...
+    globalmin.errors.MemoryRefused: the Gram matrix needs 7450.6 GiB of memory, and 1.0 GiB may be \
+used; take fewer samples or a machine with more memory
     """
     if limit is not None and limit < 0:
         raise DataError(f"limit={limit} is negative; give a number of bytes")
     allowed = available_bytes() if limit is None else limit
     if n_bytes > allowed:
         raise MemoryRefused(
-            f"{what} needs {n_bytes / GIB:.1f} GiB of memory, and {allowed / GIB:.1f} GiB may be used; "
-            "take fewer samples or a machine with more memory"
+            f"{what} needs {n_bytes / GIB:.1f} GiB of memory, and {allowed / GIB:.1f} GiB may be "
+            "used; take fewer samples or a machine with more memory"
         )
 
 

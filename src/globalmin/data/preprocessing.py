@@ -1,7 +1,8 @@
 """Scaling of inputs and labels, stored with the model and undone at prediction.
 
-The certificates speak of the numbers *after* this step. Every operation is elementwise or by row and the same in fitting and in
-prediction, so a training row transforms to the very bits that were certified, and equal raw rows stay equal.
+The certificates speak of the numbers *after* this step. Every operation is elementwise or by row
+and the same in fitting and in prediction, so a training row transforms to the very bits that were
+certified, and equal raw rows stay equal.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from globalmin.data.validation import Array, as_floats, as_matrix, as_names, frozen
+from globalmin._types import Array
+from globalmin.data.validation import as_floats, as_matrix, as_names, frozen
 from globalmin.errors import DataError
 
 SCALINGS = ("standardize", "rows", "none")
@@ -25,14 +27,17 @@ _SMALLEST_DOUBLE = float(np.nextafter(0.0, 1.0))
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """How raw inputs become stored inputs, and network outputs become predictions in the user's units.
+    """How raw inputs become stored inputs, and network outputs become predictions in the user's
+    units.
 
     Parameters
     ----------
-    scaling : "standardize" (each column to mean 0 and variance 1, a constant column to 0; labels too), "rows" (each row divided
-        by its norm, a zero row stays zero; labels untouched) or "none".
+    scaling : "standardize" (each column to mean 0 and variance 1, a constant column to 0; labels
+        too), "rows" (each row divided by its norm, a zero row stays zero; labels untouched) or
+        "none".
     bias : whether a constant column 1 is appended, last.
-    x_shift, x_scale : arrays of shape (raw features,); stored = (raw - x_shift) / x_scale. Zeros and ones unless standardized.
+    x_shift, x_scale : arrays of shape (raw features,); stored = (raw - x_shift) / x_scale. Zeros
+        and ones unless standardized.
     y_shift, y_scale : the same for the label.
     feature_names : names of the raw columns, or None.
     target_name : name of the label, or None.
@@ -50,13 +55,23 @@ class Preprocessing:
     def __post_init__(self) -> None:
         check_scaling(self.scaling)
         for name in ("x_shift", "x_scale"):
-            object.__setattr__(self, name, frozen(np.array(as_floats(getattr(self, name), name), ndmin=1)))
+            object.__setattr__(
+                self, name, frozen(np.array(as_floats(getattr(self, name), name), ndmin=1))
+            )
         if self.x_shift.shape != self.x_scale.shape or self.x_shift.ndim != 1:
             raise DataError(
-                f"x_shift has shape {self.x_shift.shape} and x_scale {self.x_scale.shape}; give one number per feature in each"
+                f"x_shift has shape {self.x_shift.shape} and x_scale {self.x_scale.shape}; give "
+                "one number per feature in each"
             )
-        if not (self.x_scale > 0).all() or not 0 < self.y_scale < np.inf or not np.isfinite(self.y_shift):
-            raise DataError("x_scale and y_scale must be positive and finite, y_shift finite; fit the preprocessing again")
+        if (
+            not (self.x_scale > 0).all()
+            or not 0 < self.y_scale < np.inf
+            or not np.isfinite(self.y_shift)
+        ):
+            raise DataError(
+                "x_scale and y_scale must be positive and finite, y_shift finite; fit the "
+                "preprocessing again"
+            )
 
     @property
     def n_features_in(self) -> int:
@@ -68,8 +83,8 @@ class Preprocessing:
         raw = as_matrix(X, "X")
         if raw.shape[1] != self.n_features_in:
             raise DataError(
-                "X"
-                f" has {raw.shape[1]} features, but {self.n_features_in} features are expected, as in the data this was fitted on"
+                f"X has {raw.shape[1]} features, but {self.n_features_in} features are expected, "
+                "as in the data this was fitted on"
             )
         return self._apply(raw)
 
@@ -107,7 +122,9 @@ class Preprocessing:
             x_scale=np.array(fields["x_scale"], dtype=np.float64),
             y_shift=float(fields["y_shift"]),
             y_scale=float(fields["y_scale"]),
-            feature_names=None if names is None else as_names(names, len(fields["x_shift"]), "feature_names"),
+            feature_names=None
+            if names is None
+            else as_names(names, len(fields["x_shift"]), "feature_names"),
             target_name=fields.get("target_name"),
         )
 
@@ -128,7 +145,9 @@ class Preprocessing:
 def check_scaling(scaling: object) -> str:
     """Return `scaling` if it is one of `SCALINGS`, raise DataError otherwise."""
     if not isinstance(scaling, str) or scaling not in SCALINGS:
-        raise DataError(f"scaling={scaling!r} is unknown; choose one of {', '.join(map(repr, SCALINGS))}")
+        raise DataError(
+            f"scaling={scaling!r} is unknown; choose one of {', '.join(map(repr, SCALINGS))}"
+        )
     return scaling
 
 
@@ -149,13 +168,18 @@ def fit_preprocessing(
         largest = np.abs(array).max()
         if largest > LARGEST_RAW:
             raise DataError(
-                f"{name} has entries up to {largest:.3g}, whose differences overflow; divide {name} by a power of ten first"
+                f"{name} has entries up to {largest:.3g}, whose differences overflow; divide "
+                f"{name} by a power of ten first"
             )
     d, q = X.shape[1], targets.shape[1]
     names = as_names(feature_names, d, "feature_names")
     labels = as_names(target_names, q, "target_names")
-    x_shift, x_scale = column_statistics(X) if scaling == "standardize" else (np.zeros(d), np.ones(d))
-    y_shift, y_scale = column_statistics(targets) if scaling == "standardize" else (np.zeros(q), np.ones(q))
+    x_shift, x_scale = (
+        column_statistics(X) if scaling == "standardize" else (np.zeros(d), np.ones(d))
+    )
+    y_shift, y_scale = (
+        column_statistics(targets) if scaling == "standardize" else (np.zeros(q), np.ones(q))
+    )
     return tuple(
         Preprocessing(
             scaling=scaling,
@@ -172,12 +196,16 @@ def fit_preprocessing(
 
 
 def column_statistics(X: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (divisor n) of each column without overflow or underflow; a constant column c gives (c, 1)."""
+    """Mean and standard deviation (divisor n) of each column without overflow or underflow; a
+    constant column c gives (c, 1).
+    """
     low, high = X.min(axis=0), X.max(axis=0)
     exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]
     Z = np.ldexp(X, -exponent)
     center = Z.mean(axis=0)
-    center += (Z - center).mean(axis=0)  # takes out the rounding of the first sum, which matters where the spread is small
+    center += (Z - center).mean(
+        axis=0
+    )  # takes out the rounding of the first sum, which matters where the spread is small
     spread = np.sqrt(np.square(Z - center).mean(axis=0))
     constant = low == high
     with np.errstate(under="ignore"):
@@ -187,7 +215,9 @@ def column_statistics(X: Array) -> tuple[Array, Array]:
 
 
 def normalized_rows(X: Array) -> Array:
-    """Each row divided by its Euclidean norm; zero rows stay zero; no overflow for any finite entries."""
+    """Each row divided by its Euclidean norm; zero rows stay zero; no overflow for any finite
+    entries.
+    """
     exponent = np.frexp(np.abs(X).max(axis=1))[1]
     Z = np.ldexp(X, -exponent[:, None])
     squares = np.zeros(X.shape[0])
@@ -199,28 +229,67 @@ def normalized_rows(X: Array) -> Array:
 
 
 def refuse_unusable_range(X: Array, scaling: str) -> None:
-    """Raise DataError when fourth powers of the stored inputs would overflow, or all of them would vanish."""
+    """Raise DataError when fourth powers of the stored inputs would overflow, or all of them would
+    vanish.
+    """
     largest = float(np.abs(X).max())
-    remedy = 'use scaling="standardize"' if scaling == "none" else "divide the columns by a suitable power of ten"
+    remedy = (
+        'use scaling="standardize"'
+        if scaling == "none"
+        else "divide the columns by a suitable power of ten"
+    )
     if not largest <= LARGEST_STORED:
         row, column = (int(i) for i in np.argwhere(~(np.abs(X) <= LARGEST_STORED))[0])
         raise DataError(
-            f"X[{row}, {column}] is {X[row, column]:.3g} after scaling={scaling!r}, and fourth powers overflow beyond 1.8e75; "
-            f"{remedy}"
+            f"X[{row}, {column}] is {X[row, column]:.3g} after scaling={scaling!r}, and fourth "
+            f"powers overflow beyond 1.8e75; {remedy}"
         )
     if 0 < largest < SMALLEST_STORED:
         raise DataError(
-            f"X has no entry above {largest:.3g} in absolute value, so its fourth powers vanish in floating point; {remedy}"
+            f"X has no entry above {largest:.3g} in absolute value, so its fourth powers vanish in "
+            f"floating point; {remedy}"
         )
 
 
 def refuse_unusable_labels(y: Array, scaling: str) -> None:
     """Raise DataError when the sum of squared stored labels would overflow or vanish."""
     largest = float(np.abs(y).max())
-    remedy = 'use scaling="standardize"' if scaling != "standardize" else "divide the labels by a suitable power of ten"
+    remedy = (
+        'use scaling="standardize"'
+        if scaling != "standardize"
+        else "divide the labels by a suitable power of ten"
+    )
     if not largest <= LARGEST_LABEL:
-        raise DataError(f"y has a label of size {largest:.3g} after scaling={scaling!r}, whose square overflows; {remedy}")
+        raise DataError(
+            f"y has a label of size {largest:.3g} after scaling={scaling!r}, whose square "
+            f"overflows; {remedy}"
+        )
     if 0 < largest < 1.0 / LARGEST_LABEL:
         raise DataError(
-            f"y has no label above {largest:.3g} in absolute value, so every square vanishes in floating point; {remedy}"
+            f"y has no label above {largest:.3g} in absolute value, so every square vanishes in "
+            f"floating point; {remedy}"
         )
+
+
+def check_stored(X: Array, targets: Array, fitted: tuple[Preprocessing, ...]) -> None:
+    """Refuse stored arrays that do not fit their preprocessing, one per target."""
+    if len(fitted) != targets.shape[1]:
+        raise DataError(
+            f"y has {targets.shape[1]} target(s) but {len(fitted)} preprocessing(s) are given; "
+            "give one per target"
+        )
+    expected = fitted[0].n_features_in + int(fitted[0].bias)
+    if X.shape[1] != expected or expected == 0:
+        raise DataError(
+            f"X has {X.shape[1]} columns but the preprocessing makes {expected}, bias included; "
+            "pass the stored form of the inputs"
+        )
+    if fitted[0].bias and not (X[:, -1] == 1.0).all():
+        raise DataError(
+            "bias=True, but the last column of X is not the constant 1; append it or pass "
+            "bias=False"
+        )
+    refuse_unusable_range(
+        X[:, : fitted[0].n_features_in] if fitted[0].n_features_in else X, fitted[0].scaling
+    )
+    refuse_unusable_labels(targets, fitted[0].scaling)

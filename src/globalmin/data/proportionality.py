@@ -1,13 +1,16 @@
-r"""Which rows of a matrix of doubles are equal, opposite or proportional: exact answers, no tolerance.
+r"""Which rows of a matrix of doubles are equal, opposite or proportional: exact answers, no
+tolerance; and which two are most nearly proportional, an estimate for warnings.
 
-Equality is found by hashing bytes. For proportionality every row is mapped to one residue modulo the prime $P = 2^{61} - 1$ that
-is the same for all nonzero rational multiples of the row: with $x_p$ the first nonzero entry and fixed weights $a_j$,
+Equality is found by hashing bytes. For proportionality every row is mapped to one residue modulo
+the prime $P = 2^{61} - 1$ that is the same for all nonzero rational multiples of the row: with
+$x_p$ the first nonzero entry and fixed weights $a_j$,
 
     key(x) = x_p^{-1} \sum_j a_j x_j  (mod P).
 
-A double is $m 2^e$ with $|m| < 2^{53} < P$ and 2 is invertible, so no nonzero entry vanishes modulo P and the key of $cx$ equals
-the key of $x$ for every $c \ne 0$ that makes $cx$ a row of doubles: no proportional pair is missed. Rows that share a key are
-then compared as exact integers, so none is invented.
+A double is $m 2^e$ with $|m| < 2^{53} < P$ and 2 is invertible, so no nonzero entry vanishes modulo
+P and the key of $cx$ equals the key of $x$ for every $c \ne 0$ that makes $cx$ a row of doubles: no
+proportional pair is missed. Rows that share a key are then compared as exact integers, so none is
+invented.
 """
 
 from __future__ import annotations
@@ -15,17 +18,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from globalmin.data.validation import Array
+from globalmin._types import Array, NDArray
+from globalmin.data.preprocessing import normalized_rows
 
 PRIME = (1 << 61) - 1
 _P = np.uint64(PRIME)
 _LOW31 = np.uint64((1 << 31) - 1)
 _LOW30 = np.uint64((1 << 30) - 1)
-_WEIGHT_SEED = 20240229  # any fixed number: the answer does not depend on it, only the number of exact comparisons
+# any fixed number: the answer does not depend on it, only the number of exact comparisons
+_WEIGHT_SEED = 20240229
 
 Words = NDArray[np.uint64]
 Groups = tuple[tuple[int, ...], ...]
@@ -45,7 +50,9 @@ def opposite_groups(X: Array) -> Groups:
 
 
 def line_groups(X: Array) -> Groups:
-    """Groups of two or more nonzero rows that are multiples of each other, with factors of either sign."""
+    """Groups of two or more nonzero rows that are multiples of each other, with factors of either
+    sign.
+    """
     nonzero = np.flatnonzero(pivots(X)[1])
     if nonzero.size == 0:
         return ()
@@ -63,8 +70,8 @@ def pivots(X: Array) -> tuple[NDArray[np.intp], Array]:
 
 
 def primitive_vector(row: Array) -> tuple[int, ...]:
-    """The integer vector on the line of a nonzero row whose entries have no common factor and whose first nonzero entry is
-    positive.
+    """The integer vector on the line of a nonzero row whose entries have no common factor and whose
+    first nonzero entry is positive.
 
     >>> primitive_vector(np.array([0.0, -0.5, 1.5]))
     (0, 1, -3)
@@ -77,7 +84,9 @@ def primitive_vector(row: Array) -> tuple[int, ...]:
 
 
 def integer_row(row: Array) -> list[int]:
-    """The row times a positive power of two that makes every entry an integer (zero rows stay zero)."""
+    """The row times a positive power of two that makes every entry an integer (zero rows stay
+    zero).
+    """
     mantissa, exponent = np.frexp(row)
     integers = np.ldexp(mantissa, 53).astype(np.int64).tolist()
     nonzero = exponent[row != 0]
@@ -101,14 +110,22 @@ def multiply(a: Words, b: Words) -> Words:
     a1, a0 = a >> np.uint64(31), a & _LOW31
     b1, b0 = b >> np.uint64(31), b & _LOW31
     middle = a1 * b0 + a0 * b1
-    # 2^62 = 2 and middle 2^31 = (middle >> 30) + (middle mod 2^30) 2^31; the sum stays below 2^63 + 2^32
-    total = np.uint64(2) * (a1 * b1) + (middle >> np.uint64(30)) + ((middle & _LOW30) << np.uint64(31)) + a0 * b0
+    # 2^62 = 2 and middle 2^31 = (middle >> 30) + (middle mod 2^30) 2^31; the sum stays below 2^63 +
+    # 2^32
+    total = (
+        np.uint64(2) * (a1 * b1)
+        + (middle >> np.uint64(30))
+        + ((middle & _LOW30) << np.uint64(31))
+        + a0 * b0
+    )
     return _reduced(total)
 
 
 def projective_keys(X: Array) -> Words:
     """One residue per nonzero row, the same for every nonzero multiple of the row."""
-    weights = np.random.default_rng(_WEIGHT_SEED).integers(1, PRIME, size=X.shape[1], dtype=np.uint64)
+    weights = np.random.default_rng(_WEIGHT_SEED).integers(
+        1, PRIME, size=X.shape[1], dtype=np.uint64
+    )
     total = np.zeros(X.shape[0], dtype=np.uint64)
     for j, weight in enumerate(weights):
         total = _reduced(total + multiply(residues(X[:, j]), np.full(X.shape[0], weight)))
@@ -137,3 +154,54 @@ def _gather(keys: Iterable[Hashable]) -> Groups:
 
 def _renumber(groups: Groups, indices: NDArray[np.intp]) -> Groups:
     return tuple(tuple(int(indices[i]) for i in group) for group in groups)
+
+
+_CANDIDATES = 32
+
+
+class NearPair(NamedTuple):
+    """Rows i < j and the angle in radians between the lines they span, in [0, pi/2]."""
+
+    i: int
+    j: int
+    angle: float
+
+
+def estimate_closest_pair(
+    X: Array, rows: NDArray[np.intp], *, max_bytes: int = 2**26
+) -> NearPair | None:
+    """The pair among `rows` (nonzero rows of X) with the smallest angle between their lines; None
+    for fewer than two rows.
+
+    Cosines are compared in blocks of at most `max_bytes`; the best candidates are compared again by
+    chord length, which resolves angles far below the 1e-8 that a cosine can.
+    """
+    if rows.size < 2:
+        return None
+    U = normalized_rows(X[rows])
+    block = max(1, max_bytes // (16 * rows.size))
+    candidates = [
+        pair
+        for start in range(0, rows.size - 1, block)
+        for pair in _block_candidates(U, start, min(block, rows.size - start))
+    ]
+    i, j, angle = min(
+        ((i, j, _line_angle(U[i], U[j])) for i, j in candidates),
+        key=lambda pair: (pair[2], pair[0], pair[1]),
+    )
+    return NearPair(int(rows[i]), int(rows[j]), angle)
+
+
+def _block_candidates(U: Array, start: int, size: int) -> list[tuple[int, int]]:
+    cosines = np.abs(U[start : start + size] @ U[start:].T)
+    cosines[np.tril_indices(size)] = -1.0
+    flat = cosines.ravel()
+    count = min(_CANDIDATES, flat.size)
+    best = np.argpartition(flat, flat.size - count)[flat.size - count :]
+    pairs = [divmod(int(position), cosines.shape[1]) for position in best if flat[position] >= 0]
+    return [(start + row, start + column) for row, column in pairs]
+
+
+def _line_angle(u: Array, v: Array) -> float:
+    chord = min(float(np.linalg.norm(u - v)), float(np.linalg.norm(u + v)))
+    return 2.0 * float(np.arcsin(min(chord / 2.0, 1.0)))

@@ -1,8 +1,10 @@
-r"""Samples whose outputs are tied together for every network with an activation: $f(x_i) = g_i t$, known $g_i$ and one free t.
+r"""Samples whose outputs are tied together for every network with an activation: $f(x_i) = g_i t$,
+known $g_i$ and one free t.
 
-The one rule that training, the loss floor and the theory share. Uniting groups that share a relation can only raise the floor, so
-the coarsest relation that the activation allows is used: lines for homogeneous activations that are even or odd, rays for other
-homogeneous ones, opposite pairs for other odd ones, equal rows for all.
+The one rule that training, the loss floor and the theory share. Uniting groups that share a
+relation can only raise the floor, so the coarsest relation that the activation allows is used:
+lines for homogeneous activations that are even or odd, rays for other homogeneous ones, opposite
+pairs for other odd ones, equal rows for all.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ _EVEN = ("abs", "quadratic")
 
 
 class Group(NamedTuple):
-    """Samples whose outputs are tied together: the kind and the indices; the first is the reference row.
+    """Samples whose outputs are tied together: the kind and the indices; the first is the reference
+    row.
 
-    The kinds are those of the certificate format (`globalmin.data.loss_floor.KINDS`) and "linear": all rows, where every network
-    is a linear function.
+    The kinds are those of the certificate format (`globalmin.data.loss_floor.KINDS`) and "linear":
+    all rows, where every network is a linear function.
     """
 
     kind: str
@@ -28,7 +31,9 @@ class Group(NamedTuple):
 
 
 def is_linear(activation: Activation) -> bool:
-    """Whether phi(z) = c z with c > 0 or c < 0: networks of every width are then linear functions."""
+    """Whether phi(z) = c z with c > 0 or c < 0: networks of every width are then linear
+    functions.
+    """
     return activation.is_odd and activation.homogeneity == 1
 
 
@@ -36,20 +41,27 @@ def parity(activation: Activation) -> int:
     """1 if phi(-z) = phi(z) is known, -1 if phi(-z) = -phi(z) is, otherwise 0."""
     if activation.is_odd:
         return -1
-    is_even_power = activation.name == "polynomial" and activation.homogeneity is not None  # odd powers were is_odd
+    # odd powers were is_odd
+    is_even_power = activation.name == "polynomial" and activation.homogeneity is not None
     return 1 if is_even_power or activation.name in _EVEN else 0
 
 
-def tied_groups(facts: Degeneracy, activation: Activation, *, certifiable: bool = False) -> list[Group]:
-    """The disjoint groups of samples whose outputs are tied together for every network with this activation.
+def tied_groups(
+    facts: Degeneracy, activation: Activation, *, certifiable: bool = False
+) -> list[Group]:
+    """The disjoint groups of samples whose outputs are tied together for every network with this
+    activation.
 
     Parameters
     ----------
     facts : the exact facts about the rows.
     activation : phi.
-    certifiable : only groups of the certificate format, which knows rays and no lines for the linear activation.
+    certifiable : only groups of the certificate format, which knows rays and no lines for the
+        linear activation.
     """
-    zero = [Group("zero", facts.zero_rows)] if activation.vanishes_at_zero and facts.zero_rows else []
+    zero = (
+        [Group("zero", facts.zero_rows)] if activation.vanishes_at_zero and facts.zero_rows else []
+    )
     if activation.homogeneity is not None:
         has_lines = parity(activation) == 1 or (parity(activation) == -1 and not certifiable)
         kind, groups = ("line", facts.lines) if has_lines else ("ray", facts.rays)

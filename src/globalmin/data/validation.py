@@ -1,7 +1,8 @@
-"""What enters as data: converted to float64 exactly, or refused with the argument, the place and the remedy.
+"""What enters as data: converted to float64 exactly, or refused with the argument, the place and
+the remedy.
 
-Nothing is rounded silently: float32, float16, booleans and integers up to 2^53 become doubles without change of value, everything
-else is refused.
+Nothing is rounded silently: float32, float16, booleans and integers up to 2^53 become doubles
+without change of value, everything else is refused.
 """
 
 from __future__ import annotations
@@ -10,11 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
-
-Array = NDArray[np.float64]
 
 LARGEST_EXACT_INTEGER = 2**53
 _REMEDY_OF_KIND = {
@@ -32,25 +31,27 @@ class DataTypeError(DataError, TypeError):
 
 
 def as_matrix(X: object, name: str = "X") -> Array:
-    """Return `X` as a C-ordered float64 matrix with the same values, at least one row and one column.
+    """Return `X` as a C-ordered float64 matrix with the same values, at least one row and one
+    column.
 
     Raises DataError (DataTypeError for sparse, complex, text and object input) with the remedy.
     """
     array = as_floats(X, name)
     if array.ndim == 1:
         raise DataError(
-            f"{name} is one-dimensional (shape {array.shape}); use {name}.reshape(-1, 1) for a single feature, "
-            f"{name}.reshape(1, -1) for a single sample"
+            f"{name} is one-dimensional (shape {array.shape}); use {name}.reshape(-1, 1) for a "
+            f"single feature, {name}.reshape(1, -1) for a single sample"
         )
     if array.ndim != 2:
         raise DataError(
-            f"{name} has {array.ndim} dimensions (shape {array.shape}); pass one row per sample, one column per feature"
+            f"{name} has {array.ndim} dimensions (shape {array.shape}); pass one row per sample, "
+            "one column per feature"
         )
     for axis, what in ((0, "sample"), (1, "feature")):
         if array.shape[axis] == 0:
             raise DataError(
-                f"{name} is empty: found array with 0 {what}(s) (shape={array.shape}) while a minimum of 1 is required; "
-                f"give at least one {what}"
+                f"{name} is empty: found array with 0 {what}(s) (shape={array.shape}) while a "
+                f"minimum of 1 is required; give at least one {what}"
             )
     return array
 
@@ -61,11 +62,17 @@ def as_targets(y: object, n: int, name: str = "y") -> Array:
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        raise DataError(f"{name} has shape {array.shape}; pass one number per sample, or one column per target")
+        raise DataError(
+            f"{name} has shape {array.shape}; pass one number per sample, or one column per target"
+        )
     if array.shape[0] != n:
-        raise DataError(f"{name} has {array.shape[0]} entries but X has {n} rows; give one label per row")
+        raise DataError(
+            f"{name} has {array.shape[0]} entries but X has {n} rows; give one label per row"
+        )
     if array.shape[1] == 0:
-        raise DataError(f"{name} has shape {array.shape}, no target at all; give at least one column")
+        raise DataError(
+            f"{name} has shape {array.shape}, no target at all; give at least one column"
+        )
     return np.ascontiguousarray(array)
 
 
@@ -74,7 +81,10 @@ def as_floats(value: object, name: str) -> Array:
     if value is None:
         raise DataError(f"{name} cannot be None; pass an array of numbers")
     if hasattr(value, "toarray") and hasattr(value, "nnz"):
-        raise DataTypeError(f"{name} is sparse, and globalmin needs dense data; pass {name}.toarray() if it fits in memory")
+        raise DataTypeError(
+            f"{name} is sparse, and globalmin needs dense data; pass {name}.toarray() if it fits "
+            "in memory"
+        )
     if _is_frame(value):
         array = _frame_values(value, name)
     elif hasattr(value, "iloc"):
@@ -88,7 +98,9 @@ def as_floats(value: object, name: str) -> Array:
 
 
 def column_names(value: object) -> tuple[str, ...] | None:
-    """Names of the columns of a data frame or the name of a series; None where there are none, or two are equal."""
+    """Names of the columns of a data frame or the name of a series; None where there are none, or
+    two are equal.
+    """
     if _is_frame(value):
         names = tuple(str(column) for column in value.columns)  # type: ignore[attr-defined]
         return names if len(set(names)) == len(names) else None
@@ -104,7 +116,11 @@ def refuse_non_finite(array: Array, name: str) -> None:
     bad = array[where]
     what = "NaN" if np.isnan(bad) else f"infinity ({bad})"
     index = ", ".join(map(str, where))
-    remedy = "remove the row or fill in the missing value" if np.isnan(bad) else "remove the row or correct the value"
+    remedy = (
+        "remove the row or fill in the missing value"
+        if np.isnan(bad)
+        else "remove the row or correct the value"
+    )
     raise DataError(f"{name}[{index}] contains {what}; {remedy}")
 
 
@@ -113,10 +129,14 @@ def as_names(names: Sequence[str] | None, count: int, argument: str) -> tuple[st
     if names is None:
         return None
     if isinstance(names, str):
-        raise DataError(f"{argument} is the single string {names!r}; pass a list of {count} name(s)")
+        raise DataError(
+            f"{argument} is the single string {names!r}; pass a list of {count} name(s)"
+        )
     checked = tuple(str(name) for name in names)
     if len(checked) != count:
-        raise DataError(f"{argument} has {len(checked)} names for {count} column(s); give one name per column")
+        raise DataError(
+            f"{argument} has {len(checked)} names for {count} column(s); give one name per column"
+        )
     if len(set(checked)) != count:
         repeated = next(name for name in checked if checked.count(name) > 1)
         raise DataError(f"{argument} contains {repeated!r} twice; give every column its own name")
@@ -132,13 +152,36 @@ def frozen(array: Array) -> Array:
     return array
 
 
+def as_weights(value: ArrayLike, name: str, *, dimensions: tuple[int, ...], remedy: str) -> Array:
+    """A read-only float64 copy of weights: finite, not empty, with one of these numbers of
+    dimensions; `remedy` ends the message about the shape.
+    """
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise DataError(f"{name} is not an array of real numbers; give floats") from None
+    if array.ndim not in dimensions or 0 in array.shape:
+        raise DataError(f"{name} has shape {array.shape}; {remedy}")
+    if not np.isfinite(array).all():
+        raise DataError(f"{name} contains NaN or infinity; give finite weights")
+    array.setflags(write=False)
+    return array
+
+
 def _is_frame(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "iloc")
 
 
 def _frame_values(frame: Any, name: str) -> Array:
-    """Column by column, because the common type of an integer and a float column would round the integers."""
-    columns = [_column_values(frame.iloc[:, j], name, f" column {label!r}") for j, label in enumerate(frame.columns)]
+    """Column by column, because the common type of an integer and a float column would round the
+    integers.
+    """
+    columns = [
+        _column_values(frame.iloc[:, j], name, f" column {label!r}")
+        for j, label in enumerate(frame.columns)
+    ]
     return np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
 
 
@@ -146,7 +189,8 @@ def _column_values(column: Any, name: str, which: str) -> Array:
     missing = np.asarray(column.isna())
     if missing.any():
         raise DataError(
-            f"{name}{which} has a missing value (NaN) in row {int(missing.argmax())}; remove the row or fill in the missing value"
+            f"{name}{which} has a missing value (NaN) in row {int(missing.argmax())}; remove the "
+            "row or fill in the missing value"
         )
     plain = getattr(column.dtype, "numpy_dtype", None)  # nullable types (Int64, boolean) have one
     values = column if plain is None or plain.kind == "O" else column.to_numpy(dtype=plain)
@@ -155,11 +199,16 @@ def _column_values(column: Any, name: str, which: str) -> Array:
 
 def _as_array(value: object, name: str) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise DataError(f"{name} is a masked array with masked (missing) entries; fill them in or remove the rows")
+        raise DataError(
+            f"{name} is a masked array with masked (missing) entries; fill them in or remove the "
+            "rows"
+        )
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise DataError(f"{name} cannot be read as an array of numbers ({error}); give rows of equal length") from error
+        raise DataError(
+            f"{name} cannot be read as an array of numbers ({error}); give rows of equal length"
+        ) from error
     return array
 
 
@@ -169,13 +218,18 @@ def _exact_floats(array: NDArray[Any], name: str) -> Array:
         raise DataTypeError(f"{name} holds {_REMEDY_OF_KIND[kind]} (dtype {array.dtype})")
     if kind == "O":
         raise DataTypeError(
-            f"{name} has dtype object ({_first_odd_entry(array)}); convert it to numbers, for example {name}.astype(float)"
+            f"{name} has dtype object ({_first_odd_entry(array)}); convert it to numbers, for "
+            f"example {name}.astype(float)"
         )
     if kind in "iu":
         _refuse_large_integers(array, name)
     with np.errstate(over="ignore"):
         floats = np.array(array, dtype=np.float64, order="C", subok=False)
-    if kind == "f" and array.dtype.itemsize > 8 and not (np.isnan(floats) | (floats.astype(array.dtype) == array)).all():
+    if (
+        kind == "f"
+        and array.dtype.itemsize > 8
+        and not (np.isnan(floats) | (floats.astype(array.dtype) == array)).all()
+    ):
         raise DataError(
             f"{name} has extended precision ({array.dtype}) that float64 would round; "
             f"convert it yourself with {name}.astype(float)"
@@ -196,13 +250,15 @@ def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
     worst = max(int(array.max()), -int(array.min()))
     if worst > LARGEST_EXACT_INTEGER:
         raise DataError(
-            f"{name} contains the integer {worst} in absolute value, beyond 2^53, where float64 is not exact; "
-            f"subtract an offset, or accept the rounding with {name}.astype(float)"
+            f"{name} contains the integer {worst} in absolute value, beyond 2^53, where float64 is "
+            f"not exact; subtract an offset, or accept the rounding with {name}.astype(float)"
         )
 
 
 def _refuse_rounded_integers(value: object, array: Array, name: str) -> None:
-    """Nested lists of mixed integers and floats: numpy has already rounded the integers, so look at the originals."""
+    """Nested lists of mixed integers and floats: numpy has already rounded the integers, so look at
+    the originals.
+    """
     if array.size == 0 or not np.abs(array).max() >= LARGEST_EXACT_INTEGER:
         return
     for original in np.array(value, dtype=object).ravel():

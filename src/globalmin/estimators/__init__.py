@@ -1,7 +1,13 @@
-"""scikit-learn estimators: fit, prove, predict. No mathematics here, only the scikit-learn contract around the other rooms."""
+"""scikit-learn estimators: fit, prove, predict. No mathematics here, only the scikit-learn contract
+around the other rooms.
+"""
 
-from globalmin.estimators.classifier import ShallowNetworkClassifier as ShallowNetworkClassifier
-from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
+from globalmin.estimators.convolutional_filter import (
+    ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
+)
 from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
-from globalmin.estimators.quadratic_cv import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
-from globalmin.estimators.regressor import ShallowNetworkRegressor as ShallowNetworkRegressor
+from globalmin.estimators.quadratic_cv import (
+    QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,
+)
+from globalmin.estimators.shallow import ShallowNetworkClassifier as ShallowNetworkClassifier
+from globalmin.estimators.shallow import ShallowNetworkRegressor as ShallowNetworkRegressor

@@ -1,4 +1,6 @@
-"""What the regressor and the classifier share: parameters, training of one network per target, proof, warnings, warm start."""
+"""What the regressor and the classifier share: parameters, training of one network per target,
+proof, warnings, warm start.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,28 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import require_memory
 from globalmin.errors import DataError
-from globalmin.estimators._proof import ACCEPTED, Proof, prove
-from globalmin.training import METHODS, Run, Status, estimate_memory, train, train_auto
-from globalmin.training.methods import method_for
+from globalmin.optimize.run import Status
+from globalmin.proving.producer import prove
+from globalmin.proving.proof import Proof, no_proof
+from globalmin.shallow.methods.table import METHODS, method_for
+from globalmin.shallow.problem import estimate_memory
+from globalmin.shallow.train import train, train_auto
+from globalmin.shallow.trajectory import ShallowRun
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from globalmin.shallow.network import ShallowNetwork
 
-    from globalmin.networks import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 T = TypeVar("T")
 
-_FIT_CALLER = 5  # _warn, _fit_targets, fit, scikit-learn's wrapper of fit, and then the line of the user
+_FIT_CALLER = (
+    5  # _warn, _fit_targets, fit, scikit-learn's wrapper of fit, and then the line of the user
+)
 
 
 class ShallowNetworkEstimator(BaseEstimator):
@@ -92,16 +98,24 @@ class ShallowNetworkEstimator(BaseEstimator):
     def network_(self) -> ShallowNetwork:
         """The network, if there is only one; `networks_` lists them all."""
         if not hasattr(self, "networks_") or len(self.networks_) != 1:
-            raise AttributeError(f"this {type(self).__name__} has no single network; fit it, or use networks_ if it has several")
+            raise AttributeError(
+                f"this {type(self).__name__} has no single network; fit it, or use networks_ if it "
+                "has several"
+            )
         return self.networks_[0]
 
     def save_certificate(self, path: str | Path, target: int = 0) -> Path:
-        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`, and return the path."""
+        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`,
+        and return the path.
+        """
         check_is_fitted(self)
         found = self.certificate_ if isinstance(self.certificate_, list) else [self.certificate_]
         content = found[target]
         if content is None:
-            raise DataError(f"there is no accepted certificate of target {target}; see verdict_ and the warning given by fit")
+            raise DataError(
+                f"there is no accepted certificate of target {target}; see verdict_ and the "
+                "warning given by fit"
+            )
         path = Path(path)
         path.write_bytes(content)
         return path
@@ -109,20 +123,46 @@ class ShallowNetworkEstimator(BaseEstimator):
     def _fit_targets(self, data: Dataset) -> None:
         """Train and prove one network per target, and set all fitted attributes."""
         targets = [data.for_target(j) for j in range(data.n_targets)]
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=len(targets))
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=len(targets)
+        )
         starts = self._warm_starts(data)
-        runs = [self._train(part, start, int(seed)) for part, start, seed in zip(targets, starts, seeds, strict=True)]
+        runs = [
+            self._train(part, start, int(seed))
+            for part, start, seed in zip(targets, starts, seeds, strict=True)
+        ]
         proofs = [
-            prove(run.network, part, self.trained) if self.certify else Proof() for run, part in zip(runs, targets, strict=True)
+            self._proof(run.network, part, self.trained)
+            for run, part in zip(runs, targets, strict=True)
         ]
         self._store(targets, runs, proofs)
         self._warn(runs, proofs)
 
+    def _proof(
+        self, network: ShallowNetwork, data: Dataset, trained: str = "W", weight_decay: float = 0.0
+    ) -> Proof:
+        """The proof of one network, in its quick form: zero loss next to the weights, or the gap,
+        is what `fit` is asked for.
+        """
+        if not self.certify:
+            return no_proof({}, message="certify=False")
+        return prove(network, data, trained=trained, weight_decay=weight_decay, is_quick=True)
+
+    def _store_proofs(self, proofs: Sequence[Proof]) -> None:
+        self.certificate_ = _single([proof.certificate for proof in proofs])
+        self.verdict_ = _single([proof.verdict if proof.has_file else None for proof in proofs])
+        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
+        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
+
     def _refuse_if_too_large(self, X: Array) -> None:
-        """Before anything is computed; the n x n arrays decide, so an automatic width need not be known yet."""
+        """Before anything is computed; the n x n arrays decide, so an automatic width need not be
+        known yet.
+        """
         n, d = X.shape
         needed = estimate_memory(n, d, 1 if self.width == "auto" else int(self.width), self.method)
-        require_memory(needed, f"training on {n} samples with method={self.method!r}", limit=self.memory_limit)
+        require_memory(
+            needed, f"training on {n} samples with method={self.method!r}", limit=self.memory_limit
+        )
 
     def _warm_starts(self, data: Dataset) -> Sequence[ShallowNetwork | None]:
         """The earlier networks where they fit the new data and parameters, None elsewhere."""
@@ -132,13 +172,20 @@ class ShallowNetworkEstimator(BaseEstimator):
         phi = get_activation(self.activation)
         return [
             network
-            if network.n_features == data.n_features and network.activation == phi and self.width in ("auto", network.width)
+            if network.n_features == data.n_features
+            and network.activation == phi
+            and self.width in ("auto", network.width)
             else None
             for network in earlier
         ]
 
-    def _train(self, data: Dataset, start: ShallowNetwork | None, seed: int) -> Run:
-        options = {"trained": self.trained, "max_iter": self.max_iter, "tol": self.tol, "step_size": self.step_size}
+    def _train(self, data: Dataset, start: ShallowNetwork | None, seed: int) -> ShallowRun:
+        options = {
+            "trained": self.trained,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "step_size": self.step_size,
+        }
         options |= {"seed": seed, "verbose": bool(self.verbose)}
         if start is None:
             return train_auto(data, self.width, self.activation, method=self.method, **options)
@@ -146,40 +193,54 @@ class ShallowNetworkEstimator(BaseEstimator):
         method = method_for(start.activation) if self.method == "auto" else self.method
         return train(start, data, method=method, **options)
 
-    def _store(self, targets: list[Dataset], runs: list[Run], proofs: list[Proof]) -> None:
+    def _store(self, targets: list[Dataset], runs: list[ShallowRun], proofs: list[Proof]) -> None:
         self.networks_ = [run.network for run in runs]
         self.preprocessing_ = _single([part.preprocessing for part in targets])
         self.trajectory_ = _single([run.trajectory for run in runs])
         self.loss_curve_ = _single([run.losses for run in runs])
         self.n_iter_ = _single([run.n_iter for run in runs])
         self.width_ = _single([run.width for run in runs])
-        self.certificate_ = _single([proof.certificate for proof in proofs])
-        self.verdict_ = _single([proof.verdict for proof in proofs])
-        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
-        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
+        self._store_proofs(proofs)
 
-    def _warn(self, runs: list[Run], proofs: list[Proof]) -> None:
-        """One warning per fit: about training if it fell short, otherwise about a proof that was wanted and not found."""
-        unproved = [j for j, proof in enumerate(proofs) if proof.verdict != ACCEPTED]
-        short = [j for j, (run, proof) in enumerate(zip(runs, proofs, strict=True)) if not _is_enough(run, proof)]
+    def _warn(self, runs: list[ShallowRun], proofs: list[Proof]) -> None:
+        """One warning per fit: about training if it fell short, otherwise about a proof that was
+        wanted and not found.
+        """
+        unproved = [j for j, proof in enumerate(proofs) if not proof.is_accepted]
+        short = [
+            j
+            for j, (run, proof) in enumerate(zip(runs, proofs, strict=True))
+            if not _is_enough(run, proof)
+        ]
         if short:
             run = runs[short[0]]
             remedy = "raise max_iter, widen the network or try another random_state"
-            text = f"{_about(short, runs)}{run.message}; {run.starts} start(s), width {run.width}: {remedy}"
+            text = (
+                f"{_about(short, runs)}{run.message}; {run.starts} start(s), width {run.width}: "
+                f"{remedy}"
+            )
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
         elif self.certify and unproved:
             warnings.warn(
-                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].reason}", UserWarning, stacklevel=_FIT_CALLER
+                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].why}",
+                UserWarning,
+                stacklevel=_FIT_CALLER,
             )
 
     def _outputs(self, X: Any) -> Array:
         """Outputs of all networks at raw inputs, in the user's units, one column each."""
         check_is_fitted(self)
         raw = validate_data(self, X, reset=False)
-        steps = self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
+        steps = (
+            self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
+        )
         stored = steps[0].transform(raw)
         return np.stack(
-            [step.restore(network.predict(stored)) for step, network in zip(steps, self.networks_, strict=True)], axis=1
+            [
+                step.restore(network.predict(stored))
+                for step, network in zip(steps, self.networks_, strict=True)
+            ],
+            axis=1,
         )
 
 
@@ -188,11 +249,13 @@ def _single(values: list[T]) -> T | list[T]:
     return values[0] if len(values) == 1 else values
 
 
-def _is_enough(run: Run, proof: Proof) -> bool:
-    """Whether training needs no warning: it reached its target, or rounding stopped it next to proved zero-loss weights."""
-    at_zero = run.status is Status.STALLED and proof.verdict == ACCEPTED and proof.loss_lower == 0
+def _is_enough(run: ShallowRun, proof: Proof) -> bool:
+    """Whether training needs no warning: it reached its target, or rounding stopped it next to
+    proved zero-loss weights.
+    """
+    at_zero = run.status is Status.STALLED and proof.reaches_minimum and proof.loss_lower == 0
     return run.status.is_success or at_zero
 
 
-def _about(which: list[int], runs: list[Run]) -> str:
+def _about(which: list[int], runs: list[ShallowRun]) -> str:
     return "" if len(runs) == 1 else f"target {which[0]} ({len(which)} of {len(runs)} targets): "

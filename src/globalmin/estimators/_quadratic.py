@@ -1,11 +1,13 @@
-"""What the quadratic regressors share: data with a weighted constant feature, solve, prove, warn, predict."""
+"""What the quadratic regressors share: data with a weighted constant feature, solve, prove, warn,
+predict.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -14,22 +16,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from globalmin._types import Array
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
-from globalmin.estimators._gap import GapProof, prove_gap
-from globalmin.estimators._proof import ACCEPTED
-from globalmin.networks import ShallowNetwork
-from globalmin.training import Status
-from globalmin.training.quadratic import SIGNS, QuadraticSolution, solve_quadratic
+from globalmin.optimize.run import Status
+from globalmin.proving.proof import Proof
+from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
+from globalmin.quadratic.solver import without_zero_neurons
+from globalmin.shallow.network import ShallowNetwork
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
-_FIT_CALLER = 5  # _warn_gap, _fit_solutions, fit, scikit-learn's wrapper of fit, and then the line of the user
+# _warn_gap, _fit_solutions, fit, scikit-learn's wrapper of fit, and then the line of the user
+_FIT_CALLER = 5
 
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "signs": [StrOptions(set(SIGNS))],
@@ -47,8 +46,9 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale: float) -> Dataset:
     """The data set with its features divided by `bias_scale` and the constant feature kept at 1.
 
-    Up to the unit of the weight decay this is a constant feature of that size, so that linear terms cost less than squares; but
-    the certificate still speaks of a bias column of ones, and the factor is undone with the rest of the preprocessing.
+    Up to the unit of the weight decay this is a constant feature of that size, so that linear terms
+    cost less than squares; but the certificate still speaks of a bias column of ones, and the
+    factor is undone with the rest of the preprocessing.
     """
     data = Dataset(X, y, bias=bias, scaling=scaling)
     if bias_scale == 1.0:
@@ -56,19 +56,17 @@ def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale
     if not bias or scaling == "rows":
         given = "bias=False" if not bias else "scaling='rows'"
         remedy = "there is no constant feature to weigh" if not bias else "rows keep norm 1"
-        raise DataError(f"bias_scale={bias_scale!r} has no meaning with {given}: {remedy}; leave it at 1 or change that")
-    # scaling="none" becomes a division by the factor alone, which the name "standardize" also covers: shift 0
-    fitted = [replace(p, scaling="standardize", x_scale=p.x_scale * bias_scale) for p in data.preprocessings]
+        raise DataError(
+            f"bias_scale={bias_scale!r} has no meaning with {given}: {remedy}; leave it at 1 or "
+            "change that"
+        )
+    # scaling="none" becomes a division by the factor alone, which the name "standardize" also
+    # covers: shift 0
+    fitted = [
+        replace(p, scaling="standardize", x_scale=p.x_scale * bias_scale)
+        for p in data.preprocessings
+    ]
     return Dataset.from_raw(X, y, fitted)
-
-
-def without_zero_neurons(network: ShallowNetwork) -> ShallowNetwork:
-    """The network without the neurons that are zero; one of each sign stays, because it names the class of the proof."""
-    keep = np.asarray(network.W.any(axis=1))
-    for sign in (1.0, -1.0):
-        members = np.flatnonzero(sign * network.v > 0)
-        keep[members[:1]] |= not keep[members].any()
-    return ShallowNetwork(network.W[keep], network.v[keep], network.activation)
 
 
 class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):
@@ -83,7 +81,7 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         solutions = [self._solve(part, weight_decay) for part in targets]
         self.networks_ = [self._stored_network(solution) for solution in solutions]
         proofs = [
-            prove_gap(network, part, weight_decay) if self.certify else GapProof()
+            self._proof(network, part, weight_decay=weight_decay)
             for network, part in zip(self.networks_, targets, strict=True)
         ]
         self._store_solutions(targets, solutions, proofs)
@@ -111,29 +109,35 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
     def _stored_network(self, solution: QuadraticSolution) -> ShallowNetwork:
         return without_zero_neurons(solution.network) if self.width == "auto" else solution.network
 
-    def _store_solutions(self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[GapProof]) -> None:
+    def _store_solutions(
+        self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[Proof]
+    ) -> None:
         self.preprocessing_ = _single([part.preprocessing for part in targets])
         self.n_iter_ = _single([max(solution.n_iter, 1) for solution in solutions])
         self.width_ = _single([network.width for network in self.networks_])
         self.matrix_ = _single([solution.M for solution in solutions])
         self.objective_ = _single([solution.objective for solution in solutions])
-        self.certificate_ = _single([proof.certificate for proof in proofs])
-        self.verdict_ = _single([proof.verdict for proof in proofs])
-        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
-        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
+        self._store_proofs(proofs)
         self.gap_ = _single([proof.gap for proof in proofs])
 
-    def _warn_gap(self, solutions: list[QuadraticSolution], proofs: list[GapProof]) -> None:
+    def _warn_gap(self, solutions: list[QuadraticSolution], proofs: list[Proof]) -> None:
         """One warning per fit: the minimum was missed, or a proof was wanted and not found."""
-        short = [j for j, solution in enumerate(solutions) if solution.status is not Status.CONVERGED]
-        unproved = [j for j, proof in enumerate(proofs) if proof.verdict != ACCEPTED]
+        short = [
+            j for j, solution in enumerate(solutions) if solution.status is not Status.CONVERGED
+        ]
+        unproved = [j for j, proof in enumerate(proofs) if not proof.is_accepted]
         if short:
             solution = solutions[short[0]]
             remedy = "widen the network" if solution.method == "local" else "raise max_iter or tol"
-            text = f"objective {solution.objective:.6g} is {solution.gap:.2g} above its lower bound; {remedy}"
-            warnings.warn(f"{_of(short, solutions)}{text}", ConvergenceWarning, stacklevel=_FIT_CALLER)
+            text = (
+                f"objective {solution.objective:.6g} is {solution.gap:.2g} above its lower bound; "
+                f"{remedy}"
+            )
+            warnings.warn(
+                f"{_of(short, solutions)}{text}", ConvergenceWarning, stacklevel=_FIT_CALLER
+            )
         elif self.certify and unproved:
-            reason = f"{_of(unproved, solutions)}no certificate: {proofs[unproved[0]].reason}"
+            reason = f"{_of(unproved, solutions)}no certificate: {proofs[unproved[0]].why}"
             warnings.warn(reason, UserWarning, stacklevel=_FIT_CALLER)
 
     def _checked(self, X: Any, y: Any) -> tuple[Array, Array]:
@@ -142,12 +146,16 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         raw_X, raw_y = checked
         n, d = raw_X.shape
         needed = matrix_bytes(n, d + 1, copies=8) + matrix_bytes(d + 1, d + 1, copies=40)
-        require_memory(needed, f"a quadratic network on {n} samples of {d} features", limit=self.memory_limit)
+        require_memory(
+            needed, f"a quadratic network on {n} samples of {d} features", limit=self.memory_limit
+        )
         self._labels_shape = np.shape(raw_y)[1:]
         return raw_X, raw_y
 
     def _dataset(self, X: Array, y: Array, bias_scale: float) -> Dataset:
-        return weighted_dataset(X, y, bias=bool(self.bias), scaling=self.scaling, bias_scale=float(bias_scale))
+        return weighted_dataset(
+            X, y, bias=bool(self.bias), scaling=self.scaling, bias_scale=float(bias_scale)
+        )
 
     def predict(self, X: Any) -> Array:
         """Outputs in the units of y, shaped like the y of `fit`."""
@@ -156,4 +164,8 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
 
 
 def _of(which: list[int], solutions: list[QuadraticSolution]) -> str:
-    return "" if len(solutions) == 1 else f"target {which[0]} ({len(which)} of {len(solutions)} targets): "
+    return (
+        ""
+        if len(solutions) == 1
+        else f"target {which[0]} ({len(which)} of {len(solutions)} targets): "
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
@@ -13,55 +13,86 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from globalmin.data.patches import extract_patches, patch_grid_shape, patch_shape
+from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.theory.filter_model import filter_outputs
-from globalmin.theory.filter_report import FilterReport, filter_report
-from globalmin.training.convolutional_filter import METHODS, FilterFit, FilterStatus, fit_filter, fit_random_start
+from globalmin.optimize.run import Status
+from globalmin.patches.extraction import extract_patches, patch_grid_shape, patch_shape
+from globalmin.patches.model import filter_outputs
+from globalmin.patches.report import FilterReport, filter_report
+from globalmin.patches.train import METHODS, FilterRun, fit_filter, fit_random_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _FIT_CALLER = 4  # _warn, fit, scikit-learn's wrapper of fit, and then the line of the user
 
 
 class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
-    r"""Regression by one filter, $f(x) = \frac1k\sum_i\max(w^TZ_i, 0)$ over the k patches $Z_i$ of a signal or image.
+    r"""Regression by one filter, $f(x) = \frac1k\sum_i\max(w^TZ_i, 0)$ over the k patches $Z_i$ of
+    a signal or image.
 
-    The output is never negative, so the model suits labels that a filter produced; it recovers such a filter from a good start.
+    The output is never negative, so the model suits labels that a filter produced; it recovers such
+    a filter from a good start.
 
     Parameters
     ----------
-    patch_size : size of a patch, one number or (height, width); None for the whole input: a single ReLU neuron.
-    stride : steps between patches, one number or one per axis; patches overlap where it is smaller than the size.
-    image_shape : (height, width) if the rows of X are images; None for signals.
-    init : the start, an array of as many numbers as a patch has; None for random starts, where dead ones are drawn again.
-    method : "auto" (gradient descent, then least squares on the active patches), "gradient_descent", "sgd" or "least_squares".
-    step_size : a number, two numbers for two stages, or None for a safe one.
-    max_iter : iterations (epochs for "sgd"). tol : loss to reach, relative to that of the zero filter.
-    batch_size : for "sgd". restarts : further random starts if one falls short.
-    random_state : seed of the starts and of the batches.
+    patch_size : int | Sequence[int] | None
+        Size of a patch, one number or (height, width); None for the whole input: a single ReLU
+        neuron.
+    stride : int | Sequence[int]
+        Steps between patches, one number or one per axis; patches overlap where it is smaller than
+        the size.
+    image_shape : Sequence[int] | None
+        (height, width) if the rows of X are images; None for signals.
+    init : Any
+        The start, an array of as many numbers as a patch has; None for random starts, where dead
+        ones are drawn again.
+    method : str
+        "auto" (gradient descent, then least squares on the active patches), "gradient_descent",
+        "sgd" or "least_squares".
+    step_size : float | tuple[float, float] | None
+        A number, two numbers for two stages, or None for a safe one.
+    max_iter : int
+        Iterations (epochs for "sgd").
+    tol : float
+        Loss to reach, relative to that of the zero filter.
+    batch_size : int
+        For "sgd".
+    restarts : int
+        Further random starts if one falls short.
+    random_state : int | np.random.RandomState | None
+        Seed of the starts and of the batches.
 
     Attributes
     ----------
-    filter_ : the filter in the shape of a patch; `coef_` is the same, flat.
-    init_ : the start it came from if `init` was given, else None.
-    status_ : "converged", "max_iter", "stalled" or "dead".
-    loss_, loss_curve_, n_iter_ : the training loss (1/2n) sum of squared residuals, its course and the iterations.
-    dead_starts_ : random starts that were dead and drawn again.
-    n_patches_, patch_shape_, n_features_in_, feature_names_in_ : shapes; names as in scikit-learn.
+    filter_ : Array
+        The filter in the shape of a patch; `coef_` is the same, flat.
+    init_ : Array
+        The start it came from if `init` was given, else None.
+    status_ : str
+        "converged", "max_iter", "stalled" or "dead".
+    loss_ : float
+        The training loss (1/2n) sum of squared residuals, its course and the iterations.
+    loss_curve_ : Array
+        The training loss (1/2n) sum of squared residuals, its course and the iterations.
+    n_iter_ : int
+        The training loss (1/2n) sum of squared residuals, its course and the iterations.
+    dead_starts_ : int
+        Random starts that were dead and drawn again.
+    n_patches_, n_features_in_ : int
+        Shapes; names as in scikit-learn.
+    patch_shape_ : tuple[int, ...]
+        Shapes; names as in scikit-learn.
+    feature_names_in_ : Array
+        Shapes; names as in scikit-learn.
 
     Notes
     -----
-    A start is dead if no patch is active there; the gradient is zero and nothing can be learned. `fit` says so with a
-    ConvergenceWarning, as it does if the tolerance is not reached. No certificate belongs to this model. `theorem_report` says
-    which theorems of the thesis apply to the patches; they are about a law of inputs and labels of a teacher, not
-    about this data set.
+    A start is dead if no patch is active there; the gradient is zero and nothing can be learned.
+    `fit` says so with a ConvergenceWarning, as it does if the tolerance is not reached. No
+    certificate belongs to this model. `theorem_report` says which theorems of the thesis apply to
+    the patches; they are about a law of inputs and labels of a teacher, not about this data set.
 
     Theory
     ------
@@ -124,36 +155,57 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : n x d signals or flattened images. y : n labels.
+        X : Any
+            n x d signals or flattened images.
+        y : Any
+            n labels.
         """
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
         Z = self._patches(X)
         fit = self._train(Z, np.asarray(y, dtype=np.float64))
-        self.patch_shape_ = patch_shape(patch_grid_shape((X.shape[1],), self.image_shape), self.patch_size)
+        self.patch_shape_ = patch_shape(
+            patch_grid_shape((X.shape[1],), self.image_shape), self.patch_size
+        )
         self.coef_, self.filter_ = fit.w, fit.w.reshape(self.patch_shape_)
         self.status_, self.loss_, self.loss_curve_ = str(fit.status), fit.loss, fit.losses
-        self.n_iter_, self.n_patches_, self.dead_starts_ = max(fit.n_iter, 1), Z.shape[1], fit.dead_starts
+        self.n_iter_, self.n_patches_, self.dead_starts_ = (
+            max(fit.n_iter, 1),
+            Z.shape[1],
+            fit.dead_starts,
+        )
         self._warn(fit)
         return self
 
-    def _train(self, Z: Array, y: Array) -> FilterFit:
+    def _train(self, Z: Array, y: Array) -> FilterRun:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        options: dict[str, Any] = {name: getattr(self, name) for name in ("method", "step_size", "max_iter", "tol", "batch_size")}
-        self.init_ = None if self.init is None else np.ravel(np.asarray(self.init, dtype=np.float64))
+        options: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("method", "step_size", "max_iter", "tol", "batch_size")
+        }
+        self.init_ = (
+            None if self.init is None else np.ravel(np.asarray(self.init, dtype=np.float64))
+        )
         if self.init_ is None:
             return fit_random_start(Z, y, restarts=self.restarts, seed=seed, **options)
         if self.init_.size != Z.shape[2]:
-            raise DataError(f"init has {self.init_.size} numbers, but a patch has {Z.shape[2]}; give a start of that size")
+            raise DataError(
+                f"init has {self.init_.size} numbers, but a patch has {Z.shape[2]}; give a start "
+                "of that size"
+            )
         return fit_filter(Z, y, self.init_, seed=seed, **options)
 
-    def _warn(self, fit: FilterFit) -> None:
-        if fit.status is FilterStatus.DEAD:
+    def _warn(self, fit: FilterRun) -> None:
+        if fit.status is Status.DEAD:
             warnings.warn(
-                f"{'the filter died' if fit.n_iter else 'dead start'}: {fit.message}", ConvergenceWarning, stacklevel=_FIT_CALLER
+                f"{'the filter died' if fit.n_iter else 'dead start'}: {fit.message}",
+                ConvergenceWarning,
+                stacklevel=_FIT_CALLER,
             )
-        elif fit.status is FilterStatus.MAX_ITER:
-            text = f"{fit.message} (loss {fit.loss:.3g} after {fit.n_iter} iterations): raise max_iter or tol"
+        elif fit.status is Status.MAX_ITER:
+            text = f"{fit.message}: raise max_iter or tol"
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
+        elif fit.status is Status.DIVERGED:
+            raise DataError(f"step_size is too large: {fit.message}; give a smaller step")
 
     def _checked_patches(self, X: Any) -> Array:
         checked: Any = validate_data(self, X, reset=False, dtype=np.float64)
@@ -168,9 +220,13 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         return filter_outputs(self._checked_patches(X), self.coef_)
 
     def theorem_report(self, X: Any, start: Any) -> FilterReport:
-        """Which hypotheses of chapter 6 hold on the patches of X, with the fitted filter as teacher and this start."""
+        """Which hypotheses of chapter 6 hold on the patches of X, with the fitted filter as teacher
+        and this start.
+        """
         check_is_fitted(self)
-        return filter_report(self._checked_patches(X), self.coef_, np.ravel(np.asarray(start, dtype=np.float64)))
+        return filter_report(
+            self._checked_patches(X), self.coef_, np.ravel(np.asarray(start, dtype=np.float64))
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Poor score: labels of both signs are out of reach of a model that is never negative."""

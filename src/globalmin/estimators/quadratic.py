@@ -1,4 +1,6 @@
-"""Quadratic networks as regressors: the global minimum by a convex problem, with weight decay and a proved gap."""
+"""Quadratic networks as regressors: the global minimum by a convex problem, with weight decay and a
+proved gap.
+"""
 
 from __future__ import annotations
 
@@ -17,43 +19,78 @@ if TYPE_CHECKING:
 
 
 class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
-    r"""Regression by quadratic networks $f(x) = \sum_l v_l (w_l \cdot x)^2$ at the global minimum of the squared loss, proved.
+    r"""Regression by quadratic networks $f(x) = \sum_l v_l (w_l \cdot x)^2$ at the global minimum
+    of the squared loss, proved.
 
-    With the bias feature the model is every polynomial of degree two (signs="mixed"). Weight decay on W is the nuclear norm of
-    its matrix: it prefers few neurons and makes the model generalize, and the minimum stays provable for any labels.
+    With the bias feature the model is every polynomial of degree two (signs="mixed"). Weight decay
+    on W is the nuclear norm of its matrix: it prefers few neurons and makes the model generalize,
+    and the minimum stays provable for any labels.
 
     Parameters
     ----------
-    signs : "mixed" (heads +1 and -1) or "positive" (heads +1: a positive semidefinite form).
-    weight_decay : w >= 0; the objective is (1/2) sum of squared residuals + (w/2) (sum of squared weights of W).
-    bias_scale : c > 0; the features are divided by it after scaling, while the constant feature stays 1. This is a constant
-        feature of size c (weight decay in other units): the larger, the less linear terms cost against squares. Needs the bias.
-    width : number of neurons, or "auto": as many as the minimum needs. Fewer give a local minimum with an honest gap.
-    bias : append a constant feature.
-    scaling : "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by `predict`.
-    tol : gap relative to the objective at which the solver stops.
-    max_iter : iterations of the solver.
-    certify : prove the result and have the proof checked. False saves the time and leaves `certificate_` and `verdict_` None.
-    memory_limit : bytes that training may use; None for what the machine has.
-    random_state : seed of the local search, which is used only for widths below what the minimum needs.
+    signs : str
+        "mixed" (heads +1 and -1) or "positive" (heads +1: a positive semidefinite form).
+    weight_decay : float
+        w >= 0; the objective is (1/2) sum of squared residuals + (w/2) (sum of squared weights of
+        W).
+    bias_scale : float
+        c > 0; the features are divided by it after scaling, while the constant feature stays 1.
+        This is a constant feature of size c (weight decay in other units): the larger, the less
+        linear terms cost against squares. Needs the bias.
+    width : int | str
+        Number of neurons, or "auto": as many as the minimum needs. Fewer give a local minimum with
+        an honest gap.
+    bias : bool
+        Append a constant feature.
+    scaling : str
+        "standardize" (columns of X and y), "rows" (rows of X to norm 1) or "none". Undone by
+        `predict`.
+    tol : float
+        Gap relative to the objective at which the solver stops.
+    max_iter : int
+        Iterations of the solver.
+    certify : bool
+        Prove the result and have the proof checked. False saves the time and leaves `certificate_`
+        and `verdict_` None.
+    memory_limit : int | None
+        Bytes that training may use; None for what the machine has.
+    random_state : int | np.random.RandomState | None
+        Seed of the local search, which is used only for widths below what the minimum needs.
 
     Attributes
     ----------
-    networks_ : list of the networks, one per target; `network_` is the only one of a single target.
-    matrix_ : $W^T\mathrm{diag}(v)W$, the quadratic form of the preprocessed inputs.
-    certificate_ : bytes of the certificate file that the independent checker accepted, or None; see `save_certificate`.
-    verdict_ : the checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there was nothing to check.
-    loss_upper_ : proved upper bound of the objective of the network (the loss, plus the penalty of weight decay).
-    loss_lower_ : proved lower bound of the objective of every such network, of any width.
-    gap_ : proved bound of the objective minus its infimum; infinity without certificate.
-    objective_ : the objective in floats, an estimate.
-    n_iter_, width_, preprocessing_, n_features_in_, feature_names_in_ : as in `ShallowNetworkRegressor`.
+    networks_ : list[ShallowNetwork]
+        List of the networks, one per target; `network_` is the only one of a single target.
+    matrix_ : Array
+        $W^T\mathrm{diag}(v)W$, the quadratic form of the preprocessed inputs.
+    certificate_ : bytes | None
+        Bytes of the certificate file that the independent checker accepted, or None; see
+        `save_certificate`.
+    verdict_ : str | None
+        The checker's word "ACCEPTED", "REJECTED", "UNDECIDED" or "MALFORMED"; None if there was
+        nothing to check.
+    loss_upper_ : float
+        Proved upper bound of the objective of the network (the loss, plus the penalty of weight
+        decay).
+    loss_lower_ : float
+        Proved lower bound of the objective of every such network, of any width.
+    gap_ : float
+        Proved bound of the objective minus its infimum; infinity without certificate.
+    objective_ : float
+        The objective in floats, an estimate.
+    n_iter_, width_, n_features_in_ : int
+        As in `ShallowNetworkRegressor`.
+    preprocessing_ : Preprocessing
+        As in `ShallowNetworkRegressor`.
+    feature_names_in_ : Array
+        As in `ShallowNetworkRegressor`.
 
     Notes
     -----
-    Several targets are fitted by one network each, and the attributes from `matrix_` on are lists. All bounds are in the units
-    the network is trained in. Without weight decay, mixed signs and fewer than d(d+1)/2 samples (d with the bias) the minimum is
-    zero and the certificate claims interpolation; with more samples it is that of the least-squares polynomial.
+    Several targets are fitted by one network each, and the attributes from `matrix_` on are lists.
+    All bounds are in the units the network is trained in. Without weight decay, mixed signs and
+    fewer than d(d+1)/2 samples (d with the bias) the minimum is zero and the certificate claims
+    interpolation; with more samples it is that of the least-squares polynomial.
 
     Theory
     ------
@@ -107,8 +144,10 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
 
         Parameters
         ----------
-        X : n x d inputs, an array or a data frame.
-        y : n labels, or n x q for q targets.
+        X : Any
+            n x d inputs, an array or a data frame.
+        y : Any
+            n labels, or n x q for q targets.
         """
         data = self._dataset(*self._checked(X, y), self.bias_scale)
         self._fit_solutions(data, float(self.weight_decay))

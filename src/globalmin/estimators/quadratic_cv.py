@@ -1,4 +1,6 @@
-"""The quadratic regressor with its weight decay, and the weight of its constant feature, chosen by cross-validation."""
+"""The quadratic regressor with its weight decay, and the weight of its constant feature, chosen by
+cross-validation.
+"""
 
 from __future__ import annotations
 
@@ -10,50 +12,104 @@ from sklearn.base import _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.estimators._quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
-from globalmin.theory.symmetric import quadratic_forms
-from globalmin.training.quadratic_decay import decay_path, default_decays
+from globalmin.linalg.symmetric import quadratic_forms
+from globalmin.quadratic.decay import decay_path, default_decays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
-
     from globalmin.data import Dataset
 
-    Array = NDArray[np.float64]
 
 BIAS_SCALES = (1.0, 4.0, 16.0, 64.0)  # powers of two: dividing the features by them is exact
-_PATH_TOL = 1e-5  # relative gap on the paths, far below the noise of held-out errors; the refit uses `tol`
+_PATH_TOL = (
+    1e-5  # relative gap on the paths, far below the noise of held-out errors; the refit uses `tol`
+)
 
 
 class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
-    """`QuadraticNetworkRegressor` with weight decay and bias scale chosen by cross-validation, along paths with warm starts.
+    """`QuadraticNetworkRegressor` with weight decay and bias scale chosen by cross-validation,
+    along paths with warm starts.
 
-    For a large bias scale squares cost much more than linear terms, and the model tends to ridge regression; for 1 it is free to
-    use them. The data decide.
+    For a large bias scale squares cost much more than linear terms, and the model tends to ridge
+    regression; for 1 it is free to use them. The data decide.
 
     Parameters
     ----------
-    weight_decays : positive numbers to choose from, for every bias scale; None for `n_decays` of them, evenly spaced in the
-        logarithm from the smallest that gives the zero network (for this bias scale) down to `ratio` times it.
-    n_decays, ratio : the default path.
-    bias_scales : positive numbers to choose from; None for 1, 4, 16, 64 (for 1 alone with bias=False or scaling="rows").
-    cv : number of folds, or a splitter of scikit-learn; the preprocessing is fitted inside every fold.
-    signs, width, bias, scaling, tol, max_iter, certify, memory_limit, random_state : as in `QuadraticNetworkRegressor`. The
-        certificate is about the network refitted on all data.
+    weight_decays : Sequence[float] | None
+        Positive numbers to choose from, for every bias scale; None for `n_decays` of them, evenly
+        spaced in the logarithm from the smallest that gives the zero network (for this bias scale)
+        down to `ratio` times it.
+    n_decays : int
+        The default path.
+    ratio : float
+        The default path.
+    bias_scales : Sequence[float] | None
+        Positive numbers to choose from; None for 1, 4, 16, 64 (for 1 alone with bias=False or
+        scaling="rows").
+    cv : Any
+        Number of folds, or a splitter of scikit-learn; the preprocessing is fitted inside every
+        fold.
+    signs, scaling : str
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    width : int | str
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    bias, certify : bool
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    tol : float
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    max_iter : int
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    memory_limit : int | None
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
+    random_state : int | np.random.RandomState | None
+        As in `QuadraticNetworkRegressor`. The certificate is about the network refitted on all
+        data.
 
     Attributes
     ----------
-    weight_decay_, bias_scale_ : the chosen pair, with the least mean squared error on the held-out samples.
-    bias_scales_ : the bias scales, increasing.
-    weight_decays_ : the paths, one row per bias scale, decreasing.
-    mse_path_ : mean squared errors on the held-out samples in the units of y: bias scales x weight decays x folds.
-    best_index_ : (bias scale, weight decay) of the chosen pair.
-    networks_, matrix_, certificate_, verdict_, loss_upper_, loss_lower_, gap_, objective_, n_iter_, width_, preprocessing_ : of
-        the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and feature_names_in_ as in scikit-learn.
+    weight_decay_, bias_scale_ : float
+        The chosen pair, with the least mean squared error on the held-out samples.
+    bias_scales_ : Array
+        The bias scales, increasing.
+    weight_decays_ : Array
+        The paths, one row per bias scale, decreasing.
+    mse_path_ : Array
+        Mean squared errors on the held-out samples in the units of y: bias scales x weight decays x
+        folds.
+    best_index_ : tuple[int, int]
+        (bias scale, weight decay) of the chosen pair.
+    networks_ : list[ShallowNetwork]
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    matrix_ : Array
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    certificate_ : bytes | None
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    verdict_ : str | None
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    loss_upper_, loss_lower_, gap_, objective_ : float
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    n_iter_, width_ : int
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
+    preprocessing_ : Preprocessing
+        Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
+        feature_names_in_ as in scikit-learn.
 
     Examples
     --------
@@ -112,8 +168,10 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
 
         Parameters
         ----------
-        X : n x d inputs, an array or a data frame.
-        y : n labels, or n x q for q targets, which share one weight decay and one bias scale.
+        X : Any
+            n x d inputs, an array or a data frame.
+        y : Any
+            n labels, or n x q for q targets, which share one weight decay and one bias scale.
         """
         raw_X, raw_y = self._checked(X, y)
         self.bias_scales_ = self._scales()
@@ -132,7 +190,9 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
 
     def _scales(self) -> Array:
         if self.bias_scales is None:
-            return np.array(BIAS_SCALES if self.bias and self.scaling != "rows" else BIAS_SCALES[:1])
+            return np.array(
+                BIAS_SCALES if self.bias and self.scaling != "rows" else BIAS_SCALES[:1]
+            )
         return np.unique(_positive_list("bias_scales", self.bias_scales))
 
     def _path(self, data: Dataset) -> Array:
@@ -141,27 +201,45 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         return np.sort(_positive_list("weight_decays", self.weight_decays))[::-1].copy()
 
     def _default_path(self, data: Dataset) -> Array:
-        """The path of the target with the largest critical weight decay; of length 1 if all labels are zero."""
-        options = {"n_decays": int(self.n_decays), "ratio": float(self.ratio), "signs": self.signs, "v_max": 1.0}
+        """The path of the target with the largest critical weight decay; of length 1 if all labels
+        are zero.
+        """
+        options = {
+            "n_decays": int(self.n_decays),
+            "ratio": float(self.ratio),
+            "signs": self.signs,
+            "v_max": 1.0,
+        }
         targets = [data.for_target(j) for j in range(data.n_targets)]
         found = [default_decays(part.X, part.y, **options) for part in targets if part.y.any()]
         return np.array(max(found, key=lambda decays: decays[0], default=[1.0]))
 
-    def _held_out(self, X: Array, y: Array, train: NDArray[np.intp], test: NDArray[np.intp]) -> Array:
-        """Mean squared error on the samples `test`, averaged over the targets: bias scales x weight decays."""
+    def _held_out(
+        self, X: Array, y: Array, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> Array:
+        """Mean squared error on the samples `test`, averaged over the targets: bias scales x weight
+        decays.
+        """
         labels = y[test].reshape(len(test), -1)
         errors = np.zeros_like(self.weight_decays_)
         for row, scale, decays in zip(errors, self.bias_scales_, self.weight_decays_, strict=True):
             data = self._dataset(X[train], y[train], scale)
             for j in range(data.n_targets):
-                row += self._path_errors(data.for_target(j), decays, X[test], labels[:, j]) / data.n_targets
+                row += (
+                    self._path_errors(data.for_target(j), decays, X[test], labels[:, j])
+                    / data.n_targets
+                )
         return errors
 
     def _path_errors(self, data: Dataset, decays: Array, X: Array, labels: Array) -> Array:
         stored = data.preprocessing.transform(X)
         tol = max(float(self.tol), _PATH_TOL)
-        path = decay_path(data.X, data.y, decays.tolist(), signs=self.signs, width=self._neurons, tol=tol)
-        outputs = [data.preprocessing.restore(quadratic_forms(stored, solution.M)) for solution in path]
+        path = decay_path(
+            data.X, data.y, decays.tolist(), signs=self.signs, width=self._neurons, tol=tol
+        )
+        outputs = [
+            data.preprocessing.restore(quadratic_forms(stored, solution.M)) for solution in path
+        ]
         return np.array([float(np.mean((output - labels) ** 2)) for output in outputs])
 
 

@@ -1,8 +1,8 @@
 """What the theorems say of one instance before training, and predictions set against a real run."""
 
-from globalmin.inspection.hypothesis import Finding as Finding
-from globalmin.inspection.hypothesis import Hypothesis as Hypothesis
-from globalmin.inspection.hypothesis import TheoremReport as TheoremReport
+from globalmin.facts.finding import Finding as Finding
+from globalmin.facts.finding import Hypothesis as Hypothesis
+from globalmin.facts.finding import TheoremReport as TheoremReport
 from globalmin.inspection.inspection import Inspection as Inspection
 from globalmin.inspection.inspection import Quantity as Quantity
 from globalmin.inspection.inspection import inspect as inspect

@@ -9,30 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._renamed import renamed
+from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.inspection import theorems_features, theorems_planted, theorems_quadratic, theorems_relu, theorems_smooth
-from globalmin.inspection.hypothesis import TheoremReport
-from globalmin.inspection.measurements import Measurements, measure, require_room
+from globalmin.facts.finding import TheoremReport
+from globalmin.facts.instance import Instance, Measurements, Start
+from globalmin.facts.registry import ask, facts, headlines, subject_of
+from globalmin.inspection.measurements import measure, measure_start, require_room
 from globalmin.inspection.prediction import Prediction, predict
-from globalmin.inspection.start import Start, measure_start
-from globalmin.networks.shallow import jacobian_gram, residual
-from globalmin.theory.gram import limit_gram
+from globalmin.kernels.facts_smooth import explicit_width
+from globalmin.kernels.limit_gram import limit_gram
+from globalmin.shallow.network import jacobian_gram, residual
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.data import Dataset
 
-    Array = NDArray[np.float64]
 
 FORMAT = "globalmin-inspection/1"
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One measured number: its symbol, its meaning in words, and its value (an estimate in floats unless the words say exact)."""
+    """One measured number: its symbol, its meaning in words, and its value (an estimate in floats
+    unless the words say exact).
+    """
 
     symbol: str
     meaning: str
@@ -45,7 +47,8 @@ class Inspection:
 
     Attributes
     ----------
-    n_samples, n_features, width, activation, head, seed : the instance; `width` is the one asked about.
+    n_samples, n_features, width, activation, head, seed : the instance; `width` is the one asked
+        about.
     quantities : the numbers the theorems speak of.
     theorems : one report per theorem.
     recommended_width : what training tries first, the smallest even k with k rank(X) >= 1.2 n.
@@ -54,6 +57,7 @@ class Inspection:
     prediction : the linearized run from the drawn start with that step.
     spectrum : eigenvalues of the limiting Gram matrix, increasing; None for large n.
     warnings : facts about the data that make theorems fail or zero loss impossible.
+    instance : what the facts were asked about.
     """
 
     n_samples: int
@@ -70,23 +74,34 @@ class Inspection:
     prediction: Prediction = field(repr=False)
     spectrum: Array | None = field(repr=False)
     warnings: tuple[str, ...] = ()
+    instance: Instance | None = field(default=None, repr=False)
 
     def theorem(self, item: str) -> TheoremReport:
-        """The report of one theorem, such as "OS-C6"."""
+        """The report of one theorem, such as "OS-C6", or of a lemma without a row in the table."""
         for report in self.theorems:
             if report.item == item:
                 return report
-        raise DataError(f"theorem {item!r} is not in the table; it has {', '.join(r.item for r in self.theorems)}")
+        if self.instance is not None and item in facts() and subject_of(item) is Instance:
+            return ask(item, self.instance)
+        raise DataError(
+            f"theorem {item!r} is not in the table; it has "
+            f"{', '.join(r.item for r in self.theorems)}"
+        )
 
     def quantity(self, symbol: str) -> float | None:
         """The value of one quantity by its symbol, such as "λ(X)"."""
         for q in self.quantities:
             if q.symbol == symbol:
                 return q.value
-        raise DataError(f"quantity {symbol!r} is not in the table; it has {', '.join(q.symbol for q in self.quantities)}")
+        raise DataError(
+            f"quantity {symbol!r} is not in the table; it has "
+            f"{', '.join(q.symbol for q in self.quantities)}"
+        )
 
     def required_widths(self) -> dict[str, float]:
-        """Least width by theorem, for the theorems about this kind of network that ask for one; infinite: never."""
+        """Least width by theorem, for the theorems about this kind of network that ask for one;
+        infinite: never.
+        """
         return {r.item: r.width for r in self.theorems if r.width is not None and r.is_in_scope}
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,7 +109,8 @@ class Inspection:
         return {
             "format": FORMAT,
             "instance": {
-                name: getattr(self, name) for name in ("n_samples", "n_features", "width", "activation", "head", "seed")
+                name: getattr(self, name)
+                for name in ("n_samples", "n_features", "width", "activation", "head", "seed")
             },
             "recommended_width": self.recommended_width,
             "explicit_width": _finite(self.explicit_width),
@@ -111,7 +127,12 @@ class Inspection:
 
     def to_json(self) -> str:
         """The same as text, sorted keys, ended by a line feed."""
-        return json.dumps(self.to_dict(), sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        return (
+            json.dumps(
+                self.to_dict(), sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False
+            )
+            + "\n"
+        )
 
     def __str__(self) -> str:
         from globalmin.inspection.text import as_text
@@ -119,30 +140,41 @@ class Inspection:
         return as_text(self)
 
 
+@renamed(head="scheme")
 def inspect(
     data: Dataset,
     width: int | None = None,
     activation: str | Activation = "softplus",
     *,
-    head: str = "os",
+    scheme: str = "os",
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
     failure: float = 0.1,
     depth: int = 3,
 ) -> Inspection:
-    """What the theorems of the five works say of these data, with numbers: hypotheses, widths, steps, rates.
+    """What the theorems of the five works say of these data, with numbers: hypotheses, widths,
+    steps, rates.
 
     Parameters
     ----------
-    data : one target; for several use `data.for_target(j)`.
-    width : number of neurons asked about; by default the recommended one.
-    activation : name or Activation.
-    head : scheme of the random start that is measured: "os", "sjl" or "du". Every theorem is judged with its own initialization.
-    seed : of that start.
-    delta, theta : the deviations allowed in OS-T6.2, OS-T6.3 and OS-C6.
-    failure : the failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
-    depth : of the deep networks in the table.
+    data : Dataset
+        One target; for several use `data.for_target(j)`.
+    width : int | None
+        Number of neurons asked about; by default the recommended one.
+    activation : str | Activation
+        Name or Activation.
+    scheme : str
+        Law of the random start that is measured: "os", "sjl" or "du". Every theorem is judged
+        with its own initialization.
+    seed : int
+        Of that start.
+    delta, theta : float
+        The deviations allowed in OS-T6.2, OS-T6.3 and OS-C6.
+    failure : float
+        The failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
+    depth : int
+        Of the deep networks in the table.
 
     Raises
     ------
@@ -151,6 +183,48 @@ def inspect(
     MemoryRefused
         Before anything large is allocated, if the n x n matrices do not fit.
     """
+    it = pose(
+        data,
+        width,
+        activation,
+        scheme=scheme,
+        seed=seed,
+        delta=delta,
+        theta=theta,
+        failure=failure,
+        depth=depth,
+    )
+    m, start = it.m, it.start
+    K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
+    return Inspection(
+        m.n, m.d, it.width, m.activation.spelling, scheme, seed,
+        quantities=_quantities(m, start),
+        theorems=headlines(it),
+        recommended_width=m.recommended_width,
+        explicit_width=explicit_width(m, delta=delta, theta=theta),
+        step_size=it.step_size,
+        prediction=predict(K, r, it.step_size),
+        spectrum=m.slope.spectrum,
+        warnings=_warnings(m),
+        instance=it,
+    )  # fmt: skip
+
+
+def pose(
+    data: Dataset,
+    width: int | None = None,
+    activation: str | Activation = "softplus",
+    *,
+    scheme: str = "os",
+    seed: int = 0,
+    delta: float = 1.0,
+    theta: float = 0.5,
+    failure: float = 0.1,
+    depth: int = 3,
+) -> Instance:
+    """The instance that facts are asked about: the data measured, and a network drawn; arguments as
+    in `inspect`.
+    """
     phi = get_activation(activation)
     k = _checked_width(width, data)
     _check_numbers(delta=delta, theta=theta, failure=failure, depth=depth)
@@ -158,43 +232,30 @@ def inspect(
     m = measure(data, phi)
     k = m.recommended_width if k is None else k
     require_room(m.n, m.d, k)
-    start = measure_start(data, m, k, head=head, seed=seed, limit=limit_gram(m.X, phi))
-    step = _step_size(m, start)
-    K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
-    return Inspection(
-        m.n, m.d, k, phi.spelling, head, seed,
-        quantities=_quantities(m, start),
-        theorems=(
-            *theorems_smooth.reports(m, start, delta=delta, theta=theta),
-            *theorems_relu.reports(m, start, delta=delta, failure=failure),
-            *theorems_features.reports(m, start, depth=depth, failure=failure),
-            *theorems_quadratic.reports(m, start),
-            *theorems_planted.reports(m, start),
-        ),
-        recommended_width=m.recommended_width,
-        explicit_width=theorems_smooth.explicit_width(m, delta=delta, theta=theta),
-        step_size=step,
-        prediction=predict(K, r, step),
-        spectrum=m.slope.spectrum,
-        warnings=_warnings(m),
-    )  # fmt: skip
+    start = measure_start(data, m, k, head=scheme, seed=seed, limit=limit_gram(m.X, phi))
+    return Instance(m, start, _step_size(m, start), delta, theta, failure, depth)
 
 
 def _checked_width(width: int | None, data: Dataset) -> int | None:
     if data.n_targets != 1:
-        raise DataError(f"the data have {data.n_targets} targets; inspect one with data.for_target(j)")
+        raise DataError(
+            f"the data have {data.n_targets} targets; inspect one with data.for_target(j)"
+        )
     if width is None:
         return None
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 1:
-        raise DataError(f"width={width!r} must be a whole number of at least 1: a network without neurons fits nothing")
+        raise DataError(
+            f"width={width!r} must be a whole number of at least 1: a network without neurons fits "
+            "nothing"
+        )
     return int(width)
 
 
 def _check_numbers(*, delta: float, theta: float, failure: float, depth: int) -> None:
     if not (delta > 0.0 and 0.0 < theta < 1.0 and 0.0 < failure < 1.0 and depth >= 1):
         raise DataError(
-            f"delta={delta!r}, theta={theta!r}, failure={failure!r}, depth={depth!r}: give delta > 0, theta and failure "
-            "between 0 and 1, depth at least 1"
+            f"delta={delta!r}, theta={theta!r}, failure={failure!r}, depth={depth!r}: give delta > "
+            "0, theta and failure between 0 and 1, depth at least 1"
         )
 
 
@@ -215,7 +276,11 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
         ("‖X‖", "largest singular value of the inputs", m.X_norm),
         ("‖y‖", "norm of the labels", m.y_norm),
         ("rank X", "numerical rank of the inputs", float(m.rank)),
-        ("free outputs", "outputs that can be chosen independently (exact ties removed)", float(m.free_outputs)),
+        (
+            "free outputs",
+            "outputs that can be chosen independently (exact ties removed)",
+            float(m.free_outputs),
+        ),
         ("min ‖x‖", "smallest norm of a row", m.row_norms[0]),
         ("max ‖x‖", "largest norm of a row", m.row_norms[1]),
         ("δ", "separation of the rows scaled to norm 1", m.separation),
@@ -230,7 +295,11 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
         ("Var φ", "mean variance of φ(‖x‖g)", m.variance),
         ("kd/n", "trained weights per sample at this width", start.network.W.size / m.n),
         ("‖r₀‖", "misfit of the drawn start", start.residual_norm),
-        ("a²/‖v‖²", "λ_min(JJᵀ)/‖v‖² at the drawn start; its limit is λ(X)", start.gram.low / v2 if v2 > 0 else None),
+        (
+            "a²/‖v‖²",
+            "λ_min(JJᵀ)/‖v‖² at the drawn start; its limit is λ(X)",
+            start.gram.low / v2 if v2 > 0 else None,
+        ),
         ("deviation", "‖JJᵀ/‖v‖² − Σ‖ at the drawn start", start.deviation),
     ]
     return tuple(Quantity(*row) for row in rows)
@@ -239,7 +308,10 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
 def _warnings(m: Measurements) -> tuple[str, ...]:
     found = [m.facts.message(m.activation)]
     if m.d == 1:
-        found.append("d = 1: all rows lie on one line through the origin, so they are parallel; append a bias column (bias=True)")
+        found.append(
+            "d = 1: all rows lie on one line through the origin, so they are parallel; append a "
+            "bias column (bias=True)"
+        )
     if not m.facts.zero_rows and not m.facts.lines:
         found.append(m.facts.near_message())
     return tuple(text for text in found if text)

@@ -1,4 +1,5 @@
-r"""The quantities that the theorems speak of, measured once for a data set and an activation. Estimates in floats.
+r"""The quantities that the theorems speak of, measured once for a data set and an activation.
+Estimates in floats.
 
 Degenerate rows (equal, opposite, proportional, zero) are found exactly.
 """
@@ -7,116 +8,105 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
 from globalmin.activations.moments import hermite_coefficients, mean_square, variance
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
-from globalmin.inspection.eigenvalues import Extremes, extremes
-from globalmin.theory.gram import limit_gram
-from globalmin.theory.overparameterization import (
+from globalmin.facts.instance import Measurements, Start
+from globalmin.kernels.khatri_rao import separation
+from globalmin.kernels.limit_gram import limit_gram
+from globalmin.kernels.movement import kink_descent
+from globalmin.linalg.extremes import Extremes, extremes, spectral_norm
+from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec
+from globalmin.shallow.guarantee import KinkDescent
+from globalmin.shallow.initialization import draw
+from globalmin.shallow.lipschitz import estimate_lipschitz
+from globalmin.shallow.network import jacobian_gram, preactivations, residual
+from globalmin.shallow.provability import Linearization, descent_quantities, newton_ratio
+from globalmin.shallow.widths import (
     free_outputs,
     function_space_dimension,
     parallel_groups,
     recommended_width,
 )
-from globalmin.theory.quartic import estimate_quartic_rows, estimate_quartic_svec
-from globalmin.theory.separation_of_rows import separation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from globalmin.activations import Activation
     from globalmin.data import Dataset
     from globalmin.data.degeneracy import Degeneracy
+    from globalmin.shallow.network import ShallowNetwork
 
-    Array = NDArray[np.float64]
     Moment = Callable[[Activation, Array], Array]
 
-UNIT = 1e-9  # rows count as having norm 1 up to this
+
+KINK_LIMIT = 20_000_000  # pre-activations up to which the scan of OS-C3 takes seconds
+
+
+def measure_start(
+    data: Dataset, m: Measurements, width: int, *, head: str, seed: int, limit: Array
+) -> Start:
+    """Draw a network by the scheme `head` and measure it; `limit` is the limiting Gram matrix
+    Sigma, which is used up.
+    """
+    network = draw(data, width, m.activation, scheme=head, seed=seed)
+    K = jacobian_gram(network, m.X)
+    r = residual(network, m.X, m.y)
+    limit -= K / float(network.v @ network.v)
+    deviation = spectral_norm(limit)
+    gram = extremes(
+        K, is_singular=(m.slope.low == 0.0 and m.slope.is_resolved) or width * m.d < m.n
+    )
+    a, g = math.sqrt(gram.low), float(np.linalg.norm(r))
+    e = _newton_step(K, r) if a > 0.0 else math.inf
+    Lip = (
+        estimate_lipschitz(network, m.X, 2.0 * g / a)
+        if a > 0.0 and m.activation.is_smooth
+        else math.inf
+    )
+    ratio = 2.0 * Lip * g / a**2 if math.isfinite(Lip) else math.inf
+    point = Linearization(a, math.sqrt(gram.high), e, g)
+    descent = descent_quantities(point, Lip) if math.isfinite(Lip) else None
+    newton = newton_ratio(a, e, Lip) if math.isfinite(Lip) else math.inf
+    return Start(network, gram, g, ratio, newton, descent, _kink(network, m, point), Lip, deviation)
+
+
+def _newton_step(K: Array, r: Array) -> float:
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    try:
+        return math.sqrt(max(float(r @ cho_solve(cho_factor(K, check_finite=False), r)), 0.0))
+    except LinAlgError:
+        return math.inf
+
+
+def _kink(network: ShallowNetwork, m: Measurements, point: Linearization) -> KinkDescent | None:
+    if not m.is_relu or point.a == 0.0 or m.n * network.width > KINK_LIMIT:
+        return None
+    norms = np.linalg.norm(m.X, axis=1)
+    Z = preactivations(network, m.X)
+    return kink_descent(Z, network.v, norms, m.X_norm, a=point.a, b=point.b, residual_norm=point.g)
+
+
 SVEC_LIMIT = 300  # d(d+1)/2 up to which the sharper bound of the quartic form costs little
 SPLINE_KNOTS = 48  # distinct row norms beyond which moments are interpolated, to about 1e-7
 GRAM_COPIES = 6  # n x n arrays alive at the same time
 
 
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    r"""Everything about (X, y, phi) that a theorem's hypotheses need; n samples, d features.
-
-    Attributes
-    ----------
-    B, M : $\sup|\phi'|$, $\sup|\phi''|$, possibly infinite.
-    row_norms : smallest and largest norm of a row.
-    X_norm, K_frobenius, y_norm : $\|X\|$, $\|XX^T\|_F$, $\|y\|$.
-    slope, feature : extreme eigenvalues of $\Sigma = E[\phi'\phi'^T]\circ XX^T$ (for ReLU $H^\infty$) and
-        $\tilde\Sigma = E[\phi\phi^T]$.
-    squares : those of $(XX^T)\circ(XX^T)$, the squares of the singular values of X*X.
-    kappa4 : bound of the quartic form $\sup\sum_i(x_i\cdot a)^4$.
-    separation : $\delta$ of the rows scaled to norm 1.
-    mu : $E[g\phi'(g)]$.
-    variance, mean_square : means over the rows of Var phi(||x_i|| g) and E phi(||x_i|| g)^2.
-    recommended_width : the width that training tries first.
-    """
-
-    X: Array = field(repr=False)
-    y: Array = field(repr=False)
-    activation: Activation
-    facts: Degeneracy = field(repr=False)
-    B: float
-    M: float
-    row_norms: tuple[float, float]
-    X_norm: float
-    K_frobenius: float
-    y_norm: float
-    slope: Extremes
-    feature: Extremes
-    squares: Extremes
-    kappa4: float
-    separation: float
-    mu: float
-    variance: float
-    mean_square: float
-    rank: int
-    free_outputs: int
-    recommended_width: int
-
-    @property
-    def n(self) -> int:
-        """Number of samples."""
-        return self.X.shape[0]
-
-    @property
-    def d(self) -> int:
-        """Number of features, bias included."""
-        return self.X.shape[1]
-
-    @property
-    def lam(self) -> float:
-        r"""$\lambda(X)$, the smallest eigenvalue of $\Sigma$; exactly 0 where degenerate rows prove it."""
-        return self.slope.low
-
-    @property
-    def sigma(self) -> float:
-        r"""$\sigma_{\min}(X*X)$."""
-        return math.sqrt(self.squares.low)
-
-    @property
-    def has_unit_rows(self) -> bool:
-        """Whether all rows have norm 1, up to rounding."""
-        return max(abs(norm - 1.0) for norm in self.row_norms) <= UNIT
-
-    @property
-    def is_relu(self) -> bool:
-        """Whether the activation is ReLU."""
-        return self.activation.name == "relu"
-
-
 def require_room(n: int, d: int, k: int) -> None:
-    """Refuse, with the figure, an inspection whose n x n and n x k arrays do not fit into memory."""
-    needed = gram_bytes(n, copies=GRAM_COPIES) + matrix_bytes(n, k, copies=3) + matrix_bytes(k, d, copies=2)
-    require_memory(needed, f"the inspection of n={n:,} samples at width {k:,} ({GRAM_COPIES} n x n arrays)")
+    """Refuse, with the figure, an inspection whose n x n and n x k arrays do not fit into
+    memory.
+    """
+    needed = (
+        gram_bytes(n, copies=GRAM_COPIES)
+        + matrix_bytes(n, k, copies=3)
+        + matrix_bytes(k, d, copies=2)
+    )
+    require_memory(
+        needed, f"the inspection of n={n:,} samples at width {k:,} ({GRAM_COPIES} n x n arrays)"
+    )
 
 
 def measure(data: Dataset, activation: Activation) -> Measurements:
@@ -139,35 +129,55 @@ def measure(data: Dataset, activation: Activation) -> Measurements:
         kappa4=_quartic(X), separation=separation(X),
         mu=float(hermite_coefficients(activation, 2, order=1)[1]),
         variance=_mean_over_rows(variance, activation, positive, len(norms), at_zero=0.0),
-        mean_square=_mean_over_rows(mean_square, activation, positive, len(norms), at_zero=float(activation(0.0)) ** 2),
+        mean_square=_mean_over_rows(mean_square, activation, positive, len(norms),
+        at_zero=float(activation(0.0)) ** 2),
         rank=rank, free_outputs=outputs,
-        recommended_width=recommended_width(min(outputs, function_space_dimension(activation, rank)), rank),
+        recommended_width=recommended_width(min(outputs, function_space_dimension(activation,
+        rank)), rank),
     )  # fmt: skip
 
 
 def _slope(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
-    """Sigma is the Gram matrix of w -> phi'(w.x) x: singular for certain when a row is zero or two rows are tied."""
-    return extremes(limit_gram(X, activation), is_singular=bool(facts.zero_rows or parallel_groups(facts, activation)))
+    """Sigma is the Gram matrix of w -> phi'(w.x) x: singular for certain when a row is zero or two
+    rows are tied.
+    """
+    return extremes(
+        limit_gram(X, activation),
+        is_singular=bool(facts.zero_rows or parallel_groups(facts, activation)),
+    )
 
 
 def _feature(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
     zero = bool(facts.zero_rows) and (activation.vanishes_at_zero or len(facts.zero_rows) > 1)
-    return extremes(limit_gram(X, activation, kind="feature"), is_singular=zero or bool(parallel_groups(facts, activation)))
+    return extremes(
+        limit_gram(X, activation, kind="feature"),
+        is_singular=zero or bool(parallel_groups(facts, activation)),
+    )
 
 
 def _squares(K: Array, facts: Degeneracy) -> Extremes:
     n, d = facts.X.shape
-    return extremes(np.square(K), is_singular=bool(facts.lines or facts.zero_rows or n > d * (d + 1) // 2))
+    return extremes(
+        np.square(K), is_singular=bool(facts.lines or facts.zero_rows or n > d * (d + 1) // 2)
+    )
 
 
 def _quartic(X: Array) -> float:
     n, d = X.shape
     weights = np.ones(n)
-    return estimate_quartic_svec(X, weights).kappa if d * (d + 1) // 2 <= SVEC_LIMIT else estimate_quartic_rows(X, weights)
+    return (
+        estimate_quartic_svec(X, weights).kappa
+        if d * (d + 1) // 2 <= SVEC_LIMIT
+        else estimate_quartic_rows(X, weights)
+    )
 
 
-def _mean_over_rows(moment: Moment, activation: Activation, norms: Array, n: int, *, at_zero: float) -> float:
-    """Mean over all n rows of a Gaussian moment at the row's norm; equal norms are computed once, many by a spline."""
+def _mean_over_rows(
+    moment: Moment, activation: Activation, norms: Array, n: int, *, at_zero: float
+) -> float:
+    """Mean over all n rows of a Gaussian moment at the row's norm; equal norms are computed once,
+    many by a spline.
+    """
     if not norms.size:
         return at_zero
     scales, counts = np.unique(np.round(norms, 12), return_counts=True)

@@ -1,8 +1,9 @@
-r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, not stationary, or not decided.
+r"""What a point of the landscape is: global minimum, strict saddle, second-order stationary, not
+stationary, or not decided.
 
-Global minima are known by a bound of the excess loss (`globalmin.landscape.excess`), never by a small gradient. Saddles are known
-by a curvature below what the gradient left and rounding can make of zero (`globalmin.landscape.threshold`). Everything in floats:
-the certificates prove.
+Global minima are known by a bound of the excess loss, never by a small gradient. Saddles are known
+by a curvature below what the gradient left and rounding can make of zero
+(`globalmin.landscape.criteria`). Everything in floats: the certificates prove.
 """
 
 from __future__ import annotations
@@ -12,37 +13,48 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from globalmin._renamed import renamed
+from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.landscape.escape import Escape, hessian_escape, quadratic_escape
-from globalmin.landscape.excess import estimate_excess
-from globalmin.landscape.filter_point import classify_filter_point
-from globalmin.landscape.hessian import (
+from globalmin.landscape.criteria import (
+    CurvatureThreshold,
+    curvature_threshold,
+    eigenvalue_rounding,
+    estimate_excess,
+)
+from globalmin.linalg.spectrum import inertia, least_eigenvalue
+from globalmin.one_filter.classify import classify_filter_point
+from globalmin.one_filter.network import OneFilterNetwork
+from globalmin.one_filter.teacher import FilterTeacher
+from globalmin.references import states
+from globalmin.shallow.complete_square import is_quadratic
+from globalmin.shallow.hessian import (
     check_landscape_inputs,
     curvature_along,
+    curvature_rounding,
     estimate_least_eigenvalue_below,
     gradient_norm,
     hessian,
+    hessian_rounding,
 )
-from globalmin.landscape.inertia import inertia, least_eigenvalue
-from globalmin.landscape.point import PointClass, PointKind
-from globalmin.landscape.rounding import curvature_rounding, hessian_rounding
-from globalmin.landscape.stationary import nearest_stationary
-from globalmin.landscape.threshold import CurvatureThreshold, curvature_threshold, eigenvalue_rounding
-from globalmin.networks.one_filter import OneFilterNetwork
-from globalmin.networks.shallow import preactivations, residual
-from globalmin.references import states
-from globalmin.theory.one_filter import FilterTeacher
-from globalmin.theory.quadratic_general import is_quadratic
+from globalmin.shallow.network import preactivations, residual
+from globalmin.shallow.stationary import (
+    Escape,
+    PointClass,
+    PointKind,
+    hessian_escape,
+    nearest_stationary,
+    quadratic_escape,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from globalmin.shallow.network import ShallowNetwork
 
-    from globalmin.networks.shallow import ShallowNetwork
-
-    Array = NDArray[np.float64]
 
 DENSE_LIMIT = 1_500  # largest number of parameters whose Hessian is formed
-SETTLED_LIMIT = 400  # largest number of parameters for which a doubtful point is followed to the stationary point next to it
+# largest number of parameters for which a doubtful point is followed to the stationary point next
+# to it
+SETTLED_LIMIT = 400
 SETTLING_STEPS = 30
 NEARBY = 1e-3  # of the norm of the weights: a stationary point further away is another one
 
@@ -62,56 +74,73 @@ class HasData(Protocol):
 
 
 @states("SJL-T2.1", "SJL-T2.2k", "GKZ-T2.3emp")
+@renamed(tolerance="tol", gap_tolerance="gap_tol")
 def classify_point(
     network: ShallowNetwork | OneFilterNetwork,
     data: HasData | FilterTeacher,
     *,
     trained: str = "W",
-    tolerance: float = 1e-6,
-    gap_tolerance: float = 1e-9,
+    tol: float = 1e-6,
+    gap_tol: float = 1e-9,
     achieved: float | None = None,
 ) -> PointClass:
-    r"""Classify the weights of a smooth network on a data set, or of a one-filter network for its teacher's population loss.
+    r"""Classify the weights of a smooth network on a data set, or of a one-filter network for its
+    teacher's population loss.
 
     Parameters
     ----------
-    network, data : weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
-    trained : "W" (head frozen) or "vW".
-    tolerance : the gradient counts as zero when $\|J^Tr\| \le$ tolerance $\|J\|_F\|r\|$.
-    gap_tolerance : the loss counts as least when the gap is at most this times $(1/2)\|y\|^2$.
-    achieved : a loss that some network of the class is known to reach; a strict local minimum above it is spurious.
+    network : ShallowNetwork | OneFilterNetwork
+        Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
+    data : HasData | FilterTeacher
+        Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
+    trained : str
+        "W" (head frozen) or "vW".
+    tol : float
+        The gradient counts as zero when $\|J^Tr\| \le$ tol $\|J\|_F\|r\|$.
+    gap_tol : float
+        The loss counts as least when the gap is at most this times $(1/2)\|y\|^2$.
+    achieved : float | None
+        A loss that some network of the class is known to reach; a strict local minimum above it is
+        spurious.
 
     Returns
     -------
     PointClass
-        Its kind is "not decided" where a negative curvature may be due to the gradient that is left or to rounding; the reason
-        says how large it would have to be. With at most 400 parameters the stationary point nearby is looked at first.
+        Its kind is "not decided" where a negative curvature may be due to the gradient that is left
+        or to rounding; the reason says how large it would have to be. With at most 400 parameters
+        the stationary point nearby is looked at first.
 
     Theory
     ------
-    Quadratic networks, also $\alpha z^2 + \beta z + \gamma$ by completing the square (GKZ-C2.2): SJL-T2.1 and SJL-T2.2k (with at
-    least d heads of each sign present, every second-order point is global), GKZ-T2.3emp (a stationary point with rank W = d is
-    global). Other networks: definition of the kinds, and OS-C2 for "zero loss is near".
+    Quadratic networks, also $\alpha z^2 + \beta z + \gamma$ by completing the square (GKZ-C2.2):
+    SJL-T2.1 and SJL-T2.2k (with at least d heads of each sign present, every second-order point is
+    global), GKZ-T2.3emp (a stationary point with rank W = d is global). Other networks: definition
+    of the kinds, and OS-C2 for "zero loss is near".
     """
     if isinstance(network, OneFilterNetwork) or isinstance(data, FilterTeacher):
-        return _filter_point(network, data, tolerance, gap_tolerance)
+        return _filter_point(network, data, tol, gap_tol)
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_landscape_inputs(network, X, y, trained)
     measured = _measure(network, X, y, trained)
     gap, reason = estimate_excess(network, X, y, trained)
     excess = measured.loss if gap is None else gap
-    if excess <= gap_tolerance * 0.5 * float(y @ y):
+    if excess <= gap_tol * 0.5 * float(y @ y):
         return _verdict(PointKind.GLOBAL_MINIMUM, f"{reason}: gap {excess:.3g}", measured, excess)
-    if measured.relative_gradient > tolerance:
-        return _verdict(PointKind.NOT_STATIONARY, f"relative gradient {measured.relative_gradient:.3g}", measured, gap)
+    if measured.relative_gradient > tol:
+        return _verdict(
+            PointKind.NOT_STATIONARY,
+            f"relative gradient {measured.relative_gradient:.3g}",
+            measured,
+            gap,
+        )
     return _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
 
 
-def _filter_point(network: object, teacher: object, tolerance: float, gap_tolerance: float) -> PointClass:
+def _filter_point(network: object, teacher: object, tol: float, gap_tol: float) -> PointClass:
     if not (isinstance(network, OneFilterNetwork) and isinstance(teacher, FilterTeacher)):
         found = f"{type(network).__name__} and {type(teacher).__name__}"
         raise DataError(f"a OneFilterNetwork is classified with its FilterTeacher, but got {found}")
-    return classify_filter_point(network, teacher, tolerance=tolerance, gap_tolerance=gap_tolerance)
+    return classify_filter_point(network, teacher, tol=tol, gap_tol=gap_tol)
 
 
 @dataclass(frozen=True)
@@ -133,7 +162,14 @@ def _measure(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Meas
 
 
 def _stationary(
-    network: ShallowNetwork, X: Array, y: Array, measured: _Measured, *, trained: str, gap: float | None, achieved: float | None
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    measured: _Measured,
+    *,
+    trained: str,
+    gap: float | None,
+    achieved: float | None,
 ) -> PointClass:
     """The verdict at a stationary point that is not known to be global."""
     closed = quadratic_escape(network, X, y) if is_quadratic(network.activation) else None
@@ -148,8 +184,14 @@ def _stationary(
         found = [closed, hessian_escape(network, X, y, trained=trained, H=seen.H)]
         escape = min((e for e in found if e is not None), key=lambda e: e.curvature, default=None)
         return _verdict(kind, reason, measured, gap, escape=escape, **numbers)
-    if kind is PointKind.SECOND_ORDER and achieved is not None and seen.is_minimum_above(achieved, measured.loss):
-        reason = f"the Hessian is positive definite and a loss of {achieved:.6g} is reached elsewhere"
+    if (
+        kind is PointKind.SECOND_ORDER
+        and achieved is not None
+        and seen.is_minimum_above(achieved, measured.loss)
+    ):
+        reason = (
+            f"the Hessian is positive definite and a loss of {achieved:.6g} is reached elsewhere"
+        )
         return _verdict(PointKind.SPURIOUS_MINIMUM, reason, measured, gap, **numbers)
     return _verdict(kind, reason, measured, gap, **numbers)
 
@@ -160,8 +202,8 @@ def _size(network: ShallowNetwork, trained: str) -> int:
 
 @dataclass(frozen=True)
 class _Curvature:
-    """The dense Hessian, its least eigenvalue, the number of negative ones, and the most negative curvature that was found with
-    what it is to be compared with.
+    """The dense Hessian, its least eigenvalue, the number of negative ones, and the most negative
+    curvature that was found with what it is to be compared with.
     """
 
     H: Array
@@ -174,26 +216,40 @@ class _Curvature:
     def kind(self) -> PointKind:
         if self.found < -self.limit.largest:
             return PointKind.STRICT_SADDLE
-        return PointKind.SECOND_ORDER if self.found >= -self.limit.rounding else PointKind.NOT_DECIDED
+        return (
+            PointKind.SECOND_ORDER if self.found >= -self.limit.rounding else PointKind.NOT_DECIDED
+        )
 
     @property
     def reason(self) -> str:
         limit = self.limit
         if self.kind is PointKind.STRICT_SADDLE:
-            return f"curvature {self.found:.3g}, below the {-limit.largest:.3g} that gradient and rounding can make of zero"
+            return (
+                f"curvature {self.found:.3g}, below the {-limit.largest:.3g} that gradient and "
+                "rounding can make of zero"
+            )
         if self.kind is PointKind.SECOND_ORDER:
-            return f"no eigenvalue below rounding ({-limit.rounding:.3g}); no theorem makes such a point global here"
+            return (
+                f"no eigenvalue below rounding ({-limit.rounding:.3g}); no theorem makes such a "
+                "point global here"
+            )
         return _doubt(self.found, limit)
 
     def is_minimum_above(self, achieved: float, loss: float) -> bool:
-        """Whether a strict minimum is next to these weights whose loss is certainly above one that was reached elsewhere."""
-        return self.least > self.limit.largest and achieved < loss - 2.0 * self.limit.gradient**2 / self.least
+        """Whether a strict minimum is next to these weights whose loss is certainly above one that
+        was reached elsewhere.
+        """
+        return (
+            self.least > self.limit.largest
+            and achieved < loss - 2.0 * self.limit.gradient**2 / self.least
+        )
 
 
 def _doubt(curvature: float, limit: CurvatureThreshold) -> str:
     return (
-        f"curvature {curvature:.3g} may be due to the gradient that is left, {limit.gradient:.3g}: it would show a saddle below "
-        f"{-limit.largest:.3g} (-sqrt(2 rho eps)), and none above {-limit.rounding:.3g} (rounding); train to a smaller gradient"
+        f"curvature {curvature:.3g} may be due to the gradient that is left, {limit.gradient:.3g}: "
+        f"it would show a saddle below {-limit.largest:.3g} (-sqrt(2 rho eps)), and none above "
+        f"{-limit.rounding:.3g} (rounding); train to a smaller gradient"
     )
 
 
@@ -204,19 +260,29 @@ def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Cu
     head = network.width if trained == "vW" else 0
     U, u = vector[head:].reshape(network.W.shape), vector[:head] if head else None
     found, error = least, rounding
-    if -rounding <= least < 0.0:  # along its own direction the curvature has less rounding than an eigenvalue
+    if (
+        -rounding <= least < 0.0
+    ):  # along its own direction the curvature has less rounding than an eigenvalue
         along, own = curvature_along(network, X, y, U, u), curvature_rounding(network, X, y, U, u)
         found, error = (along, own) if along < -own else (least, rounding)
-    limit = curvature_threshold(network, X, y, found, trained=trained, rounding=error, direction=(U, u))
+    limit = curvature_threshold(
+        network, X, y, found, trained=trained, rounding=error, direction=(U, u)
+    )
     return _Curvature(H, inertia(H, shift=rounding).negative, least, found, limit)
 
 
-def _settled(network: ShallowNetwork, X: Array, y: Array, trained: str) -> tuple[PointKind, str] | None:
-    """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby, or it is doubtful too."""
+def _settled(
+    network: ShallowNetwork, X: Array, y: Array, trained: str
+) -> tuple[PointKind, str] | None:
+    """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby,
+    or it is doubtful too.
+    """
     if _size(network, trained) > SETTLED_LIMIT:
         return None
     there = nearest_stationary(network, X, y, trained=trained, tol=0.0, max_iter=SETTLING_STEPS)
-    moved = float(np.hypot(np.linalg.norm(there.W - network.W), np.linalg.norm(there.v - network.v)))
+    moved = float(
+        np.hypot(np.linalg.norm(there.W - network.W), np.linalg.norm(there.v - network.v))
+    )
     if moved > NEARBY * float(np.hypot(np.linalg.norm(network.W), np.linalg.norm(network.v))):
         return None
     seen = _curvature(there, X, y, trained)
@@ -226,9 +292,18 @@ def _settled(network: ShallowNetwork, X: Array, y: Array, trained: str) -> tuple
 
 
 def _large_stationary(
-    network: ShallowNetwork, X: Array, y: Array, measured: _Measured, *, trained: str, gap: float | None, escape: Escape | None
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    measured: _Measured,
+    *,
+    trained: str,
+    gap: float | None,
+    escape: Escape | None,
 ) -> PointClass:
-    """Without the dense Hessian: the closed-form direction, or the bound of the least eigenvalue by blocks."""
+    """Without the dense Hessian: the closed-form direction, or the bound of the least eigenvalue by
+    blocks.
+    """
     if escape is not None:
         limit = curvature_threshold(
             network,
@@ -240,17 +315,28 @@ def _large_stationary(
             direction=(escape.U, escape.u),
         )
         if escape.curvature < -limit.largest:
-            reason = f"curvature {escape.curvature:.3g} along the escape direction ({escape.method}), below {-limit.largest:.3g}"
+            reason = (
+                f"curvature {escape.curvature:.3g} along the escape direction ({escape.method}), "
+                f"below {-limit.largest:.3g}"
+            )
             return _verdict(PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape)
         if escape.curvature < -limit.rounding:
             return _verdict(PointKind.NOT_DECIDED, _doubt(escape.curvature, limit), measured, gap)
-    below, rounding = estimate_least_eigenvalue_below(network, X, y), hessian_rounding(network, X, y)
+    below, rounding = (
+        estimate_least_eigenvalue_below(network, X, y),
+        hessian_rounding(network, X, y),
+    )
     if trained == "W" and below >= -rounding:
-        reason = f"least eigenvalue of the Hessian in W at least {below:.3g}; no theorem makes such a point global here"
+        reason = (
+            f"least eigenvalue of the Hessian in W at least {below:.3g}; no theorem makes such a "
+            "point global here"
+        )
         return _verdict(PointKind.SECOND_ORDER, reason, measured, gap)
     reason = f"{_size(network, trained)} parameters are too many for the dense Hessian"
     if trained == "W":
-        reason += f"; its least eigenvalue in W is at least {below:.3g}, which leaves a saddle possible"
+        reason += (
+            f"; its least eigenvalue in W is at least {below:.3g}, which leaves a saddle possible"
+        )
     return _verdict(PointKind.NOT_DECIDED, reason, measured, gap)
 
 
@@ -265,4 +351,6 @@ def _verdict(
     escape: Escape | None = None,
 ) -> PointClass:
     m = measured
-    return PointClass(kind, reason, m.loss, m.gradient_norm, m.relative_gradient, gap, negative, least, escape)
+    return PointClass(
+        kind, reason, m.loss, m.gradient_norm, m.relative_gradient, gap, negative, least, escape
+    )

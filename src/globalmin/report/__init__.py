@@ -1,1 +1,3 @@
-"""The report: reads results (`fit.json`, certificate files through the checker) and draws one page. It never trains."""
+"""The report: reads results (`fit.json`, certificate files through the checker) and draws one page.
+It never trains.
+"""

@@ -1,29 +1,29 @@
-"""Arrays behind the figures, measured on a trained network. Estimates in floats: what is proved comes from the checker only."""
+"""Arrays behind the figures, measured on a trained network, and what ridge regression, a plain
+linear model, scores on the same rows. Estimates in floats: what is proved comes from the checker
+only.
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from globalmin.networks.shallow import jacobian_gram, preactivations, residual
-from globalmin.theory.quadratic_duality import decay_threshold
-from globalmin.theory.symmetric import moment_matrix
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from globalmin.networks import ShallowNetwork
-
-    Array = NDArray[np.float64]
+from globalmin._types import Array
+from globalmin.linalg.symmetric import moment_matrix
+from globalmin.quadratic.duality import decay_threshold
+from globalmin.shallow.network import ShallowNetwork, jacobian_gram, preactivations, residual
 
 LARGEST_SPECTRUM = 4000  # eigenvalues cost n^3: about ten seconds here on two cores
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Histogram of |w_l . x_i| over neurons and samples; `largest_norm` is the largest norm of a row of X."""
+    """Histogram of |w_l . x_i| over neurons and samples; `largest_norm` is the largest norm of a
+    row of X.
+    """
 
     edges: Array
     counts: Array
@@ -47,15 +47,22 @@ def estimate_margins(network: ShallowNetwork, X: Array) -> Margins | None:
     exponents = np.log10(positive)
     edges = np.histogram_bin_edges(exponents, bins=min(40, max(8, int(np.sqrt(positive.size)))))
     counts, _ = np.histogram(exponents, bins=edges)
-    return Margins(10.0**edges, counts.astype(np.float64), float(distances.min()), float(np.linalg.norm(X, axis=1).max()))
+    return Margins(
+        10.0**edges,
+        counts.astype(np.float64),
+        float(distances.min()),
+        float(np.linalg.norm(X, axis=1).max()),
+    )
 
 
-def estimate_quadratic(network: ShallowNetwork, X: Array, y: Array, *, weight_decay: float = 0.0) -> dict[str, Any]:
+def estimate_quadratic(
+    network: ShallowNetwork, X: Array, y: Array, *, weight_decay: float = 0.0
+) -> dict[str, Any]:
     """Facts about a quadratic network beside its proof.
 
-    `zero` and `linear` are the objectives of zero weights and (without weight decay) of the least-squares line; `threshold` is c
-    of theorem D and `dual_eigenvalues` the spectrum of Z = sum r x x^T it is compared with; `n` and `needed` = d(d+1)/2 count
-    samples and unknowns.
+    `zero` and `linear` are the objectives of zero weights and (without weight decay) of the
+    least-squares line; `threshold` is c of theorem D and `dual_eigenvalues` the spectrum of Z = sum
+    r x x^T it is compared with; `n` and `needed` = d(d+1)/2 count samples and unknowns.
     """
     n, d = X.shape
     line = X @ np.linalg.lstsq(X, y, rcond=None)[0] - y
@@ -63,7 +70,9 @@ def estimate_quadratic(network: ShallowNetwork, X: Array, y: Array, *, weight_de
     return {
         "zero": 0.5 * float(y @ y),
         "linear": None if weight_decay else 0.5 * float(line @ line),
-        "threshold": decay_threshold(weight_decay, float(np.abs(network.v).max())) if weight_decay else 0.0,
+        "threshold": decay_threshold(weight_decay, float(np.abs(network.v).max()))
+        if weight_decay
+        else 0.0,
         "dual_eigenvalues": np.linalg.eigvalsh(Z).tolist(),
         "n": n,
         "needed": d * (d + 1) // 2,
@@ -71,8 +80,31 @@ def estimate_quadratic(network: ShallowNetwork, X: Array, y: Array, *, weight_de
 
 
 def estimate_r2(targets: Array, outputs: Array) -> float | None:
-    """Coefficient of determination; None where it means nothing (fewer than two rows, or constant targets)."""
+    """Coefficient of determination; None where it means nothing (fewer than two rows, or constant
+    targets).
+    """
     if targets.size < 2:
         return None
     total = float(np.square(targets - targets.mean()).sum())
     return None if total == 0.0 else 1.0 - float(np.square(targets - outputs).sum()) / total
+
+
+FEWEST_ROWS = 3
+
+
+def ridge_outputs(X: Array, y: Array, X_held_out: Array) -> tuple[Array, Array] | None:
+    """Outputs of cross-validated ridge regression on training and held-out rows; None for fewer
+    than three rows.
+    """
+    if len(y) < FEWEST_ROWS or not len(X_held_out):
+        return None
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # near-singular tables: the penalties that suffer from it lose the cross-validation
+        model = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-4, 6, 41))).fit(X, y)
+    return model.predict(X), model.predict(X_held_out)

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from globalmin.proving.record import Proves
 from globalmin.report.panels import panels
-from globalmin.report.proof import Proof, ProvedClaim, check_target
+from globalmin.report.proof import Proof, ProvedClaim, check_target, color_of, proved_loss
 from globalmin.report.record import FitRecord, TargetRecord, read_record
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
-from globalmin.report.words import NOT_GENERALIZATION, SHOWN, SIGNS, headline, limits, plain_statement, shown_numbers
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from globalmin.report.template import filled
+from globalmin.report.words import (
+    BOUNDS,
+    NOT_GENERALIZATION,
+    SHOWN,
+    SIGNS,
+    headline,
+    limits,
+    plain_statement,
+    shown_numbers,
+)
 
 FILENAME = "report.html"
 
 
 def render_folder(directory: str | Path) -> tuple[str, list[Proof]]:
-    """The page of an output folder: reads `fit.json`, runs the checker on every certificate file again."""
+    """The page of an output folder: reads `fit.json`, runs the checker on every certificate file
+    again.
+    """
     record = read_record(directory)
     proofs = [check_target(directory, target) for target in record.targets]
     return render(record, proofs), proofs
@@ -33,46 +43,39 @@ def render(record: FitRecord, proofs: Sequence[Proof]) -> str:
     record : what was done and measured.
     proofs : what the checker said, one per target.
     """
-    template = _environment().get_template("report.html.j2")
-    targets = [_target_view(t, p, f"t{i}") for i, (t, p) in enumerate(zip(record.targets, proofs, strict=True), start=1)]
-    worst = next((t for color in ("red", "amber", "green") for t in targets if t["color"] == color), targets[0])
-    names = ", ".join(t.name for t in record.targets)
-    return template.render(title=f"{record.data['name']} → {names}", verdict=worst["verdict"], css=_css(), targets=targets,
-                           summary=_summary(record), data=_data_view(record), environment=_environment_view(record))  # fmt: skip
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("globalmin.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
+    targets = [
+        _target_view(t, p, f"t{i}")
+        for i, (t, p) in enumerate(zip(record.targets, proofs, strict=True), start=1)
+    ]
+    worst = next(
+        (t for color in ("red", "amber", "green") for t in targets if t["color"] == color),
+        targets[0],
     )
-
-
-def _css() -> Any:
-    from importlib.resources import files
-
-    from markupsafe import Markup
-
-    return Markup(files("globalmin.report").joinpath("templates/report.css").read_text(encoding="utf-8"))  # noqa: S704 (our own file)
+    names = ", ".join(t.name for t in record.targets)
+    return filled(
+        "report.html.j2",
+        title=f"{record.data['name']} → {names}",
+        verdict=worst["verdict"],
+        targets=targets,
+        summary=_summary(record),
+        data=_data_view(record),
+        environment=_environment_view(record),
+    )
 
 
 def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, Any]:
     accepted = [c for c in proof.claims if c.verdict == "ACCEPTED"] if proof.is_accepted else []
-    bound = proof.smallest("loss_upper")
+    bound = proved_loss(proof)
     return {
         "name": target.name,
         "verdict": proof.verdict,
-        "color": proof.color,
+        "color": color_of(proof),
         "headline": headline(proof),
         "loss_upper": "–" if bound is None else typeset(upper_text(bound)),
         "held_out_r2": _score(target.scores.get("held_out_r2")),
         "key_numbers": _keys(target, proof),
-        "statements": [{"kind": c.kind, "plain": plain_statement(c), "statement": c.statement} for c in accepted],
+        "statements": [{"kind": c.kind, "plain": plain_statement(c),
+        "statement": c.statement} for c in accepted],
         "numbers": _verified_numbers(accepted),
         "reasons": _reasons(proof),
         "limits": limits(proof),
@@ -97,12 +100,18 @@ def _verified_numbers(claims: Sequence[ProvedClaim]) -> dict[str, Any]:
     return {"kinds": [c.kind for c in claims], "rows": rows}
 
 
+def _nearest_zero(proof: Proof) -> float | None:
+    """The distance to zero-loss weights, or the length of the path to them."""
+    found = [c.numbers for c in proof.accepted_claims if c.proves is Proves.ZERO_LOSS]
+    radii, paths = [n.R for n in found], [n.path for n in found]
+    return next((length for length in [*radii, *paths] if length is not None), None)
+
+
 def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
     """The few numbers a reader should see first: proved ones first, then measured ones."""
     keys: list[tuple[str, str, str]] = []
-    floor = proof.claim("optimality-gap", "loss-floor")
-    near = proof.claim("interpolation", "relu-interpolation", "descent")
-    bound = proof.smallest("loss_upper")
+    floor, near = proof.that(*BOUNDS), _nearest_zero(proof)
+    bound = proved_loss(proof)
     if floor:
         shown = {name: typeset(text) for name, _, text in shown_numbers(floor)}
         keys += [
@@ -110,30 +119,49 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
             ("Gap to it", "≤ " + shown.get("gap", "–"), "proved"),
         ]
     if bound is not None:
-        keys.append(("Training loss", f"≤ {typeset(upper_text(bound, 6 if floor else 3))}", "proved, stored weights"))
-    if near:
-        radius = near.number("R") if near.kind != "descent" else near.number("path")
         keys.append(
-            ("Zero loss within", "–" if radius is None else f"≤ {typeset(upper_text(radius))}", "proved distance in weights")
+            (
+                "Training loss",
+                f"≤ {typeset(upper_text(bound, 6 if floor else 3))}",
+                "proved, stored weights",
+            )
+        )
+    if near is not None:
+        keys.append(
+            ("Zero loss within", f"≤ {typeset(upper_text(near))}", "proved distance in weights")
         )
     keys.append(
-        ("Relative residual", typeset(nearest_text(target.training["relative_residual"])), "‖f(X) − y‖ / ‖y‖, floating point")
+        (
+            "Relative residual",
+            typeset(nearest_text(target.training["relative_residual"])),
+            "‖f(X) − y‖ / ‖y‖, floating point",
+        )
     )
-    keys.append(("Held-out R²", _score(target.scores.get("held_out_r2")), "zero training loss is not generalization"))
+    keys.append(
+        (
+            "Held-out R²",
+            _score(target.scores.get("held_out_r2")),
+            "zero training loss is not generalization",
+        )
+    )
     return [{"label": label, "value": value, "note": note} for label, value, note in keys]
 
 
 def _minimum(claim: ProvedClaim, shown: dict[str, str]) -> tuple[str, str]:
     """Value and note of the least loss."""
     penalized = "of the penalized loss, " if "decay" in shown else ""
-    heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.get("heads")))) else ""
-    return "≥ " + shown.get("penalized_floor", shown.get("floor", "–")), f"{penalized}proved for every width{heads}"
+    heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.heads))) else ""
+    return "≥ " + shown.get(
+        "penalized_floor", shown.get("floor", "–")
+    ), f"{penalized}proved for every width{heads}"
 
 
 def _reasons(proof: Proof) -> list[tuple[str, str]]:
     if proof.is_accepted:
         return []
-    tried = [(c.kind, f"{c.verdict}: {c.reason}") for c in proof.claims if c.verdict != "ACCEPTED"] or list(proof.reasons.items())
+    tried = [
+        (c.kind, f"{c.verdict}: {c.reason}") for c in proof.claims if c.verdict != "ACCEPTED"
+    ] or list(proof.reasons.items())
     return tried or [("reason", proof.reason)]
 
 
@@ -142,18 +170,32 @@ def _scores(target: TargetRecord) -> list[dict[str, str]]:
     if "ridge_held_out_r2" in target.scores:
         rows.append(("ridge regression, cross-validated", "ridge_train_r2", "ridge_held_out_r2"))
     return [
-        {"model": name, "train": _score(target.scores.get(a)), "held_out": _score(target.scores.get(b))} for name, a, b in rows
+        {
+            "model": name,
+            "train": _score(target.scores.get(a)),
+            "held_out": _score(target.scores.get(b)),
+        }
+        for name, a, b in rows
     ]
 
 
 def _score_note(target: TargetRecord) -> str:
     ours, ridge = target.scores.get("held_out_r2"), target.scores.get("ridge_held_out_r2")
     if ours is None:
-        said = "No rows were held out, or too few to score, so this page cannot say how the network does on new data."
+        said = (
+            "No rows were held out, or too few to score, so this page cannot say how the network "
+            "does on new data."
+        )
     elif ridge is not None and ours < ridge:
-        said = "On rows it has not seen, plain ridge regression does better than this network, which also fits the noise."
+        said = (
+            "On rows it has not seen, plain ridge regression does better than this network, which "
+            "also fits the noise."
+        )
     elif ridge is not None:
-        said = "On rows it has not seen it does at least as well as ridge regression; that is an observation, not a theorem."
+        said = (
+            "On rows it has not seen it does at least as well as ridge regression; that is an "
+            "observation, not a theorem."
+        )
     else:
         said = "The held-out score is a measurement, not a theorem."
     return f"{NOT_GENERALIZATION} {said}"
@@ -165,7 +207,10 @@ def _network(target: TargetRecord) -> list[tuple[str, str]]:
     return [
         ("activation", n["activation"]),
         ("width", str(n["width"])),
-        ("trained", f"{'first layer' if n['trained'] == 'W' else 'both layers'}, {n['n_trained']} weights"),
+        (
+            "trained",
+            f"{'first layer' if n['trained'] == 'W' else 'both layers'}, {n['n_trained']} weights",
+        ),
         ("method", t["method"].replace("_", " ")),
         ("steps", f"{t['n_iter']:,}{starts}"),
         ("ended", t["status"].replace("_", " ")),
@@ -177,7 +222,10 @@ def _summary(record: FitRecord) -> str:
     held = f", {d['n_held_out']} held out" if d["n_held_out"] else ""
     bias = ", bias appended" if d["bias"] else ""
     activation = record.options["activation"]
-    return f"{d['n_train']} training rows{held}; {d['n_raw_features']} input columns{bias}; activation {activation}."
+    return (
+        f"{d['n_train']} training rows{held}; {d['n_raw_features']} input columns{bias}; "
+        f"activation {activation}."
+    )
 
 
 def _data_view(record: FitRecord) -> dict[str, Any]:
@@ -192,7 +240,9 @@ def _data_view(record: FitRecord) -> dict[str, Any]:
         ("equal rows", d["equal_rows"]),
         ("loss floor", _floors(record)),
     ]
-    digests = [(f"SHA-256 of the stored data, {name}" if len(d["sha256"]) > 1 else "SHA-256 of the stored data", digest)
+    digests = [(f"SHA-256 of the stored data, {name}" if len(d["sha256"]) > 1 else "SHA-256 of the "
+                                                                                   "stored "
+                                                                                   "data", digest)
                for name, digest in d["sha256"].items()]  # fmt: skip
     return {"name": d["name"], "facts": facts, "digests": digests, "warnings": d["warnings"]}
 
@@ -204,7 +254,10 @@ def _floors(record: FitRecord) -> str:
 
 def _environment_view(record: FitRecord) -> dict[str, Any]:
     e = record.environment
-    return {"fingerprint": e.get("fingerprint", ""), "facts": [(k, str(v)) for k, v in sorted(e.items()) if k != "fingerprint"]}
+    return {
+        "fingerprint": e.get("fingerprint", ""),
+        "facts": [(k, str(v)) for k, v in sorted(e.items()) if k != "fingerprint"],
+    }
 
 
 def _score(value: float | None) -> str:

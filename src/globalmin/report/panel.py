@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from globalmin._types import Array
+from globalmin.drawing import inline_svg
 from globalmin.report.rounding import nearest_text, typeset
-from globalmin.report.svg import inline_svg
+from globalmin.report.template import markup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
 MAX_ROWS = 500
 
@@ -39,12 +37,17 @@ class Panel:
     table: Table
 
 
-def make_panel(title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str) -> Panel:
+def make_panel(
+    title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str
+) -> Panel:
     """Draw the figure; `name` makes the ids of the drawing unique on the page."""
-    from markupsafe import Markup
-
     # inline_svg escapes its label and matplotlib its texts, so this markup is safe
-    return Panel(title, Markup(inline_svg(draw, name=name, label=f"{title}. {caption}")), caption, table)  # noqa: S704
+    return Panel(
+        title,
+        markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),
+        caption,
+        table,
+    )
 
 
 def make_table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Table:

@@ -1,4 +1,6 @@
-"""The figures of one target with their captions and the tables behind them: a record and a proof in, panels of the page out."""
+"""The figures of one target with their captions and the tables behind them: a record and a proof
+in, panels of the page out.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._types import Array
+from globalmin.proving.record import Proves
 from globalmin.report import figures
 from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.panels_landscape import landscape_panels
+from globalmin.report.proof import proved_loss
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
 from globalmin.report.words import SIGNS, covered_networks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from globalmin.report.proof import Proof
     from globalmin.report.record import Histogram, Series, TargetRecord
 
-    Array = NDArray[np.float64]
 
 MAX_POINTS = 1500
 SOLVED = ("least_squares", "convex", "local")  # methods without steps of their own to draw
@@ -31,7 +34,7 @@ def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
     made = landscape_panels(target, proof, prefix=prefix)
     if target.training["method"] not in SOLVED or not made:
         made.insert(0, _loss_panel(target, proof, prefix))
-    if target.spectrum is not None and proof.claim("optimality-gap") is None:
+    if target.spectrum is not None and proof.that(Proves.GAP) is None:
         made.append(_spectrum_panel(target.spectrum, proof, prefix))
     if target.margins is not None:
         made.append(_margins_panel(target.margins, proof, prefix))
@@ -41,13 +44,16 @@ def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
 
 def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     steps, losses = _array(target.trajectory["iteration"]), _array(target.trajectory["loss"])
-    bound, descent, floor = proof.smallest("loss_upper"), proof.claim("descent"), proof.claim("loss-floor")
-    # the envelope continues a curve of gradient descent; beside the steps of another method it would compare two kinds of steps
-    rate = descent.number("rate") if descent and target.training["method"] == "gradient_descent" else None
-    level = (floor.number("floor") or 0.0) if floor else 0.0
-    heads = SIGNS.get(str(floor.numbers.get("heads")), "") if floor else ""
+    bound, floor = proved_loss(proof), proof.that(Proves.FLOOR)
+    # the envelope continues a curve of gradient descent; beside the steps of another method it
+    # would compare two kinds of steps
+    is_descent = target.training["method"] == "gradient_descent"
+    rate = _proved(proof, "rate") if is_descent else None
+    level = (floor.numbers.floor or 0.0) if floor else 0.0
+    heads = SIGNS.get(str(floor.numbers.heads), "") if floor else ""
     caption = (
-        f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in {_count(int(steps[-1]), 'step')} (floating point). "
+        f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in "
+        f"{_count(int(steps[-1]), 'step')} (floating point). "
     )
     if floor:
         caption += (
@@ -55,7 +61,10 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
             "Green: the proved loss of the stored weights."
         )
     elif rate is not None:
-        caption += f"Dashed: proved, from the stored weights on every step multiplies the loss by at most {_upper(rate**2, 6)}."
+        caption += (
+            "Dashed: proved, from the stored weights on every step multiplies the loss by at most "
+            f"{_upper(rate**2, 6)}."
+        )
     elif bound is not None:
         caption += "Green: the bound the checker proved for the stored weights."
     else:
@@ -63,27 +72,37 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     table = make_table(("step", "loss"), [[str(int(s)) for s in steps], as_texts(losses, 4)])
 
     def draw() -> Figure:
-        return figures.loss_curve(steps, losses, loss_upper=bound, floor=level, rate=rate, heads=heads)
+        return figures.loss_curve(
+            steps, losses, loss_upper=bound, floor=level, rate=rate, heads=heads
+        )
 
     return make_panel("Training loss", draw, caption, table, f"{prefix}-loss")
 
 
 def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> Panel:
     values = _array(eigenvalues)
-    smooth, cell = proof.claim("interpolation", "descent"), proof.claim("relu-interpolation")
-    symbol, bound = "a²", _square(smooth.number("a")) if smooth else None
-    if cell:
-        symbol, bound = "μ", cell.number("mu")
-    caption = f"The {len(values)} eigenvalues of K = J Jᵀ, from {_text(values[0])} down to {_text(values[-1])} (floating point). "
+    symbol, bound = "a²", _square(_proved(proof, "a"))
+    if bound is None:
+        symbol, bound = "μ", _proved(proof, "mu")
+    caption = (
+        f"The {len(values)} eigenvalues of K = J Jᵀ, from {_text(values[0])} down to "
+        f"{_text(values[-1])} (floating point). "
+    )
     if bound is not None:
         caption += (
-            f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move every output independently."
+            f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move "
+            "every output independently."
         )
     else:
         caption += "No lower bound is proved."
         if values[-1] <= len(values) * np.finfo(float).eps * values[0]:
-            caption += " Eigenvalues at rounding level belong to outputs that cannot be moved independently."
-    table = make_table(("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], as_texts(values, 6)])
+            caption += (
+                " Eigenvalues at rounding level belong to outputs that cannot be moved "
+                "independently."
+            )
+    table = make_table(
+        ("index", "eigenvalue"), [[str(i + 1) for i in range(len(values))], as_texts(values, 6)]
+    )
 
     def draw() -> Figure:
         return figures.spectrum(values, certified=bound, symbol=symbol)
@@ -93,17 +112,25 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
 
 def _margins_panel(histogram: Histogram, proof: Proof, prefix: str) -> Panel:
     edges, counts = _array(histogram.edges), _array(histogram.counts)
-    claim = proof.claim("relu-interpolation")
-    radius = claim.number("R") if claim else None
+    radius = _proved(proof, "R")
     needed = radius * histogram.largest_norm if radius is not None else None
     pairs = f"{int(counts.sum()):,} pairs of neuron and sample"
-    caption = f"Distance |w·x| from the kink for {pairs}; the smallest is {_text(histogram.smallest)}. "
+    caption = (
+        f"Distance |w·x| from the kink for {pairs}; the smallest is {_text(histogram.smallest)}. "
+    )
     if needed is not None:
         rest = (
-            "less than every margin" if needed < histogram.smallest else "and the proof keeps neurons with smaller margins fixed"
+            "less than every margin"
+            if needed < histogram.smallest
+            else "and the proof keeps neurons with smaller margins fixed"
         )
-        caption += f"Green: inside the proved radius no w·x moves by more than {_upper(needed)}, {rest}."
-    table = make_table(("from", "to", "pairs"), [as_texts(edges[:-1], 4), as_texts(edges[1:], 4), [str(int(c)) for c in counts]])
+        caption += (
+            f"Green: inside the proved radius no w·x moves by more than {_upper(needed)}, {rest}."
+        )
+    table = make_table(
+        ("from", "to", "pairs"),
+        [as_texts(edges[:-1], 4), as_texts(edges[1:], 4), [str(int(c)) for c in counts]],
+    )
 
     def draw() -> Figure:
         return figures.margins(edges, counts, needed=needed)
@@ -120,7 +147,10 @@ def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
     )
     if held is not None:
         caption += " Held-out rows show what it learned; the farther from the diagonal, the worse."
-    shown = (_thin(train[0]), _thin(train[1])), None if held is None else (_thin(held[0]), _thin(held[1]))
+    shown = (
+        (_thin(train[0]), _thin(train[1])),
+        None if held is None else (_thin(held[0]), _thin(held[1])),
+    )
     parts = [("training", train)] + ([("held out", held)] if held is not None else [])
     columns = [
         [label for label, pair in parts for _ in pair[0]],
@@ -128,8 +158,18 @@ def _predictions_panel(target: TargetRecord, prefix: str) -> Panel:
     ]
     table = make_table(("rows", "target", "output"), columns)
     return make_panel(
-        "Outputs against targets", lambda: figures.predictions(*shown, name=target.name), caption, table, f"{prefix}-predictions"
+        "Outputs against targets",
+        lambda: figures.predictions(*shown, name=target.name),
+        caption,
+        table,
+        f"{prefix}-predictions",
     )
+
+
+def _proved(proof: Proof, name: str) -> float | None:
+    """A number of the accepted claims of zero loss."""
+    numbers = [c.numbers for c in proof.accepted_claims if c.proves is Proves.ZERO_LOSS]
+    return next((value for n in numbers if (value := getattr(n, name)) is not None), None)
 
 
 def _fits(pair: tuple[Array, Array]) -> bool:

@@ -1,6 +1,8 @@
-"""Pictures of phase diagrams: shares over the plane of width and dimension, transitions with their fit, errors by step.
+"""Pictures of phase diagrams: shares over the plane of width and dimension, transitions with their
+fit, errors by step.
 
-Arrays in, a matplotlib Figure out; nothing is trained here. Draw and save inside `report.figures.style()`.
+Arrays in, a matplotlib Figure out; nothing is trained here. Draw and save inside
+`drawing.style()`.
 """
 
 from __future__ import annotations
@@ -11,23 +13,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.report.figures import BLUE, GREEN, INK, MUTED, ORANGE, RED, SIZE, decade_ticks
+from globalmin import drawing
+from globalmin._types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
 
-COLORS = (BLUE, ORANGE, GREEN, RED, MUTED, INK)
-DASHED = (0, (4, 2))
-EMPTY, FULL = "#f3f5f8", BLUE
+EMPTY, FULL = "#f3f5f8", drawing.BLUE
 
 
 @dataclass(frozen=True)
 class Plane:
-    """Shares over a grid: values of d and k in increasing order, and share[i, j] at (k[i], d[j]); NaN where nothing was run."""
+    """Shares over a grid: values of d and k in increasing order, and share[i, j] at (k[i], d[j]);
+    NaN where nothing was run.
+    """
 
     title: str
     k: Array
@@ -35,7 +36,9 @@ class Plane:
     share: Array
 
 
-def phase_diagram(planes: Sequence[Plane], *, n: int, bar: str = "share of runs", columns: int = 3) -> Figure:
+def phase_diagram(
+    planes: Sequence[Plane], *, n: int, bar: str = "share of runs", columns: int = 3
+) -> Figure:
     """Planes side by side with the line kd = n, one color bar."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
@@ -48,7 +51,14 @@ def phase_diagram(planes: Sequence[Plane], *, n: int, bar: str = "share of runs"
     mesh = None
     for axes, plane in zip(grid.flat, planes, strict=False):
         mesh = axes.pcolormesh(
-            cell_edges(plane.d), cell_edges(plane.k), plane.share, cmap=colors, vmin=0.0, vmax=1.0, rasterized=False, linewidth=0
+            cell_edges(plane.d),
+            cell_edges(plane.k),
+            plane.share,
+            cmap=colors,
+            vmin=0.0,
+            vmax=1.0,
+            rasterized=False,
+            linewidth=0,
         )
         _line_of_parameters(axes, plane, n)
         axes.set_title(plane.title, fontsize=8.5)
@@ -69,25 +79,37 @@ def cell_edges(values: Array) -> Array:
     if len(values) == 1:
         return np.array([values[0] - 0.5, values[0] + 0.5])
     middle = (values[1:] + values[:-1]) / 2
-    return np.concatenate([[values[0] - (middle[0] - values[0])], middle, [values[-1] + (values[-1] - middle[-1])]])
+    return np.concatenate(
+        [[values[0] - (middle[0] - values[0])], middle, [values[-1] + (values[-1] - middle[-1])]]
+    )
 
 
 def _line_of_parameters(axes: Axes, plane: Plane, n: int) -> None:
     edges_d, edges_k = cell_edges(plane.d), cell_edges(plane.k)
     d = np.linspace(max(edges_d[0], 0.3), edges_d[-1], 400)
     seen = (n / d >= edges_k[0]) & (n / d <= edges_k[-1])
-    axes.plot(d[seen], n / d[seen], color=ORANGE, linewidth=1.4)
+    axes.plot(d[seen], n / d[seen], color=drawing.ORANGE, linewidth=1.4)
     place = d[seen][len(d[seen]) // 2] if seen.any() else None
     if place is not None:
-        axes.annotate("kd = n", (place, n / place), xytext=(-4, -4), textcoords="offset points", color=ORANGE, fontsize=8,
-                      ha="right", va="top")  # fmt: skip
+        axes.annotate(
+            "kd = n",
+            (place, n / place),
+            xytext=(-4, -4),
+            textcoords="offset points",
+            color=drawing.ORANGE,
+            fontsize=8,
+            ha="right",
+            va="top",
+        )
     axes.set_xlim(edges_d[0], edges_d[-1])
     axes.set_ylim(edges_k[0], edges_k[-1])
 
 
 @dataclass(frozen=True)
 class Transition:
-    """Shares at points with their fitted curve (x, y), our crossing with its interval, and the published crossing."""
+    """Shares at points with their fitted curve (x, y), our crossing with its interval, and the
+    published crossing.
+    """
 
     x: Array
     share: Array
@@ -97,19 +119,36 @@ class Transition:
 
 
 def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
-    """Shares by width or dimension with their logistic fit, a panel a share, as SJL draws its figures 2 and 3."""
+    """Shares by width or dimension with their logistic fit, a panel a share, as SJL draws its
+    figures 2 and 3.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(2.7 * len(shown) + 0.3, 2.9), layout="constrained")
     grid = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
     for axes, (title, one) in zip(grid, shown.items(), strict=True):
         center, low, high = one.crossing
-        axes.axhline(0.5, color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
-        axes.axvspan(low, high, color=BLUE, alpha=0.12, linewidth=0, zorder=1)
-        axes.axvline(one.published, color=ORANGE, linewidth=1.3, linestyle=DASHED, zorder=2, label=f"published {one.published:g}")
-        axes.axvline(center, color=BLUE, linewidth=1.0, zorder=2, label=f"ours {center:.2f} ({low:.2f} to {high:.2f})")
-        axes.plot(*one.curve, color=BLUE, zorder=3)
-        axes.plot(one.x, one.share, color=INK, linewidth=0, marker="o", markersize=4, zorder=4)
+        axes.axhline(0.5, color=drawing.MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
+        axes.axvspan(low, high, color=drawing.BLUE, alpha=0.12, linewidth=0, zorder=1)
+        axes.axvline(
+            one.published,
+            color=drawing.ORANGE,
+            linewidth=1.3,
+            linestyle=drawing.DASHED,
+            zorder=2,
+            label=f"published {one.published:g}",
+        )
+        axes.axvline(
+            center,
+            color=drawing.BLUE,
+            linewidth=1.0,
+            zorder=2,
+            label=f"ours {center:.2f} ({low:.2f} to {high:.2f})",
+        )
+        axes.plot(*one.curve, color=drawing.BLUE, zorder=3)
+        axes.plot(
+            one.x, one.share, color=drawing.INK, linewidth=0, marker="o", markersize=4, zorder=4
+        )
         axes.set_xlim(one.x[0] - 0.5, one.x[-1] + 0.5)
         axes.set_title(title, fontsize=8.5)
         axes.set_xlabel(xlabel)
@@ -120,9 +159,14 @@ def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
 
 
 def errors_by_step(
-    panels: Mapping[str, Mapping[str, tuple[Array, Array]]], *, floors: Mapping[str, float] | None = None, ylabel: str = "RMSE"
+    panels: Mapping[str, Mapping[str, tuple[Array, Array]]],
+    *,
+    floors: Mapping[str, float] | None = None,
+    ylabel: str = "RMSE",
 ) -> Figure:
-    """Curves of the error by step on logarithmic axes, a panel a setting; `floors` are levels that no run of a panel can pass."""
+    """Curves of the error by step on logarithmic axes, a panel a setting; `floors` are levels that
+    no run of a panel can pass.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.1 * len(panels) + 0.3, 2.9), layout="constrained")
@@ -130,17 +174,25 @@ def errors_by_step(
     for place, (title, curves) in zip(axes, panels.items(), strict=True):
         place.set_xscale("log")
         place.set_yscale("log")
-        for color, (name, (step, error)) in zip(COLORS, curves.items(), strict=False):
+        for color, (name, (step, error)) in zip(drawing.COLORS, curves.items(), strict=False):
             place.plot(step + 1, np.maximum(error, 1e-16), color=color, label=name, linewidth=1.3)
         floor = (floors or {}).get(title)
         if floor is not None:
-            place.axhline(floor, color=RED, linewidth=1.2, linestyle=DASHED)
+            place.axhline(floor, color=drawing.RED, linewidth=1.2, linestyle=drawing.DASHED)
             place.set_ylim(bottom=0.7 * floor)
-            place.annotate(f"no run can pass {floor:.3f}", (0.03, floor), xycoords=("axes fraction", "data"), xytext=(0, -4),
-                           textcoords="offset points", color=RED, fontsize=8, va="top")  # fmt: skip
+            place.annotate(
+                f"no run can pass {floor:.3f}",
+                (0.03, floor),
+                xycoords=("axes fraction", "data"),
+                xytext=(0, -4),
+                textcoords="offset points",
+                color=drawing.RED,
+                fontsize=8,
+                va="top",
+            )
         place.set_title(title, fontsize=8.5)
         place.set_xlabel("step + 1")
-        decade_ticks(place, "x")
+        drawing.decade_ticks(place, "x")
         _few_ticks(place)
     axes[0].set_ylabel(ylabel)
     axes[-1].legend(fontsize=7.5)
@@ -151,7 +203,7 @@ def _few_ticks(axes: Axes) -> None:
     """Powers of ten where the axis spans several, plain numbers where it does not."""
     low, high = axes.get_ylim()
     if high / low > 1e3:
-        decade_ticks(axes, "y")
+        drawing.decade_ticks(axes, "y")
         return
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -164,9 +216,9 @@ def activation_curves(z: Array, curves: Mapping[str, Array]) -> Figure:
     """Activations over one axis, as in SJL, figure 1."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE, layout="constrained")
+    figure = Figure(figsize=drawing.SIZE, layout="constrained")
     axes = figure.add_subplot()
-    for color, (name, values) in zip(COLORS, curves.items(), strict=False):
+    for color, (name, values) in zip(drawing.COLORS, curves.items(), strict=False):
         axes.plot(z, values, color=color, label=name)
     axes.set_xlabel("z")
     axes.set_ylabel("φ(z)")
@@ -175,15 +227,19 @@ def activation_curves(z: Array, curves: Mapping[str, Array]) -> Figure:
 
 
 def widths_by_dimension(curves: Mapping[str, tuple[Array, Array]], *, n: int) -> Figure:
-    """Width against dimension on a logarithmic axis: what is found, what is proved, and what each theorem asks for."""
+    """Width against dimension on a logarithmic axis: what is found, what is proved, and what each
+    theorem asks for.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     axes = figure.add_subplot()
-    for i, (color, (name, (d, k))) in enumerate(zip(COLORS, curves.items(), strict=False)):
-        axes.plot(d, k, color=color, label=name, marker="o" if i < len(curves) else "", markersize=3)
+    for i, (color, (name, (d, k))) in enumerate(zip(drawing.COLORS, curves.items(), strict=False)):
+        axes.plot(
+            d, k, color=color, label=name, marker="o" if i < len(curves) else "", markersize=3
+        )
     axes.set_yscale("log")
-    decade_ticks(axes, "y")
+    drawing.decade_ticks(axes, "y")
     axes.set_xlabel("dimension d")
     axes.set_ylabel(f"width k, n = {n}")
     axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.0, 0.5))

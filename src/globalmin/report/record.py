@@ -1,4 +1,6 @@
-"""The record of a fit, `fit.json`: all the report shows except what is proved, which the checker reads from the certificate."""
+"""The record of a fit, `fit.json`: all the report shows except what is proved, which the checker
+reads from the certificate.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,10 @@ class Histogram:
 class TargetRecord:
     """One target: its network, training, arrays behind the figures, scores.
 
-    `certificate` is None when none could be made; then `not_proved` says why, and `reasons` says it claim by claim.
-    `loss_floor` is the exact floor of the training data as a rational string, "0" if zero loss is not excluded.
-    `quadratic` holds the facts about a quadratic network, see `measures.estimate_quadratic`; older records have none.
+    `certificate` is None when none could be made; then `not_proved` says why, and `reasons` says it
+    claim by claim. `loss_floor` is the exact floor of the training data as a rational string, "0"
+    if zero loss is not excluded. `quadratic` holds the facts about a quadratic network, see
+    `measures.estimate_quadratic`; older records have none.
     """
 
     name: str
@@ -84,15 +87,22 @@ def read_record(directory: str | Path) -> FitRecord:
     """
     path = Path(directory) / FILENAME
     if not path.is_file():
-        raise DataError(f"{directory} holds no {FILENAME}; give the output folder of `globalmin fit`")
+        raise DataError(
+            f"{directory} holds no {FILENAME}; give the output folder of `globalmin fit`"
+        )
     if path.stat().st_size > MAX_BYTES:
         raise DataError(
-            f"{path} is larger than {MAX_BYTES // 2**20} MiB, so it was not written by `globalmin fit`; run the fit again"
+            f"{path} is larger than {MAX_BYTES // 2**20} MiB, so it was not written by `globalmin "
+            "fit`; run the fit again"
         )
     try:
-        return record_from(json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant))
+        return record_from(
+            json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise DataError(f"{path} is not a record of `globalmin fit` ({error}); run the fit again") from error
+        raise DataError(
+            f"{path} is not a record of `globalmin fit` ({error}); run the fit again"
+        ) from error
 
 
 def record_from(content: Mapping[str, Any]) -> FitRecord:
@@ -102,12 +112,17 @@ def record_from(content: Mapping[str, Any]) -> FitRecord:
     targets = content["targets"]
     if not isinstance(targets, list) or not targets:
         raise ValueError("no targets")
-    return FitRecord(data=dict(content["data"]), options=dict(content["options"]), environment=dict(content["environment"]),
+    return FitRecord(data=dict(content["data"]), options=dict(content["options"]),
+    environment=dict(content["environment"]),
                      targets=tuple(_target_from(t) for t in targets))  # fmt: skip
 
 
 def _target_from(content: Mapping[str, Any]) -> TargetRecord:
-    values = {f.name: content[f.name] for f in fields(TargetRecord) if f.name in content or f.name != "quadratic"}
+    values = {
+        f.name: content[f.name]
+        for f in fields(TargetRecord)
+        if f.name in content or f.name != "quadratic"
+    }
     for name in ("model", "certificate"):
         if values[name] is not None and Path(str(values[name])).name != values[name]:
             raise ValueError(f"{name} is not a plain file name: {values[name]!r}")

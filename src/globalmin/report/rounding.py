@@ -1,4 +1,6 @@
-"""Numbers as a reader sees them: proved bounds are rounded outward, so that the printed inequality is true as well."""
+"""Numbers as a reader sees them: proved bounds are rounded outward, so that the printed inequality
+is true as well.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,9 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
-Number = Fraction | float | int | str
+from globalmin.drawing import power_of_ten
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+Number = Fraction | float | int | str
 
 
 def upper_text(value: Number, digits: int = 3) -> str:
@@ -35,7 +37,8 @@ def nearest_text(value: Number | None, digits: int = 3) -> str:
 
 
 def typeset(text: str) -> str:
-    r"""The same number as it is set on a page: '-3.34e-10' becomes '−3.34 × 10⁻¹⁰', with spaces that do not break.
+    r"""The same number as it is set on a page: '-3.34e-10' becomes '−3.34 × 10⁻¹⁰', with spaces
+    that do not break.
 
     Examples
     --------
@@ -45,16 +48,6 @@ def typeset(text: str) -> str:
     mantissa, _, exponent = text.partition("e")
     mantissa = mantissa.replace("-", "−")
     return f"{mantissa}\u00a0×\u00a0{power_of_ten(int(exponent))}" if exponent else mantissa
-
-
-def power_of_ten(exponent: int) -> str:
-    """'10⁻³' for -3."""
-    return "10" + str(exponent).translate(_SUPERSCRIPT)
-
-
-def as_float(value: Number) -> float:
-    """The double nearest to a rational that may be written as 'p/q'."""
-    return float(Fraction(value))
 
 
 def _text(value: Number, digits: int, rounding: str) -> str:

@@ -1,15 +1,19 @@
-"""Sentences of the report and the command line: what is proved, with its numbers, and what is not."""
+"""Sentences of the report and the command line: what is proved, with its numbers, and what is
+not.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+from globalmin.proving.record import Proves
 from globalmin.report.proof import Proof, ProvedClaim
 from globalmin.report.rounding import Number, lower_text, nearest_text, typeset, upper_text
 
 NOT_GENERALIZATION = "Zero training loss is not generalization."
 
-# verified numbers worth showing, in this order; "up" and "down" say how a bound may be rounded and stay true
+# verified numbers worth showing, in this order; "up" and "down" say how a bound may be rounded and
+# stay true
 SHOWN = {
     "loss_upper": ("loss of the stored weights ≤", "up"),
     "R": ("distance to zero-loss weights R ≤", "up"),
@@ -42,8 +46,12 @@ SHOWN = {
 }
 
 
+BOUNDS = (Proves.GAP, Proves.FLOOR)
 LONG = ("loss_upper", "floor", "penalized_floor", "objective")
-SIGNS = {"nonnegative": "v ≥ 0", "nonpositive": "v ≤ 0"}  # of the heads a bound covers; others cover every head
+SIGNS = {
+    "nonnegative": "v ≥ 0",
+    "nonpositive": "v ≤ 0",
+}  # of the heads a bound covers; others cover every head
 
 
 def bound_text(name: str, value: Number, digits: int = 3) -> str:
@@ -55,41 +63,66 @@ def bound_text(name: str, value: Number, digits: int = 3) -> str:
 
 
 def shown_numbers(claim: ProvedClaim) -> list[tuple[str, str, str]]:
-    """(name, meaning, rounded value) of the verified numbers of a claim that the reader should see."""
-    # a floor and the loss just above it agree in many digits
-    long = LONG if claim.kind in ("loss-floor", "optimality-gap") else ()
-    numbers = dict(claim.numbers)
-    if numbers.get("decay") == "0":
-        del numbers["decay"], numbers["objective"]  # the loss itself
-    elif "decay" in numbers and "floor" in numbers:
+    """(name, meaning, rounded value) of the verified numbers of a claim that the reader should
+    see.
+    """
+    numbers = claim.numbers.by_name()
+    if claim.numbers.is_penalized and "floor" in numbers:
         numbers["penalized_floor"] = numbers.pop("floor")
+    elif claim.numbers.decay is not None:
+        del numbers["decay"], numbers["objective"]  # the loss itself
     return [
-        (name, SHOWN[name][0], bound_text(name, numbers[name], 6 if name in long else 3)) for name in SHOWN if name in numbers
+        (name, SHOWN[name][0], bound_text(name, numbers[name], digits(claim, name)))
+        for name in SHOWN
+        if name in numbers
     ]
 
 
+def digits(claim: ProvedClaim, name: str) -> int:
+    """Digits to show: a floor and the loss just above it agree in many."""
+    return 6 if name in LONG and claim.proves in BOUNDS else 3
+
+
 def plain_statement(claim: ProvedClaim) -> str:
-    """What an accepted claim says, in plain words with its verified numbers; empty for a kind without words of ours."""
+    """What an accepted claim says, in plain words with its verified numbers; empty for a kind
+    without words of ours.
+    """
     value = {name: typeset(text) for name, _, text in shown_numbers(claim)}
     value["floor"] = value.get("penalized_floor", value.get("floor", "?"))
     value["class"], value["uncovered"] = covered_networks(claim), uncovered_heads(claim)
-    value["penalized"] = f"L + (w/2)‖W‖² with w = {value['decay']}" if "decay" in value else "training loss"
-    value["ball"] = f" No weights closer than {value['radius']} are a local minimum either." if "radius" in value else ""
-    return _SENTENCES[claim.kind].format_map(_Missing(value)) if claim.kind in _SENTENCES else claim.statement
+    value["penalized"] = (
+        f"L + (w/2)‖W‖² with w = {value['decay']}" if "decay" in value else "training loss"
+    )
+    value["ball"] = (
+        f" No weights closer than {value['radius']} are a local minimum either."
+        if "radius" in value
+        else ""
+    )
+    sentence = claim.record.sentence if claim.record else ""
+    return sentence.format_map(_Missing(value)) or claim.statement
 
 
 def covered_networks(claim: ProvedClaim) -> str:
-    """The networks that a loss floor or an optimality gap speaks of, such as "network with this activation and a head v ≥ 0"."""
-    sign = SIGNS.get(str(claim.numbers.get("heads")))
-    if claim.kind == "optimality-gap":
-        size = " and no head weight larger than the stored ones" if claim.numbers.get("decay", "0") != "0" else ""
+    """The networks that a loss floor or an optimality gap speaks of, such as "network with this
+    activation and a head v ≥ 0".
+    """
+    sign = SIGNS.get(str(claim.numbers.heads))
+    if claim.proves is Proves.GAP:
+        is_limited = claim.numbers.is_penalized
+        size = " and no head weight larger than the stored ones" if is_limited else ""
         return "quadratic network" + (f" with a head {sign}" if sign else " with any head") + size
     return "network with this activation and " + (f"a head {sign}" if sign else "any head")
 
 
 def uncovered_heads(claim: ProvedClaim) -> str:
-    """A sentence on what the bound leaves open if it covers the heads of one sign only, otherwise empty."""
-    return " Networks with other heads are not covered and may fit better." if claim.numbers.get("heads") in SIGNS else ""
+    """A sentence on what the bound leaves open if it covers the heads of one sign only, otherwise
+    empty.
+    """
+    return (
+        " Networks with other heads are not covered and may fit better."
+        if claim.numbers.heads in SIGNS
+        else ""
+    )
 
 
 class _Missing(dict[str, str]):
@@ -97,96 +130,90 @@ class _Missing(dict[str, str]):
         return "?"
 
 
-_ZERO = "No loss is below zero, so this is the global minimum. The stored weights themselves have a loss of at most {loss_upper}."
-_SENTENCES = {
-    "interpolation": "Weights with training loss exactly zero exist within distance {R} of the stored ones. " + _ZERO,
-    "relu-interpolation": "Weights with training loss exactly zero exist within distance {R} of the stored ones, for the ReLU "
-    "network as it is, kinks included. " + _ZERO,
-    "descent": "Gradient descent with step {eta}, in exact arithmetic and started at the stored weights, converges to training "
-    "loss exactly zero. Every step multiplies the residual by at most {rate}; the whole path is no longer than {path}. " + _ZERO,
-    "loss-floor": "No {class}, of any width and with any weights W, has a training loss below {floor} on these data, so none "
-    "reaches zero. The stored weights have a loss of at most {loss_upper}, so they are within {gap} of the least loss of these "
-    "networks.{uncovered}",
-    "optimality-gap": "No {class}, of any width, has a {penalized} more than {gap} below that of the stored "
-    "one: it is at the least value over these networks up to this gap. That value lies above {floor}; the stored weights have a "
-    "training loss of at most {loss_upper}.{uncovered}",
-    "identifies": "Two quadratic networks of any width with equal outputs on these rows are the same function everywhere: the "
-    "rows span all {rank} dimensions of quadratic functions, so at most one fits the labels. The weights are not determined.",
-    "ambiguous": "Another network of the same shape and head has exactly the same outputs on all rows, but is another function: "
-    "over standard normal inputs their mean squared difference is at least {difference}. The rows do not determine it.",
-    "below-barrier": "The stored weights are at most {E0} above the least loss of all quadratic networks, and rank-deficient "
-    "weights are at least {barrier} above it. So gradient descent with step {eta}, in exact arithmetic, never meets them and "
-    "converges to the global minimum; every step multiplies the excess by at most {rate}.",
-    "strict-saddle": "The stored weights are not a local minimum: the gradient is at most {eps}, and along the stored direction "
-    "the loss curves downwards, with a second derivative of −{gamma} or less.{ball} Their loss is at most {loss_upper}.",
-    "second-order-stationary": "The gradient is at most {eps} and no direction has a second derivative below −{delta}. Whether "
-    "this is a minimum, local or global, is not said. The loss is at most {loss_upper}.",
-    "unique-minimum": "Within {r} of the stored W the training loss has exactly one critical point, a strict local minimum, at "
-    "most {r_minus} away, and is strongly convex. Gradient descent with step {eta} from every start within {starts} converges to "
-    "it, and every step multiplies the distance by at most {rate}. That the minimum is global is not said.",
-}
-
-
 def headline(proof: Proof) -> str:
     """One sentence for the top of the page and the last line of the table."""
     if proof.is_accepted and not proof.reaches_minimum:
         return _not_minimum(proof)
-    bounded = proof.claim("optimality-gap")
-    if bounded and not proof.claim("interpolation", "descent"):
-        what = "" if bounded.numbers.get("decay", "0") == "0" else " of the penalized loss"
+    bounded = proof.that(Proves.GAP)
+    if bounded and not proof.that(Proves.ZERO_LOSS):
+        what = " of the penalized loss" if bounded.numbers.is_penalized else ""
         over = covered_networks(bounded).replace("network", "networks", 1)
-        return f"The stored network is at the global minimum{what} over {over}, of any width, up to the proved gap."
-    floor = proof.claim("loss-floor")
+        return (
+            f"The stored network is at the global minimum{what} over {over}, of any width, up to "
+            "the proved gap."
+        )
+    floor = proof.that(Proves.FLOOR)
     if floor:
-        return f"The stored network is at {least_of_class(floor)}, up to the proved gap. {why_not_zero(floor)}"
+        return (
+            f"The stored network is at {least_of_class(floor)}, up to the proved gap. "
+            f"{why_not_zero(floor)}"
+        )
     if proof.is_accepted:
-        return "A network with training loss exactly zero, the global minimum, provably exists next to the stored one."
+        return (
+            "A network with training loss exactly zero, the global minimum, provably exists next "
+            "to the stored one."
+        )
     if proof.verdict == "UNDECIDED":
         return f"The checker could not decide the proof in the file: {proof.reason}."
     if proof.verdict in ("REJECTED", "MALFORMED"):
-        return f"The checker refused the file: {proof.reason}. Nothing is proved about this network."
+        return (
+            f"The checker refused the file: {proof.reason}. Nothing is proved about this network."
+        )
     return f"Nothing is proved about this network: {proof.reason}."
 
 
 def least_of_class(floor: ProvedClaim) -> str:
-    """What a network with a narrow gap to a loss floor has reached: "the global minimum", or that over the heads of one sign."""
-    sign = SIGNS.get(str(floor.numbers.get("heads")))
-    return f"the minimum over networks with this activation and a head {sign}" if sign else "the global minimum"
+    """What a network with a narrow gap to a loss floor has reached: "the global minimum", or that
+    over the heads of one sign.
+    """
+    sign = SIGNS.get(str(floor.numbers.heads))
+    return (
+        f"the minimum over networks with this activation and a head {sign}"
+        if sign
+        else "the global minimum"
+    )
 
 
 def why_not_zero(floor: ProvedClaim) -> str:
     """A sentence on why the least loss of a loss floor is not zero."""
-    sign = SIGNS.get(str(floor.numbers.get("heads")))
+    sign = SIGNS.get(str(floor.numbers.heads))
     if sign is None:
         return "It is not zero: rows contradict each other or the activation."
-    return f"It is not zero: with a head {sign} some labels are out of reach." + uncovered_heads(floor)
+    return f"It is not zero: with a head {sign} some labels are out of reach." + uncovered_heads(
+        floor
+    )
 
 
 def _not_minimum(proof: Proof) -> str:
-    """What an accepted file says whose claims leave open whether the network is at the global minimum."""
-    if proof.claim("strict-saddle"):
-        return "The stored weights are not a local minimum: along the direction in the file the loss curves downwards."
-    if proof.claim("below-barrier"):
-        return "Gradient descent from the stored weights provably converges to the global minimum; they are not there yet."
-    if proof.claim("unique-minimum"):
-        return "Exactly one critical point lies near the stored weights, a strict minimum. Whether it is global is not proved."
-    if proof.claim("second-order-stationary"):
-        return "The stored weights are second-order stationary. Whether they are a global minimum is not proved."
-    bound = proof.claim("optimality-gap", "loss-floor")
+    """What an accepted file says whose claims leave open whether the network is at the global
+    minimum.
+    """
+    told = [c.record.headline for c in proof.accepted_claims if c.record and c.record.headline]
+    if told:
+        return told[0]
+    bound = proof.that(*BOUNDS)
     if bound is not None:
         return _wide_gap(bound)
-    return "What is proved is about the data and the class of networks. Nothing is proved about the loss of this one."
+    return (
+        "What is proved is about the data and the class of networks. Nothing is proved about the "
+        "loss of this one."
+    )
 
 
 def _wide_gap(bound: ProvedClaim) -> str:
-    """An accepted lower bound that the stored network is not near: which networks it covers, and what it leaves open."""
+    """An accepted lower bound that the stored network is not near: which networks it covers, and
+    what it leaves open.
+    """
     covered = covered_networks(bound)
-    if bound.kind == "optimality-gap":
-        first = f"A lower bound for every {covered}, of any width, is proved. That this one attains it is not, the gap is wide."
+    if bound.proves is Proves.GAP:
+        first = (
+            f"A lower bound for every {covered}, of any width, is proved. That this one attains it "
+            "is not, the gap is wide."
+        )
     else:
         first = (
-            f"No {covered}, of any width, reaches zero loss on these data. That this one is at the minimum over them is not "
-            "proved, the gap is wide."
+            f"No {covered}, of any width, reaches zero loss on these data. That this one is at the "
+            "minimum over them is not proved, the gap is wide."
         )
     return first + uncovered_heads(bound)
 
@@ -194,21 +221,21 @@ def _wide_gap(bound: ProvedClaim) -> str:
 def limits(proof: Proof) -> list[str]:
     """What the page does not prove, in plain words."""
     items = [
-        f"{NOT_GENERALIZATION} Nothing is said about data that are not in the file; look at the held-out score for that.",
-        "The statement is about the stored numbers, after scaling and with the bias as an appended column. Whether the scaling "
-        "was sensible is not proved.",
-        "It is a statement over the real numbers. A program that evaluates the network in floating point will see rounding.",
+        f"{NOT_GENERALIZATION} Nothing is said about data that are not in the file; look at the "
+        "held-out score for that.",
+        "The statement is about the stored numbers, after scaling and with the bias as an appended "
+        "column. Whether the scaling was sensible is not proved.",
+        "It is a statement over the real numbers. A program that evaluates the network in floating "
+        "point will see rounding.",
     ]
-    if proof.claim("interpolation", "relu-interpolation"):
-        items.append("The exact zero-loss weights are proved to exist; they are not the stored ones, and in general not doubles.")
-    if proof.claim("optimality-gap"):
-        items.append("The minimum is that over quadratic networks. Another activation may fit these rows better.")
-    if proof.claim("descent", "below-barrier"):
-        items.append(
-            "The rate is that of gradient descent in exact arithmetic from the stored weights, not of the run that found them."
-        )
-    items.append("Neither uniqueness nor simplicity is proved: other weights reach the same loss, and narrower networks may too.")
+    told = [c.record.limit for c in proof.accepted_claims if c.record and c.record.limit]
+    items += dict.fromkeys(told)
     items.append(
-        "The seal in the file guards against accidents, not against somebody who writes another file: compare the data digest."
+        "Neither uniqueness nor simplicity is proved: other weights reach the same loss, and "
+        "narrower networks may too."
+    )
+    items.append(
+        "The seal in the file guards against accidents, not against somebody who writes another "
+        "file: compare the data digest."
     )
     return items

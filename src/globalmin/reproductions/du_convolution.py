@@ -1,4 +1,6 @@
-"""DU, figures 6.3 and 6.4: one filter with average pooling under general inputs; digits stand in for MNIST."""
+"""DU, figures 6.3 and 6.4: one filter with average pooling under general inputs; digits stand in
+for MNIST.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
-SMOOTH = {0.2: 6.5e-2, 0.5: 2.2e-5, 1.0: 8.8e-10, 2.0: 9.4e-12}  # |w - w*| at t = 200, population descent by quadrature
+SMOOTH = {
+    0.2: 6.5e-2,
+    0.5: 2.2e-5,
+    1.0: 8.8e-10,
+    2.0: 9.4e-12,
+}  # |w - w*| at t = 200, population descent by quadrature
 CLOSE = {0.05: 4.0e-5, 0.2: 8.0e-5, 0.5: 4.1e-4, 1.0: 7.7e-3, 2.0: 4.1e-2}
 EPOCHS, DRAWS = (20, 60), 5
 DIGITS = {
@@ -27,42 +33,57 @@ DIGITS = {
 }
 SPEC = "the thesis prints no number; run of our spec page, other draws"
 REPLACED = (
-    "MNIST is replaced by scikit-learn's 1,797 digits of 8 x 8 pixels, which need no download: 5 x 5 patches, stride 1, SGD with "
-    "batch 32 and step 1; filter size, stride, step, batch and Gabor parameters are not given in the thesis.",
+    "MNIST is replaced by scikit-learn's 1,797 digits of 8 x 8 pixels, which need no download: 5 x "
+    "5 patches, stride 1, SGD with batch 32 and step 1; filter size, stride, step, batch and Gabor "
+    "parameters are not given in the thesis.",
     "The text cites figures 6.3a and 6.3c where it means 6.3c and 6.3d.",
 )
 
 
 def smooth_trial(*, sigma: float, n: int, seed: int) -> dict[str, Any]:
-    """One neuron in the plane, angles of the inputs with spread sigma: distance to the teacher by step."""
-    from globalmin.data.patch_distributions import angular_inputs
-    from globalmin.theory.filter_model import filter_outputs
-    from globalmin.training.convolutional_filter import fit_filter
+    """One neuron in the plane, angles of the inputs with spread sigma: distance to the teacher by
+    step.
+    """
+    from globalmin.patches.distributions import angular_inputs
+    from globalmin.patches.model import filter_outputs
+    from globalmin.patches.train import fit_filter
 
     w_star = np.array([1.0, 0.0])
     w0 = w_star + 0.8 * np.array([-0.6, 0.8])
     Z = angular_inputs(n, w_star, sigma, seed)
-    fit = fit_filter(Z, filter_outputs(Z, w_star), w0, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star)
+    fit = fit_filter(
+        Z, filter_outputs(Z, w_star), w0, step_size=0.5, max_iter=200, tol=0.0, w_star=w_star
+    )
     return {"distances": fit.distances}
 
 
 def close_trial(*, spread: float, n: int, seed: int) -> dict[str, Any]:
-    """Eight patches at angles of this spread around one direction (p = 5): distance to the teacher by step."""
-    from globalmin.data.patch_distributions import close_patches, filter_at_distance, random_filter
-    from globalmin.theory.filter_model import filter_outputs
-    from globalmin.training.convolutional_filter import fit_filter
+    """Eight patches at angles of this spread around one direction (p = 5): distance to the teacher
+    by step.
+    """
+    from globalmin.patches.distributions import close_patches, filter_at_distance, random_filter
+    from globalmin.patches.model import filter_outputs
+    from globalmin.patches.train import fit_filter
 
     truth = random_filter(5, seed)
     Z = close_patches(n, 8, truth, spread, seed + 2)
     start = filter_at_distance(truth, 0.7, seed + 3)
-    fit = fit_filter(Z, filter_outputs(Z, truth), start, step_size=1.0, max_iter=200, tol=0.0, w_star=truth)
+    fit = fit_filter(
+        Z, filter_outputs(Z, truth), start, step_size=1.0, max_iter=200, tol=0.0, w_star=truth
+    )
     return {"distances": fit.distances}
 
 
 def _distance_figure(
-    setting: Setting, item: str, found: dict[float, np.ndarray], symbol: str, *, rows: list[Row], choices: tuple[str, ...]
+    setting: Setting,
+    item: str,
+    found: dict[float, np.ndarray],
+    symbol: str,
+    *,
+    rows: list[Row],
+    choices: tuple[str, ...],
 ) -> Reproduction:
-    from globalmin.report.filter_figures import convergence
+    from globalmin.patches.figures import convergence
 
     steps = np.concatenate([np.arange(len(values)) for values in found.values()])
     return Reproduction(
@@ -74,7 +95,11 @@ def _distance_figure(
             "step": steps,
             "distance": np.concatenate(list(found.values())),
         },
-        figures={"": lambda: convergence({f"{symbol} = {s:g}": values for s, values in found.items()}, "step", "|w − w*|")},
+        figures={
+            "": lambda: convergence(
+                {f"{symbol} = {s:g}": values for s, values in found.items()}, "step", "|w − w*|"
+            )
+        },
         choices=choices,
     )
 
@@ -84,7 +109,9 @@ def _distance_figure(
 def fig63a(setting: Setting) -> Reproduction:
     """Distance to the teacher after 200 steps for four spreads of the angle."""
     n = setting.pick(thumbnail=20_000, paper=200_000)
-    results = setting.trials(smooth_trial, [{"sigma": s, "n": n, "seed": setting.seed + 1} for s in SMOOTH])
+    results = setting.trials(
+        smooth_trial, [{"sigma": s, "n": n, "seed": setting.seed + 1} for s in SMOOTH]
+    )
     found = {s: np.asarray(one["distances"]) for s, one in zip(SMOOTH, results, strict=True)}
     rows = [
         Row(
@@ -107,7 +134,8 @@ def fig63a(setting: Setting) -> Reproduction:
         )
     )
     choices = (
-        "σ is taken as a standard deviation; p = 2, ‖w₀ − w*‖ = 0.8, step 0.5 and the list of σ are ours, the thesis gives none.",
+        "σ is taken as a standard deviation; p = 2, ‖w₀ − w*‖ = 0.8, step 0.5 and the list of σ "
+        "are ours, the thesis gives none.",
         "The second interval of the law is printed wrong; [−3π/2, −π/2] is meant (erratum E22).",
     )
     return _distance_figure(setting, "DU-F6.3a", found, "σ", rows=rows, choices=choices)
@@ -118,7 +146,9 @@ def fig63a(setting: Setting) -> Reproduction:
 def fig63b(setting: Setting) -> Reproduction:
     """Distance to the teacher after 200 steps for five spreads of the patches."""
     n = setting.pick(thumbnail=10_000, paper=100_000)
-    results = setting.trials(close_trial, [{"spread": s, "n": n, "seed": setting.seed} for s in CLOSE])
+    results = setting.trials(
+        close_trial, [{"spread": s, "n": n, "seed": setting.seed} for s in CLOSE]
+    )
     found = {s: np.asarray(one["distances"]) for s, one in zip(CLOSE, results, strict=True)}
     rows = [
         Row(
@@ -140,29 +170,45 @@ def fig63b(setting: Setting) -> Reproduction:
             note="published: closer patches are faster",
         )
     )
-    choices = ("k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1 and the list of σ₂ are ours; the inputs' σ is 1 as published.",)
+    choices = (
+        "k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1 and the list of σ₂ are ours; the inputs' σ is 1 as "
+        "published.",
+    )
     return _distance_figure(setting, "DU-F6.3b", found, "σ₂", rows=rows, choices=choices)
 
 
 def digits_trial(*, filter_name: str, distance: float, seed: int) -> dict[str, Any]:
-    """SGD on the digits from a start at this distance: relative loss by epoch, the teacher and the learned filter."""
+    """SGD on the digits from a start at this distance: relative loss by epoch, the teacher and the
+    learned filter.
+    """
     from sklearn.datasets import load_digits
 
-    from globalmin.data.patch_distributions import filter_at_distance, gabor_filter, random_filter
-    from globalmin.data.patches import extract_patches
-    from globalmin.theory.filter_model import filter_outputs
-    from globalmin.training.convolutional_filter import fit_filter
+    from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
+    from globalmin.patches.extraction import extract_patches
+    from globalmin.patches.model import filter_outputs
+    from globalmin.patches.train import fit_filter
 
     Z = extract_patches(np.asarray(load_digits(return_X_y=True)[0]) / 16.0, 5, image_shape=(8, 8))
     truth = random_filter(25, seed) if filter_name == "random" else gabor_filter(5)
     y = filter_outputs(Z, truth)
     start = filter_at_distance(truth, distance, seed + 1)
-    fit = fit_filter(Z, y, start, method="sgd", step_size=1.0, max_iter=EPOCHS[-1], w_star=truth, seed=seed)
-    return {"relative": 2.0 * fit.losses / y.mean() ** 2, "distances": fit.distances, "truth": truth, "learned": fit.w}
+    fit = fit_filter(
+        Z, y, start, method="sgd", step_size=1.0, max_iter=EPOCHS[-1], w_star=truth, seed=seed
+    )
+    return {
+        "relative": 2.0 * fit.losses / y.mean() ** 2,
+        "distances": fit.distances,
+        "truth": truth,
+        "learned": fit.w,
+    }
 
 
-def _digits(setting: Setting, distances: tuple[float, ...], draws: int) -> dict[tuple[str, float], list[dict[str, Any]]]:
-    """Results by filter and distance of the start, one for each draw of filter, start and order of the samples."""
+def _digits(
+    setting: Setting, distances: tuple[float, ...], draws: int
+) -> dict[tuple[str, float], list[dict[str, Any]]]:
+    """Results by filter and distance of the start, one for each draw of filter, start and order of
+    the samples.
+    """
     points = [
         {"filter_name": name, "distance": r, "seed": setting.seed + draw}
         for name in ("random", "Gabor")
@@ -177,14 +223,20 @@ def _digits(setting: Setting, distances: tuple[float, ...], draws: int) -> dict[
 
 @states("DU-F6.3cd")
 @reproduction(
-    "DU-F6.3cd", title="Figures 6.3c, 6.3d: a random and a Gabor filter learned from real images, closer starts are faster"
+    "DU-F6.3cd",
+    title="Figures 6.3c, 6.3d: a random and a Gabor filter learned from real images, closer starts "
+    "are faster",
 )
 def fig63cd(setting: Setting) -> Reproduction:
-    """Relative loss by epoch of SGD from three distances, random filter (c) and Gabor filter (d); medians over the draws."""
-    from globalmin.report.filter_figures import convergence
+    """Relative loss by epoch of SGD from three distances, random filter (c) and Gabor filter (d);
+    medians over the draws.
+    """
+    from globalmin.patches.figures import convergence
 
     found = _digits(setting, (0.9, 0.6, 0.3), DRAWS)
-    losses = {key: np.median([one["relative"] for one in draws], axis=0) for key, draws in found.items()}
+    losses = {
+        key: np.median([one["relative"] for one in draws], axis=0) for key, draws in found.items()
+    }
     rows = [
         Row(
             f"log10 relative loss, {name}, start at {r:g}, epoch {epoch}",
@@ -200,10 +252,17 @@ def fig63cd(setting: Setting) -> Reproduction:
         ends = [float(losses[name, r][5]) for r in (0.9, 0.6, 0.3)]
         slower = sum(a < b for a, b in pairwise(ends))
         rows.append(
-            Row(f"{name}: closer starts that are behind after 5 epochs", 0, slower, 0.0, note="published: closer is faster")
+            Row(
+                f"{name}: closer starts that are behind after 5 epochs",
+                0,
+                slower,
+                0.0,
+                note="published: closer is faster",
+            )
         )
     curves = {
-        name: {f"|w₀ − w*| = {r:g}": values for (key, r), values in losses.items() if key == name} for name in ("random", "Gabor")
+        name: {f"|w₀ − w*| = {r:g}": values for (key, r), values in losses.items() if key == name}
+        for name in ("random", "Gabor")
     }
     length = EPOCHS[-1] + 1
     return Reproduction(
@@ -220,7 +279,10 @@ def fig63cd(setting: Setting) -> Reproduction:
             "c": lambda: convergence(curves["random"], "epoch", "relative loss, random filter"),
             "d": lambda: convergence(curves["Gabor"], "epoch", "relative loss, Gabor filter"),
         },
-        choices=(*REPLACED, f"Medians over {DRAWS} draws of filter, start and order of the samples."),
+        choices=(
+            *REPLACED,
+            f"Medians over {DRAWS} draws of filter, start and order of the samples.",
+        ),
     )
 
 
@@ -228,15 +290,17 @@ def estimator_trial(*, filter_name: str, seed: int) -> dict[str, Any]:
     """The estimator on the same digits: its filter."""
     from sklearn.datasets import load_digits
 
-    from globalmin.data.patch_distributions import filter_at_distance, gabor_filter, random_filter
-    from globalmin.data.patches import extract_patches
     from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
-    from globalmin.theory.filter_model import filter_outputs
+    from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
+    from globalmin.patches.extraction import extract_patches
+    from globalmin.patches.model import filter_outputs
 
     X = np.asarray(load_digits(return_X_y=True)[0]) / 16.0
     truth = random_filter(25, seed) if filter_name == "random" else gabor_filter(5)
     y = filter_outputs(extract_patches(X, 5, image_shape=(8, 8)), truth)
-    model = ConvolutionalFilterRegressor(5, image_shape=(8, 8), init=filter_at_distance(truth, 0.3, seed + 1)).fit(X, y)
+    model = ConvolutionalFilterRegressor(
+        5, image_shape=(8, 8), init=filter_at_distance(truth, 0.3, seed + 1)
+    ).fit(X, y)
     return {"learned": np.asarray(model.coef_).reshape(-1)}
 
 
@@ -244,25 +308,38 @@ def estimator_trial(*, filter_name: str, seed: int) -> dict[str, Any]:
 @reproduction("DU-F6.4", title="Figure 6.4: true and learned filters")
 def fig64(setting: Setting) -> Reproduction:
     """The random and the Gabor filter, after SGD and by the estimator's least-squares steps."""
-    from globalmin.report.filter_figures import filters
+    from globalmin.patches.figures import filters
 
     names = ("random", "Gabor")
     found = {name: draws[0] for (name, _), draws in _digits(setting, (0.3,), 1).items()}
     fitted = dict(
-        zip(names, setting.trials(estimator_trial, [{"filter_name": name, "seed": setting.seed} for name in names]), strict=True)
+        zip(
+            names,
+            setting.trials(
+                estimator_trial, [{"filter_name": name, "seed": setting.seed} for name in names]
+            ),
+            strict=True,
+        )
     )
     pictures = {}
     for name in names:
         one = found[name]
-        pictures |= {f"{name}: true": one["truth"], f"{name}: SGD": one["learned"], f"{name}: estimator": fitted[name]["learned"]}
-    misses = {name: float(np.linalg.norm(found[name]["learned"] - found[name]["truth"])) for name in names}
+        pictures |= {
+            f"{name}: true": one["truth"],
+            f"{name}: SGD": one["learned"],
+            f"{name}: estimator": fitted[name]["learned"],
+        }
+    misses = {
+        name: float(np.linalg.norm(found[name]["learned"] - found[name]["truth"])) for name in names
+    }
     rows = [
         Row(
             f"|w − w*| after 60 epochs of SGD, {name}",
             0.2,
             misses[name],
             0.14,
-            note="spec page: .07 to .34 while the loss goes to 0; published: recovered up to the support of the data",
+            note="spec page: .07 to .34 while the loss goes to 0; published: recovered up to the "
+            "support of the data",
         )
         for name in names
     ]
@@ -285,6 +362,10 @@ def fig64(setting: Setting) -> Reproduction:
             "pixel": np.tile(np.arange(25), len(pictures)),
             "value": np.concatenate([np.asarray(values) for values in pictures.values()]),
         },
-        figures={"": lambda: filters({name: np.asarray(values).reshape(5, 5) for name, values in pictures.items()})},
+        figures={
+            "": lambda: filters(
+                {name: np.asarray(values).reshape(5, 5) for name, values in pictures.items()}
+            )
+        },
         choices=REPLACED,
     )

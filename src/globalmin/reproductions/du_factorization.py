@@ -1,4 +1,6 @@
-"""DU, figures 4.1 and 4.2: matrix factorization with and without regularizer, and how balanced the layers of a network stay."""
+"""DU, figures 4.1 and 4.2: matrix factorization with and without regularizer, and how balanced the
+layers of a network stay.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +10,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
-SIZES = {"balanced": (0.1, 0.1, 0.1), "unbalanced": (10.0, 1.0, 0.1)}  # squared norms of the three layers at the start
+SIZES = {
+    "balanced": (0.1, 0.1, 0.1),
+    "unbalanced": (10.0, 1.0, 0.1),
+}  # squared norms of the three layers at the start
 PUBLISHED = {"balanced": (42.90, 43.76, 43.68), "unbalanced": (55.50, 45.65, 45.46)}
 LAYERS = ("‖W₁‖²", "‖W₂‖²", "‖W₃‖²")
 
 
 def factor_trial(*, d: int, rank: int, penalty: float, steps: int, seed: int) -> dict[str, Any]:
-    """Gradient descent on U Vᵀ = M from N(0, 0.01²) factors: objective and ‖U‖/‖V‖ by step; penalty 1/8 is (4.3)."""
-    from globalmin.networks.factorization import Factors
-    from globalmin.training.factorization import descend_factors
+    """Gradient descent on U Vᵀ = M from N(0, 0.01²) factors: objective and ‖U‖/‖V‖ by step; penalty
+    1/8 is (4.3).
+    """
+    from globalmin.factorization.factors import Factors
+    from globalmin.factorization.train import descend_factors
 
     rng = np.random.default_rng(seed)
     left, right = (np.linalg.qr(rng.standard_normal((d, rank)))[0] for _ in range(2))
     M = (left * np.linspace(1.0, 2.0, rank)) @ right.T
     start = Factors.initialize((d, d), rank, scale=0.01, seed=seed + 1)
     run = descend_factors(M, start, step_size=0.05, max_iter=steps, tol=0.0, penalty=penalty)
-    return {"objective": run.objectives, "ratio": run.norm_u / run.norm_v, "imbalance": run.imbalance}
+    return {
+        "objective": run.objectives,
+        "ratio": run.norm_u / run.norm_v,
+        "imbalance": run.imbalance,
+    }
 
 
 @states("DU-F4.1")
-@reproduction("DU-F4.1", title="Figure 4.1: gradient descent on a factorization, with and without regularizer")
+@reproduction(
+    "DU-F4.1", title="Figure 4.1: gradient descent on a factorization, with and without regularizer"
+)
 def fig41(setting: Setting) -> Reproduction:
     """Objectives (4.1) and (4.3), and the ratio of the norms of the factors, by step."""
     from globalmin.report.curves import panel_curves
@@ -41,10 +53,16 @@ def fig41(setting: Setting) -> Reproduction:
     d, rank = setting.pick(thumbnail=(50, 5), paper=(200, 10))
     steps = 1_000
     names = {"(4.1), no regularizer": 0.0, "(4.3), regularized": 0.125}
-    points = [{"d": d, "rank": rank, "penalty": penalty, "steps": steps, "seed": setting.seed} for penalty in names.values()]
+    points = [
+        {"d": d, "rank": rank, "penalty": penalty, "steps": steps, "seed": setting.seed}
+        for penalty in names.values()
+    ]
     found = dict(zip(names, setting.trials(factor_trial, points), strict=True))
     plain, regular = found.values()
-    reached = [int(np.argmax(np.asarray(one["objective"]) < 1e-6 * one["objective"][0])) for one in found.values()]
+    reached = [
+        int(np.argmax(np.asarray(one["objective"]) < 1e-6 * one["objective"][0]))
+        for one in found.values()
+    ]
     rows = (
         Row(
             "steps to 1e-6 of the first objective, (4.1) over (4.3)",
@@ -53,9 +71,27 @@ def fig41(setting: Setting) -> Reproduction:
             0.1,
             note="published: similar speed",
         ),
-        Row("last objective, no regularizer", 0.0, float(plain["objective"][-1]), 1e-12, note="published: converges"),
-        Row("last objective, regularized", 0.0, float(regular["objective"][-1]), 1e-12, note="published: converges"),
-        Row("last ‖U‖/‖V‖, no regularizer", 1.0, float(plain["ratio"][-1]), 0.01, note="published: stays constant, near 1"),
+        Row(
+            "last objective, no regularizer",
+            0.0,
+            float(plain["objective"][-1]),
+            1e-12,
+            note="published: converges",
+        ),
+        Row(
+            "last objective, regularized",
+            0.0,
+            float(regular["objective"][-1]),
+            1e-12,
+            note="published: converges",
+        ),
+        Row(
+            "last ‖U‖/‖V‖, no regularizer",
+            1.0,
+            float(plain["ratio"][-1]),
+            0.01,
+            note="published: stays constant, near 1",
+        ),
         Row(
             "largest ‖UᵀU − VᵀV‖, no regularizer",
             0.0,
@@ -65,7 +101,11 @@ def fig41(setting: Setting) -> Reproduction:
         ),
     )
     shown = [
-        ({name: (np.arange(len(one[key])), np.asarray(one[key])) for name, one in found.items()}, ("step", label), scale)
+        (
+            {name: (np.arange(len(one[key])), np.asarray(one[key])) for name, one in found.items()},
+            ("step", label),
+            scale,
+        )
         for key, label, scale in (("objective", "(a) objective", "y"), ("ratio", "(b) ‖U‖/‖V‖", ""))
     ]
     t = np.arange(len(plain["objective"]))
@@ -76,41 +116,76 @@ def fig41(setting: Setting) -> Reproduction:
         data={
             "step": np.tile(t, 2),
             "objective_of": np.repeat(list(names), len(t)),
-            **{key: np.concatenate([one[key] for one in found.values()]) for key in ("objective", "ratio", "imbalance")},
+            **{
+                key: np.concatenate([one[key] for one in found.values()])
+                for key in ("objective", "ratio", "imbalance")
+            },
         },
         figures={"": lambda: panel_curves(shown, dashed=True)},
         choices=(
-            f"The thesis gives neither size, rank, step nor start: {d} x {d}, rank {rank}, singular values 1 to 2, step 0.05, "
-            "entries of the start N(0, 0.01²).",
+            f"The thesis gives neither size, rank, step nor start: {d} x {d}, rank {rank}, "
+            "singular values 1 to 2, step 0.05, entries of the start N(0, 0.01²).",
         ),
     )
 
 
-def layers_trial(*, start: str, n: int, width: int, steps: int, step_size: float, seed: int) -> dict[str, Any]:
-    """Three layers of ReLU, n inputs of n numbers, 10 outputs: squared norms of the layers and the loss by recorded step."""
-    from globalmin.networks.homogeneous import fully_connected
-    from globalmin.training.balancedness import follow_descent, pose_balance
+def layers_trial(
+    *, start: str, n: int, width: int, steps: int, step_size: float, seed: int
+) -> dict[str, Any]:
+    """Three layers of ReLU, n inputs of n numbers, 10 outputs: squared norms of the layers and the
+    loss by recorded step.
+    """
+    from globalmin.balancedness.network import fully_connected
+    from globalmin.balancedness.runs import follow_descent, pose_balance
 
     rng = np.random.default_rng(seed)
     X, Y = rng.standard_normal((n, n)), rng.standard_normal((n, 10))
     network = fully_connected((n, width, width, 10), "relu")
-    deviations = [math.sqrt(size / layer) for size, layer in zip(SIZES[start], network.sizes, strict=True)]
+    deviations = [
+        math.sqrt(size / layer) for size, layer in zip(SIZES[start], network.sizes, strict=True)
+    ]
     theta = network.draw(seed + 1, deviations=deviations)
-    run = follow_descent(pose_balance(network, X, Y), theta, step_size=step_size, n_steps=steps, max_records=300)
+    run = follow_descent(
+        pose_balance(network, X, Y), theta, step_size=step_size, n_steps=steps, max_records=300
+    )
     audit = run.audit()
-    return {"norms": run.norms, "loss": run.loss, "step": run.time / step_size, "identity": audit.identity_error}
+    return {
+        "norms": run.norms,
+        "loss": run.losses,
+        "step": run.time / step_size,
+        "identity": audit.identity_error,
+    }
 
 
 @states("DU-F4.2")
-@reproduction("DU-F4.2", title="Figure 4.2: squared norms of the layers of a ReLU network along gradient descent")
+@reproduction(
+    "DU-F4.2",
+    title="Figure 4.2: squared norms of the layers of a ReLU network along gradient descent",
+)
 def fig42(setting: Setting) -> Reproduction:
-    """Balanced and unbalanced starts: the differences of the squared norms hardly move, the ratios tend to 1."""
+    """Balanced and unbalanced starts: the differences of the squared norms hardly move, the ratios
+    tend to 1.
+    """
     from globalmin.report.curves import panel_curves
 
-    n, width, steps, eta = setting.pick(thumbnail=(200, 40, 4_000, 0.02), paper=(1_000, 100, 10_000, 0.05))
-    points = [{"start": start, "n": n, "width": width, "steps": steps, "step_size": eta, "seed": setting.seed} for start in SIZES]
+    n, width, steps, eta = setting.pick(
+        thumbnail=(200, 40, 4_000, 0.02), paper=(1_000, 100, 10_000, 0.05)
+    )
+    points = [
+        {
+            "start": start,
+            "n": n,
+            "width": width,
+            "steps": steps,
+            "step_size": eta,
+            "seed": setting.seed,
+        }
+        for start in SIZES
+    ]
     found = dict(zip(SIZES, setting.trials(layers_trial, points), strict=True))
-    differences = {start: -np.diff(np.asarray(one["norms"]), axis=1) for start, one in found.items()}
+    differences = {
+        start: -np.diff(np.asarray(one["norms"]), axis=1) for start, one in found.items()
+    }
     ratios = {start: one["norms"][:, :-1] / one["norms"][:, 1:] for start, one in found.items()}
     return Reproduction(
         item="DU-F4.2",
@@ -120,30 +195,43 @@ def fig42(setting: Setting) -> Reproduction:
             "start": np.repeat(list(found), [len(one["step"]) for one in found.values()]),
             "step": np.concatenate([one["step"] for one in found.values()]),
             "loss": np.concatenate([one["loss"] for one in found.values()]),
-            **{f"norm_{h + 1}": np.concatenate([one["norms"][:, h] for one in found.values()]) for h in range(3)},
+            **{
+                f"norm_{h + 1}": np.concatenate([one["norms"][:, h] for one in found.values()])
+                for h in range(3)
+            },
         },
         figures={
             "differences": lambda: panel_curves(_panels(found, differences, "−"), own_legends=True),
             "ratios": lambda: panel_curves(_panels(found, ratios, "/"), own_legends=True),
         },
         choices=(
-            "The thesis gives neither data, labels, step nor normalization: N(0,1) inputs and labels, L = (1/2n)Σ‖·‖², "
-            f"step {eta:g}."
+            "The thesis gives neither data, labels, step nor normalization: N(0,1) inputs and "
+            f"labels, L = (1/2n)Σ‖·‖², step {eta:g}."
             + (
                 ""
                 if setting.scale == "paper"
-                else f" Here {n} points in {n} dimensions, width {width}, the starts scaled to the same norms."
+                else f" Here {n} points in {n} dimensions, width {width}, the starts scaled to the "
+                "same norms."
             ),
-            "Two of the six printed norms contradict the text (erratum E22): 42.90 is likely 43.90; 55.50 − 45.65 is above 9.",
+            "Two of the six printed norms contradict the text (erratum E22): 42.90 is likely "
+            "43.90; 55.50 − 45.65 is above 9.",
         ),
     )
 
 
-def _panels(found: dict[str, dict[str, Any]], values: dict[str, np.ndarray], sign: str) -> list[Any]:
+def _panels(
+    found: dict[str, dict[str, Any]], values: dict[str, np.ndarray], sign: str
+) -> list[Any]:
     word = "difference" if sign == "−" else "ratio"
     return [
         (
-            {f"{LAYERS[h]} {sign} {LAYERS[h + 1]}": (np.asarray(found[start]["step"]), values[start][:, h]) for h in (0, 1)},
+            {
+                f"{LAYERS[h]} {sign} {LAYERS[h + 1]}": (
+                    np.asarray(found[start]["step"]),
+                    values[start][:, h],
+                )
+                for h in (0, 1)
+            },
             (f"step, {start} start", word),
             "",
         )
@@ -152,7 +240,9 @@ def _panels(found: dict[str, dict[str, Any]], values: dict[str, np.ndarray], sig
 
 
 def _layer_rows(found: dict[str, dict[str, Any]], differences: dict[str, np.ndarray]) -> list[Row]:
-    drift = {start: float(np.abs(values - values[0]).max()) for start, values in differences.items()}
+    drift = {
+        start: float(np.abs(values - values[0]).max()) for start, values in differences.items()
+    }
     ends = {start: np.asarray(one["norms"])[-1] for start, one in found.items()}
     rows = [
         Row(
@@ -172,7 +262,11 @@ def _layer_rows(found: dict[str, dict[str, Any]], differences: dict[str, np.ndar
             note="published: ≤ 9",
         ),
         Row(
-            "largest change of a difference", 0.0, max(drift.values()), 0.5, note="0 for the flow (DU-C4.1); grows with the step"
+            "largest change of a difference",
+            0.0,
+            max(drift.values()),
+            0.5,
+            note="0 for the flow (DU-C4.1); grows with the step",
         ),
         Row(
             "exact law of the drift: largest error",

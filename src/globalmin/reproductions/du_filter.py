@@ -1,4 +1,6 @@
-"""DU, chapter 5: one run that finds the teacher filter and one that is trapped, the phases of a run, and Table 5.1."""
+"""DU, chapter 5: one run that finds the teacher filter and one that is trapped, the phases of a
+run, and Table 5.1.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
 P, PATCHES, STEP = 25, 20, 0.1
 KS, RATIOS = (25, 36, 49, 64, 81, 100), (0, 1, 4, 9, 16, 25)
@@ -23,7 +24,8 @@ PUBLISHED = {
     81: (0.50, 0.53, 0.57, 0.66, 0.81, 0.97),
     100: (0.50, 0.50, 0.57, 0.63, 0.75, 0.90),
 }
-PREDICTED = {  # the spec page's conditional Monte Carlo for the same law of the starts, standard error .001
+# the spec page's conditional Monte Carlo for the same law of the starts, standard error .001
+PREDICTED = {
     25: (0.5, 0.550, 0.723, 1.0, 1.0, 1.0),
     36: (0.5, 0.535, 0.652, 0.885, 1.0, 1.0),
     49: (0.5, 0.525, 0.612, 0.774, 0.998, 1.0),
@@ -32,15 +34,18 @@ PREDICTED = {  # the spec page's conditional Monte Carlo for the same law of the
     100: (0.5, 0.513, 0.552, 0.626, 0.741, 0.901),
 }
 CHOICES = (
-    "The thesis gives neither step nor a*: step 0.1, ‖a*‖ = 1 in a random direction, the four sign flips of one random start.",
+    "The thesis gives neither step nor a*: step 0.1, ‖a*‖ = 1 in a random direction, the four sign "
+    "flips of one random start.",
 )
 
 
 def flips_trial(*, max_iter: int, trapped_iter: int, seed: int) -> dict[str, Any]:
-    """The four sign flips of a random start (k = 20, p = 25): the best run with its errors, and a trapped run."""
-    from globalmin.theory.one_filter_basin import ratio_teacher
-    from globalmin.theory.one_filter_landscape import Basin, filter_landscape
-    from globalmin.training.one_filter import detect_phases, draw_network, population_run, sign_flips
+    """The four sign flips of a random start (k = 20, p = 25): the best run with its errors, and a
+    trapped run.
+    """
+    from globalmin.one_filter.basin import ratio_teacher
+    from globalmin.one_filter.landscape import Basin, filter_landscape
+    from globalmin.one_filter.train import detect_phases, draw_network, population_run, sign_flips
 
     rng = np.random.default_rng(seed)
     teacher = ratio_teacher(PATCHES, 1.0, P, rng)
@@ -48,7 +53,11 @@ def flips_trial(*, max_iter: int, trapped_iter: int, seed: int) -> dict[str, Any
     runs = [population_run(start, teacher, step_size=STEP, max_iter=max_iter) for start in starts]
     good = min(range(4), key=lambda i: runs[i].losses[-1])
     bad = [i for i in range(4) if runs[i].basin is Basin.SPURIOUS]
-    trapped = population_run(starts[bad[0]], teacher, step_size=STEP, max_iter=trapped_iter).losses if bad else np.empty(0)
+    trapped = (
+        population_run(starts[bad[0]], teacher, step_size=STEP, max_iter=trapped_iter).losses
+        if bad
+        else np.empty(0)
+    )
     run, seen = runs[good], detect_phases(runs[good], starts[good], teacher)
     return {
         "good": run.losses,
@@ -71,18 +80,31 @@ def _tail_slope(phi: np.ndarray) -> float:
 
 def _one_start(setting: Setting) -> dict[str, Any]:
     return setting.trials(
-        flips_trial, [{"max_iter": 1_500, "trapped_iter": setting.pick(thumbnail=10_000, paper=50_000), "seed": setting.seed + 2}]
+        flips_trial,
+        [
+            {
+                "max_iter": 1_500,
+                "trapped_iter": setting.pick(thumbnail=10_000, paper=50_000),
+                "seed": setting.seed + 2,
+            }
+        ],
     )[0]
 
 
 @states("DU-F5.1b")
-@reproduction("DU-F5.1b", title="Figure 5.1b: one run that finds the teacher filter and one that is trapped")
+@reproduction(
+    "DU-F5.1b", title="Figure 5.1b: one run that finds the teacher filter and one that is trapped"
+)
 def fig51b(setting: Setting) -> Reproduction:
     """Population loss by step; the failure's plateau is the loss of the spurious minimum."""
-    from globalmin.report.filter_figures import success_and_failure
+    from globalmin.one_filter.figures import success_and_failure
 
     found = _one_start(setting)
-    good, bad, plateau = np.asarray(found["good"]), np.asarray(found["bad"]), float(found["plateau"])
+    good, bad, plateau = (
+        np.asarray(found["good"]),
+        np.asarray(found["bad"]),
+        float(found["plateau"]),
+    )
     rows = (
         Row(
             "plateau of the failed run",
@@ -91,8 +113,21 @@ def fig51b(setting: Setting) -> Reproduction:
             2e-3 * plateau,
             note="closed form of the spurious minimum's loss",
         ),
-        Row("plateau minus that loss", 0.0, float(bad[-1]) - plateau, 0.0, ">=", note="approached from above"),
-        Row("last loss of the successful run", 0.0, float(good[-1]), 1e-12, note="published: converges to zero"),
+        Row(
+            "plateau minus that loss",
+            0.0,
+            float(bad[-1]) - plateau,
+            0.0,
+            ">=",
+            note="approached from above",
+        ),
+        Row(
+            "last loss of the successful run",
+            0.0,
+            float(good[-1]),
+            1e-12,
+            note="published: converges to zero",
+        ),
         Row(
             "steps until it is below 1e-3",
             "slow at first, then linear",
@@ -119,13 +154,20 @@ def fig51b(setting: Setting) -> Reproduction:
 
 
 @states("DU-F5.2")
-@reproduction("DU-F5.2", title="Figure 5.2: the phases of a run: angle, output weights, their sum, loss")
+@reproduction(
+    "DU-F5.2", title="Figure 5.2: the phases of a run: angle, output weights, their sum, loss"
+)
 def fig52(setting: Setting) -> Reproduction:
     """K = 20, p = 25: fast drop of the sum, a slow turn of the filter, linear convergence."""
-    from globalmin.report.filter_figures import phases
+    from globalmin.one_filter.figures import phases
 
     found = _one_start(setting)
-    curves = {"angle": found["angle"], "|a − a*|": found["head"], "|Σa − Σa*|": found["sum"], "loss": found["good"]}
+    curves = {
+        "angle": found["angle"],
+        "|a − a*|": found["head"],
+        "|Σa − Σa*|": found["sum"],
+        "loss": found["good"],
+    }
     shown = {name: np.maximum(np.asarray(values)[:700], 1e-14) for name, values in curves.items()}
     phi, total = np.asarray(found["angle"]), np.asarray(found["sum"])
     theory = float(np.log10(1.0 - STEP / (2.0 * float(found["norm"]) ** 2)))
@@ -144,7 +186,13 @@ def fig52(setting: Setting) -> Reproduction:
             120,
             note="spec page: 92 to 255; published: slow until about 200",
         ),
-        Row("first step with angle below 0.1", 264, int(np.argmax(phi < 0.1)), 140, note="spec page: 182 to 345"),
+        Row(
+            "first step with angle below 0.1",
+            264,
+            int(np.argmax(phi < 0.1)),
+            140,
+            note="spec page: 182 to 345",
+        ),
         Row(
             "decades per step in the end",
             theory,
@@ -158,16 +206,22 @@ def fig52(setting: Setting) -> Reproduction:
         scale=setting.scale,
         table=rows,
         data={"step": np.arange(len(shown["angle"])), **shown},
-        figures={"": lambda: phases(shown, first_phase_ends=None if found["phase"] < 0 else int(found["phase"]))},
+        figures={
+            "": lambda: phases(
+                shown, first_phase_ends=None if found["phase"] < 0 else int(found["phase"])
+            )
+        },
         choices=CHOICES,
     )
 
 
 def basin_trial(*, k: int, ratio: int, starts: int, seed: int) -> dict[str, Any]:
     """One cell of Table 5.1, every run decided by the trap test."""
-    from globalmin.theory.one_filter_basin import basin_estimate
+    from globalmin.one_filter.basin import basin_estimate
 
-    found = basin_estimate(k, float(ratio), 6, starts, 10_000 * seed + 100 * k + ratio)  # cells are independent
+    found = basin_estimate(
+        k, float(ratio), 6, starts, 10_000 * seed + 100 * k + ratio
+    )  # cells are independent
     return {
         "probability": found.probability,
         "spread": found.standard_error,
@@ -177,18 +231,28 @@ def basin_trial(*, k: int, ratio: int, starts: int, seed: int) -> dict[str, Any]
 
 
 @states("DU-TAB5.1")
-@reproduction("DU-TAB5.1", title="Table 5.1: probability that a random start reaches the global minimum")
+@reproduction(
+    "DU-TAB5.1", title="Table 5.1: probability that a random start reaches the global minimum"
+)
 def table51(setting: Setting) -> Reproduction:
-    """Six numbers of patches by six ratios (Σa*)²/‖a*‖², p = 6; the printed table has 5,000 starts a cell."""
+    """Six numbers of patches by six ratios (Σa*)²/‖a*‖², p = 6; the printed table has 5,000 starts
+    a cell.
+    """
     from globalmin.report.curves import shares
 
     starts = setting.pick(thumbnail=3_000, paper=5_000)
-    points = [{"k": k, "ratio": r, "starts": starts, "seed": setting.seed} for k in KS for r in RATIOS]
+    points = [
+        {"k": k, "ratio": r, "starts": starts, "seed": setting.seed} for k in KS for r in RATIOS
+    ]
     found = setting.trials(basin_trial, points)
     ours = np.array([one["probability"] for one in found]).reshape(len(KS), len(RATIOS))
     spec = np.array([PREDICTED[k] for k in KS])
     noise = 4.0 * np.sqrt(0.25 * (1.0 / starts + 1.0 / 5_000))
-    rows = [_cell(k, r, PUBLISHED[k][j], ours[i, j], noise) for i, k in enumerate(KS) for j, r in enumerate(RATIOS)]
+    rows = [
+        _cell(k, r, PUBLISHED[k][j], ours[i, j], noise)
+        for i, k in enumerate(KS)
+        for j, r in enumerate(RATIOS)
+    ]
     rows.append(
         Row(
             "largest |ours − prediction of the spec page|",
@@ -199,7 +263,13 @@ def table51(setting: Setting) -> Reproduction:
         )
     )
     rows.append(
-        Row("share of runs that nothing decided", 0.0, max(float(one["undecided"]) for one in found), 0.01, note="trap test")
+        Row(
+            "share of runs that nothing decided",
+            0.0,
+            max(float(one["undecided"]) for one in found),
+            0.01,
+            note="trap test",
+        )
     )
     curves = {f"k = {k}": (np.array(RATIOS), ours[i]) for i, k in enumerate(KS)}
     printed = {f"k = {k}": (np.array(RATIOS), np.array(PUBLISHED[k])) for k in KS}
@@ -215,11 +285,17 @@ def table51(setting: Setting) -> Reproduction:
             "standard_error": np.array([one["spread"] for one in found]),
             "quasi_static": np.array([one["quasi_static"] for one in found]),
         },
-        figures={"": lambda: shares(curves, ("ratio (Σa*)²/‖a*‖²", "P(global minimum)"), published=printed)},
+        figures={
+            "": lambda: shares(
+                curves, ("ratio (Σa*)²/‖a*‖²", "P(global minimum)"), published=printed
+            )
+        },
         choices=(
-            "Not stated: ‖a*‖, the law of v₀, step, time and success test. ‖a*‖ = 1 and v₀ ~ N(0, I₆) fit the print (χ² = 24 on "
+            "Not stated: ‖a*‖, the law of v₀, step, time and success test. ‖a*‖ = 1 and v₀ ~ N(0, "
+            "I₆) fit the print (χ² = 24 on "
             "22 cells); ‖v₀‖ = 1, the text taken literally, lies .016 above it on average.",
-            "Every run ends by the trap test. At (81, 25), near the threshold 26.5, runs linger: a time limit makes .97 of .987.",
+            "Every run ends by the trap test. At (81, 25), near the threshold 26.5, runs linger: a "
+            "time limit makes .97 of .987.",
         ),
     )
 
@@ -227,5 +303,13 @@ def table51(setting: Setting) -> Reproduction:
 def _cell(k: int, r: int, published: float, ours: float, noise: float) -> Row:
     near = (k, r) == (81, 25)
     exact = published == 1.0 and r * np.pi >= k + np.pi - 1.0
-    note = "a time limit explains .97: near the threshold" if near else "no spurious minimum: exactly 1" if exact else ""
-    return Row(f"k = {k}, ratio = {r}", published, float(ours), 0.0 if exact else noise + 0.005, note=note)
+    note = (
+        "a time limit explains .97: near the threshold"
+        if near
+        else "no spurious minimum: exactly 1"
+        if exact
+        else ""
+    )
+    return Row(
+        f"k = {k}, ratio = {r}", published, float(ours), 0.0 if exact else noise + 0.005, note=note
+    )

@@ -1,4 +1,6 @@
-"""FCL, figures 2 to 4: the curvature of the risk by the norm of the neurons, and descent from starts near the teacher."""
+"""FCL, figures 2 to 4: the curvature of the risk by the norm of the neurons, and descent from
+starts near the teacher.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
 SPEC = "the paper prints no number; reference of our spec page, other quadrature"
 RHO = {
@@ -25,13 +26,18 @@ RHO = {
     10.0: 8.231234e-5,
 }
 SILENT = (
-    "The paper states neither the samples, the teacher, the labels, the step nor the law of the starts. Ours: binary labels, "
-    "sigmoid, a N(0,1) teacher in figure 3 and orthogonal neurons of norm 3 in figure 4, step 40 = 0.8 K/b1^2, starts at "
-    "distance 0.1 |W*|.",
-    "At most 2,000 steps as published (1,000 in the thumbnail of figure 3). Every 50 steps Newton's method may finish a run "
-    "inside its basin (positive definite Hessians, short steps only), which is where the remaining steps lead.",
+    "The paper states neither the samples, the teacher, the labels, the step nor the law of the "
+    "starts. Ours: binary labels, sigmoid, a N(0,1) teacher in figure 3 and orthogonal neurons of "
+    "norm 3 in figure 4, step 40 = 0.8 K/b1^2, starts at distance 0.1 |W*|.",
+    "At most 2,000 steps as published (1,000 in the thumbnail of figure 3). Every 50 steps "
+    "Newton's method may finish a run inside its basin (positive definite Hessians, short steps "
+    "only), which is where the remaining steps lead.",
 )
-ERRORS = {10_000: 0.20, 30_000: 0.11, 100_000: 0.049}  # classification, d = 10, orthogonal neurons of norm 3
+ERRORS = {
+    10_000: 0.20,
+    30_000: 0.11,
+    100_000: 0.049,
+}  # classification, d = 10, orthogonal neurons of norm 3
 K = 3
 
 
@@ -39,14 +45,17 @@ K = 3
 @reproduction("FCL-F2", title="Figure 2: the curvature ρ(σ) by the norm of the neurons")
 def fig2(setting: Setting) -> Reproduction:
     """ρ of sigmoid (the published curve), tanh and softplus on a logarithmic grid of norms."""
-    from globalmin.report.recovery_figures import rho_figure
-    from globalmin.theory.local_moments import rho
+    from globalmin.recovery.figures import rho_figure
+    from globalmin.recovery.moments import rho
 
     sigma = np.geomspace(0.05, 50.0, setting.pick(thumbnail=61, paper=301))
     curves = {name: rho(sigma, name) for name in ("sigmoid", "tanh", "softplus")}
     fine = np.linspace(1.40, 1.50, 101)
     values = rho(fine, "sigmoid")
-    rows = [Row(f"ρ({s:g}), sigmoid", ref, float(rho(s, "sigmoid")), 1e-5 * ref, note=SPEC) for s, ref in RHO.items()]
+    rows = [
+        Row(f"ρ({s:g}), sigmoid", ref, float(rho(s, "sigmoid")), 1e-5 * ref, note=SPEC)
+        for s, ref in RHO.items()
+    ]
     rows += [
         Row("largest ρ, sigmoid", 3.566432e-3, float(values.max()), 1e-8, note=SPEC),
         Row("norm where it is reached", 1.4492, float(fine[values.argmax()]), 1e-3, note=SPEC),
@@ -68,14 +77,17 @@ def fig2(setting: Setting) -> Reproduction:
     )
 
 
-def local_trial(*, d: int, n: int, teacher: str, starts: int, max_iter: int, seed: int) -> dict[str, Any]:
-    """One data set: descent from points at distance 0.1 |W*| of the teacher; spread SD_n of the ends and mean error.
+def local_trial(
+    *, d: int, n: int, teacher: str, starts: int, max_iter: int, seed: int
+) -> dict[str, Any]:
+    """One data set: descent from points at distance 0.1 |W*| of the teacher; spread SD_n of the
+    ends and mean error.
 
     The teacher has N(0,1) entries ("gaussian"), or orthogonal neurons of norm 3 ("orthogonal").
     """
     from globalmin.activations import get_activation
-    from globalmin.training.local_descent import local_descent
-    from globalmin.training.matching import match_neurons, spread
+    from globalmin.recovery.descent import local_descent
+    from globalmin.recovery.matching import match_neurons, spread
 
     rng = np.random.default_rng((seed, d, n))
     W, X = rng.standard_normal((K, d)), rng.standard_normal((n, d))
@@ -88,7 +100,11 @@ def local_trial(*, d: int, n: int, teacher: str, starts: int, max_iter: int, see
         W0 = W + 0.1 * float(np.linalg.norm(W) / np.linalg.norm(D)) * D
         ends.append(local_descent(X, y, W0, step=40.0, max_iter=max_iter, newton=True).weights)
     errors = [match_neurons(end, W).error for end in ends]
-    return {"sd": spread(np.stack(ends)), "distance": float(np.mean(errors)), "size": float(np.linalg.norm(W))}
+    return {
+        "sd": spread(np.stack(ends)),
+        "distance": float(np.mean(errors)),
+        "size": float(np.linalg.norm(W)),
+    }
 
 
 @dataclass(frozen=True)
@@ -122,7 +138,9 @@ def _run(setting: Setting, grid: Grid) -> dict[str, np.ndarray]:
     ]
     results = setting.trials(local_trial, points)
     table = {name: np.array([point[name] for point in points]) for name in ("d", "n", "seed")}
-    return table | {name: np.array([result[name] for result in results]) for name in ("sd", "distance", "size")}
+    return table | {
+        name: np.array([result[name] for result in results]) for name in ("sd", "distance", "size")
+    }
 
 
 def _by_cell(grid: Grid, values: np.ndarray) -> Cells:
@@ -131,7 +149,10 @@ def _by_cell(grid: Grid, values: np.ndarray) -> Cells:
 
 
 @states("FCL-E1")
-@reproduction("FCL-E1", title="Figure 3: how often descent from several starts near the teacher ends at one point")
+@reproduction(
+    "FCL-E1",
+    title="Figure 3: how often descent from several starts near the teacher ends at one point",
+)
 def fig3(setting: Setting) -> Reproduction:
     """Share of data sets with SD_n <= 0.01, by the number of samples."""
     from globalmin.report.curves import shares
@@ -148,7 +169,13 @@ def fig3(setting: Setting) -> Reproduction:
         scale=setting.scale,
         table=_success_rows(grid, rates, _by_cell(grid, table["distance"] / table["size"])),
         data=table,
-        figures={"": lambda: shares({f"d = {d}": (n, r) for d, r in rates.items()}, ("samples n", "success rate"), scales="x")},
+        figures={
+            "": lambda: shares(
+                {f"d = {d}": (n, r) for d, r in rates.items()},
+                ("samples n", "success rate"),
+                scales="x",
+            )
+        },
         choices=SILENT,
     )
 
@@ -165,7 +192,11 @@ def _success_rows(grid: Grid, rates: Cells, errors: Cells) -> tuple[Row, ...]:
             note="published: no success at few samples",
         ),
         Row(
-            f"success rate, d = {small}, n = {n[-1]:,}", 1.0, float(rates[small][-1]), 0.0, note="published: all succeed at many"
+            f"success rate, d = {small}, n = {n[-1]:,}",
+            1.0,
+            float(rates[small][-1]),
+            0.0,
+            note="published: all succeed at many",
         ),
         Row(
             "most that a rate falls when n grows",
@@ -187,7 +218,8 @@ def _success_rows(grid: Grid, rates: Cells, errors: Cells) -> tuple[Row, ...]:
             f"median relative error at d = {large}, n = {n[-1]:,}",
             None,
             float(np.median(errors[large][-1])),
-            note="the paper does not show it: one end for all starts does not mean an end close to the teacher",
+            note="the paper does not show it: one end for all starts does not mean an end close to "
+            "the teacher",
         ),
     )
 
@@ -196,11 +228,17 @@ def _success_rows(grid: Grid, rates: Cells, errors: Cells) -> tuple[Row, ...]:
 @reproduction("FCL-E2", title="Figure 4: error of the recovered weights by the number of samples")
 def fig4(setting: Setting) -> Reproduction:
     """Error after descent from ‖W0 − W*‖ = 0.1 ‖W*‖; the expected slope is −1/2."""
-    from globalmin.report.recovery_figures import error_figure
+    from globalmin.recovery.figures import error_figure
 
     grid = setting.pick(
         thumbnail=Grid((5, 10), (10_000, 30_000, 100_000), 6, 1, teacher="orthogonal"),
-        paper=Grid((10, 20, 40, 60), (10_000, 20_000, 30_000, 55_000, 100_000), 100, 1, teacher="orthogonal"),
+        paper=Grid(
+            (10, 20, 40, 60),
+            (10_000, 20_000, 30_000, 55_000, 100_000),
+            100,
+            1,
+            teacher="orthogonal",
+        ),
     )
     table = _run(setting, grid)
     errors = _by_cell(grid, table["distance"] / table["size"])

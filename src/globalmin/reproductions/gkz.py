@@ -1,6 +1,8 @@
-"""GKZ, runs X1 to X4: barrier, descent from below it and past the saddles, number of samples, and the width a start needs.
+"""GKZ, runs X1, X2 and X4: barrier, descent from below it and past the saddles, and the width a
+start needs (X3, the number of samples, is in `gkz_samples`).
 
-The paper has no experiments; the published column holds what its theorems, or the sharpened ones of the spec page, say.
+The paper has no experiments; the published column holds what its theorems, or the sharpened ones of
+the spec page, say.
 """
 
 from __future__ import annotations
@@ -10,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin.references import states
-from globalmin.reproductions.registry import reproduction
-from globalmin.reproductions.result import Reproduction, Row
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
-    from globalmin.reproductions.setting import Setting
+    from globalmin.reproductions.running import Setting
 
 LABEL = "share below the barrier"
 NO_EXPERIMENT = "The paper has no experiments; these runs exercise its theorems."
@@ -34,21 +35,28 @@ THRESHOLDS = {
 
 def barrier_trial(*, d: int, starts: int, seed: int) -> dict[str, Any]:
     """Least risks over rank d - 1 from random starts, in units of sigma^4."""
-    from globalmin.landscape.quadratic_runs import barrier_search
+    from globalmin.quadratic.runs import barrier_search
 
     found = barrier_search(d, starts=starts, seed=seed)
     return {"values": found.values, "exact": found.exact}
 
 
 @states("GKZ-X1")
-@reproduction("GKZ-X1", title="Run X1: least risk of rank-deficient networks against the barrier 2(d+2)/(d+1) σ⁴")
+@reproduction(
+    "GKZ-X1",
+    title="Run X1: least risk of rank-deficient networks against the barrier 2(d+2)/(d+1) σ⁴",
+)
 def barrier_histogram(setting: Setting) -> Reproduction:
-    """Descent over networks of rank d - 1: nothing ends below the exact barrier, and the barrier is reached."""
+    """Descent over networks of rank d - 1: nothing ends below the exact barrier, and the barrier is
+    reached.
+    """
     from globalmin.report.curves import scattered
 
     dimensions = range(2, 9)
     starts = setting.pick(thumbnail=10, paper=100)
-    found = setting.trials(barrier_trial, [{"d": d, "starts": starts, "seed": setting.seed} for d in dimensions])
+    found = setting.trials(
+        barrier_trial, [{"d": d, "starts": starts, "seed": setting.seed} for d in dimensions]
+    )
     groups = {float(d): np.asarray(one["values"]) for d, one in zip(dimensions, found, strict=True)}
     exact = np.array([2 * (d + 2) / (d + 1) for d in dimensions])
     rows = [
@@ -61,7 +69,16 @@ def barrier_histogram(setting: Setting) -> Reproduction:
         )
         for d, values in groups.items()
     ]
-    rows.append(Row("least of all", 2.0, min(float(values.min()) for values in groups.values()), 0.0, ">=", note="GKZ-T2.1b"))
+    rows.append(
+        Row(
+            "least of all",
+            2.0,
+            min(float(values.min()) for values in groups.values()),
+            0.0,
+            ">=",
+            note="GKZ-T2.1b",
+        )
+    )
     return Reproduction(
         item="GKZ-X1",
         scale=setting.scale,
@@ -75,46 +92,77 @@ def barrier_histogram(setting: Setting) -> Reproduction:
                 names=("ends of descent, rank d − 1", "exact barrier"),
             )
         },
-        choices=(NO_EXPERIMENT, "Teachers with singular values from 1 to 2, so σ = 1; plain gradient descent instead of L-BFGS."),
+        choices=(
+            NO_EXPERIMENT,
+            "Teachers with singular values from 1 to 2, so σ = 1; plain gradient descent instead "
+            "of L-BFGS.",
+        ),
     )
 
 
 def rate_trial(*, d: int, constant: int, draws: int, seed: int) -> dict[str, Any]:
     """Descent from the identity start, m = C d^2: certified and measured factors."""
-    from globalmin.training.population_descent import compare_rates
+    from globalmin.quadratic.population_descent import compare_rates
 
     found = compare_rates(d, constant * d * d, scale="width", draws=draws, seed=seed)
-    return {"below": found.below, "certified": found.certified, "measured": found.measured, "reached": found.reached}
+    return {
+        "below": found.below,
+        "certified": found.certified,
+        "measured": found.measured,
+        "reached": found.reached,
+    }
 
 
 def plateau_trial(*, d: int, starts: int, seed: int) -> dict[str, Any]:
-    """Descent from tiny random weights: risks of the saddles it rests at, and the losses of the first run."""
-    from globalmin.landscape.quadratic_runs import conditioned_teacher, plateau_heights
-    from globalmin.landscape.random_starts import QuadraticLoss, descend, random_starts
+    """Descent from tiny random weights: risks of the saddles it rests at, and the losses of the
+    first run.
+    """
+    from globalmin.quadratic.many_starts import QuadraticLoss, descend, random_starts
+    from globalmin.quadratic.runs import conditioned_teacher, plateau_heights
 
     Wstar = conditioned_teacher(d, d + 1, seed=seed)
     found = plateau_heights(Wstar, starts=starts, seed=seed + 1)
     shown = descend(
-        QuadraticLoss.of_teacher(Wstar, d + 1), random_starts(3, d + 1, d, scales=(1e-6, 1e-6), seed=seed + 1), every=1
+        QuadraticLoss.of_teacher(Wstar, d + 1),
+        random_starts(3, d + 1, d, scales=(1e-6, 1e-6), seed=seed + 1),
+        every=1,
     )
-    return {"risks": found.risks, "census": found.census, "reached": found.reached.astype(float), "history": 2.0 * shown.history}
+    return {
+        "risks": found.risks,
+        "census": found.census,
+        "reached": found.reached.astype(float),
+        "history": 2.0 * shown.history,
+    }
 
 
 @states("GKZ-X2")
-@reproduction("GKZ-X2", title="Run X2: descent from the identity start, and past the saddles from a small start")
+@reproduction(
+    "GKZ-X2",
+    title="Run X2: descent from the identity start, and past the saddles from a small start",
+)
 def descents(setting: Setting) -> Reproduction:
     """Certified against measured rates, and plateaus at the heights of the census."""
     from globalmin.report.curves import panel_curves
 
     draws = setting.pick(thumbnail=4, paper=50)
-    points = [{"d": d, "constant": C, "draws": draws, "seed": setting.seed} for d, C in ((5, 16), (5, 30), (10, 10))]
+    points = [
+        {"d": d, "constant": C, "draws": draws, "seed": setting.seed}
+        for d, C in ((5, 16), (5, 30), (10, 10))
+    ]
     rates = setting.trials(rate_trial, points)
-    (saddles,) = setting.trials(plateau_trial, [{"d": 4, "starts": setting.pick(thumbnail=60, paper=400), "seed": setting.seed}])
-    certified, measured = (np.concatenate([one[name] for one in rates]) for name in ("certified", "measured"))
+    (saddles,) = setting.trials(
+        plateau_trial,
+        [{"d": 4, "starts": setting.pick(thumbnail=60, paper=400), "seed": setting.seed}],
+    )
+    certified, measured = (
+        np.concatenate([one[name] for one in rates]) for name in ("certified", "measured")
+    )
     heights = np.unique(np.round(saddles["census"], 9))
     history = np.asarray(saddles["history"])
     t = np.arange(1, len(history) + 1)
-    curves = {f"start {i + 1}": (t, np.maximum(history[:, i], 1e-12)) for i in range(history.shape[1])}
+    curves = {
+        f"start {i + 1}": (t, np.maximum(history[:, i], 1e-12)) for i in range(history.shape[1])
+    }
     order = np.argsort(certified)
     sorted_rates = {
         "certified": (np.arange(len(order)), certified[order]),
@@ -131,29 +179,41 @@ def descents(setting: Setting) -> Reproduction:
         },
         figures={
             "saddles": lambda: panel_curves([(curves, ("step", "risk"), "y")], levels=heights),
-            "rates": lambda: panel_curves([(sorted_rates, ("teacher, sorted", "factor per step"), "")], marker="o"),
+            "rates": lambda: panel_curves(
+                [(sorted_rates, ("teacher, sorted", "factor per step"), "")], marker="o"
+            ),
         },
         choices=(
             NO_EXPERIMENT,
-            "γ = m in the identity start; m = 16 d², 30 d² (d = 5) and 10 d² (d = 10); plateaus at d = 4, m = 5.",
+            "γ = m in the identity start; m = 16 d², 30 d² (d = 5) and 10 d² (d = 10); plateaus at "
+            "d = 4, m = 5.",
         ),
     )
 
 
 def _descent_rows(rates: list[dict[str, Any]], saddles: dict[str, Any]) -> tuple[Row, ...]:
-    certified, measured = (np.concatenate([one[name] for one in rates]) for name in ("certified", "measured"))
+    certified, measured = (
+        np.concatenate([one[name] for one in rates]) for name in ("certified", "measured")
+    )
     reached = np.concatenate([one["reached"] for one in rates])
     heights = np.unique(np.round(saddles["census"], 9))
     miss = np.abs(saddles["risks"] - saddles["census"]) / saddles["census"]
     return (
-        Row("descents from below the barrier that reach 1e-12 of their risk", 1.0, float(reached.mean()), 0.0, note="GKZ-RATE"),
+        Row(
+            "descents from below the barrier that reach 1e-12 of their risk",
+            1.0,
+            float(reached.mean()),
+            0.0,
+            note="GKZ-RATE",
+        ),
         Row(
             "largest measured factor minus the certified one",
             0.0,
             float((measured - certified).max()),
             0.0,
             "<=",
-            note=f"certified {certified.max():.3f}, worst seen {measured.max():.3f}; spec page: d = 5, m = 400: .832 and .610",
+            note=f"certified {certified.max():.3f}, worst seen {measured.max():.3f}; spec page: d "
+            "= 5, m = 400: .832 and .610",
         ),
         Row(
             "runs from tiny weights that end at zero risk",
@@ -172,99 +232,24 @@ def _descent_rows(rates: list[dict[str, Any]], saddles: dict[str, Any]) -> tuple
     )
 
 
-def transition_trial(*, d: int, n: int, draws: int, max_iter: int, seed: int) -> dict[str, Any]:
-    """Fits of planted labels with n samples: relative training loss and relative population risk of each draw."""
-    from globalmin.landscape.quadratic_runs import sample_transition
-
-    (row,) = sample_transition(d, [n], draws=draws, seed=seed, max_iter=max_iter)
-    return {"spans": row.is_critical, "training": row.training, "population": row.population}
-
-
-def interpolant_trial(*, d: int, n: int, seed: int) -> dict[str, Any]:
-    """The interpolant of GKZ-T2.6b with n samples: its training loss and its risk over sigma^4."""
-    from globalmin.landscape.quadratic_runs import conditioned_teacher
-    from globalmin.theory.quadratic_ambiguity import bad_interpolant
-    from globalmin.theory.quadratic_risk import population_risk, quadratic_outputs
-
-    X, Wstar = np.random.default_rng(seed).standard_normal((n, d)), conditioned_teacher(d, d, seed=seed + 1)
-    found = bad_interpolant(X, Wstar)
-    W = Wstar if found is None else found.W
-    miss = quadratic_outputs(W, X) - quadratic_outputs(Wstar, X)
-    return {"miss": float(np.abs(miss).max()), "risk": population_risk(W, Wstar)}
-
-
-@states("GKZ-X3")
-@reproduction("GKZ-X3", title="Run X3: generalization sets in at n = d(d+1)/2 samples")
-def transition(setting: Setting) -> Reproduction:
-    """Training loss and population risk of fits by descent, for n below and above d(d+1)/2."""
-    from globalmin.report.curves import panel_curves
-
-    d, draws, max_iter = setting.pick(thumbnail=(5, 2, 6_000), paper=(8, 20, 100_000))
-    N = d * (d + 1) // 2
-    samples = (N // 3, N // 2, N - 1, N, (3 * N) // 2, 2 * N)
-    points = [{"d": d, "n": n, "draws": draws, "max_iter": max_iter, "seed": setting.seed} for n in samples]
-    found = setting.trials(transition_trial, points)
-    (bad,) = setting.trials(interpolant_trial, [{"d": d, "n": N - 1, "seed": setting.seed}])
-    training, population = (np.array([one[name] for one in found]) for name in ("training", "population"))
-    n = np.array(samples)
-    curves = {
-        "training loss": (n / N, np.maximum(np.median(training, axis=1), 1e-16)),
-        "population risk": (n / N, np.maximum(np.median(population, axis=1), 1e-16)),
-    }
-    return Reproduction(
-        item="GKZ-X3",
-        scale=setting.scale,
-        table=_transition_rows(N, samples, found, bad),
-        data={"n": np.repeat(n, draws), "training": training.reshape(-1), "population": population.reshape(-1)},
-        figures={
-            "": lambda: panel_curves([(curves, ("n / (d(d+1)/2)", "relative to W = 0, median"), "y")], marker="o", mark=1.0)
-        },
-        choices=(NO_EXPERIMENT, f"d = {d}, so d(d+1)/2 = {N}; N(0,1) samples, starts of scale 0.5, plain gradient descent."),
-    )
-
-
-def _transition_rows(N: int, samples: tuple[int, ...], found: list[dict[str, Any]], bad: dict[str, Any]) -> tuple[Row, ...]:
-    n, training, population = np.array(samples), *(np.array([one[name] for one in found]) for name in ("training", "population"))
-    spans = np.array([bool(one["spans"]) for one in found])
-    return (
-        Row("first n at which the samples span", N, int(n[spans][0]), 0.0, note="GKZ-T2.8, exact ranks"),
-        Row("last n at which they do not", N - 1, int(n[~spans][-1]), 0.0, note="GKZ-T2.8"),
-        Row(
-            "largest relative training loss",
-            0.0,
-            float(training.max()),
-            1e-3,
-            note="every fit interpolates, next to n = N slowly",
-        ),
-        Row(
-            f"largest relative risk, n ≥ {samples[-1]}",
-            0.0,
-            float(population[-1].max()),
-            1e-6,
-            note="GKZ-T2.9a: the teacher itself",
-        ),
-        Row(
-            f"least relative risk, n = {samples[0]}",
-            1e-3,
-            float(population[0].min()),
-            0.0,
-            ">=",
-            note="GKZ-T2.9b: below N fits differ",
-        ),
-        Row(f"risk / σ⁴ of the constructed interpolant, n = {N - 1}", 2.0, float(bad["risk"]), 0.0, ">=", note="GKZ-T2.6b"),
-        Row("its largest error on the samples", 0.0, float(bad["miss"]), 1e-10, note="zero training loss and wrong"),
-    )
-
-
 def start_trial(*, d: int, scale: str, draws: int, seed: int) -> dict[str, Any]:
-    """Share of teachers of C d^2 neurons for which the identity start is below the exact barrier, for each C."""
-    from globalmin.landscape.quadratic_runs import start_shares
+    """Share of teachers of C d^2 neurons for which the identity start is below the exact barrier,
+    for each C.
+    """
+    from globalmin.quadratic.runs import start_shares
 
-    return {"shares": np.array(list(start_shares(d, CONSTANTS, scale=scale, draws=draws, seed=seed).values()))}
+    return {
+        "shares": np.array(
+            list(start_shares(d, CONSTANTS, scale=scale, draws=draws, seed=seed).values())
+        )
+    }
 
 
 @states("GKZ-X4")
-@reproduction("GKZ-X4", title="Run X4: neurons m = C d² that put the identity start below the barrier, three scales")
+@reproduction(
+    "GKZ-X4",
+    title="Run X4: neurons m = C d² that put the identity start below the barrier, three scales",
+)
 def start_thresholds(setting: Setting) -> Reproduction:
     """Shares by C for the paper's scale m + 4d, for m, and for the scale read from the labels."""
     from globalmin.report.curves import panel_curves
@@ -282,7 +267,11 @@ def start_thresholds(setting: Setting) -> Reproduction:
     C = np.array(CONSTANTS, dtype=np.float64)
     names = {"paper": "γ = m + 4d", "width": "γ = m", "data": "γ from the labels"}
     shown = [
-        ({names[scale]: (C, found[scale, d]) for scale in scales if (scale, d) in found}, (f"C = m/d², d = {d}", LABEL), "")
+        (
+            {names[scale]: (C, found[scale, d]) for scale in scales if (scale, d) in found},
+            (f"C = m/d², d = {d}", LABEL),
+            "",
+        )
         for d in dimensions
     ]
     return Reproduction(
@@ -296,7 +285,10 @@ def start_thresholds(setting: Setting) -> Reproduction:
             "share": np.concatenate(list(found.values())),
         },
         figures={"": lambda: panel_curves(shown, marker="o")},
-        choices=(NO_EXPERIMENT, f"N(0,1) teachers, {draws} a cell; γ from the labels is mean(y)/d over 200 d samples."),
+        choices=(
+            NO_EXPERIMENT,
+            f"N(0,1) teachers, {draws} a cell; γ from the labels is mean(y)/d over 200 d samples.",
+        ),
     )
 
 
@@ -326,5 +318,7 @@ def _threshold_rows(C: np.ndarray, found: dict[tuple[str, int], np.ndarray]) -> 
 
 
 def _threshold(C: np.ndarray, shares: np.ndarray) -> float:
-    """The least C from which on at least 19 of 20 are below; the last one where the grid is too short."""
+    """The least C from which on at least 19 of 20 are below; the last one where the grid is too
+    short.
+    """
     return float(C[np.argmax(shares >= 0.95)]) if (shares >= 0.95).any() else float(C[-1])

@@ -1,4 +1,6 @@
-"""A reproduction as files: table (text and CSV), data (CSV), figures (SVG and PNG); and as text on a terminal."""
+"""A reproduction as files: table (text and CSV), data (CSV), figures (SVG and PNG); and as text on
+a terminal.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from globalmin.reproductions.result import COLUMNS, Reproduction
-
-if TYPE_CHECKING:
-    from globalmin.reproductions.registry import Entry
+from globalmin.reproductions.registry import COLUMNS, Entry, Reproduction
 
 PAGE = "index.html"
 RECORD = ".record.json"  # ending of the file from which page and gallery are made
@@ -45,8 +44,20 @@ def table_text(found: Reproduction) -> str:
 
 def table_csv(found: Reproduction) -> str:
     """The table with every digit, and the tolerance and relation by which each row is judged."""
-    head = ("quantity", "published", "ours", "difference", "relation", "tolerance", "agrees", "note")
-    rows = ((r.quantity, r.published, r.ours, r.difference, r.relation, r.tolerance, r.agrees, r.note) for r in found.table)
+    head = (
+        "quantity",
+        "published",
+        "ours",
+        "difference",
+        "relation",
+        "tolerance",
+        "agrees",
+        "note",
+    )
+    rows = (
+        (r.quantity, r.published, r.ours, r.difference, r.relation, r.tolerance, r.agrees, r.note)
+        for r in found.table
+    )
     return _csv(head, rows)
 
 
@@ -70,13 +81,19 @@ def _plain(value: Any) -> Any:
 
 def save(found: Reproduction, folder: Path) -> dict[str, list[str]]:
     """Write table, data and figures of one item into `folder`; returns their names by kind."""
-    from globalmin.report.filter_figures import save as save_figure
+    from globalmin.drawing import save as save_figure
 
     name = stem(found.item)
-    texts = {f"{name}.table.txt": table_text(found), f"{name}.table.csv": table_csv(found), f"{name}.data.csv": data_csv(found)}
+    texts = {
+        f"{name}.table.txt": table_text(found),
+        f"{name}.table.csv": table_csv(found),
+        f"{name}.data.csv": data_csv(found),
+    }
     for file, text in texts.items():
         (folder / file).write_text(text, encoding="utf-8")
-    pictures = [save_figure(draw, folder / stem(found.item, part)) for part, draw in found.figures.items()]
+    pictures = [
+        save_figure(draw, folder / stem(found.item, part)) for part, draw in found.figures.items()
+    ]
     return {
         "table": [f"{name}.table.txt", f"{name}.table.csv"],
         "data": [f"{name}.data.csv"],
@@ -86,9 +103,11 @@ def save(found: Reproduction, folder: Path) -> dict[str, list[str]]:
 
 
 def publish(entry: Entry, found: Reproduction, folder: Path) -> dict[str, Any]:
-    """Write all files of one item and the page over everything in `folder`; returns the item's record.
+    """Write all files of one item and the page over everything in `folder`; returns the item's
+    record.
 
-    The files are written beside their place and moved in at the end, the record last: none is ever half-written.
+    The files are written beside their place and moved in at the end, the record last: none is ever
+    half-written.
     """
     with TemporaryDirectory(dir=folder, prefix=".new-") as name:
         staging = Path(name)
@@ -105,7 +124,9 @@ def publish(entry: Entry, found: Reproduction, folder: Path) -> dict[str, Any]:
             "files": save(found, staging),
         }
         written = sorted(path.name for path in staging.iterdir())
-        (staging / f"{stem(found.item)}{RECORD}").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        (staging / f"{stem(found.item)}{RECORD}").write_text(
+            json.dumps(record, indent=1) + "\n", encoding="utf-8"
+        )
         for file in (*written, f"{stem(found.item)}{RECORD}"):
             os.replace(staging / file, folder / file)
         _write_page(folder, staging)
@@ -122,7 +143,9 @@ def records(folder: Path) -> list[dict[str, Any]]:
     from globalmin.reproductions.registry import entries
 
     order = {item: place for place, item in enumerate(entries())}
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(f"*{RECORD}"))]
+    found = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(f"*{RECORD}"))
+    ]
     return sorted(found, key=lambda record: order.get(record["item"], len(order)))
 
 
@@ -130,6 +153,10 @@ def _write_page(folder: Path, staging: Path) -> None:
     from globalmin.report.reproduction_page import render
 
     shown = records(folder)
-    drawings = {file: (folder / file).read_text(encoding="utf-8") for record in shown for file in record["files"]["figures"]}
+    drawings = {
+        file: (folder / file).read_text(encoding="utf-8")
+        for record in shown
+        for file in record["files"]["figures"]
+    }
     (staging / PAGE).write_text(render(shown, drawings), encoding="utf-8")
     os.replace(staging / PAGE, folder / PAGE)

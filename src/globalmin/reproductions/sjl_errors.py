@@ -1,11 +1,13 @@
-"""SJL, figures 4a and 4b: the error by step on random labels, and why it cannot reach zero as described."""
+"""SJL, figures 4a and 4b: the error by step on random labels, and why it cannot reach zero as
+described.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from globalmin.reproductions.result import Reproduction, Row
-from globalmin.reproductions.setting import Setting
+from globalmin.reproductions.registry import Reproduction, Row
+from globalmin.reproductions.running import Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,11 +17,12 @@ HEADS = {"ones": "v = 1 fixed (as described)", "trained": "v = ±1, both layers 
 ZERO = 1e-2  # an RMSE below this is taken for zero
 
 CHOICES = (
-    "The text fits x -> 1^T phi(W x) to N(0, 1) labels. Softplus and z^2 are nowhere negative, so that RMSE^2 = L >= (1/2n) "
-    "sum over negative labels of y_i^2 for every W: the described experiment cannot reach zero (erratum S28). The caption "
-    "writes L(v, W); the second panel trains both layers from v = +-1 and does reach it.",
-    "Step size and number of steps are not given; here they are 0.05 (softplus) and 0.002 (quadratic) on L = (1/2n) sum "
-    "r^2, and b = 10.",
+    "The text fits x -> 1^T phi(W x) to N(0, 1) labels. Softplus and z^2 are nowhere negative, so "
+    "that RMSE^2 = L >= (1/2n) sum over negative labels of y_i^2 for every W: the described "
+    "experiment cannot reach zero (erratum S28). The caption writes L(v, W); the second panel "
+    "trains both layers from v = +-1 and does reach it.",
+    "Step size and number of steps are not given; here they are 0.05 (softplus) and 0.002 "
+    "(quadratic) on L = (1/2n) sum r^2, and b = 10.",
 )
 
 
@@ -38,14 +41,16 @@ EXPERIMENTS = {
 }
 
 
-def error_curve(*, k: int, d: int, activation: str, head: str, step: float, steps: int, seed: int) -> dict[str, Any]:
+def error_curve(
+    *, k: int, d: int, activation: str, head: str, step: float, steps: int, seed: int
+) -> dict[str, Any]:
     """RMSE = sqrt(L) after 0, s, 2s, ... steps of one run; the data do not depend on k or the head.
 
     Returns the curve, the last value, and the floor for networks that are nowhere negative.
     """
     import numpy as np
 
-    from globalmin.training.fused import train_many
+    from globalmin.fused.train import train_many
 
     rng = np.random.default_rng([seed, d])
     X, y = rng.standard_normal((N, d)), rng.standard_normal(N)
@@ -53,7 +58,8 @@ def error_curve(*, k: int, d: int, activation: str, head: str, step: float, step
     W = start.standard_normal((1, k, d)) / np.sqrt(d)
     v = np.ones(k) if head == "ones" else start.choice([-1.0, 1.0], size=k)
     runs = train_many(
-        X, y, W, v, activation=activation, trained="W" if head == "ones" else "vW", step_size=step / N, max_iter=steps, tol=0.0,
+        X, y, W, v, activation=activation, trained="W" if head == "ones" else "vW",
+        step_size=step / N, max_iter=steps, tol=0.0,
         record_every=steps // POINTS,
     )  # fmt: skip
     scale = float(np.linalg.norm(y)) / np.sqrt(2 * N)
@@ -70,7 +76,8 @@ def errors(item: str, setting: Setting) -> Reproduction:
     steps = setting.pick(thumbnail=40_000, paper=400_000)
     cells = [(head, k) for head in HEADS for k in experiment.widths]
     found = setting.trials(error_curve, [
-        {"k": k, "d": experiment.d, "activation": experiment.activation, "head": head, "step": experiment.step, "steps": steps,
+        {"k": k, "d": experiment.d, "activation": experiment.activation, "head": head,
+        "step": experiment.step, "steps": steps,
          "seed": setting.seed} for head, k in cells
     ])  # fmt: skip
     results = dict(zip(cells, found, strict=True))
@@ -89,23 +96,48 @@ def errors(item: str, setting: Setting) -> Reproduction:
     )
 
 
-def _rows(experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]]) -> tuple[Row, ...]:
+def _rows(
+    experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]]
+) -> tuple[Row, ...]:
     ones = [results["ones", k] for k in experiment.widths]
     wide = [k for k in experiment.widths if k * experiment.d > 1.5 * N]
     last = max(results["trained", k]["last"] for k in wide)
     floor, best = ones[0]["floor"], min(run["last"] for run in ones)
     narrow = min(results["trained", k]["last"] for k in experiment.widths if k * experiment.d < N)
     return (
-        Row("v = 1: floor of the RMSE over all W", 0, floor, note="the published zero is impossible, erratum S28"),
         Row(
-            "v = 1: smallest RMSE minus the floor", 0, best - floor, relation=">=", tolerance=1e-9, note="no run passes the floor"
+            "v = 1: floor of the RMSE over all W",
+            0,
+            floor,
+            note="the published zero is impossible, erratum S28",
         ),
-        Row("both layers: largest last RMSE where kd > 1.5 n", 0, last, tolerance=ZERO, note="reaches zero as in the picture"),
-        Row("both layers: smallest last RMSE where kd < n", None, narrow, note="too few weights; not printed"),
+        Row(
+            "v = 1: smallest RMSE minus the floor",
+            0,
+            best - floor,
+            relation=">=",
+            tolerance=1e-9,
+            note="no run passes the floor",
+        ),
+        Row(
+            "both layers: largest last RMSE where kd > 1.5 n",
+            0,
+            last,
+            tolerance=ZERO,
+            note="reaches zero as in the picture",
+        ),
+        Row(
+            "both layers: smallest last RMSE where kd < n",
+            None,
+            narrow,
+            note="too few weights; not printed",
+        ),
     )
 
 
-def draw_errors(experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]], stride: int) -> Figure:
+def draw_errors(
+    experiment: Experiment, results: dict[tuple[str, int], dict[str, Any]], stride: int
+) -> Figure:
     """A panel for each head."""
     import numpy as np
 
@@ -113,7 +145,10 @@ def draw_errors(experiment: Experiment, results: dict[tuple[str, int], dict[str,
 
     step = np.arange(POINTS + 1, dtype=np.float64) * stride
     panels = {
-        words: {f"k = {k} (kd = {k * experiment.d / N:g} n)": (step, results[head, k]["curve"]) for k in experiment.widths}
+        words: {
+            f"k = {k} (kd = {k * experiment.d / N:g} n)": (step, results[head, k]["curve"])
+            for k in experiment.widths
+        }
         for head, words in HEADS.items()
     }
     floor = results["ones", experiment.widths[0]]["floor"]

@@ -1,4 +1,6 @@
-"""Canonical JSON, the identity of a trial, and the encoding of results: the same values give the same text everywhere."""
+"""The identity of a trial and the encoding of results: the same values give the same text
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from globalmin.errors import PlanError
+from globalmin.files import canonical_json
 
-RESERVED = ("trial", "seed", "status", "error", "seconds", "tries")  # columns of the table that are neither parameter nor result
+# columns of the table that are neither parameter nor result
+RESERVED = "trial", "seed", "status", "error", "seconds", "tries"
 FLOAT = "$float"
 ARRAY = "$array"
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-
-
-def canonical_json(value: object) -> str:
-    """ASCII, keys sorted, no white space, no nan."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def trial_id(recipe: str, parameters: Mapping[str, Any], seed: int, code: str) -> str:
@@ -29,10 +28,15 @@ def trial_id(recipe: str, parameters: Mapping[str, Any], seed: int, code: str) -
 
 
 def plain(value: object, name: str) -> Any:
-    """`value` as JSON would give it back: numpy scalars, tuples and ranges become plain; anything else is refused by name."""
+    """`value` as JSON would give it back: numpy scalars, tuples and ranges become plain; anything
+    else is refused by name.
+    """
     value = _unwrapped(value)
     if isinstance(value, float) and not math.isfinite(value):
-        raise PlanError(f"{name} = {value}: a parameter must be finite; write it as a string and convert it in the recipe")
+        raise PlanError(
+            f"{name} = {value}: a parameter must be finite; write it as a string and convert it in "
+            "the recipe"
+        )
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple | range):
@@ -41,13 +45,21 @@ def plain(value: object, name: str) -> Any:
         if not all(isinstance(key, str) for key in value):
             raise PlanError(f"{name} has a key that is no string; JSON knows only strings")
         return {key: plain(item, f"{name}.{key}") for key, item in value.items()}
-    raise PlanError(f"{name} is of type {type(value).__name__}; give numbers, strings, booleans, lists or tables of them")
+    raise PlanError(
+        f"{name} is of type {type(value).__name__}; give numbers, strings, booleans, lists or "
+        "tables of them"
+    )
 
 
 def encode_result(result: object, parameters: Iterable[str]) -> tuple[str, dict[str, bytes]]:
-    """Text of the ledger's row and the arrays by digest; raises TypeError or ValueError that says what the recipe must change."""
+    """Text of the ledger's row and the arrays by digest; raises TypeError or ValueError that says
+    what the recipe must change.
+    """
     if not isinstance(result, Mapping):
-        raise TypeError(f"the recipe returned a {type(result).__name__}; it must return a dict of scalars and numpy arrays")
+        raise TypeError(
+            f"the recipe returned a {type(result).__name__}; it must return a dict of scalars and "
+            "numpy arrays"
+        )
     taken = {*parameters, *RESERVED}
     encoded: dict[str, Any] = {}
     blobs: dict[str, bytes] = {}
@@ -56,7 +68,8 @@ def encode_result(result: object, parameters: Iterable[str]) -> tuple[str, dict[
             raise TypeError(f"the recipe's result has the key {name!r}; keys must be strings")
         if name in taken:
             raise ValueError(
-                f"the recipe's result repeats {name!r}, a parameter or reserved column; return it under another name"
+                f"the recipe's result repeats {name!r}, a parameter or reserved column; return it "
+                "under another name"
             )
         encoded[name] = _encode(name, value, blobs)
     return canonical_json(encoded), blobs
@@ -96,7 +109,9 @@ def _array_bytes(name: str, array: Any) -> bytes:
     import numpy as np
 
     if array.dtype.hasobject:
-        raise TypeError(f"the recipe's result {name!r} is an array of Python objects; give it a numeric dtype")
+        raise TypeError(
+            f"the recipe's result {name!r} is an array of Python objects; give it a numeric dtype"
+        )
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)
     return stream.getvalue()

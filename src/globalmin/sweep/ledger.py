@@ -1,4 +1,6 @@
-"""The ledger: one sqlite file that knows every trial; a row that was acknowledged survives kill -9 and a power cut."""
+"""The ledger: one sqlite file that knows every trial; a row that was acknowledged survives kill -9
+and a power cut.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,18 @@ MAX_TRIES = 3
 _SCHEMA = (
     "CREATE TABLE sweep (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     """CREATE TABLE trial (
-        id TEXT PRIMARY KEY, position INTEGER, parameters TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
-        state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'running', 'done', 'failed')),
-        tries INTEGER NOT NULL DEFAULT 0, lease TEXT, finished REAL, seconds REAL, result TEXT, error TEXT, digest TEXT,
-        CHECK ((state = 'done') = (result IS NOT NULL)), CHECK ((state = 'running') = (lease IS NOT NULL))
+        id TEXT PRIMARY KEY, position INTEGER, parameters TEXT NOT NULL, seed INTEGER NOT NULL,
+        code TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting',
+        'running', 'done', 'failed')), tries INTEGER NOT NULL DEFAULT 0, lease TEXT, finished
+        REAL, seconds REAL, result TEXT, error TEXT, digest TEXT, CHECK ((state = 'done') =
+        (result IS NOT NULL)), CHECK ((state = 'running') = (lease IS NOT NULL))
     ) STRICT""",
-    "CREATE TABLE artifact (trial TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY (trial, object)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE artifact (trial TEXT NOT NULL, object TEXT NOT NULL, PRIMARY KEY (trial, "
+    "object)) STRICT, WITHOUT ROWID",
     "CREATE INDEX trial_by_position ON trial (position) WHERE position IS NOT NULL",
     "CREATE INDEX trial_by_state ON trial (state, finished)",
-    "CREATE INDEX trial_to_do ON trial (tries, position) WHERE state = 'waiting' AND position IS NOT NULL",
+    "CREATE INDEX trial_to_do ON trial (tries, position) WHERE state = 'waiting' AND position IS "
+    "NOT NULL",
 )
 
 
@@ -43,7 +48,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial: `result` is the canonical JSON of a success, `error` the traceback of a failure."""
+    """What came of a trial: `result` is the canonical JSON of a success, `error` the traceback of a
+    failure.
+    """
 
     id: str
     result: str | None
@@ -61,18 +68,27 @@ def store_errors(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         text = str(error)
         if name.startswith("SQLITE_FULL"):
-            raise StoreFull(f"{path}: {text}; make room and resume, what was recorded is safe") from error
+            raise StoreFull(
+                f"{path}: {text}; make room and resume, what was recorded is safe"
+            ) from error
         if name.startswith("SQLITE_IOERR"):
-            raise StoreFull(f"{path}: {text} ({name}); check the disk and resume, what was recorded is safe") from error
+            raise StoreFull(
+                f"{path}: {text} ({name}); check the disk and resume, what was recorded is safe"
+            ) from error
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise StoreError(
-                f"{path}: the ledger is damaged ({text}); restore it from a copy, or run the plan anew in an empty folder"
+                f"{path}: the ledger is damaged ({text}); restore it from a copy, or run the plan "
+                "anew in an empty folder"
             ) from error
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-            raise StoreError(f"{path}: {text}; the folder must exist and be writable, copy it elsewhere if it is not") from error
+            raise StoreError(
+                f"{path}: {text}; the folder must exist and be writable, copy it elsewhere if it "
+                "is not"
+            ) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise StoreError(
-                f"{path}: still locked by another process after {BUSY_SECONDS:.0f} s; end it and try again"
+                f"{path}: still locked by another process after {BUSY_SECONDS:.0f} s; end it and "
+                "try again"
             ) from error
         raise StoreError(f"{path}: {text} ({name or type(error).__name__})") from error
 
@@ -94,7 +110,9 @@ class Ledger:
     def __init__(self, path: Path, mode: str = "write") -> None:
         self.path = path
         if mode != "create" and not path.is_file():
-            raise StoreError(f"{path}: there is no ledger; give a folder made by globalmin sweep run")
+            raise StoreError(
+                f"{path}: there is no ledger; give a folder made by globalmin sweep run"
+            )
         with store_errors(path):
             self._connection = _connect(path, mode)
             try:
@@ -115,7 +133,8 @@ class Ledger:
                     self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if self._version() != SCHEMA_VERSION:
             raise StoreError(
-                f"{self.path}: ledger of format {self._version()}, this version reads {SCHEMA_VERSION}; use the one that wrote it"
+                f"{self.path}: ledger of format {self._version()}, this version reads "
+                f"{SCHEMA_VERSION}; use the one that wrote it"
             )
 
     def _version(self) -> int:
@@ -128,7 +147,8 @@ class Ledger:
         if found != [("ok",)]:
             what = "; ".join(str(row[0]) for row in found)
             raise StoreError(
-                f"{self.path}: the ledger is damaged ({what}); restore it from a copy, or run the plan anew in an empty folder"
+                f"{self.path}: the ledger is damaged ({what}); restore it from a copy, or run the "
+                "plan anew in an empty folder"
             )
 
     def close(self) -> None:
@@ -143,7 +163,9 @@ class Ledger:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; when the block has ended without an exception, its rows are on the disk."""
+        """All or nothing; when the block has ended without an exception, its rows are on the
+        disk.
+        """
         with store_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -169,22 +191,32 @@ class Ledger:
 
     def put(self, key: str, value: str) -> None:
         """Set a fact; inside a transaction."""
-        self._connection.execute("INSERT INTO sweep VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", (key, value))
+        self._connection.execute(
+            "INSERT INTO sweep VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
 
     def enroll(self, trials: Iterable[Trial], code: str) -> None:
-        """Make these the trials of the sweep, in this order; inside a transaction. Known ones keep what is known of them."""
+        """Make these the trials of the sweep, in this order; inside a transaction. Known ones keep
+        what is known of them.
+        """
         self._connection.execute("UPDATE trial SET position = NULL WHERE position IS NOT NULL")
         self._connection.executemany(
             "INSERT INTO trial (id, position, parameters, seed, code) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT DO UPDATE SET position = excluded.position",
-            ((trial.id, position, trial.parameters, trial.seed, code) for position, trial in enumerate(trials)),
+            (
+                (trial.id, position, trial.parameters, trial.seed, code)
+                for position, trial in enumerate(trials)
+            ),
         )
 
     def waiting(self, after: tuple[int, int], limit: int) -> list[tuple[int, Trial]]:
-        """The next trials to compute, with their positions, behind (tries, position): those that ended a worker come last."""
+        """The next trials to compute, with their positions, behind (tries, position): those that
+        ended a worker come last.
+        """
         rows = self.query(
-            "SELECT position, id, parameters, seed, tries FROM trial WHERE state = 'waiting' AND position IS NOT NULL"
-            " AND (tries, position) > (?, ?) ORDER BY tries, position LIMIT ?",
+            "SELECT position, id, parameters, seed, tries FROM trial WHERE state = 'waiting' AND "
+            "position IS NOT NULL AND (tries, position) > (?, ?) ORDER BY tries, position LIMIT ?",
             (*after, limit),
         )
         return [(position, Trial(*rest)) for position, *rest in rows]
@@ -192,36 +224,59 @@ class Ledger:
     def lease(self, ids: Iterable[str], owner: str) -> None:
         """Mark trials as running; inside a transaction."""
         self._connection.executemany(
-            "UPDATE trial SET state = 'running', lease = ? WHERE id = ? AND state = 'waiting'", ((owner, id) for id in ids)
+            "UPDATE trial SET state = 'running', lease = ? WHERE id = ? AND state = 'waiting'",
+            ((owner, id) for id in ids),
         )
 
     def release(self, ids: Iterable[str], *, counted: bool) -> None:
-        """Give leases back; inside a transaction. `counted`: their worker died, which counts as a try."""
+        """Give leases back; inside a transaction. `counted`: their worker died, which counts as a
+        try.
+        """
         self._connection.executemany(
-            "UPDATE trial SET state = 'waiting', lease = NULL, tries = tries + ? WHERE id = ? AND state = 'running'",
+            "UPDATE trial SET state = 'waiting', lease = NULL, tries = tries + ? WHERE id = ? AND "
+            "state = 'running'",
             ((int(counted), id) for id in ids),
         )
 
     def release_all(self) -> int:
-        """Give back every lease of a driver that is gone: not the trials' fault, so no try is counted. Inside a transaction."""
-        return self._connection.execute("UPDATE trial SET state = 'waiting', lease = NULL WHERE state = 'running'").rowcount
+        """Give back every lease of a driver that is gone: not the trials' fault, so no try is
+        counted. Inside a transaction.
+        """
+        return self._connection.execute(
+            "UPDATE trial SET state = 'waiting', lease = NULL WHERE state = 'running'"
+        ).rowcount
 
     def retry_failed(self) -> int:
         """Let failed trials of the plan wait again; inside a transaction."""
         return self._connection.execute(
-            "UPDATE trial SET state = 'waiting', tries = 0, error = NULL WHERE state = 'failed' AND position IS NOT NULL"
+            "UPDATE trial SET state = 'waiting', tries = 0, error = NULL WHERE state = 'failed' "
+            "AND position IS NOT NULL"
         ).rowcount
 
     def record(self, outcomes: Iterable[Outcome], now: float | None = None) -> int:
-        """Acknowledge outcomes; inside a transaction. A trial that is already done stays as it is. Returns how many were new."""
+        """Acknowledge outcomes; inside a transaction. A trial that is already done stays as it is.
+        Returns how many were new.
+        """
         finished = time.time() if now is None else now
         new = 0
         for outcome in outcomes:
-            state, digest = ("failed", None) if outcome.result is None else ("done", row_digest(outcome.id, outcome.result))
+            state, digest = (
+                ("failed", None)
+                if outcome.result is None
+                else ("done", row_digest(outcome.id, outcome.result))
+            )
             changed = self._connection.execute(
-                "UPDATE trial SET state = ?, lease = NULL, tries = tries + 1, finished = ?, seconds = ?,"
-                " result = ?, error = ?, digest = ? WHERE id = ? AND state <> 'done'",
-                (state, finished, outcome.seconds, outcome.result, outcome.error, digest, outcome.id),
+                "UPDATE trial SET state = ?, lease = NULL, tries = tries + 1, finished = ?, "
+                "seconds = ?, result = ?, error = ?, digest = ? WHERE id = ? AND state <> 'done'",
+                (
+                    state,
+                    finished,
+                    outcome.seconds,
+                    outcome.result,
+                    outcome.error,
+                    digest,
+                    outcome.id,
+                ),
             ).rowcount
             new += changed
             if changed:
@@ -231,7 +286,8 @@ class Ledger:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    address = f"{path.resolve().as_uri()}?mode={'ro' if mode == 'read' else 'rwc' if mode == 'create' else 'rw'}"
+    access = {"read": "ro", "create": "rwc"}.get(mode, "rw")
+    address = f"{path.resolve().as_uri()}?mode={access}"
     connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     if mode != "read":
         return connection

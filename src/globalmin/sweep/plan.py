@@ -1,4 +1,6 @@
-"""The plan of a sweep: a recipe, its parameters and seeds, from Python or TOML. Unknown keys are refused."""
+"""The plan of a sweep: a recipe, its parameters and seeds, from Python or TOML. Unknown keys are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.canonical import RESERVED, canonical_json, plain
+from globalmin.files import canonical_json
+from globalmin.sweep.canonical import RESERVED, plain
 from globalmin.sweep.recipe import Recipe, recipe_name
 
 KEYS = ("recipe", "name", "grid", "trials", "fixed", "seeds", "batch_size", "timeout")
@@ -35,7 +38,8 @@ class Plan:
     fixed : parameters of every trial.
     seeds : how many (0, 1, ...), or a list of them.
     name : title of the sweep; the function's name if left out.
-    batch_size : trials per call of `recipe.batch`; chosen from the number of trials and workers if left out.
+    batch_size : trials per call of `recipe.batch`; chosen from the number of trials and workers if
+        left out.
     timeout : seconds after which a trial (or a batch) is ended and counted as a try.
     paths : folders where the recipe's module is looked for first; not part of a trial's identity.
     """
@@ -81,7 +85,9 @@ class Plan:
             object.__setattr__(self, key, value)
         _refuse_twice(self)
         if len(self) > MAX_TRIALS:
-            raise PlanError(f"the plan has {len(self):,} trials; at most {MAX_TRIALS:,} fit one sweep: split it")
+            raise PlanError(
+                f"the plan has {len(self):,} trials; at most {MAX_TRIALS:,} fit one sweep: split it"
+            )
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Plan:
@@ -90,7 +96,9 @@ class Plan:
         try:
             content = tomllib.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise PlanError(f"{file}: cannot be read ({error.strerror}); give a plan in TOML") from error
+            raise PlanError(
+                f"{file}: cannot be read ({error.strerror}); give a plan in TOML"
+            ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PlanError(f"{file}: not TOML, {error}") from error
         try:
@@ -114,7 +122,11 @@ class Plan:
         return json.dumps(keys, ensure_ascii=True, allow_nan=False)
 
     def __len__(self) -> int:
-        return math.prod(len(values) for values in self.grid.values()) * len(self.trials) * len(self.seeds)
+        return (
+            math.prod(len(values) for values in self.grid.values())
+            * len(self.trials)
+            * len(self.seeds)
+        )
 
     def parameter_sets(self) -> Iterator[Parameters]:
         """The parameters of every cell, in the order of the table."""
@@ -123,8 +135,12 @@ class Plan:
                 yield {**self.fixed, **dict(zip(self.grid, values, strict=True)), **trial}
 
     def parameter_names(self) -> list[str]:
-        """Every parameter that some trial has: grid axes first, then those of trials, then the fixed ones."""
-        names = dict.fromkeys([*self.grid, *(key for trial in self.trials for key in trial), *self.fixed])
+        """Every parameter that some trial has: grid axes first, then those of trials, then the
+        fixed ones.
+        """
+        names = dict.fromkeys(
+            [*self.grid, *(key for trial in self.trials for key in trial), *self.fixed]
+        )
         return list(names)
 
 
@@ -132,17 +148,24 @@ def _checked_keys(content: Mapping[str, Any]) -> dict[str, Any]:
     for key in content:
         if key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, n=1)
-            raise PlanError(f"unknown key {key!r}; " + (f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KEYS)}"))
+            raise PlanError(
+                f"unknown key {key!r}; "
+                + (f"did you mean {near[0]!r}?" if near else f"known are {', '.join(KEYS)}")
+            )
     if "recipe" not in content:
         raise PlanError("the key 'recipe' is missing; add recipe = \"package.module:function\"")
     if not isinstance(content["recipe"], str):
-        raise PlanError(f'recipe is of type {type(content["recipe"]).__name__}; write "package.module:function"')
+        raise PlanError(
+            f'recipe is of type {type(content["recipe"]).__name__}; write "package.module:function"'
+        )
     return dict(content)
 
 
 def _table(value: object, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise PlanError(f"{name} is of type {type(value).__name__}; it must be a table of parameters")
+        raise PlanError(
+            f"{name} is of type {type(value).__name__}; it must be a table of parameters"
+        )
     return value
 
 
@@ -155,14 +178,21 @@ def _checked_grid(grid: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         if not checked[name]:
             raise PlanError(f"grid.{name} is empty; give at least one value")
         if len({canonical_json(value) for value in checked[name]}) < len(checked[name]):
-            raise PlanError(f"grid.{name} has a value twice; give every value once and use seeds to repeat trials")
+            raise PlanError(
+                f"grid.{name} has a value twice; give every value once and use seeds to repeat "
+                "trials"
+            )
     return _checked_names(checked, "grid")
 
 
 def _checked_trials(trials: Sequence[Mapping[str, Any]]) -> list[Parameters]:
     if isinstance(trials, str | Mapping) or not hasattr(trials, "__iter__"):
-        raise PlanError(f"trials is of type {type(trials).__name__}; give a list of tables, in TOML [[trials]]")
-    checked = [_checked_names(plain(_table(trial, "a trial"), "trials"), "trials") for trial in trials]
+        raise PlanError(
+            f"trials is of type {type(trials).__name__}; give a list of tables, in TOML [[trials]]"
+        )
+    checked = [
+        _checked_names(plain(_table(trial, "a trial"), "trials"), "trials") for trial in trials
+    ]
     if not checked:
         raise PlanError("trials is empty; give at least one")
     if len({canonical_json(trial) for trial in checked}) < len(checked):
@@ -173,10 +203,14 @@ def _checked_trials(trials: Sequence[Mapping[str, Any]]) -> list[Parameters]:
 def _checked_names(parameters: dict[str, Any], place: str) -> dict[str, Any]:
     for name in parameters:
         if not name.isidentifier():
-            raise PlanError(f"{place} has the parameter {name!r}, which is no Python name; rename it")
+            raise PlanError(
+                f"{place} has the parameter {name!r}, which is no Python name; rename it"
+            )
         if name in RESERVED:
             hint = "use the key seeds" if name == "seed" else "rename it"
-            raise PlanError(f"{place} has the parameter {name!r}, which is a column of every table; {hint}")
+            raise PlanError(
+                f"{place} has the parameter {name!r}, which is a column of every table; {hint}"
+            )
     return parameters
 
 
@@ -195,7 +229,9 @@ def _checked_seeds(seeds: int | Sequence[int]) -> list[int]:
         return list(range(value))
     if not isinstance(value, list) or not value:
         raise PlanError(f"seeds = {value!r}: give how many, or a list of them")
-    if not all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**63 for seed in value):
+    if not all(
+        isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**63 for seed in value
+    ):
         raise PlanError("seeds must be whole numbers from 0 to 2^63 - 1")
     if len(set(value)) < len(value):
         raise PlanError("seeds has a number twice; the same trial twice tells nothing")

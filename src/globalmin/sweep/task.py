@@ -1,12 +1,15 @@
-"""What goes to a worker and what comes back: plain texts and bytes, so that every executor can carry them."""
+"""Tasks: what goes to a worker and what comes back, plain texts and bytes, so that every executor
+can carry them; which trials go into the next one, and what becomes of those whose worker died.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from globalmin.sweep.ledger import Outcome, Trial
+from globalmin.sweep.ledger import MAX_TRIES, Outcome, Trial
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,9 @@ class Task:
 
     def to_text(self) -> str:
         """JSON of the task."""
-        return json.dumps({**vars(self), "trials": [vars(trial) for trial in self.trials]}, allow_nan=False)
+        return json.dumps(
+            {**vars(self), "trials": [vars(trial) for trial in self.trials]}, allow_nan=False
+        )
 
     @classmethod
     def from_text(cls, text: str) -> Task:
@@ -45,7 +50,8 @@ class Report:
     ended : whether the task occupies its slot no longer.
     lost : why the worker died, if it did; empty otherwise.
     started : whether the dead worker had begun; otherwise no trial is to blame.
-    in_order : whether the trials without outcome are waiting behind the first of them, which then is the only suspect.
+    in_order : whether the trials without outcome are waiting behind the first of them, which then
+        is the only suspect.
     """
 
     key: int
@@ -66,3 +72,116 @@ def outcome_from(text: str) -> Outcome:
     """Undo `outcome_text`."""
     content = json.loads(text)
     return Outcome(**{**content, "objects": tuple(content["objects"])})
+
+
+TASK_SECONDS = (
+    0.25  # of work in one task: long beside the cost of sending it, short beside a user's patience
+)
+MAX_CHUNK = 64
+MIN_BATCH, MAX_BATCH = 8, 256
+PAGE = 4096
+
+
+@dataclass
+class Schedule:
+    """Fresh trials in the order of the plan, then those to be tried again.
+
+    Parameters
+    ----------
+    fetch : (after (tries, position), limit) -> waiting trials with positions, from the ledger.
+    template : the task without trials.
+    slots : tasks at once.
+    waiting : how many trials the ledger has waiting.
+    batch_size : of the plan; None chooses.
+    """
+
+    fetch: Callable[[tuple[int, int], int], list[tuple[int, Trial]]]
+    template: Task
+    slots: int
+    waiting: int
+    batch_size: int | None = None
+    running: dict[int, dict[str, Trial]] = field(default_factory=dict)
+    _page: deque[Trial] = field(default_factory=deque)
+    _after: tuple[int, int] = (-1, -1)
+    _returned: set[str] = field(default_factory=set)
+    _again: deque[tuple[Trial, ...]] = field(default_factory=deque)
+    _key: int = 0
+    _mean_seconds: float = TASK_SECONDS
+
+    def next_task(self) -> Task | None:
+        """The next task, now running; None if nothing waits."""
+        trials = self._fresh() or (self._again.popleft() if self._again else ())
+        if not trials:
+            return None
+        self._key += 1
+        self.waiting -= len(trials)
+        self.running[self._key] = {trial.id: trial for trial in trials}
+        return replace(self.template, key=self._key, trials=tuple(trials))
+
+    def _fresh(self) -> tuple[Trial, ...]:
+        size = self._size()
+        while len(self._page) < size and (rows := self.fetch(self._after, PAGE)):
+            self._page.extend(trial for _, trial in rows if trial.id not in self._returned)
+            self._after = (rows[-1][1].tries, rows[-1][0])
+        return tuple(self._page.popleft() for _ in range(min(size, len(self._page))))
+
+    def _size(self) -> int:
+        """Trials per task: a batch as large as leaves work for every slot, or about a quarter
+        second's worth.
+        """
+        share = max(1, self.waiting // (4 * self.slots))
+        if self.template.batch:
+            return self.batch_size or max(MIN_BATCH, min(MAX_BATCH, share))
+        return max(1, min(MAX_CHUNK, share, int(TASK_SECONDS / max(self._mean_seconds, 1e-6))))
+
+    def note(self, report: Report) -> None:
+        """Take the finished trials of a report off the list."""
+        for outcome in report.outcomes:
+            self.running[report.key].pop(outcome.id, None)
+            self._mean_seconds += 0.1 * (outcome.seconds - self._mean_seconds)
+
+    def lost(self, report: Report) -> tuple[list[str], list[str], list[Outcome]]:
+        """After a worker's death: trials given back without blame, the suspect given back with a
+        try counted, or its failure.
+        """
+        left = tuple(self.running.pop(report.key).values())
+        suspects = left if not report.in_order else left[:1]
+        if not report.started:
+            self._put_back(left)
+            return [trial.id for trial in left], [], []
+        if len(suspects) > 1:  # halves find the culprit in a few deaths
+            half = len(suspects) // 2
+            self._put_back(suspects[:half])
+            self._put_back(suspects[half:])
+            return [trial.id for trial in left], [], []
+        self._put_back(left[1:])
+        innocent = [trial.id for trial in left[1:]]
+        suspect = [replace(trial, tries=trial.tries + 1) for trial in suspects]
+        failed = [_given_up(trial, report.lost) for trial in suspect if trial.tries >= MAX_TRIES]
+        again = [trial for trial in suspect if trial.tries < MAX_TRIES]
+        self._put_back(tuple(again))
+        return innocent, [trial.id for trial in again], failed
+
+    def ended(self, report: Report) -> list[str]:
+        """A task came to its end; trials it left without outcome (there should be none) wait
+        again.
+        """
+        left = tuple(self.running.pop(report.key).values())
+        self._put_back(left)
+        return [trial.id for trial in left]
+
+    def _put_back(self, trials: Sequence[Trial]) -> None:
+        if trials:
+            self._again.append(tuple(trials))
+            self._returned.update(
+                trial.id for trial in trials
+            )  # the ledger has them waiting again, behind others
+            self.waiting += len(trials)
+
+
+def _given_up(trial: Trial, reason: str) -> Outcome:
+    text = (
+        f"given up after {trial.tries} tries, each of which ended its worker; the last time: "
+        f"{reason}\n"
+    )
+    return Outcome(trial.id, None, text, 0.0)

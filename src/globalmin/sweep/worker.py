@@ -1,4 +1,6 @@
-"""What every executor's worker does with a task: find the recipe, run its trials, encode what came of them."""
+"""What every executor's worker does with a task: find the recipe, run its trials, encode what came
+of them.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,16 @@ Finished = tuple[Outcome, dict[str, bytes]]
 
 
 def run_task(task: Task) -> Iterator[Finished]:
-    """Outcomes one by one, or all at the end for a batch. Raises PlanError if this worker's code is not the driver's."""
+    """Outcomes one by one, or all at the end for a batch. Raises PlanError if this worker's code is
+    not the driver's.
+    """
     recipe = find_recipe(task.recipe, task.paths)
     code = code_version(task.recipe, recipe)
     if code != task.code:
-        raise PlanError(f"a worker has another version of {task.recipe} ({code}) than the driver ({task.code}); install the same")
+        raise PlanError(
+            f"a worker has another version of {task.recipe} ({code}) than the driver "
+            f"({task.code}); install the same"
+        )
     if task.batch:
         yield from _run_batch(recipe, task)
     else:
@@ -51,21 +58,37 @@ def _run_batch(recipe: Recipe, task: Task) -> list[Finished]:
         with _deadline(task.timeout):
             results = list(recipe.batch([dict(one) for one in sets]))  # pyright: ignore[reportFunctionMemberAccess]
         if len(results) != len(sets):
-            raise ValueError(f"{task.recipe}.batch returned {len(results)} results for {len(sets)} trials; return one for each")
+            raise ValueError(
+                f"{task.recipe}.batch returned {len(results)} results for {len(sets)} trials; "
+                "return one for each"
+            )
     except BaseException:
         if len(sets) > 1:  # whose fault it is, only running them one by one can tell
             return [_run_batch(recipe, _single(task, trial))[0] for trial in task.trials]
         error = sys.exc_info()[1] or RuntimeError("unknown")
         return [(_failure(task.trials[0], error, time.perf_counter() - start), {})]
     seconds = (time.perf_counter() - start) / len(sets)
-    return [_batched(trial, one, result, seconds) for trial, one, result in zip(task.trials, sets, results, strict=True)]
+    return [
+        _batched(trial, one, result, seconds)
+        for trial, one, result in zip(task.trials, sets, results, strict=True)
+    ]
 
 
 def _single(task: Task, trial: Trial) -> Task:
-    return Task(task.key, task.recipe, task.code, (trial,), batch=True, timeout=task.timeout, paths=task.paths)
+    return Task(
+        task.key,
+        task.recipe,
+        task.code,
+        (trial,),
+        batch=True,
+        timeout=task.timeout,
+        paths=task.paths,
+    )
 
 
-def _batched(trial: Trial, parameters: Mapping[str, Any], result: object, seconds: float) -> Finished:
+def _batched(
+    trial: Trial, parameters: Mapping[str, Any], result: object, seconds: float
+) -> Finished:
     if isinstance(result, BaseException):
         return _failure(trial, result, seconds), {}
     try:
@@ -74,7 +97,9 @@ def _batched(trial: Trial, parameters: Mapping[str, Any], result: object, second
         return _failure(trial, error, seconds), {}
 
 
-def _success(trial: Trial, parameters: Sequence[str] | Mapping[str, Any], result: object, seconds: float) -> Finished:
+def _success(
+    trial: Trial, parameters: Sequence[str] | Mapping[str, Any], result: object, seconds: float
+) -> Finished:
     text, blobs = encode_result(result, parameters)
     return Outcome(trial.id, text, None, seconds, tuple(blobs)), blobs
 
@@ -82,17 +107,23 @@ def _success(trial: Trial, parameters: Sequence[str] | Mapping[str, Any], result
 def _failure(trial: Trial, error: BaseException, seconds: float) -> Outcome:
     trace = error.__traceback__
     ours = trace is not None and trace.tb_frame.f_code.co_filename == __file__
-    error = error.with_traceback(trace.tb_next if ours and trace else trace)  # the reader wants the recipe's frames only
+    error = error.with_traceback(
+        trace.tb_next if ours and trace else trace
+    )  # the reader wants the recipe's frames only
     return Outcome(trial.id, None, "".join(traceback.format_exception(error)), seconds)
 
 
 @contextlib.contextmanager
 def _deadline(timeout: float | None) -> Iterator[None]:
-    """End this process when the block takes longer: the only way that stops compiled code too. The driver sees a dead worker."""
+    """End this process when the block takes longer: the only way that stops compiled code too. The
+    driver sees a dead worker.
+    """
     if timeout is None:
         yield
         return
-    faulthandler.dump_traceback_later(timeout, exit=True, file=2 if CRASH_LOG is None else CRASH_LOG)
+    faulthandler.dump_traceback_later(
+        timeout, exit=True, file=2 if CRASH_LOG is None else CRASH_LOG
+    )
     try:
         yield
     finally:

@@ -43,4 +43,7 @@ MODULES = (
     factorization_gap,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
-NETWORKS = {"filter": read_filter, "factorization": read_factorization}  # kinds of files without samples X, y
+NETWORKS = {
+    "filter": read_filter,
+    "factorization": read_factorization,
+}  # kinds of files without samples X, y

@@ -1,4 +1,6 @@
-"""The claim `ambiguous`: another quadratic network fits the samples equally and differs (`spec/claims/ambiguous.md`)."""
+"""The claim `ambiguous`: another quadratic network fits the samples equally and differs
+(`spec/claims/ambiguous.md`).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,10 @@ from globalmin_check.primitives import shifted
 from globalmin_check.problem import Problem, Sizes
 
 MEANING = (
-    "Theorem (quadratic kernel). Let v >= 0 and sum_l v_l w_l w_l^T >= sigma2 I with sigma2 > 0, and let some symmetric matrix "
-    "that is not zero vanish at all samples, x_i^T M x_i = 0 (always so if n < d(d+1)/2). Then weights of the same shape exist "
-    "with the same head and the same outputs on all samples, whose function f' differs: the mean of (f' - f)^2 over standard "
+    "Theorem (quadratic kernel). Let v >= 0 and sum_l v_l w_l w_l^T >= sigma2 I with sigma2 > 0, "
+    "and let some symmetric matrix that is not zero vanish at all samples, x_i^T M x_i = 0 (always "
+    "so if n < d(d+1)/2). Then weights of the same shape exist with the same head and the same "
+    "outputs on all samples, whose function f' differs: the mean of (f' - f)^2 over standard "
     "normal x is at least 2 (d+2)/(d+1) sigma2^2."
 )
 
@@ -58,7 +61,9 @@ def work(claim: Ambiguous, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: Ambiguous, problem: Problem, checks: ExactChecks) -> None:
     """A1 to A4 and the kernel, A6."""
     name, head, d = problem.activation, min(problem.v.values), problem.sizes.d
-    checks.require_fact("A1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
+    checks.require_fact(
+        "A1", "the activation is quadratic", name == "quadratic", f"the activation is {name}"
+    )
     checks.require_fact("A2", "every head v_l >= 0", head >= 0, f"the smallest v_l is {head:.6g}")
     checks.require_sign("A3a", "sigma2 > 0", claim.sigma2)
     checks.require_sign("A3b", "difference > 0", claim.difference)
@@ -81,14 +86,18 @@ def check(claim: Ambiguous, problem: Problem, _: None, checks: Checks) -> Number
 
 
 def _require_kernel(checks: ExactChecks, claim: Ambiguous, problem: Problem) -> None:
-    """Check 6: a symmetric matrix vanishes at all samples, by counting dimensions or by the stored integer matrix."""
+    """Check 6: a symmetric matrix vanishes at all samples, by counting dimensions or by the stored
+    integer matrix.
+    """
     n, d, M = problem.sizes.n, problem.sizes.d, claim.M
     if M is None:
         checks.require_fact("A6", "n < d(d+1)/2", True, f"n = {n}, d(d+1)/2 = {d * (d + 1) // 2}")
         return
     rows = M.rows()
     symmetric = all(rows[a][b] == rows[b][a] for a, b in quadratic.pairs(d))
-    checks.require_fact("A6a", "M is symmetric and not zero", symmetric and any(M.values), "as stored")
+    checks.require_fact(
+        "A6a", "M is symmetric and not zero", symmetric and any(M.values), "as stored"
+    )
     fault = first_not_annihilated(M, problem.X)
     found = "all samples" if fault is None else f"not so at sample {fault}"
     checks.require_fact("A6", "x_i^T M x_i = 0 exactly", fault is None, found)
@@ -96,12 +105,16 @@ def _require_kernel(checks: ExactChecks, claim: Ambiguous, problem: Problem) -> 
 
 def statement(claim: Ambiguous, problem: Problem) -> str:
     """The conclusion in a few sentences."""
-    coordinate = " (the coordinate of the bias is random here as well, not 1)" if problem.bias else ""
+    coordinate = (
+        " (the coordinate of the bias is random here as well, not 1)" if problem.bias else ""
+    )
     return (
-        f"There are weights W' of the same shape which, with the same head, give exactly the outputs of the stored network on "
-        f"all {problem.sizes.n} samples, hence the same training loss, but another function f': the mean of (f'(x) - f(x))^2 "
-        f"over standard normal x in R^{problem.sizes.d}{coordinate} is at least {decimal_down(claim.difference)}. The data do "
-        f"not determine the network. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+        "There are weights W' of the same shape which, with the same head, give exactly the "
+        f"outputs of the stored network on all {problem.sizes.n} samples, hence the same training "
+        "loss, but another function f': the mean of (f'(x) - f(x))^2 over standard normal x in "
+        f"R^{problem.sizes.d}{coordinate} is at least {decimal_down(claim.difference)}. The data "
+        "do not determine the network. The stored weights have loss at most "
+        f"{decimal_up(claim.loss_upper)}."
     )
 
 

@@ -1,4 +1,6 @@
-"""The positive definite matrices of the claim `unique-minimum`, U10 to U14 (`spec/claims/unique-minimum.md`)."""
+"""The positive definite matrices of the claim `unique-minimum`, U10 to U14
+(`spec/claims/unique-minimum.md`).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class UniqueMinimum:
 
 
 def require_bounds(checks: Checks, claim: UniqueMinimum, curve: Curve) -> None:
-    """The positive definite matrices: the Hessian at W between m0 and M0, and the constants of its change."""
+    """The positive definite matrices: the Hessian at W between m0 and M0, and the constants of its
+    change.
+    """
     x, X = claim.x, curve.tangent.X
     sizes = local.local_sizes(curve, x["r"])
     tau, third = x.get("tau", Fraction(0)), None
@@ -39,8 +43,13 @@ def require_bounds(checks: Checks, claim: UniqueMinimum, curve: Curve) -> None:
         third = local.third_blocks(curve, 3 if claim.form == "tensor" else 1)
         squares = Fraction(3, 2) if claim.form == "tensor" else 1 / tau - Fraction(1, 2)
         q = local.quartic_weights(sizes, squares, 4 if claim.form == "tensor" else 2)
-    tilts = local.tilt(third, claim.extra) if claim.form == "mixed" and third and claim.extra else []
-    H, blocks = curve.matrix(), [curve.block(neuron) for neuron in range(len(curve.tangent.v))] if tau else []
+    tilts = (
+        local.tilt(third, claim.extra) if claim.form == "mixed" and third and claim.extra else []
+    )
+    H, blocks = (
+        curve.matrix(),
+        [curve.block(neuron) for neuron in range(len(curve.tangent.v))] if tau else [],
+    )
     lower = shifted(_moved(H, blocks, tilts, -tau, -x["r"]), 1, -x["m0"])
     require_positive_definite(checks, "U10", "lower bound of the Hessian - m0 I", lower, claim.C_m)
     upper = shifted(_moved(H, blocks, tilts, tau, x["r"]), -1, x["M0"])
@@ -52,7 +61,9 @@ def require_bounds(checks: Checks, claim: UniqueMinimum, curve: Curve) -> None:
         constant = shifted(linear, -1, x["flat2" if third else "lam"])
         require_positive_definite(checks, "U13", "linear coefficient", constant, claim.extra)
     if claim.square:
-        bends = quartic_matrix(X, [top * top for top in sizes.top2], claim.square.kappa, claim.square.t)
+        bends = quartic_matrix(
+            X, [top * top for top in sizes.top2], claim.square.kappa, claim.square.t
+        )
         require_positive_definite(checks, "U14", "square I - quartic form", bends, claim.square.C)
 
 

@@ -1,4 +1,6 @@
-"""The claim `deep-descent`: gradient descent on all layers of a deep network (`spec/claims/deep-descent.md`)."""
+"""The claim `deep-descent`: gradient descent on all layers of a deep network
+(`spec/claims/deep-descent.md`).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from typing import cast
 from flint import arb
 
 from globalmin_check import limits
-from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_down,
+    decimal_up,
+    largest,
+    lower_float,
+    root,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.deep_network import Layers
@@ -24,11 +35,13 @@ from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
 BOUNDED = ("softplus", "sigmoid", "tanh", "erf")  # smooth activations with a bounded slope
 MEANING = (
-    "Theorem (deep path). Let G = J J^T >= a^2 I, |J| <= b and |r| at the stored weights of all layers, and let J be Lipschitz "
-    "with the constant Lam on the ball of radius t around them. If Lam t < a, |r| <= a t - Lam t^2/2 and 0 < eta <= 1/(b + Lam "
-    "t)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most t, multiplies the norm of the "
-    "residual by at most 1 - eta (a - Lam t)^2 in every step, and converges to weights with zero loss. Lam follows layer by "
-    "layer from bounds of the norms of the weight matrices and of the slope and the curvature of phi."
+    "Theorem (deep path). Let G = J J^T >= a^2 I, |J| <= b and |r| at the stored weights of all "
+    "layers, and let J be Lipschitz with the constant Lam on the ball of radius t around them. If "
+    "Lam t < a, |r| <= a t - Lam t^2/2 and 0 < eta <= 1/(b + Lam t)^2, then gradient descent with "
+    "the step eta on L = (1/2) sum r_i^2 travels at most t, multiplies the norm of the residual by "
+    "at most 1 - eta (a - Lam t)^2 in every step, and converges to weights with zero loss. Lam "
+    "follows layer by layer from bounds of the norms of the weight matrices and of the slope and "
+    "the curvature of phi."
 )
 
 
@@ -70,7 +83,11 @@ def work(claim: DeepDescent, sizes: Sizes) -> tuple[int, int]:
     products, balls = (4 if claim.C_b else 2) * n**3, 4 * n * n
     for W in claim.layers.weights:
         m, columns = W.shape
-        products += rows * rows * (m + columns + 2) + 3 * rows * m * columns + rows * m * limits.WORK_PER_VALUE
+        products += (
+            rows * rows * (m + columns + 2)
+            + 3 * rows * m * columns
+            + rows * m * limits.WORK_PER_VALUE
+        )
         products += 2 * min(W.shape) ** 3 + m * columns * min(W.shape)
         balls += rows * (7 * m + 2 * columns) + 3 * min(W.shape) ** 2
     return products, balls + 3 * rows * rows
@@ -79,7 +96,12 @@ def work(claim: DeepDescent, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: DeepDescent, problem: Problem, checks: ExactChecks) -> None:
     """N1 and N2."""
     name = problem.activation
-    checks.require_fact("N1", "the activation is smooth with a bounded slope", name in BOUNDED, f"the activation is {name}")
+    checks.require_fact(
+        "N1",
+        "the activation is smooth with a bounded slope",
+        name in BOUNDED,
+        f"the activation is {name}",
+    )
     for number, word in zip("abcd", ("a2", "b2", "t", "eta"), strict=True):
         checks.require_sign(f"N2{number}", f"{word} > 0", getattr(claim, word))
     checks.require_sign("N2e", "rate >= 0", claim.rate)
@@ -92,15 +114,26 @@ def check(claim: DeepDescent, problem: Problem, _: None, checks: Checks) -> Numb
     passes = Passes(problem, claim.layers)
     r = passes.residual()
     loss = require_loss(checks, "N3", problem, claim.loss_upper, r)
-    a, b, t, g = ball(claim.a2).sqrt(), ball(claim.b2).sqrt(), ball(claim.t), root(sum_of_squares(r))
+    a, b, t, g = (
+        ball(claim.a2).sqrt(),
+        ball(claim.b2).sqrt(),
+        ball(claim.t),
+        root(sum_of_squares(r)),
+    )
     Lam = passes.lipschitz(claim.omega, claim.t)
     checks.require("N4", "Lam t < a", Lam * t, "<", a)
     checks.require("N5", "|r| <= a t - Lam t^2/2", g, "<=", a * t - Lam * t * t / 2)
     eta = ball(claim.eta)
     checks.require("N6", "eta (b + Lam t)^2 <= 1", eta * (b + Lam * t) ** 2, "<=", 1)
-    checks.require("N7", "1 - eta (a - Lam t)^2 <= rate", 1 - eta * (a - Lam * t) ** 2, "<=", claim.rate)
-    for h, (W, omega, C) in enumerate(zip(claim.layers.weights, claim.omega, claim.C_omega, strict=True), start=1):
-        require_positive_definite(checks, f"N8.{h}", f"omega_{h}^2 I - W_{h} W_{h}^T", _above(W, omega), C)
+    checks.require(
+        "N7", "1 - eta (a - Lam t)^2 <= rate", 1 - eta * (a - Lam * t) ** 2, "<=", claim.rate
+    )
+    for h, (W, omega, C) in enumerate(
+        zip(claim.layers.weights, claim.omega, claim.C_omega, strict=True), start=1
+    ):
+        require_positive_definite(
+            checks, f"N8.{h}", f"omega_{h}^2 I - W_{h} W_{h}^T", _above(W, omega), C
+        )
     G = passes.gram()
     if claim.C_b is None:
         checks.require("N9", "largest row sum of |G| <= b2", largest(row_sums(G)), "<=", claim.b2)
@@ -135,11 +168,13 @@ def _numbers(claim: DeepDescent, loss: arb, parts: tuple[arb, arb, arb, arb]) ->
 def statement(claim: DeepDescent, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"Gradient descent on all {len(claim.layers.weights)} hidden layers and the head (one common step) of the deep network "
-        f"with the claimed step eta (about {decimal_down(claim.eta)}) from the stored weights, in exact arithmetic, converges "
-        f"to weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step "
-        f"multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most "
-        f"{decimal_up(claim.t)} long. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+        f"Gradient descent on all {len(claim.layers.weights)} hidden layers and the head (one "
+        "common step) of the deep network with the claimed step eta (about "
+        f"{decimal_down(claim.eta)}) from the stored weights, in exact arithmetic, converges to "
+        f"weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global "
+        "minimum. Every step multiplies the norm of the residual by at most 1 - "
+        f"{decimal_down(1 - claim.rate)}, and the whole path is at most {decimal_up(claim.t)} "
+        f"long. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
     )
 
 

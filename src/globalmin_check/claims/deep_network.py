@@ -1,4 +1,6 @@
-"""Form of a deep network in a certificate (sections 3 and 4 of the format page): layers, scales, patches, weights."""
+"""Form of a deep network in a certificate (sections 3 and 4 of the format page): layers, scales,
+patches, weights.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from globalmin_check.verdict import Malformed
 
 @dataclass(frozen=True)
 class Layers:
-    """x_h = scale_h phi(W_h patches(x_{h-1})), plus x_{h-1} if residual; `patches` holds pixel numbers, -1 for the padding."""
+    """x_h = scale_h phi(W_h patches(x_{h-1})), plus x_{h-1} if residual; `patches` holds pixel
+    numbers, -1 for the padding.
+    """
 
     scales: tuple[Fraction, ...]
     residual: tuple[bool, ...]
@@ -30,18 +34,29 @@ class Layers:
     def description(self) -> str:
         """Scales, kinds, shapes and windows of the layers, for the digest of the network."""
         layers = zip(self.scales, self.residual, self.weights, strict=True)
-        parts = [f"{scale}{'+' if residual else ''} {W.shape[0]} {W.shape[1]}" for scale, residual, W in layers]
+        parts = [
+            f"{scale}{'+' if residual else ''} {W.shape[0]} {W.shape[1]}"
+            for scale, residual, W in layers
+        ]
         return f"{'; '.join(parts)}; {self.pixels} {self.patches}"
 
     @property
     def overlap(self) -> int:
-        """The largest number of places that one pixel has in all windows: the squared norm of the patch map."""
-        return max(Counter(pixel for window in self.patches for pixel in window if pixel >= 0).values(), default=1)
+        """The largest number of places that one pixel has in all windows: the squared norm of the
+        patch map.
+        """
+        return max(
+            Counter(pixel for window in self.patches for pixel in window if pixel >= 0).values(),
+            default=1,
+        )
 
 
 def read_layers(fields: Fields) -> tuple[list[tuple[Fraction, bool]], int]:
     """Scale and kind of each layer, and the number of pixels (0: a network without pixels)."""
-    layers = [_layer(Fields(value, f"network.layers.{h}")) for h, value in enumerate(fields.array("layers"))]
+    layers = [
+        _layer(Fields(value, f"network.layers.{h}"))
+        for h, value in enumerate(fields.array("layers"))
+    ]
     if not layers:
         raise Malformed("network.layers is empty")
     return layers, fields.integer("pixels", 1) if fields.has("pixels") else 0
@@ -63,7 +78,11 @@ def take_weights(form: tuple[list[tuple[Fraction, bool]], int], tensors: Tensors
         raise Malformed("d is not a multiple of network.pixels")
     channels, weights = d // max(pixels, 1), []
     for h, (_, residual) in enumerate(layers, start=1):
-        weights.append(tensors.take(f"W_{h}", "F64", channels if residual else None, len(windows[0]) * channels))
+        weights.append(
+            tensors.take(
+                f"W_{h}", "F64", channels if residual else None, len(windows[0]) * channels
+            )
+        )
         channels = weights[-1].shape[0]
     scales, kinds = zip(*layers, strict=True)
     return Layers(scales, kinds, max(pixels, 1), windows, tuple(weights))

@@ -1,7 +1,8 @@
-"""Forward and backward passes of a deep network in balls, the tangent Gram matrix, and the Lipschitz constant of the Jacobian.
+"""Forward and backward passes of a deep network in balls, the tangent Gram matrix, and the
+Lipschitz constant of the Jacobian.
 
-A layer's numbers are a list of n p rows, row i p + l for sample i and pixel l, one ball per channel. The constants are those of
-`spec/claims/deep-descent.md`.
+A layer's numbers are a list of n p rows, row i p + l for sample i and pixel l, one ball per
+channel. The constants are those of `spec/claims/deep-descent.md`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Passes:
         self.problem, self.layers = problem, layers
         p = layers.pixels
         self.head = [problem.v.values[pixel::p].tolist() for pixel in range(p)]
-        self.features: list[Rows] = [[list(map(arb, x[pixel::p])) for x in problem.X.rows() for pixel in range(p)]]
+        self.features: list[Rows] = [
+            [list(map(arb, x[pixel::p])) for x in problem.X.rows() for pixel in range(p)]
+        ]
         self.patches: list[Rows] = []
         self.slopes: list[Rows] = []
         for scale, residual, W in zip(layers.scales, layers.residual, layers.weights, strict=True):
@@ -47,7 +50,11 @@ class Passes:
         p, nothing = self.layers.pixels, [arb(0)] * len(rows[0])
         starts = range(0, len(rows), p)
         return [
-            [entry for pixel in window for entry in (rows[start + pixel] if pixel >= 0 else nothing)]
+            [
+                entry
+                for pixel in window
+                for entry in (rows[start + pixel] if pixel >= 0 else nothing)
+            ]
             for start in starts
             for window in self.layers.patches
         ]
@@ -62,7 +69,9 @@ class Passes:
             for o, pixel in enumerate(self.layers.patches[a % p]):
                 if pixel >= 0:
                     place = a - a % p + pixel
-                    result[place] = list(map(arb.__add__, result[place], row[o * channels : (o + 1) * channels]))
+                    result[place] = list(
+                        map(arb.__add__, result[place], row[o * channels : (o + 1) * channels])
+                    )
         return result
 
     def _backward(self) -> list[tuple[Rows, Rows]]:
@@ -74,20 +83,27 @@ class Passes:
             q = [list(map(arb.__mul__, *rows)) for rows in zip(self.slopes[h], above, strict=True)]
             pairs.append((above, q))
             scale, W = ball(layers.scales[h]), layers.weights[h].rows()
-            pulled = self._fold((arb_mat(q) * arb_mat(W) * scale).tolist(), len(self.features[h][0]))
+            pulled = self._fold(
+                (arb_mat(q) * arb_mat(W) * scale).tolist(), len(self.features[h][0])
+            )
             above = _sum(above, pulled) if layers.residual[h] else pulled
         return pairs[::-1]
 
     def residual(self) -> list[arb]:
         """r_i = f(x_i) - y_i."""
         p, last, y = self.layers.pixels, self.features[-1], self.problem.y.values
-        outputs = [total(x * v for x, v in zip(row, self.head[a % p], strict=True)) for a, row in enumerate(last)]
+        outputs = [
+            total(x * v for x, v in zip(row, self.head[a % p], strict=True))
+            for a, row in enumerate(last)
+        ]
         return [total(outputs[i * p : (i + 1) * p]) - y[i] for i in range(len(y))]
 
     def gram(self) -> Rows:
         """Lower triangle of J J^T, all layers and the head."""
         p, n = self.layers.pixels, self.problem.sizes.n
-        last = [[x for row in self.features[-1][i * p : (i + 1) * p] for x in row] for i in range(n)]
+        last = [
+            [x for row in self.features[-1][i * p : (i + 1) * p] for x in row] for i in range(n)
+        ]
         G = lower_product(last, last)
         for h, (_, q) in enumerate(self.pulled):
             product = hadamard(lower_product(q, q), lower_product(self.patches[h], self.patches[h]))
@@ -134,7 +150,9 @@ def _sum(A: Rows, B: Rows) -> Rows:
 
 
 def _blocks(M: Rows, p: int) -> Rows:
-    """Sums over the p x p blocks of a symmetric matrix given by its lower triangle, again a lower triangle."""
+    """Sums over the p x p blocks of a symmetric matrix given by its lower triangle, again a lower
+    triangle.
+    """
     if p == 1:
         return M
     sums = [[arb(0)] * (i + 1) for i in range(len(M) // p)]

@@ -1,4 +1,6 @@
-"""The claim `descent`: gradient descent from the stored weights reaches zero loss at a rate (`spec/claims/descent.md`)."""
+"""The claim `descent`: gradient descent from the stored weights reaches zero loss at a rate
+(`spec/claims/descent.md`).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,27 @@ from fractions import Fraction
 
 from flint import arb
 
-from globalmin_check.balls import ball, decimal_down, decimal_up, largest, lower_float, root, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_down,
+    decimal_up,
+    largest,
+    lower_float,
+    root,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
-from globalmin_check.claims.smooth import Curvature, curvature_work, lipschitz, read_curvature, require_domain, require_witnesses
+from globalmin_check.claims.smooth import (
+    Curvature,
+    curvature_work,
+    lipschitz,
+    read_curvature,
+    require_domain,
+    require_witnesses,
+)
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import Tangent, require_loss
 from globalmin_check.positive import require_positive_definite
@@ -20,10 +38,12 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
 MEANING = (
-    "Theorem (descent path). Let K = J J^T >= a^2 I, |J| <= b and |r| <= g at the stored weights, and let J be Lipschitz with "
-    "the constant Lip on the ball of radius rho around them. If 2 Lip g < a^2, alpha = sqrt(a^2 - 2 Lip g), S = 2g/(a + alpha) "
-    "<= rho and 0 < eta <= 1/(b + Lip S)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most S, "
-    "multiplies the norm of the residual by at most 1 - eta alpha^2 in every step, and converges to weights with zero loss."
+    "Theorem (descent path). Let K = J J^T >= a^2 I, |J| <= b and |r| <= g at the stored weights, "
+    "and let J be Lipschitz with the constant Lip on the ball of radius rho around them. If 2 Lip "
+    "g < a^2, alpha = sqrt(a^2 - 2 Lip g), S = 2g/(a + alpha) <= rho and 0 < eta <= 1/(b + Lip "
+    "S)^2, then gradient descent with the step eta on L = (1/2) sum r_i^2 travels at most S, "
+    "multiplies the norm of the residual by at most 1 - eta alpha^2 in every step, and converges "
+    "to weights with zero loss."
 )
 
 
@@ -91,9 +111,13 @@ def check(claim: Descent, problem: Problem, _: None, checks: Checks) -> Numbers:
 def _require_norm(checks: Checks, claim: Descent, tangent: Tangent) -> None:
     """b2 >= lambda_max(K), by absolute row sums or by P1 on b2 I - K."""
     if claim.C_b is None:
-        checks.require("D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2)
+        checks.require(
+            "D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2
+        )
     else:
-        require_positive_definite(checks, "D10", "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b)
+        require_positive_definite(
+            checks, "D10", "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b
+        )
 
 
 def _numbers(claim: Descent, loss: arb, parts: tuple[arb, arb, arb, arb, arb]) -> Numbers:
@@ -119,11 +143,12 @@ def statement(claim: Descent, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     what = "both layers (one common step)" if claim.curvature.both else "W (head v fixed)"
     return (
-        f"Gradient descent on {what} with the claimed step eta (about {decimal_down(claim.eta)}) from the stored weights, in "
-        f"exact arithmetic, converges to weights that fit all {problem.sizes.n} samples exactly: zero training loss, the global "
-        f"minimum. Every step multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole "
-        f"path is at most {decimal_up(claim.path)} long. The stored weights have loss at most "
-        f"{decimal_up(claim.curvature.loss_upper)}."
+        f"Gradient descent on {what} with the claimed step eta (about {decimal_down(claim.eta)}) "
+        "from the stored weights, in exact arithmetic, converges to weights that fit all "
+        f"{problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step "
+        f"multiplies the norm of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and "
+        f"the whole path is at most {decimal_up(claim.path)} long. The stored weights have loss at "
+        f"most {decimal_up(claim.curvature.loss_upper)}."
     )
 
 

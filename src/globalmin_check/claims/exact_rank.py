@@ -1,4 +1,6 @@
-"""P4 of `spec/claims/identifies.md`: exact statements about ranks of doubles, by modular and integer elimination."""
+"""P4 of `spec/claims/identifies.md`: exact statements about ranks of doubles, by modular and
+integer elimination.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from flint import fmpz_mat, nmod_mat
 from globalmin_check.claims.quadratic import pairs
 from globalmin_check.container import Tensor
 
-# Odd primes of this checker: 2 divides the scaling of doubles, a composite modulus has no rank, a prime from a file would
+# Odd primes of this checker: 2 divides the scaling of doubles, a composite modulus has no rank, a
+# prime from a file would
 # need a proof that it is one.
 PRIMES = (2**61 - 1, 2**61 - 31, 2**61 - 45)
 STRIP_ENTRIES = 2**18
@@ -25,9 +28,11 @@ def integer_row(row: Sequence[float]) -> list[int]:
 
 
 def squares_span(X: Tensor) -> tuple[bool, int]:
-    """Whether the matrices x_i x_i^T have full rank N modulo one of the primes, and the largest rank found.
+    """Whether the matrices x_i x_i^T have full rank N modulo one of the primes, and the largest
+    rank found.
 
-    Doubles are p/2^q, so they have residues modulo every odd prime, and a minor that is not zero there is not zero.
+    Doubles are p/2^q, so they have residues modulo every odd prime, and a minor that is not zero
+    there is not zero.
     """
     N = len(pairs(X.shape[1]))
     best = 0
@@ -39,13 +44,17 @@ def squares_span(X: Tensor) -> tuple[bool, int]:
 
 
 def _rank_modulo(X: Tensor, prime: int, N: int) -> int:
-    """The rank of the monomials modulo the prime: N rows at a time are added to a reduced basis, until it is full."""
+    """The rank of the monomials modulo the prime: N rows at a time are added to a reduced basis,
+    until it is full.
+    """
     order = pairs(X.shape[1])
     basis: list[list] = []
     for start in range(0, X.shape[0], N):
         rows = [_residues(X.row(i), prime) for i in range(start, min(X.shape[0], start + N))]
         stack = basis + [[row[a] * row[b] % prime for a, b in order] for row in rows]
-        reduced, rank = nmod_mat(len(stack), N, [entry for row in stack for entry in row], prime).rref()
+        reduced, rank = nmod_mat(
+            len(stack), N, [entry for row in stack for entry in row], prime
+        ).rref()
         if rank == N:
             return N
         basis = [[int(entry) for entry in row] for row in reduced.tolist()[:rank]]
@@ -57,11 +66,15 @@ def _residues(row: Sequence[float], prime: int) -> list[int]:
 
 
 def rows_span_all(X: Tensor, chosen: Sequence[int]) -> bool:
-    """Whether every row of X is a combination of the chosen ones: the integer kernel of those annihilates all rows."""
+    """Whether every row of X is a combination of the chosen ones: the integer kernel of those
+    annihilates all rows.
+    """
     kernel, nullity = fmpz_mat([integer_row(X.row(i)) for i in chosen]).nullspace()
     if nullity == 0:
         return True
-    columns = [_primitive(list(map(int, column))) for column in kernel.transpose().tolist()[:nullity]]
+    columns = [
+        _primitive(list(map(int, column))) for column in kernel.transpose().tolist()[:nullity]
+    ]
     K = fmpz_mat(columns).transpose()
     return not any(any((fmpz_mat(rows) * K).entries()) for _, rows in _integer_strips(X))
 
@@ -72,7 +85,9 @@ def _primitive(column: list[int]) -> list[int]:
 
 
 def first_not_annihilated(M: Tensor, X: Tensor) -> int | None:
-    """The first sample i with x_i^T M x_i != 0 for the integer matrix M, exactly; None if there is none."""
+    """The first sample i with x_i^T M x_i != 0 for the integer matrix M, exactly; None if there is
+    none.
+    """
     matrix = fmpz_mat(M.rows())
     for start, rows in _integer_strips(X):
         products = (fmpz_mat(rows) * matrix).tolist()

@@ -1,4 +1,6 @@
-"""Form of a stored matrix with its two factors (sections 3 and 4 of the format page), and products with it in balls."""
+"""Form of a stored matrix with its two factors (sections 3 and 4 of the format page), and products
+with it in balls.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ STRIP_ENTRIES = 2**19  # entries of M that are balls at the same time
 
 
 def read_factorization(network: Fields, fields: Fields, tensors: Tensors) -> Problem:
-    """The stored numbers: X (and y) hold M (m x n), W holds U (m x r), v holds V (n x r); sizes are m, n, r."""
+    """The stored numbers: X (and y) hold M (m x n), W holds U (m x r), v holds V (n x r); sizes are
+    m, n, r.
+    """
     network.end()
     fields.choice("loss", ("half-squared-frobenius",))
     data = Fields(fields.take("data"), "data")
@@ -28,7 +32,10 @@ def read_factorization(network: Fields, fields: Fields, tensors: Tensors) -> Pro
     M, U = tensors.take("M", "F64", m, n), tensors.take("U", "F64", m, None)
     V = tensors.take("V", "F64", n, U.shape[1])
     r = U.shape[1]
-    factors, matrix = f"globalmin-network/1 factorization {m} {n} {r}", f"globalmin-matrix/1 {m} {n}"
+    factors, matrix = (
+        f"globalmin-network/1 factorization {m} {n} {r}",
+        f"globalmin-matrix/1 {m} {n}",
+    )
     about = digits(digest_of(factors, U, V), digest_of(matrix, M))
     return Problem("linear", Fraction(1), False, Sizes(m, n, r), M, M, U, V, about)
 
@@ -57,7 +64,8 @@ def _strips(M: Tensor) -> Iterator[arb_mat]:
 
 @dataclass(frozen=True)
 class Compression:
-    """What theorem EY needs of M, of the factor S whose columns span the subspace and of the other factor P.
+    """What theorem EY needs of M, of the factor S whose columns span the subspace and of the other
+    factor P.
 
     Y = M S, K = M^T Y, G = S^T S, square = |M|_F^2; Q is the projector S G^-1 S^T.
     """

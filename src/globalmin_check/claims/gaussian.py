@@ -1,7 +1,8 @@
-"""Gaussian expectations by the trapezoid rule with a proved error: Hermite coefficients of phi', means of phi, phi^2, phi'^2.
+"""Gaussian expectations by the trapezoid rule with a proved error: Hermite coefficients of phi',
+means of phi, phi^2, phi'^2.
 
-Only real values are computed; the poles of the activation enter through the width of a strip around the real line
-(`spec/claims/gram-positive.md`, lemma TR).
+Only real values are computed; the poles of the activation enter through the width of a strip around
+the real line (`spec/claims/gram-positive.md`, lemma TR).
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ ANALYTIC = ("softplus", "sigmoid", "tanh", "erf")
 
 
 def _strip(name: str) -> arb:
-    """Half width of the strip, in the argument of phi (for softplus and sigmoid times b), on which the bounds below hold."""
+    """Half width of the strip, in the argument of phi (for softplus and sigmoid times b), on which
+    the bounds below hold.
+    """
     return {"tanh": arb.pi() / 4, "erf": arb(1)}.get(name, arb.pi() / 2)
 
 
 def _slope_bound(name: str, b: arb) -> arb:
     """A bound of |phi'| on the strip."""
-    return {"softplus": arb(1), "sigmoid": b, "tanh": arb(4)}.get(name, 2 * arb(1).exp() / arb.pi().sqrt())
+    return {"softplus": arb(1), "sigmoid": b, "tanh": arb(4)}.get(
+        name, 2 * arb(1).exp() / arb.pi().sqrt()
+    )
 
 
 def _value_bound(name: str, b: arb) -> arb:
@@ -44,7 +49,9 @@ class Trapezoid:
         self.weights = [self.h * (-z * z / 2).exp() / (2 * arb.pi()).sqrt() for z in self.points]
 
     def _analytic(self, s: arb) -> tuple[arb, arb]:
-        """The half width a of a strip in z on which phi(sz) is analytic and bounded, and 2/(e^(2 pi a/h) - 1)."""
+        """The half width a of a strip in z on which phi(sz) is analytic and bounded, and 2/(e^(2 pi
+        a/h) - 1).
+        """
         scale = self.b if self.name in ("softplus", "sigmoid") else arb(1)
         a = arb(lower_float((_strip(self.name) / (scale * s)).min(arb.pi() / self.h)))
         return a, 2 / (2 * arb.pi() * a / self.h).expm1()
@@ -56,9 +63,13 @@ class Trapezoid:
     def coefficients(self, sizes: list[arb], orders: list[int]) -> list[list[arb]]:
         """c_r(s) = E[phi'(s g) h_r(g)] for every s and every order r."""
         table = self._hermite(max(orders))
-        rows = arb_mat([self.slopes(s) for s in sizes]) * arb_mat([table[r] for r in orders]).transpose()
+        rows = (
+            arb_mat([self.slopes(s) for s in sizes])
+            * arb_mat([table[r] for r in orders]).transpose()
+        )
         return [
-            [c + self._error(s, r) for c, r in zip(row, orders, strict=True)] for s, row in zip(sizes, rows.tolist(), strict=True)
+            [c + self._error(s, r) for c, r in zip(row, orders, strict=True)]
+            for s, row in zip(sizes, rows.tolist(), strict=True)
         ]
 
     def _error(self, s: arb, r: int) -> arb:
@@ -73,16 +84,27 @@ class Trapezoid:
     def _hermite(self, top: int) -> list[list[arb]]:
         """Weights times h_r at the nodes, r = 0..top; h_r(-z) = (-1)^r h_r(z).
 
-        The recurrence widens the balls by about e^(z sqrt r), the weights narrow them by e^(-z^2/2), so it runs with more bits.
+        The recurrence widens the balls by about e^(z sqrt r), the weights narrow them by
+        e^(-z^2/2), so it runs with more bits.
         """
-        with precision(ctx.prec + min(2 * (int(self.step * self.J) + 1) * (isqrt(top) + 1), top) + 64):
+        with precision(
+            ctx.prec + min(2 * (int(self.step * self.J) + 1) * (isqrt(top) + 1), top) + 64
+        ):
             points = [ball(self.step * j) for j in range(self.J + 1)]
             rows = [[arb(1)] * len(points), points]
             for r in range(1, top):
                 up, down = 1 / arb(r + 1).sqrt(), (arb(r) / (r + 1)).sqrt()
-                rows.append([z * p * up - down * q for z, p, q in zip(points, rows[r], rows[r - 1], strict=True)])
+                rows.append(
+                    [
+                        z * p * up - down * q
+                        for z, p, q in zip(points, rows[r], rows[r - 1], strict=True)
+                    ]
+                )
         right = [list(map(arb.__mul__, row, self.weights[self.J :])) for row in rows[: top + 1]]
-        return [[entry if r % 2 == 0 else -entry for entry in row[:0:-1]] + row for r, row in enumerate(right)]
+        return [
+            [entry if r % 2 == 0 else -entry for entry in row[:0:-1]] + row
+            for r, row in enumerate(right)
+        ]
 
     def mean(self, s: arb, what: str) -> arb:
         """E[f(s g)] for f = "phi", "phi^2" or "phi'^2"."""
@@ -93,8 +115,12 @@ class Trapezoid:
         p, q = self._growth(s, what)
         a, factor = self._analytic(s)
         tail = (self.end / arb(2).sqrt()).erfc()
-        rest = p * tail + q * (tail + 2 * self.end * (-self.end * self.end / 2).exp() / (2 * arb.pi()).sqrt())
-        return total(map(arb.__mul__, self.weights, values)) + arb(0, 1) * (factor * (a * a / 2).exp() * (p + q) + rest)
+        rest = p * tail + q * (
+            tail + 2 * self.end * (-self.end * self.end / 2).exp() / (2 * arb.pi()).sqrt()
+        )
+        return total(map(arb.__mul__, self.weights, values)) + arb(0, 1) * (
+            factor * (a * a / 2).exp() * (p + q) + rest
+        )
 
     def _growth(self, s: arb, what: str) -> tuple[arb, arb]:
         """P, q with |f(s z)| <= p + q (Re z)^2 on the strip."""

@@ -1,4 +1,6 @@
-"""The claim `global-basin`: descent from the stored weights ends at the teacher (`spec/claims/global-basin.md`)."""
+"""The claim `global-basin`: descent from the stored weights ends at the teacher
+(`spec/claims/global-basin.md`).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def exact(claim: Trap, problem: Problem, checks: ExactChecks) -> Exact:
     """T1, T2, T5a and T8: the side G of theorem TB."""
     at = quantities(problem, checks)
     checks.require("T2", "0 < a . a*", Fraction(0), "<", at.b)
-    checks.require_fact("T8", "v is not a negative multiple of w*", not at.antiparallel, "the filters are opposite")
+    checks.require_fact(
+        "T8", "v is not a negative multiple of w*", not at.antiparallel, "the filters are opposite"
+    )
     require_step(checks, claim)
     return at
 
@@ -51,13 +55,23 @@ def check(claim: Trap, problem: Problem, at: Exact, checks: Checks) -> Numbers:
 def statement(claim: Trap, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"{descent_words(claim)} on the population loss of this one-filter network ({problem.sizes.k} Gaussian patches of size "
-        f"{problem.sizes.d}, the stored teacher) from the stored weights converges to the teacher's function: zero loss, the "
-        f"global minimum. The stored weights have loss at most {decimal_up(claim.loss_upper)}. Nothing is said about an "
-        f"empirical loss."
+        f"{descent_words(claim)} on the population loss of this one-filter network "
+        f"({problem.sizes.k} Gaussian patches of size {problem.sizes.d}, the stored teacher) from "
+        "the stored weights converges to the teacher's function: zero loss, the global minimum. "
+        f"The stored weights have loss at most {decimal_up(claim.loss_upper)}. Nothing is said "
+        "about an empirical loss."
     )
 
 
 CLAIM = ClaimKind(
-    "global-basin", "filter-basin/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,), network="filter"
+    "global-basin",
+    "filter-basin/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE,),
+    network="filter",
 )

@@ -1,4 +1,6 @@
-"""The claim `gram-positive`: the least eigenvalue of a limiting Gram matrix of the data (`spec/claims/gram-positive.md`)."""
+"""The claim `gram-positive`: the least eigenvalue of a limiting Gram matrix of the data
+(`spec/claims/gram-positive.md`).
+"""
 
 from __future__ import annotations
 
@@ -23,28 +25,37 @@ from globalmin_check.verdict import Malformed
 
 ORDER = 4096  # largest Hermite order
 MEANING = (
-    "Theorem (limiting Gram matrix). For w ~ N(0, I), the matrix K_ij E[phi'(w . x_i) phi'(w . x_j)] of a ReLU network is K_ij "
-    "(pi - theta_ij)/(2 pi); for a smooth phi with bounded slope it is at least, in the order of symmetric matrices, the sum "
-    "over any finite set of r >= 0 of (c_r c_r^T) o rho^r o K with c_r(i) = E[phi'(|x_i| g) h_r(g)], h_r the orthonormal "
-    "Hermite polynomials, because each omitted term is positive semidefinite; the same with phi and without K for E[phi phi]. "
-    "Residual network of depth H: lambda_min of the last Gram matrix is at least (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) "
-    "g)^2] if the partial sum over r >= 1 for E[phi phi], times c_sigma, is at least kappa I."
+    "Theorem (limiting Gram matrix). For w ~ N(0, I), the matrix K_ij E[phi'(w . x_i) phi'(w . "
+    "x_j)] of a ReLU network is K_ij (pi - theta_ij)/(2 pi); for a smooth phi with bounded slope "
+    "it is at least, in the order of symmetric matrices, the sum over any finite set of r >= 0 of "
+    "(c_r c_r^T) o rho^r o K with c_r(i) = E[phi'(|x_i| g) h_r(g)], h_r the orthonormal Hermite "
+    "polynomials, because each omitted term is positive semidefinite; the same with phi and "
+    "without K for E[phi phi]. Residual network of depth H: lambda_min of the last Gram matrix is "
+    "at least (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2] if the partial sum over r >= 1 for "
+    "E[phi phi], times c_sigma, is at least kappa I."
 )
 KERNELS = {
-    "weights": "the matrix H_ij = (x_i . x_j) E[phi'(w . x_i) phi'(w . x_j)], w ~ N(0, I), the limit of the Gram matrix of the "
+    "weights": "the matrix H_ij = (x_i . x_j) E[phi'(w . x_i) phi'(w . x_j)], w ~ N(0, I), the "
+    "limit of the Gram matrix of the "
     "hidden weights of an infinitely wide network with head entries +-1/sqrt(width)",
-    "features": "the matrix E[phi(w . x_i) phi(w . x_j)], w ~ N(0, I), the limit of the Gram matrix of the features of an "
+    "features": "the matrix E[phi(w . x_i) phi(w . x_j)], w ~ N(0, I), the limit of the Gram "
+    "matrix of the features of an "
     "infinitely wide network",
-    "resnet": "the matrix t^2 K_ij E[phi'(u_i) phi'(u_j)], u ~ N(0, K), t = c_res/H, K = K^(H-1) of the recursion K^(1) = "
-    "c_sigma E[phi(u) phi(u)^T] with u ~ N(0, X X^T), b^(1) = sqrt(c_sigma) mu, K^(h) = K^(h-1) + t (b mu^T + mu b^T) + t^2 "
-    "E[phi(u) phi(u)^T], b^(h) = b^(h-1) + t mu with u ~ N(0, K^(h-1)) and mu = E[phi(u)], the Gram matrix of the last layer of "
+    "resnet": "the matrix t^2 K_ij E[phi'(u_i) phi'(u_j)], u ~ N(0, K), t = c_res/H, K = K^(H-1) "
+    "of the recursion K^(1) = "
+    "c_sigma E[phi(u) phi(u)^T] with u ~ N(0, X X^T), b^(1) = sqrt(c_sigma) mu, K^(h) = K^(h-1) + "
+    "t (b mu^T + mu b^T) + t^2 "
+    "E[phi(u) phi(u)^T], b^(h) = b^(h-1) + t mu with u ~ N(0, K^(h-1)) and mu = E[phi(u)], the "
+    "Gram matrix of the last layer of "
     "an infinitely wide residual network of depth H",
 }
 
 
 @dataclass(frozen=True)
 class GramPositive:
-    """Fields and tensors of section 5.12; `orders` is empty for the closed forms, `depth` 0 unless the kernel is resnet."""
+    """Fields and tensors of section 5.12; `orders` is empty for the closed forms, `depth` 0 unless
+    the kernel is resnet.
+    """
 
     loss_upper: Fraction
     kernel: str
@@ -61,7 +72,9 @@ class GramPositive:
 
 @dataclass(frozen=True)
 class GramRows:
-    """The exact row norms (series), or the exact determinants of nearly parallel pairs (closed form)."""
+    """The exact row norms (series), or the exact determinants of nearly parallel pairs (closed
+    form).
+    """
 
     norms: Norms | None
     near: dict[tuple[int, int], Near]
@@ -74,8 +87,13 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> GramPositive:
     series = fields.choice("method", ("series",) if resnet else ("closed", "series")) == "series"
     orders = tensors.take("Q", "I64", None).values if series else array("q")
     increasing = all(a < b for a, b in pairwise(orders))
-    if series and not (orders and orders[0] >= (1 if resnet else 0) and orders[-1] <= ORDER and increasing):
-        raise Malformed(f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and {ORDER}")
+    if series and not (
+        orders and orders[0] >= (1 if resnet else 0) and orders[-1] <= ORDER and increasing
+    ):
+        raise Malformed(
+            f"{fields.where}: Q is not an increasing list of orders between {int(resnet)} and "
+            f"{ORDER}"
+        )
     lam = fields.rational("lam")
     return GramPositive(
         loss_upper=fields.rational("loss_upper"),
@@ -97,21 +115,32 @@ def work(claim: GramPositive, sizes: Sizes) -> tuple[int, int]:
     n, top, points = sizes.n, max(claim.orders, default=0), 2 * claim.nodes + 1
     per_value = limits.WORK_PER_VALUE
     closed = n * n * (per_value + sizes.d)
-    layers = (points + 10) * (2 + 3 * claim.depth)  # the means of a layer cost as much as ten values besides those at the nodes
+    layers = (points + 10) * (
+        2 + 3 * claim.depth
+    )  # the means of a layer cost as much as ten values besides those at the nodes
     values = n * (layers + len(claim.orders)) * per_value if claim.orders else closed
     series = points * (40 * top + n * len(claim.orders)) + 3 * n * n * len(claim.orders)
     stored = n * sizes.k * (sizes.d + per_value)
-    return values + series + stored + n * n * sizes.d + 2 * n**3, 4 * n * n + points * (n + top + 4) + n * sizes.k
+    return values + series + stored + n * n * sizes.d + 2 * n**3, 4 * n * n + points * (
+        n + top + 4
+    ) + n * sizes.k
 
 
 def exact(claim: GramPositive, problem: Problem, checks: ExactChecks) -> GramRows:
     """G1 to G3 and G5, and what the matrix needs to know of the rows."""
     name, covered = problem.activation, ANALYTIC if claim.orders else ("relu",)
-    checks.require_fact("G1", f"the activation is {' or '.join(covered)}", name in covered, f"the activation is {name}")
+    checks.require_fact(
+        "G1",
+        f"the activation is {' or '.join(covered)}",
+        name in covered,
+        f"the activation is {name}",
+    )
     for number, word in zip("abcde", ("lam", "kappa", "c_res", "c_sigma", "step"), strict=True):
         checks.require_sign(f"G2{number}", f"{word} > 0", getattr(claim, word))
     zero = next((i for i in range(problem.sizes.n) if not any(problem.X.row(i))), None)
-    checks.require_fact("G3", "no row is zero", zero is None, "as stored" if zero is None else f"row {zero} is zero")
+    checks.require_fact(
+        "G3", "no row is zero", zero is None, "as stored" if zero is None else f"row {zero} is zero"
+    )
     if not claim.orders:
         return GramRows(None, near_pairs(problem, checks))
     checks.require("G5", "nodes * step >= 2", Fraction(2), "<=", claim.nodes * claim.step)
@@ -142,7 +171,9 @@ def _require_series(checks: Checks, claim: GramPositive, series: Series, feature
     if claim.kernel == "resnet":
         slope = series.least_last_slope(claim.depth, claim.c_res, claim.c_sigma)
         bound = ball((claim.c_res / claim.depth) ** 2 * claim.kappa) * slope
-        checks.require("G6", "lam <= (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2]", claim.lam, "<=", bound)
+        checks.require(
+            "G6", "lam <= (c_res/H)^2 kappa min_i E[phi'(sqrt(K_ii) g)^2]", claim.lam, "<=", bound
+        )
     factor, rows = ball(claim.c_sigma), series.partial_sum(claim.orders, features)
     partial = shifted([[factor * entry for entry in row] for row in rows], 1, -claim.kappa)
     require_positive_definite(checks, "G7", "partial sum - kappa I", partial, claim.C)
@@ -151,9 +182,10 @@ def _require_series(checks: Checks, claim: GramPositive, series: Series, feature
 def statement(claim: GramPositive, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     text = (
-        f"The least eigenvalue of {KERNELS[claim.kernel]}, phi = {problem.phi}, is at least {decimal_down(claim.lam)} for the "
-        f"stored {problem.sizes.n} samples. This is about the infinite-width matrix only and proves nothing about a finite "
-        f"network. The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+        f"The least eigenvalue of {KERNELS[claim.kernel]}, phi = {problem.phi}, is at least "
+        f"{decimal_down(claim.lam)} for the stored {problem.sizes.n} samples. This is about the "
+        "infinite-width matrix only and proves nothing about a finite network. The stored weights "
+        f"have loss at most {decimal_up(claim.loss_upper)}."
     )
     if claim.kernel != "resnet":
         return text

@@ -1,4 +1,6 @@
-"""The claim `identifies`: the samples determine a quadratic network as a function (`spec/claims/identifies.md`)."""
+"""The claim `identifies`: the samples determine a quadratic network as a function
+(`spec/claims/identifies.md`).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,10 @@ from globalmin_check.primitives import shifted
 from globalmin_check.problem import Problem, Sizes
 
 MEANING = (
-    "Theorem (quadratic span). If the matrices x_i x_i^T span all symmetric d x d matrices, two quadratic networks with equal "
-    "outputs on all samples are the same function: the difference of their matrices is orthogonal to a spanning set. If A^T A >= "
-    "mu I, A the matrix with rows svec(x_i x_i^T), then their matrices differ by at most |f - f'|/sqrt(mu)."
+    "Theorem (quadratic span). If the matrices x_i x_i^T span all symmetric d x d matrices, two "
+    "quadratic networks with equal outputs on all samples are the same function: the difference of "
+    "their matrices is orthogonal to a spanning set. If A^T A >= mu I, A the matrix with rows "
+    "svec(x_i x_i^T), then their matrices differ by at most |f - f'|/sqrt(mu)."
 )
 
 
@@ -47,7 +50,9 @@ def work(claim: Identifies, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     N = d * (d + 1) // 2
-    elimination = (n + N) * N * N // 3 if n >= N else 0  # three primes, a modular multiplication costs a tenth of a ball's
+    elimination = (
+        (n + N) * N * N // 3 if n >= N else 0
+    )  # three primes, a modular multiplication costs a tenth of a ball's
     stable = n * N * N + 2 * N**3 if claim.mu is not None else 0
     return elimination + stable + (n + k) * d * d, 3 * N * N + 4 * quadratic.STRIP_ENTRIES + 4 * n
 
@@ -56,12 +61,19 @@ def exact(claim: Identifies, problem: Problem, checks: ExactChecks) -> None:
     """U1 to U3 and the rank, U5."""
     name, n, d = problem.activation, problem.sizes.n, problem.sizes.d
     N = d * (d + 1) // 2
-    checks.require_fact("U1", "the activation is quadratic", name == "quadratic", f"the activation is {name}")
+    checks.require_fact(
+        "U1", "the activation is quadratic", name == "quadratic", f"the activation is {name}"
+    )
     checks.require_fact("U2", "n >= d(d+1)/2", n >= N, f"n = {n}, d(d+1)/2 = {N}")
     if claim.mu is not None:
         checks.require_sign("U3", "mu > 0", claim.mu)
     full, rank = squares_span(problem.X)
-    checks.require_fact("U5", "the x_i x_i^T have rank d(d+1)/2 modulo a prime of the list", full, f"rank {rank} of {N}")
+    checks.require_fact(
+        "U5",
+        "the x_i x_i^T have rank d(d+1)/2 modulo a prime of the list",
+        full,
+        f"rank {rank} of {N}",
+    )
 
 
 def check(claim: Identifies, problem: Problem, _: None, checks: Checks) -> Numbers:
@@ -82,14 +94,16 @@ def check(claim: Identifies, problem: Problem, _: None, checks: Checks) -> Numbe
 def statement(claim: Identifies, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     text = (
-        f"Two quadratic networks, of any widths and with any heads, that have equal outputs on these {problem.sizes.n} samples "
-        f"are the same function everywhere: at most one quadratic function fits the labels exactly. (The weights themselves are "
-        f"not determined.) The stored weights have loss at most {decimal_up(claim.loss_upper)}."
+        "Two quadratic networks, of any widths and with any heads, that have equal outputs on "
+        f"these {problem.sizes.n} samples are the same function everywhere: at most one quadratic "
+        "function fits the labels exactly. (The weights themselves are not determined.) The stored "
+        f"weights have loss at most {decimal_up(claim.loss_upper)}."
     )
     if claim.mu is None:
         return text
     return (
-        f"{text} If the outputs of two networks differ by e in Euclidean norm, their matrices sum_l v_l w_l w_l^T differ by at "
+        f"{text} If the outputs of two networks differ by e in Euclidean norm, their matrices "
+        "sum_l v_l w_l w_l^T differ by at "
         f"most e/sqrt(mu) in Frobenius norm, with mu = {decimal_down(claim.mu)}."
     )
 

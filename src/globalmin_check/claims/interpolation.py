@@ -1,4 +1,6 @@
-"""The claim `interpolation`: zero-loss weights exist within R of the stored ones (`spec/claims/interpolation.md`)."""
+"""The claim `interpolation`: zero-loss weights exist within R of the stored ones
+(`spec/claims/interpolation.md`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from fractions import Fraction
 
 from flint import arb
 
-from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, root, sum_of_squares, total, upper_float
+from globalmin_check.balls import (
+    ball,
+    decimal_down,
+    decimal_up,
+    lower_float,
+    root,
+    sum_of_squares,
+    total,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
@@ -25,9 +36,10 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import GENERALIZATION_NOTE
 
 MEANING = (
-    "Theorem (Newton-Kantorovich). Let r be the residual and J its Jacobian at the stored weights, K = J J^T >= a^2 I, e >= "
-    "sqrt(r^T K^-1 r), and let J be Lipschitz with the constant Lip on the ball of radius rho around the stored weights. If "
-    "2 Lip e < a and 2e/(1 + sqrt(1 - 2 Lip e/a)) <= R <= rho, then weights with zero loss exist within the distance R."
+    "Theorem (Newton-Kantorovich). Let r be the residual and J its Jacobian at the stored weights, "
+    "K = J J^T >= a^2 I, e >= sqrt(r^T K^-1 r), and let J be Lipschitz with the constant Lip on "
+    "the ball of radius rho around the stored weights. If 2 Lip e < a and 2e/(1 + sqrt(1 - 2 Lip "
+    "e/a)) <= R <= rho, then weights with zero loss exist within the distance R."
 )
 
 
@@ -78,10 +90,13 @@ def check(claim: Interpolation, problem: Problem, _: None, checks: Checks) -> Nu
     radius = 2 * e / (1 + (1 - 2 * Lip * e / a).sqrt())
     checks.require("I6", "2e/(1 + sqrt(1 - 2 Lip e/a)) <= R", radius, "<=", claim.R)
     if claim.R_lo is not None:
-        # No zero closer than R_lo. The strict form without division refuses z = 0, which would prove nothing.
+        # No zero closer than R_lo. The strict form without division refuses z = 0, which would
+        # prove nothing.
         radius, product = ball(claim.R_lo), _dot(r, claim.z)
         bound = (radius + Lip / a * radius * radius / 2) * root(energy)
-        checks.require("I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product)
+        checks.require(
+            "I7c", "(R_lo + Lip R_lo^2/(2a)) sqrt(z^T K z) < |r . z|", bound, "<", product
+        )
     require_witnesses(checks, ("I8", "I9", "I10"), common, tangent)
     return _numbers(claim, loss, a, Lip, e)
 
@@ -112,8 +127,9 @@ def statement(claim: Interpolation, problem: Problem) -> str:
     """The conclusion in one sentence or two."""
     what = "the weights (v, W)" if claim.curvature.both else "the weights W (head v fixed)"
     text = (
-        f"There are values of {what} within the distance {decimal_up(claim.R)} of the stored ones at which the network fits all "
-        f"{problem.sizes.n} samples exactly: zero training loss, the global minimum. The stored weights have loss at most "
+        f"There are values of {what} within the distance {decimal_up(claim.R)} of the stored ones "
+        f"at which the network fits all {problem.sizes.n} samples exactly: zero training loss, the "
+        "global minimum. The stored weights have loss at most "
         f"{decimal_up(claim.curvature.loss_upper)}."
     )
     if claim.R_lo is None:

@@ -1,4 +1,6 @@
-"""The record of a claim kind: what it is called, what its theorem says, and the functions that check it."""
+"""The record of a claim kind: what it is called, what its theorem says, and the functions that
+check it.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ def _not_vacuous(content: object, problem: Problem, numbers: Numbers) -> str:
 class ClaimKind(Generic[Content, Objects]):
     """Everything the engine knows of a claim kind.
 
-    `read` takes the fields and tensors out of the file (form only). `work` counts ball multiplications and balls of one pass.
-    `exact` makes the exact checks and builds, once, what the claim speaks of from the stored numbers: sets, patterns, rationals.
-    `check` encloses that at the present precision and makes the remaining checks. `statement` is the conclusion in words.
+    `read` takes the fields and tensors out of the file (form only). `work` counts ball
+    multiplications and balls of one pass. `exact` makes the exact checks and builds, once, what the
+    claim speaks of from the stored numbers: sets, patterns, rationals. `check` encloses that at the
+    present precision and makes the remaining checks. `statement` is the conclusion in words.
     """
 
     name: str

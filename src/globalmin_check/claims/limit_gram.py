@@ -1,4 +1,6 @@
-"""Limiting Gram matrices in balls: the closed forms of ReLU and partial Hermite series of smooth activations."""
+"""Limiting Gram matrices in balls: the closed forms of ReLU and partial Hermite series of smooth
+activations.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,18 @@ def norms(problem: Problem, checks: ExactChecks) -> Norms:
 
 @dataclass(frozen=True)
 class Near:
-    """A pair of rows that balls of the first precision do not tell from parallel ones: D_ij exactly, and whether K_ij > 0."""
+    """A pair of rows that balls of the first precision do not tell from parallel ones: D_ij
+    exactly, and whether K_ij > 0.
+    """
 
     determinant: Fraction
     same_side: bool
 
 
 def near_pairs(problem: Problem, checks: ExactChecks) -> dict[tuple[int, int], Near]:
-    """The pairs i > j whose D_ij = K_ii K_jj - K_ij^2 is not certainly positive in balls, with their exact numbers."""
+    """The pairs i > j whose D_ij = K_ii K_jj - K_ij^2 is not certainly positive in balls, with
+    their exact numbers.
+    """
     X = problem.X.rows()
     K, found = lower_product(X, X), {}
     for i, row in enumerate(K):
@@ -50,13 +56,16 @@ def near_pairs(problem: Problem, checks: ExactChecks) -> dict[tuple[int, int], N
         checks.charge(3 * len(near) * problem.sizes.d)
         for j in near:
             inner = inner_product(X[i], X[j])
-            found[i, j] = Near(inner_product(X[i], X[i]) * inner_product(X[j], X[j]) - inner * inner, inner > 0)
+            found[i, j] = Near(
+                inner_product(X[i], X[i]) * inner_product(X[j], X[j]) - inner * inner, inner > 0
+            )
         checks.charge_memory(limits.BALLS_PER_EXACT * len(found))
     return found
 
 
 def relu_gram(problem: Problem, features: bool, near: dict[tuple[int, int], Near]) -> Rows:
-    """Lower triangle of K_ij (pi - theta_ij)/(2 pi), or with `features` of (sqrt(D_ij) + (pi - theta_ij) K_ij)/(2 pi).
+    """Lower triangle of K_ij (pi - theta_ij)/(2 pi), or with `features` of (sqrt(D_ij) + (pi -
+    theta_ij) K_ij)/(2 pi).
 
     The angle is atan2(sqrt(D), K), never an arc cosine.
     """
@@ -91,11 +100,17 @@ class Series:
         self.rule = rule
 
     def _coefficients(self, orders: Sequence[int], features: bool) -> Rows:
-        """E[phi'(s g) h_r] or E[phi(s g) h_r], the latter from (s/sqrt r) E[phi'(s g) h_(r-1)] for r >= 1."""
+        """E[phi'(s g) h_r] or E[phi(s g) h_r], the latter from (s/sqrt r) E[phi'(s g) h_(r-1)] for
+        r >= 1.
+        """
         if not features:
             return self.rule.coefficients(self.sizes, list(orders))
         positive = [r for r in orders if r]
-        shifted = self.rule.coefficients(self.sizes, [r - 1 for r in positive]) if positive else [[]] * len(self.sizes)
+        shifted = (
+            self.rule.coefficients(self.sizes, [r - 1 for r in positive])
+            if positive
+            else [[]] * len(self.sizes)
+        )
         rows = [
             [s * c / arb(r).sqrt() for c, r in zip(row, positive, strict=True)]
             for s, row in zip(self.sizes, shifted, strict=True)
@@ -105,7 +120,9 @@ class Series:
         return [[self.rule.mean(s, "phi"), *row] for s, row in zip(self.sizes, rows, strict=True)]
 
     def partial_sum(self, orders: Sequence[int], features: bool) -> Rows:
-        """Lower triangle of the sum over the orders r of (c_r c_r^T) o rho^r, times K entry by entry unless `features`."""
+        """Lower triangle of the sum over the orders r of (c_r c_r^T) o rho^r, times K entry by
+        entry unless `features`.
+        """
         distinct, place = self._coefficients(orders, features), self.place
         gaps = [r - q for r, q in zip(orders, [0, *orders], strict=False)]
         rows: Rows = []
@@ -120,7 +137,9 @@ class Series:
         return rows
 
     def least_last_slope(self, depth: int, c_res: Fraction, c_sigma: Fraction) -> arb:
-        """The least E[phi'(sqrt(K_ii) g)^2] at the last layer of the infinitely wide residual network (scalar recursions)."""
+        """The least E[phi'(sqrt(K_ii) g)^2] at the last layer of the infinitely wide residual
+        network (scalar recursions).
+        """
         t, c = ball(c_res / depth), ball(c_sigma)
         least = arb("inf")
         for s in self.sizes:
@@ -128,7 +147,10 @@ class Series:
             for _ in range(2, depth):
                 size = root(K)
                 mean = self.rule.mean(size, "phi")
-                K, bias = K + 2 * t * bias * mean + t * t * self.rule.mean(size, "phi^2"), bias + t * mean
+                K, bias = (
+                    K + 2 * t * bias * mean + t * t * self.rule.mean(size, "phi^2"),
+                    bias + t * mean,
+                )
             least = least.min(self.rule.mean(root(K), "phi'^2"))
         return least
 

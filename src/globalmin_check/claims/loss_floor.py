@@ -1,4 +1,6 @@
-"""The claim `loss-floor`: no network of the class is below the floor (`spec/claims/loss-floor.md`). All exact."""
+"""The claim `loss-floor`: no network of the class is below the floor (`spec/claims/loss-floor.md`).
+All exact.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +34,18 @@ COVERED = {
 
 
 MEANING = (
-    "Theorem (group floor). Let groups of samples be disjoint, and let every network of the class give f(x_i) = g_i t on a "
-    "group, with known g_i and one unknown number t. Then its loss is at least the sum over the groups of (1/2)(|y|^2 - (g "
-    ". y)^2/|g|^2), or (1/2)|y|^2 where g = 0; where t >= 0 for the whole class, g . y is replaced by max(0, g . y)."
+    "Theorem (group floor). Let groups of samples be disjoint, and let every network of the class "
+    "give f(x_i) = g_i t on a group, with known g_i and one unknown number t. Then its loss is at "
+    "least the sum over the groups of (1/2)(|y|^2 - (g . y)^2/|g|^2), or (1/2)|y|^2 where g = 0; "
+    "where t >= 0 for the whole class, g . y is replaced by max(0, g . y)."
 )
 
 
 @dataclass(frozen=True)
 class LossFloor:
-    """Fields of section 5.4; a group is a code and a length, its samples are the next ones of `members`, reference row first."""
+    """Fields of section 5.4; a group is a code and a length, its samples are the next ones of
+    `members`, reference row first.
+    """
 
     loss_upper: Fraction
     nonnegative: bool
@@ -99,12 +104,18 @@ def exact(claim: LossFloor, problem: Problem, checks: ExactChecks) -> None:
     """F1 to F6: class, groups and floor."""
     if claim.nonnegative:
         head = min(problem.v.values)
-        checks.require_fact("F1", "every head v_l >= 0", head >= 0, f"the smallest v_l is {head:.6g}")
+        checks.require_fact(
+            "F1", "every head v_l >= 0", head >= 0, f"the smallest v_l is {head:.6g}"
+        )
         covered = problem.activation in NONNEGATIVE
-        checks.require_fact("F2", "phi >= 0 everywhere", covered, f"the activation is {problem.activation}")
+        checks.require_fact(
+            "F2", "phi >= 0 everywhere", covered, f"the activation is {problem.activation}"
+        )
     checks.require_sign("F3a", "floor >= 0", claim.floor)
     checks.require_sign("F3b", "gap >= 0", claim.gap)
-    checks.require("F4", "loss_upper - floor <= gap", claim.loss_upper - claim.floor, "<=", claim.gap)
+    checks.require(
+        "F4", "loss_upper - floor <= gap", claim.loss_upper - claim.floor, "<=", claim.gap
+    )
     proved = Fraction(0)
     for kind, group in claim.groups():
         checks.charge(len(group) * (problem.sizes.d + 8))
@@ -127,19 +138,25 @@ def check(claim: LossFloor, problem: Problem, _: None, checks: Checks) -> Number
 
 
 def _group_floor(claim: LossFloor, problem: Problem, kind: str, group: array[int]) -> Fraction:
-    """The exact floor of one group; raises Rejected if the rows or the network are not of its kind."""
+    """The exact floor of one group; raises Rejected if the rows or the network are not of its
+    kind.
+    """
     where = f"check F5 (every group is of its kind) fails: the group of sample {group[0]} ({kind})"
     if problem.activation not in COVERED[kind]:
         raise Rejected(f"{where} does not exist for the activation {problem.activation}")
     y = [Fraction(problem.y.values[i]) for i in group]
     if kind == "negative label":
         if not claim.nonnegative or len(group) != 1 or not y[0] < 0:
-            raise Rejected(f"{where} needs one sample with a negative label and heads = nonnegative")
+            raise Rejected(
+                f"{where} needs one sample with a negative label and heads = nonnegative"
+            )
         return y[0] ** 2 / 2
     g = [_factor(problem, kind, i, group[0]) for i in group]
     factors = [factor for factor in g if factor is not None]
     if len(factors) != len(g):
-        raise Rejected(f"{where} contains sample {group[g.index(None)]}, whose row is not of that kind")
+        raise Rejected(
+            f"{where} contains sample {group[g.index(None)]}, whose row is not of that kind"
+        )
     product = sum(map(Fraction.__mul__, factors, y), Fraction(0))
     if claim.nonnegative:
         product = max(product, Fraction(0))
@@ -165,17 +182,23 @@ def _factor(problem: Problem, kind: str, i: int, reference: int) -> Fraction | N
 
 def vacuous(claim: LossFloor, problem: Problem, numbers: Numbers) -> str:
     """A gap that is no smaller than the loss itself."""
-    return TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["loss"])) else ""
+    return (
+        TRIVIAL if problem.follows_from_zero(float(numbers["gap"]), float(numbers["loss"])) else ""
+    )
 
 
 def statement(claim: LossFloor, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     heads = "with a head v >= 0" if claim.nonnegative else "with any head"
     return (
-        f"Every network f(x) = sum_l v_l phi(w_l . x) with phi = {problem.phi} {heads}, of any width, has a training loss "
-        f"of at least {decimal_down(claim.floor)} on these {problem.sizes.n} samples. The stored network has loss at most "
-        f"{decimal_up(claim.loss_upper)}, so it is within {decimal_up(claim.gap)} of the global minimum over that class."
+        f"Every network f(x) = sum_l v_l phi(w_l . x) with phi = {problem.phi} {heads}, of any "
+        f"width, has a training loss of at least {decimal_down(claim.floor)} on these "
+        f"{problem.sizes.n} samples. The stored network has loss at most "
+        f"{decimal_up(claim.loss_upper)}, so it is within {decimal_up(claim.gap)} of the global "
+        "minimum over that class."
     )
 
 
-CLAIM = ClaimKind("loss-floor", "group-floor/1", MEANING, read, work, exact, check, statement, vacuous=vacuous)
+CLAIM = ClaimKind(
+    "loss-floor", "group-floor/1", MEANING, read, work, exact, check, statement, vacuous=vacuous
+)

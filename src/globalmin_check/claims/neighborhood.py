@@ -1,4 +1,6 @@
-"""The Lipschitz constant of the Hessian on a ball, as strict-saddle and second-order-stationary claim and prove it."""
+"""The Lipschitz constant of the Hessian on a ball, as strict-saddle and second-order-stationary
+claim and prove it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from globalmin_check.primitives import quartic_matrix, shifted, weighted_gram
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """R and the two factors of Lam^2 = lam kappa on the ball of radius R; for both layers lam = kappa = Lip, without tensors."""
+    """R and the two factors of Lam^2 = lam kappa on the ball of radius R; for both layers lam =
+    kappa = Lip, without tensors.
+    """
 
     R: Fraction
     lam: Fraction
@@ -37,14 +41,23 @@ class Neighborhood:
 
 
 def read_neighborhood(outer: Fields, tensors: Tensors, d: int, both: bool) -> Neighborhood:
-    """R and the constants of the object `radius`, with their tensors; other fields of the object are left to the claim."""
+    """R and the constants of the object `radius`, with their tensors; other fields of the object
+    are left to the claim.
+    """
     R = outer.rational("R")
     if both:
         Lip = outer.rational("Lip")
         return Neighborhood(R, Lip, Lip, None, None, None)
     lam = outer.rational("lam")
     kappa, t, size = read_quartic(outer, d)
-    return Neighborhood(R, lam, kappa, t, tensors.take("C_lam", "F64", d, d), tensors.take("C_kappa", "F64", size, size))
+    return Neighborhood(
+        R,
+        lam,
+        kappa,
+        t,
+        tensors.take("C_lam", "F64", d, d),
+        tensors.take("C_kappa", "F64", size, size),
+    )
 
 
 def require_signs(checks: ExactChecks, letter: str, claim: Neighborhood) -> None:
@@ -61,10 +74,20 @@ def require_constants(checks: Checks, letter: str, claim: Neighborhood, curve: C
     """Checks 8 and 9: the constants hold on the ball of radius R."""
     if claim.C_lam is None or claim.C_kappa is None:
         constant = curve.lipschitz_of_both(claim.R)
-        checks.require(f"{letter}8", "Lipschitz constant of the Hessian on the ball <= Lip", constant, "<=", claim.lam)
+        checks.require(
+            f"{letter}8",
+            "Lipschitz constant of the Hessian on the ball <= Lip",
+            constant,
+            "<=",
+            claim.lam,
+        )
         return
     c = curve.lipschitz_weights(claim.R)
     second = shifted(weighted_gram(curve.columns, c), -1, claim.lam)
-    require_positive_definite(checks, f"{letter}8", "lam I - sum_i c_i x_i x_i^T", second, claim.C_lam)
+    require_positive_definite(
+        checks, f"{letter}8", "lam I - sum_i c_i x_i x_i^T", second, claim.C_lam
+    )
     quartic = quartic_matrix(curve.tangent.X, c, claim.kappa, claim.t)
-    require_positive_definite(checks, f"{letter}9", "kappa I - quartic form", quartic, claim.C_kappa)
+    require_positive_definite(
+        checks, f"{letter}9", "kappa I - quartic form", quartic, claim.C_kappa
+    )

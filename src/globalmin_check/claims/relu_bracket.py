@@ -1,4 +1,6 @@
-"""The bracket of the Gram matrices of a ReLU network, H_mid and E of theorem RD, enclosed at the present precision."""
+"""The bracket of the Gram matrices of a ReLU network, H_mid and E of theorem RD, enclosed at the
+present precision.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,16 @@ class BracketMatrices:
 
     def _weighted(self, pattern: Pattern) -> Rows:
         """sum_l v_l^2 P_il P_jl."""
-        rows = [[v if on else 0.0 for v, on in zip(self.heads, row, strict=True)] for row in pattern]
+        rows = [
+            [v if on else 0.0 for v, on in zip(self.heads, row, strict=True)] for row in pattern
+        ]
         return lower_product(rows, rows)
 
     @cached_property
     def _outer(self) -> tuple[Rows, Rows]:
-        return self._weighted(self.sets.possible), self._weighted(self.sets.sure) if self.sets.unstable else []
+        return self._weighted(self.sets.possible), self._weighted(
+            self.sets.sure
+        ) if self.sets.unstable else []
 
     @cached_property
     def middle(self) -> Rows:
@@ -40,10 +46,15 @@ class BracketMatrices:
         return [[self.K[i][j] * (most[i][j] + least[i][j]) / 2 for j in row] for i, row in pairs]
 
     def spread_ratios(self, e: Sequence[float]) -> list[arb]:
-        """(E e)_i/e_i; their maximum bounds the norm of the symmetric matrix E >= 0 for every e > 0."""
+        """(E e)_i/e_i; their maximum bounds the norm of the symmetric matrix E >= 0 for every e >
+        0.
+        """
         if not self.sets.unstable:
             return [arb(0)]
         most, least = self._outer
         n = len(self.K)
-        E = [[abs(self.K[i][j]) * (most[i][j] - least[i][j]) / 2 for j in range(i + 1)] for i in range(n)]
+        E = [
+            [abs(self.K[i][j]) * (most[i][j] - least[i][j]) / 2 for j in range(i + 1)]
+            for i in range(n)
+        ]
         return [total(E[max(i, j)][min(i, j)] * e[j] for j in range(n)) / e[i] for i in range(n)]

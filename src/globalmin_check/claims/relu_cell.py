@@ -1,4 +1,6 @@
-"""The activation cell of the witness of a relu-interpolation claim, enclosed at the present precision."""
+"""The activation cell of the witness of a relu-interpolation claim, enclosed at the present
+precision.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,27 @@ from globalmin_check.problem import Problem
 
 
 class Cell:
-    """The activation cell of What over the kept samples: pre-activations, pattern D, residual, Gram matrices."""
+    """The activation cell of What over the kept samples: pre-activations, pattern D, residual, Gram
+    matrices.
+    """
 
-    def __init__(self, W_hat: Tensor, neurons: Sequence[int], kept: Sequence[int], active: Pattern, problem: Problem) -> None:
+    def __init__(
+        self,
+        W_hat: Tensor,
+        neurons: Sequence[int],
+        kept: Sequence[int],
+        active: Pattern,
+        problem: Problem,
+    ) -> None:
         self.rows = [problem.X.row(i) for i in kept]
         self.Z: Rows = (arb_mat(self.rows) * arb_mat(W_hat.rows()).transpose()).tolist()
         heads = problem.v.values.tolist()
-        parts = arb_mat([[z if on else 0 for z, on in zip(*pair, strict=True)] for pair in zip(self.Z, active, strict=True)])
+        parts = arb_mat(
+            [
+                [z if on else 0 for z, on in zip(*pair, strict=True)]
+                for pair in zip(self.Z, active, strict=True)
+            ]
+        )
         labels = [problem.y.values[i] for i in kept]
         self.residual_square = sum_of_squares((parts * column(heads) - column(labels)).entries())
         self.neurons = neurons
@@ -33,7 +49,10 @@ class Cell:
 
     def gram(self) -> Rows:
         """Lower triangle of G."""
-        active = [[head if on else 0.0 for head, on in zip(self.heads, row, strict=True)] for row in self.pattern]
+        active = [
+            [head if on else 0.0 for head, on in zip(self.heads, row, strict=True)]
+            for row in self.pattern
+        ]
         return hadamard(lower_product(active, active), self.inner())
 
     def margin_sums(self) -> Rows:

@@ -1,4 +1,6 @@
-"""The claim `relu-descent`: gradient descent on a ReLU network reaches zero loss at a rate (`spec/claims/relu-descent.md`)."""
+"""The claim `relu-descent`: gradient descent on a ReLU network reaches zero loss at a rate
+(`spec/claims/relu-descent.md`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from globalmin_check import limits
-from globalmin_check.balls import decimal_down, decimal_up, largest, lower_float, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    decimal_down,
+    decimal_up,
+    largest,
+    lower_float,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
@@ -20,13 +29,14 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
 MEANING = (
-    "Theorem (ReLU path). Let tau > 0, and let s_li bound how far the pre-activation z_li = w_l . x_i can move while the "
-    "residual, summed over the steps, stays below tau. Let H_mid be the middle and E the half width of the Gram matrices x_i . "
-    "x_j sum_l v_l^2 theta_li theta'_lj over all slopes that are 1 where z_li > s_li, 0 where z_li < -s_li and anything in [0, "
-    "1] elsewhere. If lam I <= H_mid <= Lam I, |E| <= eps < lam and |r| <= (lam - eps) tau, then gradient descent with 0 < eta "
-    "<= 2/(lam + Lam) multiplies the norm of the residual by at most 1 - eta (lam - eps) in every step, moves each z_li by at "
-    "most s_li, travels at most sqrt(Lam + eps) tau and converges to weights with zero loss, whatever derivative is taken at "
-    "the kink."
+    "Theorem (ReLU path). Let tau > 0, and let s_li bound how far the pre-activation z_li = w_l . "
+    "x_i can move while the residual, summed over the steps, stays below tau. Let H_mid be the "
+    "middle and E the half width of the Gram matrices x_i . x_j sum_l v_l^2 theta_li theta'_lj "
+    "over all slopes that are 1 where z_li > s_li, 0 where z_li < -s_li and anything in [0, 1] "
+    "elsewhere. If lam I <= H_mid <= Lam I, |E| <= eps < lam and |r| <= (lam - eps) tau, then "
+    "gradient descent with 0 < eta <= 2/(lam + Lam) multiplies the norm of the residual by at most "
+    "1 - eta (lam - eps) in every step, moves each z_li by at most s_li, travels at most sqrt(Lam "
+    "+ eps) tau and converges to weights with zero loss, whatever derivative is taken at the kink."
 )
 
 
@@ -63,12 +73,19 @@ def work(claim: ReluDescent, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     factors = 4 if claim.C_Lam else 2
-    return factors * n**3 + n * n * (4 * k + 2 * d + 9) + n * k * (2 * d + limits.WORK_PER_VALUE), 8 * n * n + 8 * n * k + n * d
+    return factors * n**3 + n * n * (4 * k + 2 * d + 9) + n * k * (
+        2 * d + limits.WORK_PER_VALUE
+    ), 8 * n * n + 8 * n * k + n * d
 
 
 def exact(claim: ReluDescent, problem: Problem, checks: ExactChecks) -> Bracket:
     """V1 to V6, and the sets PA and S of theorem RD."""
-    checks.require_fact("V1", "the activation is relu", problem.activation == "relu", f"the activation is {problem.activation}")
+    checks.require_fact(
+        "V1",
+        "the activation is relu",
+        problem.activation == "relu",
+        f"the activation is {problem.activation}",
+    )
     for number, name in zip("abcde", ("tau", "lam", "Lam", "eta", "path"), strict=True):
         checks.require_sign(f"V2{number}", f"{name} > 0", getattr(claim, name))
     checks.require_sign("V2f", "eps >= 0", claim.eps)
@@ -76,9 +93,23 @@ def exact(claim: ReluDescent, problem: Problem, checks: ExactChecks) -> Bracket:
     checks.require("V2h", "rate < 1", claim.rate, "<", Fraction(1))
     checks.require_fact("V2i", "every entry of e is positive", min(claim.e.values) > 0, "as stored")
     checks.require("V3", "eps < lam", claim.eps, "<", claim.lam)
-    checks.require("V4", "eta (lam + Lam) <= 2", claim.eta * (claim.lam + claim.Lam), "<=", Fraction(2))
-    checks.require("V5", "1 - eta (lam - eps) <= rate", 1 - claim.eta * (claim.lam - claim.eps), "<=", claim.rate)
-    checks.require("V6", "(Lam + eps) tau^2 <= path^2", (claim.Lam + claim.eps) * claim.tau**2, "<=", claim.path**2)
+    checks.require(
+        "V4", "eta (lam + Lam) <= 2", claim.eta * (claim.lam + claim.Lam), "<=", Fraction(2)
+    )
+    checks.require(
+        "V5",
+        "1 - eta (lam - eps) <= rate",
+        1 - claim.eta * (claim.lam - claim.eps),
+        "<=",
+        claim.rate,
+    )
+    checks.require(
+        "V6",
+        "(Lam + eps) tau^2 <= path^2",
+        (claim.Lam + claim.eps) * claim.tau**2,
+        "<=",
+        claim.path**2,
+    )
     return bracket(problem, claim.tau, checks)
 
 
@@ -87,14 +118,32 @@ def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -
     r = residual(problem)
     loss = require_loss(checks, "V7", problem, claim.loss_upper, r)
     margin = claim.lam - claim.eps
-    checks.require("V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(r), "<=", (margin * claim.tau) ** 2)
+    checks.require(
+        "V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(r), "<=", (margin * claim.tau) ** 2
+    )
     matrices = BracketMatrices(problem, sets)
-    checks.require("V9", "largest (E e)_i/e_i <= eps", largest(matrices.spread_ratios(claim.e.values)), "<=", claim.eps)
+    checks.require(
+        "V9",
+        "largest (E e)_i/e_i <= eps",
+        largest(matrices.spread_ratios(claim.e.values)),
+        "<=",
+        claim.eps,
+    )
     if claim.C_Lam is None:
-        checks.require("V10", "largest row sum of |H_mid| <= Lam", largest(row_sums(matrices.middle)), "<=", claim.Lam)
+        checks.require(
+            "V10",
+            "largest row sum of |H_mid| <= Lam",
+            largest(row_sums(matrices.middle)),
+            "<=",
+            claim.Lam,
+        )
     else:
-        require_positive_definite(checks, "V10", "Lam I - H_mid", shifted(matrices.middle, -1, claim.Lam), claim.C_Lam)
-    require_positive_definite(checks, "V11", "H_mid - lam I", shifted(matrices.middle, 1, -claim.lam), claim.C)
+        require_positive_definite(
+            checks, "V10", "Lam I - H_mid", shifted(matrices.middle, -1, claim.Lam), claim.C_Lam
+        )
+    require_positive_definite(
+        checks, "V11", "H_mid - lam I", shifted(matrices.middle, 1, -claim.lam), claim.C
+    )
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
@@ -112,13 +161,15 @@ def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -
 def statement(claim: ReluDescent, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"Gradient descent on W (head v fixed) of the ReLU network with the claimed step eta (about {decimal_down(claim.eta)}) "
-        "from the stored weights, in exact arithmetic and with any derivative in [0, 1] at the kink, converges to weights that "
-        f"fit all {problem.sizes.n} samples exactly: zero training loss, the global minimum. Every step multiplies the norm of "
-        f"the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at most {decimal_up(claim.path)} "
-        f"long. Along every gradient flow on W from the stored weights the norm of the residual is at time t at most "
-        f"exp(-{decimal_down(claim.lam - claim.eps)} t) times its value at the stored weights. The stored weights have loss at "
-        f"most {decimal_up(claim.loss_upper)}."
+        "Gradient descent on W (head v fixed) of the ReLU network with the claimed step eta (about "
+        f"{decimal_down(claim.eta)}) from the stored weights, in exact arithmetic and with any "
+        f"derivative in [0, 1] at the kink, converges to weights that fit all {problem.sizes.n} "
+        "samples exactly: zero training loss, the global minimum. Every step multiplies the norm "
+        f"of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at "
+        f"most {decimal_up(claim.path)} long. Along every gradient flow on W from the stored "
+        "weights the norm of the residual is at time t at most "
+        f"exp(-{decimal_down(claim.lam - claim.eps)} t) times its value at the stored weights. The "
+        f"stored weights have loss at most {decimal_up(claim.loss_upper)}."
     )
 
 

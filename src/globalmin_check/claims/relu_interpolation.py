@@ -1,4 +1,6 @@
-"""The claim `relu-interpolation`: zero-loss weights of a ReLU network nearby (`spec/claims/relu-interpolation.md`)."""
+"""The claim `relu-interpolation`: zero-loss weights of a ReLU network nearby
+(`spec/claims/relu-interpolation.md`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from itertools import pairwise
 from flint import arb
 
 from globalmin_check import limits
-from globalmin_check.balls import ball, decide, decimal_up, lower_float, root, shown, sum_of_squares, upper_float
+from globalmin_check.balls import (
+    ball,
+    decide,
+    decimal_up,
+    lower_float,
+    root,
+    shown,
+    sum_of_squares,
+    upper_float,
+)
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.kind import ClaimKind, Numbers
@@ -25,11 +36,12 @@ from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import GENERALIZATION_NOTE, Malformed
 
 MEANING = (
-    "Theorem (ReLU cell). Let What be any weights (a witness), T a set of neurons, zhat_li = what_l . x_i, D_li = 1 where "
-    "zhat_li > 0 and 0 elsewhere, rhat the residual of What, K_ij = x_i . x_j and G_ij = K_ij sum over l in T of v_l^2 D_li "
-    "D_lj. If G >= mu I with mu > 0, and every neuron l of T and sample i satisfy zhat_li^2 mu >= |x_i|^2 |rhat|^2 or zhat_li^2 "
-    "mu^2 >= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, then weights with zero loss lie within |rhat|/sqrt(mu) of What, hence within R "
-    "of W."
+    "Theorem (ReLU cell). Let What be any weights (a witness), T a set of neurons, zhat_li = "
+    "what_l . x_i, D_li = 1 where zhat_li > 0 and 0 elsewhere, rhat the residual of What, K_ij = "
+    "x_i . x_j and G_ij = K_ij sum over l in T of v_l^2 D_li D_lj. If G >= mu I with mu > 0, and "
+    "every neuron l of T and sample i satisfy zhat_li^2 mu >= |x_i|^2 |rhat|^2 or zhat_li^2 mu^2 "
+    ">= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, then weights with zero loss lie within |rhat|/sqrt(mu) "
+    "of What, hence within R of W."
 )
 
 
@@ -53,9 +65,13 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> ReluInterpolation:
     if not neurons or neurons[0] < 0 or neurons[-1] >= sizes.k or not _increasing(neurons):
         raise Malformed(f"{fields.where}: T is not a non-empty increasing list of neurons")
     pairs, C = tensors.take("dropped", "I64", None, 2), tensors.take("C", "F64", None, None)
-    order = sizes.n - pairs.shape[0]  # before anything of length n is built: n is no more than the file holds
+    # before anything of length n is built: n is no more than the file holds
+    order = sizes.n - pairs.shape[0]
     if C.shape != (order, order):
-        raise Malformed(f"{fields.where}: C is {list(C.shape)}, not {[order, order]} for the samples that are kept")
+        raise Malformed(
+            f"{fields.where}: C is {list(C.shape)}, not {[order, order]} for the samples that are "
+            "kept"
+        )
     gone, causes = pairs.values[::2], pairs.values[1::2]
     if gone and (gone[0] < 0 or gone[-1] >= sizes.n or not _increasing(gone)):
         raise Malformed(f"{fields.where}: dropped does not name increasing samples")
@@ -81,17 +97,34 @@ def _increasing(values: array[int]) -> bool:
 def work(claim: ReluInterpolation, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, m = len(claim.kept), len(claim.neurons)
-    products = 2 * n**3 + n * n * (2 * m + sizes.d) + 4 * sizes.n * sizes.k * sizes.d + limits.WORK_PER_VALUE * sizes.n * sizes.k
+    products = (
+        2 * n**3
+        + n * n * (2 * m + sizes.d)
+        + 4 * sizes.n * sizes.k * sizes.d
+        + limits.WORK_PER_VALUE * sizes.n * sizes.k
+    )
     return products, 4 * n * n + 6 * sizes.n * sizes.k
 
 
 def exact(claim: ReluInterpolation, problem: Problem, checks: ExactChecks) -> Pattern:
     """R1 to R3, and the activation pattern D of What on the kept samples."""
-    checks.require_fact("R1", "the activation is relu", problem.activation == "relu", f"the activation is {problem.activation}")
+    checks.require_fact(
+        "R1",
+        "the activation is relu",
+        problem.activation == "relu",
+        f"the activation is {problem.activation}",
+    )
     checks.require_sign("R2", "mu > 0", claim.mu)
     checks.charge(len(claim.dropped) * problem.sizes.d)
-    fault = next((text for text in (_drop_fault(problem, *pair) for pair in claim.dropped) if text), "")
-    checks.require_fact("R3", "every dropped sample follows from a kept one", not fault, fault or f"{len(claim.dropped)} dropped")
+    fault = next(
+        (text for text in (_drop_fault(problem, *pair) for pair in claim.dropped) if text), ""
+    )
+    checks.require_fact(
+        "R3",
+        "every dropped sample follows from a kept one",
+        not fault,
+        fault or f"{len(claim.dropped)} dropped",
+    )
     return active([problem.X.row(i) for i in claim.kept], claim.W_hat, checks)
 
 
@@ -128,11 +161,18 @@ def _drop_fault(problem: Problem, j: int, i: int) -> str:
 
 
 def _require_margins(checks: Checks, claim: ReluInterpolation, cell: Cell) -> None:
-    """Check 6: every pair of a neuron of T and a kept sample keeps its side, by its distance or by its margin."""
+    """Check 6: every pair of a neuron of T and a kept sample keeps its side, by its distance or by
+    its margin.
+    """
     mu, square = ball(claim.mu), cell.residual_square
     needs = [sum_of_squares(list(map(arb, row))) * square for row in cell.rows]
     places = range(len(cell.neurons))
-    hard = [(i, p) for i, need in enumerate(needs) for p in places if not need <= _energy(cell, i, p) * mu]
+    hard = [
+        (i, p)
+        for i, need in enumerate(needs)
+        for p in places
+        if not need <= _energy(cell, i, p) * mu
+    ]
     sums = cell.margin_sums() if hard else []
     worst: bool | None = True
     found = f"{len(needs) * len(places)} pairs, {len(hard)} of them by the second"
@@ -142,8 +182,14 @@ def _require_margins(checks: Checks, claim: ReluInterpolation, cell: Cell) -> No
         either = {decide(needs[i], "<=", energy), decide(margin, "<=", energy * mu)}
         outcome = True if True in either else None if None in either else False
         if outcome is False or (outcome is None and worst is True):
-            worst, found = outcome, f"{shown(margin)} against {shown(energy * mu)}, sample {claim.kept[i]}"
-    sentence = "zhat^2 mu >= |x_i|^2 |rhat|^2 or zhat^2 mu^2 >= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, every pair"
+            worst, found = (
+                outcome,
+                f"{shown(margin)} against {shown(energy * mu)}, sample {claim.kept[i]}",
+            )
+    sentence = (
+        "zhat^2 mu >= |x_i|^2 |rhat|^2 or zhat^2 mu^2 >= v_l^2 (sum_j K_ij^2 D_lj) |rhat|^2, every "
+        "pair"
+    )
     checks.require_outcome("R6", sentence, worst, found)
 
 
@@ -156,9 +202,10 @@ def _energy(cell: Cell, i: int, place: int) -> arb:
 def statement(claim: ReluInterpolation, problem: Problem) -> str:
     """The conclusion in one sentence."""
     return (
-        f"There are weights W (head v fixed) within the distance {decimal_up(claim.R)} of the stored ones at which the ReLU "
-        f"network fits all {problem.sizes.n} samples exactly: zero training loss, the global minimum. The stored weights have "
-        f"loss at most {decimal_up(claim.loss_upper)}."
+        f"There are weights W (head v fixed) within the distance {decimal_up(claim.R)} of the "
+        f"stored ones at which the ReLU network fits all {problem.sizes.n} samples exactly: zero "
+        "training loss, the global minimum. The stored weights have loss at most "
+        f"{decimal_up(claim.loss_upper)}."
     )
 
 

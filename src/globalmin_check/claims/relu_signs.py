@@ -1,7 +1,8 @@
-"""The signs of the pre-activations of a ReLU network that theorems RI and RD speak of, decided exactly.
+"""The signs of the pre-activations of a ReLU network that theorems RI and RD speak of, decided
+exactly.
 
-Balls at a fixed precision decide almost all of them; the others are compared as exact integers. So the sets are functions of the
-stored numbers alone, whatever precision the claim is checked at.
+Balls at a fixed precision decide almost all of them; the others are compared as exact integers. So
+the sets are functions of the stored numbers alone, whatever precision the claim is checked at.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def active(X: list[list[float]], W: Tensor, checks: ExactChecks) -> Pattern:
 
 @dataclass(frozen=True)
 class Bracket:
-    """PA (pairs that may be active while the residual decays) and S (pairs that surely are) of theorem RD, for one tau."""
+    """PA (pairs that may be active while the residual decays) and S (pairs that surely are) of
+    theorem RD, for one tau.
+    """
 
     possible: Pattern
     sure: Pattern
@@ -52,7 +55,9 @@ class Bracket:
 
 
 class _Pairs:
-    """The comparisons of z_li with -s and s, s^2 = v_l^2 tau^2 (sum of K_ij^2 over a set of j): by balls, else by rationals."""
+    """The comparisons of z_li with -s and s, s^2 = v_l^2 tau^2 (sum of K_ij^2 over a set of j): by
+    balls, else by rationals.
+    """
 
     def __init__(self, problem: Problem, tau: Fraction, checks: ExactChecks) -> None:
         X, W = problem.X.rows(), problem.W.rows()
@@ -63,9 +68,16 @@ class _Pairs:
         self._balls = list(map(ball, self.scales))
         self._problem, self._checks = problem, checks
 
-    def compare(self, i: int, sums: list[arb], members: Callable[[int], list[int]], holds: Comparison) -> list[bool]:
-        """For every neuron l whether holds(z_li, s^2), the set of neuron l being where members(l) is 1, with the ball sums[l]."""
-        outcomes = [holds(z, scale * size) for z, scale, size in zip(self.Z[i], self._balls, sums, strict=True)]
+    def compare(
+        self, i: int, sums: list[arb], members: Callable[[int], list[int]], holds: Comparison
+    ) -> list[bool]:
+        """For every neuron l whether holds(z_li, s^2), the set of neuron l being where members(l)
+        is 1, with the ball sums[l].
+        """
+        outcomes = [
+            holds(z, scale * size)
+            for z, scale, size in zip(self.Z[i], self._balls, sums, strict=True)
+        ]
         unknown = [neuron for neuron, outcome in enumerate(outcomes) if outcome is None]
         if not unknown:
             return [outcome is True for outcome in outcomes]
@@ -74,7 +86,10 @@ class _Pairs:
         x = X.row(i)
         squares = [inner_product(x, X.row(j)) ** 2 for j in range(X.shape[0])]
         for neuron in unknown:
-            size = sum((square for square, on in zip(squares, members(neuron), strict=True) if on), Fraction(0))
+            size = sum(
+                (square for square, on in zip(squares, members(neuron), strict=True) if on),
+                Fraction(0),
+            )
             outcomes[neuron] = holds(inner_product(x, W.row(neuron)), self.scales[neuron] * size)
         return [outcome is True for outcome in outcomes]
 
@@ -98,7 +113,9 @@ def _above(z: Value, square: Value) -> bool | None:
 
 
 def bracket(problem: Problem, tau: Fraction, checks: ExactChecks) -> Bracket:
-    """The sets of theorem RD: first with the whole row of K, then with the samples on which the neuron may be active."""
+    """The sets of theorem RD: first with the whole row of K, then with the samples on which the
+    neuron may be active.
+    """
     pairs = _Pairs(problem, tau, checks)
     n, k = problem.sizes.n, problem.sizes.k
     whole = list(map(total, pairs.squares))
@@ -109,6 +126,8 @@ def bracket(problem: Problem, tau: Fraction, checks: ExactChecks) -> Bracket:
     possible, sure = [], []
     for i in range(n):
         keeps = pairs.compare(i, sums[i], columns.__getitem__, _not_below)
-        possible.append([1 if near[i][neuron] and keeps[neuron] else 0 for neuron in range(k)])
-        sure.append([1 if on else 0 for on in pairs.compare(i, sums[i], columns.__getitem__, _above)])
+        possible.append([1 if on else 0 for on in keeps])  # fewer samples, smaller s: also near
+        sure.append(
+            [1 if on else 0 for on in pairs.compare(i, sums[i], columns.__getitem__, _above)]
+        )
     return Bracket(possible, sure)

@@ -1,4 +1,6 @@
-"""What interpolation and descent share: the witness of K >= a^2 I and of the Lipschitz constant (`spec/claims/primitives.md`)."""
+"""What interpolation and descent share: the witness of K >= a^2 I and of the Lipschitz constant
+(`spec/claims/primitives.md`).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from globalmin_check.problem import Problem, Sizes
 
 @dataclass(frozen=True)
 class Curvature:
-    """The fields and tensors of section 5.1 that prove K >= a^2 I and the Lipschitz constant on the ball of radius rho."""
+    """The fields and tensors of section 5.1 that prove K >= a^2 I and the Lipschitz constant on the
+    ball of radius rho.
+    """
 
     both: bool
     loss_upper: Fraction
@@ -53,8 +57,12 @@ def read_curvature(fields: Fields, tensors: Tensors, sizes: Sizes) -> Curvature:
     )
 
 
-def read_quartic(outer: Fields, d: int, name: str = "quartic") -> tuple[Fraction, Fraction | None, int]:
-    """Kappa, t (None for the method "rows") and the order of the factor C_kappa, from the object `quartic`."""
+def read_quartic(
+    outer: Fields, d: int, name: str = "quartic"
+) -> tuple[Fraction, Fraction | None, int]:
+    """Kappa, t (None for the method "rows") and the order of the factor C_kappa, from the object
+    `quartic`.
+    """
     fields = Fields(outer.take(name), f"{outer.where}.{name}")
     svec = fields.choice("method", ("rows", "svec")) == "svec"
     kappa, t = fields.rational("kappa"), fields.rational("t") if svec else None
@@ -66,14 +74,24 @@ def curvature_work(claim: Curvature, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, d, k = sizes.n, sizes.d, sizes.k
     size = claim.C_kappa.shape[0]
-    work = 2 * n**3 + n * n * (2 * k + d) + 2 * size**3 + n * size**2 + 2 * d**3 + 6 * n * k * d + limits.WORK_PER_VALUE * n * k
+    work = (
+        2 * n**3
+        + n * n * (2 * k + d)
+        + 2 * size**3
+        + n * size**2
+        + 2 * d**3
+        + 6 * n * k * d
+        + limits.WORK_PER_VALUE * n * k
+    )
     return work, max(3 * n * n, 3 * size**2 + n * size) + 8 * n * k + n * d
 
 
 def require_domain(checks: ExactChecks, letter: str, claim: Curvature, problem: Problem) -> None:
     """Checks 1 and 2: a smooth activation, and the signs of the claimed numbers."""
     name = problem.activation
-    checks.require_fact(f"{letter}1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
+    checks.require_fact(
+        f"{letter}1", "the activation is smooth", name in SMOOTH, f"the activation is {name}"
+    )
     checks.require_sign(f"{letter}2a", "a2 > 0", claim.a2)
     checks.require_sign(f"{letter}2b", "rho >= 0", claim.rho)
     checks.require_sign(f"{letter}2c", "kappa > 0", claim.kappa)
@@ -82,18 +100,26 @@ def require_domain(checks: ExactChecks, letter: str, claim: Curvature, problem: 
 
 
 def lipschitz(claim: Curvature) -> arb:
-    """Lip = sqrt(kappa) (LIP-W) or (sqrt(kappa) + sqrt(kappa + 4 beta2))/2 (LIP-VW); beta2 = 0 makes the two agree."""
+    """Lip = sqrt(kappa) (LIP-W) or (sqrt(kappa) + sqrt(kappa + 4 beta2))/2 (LIP-VW); beta2 = 0
+    makes the two agree.
+    """
     return (ball(claim.kappa).sqrt() + ball(claim.kappa + 4 * claim.beta2).sqrt()) / 2
 
 
-def require_witnesses(checks: Checks, numbers: tuple[str, str, str], claim: Curvature, tangent: Tangent) -> None:
-    """The positive definite matrices: kappa (P3), beta2 (P1) and K > a2 I (P1), the cheap ones first."""
+def require_witnesses(
+    checks: Checks, numbers: tuple[str, str, str], claim: Curvature, tangent: Tangent
+) -> None:
+    """The positive definite matrices: kappa (P3), beta2 (P1) and K > a2 I (P1), the cheap ones
+    first.
+    """
     quartic = quartic_matrix(tangent.X, tangent.curvature_weights(claim.rho), claim.kappa, claim.t)
     require_positive_definite(checks, numbers[0], "kappa I - quartic form", quartic, claim.C_kappa)
     if claim.C_beta is not None:
         columns = [list(map(arb, column)) for column in zip(*tangent.X, strict=True)]
         slopes = shifted(weighted_gram(columns, tangent.slope_weights(claim.rho)), -1, claim.beta2)
-        require_positive_definite(checks, numbers[1], "beta2 I - X^T diag(s_1)^2 X", slopes, claim.C_beta)
+        require_positive_definite(
+            checks, numbers[1], "beta2 I - X^T diag(s_1)^2 X", slopes, claim.C_beta
+        )
     require_shared(
         checks,
         numbers[2],

@@ -1,4 +1,6 @@
-"""The claim `spurious-minimum`: descent from the stored weights ends in the trap (`spec/claims/spurious-minimum.md`)."""
+"""The claim `spurious-minimum`: descent from the stored weights ends in the trap
+(`spec/claims/spurious-minimum.md`).
+"""
 
 from __future__ import annotations
 
@@ -56,20 +58,33 @@ def exact(claim: SpuriousMinimum, problem: Problem, checks: ExactChecks) -> Exac
 def check(claim: SpuriousMinimum, problem: Problem, at: Exact, checks: Checks) -> Numbers:
     """T3 to T5 and T7 at the present precision."""
     numbers = require_trap(checks, claim.trap, at)
-    checks.require("T7", "floor <= loss of the spurious minimum", claim.floor, "<=", spurious_loss(at))
+    checks.require(
+        "T7", "floor <= loss of the spurious minimum", claim.floor, "<=", spurious_loss(at)
+    )
     return numbers | {"floor": lower_float(claim.floor)}
 
 
 def statement(claim: SpuriousMinimum, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
-        f"{descent_words(claim.trap)} on the population loss of this one-filter network ({problem.sizes.k} Gaussian patches of "
-        f"size {problem.sizes.d}, the stored teacher) from the stored weights converges to the spurious local minimum at the "
-        f"opposite filter. Its loss stays above {decimal_down(claim.floor)} for ever, while the global minimum is zero; the "
-        f"stored weights have loss at most {decimal_up(claim.trap.loss_upper)}. Nothing is said about an empirical loss."
+        f"{descent_words(claim.trap)} on the population loss of this one-filter network "
+        f"({problem.sizes.k} Gaussian patches of size {problem.sizes.d}, the stored teacher) from "
+        "the stored weights converges to the spurious local minimum at the opposite filter. Its "
+        f"loss stays above {decimal_down(claim.floor)} for ever, while the global minimum is zero; "
+        f"the stored weights have loss at most {decimal_up(claim.trap.loss_upper)}. Nothing is "
+        "said about an empirical loss."
     )
 
 
 CLAIM = ClaimKind(
-    "spurious-minimum", "filter-trap/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,), network="filter"
+    "spurious-minimum",
+    "filter-trap/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE,),
+    network="filter",
 )

@@ -1,6 +1,8 @@
-"""Theorem TB: below the barrier the sign of a . a* decides where descent on the one-filter network ends.
+"""Theorem TB: below the barrier the sign of a . a* decides where descent on the one-filter network
+ends.
 
-Shared by the claims spurious-minimum and global-basin (`spec/claims/spurious-minimum.md`, `spec/claims/global-basin.md`).
+Shared by the claims spurious-minimum and global-basin (`spec/claims/spurious-minimum.md`,
+`spec/claims/global-basin.md`).
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from globalmin_check.exact import inner_product
 from globalmin_check.problem import Problem, Sizes
 
 MEANING = (
-    "Theorem TB. One filter v with weight normalization, output weights a, Gaussian patches, teacher (w*, a*). On the plane "
-    "a . a* = 0 the population loss is at least l* = (pi-1) |w*|^2 |a*|^2/(4 pi (1 - rho/(k+pi-1))), rho = (1 . a*)^2/|a*|^2. "
-    "Below l* the flow, and descent with a step below 2/beta, never crosses that plane: from a . a* < 0 they converge to the "
+    "Theorem TB. One filter v with weight normalization, output weights a, Gaussian patches, "
+    "teacher (w*, a*). On the plane a . a* = 0 the population loss is at least l* = (pi-1) |w*|^2 "
+    "|a*|^2/(4 pi (1 - rho/(k+pi-1))), rho = (1 . a*)^2/|a*|^2. Below l* the flow, and descent "
+    "with a step below 2/beta, never crosses that plane: from a . a* < 0 they converge to the "
     "opposite filter with positive loss, from a . a* > 0 (filters not opposite) to the teacher."
 )
 SLOPE = Fraction(181971, 100000)  # at least max (pi - phi) sin phi
@@ -68,7 +71,9 @@ def require_step(checks: ExactChecks, claim: Trap) -> None:
 
 def read_trap(fields: Fields) -> Trap:
     """The common fields; form only."""
-    return Trap(fields.rational("loss_upper"), fields.rational("eta") if fields.has("eta") else None)
+    return Trap(
+        fields.rational("loss_upper"), fields.rational("eta") if fields.has("eta") else None
+    )
 
 
 def trap_work(sizes: Sizes) -> tuple[int, int]:
@@ -77,7 +82,9 @@ def trap_work(sizes: Sizes) -> tuple[int, int]:
 
 
 def quantities(problem: Problem, checks: ExactChecks) -> Exact:
-    """The exact quantities, with T1: no vector that the angles and the barrier divide by is zero."""
+    """The exact quantities, with T1: no vector that the angles and the barrier divide by is
+    zero.
+    """
     checks.charge(3 * problem.sizes.d + 5 * problem.sizes.k)
     v, w, a, true = (tensor.values for tensor in (problem.W, problem.X, problem.v, problem.y))
     ones = [1.0] * len(a)
@@ -92,7 +99,11 @@ def quantities(problem: Problem, checks: ExactChecks) -> Exact:
         inner_product(true, ones),
         len(a),
     )
-    for number, name, value in (("T1a", "|v|^2", at.v2), ("T1b", "|w*|^2", at.w2), ("T1c", "|a*|^2", at.A)):
+    for number, name, value in (
+        ("T1a", "|v|^2", at.v2),
+        ("T1b", "|w*|^2", at.w2),
+        ("T1c", "|a*|^2", at.A),
+    ):
         checks.require_sign(number, f"{name} > 0", value)
     return at
 
@@ -154,4 +165,7 @@ def descent_words(claim: Trap) -> str:
     """Who moves, for statements."""
     if claim.eta is None:
         return "Gradient flow"
-    return f"Gradient flow, and gradient descent with the claimed step eta (about {decimal_down(claim.eta)}) in exact arithmetic,"
+    return (
+        "Gradient flow, and gradient descent with the claimed step eta (about "
+        f"{decimal_down(claim.eta)}) in exact arithmetic,"
+    )

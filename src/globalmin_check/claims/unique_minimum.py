@@ -1,4 +1,6 @@
-"""The claim `unique-minimum`: exactly one critical point in a ball around the stored W (`spec/claims/unique-minimum.md`)."""
+"""The claim `unique-minimum`: exactly one critical point in a ball around the stored W
+(`spec/claims/unique-minimum.md`).
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,12 @@ from globalmin_check.verdict import DESCENT_NOTE, Malformed
 PARAMETERS = 400  # largest number of parameters for which the whole Hessian is formed
 NUMBERS = ("loss_upper", "r", "r_minus", "mu", "M", "eta", "rate", "m0", "M0")
 MEANING = (
-    "Theorem (local convexity). Let |grad L| <= g at the stored W, let hess L >= m0 - a t - b t^2 at distance t <= r "
-    "from it, and M >= hess L there. If mu = m0 - a r - b r^2 > 0 and m0 s - a s^2/2 - b s^3/3 >= g for some s <= r/2, then L is "
-    "mu-strongly convex on the ball of radius r and has exactly one critical point there, at distance at most s from W; gradient "
-    "descent on W with a step eta <= 2/(mu + M) from every start at distance at most r - 2 s converges to it, and every step "
-    "multiplies the distance by at most 1 - eta mu."
+    "Theorem (local convexity). Let |grad L| <= g at the stored W, let hess L >= m0 - a t - b t^2 "
+    "at distance t <= r from it, and M >= hess L there. If mu = m0 - a r - b r^2 > 0 and m0 s - a "
+    "s^2/2 - b s^3/3 >= g for some s <= r/2, then L is mu-strongly convex on the ball of radius r "
+    "and has exactly one critical point there, at distance at most s from W; gradient descent on W "
+    "with a step eta <= 2/(mu + M) from every start at distance at most r - 2 s converges to it, "
+    "and every step multiplies the distance by at most 1 - eta mu."
 )
 
 
@@ -37,7 +40,12 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> UniqueMinimum:
     if p > PARAMETERS:
         raise Malformed(f"{fields.where}: at most {PARAMETERS} parameters, not {p}")
     form = fields.choice("form", ("plain", "split", "tensor", "mixed"))
-    names = NUMBERS + {"plain": ("lam",), "split": ("lam", "tau"), "tensor": ("flat2",), "mixed": ("tau",)}[form]
+    names = (
+        NUMBERS
+        + {"plain": ("lam",), "split": ("lam", "tau"), "tensor": ("flat2",), "mixed": ("tau",)}[
+            form
+        ]
+    )
     role, *shape = {"tensor": ("C_flat", p, p), "mixed": ("V", p, d)}.get(form, ("C_lam", d, d))
     return UniqueMinimum(
         form=form,
@@ -67,7 +75,9 @@ def work(claim: UniqueMinimum, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: UniqueMinimum, problem: Problem, checks: ExactChecks) -> None:
     """U1, U2 and U7 to U9."""
     x, name = claim.x, problem.activation
-    checks.require_fact("U1", "the activation is smooth", name in SMOOTH, f"the activation is {name}")
+    checks.require_fact(
+        "U1", "the activation is smooth", name in SMOOTH, f"the activation is {name}"
+    )
     _require_signs(checks, claim)
     checks.require("U7", "2 r_minus <= r", 2 * x["r_minus"], "<=", x["r"])
     checks.require("U8", "eta (mu + M) <= 2", x["eta"] * (x["mu"] + x["M"]), "<=", Fraction(2))
@@ -82,15 +92,25 @@ def check(claim: UniqueMinimum, problem: Problem, _: None, checks: Checks) -> Nu
     a, b, above = _coefficients(claim)
     r, s, m0 = (ball(x[key]) for key in ("r", "r_minus", "m0"))
     checks.require("U4", "mu <= m0 - a r - b r^2", ball(x["mu"]), "<=", m0 - a * r - b * r * r)
-    checks.require("U5", "M0 + a r + b' r^2 <= M", ball(x["M0"]) + a * r + above * r * r, "<=", x["M"])
+    checks.require(
+        "U5", "M0 + a r + b' r^2 <= M", ball(x["M0"]) + a * r + above * r * r, "<=", x["M"]
+    )
     gradient = root(curve.gradient_square())
-    checks.require("U6", "|grad L| <= m0 s - a s^2/2 - b s^3/3", gradient, "<=", s * (m0 - s * (a / 2 + s * b / 3)))
+    checks.require(
+        "U6",
+        "|grad L| <= m0 s - a s^2/2 - b s^3/3",
+        gradient,
+        "<=",
+        s * (m0 - s * (a / 2 + s * b / 3)),
+    )
     require_bounds(checks, claim, curve)
     return _numbers(claim, loss, gradient)
 
 
 def _require_signs(checks: ExactChecks, claim: UniqueMinimum) -> None:
-    positive = [key for key in ("r", "mu", "eta", "m0", "M0", "lam", "flat2", "tau") if key in claim.x]
+    positive = [
+        key for key in ("r", "mu", "eta", "m0", "M0", "lam", "flat2", "tau") if key in claim.x
+    ]
     for key in positive:
         checks.require_sign(f"U2.{key}", f"{key} > 0", claim.x[key])
     checks.require_sign("U2.r_minus", "r_minus >= 0", claim.x["r_minus"])
@@ -104,7 +124,9 @@ def _require_signs(checks: ExactChecks, claim: UniqueMinimum) -> None:
 
 
 def _coefficients(claim: UniqueMinimum) -> tuple[arb, arb, arb]:
-    """A, b of the lower bound m0 - a t - b t^2 of the Hessian, and b' of the upper bound M0 + a t + b' t^2."""
+    """A, b of the lower bound m0 - a t - b t^2 of the Hessian, and b' of the upper bound M0 + a t +
+    b' t^2.
+    """
     x, kappa = claim.x, claim.quartic.kappa
     if claim.form == "tensor":
         return ball(x["flat2"]).sqrt(), ball(kappa), ball(kappa)
@@ -119,7 +141,11 @@ def _numbers(claim: UniqueMinimum, loss: arb, gradient: arb) -> Numbers:
     x = claim.x
     lower = {key: lower_float(x[key]) for key in ("r", "mu", "m0")}
     upper = {key: upper_float(x[key]) for key in ("loss_upper", "r_minus", "M", "rate")}
-    measured = {"loss": upper_float(loss), "gradient": upper_float(gradient), "starts": lower_float(x["r"] - 2 * x["r_minus"])}
+    measured = {
+        "loss": upper_float(loss),
+        "gradient": upper_float(gradient),
+        "starts": lower_float(x["r"] - 2 * x["r_minus"]),
+    }
     return {**lower, **upper, **measured, "eta": str(x["eta"]), "form": claim.form}
 
 
@@ -128,13 +154,25 @@ def statement(claim: UniqueMinimum, problem: Problem) -> str:
     x = claim.x
     starts = decimal_down(x["r"] - 2 * x["r_minus"])
     return (
-        f"As a function of W (head v fixed), the training loss has exactly one critical point within {decimal_down(x['r'])} of "
-        f"the stored weights: a strict local minimum, the only minimizer there, at most {decimal_up(x['r_minus'])} away, and the "
-        f"loss is strongly convex on this ball with modulus {decimal_down(x['mu'])}. Gradient descent on W with the claimed step "
-        f"eta (about {decimal_down(x['eta'])}), in exact arithmetic, from every start within {starts} of the stored weights "
-        f"converges to it, and every step multiplies the distance by at most 1 - {decimal_down(1 - x['rate'])}. This does not "
-        f"say that the minimum is global. The stored weights have loss at most {decimal_up(x['loss_upper'])}."
+        "As a function of W (head v fixed), the training loss has exactly one critical point "
+        f"within {decimal_down(x['r'])} of the stored weights: a strict local minimum, the only "
+        f"minimizer there, at most {decimal_up(x['r_minus'])} away, and the loss is strongly "
+        f"convex on this ball with modulus {decimal_down(x['mu'])}. Gradient descent on W with the "
+        f"claimed step eta (about {decimal_down(x['eta'])}), in exact arithmetic, from every start "
+        f"within {starts} of the stored weights converges to it, and every step multiplies the "
+        f"distance by at most 1 - {decimal_down(1 - x['rate'])}. This does not say that the "
+        f"minimum is global. The stored weights have loss at most {decimal_up(x['loss_upper'])}."
     )
 
 
-CLAIM = ClaimKind("unique-minimum", "local-convexity/1", MEANING, read, work, exact, check, statement, notes=(DESCENT_NOTE,))
+CLAIM = ClaimKind(
+    "unique-minimum",
+    "local-convexity/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    notes=(DESCENT_NOTE,),
+)

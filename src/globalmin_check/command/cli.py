@@ -1,4 +1,6 @@
-"""The command `globalmin-check FILE [--data DATA] [--time-limit S] [--memory-limit GIB] [--json] [--explain]`."""
+"""The command `globalmin-check FILE [--data DATA] [--time-limit S] [--memory-limit GIB] [--json]
+[--explain]`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ import sys
 from globalmin_check import limits
 from globalmin_check.verdict import Result, Verdict
 
-EPILOG = """exit codes: 0 ACCEPTED, 1 REJECTED, 2 usage error, 3 MALFORMED, 4 UNDECIDED, 5 internal error, 130 interrupted.
-A file is ACCEPTED only if every statement printed is true over the real numbers for the numbers stored in the file."""
+EPILOG = """exit codes: 0 ACCEPTED, 1 REJECTED, 2 usage error, 3 MALFORMED, 4 UNDECIDED,
+5 internal error, 130 interrupted. A file is ACCEPTED only if every statement printed is true
+over the real numbers for the numbers stored in the file."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +30,10 @@ def main(arguments: list[str] | None = None) -> int:
         print("globalmin-check: interrupted, no verdict", file=sys.stderr)
         return 130
     except Exception as error:  # a defect of the checker is never a verdict
-        print(f"globalmin-check: internal error, no verdict: {type(error).__name__}: {error}", file=sys.stderr)
+        print(
+            f"globalmin-check: internal error, no verdict: {type(error).__name__}: {error}",
+            file=sys.stderr,
+        )
         return 5
 
 
@@ -51,7 +57,9 @@ def _checked(options: argparse.Namespace) -> int:
     try:
         result = check_file(options.file, options.data)
     except MemoryError:
-        result = Result(Verdict.UNDECIDED, f"the memory limit of {options.memory_limit:g} GiB was reached")
+        result = Result(
+            Verdict.UNDECIDED, f"the memory limit of {options.memory_limit:g} GiB was reached"
+        )
     print(_text(result, options.json, options.explain))
     return result.verdict.exit_code
 
@@ -59,12 +67,17 @@ def _checked(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="globalmin-check",
-        description="Check a globalmin certificate file: recompute every inequality of its proof in ball arithmetic.",
+        description="Check a globalmin certificate file: recompute every inequality of its proof "
+        "in ball arithmetic.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="the certificate (*.gmc)")
-    parser.add_argument("--data", metavar="DATA", help="the file with X and y, if the certificate does not store them")
+    parser.add_argument(
+        "--data",
+        metavar="DATA",
+        help="the file with X and y, if the certificate does not store them",
+    )
     time, memory = limits.SECONDS, limits.GIBIBYTES
     text = f"UNDECIDED after this many seconds (default {time}, 0: no limit)"
     parser.add_argument("--time-limit", metavar="S", type=_amount, default=time, help=text)
@@ -72,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--memory-limit", metavar="GIB", type=_amount, default=memory, help=text)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    form.add_argument("--explain", action="store_true", help="print the theorem with its numbers in plain words")
+    form.add_argument(
+        "--explain", action="store_true", help="print the theorem with its numbers in plain words"
+    )
     parser.add_argument("--in-child", action="store_true", help=argparse.SUPPRESS)
     return parser
 
@@ -93,7 +108,10 @@ def _text(result: Result, as_json: bool, explain: bool) -> str:
 
         return f"{lines[0]}\n{explained(result)}"
     for index, claim in enumerate(result.claims):
-        lines.append(f"claim {index} ({claim.kind}): {claim.verdict.value}. {claim.statement or claim.reason}")
+        lines.append(
+            f"claim {index} ({claim.kind}): {claim.verdict.value}. "
+            f"{claim.statement or claim.reason}"
+        )
         if claim.vacuous:
             lines.append(f"note on claim {index}: it says next to nothing: {claim.vacuous}")
     return "\n".join([*lines, *(f"note: {note}" for note in result.notes)])

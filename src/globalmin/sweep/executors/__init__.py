@@ -25,7 +25,9 @@ class Executor(Protocol):
         ...
 
     def wait(self, timeout: float) -> Sequence[Report]:
-        """News since the last call, at once if there are any, else after at most `timeout` seconds."""
+        """News since the last call, at once if there are any, else after at most `timeout`
+        seconds.
+        """
         ...
 
     def close(self) -> None:
@@ -34,10 +36,14 @@ class Executor(Protocol):
 
 
 def check_executor(name: str, workers: int | None = None, address: str | None = None) -> None:
-    """Refuse an unknown executor, a number of workers below one, and an address for local processes."""
+    """Refuse an unknown executor, a number of workers below one, and an address for local
+    processes.
+    """
     if name not in NAMES:
         raise PlanError(f"executor {name!r} is not one of {', '.join(NAMES)}")
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+    if workers is not None and (
+        isinstance(workers, bool) or not isinstance(workers, int) or workers < 1
+    ):
         raise PlanError(f"workers = {workers!r}: give a whole number, at least 1")
     if name == "local" and address is not None:
         raise PlanError(f"address {address!r} is for the executors dask and ray; leave it out")

@@ -1,4 +1,11 @@
-"""Worker processes on this machine: spawned, never forked; a dead one is replaced, an orphaned one ends by itself."""
+"""Worker processes on this machine: spawned, never forked; a dead one is replaced, an orphaned one
+ends by itself.
+
+A worker of Dask or Ray hands its task to such a process too (`run_isolated`): a trial that ends its
+process, by a crash, its own memory or the plan's timeout, then costs that process and not the
+worker of the cluster; the trial to blame is known, and its traceback is kept. The process stays for
+the next task and ends with the worker.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +16,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import IO
+from typing import IO, Any
 
 from globalmin.errors import GlobalMinError, PlanError
-from globalmin.sweep.task import Report, Task, outcome_from
+from globalmin.sweep.task import Report, Task, outcome_from, outcome_text
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-MAX_STILLBORN = 10  # workers in a row that die before they are ready: the environment is broken, not a trial
+MAX_STILLBORN = (
+    10  # workers in a row that die before they are ready: the environment is broken, not a trial
+)
 MAX_DRAINED = 1024  # messages read before they are recorded
 _PROGRAM = "from globalmin.sweep.executors.local_worker import main; main()"
 
@@ -39,8 +49,8 @@ class LocalExecutor:
     ----------
     workers : how many.
     threads : numerical threads of each; the cores divided by the workers if left out.
-    tied : end a worker with the very thread that started it, even inside compiled code (Linux). Without it a worker notices
-        the end of its driver when compiled code lets it.
+    tied : end a worker with the very thread that started it, even inside compiled code (Linux).
+        Without it a worker notices the end of its driver when compiled code lets it.
     """
 
     def __init__(self, workers: int, *, threads: int | None = None, tied: bool = True) -> None:
@@ -73,11 +83,18 @@ class LocalExecutor:
         """Outcomes and deaths."""
         by_connection = {worker.connection: worker for worker in self._workers}
         ready = wait(list(by_connection), timeout)
-        reports = [report for c in ready if isinstance(c, Connection) for report in self._drain(by_connection[c])]
+        reports = [
+            report
+            for c in ready
+            if isinstance(c, Connection)
+            for report in self._drain(by_connection[c])
+        ]
         return [report for report in reports if report is not None]
 
     def _drain(self, worker: _Worker) -> Iterator[Report | None]:
-        """Everything that has arrived: one transaction for all of it is what makes tiny trials fast."""
+        """Everything that has arrived: one transaction for all of it is what makes tiny trials
+        fast.
+        """
         for _ in range(MAX_DRAINED):
             yield self._read(worker)
             if worker.connection.closed or not worker.connection.poll():
@@ -102,19 +119,24 @@ class LocalExecutor:
         return Report(key, [outcome_from(text) for text in message["outcomes"]], blobs, ended=ended)
 
     def _bury(self, worker: _Worker) -> Report | None:
-        """The process is gone, or no longer listens: make sure of it and say what it left undone."""
+        """The process is gone, or no longer listens: make sure of it and say what it left
+        undone.
+        """
         self._workers.remove(worker)
         reason = _end(worker)
         if not worker.ready:
             self._stillborn += 1
             if self._stillborn >= MAX_STILLBORN:
                 raise GlobalMinError(
-                    f"worker processes end before they are ready ({reason}); try `{sys.executable} -c 'import globalmin'`"
+                    f"worker processes end before they are ready ({reason}); try `{sys.executable} "
+                    "-c 'import globalmin'`"
                 )
         if worker.task is None:
             return None
         in_order = not worker.task.batch
-        return Report(worker.task.key, ended=True, lost=reason, started=worker.ready, in_order=in_order)
+        return Report(
+            worker.task.key, ended=True, lost=reason, started=worker.ready, in_order=in_order
+        )
 
     def close(self) -> None:
         """End every worker at once."""
@@ -130,7 +152,15 @@ def _spawn(threads: int, tied: bool) -> _Worker:
     crash_log = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _end)
     try:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, str(theirs.fileno()), str(crash_log.fileno()), str(int(tied))],
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                _PROGRAM,
+                str(theirs.fileno()),
+                str(crash_log.fileno()),
+                str(int(tied)),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=2,  # what a recipe prints must not mix with the results on stdout
             pass_fds=(theirs.fileno(), crash_log.fileno()),
@@ -171,5 +201,55 @@ def _end(worker: _Worker) -> str:
     worker.crash_log.seek(0)
     trace = worker.crash_log.read(100_000).decode("utf-8", "replace").strip()
     worker.crash_log.close()
-    how = f"ended by signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
+    how = (
+        f"ended by signal {-code} ({signal.Signals(-code).name})"
+        if code < 0
+        else f"ended with exit code {code}"
+    )
     return f"the worker process {how}" + (f"\n{trace}" if trace else "")
+
+
+POLL_SECONDS = 5.0
+
+Answer = dict[str, Any]
+
+_idle: deque[LocalExecutor] = deque()  # one for every task that this worker runs at the same time
+
+
+def run_isolated(text: str) -> Answer:
+    """Run a task, given as text, in a process of its own; the answer is plain texts and bytes."""
+    try:
+        executor = _idle.pop()
+    except IndexError:
+        executor = LocalExecutor(1, threads=1, tied=False)
+    try:
+        reports = _reports(executor, Task.from_text(text))
+    except BaseException:
+        executor.close()
+        raise
+    _idle.append(executor)
+    last = reports[-1]
+    return {
+        "outcomes": [outcome_text(outcome) for report in reports for outcome in report.outcomes],
+        "blobs": {
+            digest: content for report in reports for digest, content in report.blobs.items()
+        },
+        "lost": last.lost,
+        "started": last.started,
+        "in_order": last.in_order,
+    }
+
+
+def report_of(task: Task, answer: Answer) -> Report:
+    """The answer as the driver takes it."""
+    outcomes = [outcome_from(text) for text in answer["outcomes"]]
+    how = {name: answer[name] for name in ("lost", "started", "in_order")}
+    return Report(task.key, outcomes, answer["blobs"], ended=True, **how)
+
+
+def _reports(executor: LocalExecutor, task: Task) -> list[Report]:
+    executor.submit(task)
+    reports: list[Report] = []
+    while not (reports and reports[-1].ended):
+        reports += executor.wait(POLL_SECONDS)
+    return reports

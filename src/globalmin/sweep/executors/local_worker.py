@@ -47,7 +47,9 @@ def _serve(connection: Connection, task: Task) -> None:
     finished = []
     try:
         if task.batch:
-            finished = list(worker.run_task(task))  # one message, so that the driver records the batch in one transaction
+            finished = list(
+                worker.run_task(task)
+            )  # one message, so that the driver records the batch in one transaction
         else:
             for outcome, blobs in worker.run_task(task):
                 _send(connection, {"outcomes": [outcome_text(outcome)], "ended": False}, blobs)
@@ -55,10 +57,16 @@ def _serve(connection: Connection, task: Task) -> None:
         _send(connection, {"refused": str(error)})
         return
     blobs = {digest: content for _, found in finished for digest, content in found.items()}
-    _send(connection, {"outcomes": [outcome_text(outcome) for outcome, _ in finished], "ended": True}, blobs)
+    _send(
+        connection,
+        {"outcomes": [outcome_text(outcome) for outcome, _ in finished], "ended": True},
+        blobs,
+    )
 
 
-def _send(connection: Connection, message: dict[str, object], blobs: dict[str, bytes] | None = None) -> None:
+def _send(
+    connection: Connection, message: dict[str, object], blobs: dict[str, bytes] | None = None
+) -> None:
     blobs = blobs or {}
     try:
         connection.send_bytes(json.dumps({**message, "blobs": list(blobs)}).encode("ascii"))
@@ -69,6 +77,8 @@ def _send(connection: Connection, message: dict[str, object], blobs: dict[str, b
 
 
 def _die_with_parent() -> None:
-    """Linux ends this process with its parent even inside compiled code that holds the interpreter."""
+    """Linux ends this process with its parent even inside compiled code that holds the
+    interpreter.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

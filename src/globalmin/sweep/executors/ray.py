@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from globalmin.errors import PlanError
-from globalmin.sweep.executors.isolated import report_of, run_isolated
+from globalmin.sweep.executors.local import report_of, run_isolated
 from globalmin.sweep.task import Report, Task
 
 START_TRIES = 3
@@ -15,7 +15,9 @@ QUIET = {"log_to_driver": False, "configure_logging": False}
 
 
 class RayExecutor:
-    """A client of a Ray cluster; a lost worker's task is reported as lost, Ray replaces the worker."""
+    """A client of a Ray cluster; a lost worker's task is reported as lost, Ray replaces the
+    worker.
+    """
 
     def __init__(self, workers: int, address: str | None = None) -> None:
         self._ray = _ray()
@@ -34,20 +36,32 @@ class RayExecutor:
             self._ray.init(address=address, **QUIET)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise PlanError(
-                f"address {address!r}: no Ray cluster answers ({error}); start one with `ray start --head`"
+                f"address {address!r}: no Ray cluster answers ({error}); start one with `ray start "
+                "--head`"
             ) from error
 
     def _start_here(self, workers: int) -> None:
-        """Ray gives its own processes 30 seconds to start, which a busy machine may exceed: then it is worth another try."""
-        modules = {"PYTHONPATH": os.pathsep.join(folder for folder in sys.path if folder)}  # what is importable here is so there
+        """Ray gives its own processes 30 seconds to start, which a busy machine may exceed: then it
+        is worth another try.
+        """
+        modules = {
+            "PYTHONPATH": os.pathsep.join(folder for folder in sys.path if folder)
+        }  # what is importable here is so there
         for attempt in range(1, START_TRIES + 1):
             try:
-                self._ray.init(num_cpus=workers, include_dashboard=False, runtime_env={"env_vars": modules}, **QUIET)
+                self._ray.init(
+                    num_cpus=workers,
+                    include_dashboard=False,
+                    runtime_env={"env_vars": modules},
+                    **QUIET,
+                )
                 return
             except Exception as error:
                 self._ray.shutdown()
                 if attempt == START_TRIES:
-                    raise PlanError(f"Ray did not start here ({error}); try again, or use executor 'local'") from error
+                    raise PlanError(
+                        f"Ray did not start here ({error}); try again, or use executor 'local'"
+                    ) from error
 
     @property
     def slots(self) -> int:
@@ -70,10 +84,16 @@ class RayExecutor:
         task = self._tasks.pop(reference)
         try:
             return report_of(task, self._ray.get(reference))
-        except self._ray.exceptions.RayTaskError as error:  # trials never raise: this worker cannot run the recipe at all
-            raise PlanError(f"a Ray worker cannot run {task.recipe}: {error.cause}; install the same code there") from error
+        except (
+            self._ray.exceptions.RayTaskError
+        ) as error:  # trials never raise: this worker cannot run the recipe at all
+            raise PlanError(
+                f"a Ray worker cannot run {task.recipe}: {error.cause}; install the same code there"
+            ) from error
         except self._ray.exceptions.RayError as error:
-            return Report(task.key, ended=True, lost=f"Ray lost the task, {type(error).__name__}: {error}")
+            return Report(
+                task.key, ended=True, lost=f"Ray lost the task, {type(error).__name__}: {error}"
+            )
 
     def close(self) -> None:
         """Cancel what runs; end the cluster if it was started here."""
@@ -88,5 +108,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise PlanError("executor 'ray' needs ray; install globalmin[ray], or use executor 'local'") from error
+        raise PlanError(
+            "executor 'ray' needs ray; install globalmin[ray], or use executor 'local'"
+        ) from error
     return ray

@@ -1,0 +1,1 @@
+"""What gradient flow conserves in homogeneous networks (DU section 4.1)."""

@@ -1,0 +1,1 @@
+"""Deep networks of DU chapter 3: fully connected, residual, convolutional residual."""

@@ -1,0 +1,1 @@
+"""The claim about deep networks."""

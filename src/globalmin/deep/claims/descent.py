@@ -1,0 +1,263 @@
+"""Claim `deep-descent`: gradient descent on all layers of a deep smooth network reaches zero loss
+(theorem DS).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.activations.suprema import float_above
+from globalmin.deep.claims.high_precision import PreciseDeep
+from globalmin.deep.network import DeepNetwork
+from globalmin.deep.passes import backward, layer_grams
+from globalmin.errors import CannotCertify, DataError
+from globalmin.linalg.positive_definite import (
+    EPS,
+    Gram,
+    LowerWitness,
+    NotPositiveDefiniteError,
+    lower_witness,
+    upper_witness,
+)
+from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.references import states
+from globalmin.shallow.claims.high_precision import PreciseResidual
+from globalmin.shallow.claims.linearized_point import MARGIN, loss_above, residual_size
+
+if TYPE_CHECKING:
+    from globalmin.data import Dataset
+
+
+BOUNDED = ("softplus", "sigmoid", "tanh", "erf")
+FACTOR_LIMIT = (
+    300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
+)
+SAMPLE_LIMIT = 2000
+_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class WeightNorms:
+    """omega_h just above the norm of W_h, with the factors that prove it."""
+
+    omega: Array
+    factors: tuple[Array, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class DeepPoint:
+    """The stored deep network at its data."""
+
+    network: DeepNetwork
+    X: Array = field(repr=False)
+    residual: PreciseResidual = field(repr=False)
+    gram: Gram
+    lower: LowerWitness
+    norms: WeightNorms
+
+    @property
+    def a(self) -> float:
+        """sqrt(a^2), below sigma_min(J)."""
+        return math.sqrt(self.lower.bound)
+
+    @property
+    def g(self) -> float:
+        """||r||, from above."""
+        return self.residual.norm_above()
+
+
+@states("DU-CERT-S")
+@np.errstate(over="ignore", invalid="ignore")
+def build(network: DeepNetwork, data: Dataset, *, step_size: float | None = None) -> Claim:
+    r"""The claim with its witness, or CannotCertify with the measured reason.
+
+    Parameters
+    ----------
+    network, data : deep network with a smooth activation and the data set it was trained on.
+    step_size : the step eta on L = (1/2) sum r^2 to be claimed, common to all layers; by default
+        the largest allowed.
+
+    Theory
+    ------
+    Theorem DS: $\Lambda t < a$, $\|r\| \le a t - \Lambda t^2/2$, $\eta (b + \Lambda t)^2 \le 1$,
+    with the Lipschitz constant $\Lambda(t)$ of the Jacobian of all layers on the ball of radius t.
+    """
+    point = measure(network, data)
+    t, Lam = _radius(point, np.asarray(data.y, dtype=np.float64))
+    return _assemble(point, t, Lam, step_size)
+
+
+def measure(network: DeepNetwork, data: Dataset) -> DeepPoint:
+    """Residual, Gram matrix and norms of the weights; raises CannotCertify if the theorem does not
+    cover the network.
+    """
+    X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
+    if X.shape[1] != math.prod(network.input_shape):
+        raise DataError(
+            f"the network expects {math.prod(network.input_shape)} features but the data have "
+            f"{X.shape[1]}"
+        )
+    if network.activation.certificate_name not in BOUNDED:
+        raise CannotCertify(
+            f"theorem DS is proved for {', '.join(BOUNDED)}, not for {network.activation}"
+        )
+    if y.size > SAMPLE_LIMIT:
+        raise CannotCertify(
+            f"n = {y.size} samples: deep-descent is for at most {SAMPLE_LIMIT}; certify fewer "
+            "samples"
+        )
+    if network.n_parameters < y.size:
+        raise CannotCertify(
+            f"{network.n_parameters} weights < n = {y.size}: J J^T is singular; widen"
+        )
+    precise = PreciseDeep(network, X, y)
+    G = sum(layer_grams(network, network.forward(X)), np.zeros((y.size, y.size)))
+    rounding = (
+        (8 * sum(W.shape[1] + network.geometry.pixels for W in network.weights) + 16)
+        * EPS
+        * float(np.trace(G))
+    )
+    gram = Gram(G, rounding, precise.gram)
+    try:
+        return DeepPoint(
+            network, X, precise.residual(), gram, lower_witness(gram), _weight_norms(network)
+        )
+    except NotPositiveDefiniteError as failure:
+        raise CannotCertify(f"J J^T is not provably positive definite: {failure}") from None
+
+
+def _weight_norms(network: DeepNetwork) -> WeightNorms:
+    omega, factors = [], []
+    for W in network.weights:
+        bound, C = upper_witness(W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W)
+        omega.append(math.nextafter(math.sqrt(bound), math.inf))
+        factors.append(C)
+    return WeightNorms(np.array(omega), tuple(factors))
+
+
+@states("DU-CERT-S")
+def estimate_jacobian_lipschitz(network: DeepNetwork, X: Array, omega: Array, t: float) -> float:
+    r"""Estimate of $\Lambda$ of theorem DS on the ball of radius t, from norms measured at the
+    stored weights (floats).
+    """
+    passed = network.forward(X)
+    slopes = backward(network, passed)
+    L, beta = (float_above(network.activation.supremum(order)) for order in (1, 2))
+    width = math.sqrt(_overlap(network))
+    om = np.asarray(omega) + t
+    xi, dx, dz = [_norms(passed.features[0])], [np.zeros(len(X))], []
+    for h, s in enumerate(network.scales):
+        dz.append(width * (om[h] * dx[h] + xi[h]))
+        dx.append(s * L * dz[h] + (dx[h] if network.skips[h] else 0.0))
+        xi.append(_norms(passed.features[h + 1]) + t * dx[h + 1])
+    total, dp = dx[-1] ** 2, np.ones(len(X))
+    p = np.broadcast_to(network.head_matrix.T, passed.features[-1].shape)
+    for h in reversed(range(network.depth)):
+        s = network.scales[h]
+        dq = beta * dz[h] * (np.abs(p).max(axis=(1, 2)) + t * dp) + L * dp
+        q = _norms(slopes[h]) + t * dq
+        total = total + (s * width * (dq * xi[h] + q * dx[h])) ** 2
+        dp = s * width * (om[h] * dq + q) + (dp if network.skips[h] else 0.0)
+        pulled = s * network.geometry.fold(slopes[h] @ network.weights[h])
+        p = p + pulled if network.skips[h] else pulled
+    return math.sqrt(float(total.sum()))
+
+
+def _norms(x: Array) -> Array:
+    return np.sqrt((x * x).sum(axis=(1, 2)))
+
+
+def _overlap(network: DeepNetwork) -> int:
+    """The largest number of windows that one pixel is in."""
+    if network.geometry.window == 1:
+        return 1
+    return int(
+        np.bincount(network.geometry.table.ravel(), minlength=network.geometry.pixels)[
+            : network.geometry.pixels
+        ].max()
+    )
+
+
+def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
+    """T with ||r|| <= a t - Lam(t) t^2/2: the root for Lam(t), raised until Lam at the new t asks
+    for no more.
+    """
+    a2, g = point.lower.bound * (1.0 - MARGIN), max(point.g, 2.0**-500) * (1.0 + MARGIN)
+    t, Lam = 0.0, 0.0
+    for _ in range(_ROUNDS):
+        Lam = estimate_jacobian_lipschitz(point.network, point.X, point.norms.omega, t) * (
+            1.0 + 1e-6
+        )
+        rest = a2 - 2.0 * Lam * g
+        if not rest > 0.0:
+            break
+        needed = 2.0 * g / (math.sqrt(a2) + math.sqrt(rest)) * (1.0 + MARGIN)
+        if needed <= t and Lam * t < point.a * (1.0 - MARGIN):
+            return t, Lam
+        t = needed * (1.0 + 1e-4)
+    ratio = 2.0 * Lam * g / a2
+    raise CannotCertify(
+        f"2 Lam ||r|| / a^2 = {ratio:.3g}, must be < 1 with room for the path; train further "
+        f"({residual_size(point.g, y)})"
+    )
+
+
+def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -> Claim:
+    b2, C_b = _norm_bound(point.gram)
+    largest = (1.0 - MARGIN) / (math.sqrt(b2) * (1.0 + MARGIN) + Lam * t) ** 2
+    if step_size is not None and not 0.0 < step_size <= largest:
+        raise CannotCertify(
+            f"step_size={step_size!r} must be > 0 and at most {largest:.6g} on the loss (1/2) sum "
+            "of squares"
+        )
+    eta = largest if step_size is None else float(step_size)
+    alpha = point.a * (1.0 - MARGIN) - Lam * t
+    rate = max(1 - Fraction(eta) * Fraction(alpha) ** 2, Fraction(0))
+    loss = loss_above(point.residual)
+    numbers = {"a2": point.lower.bound, "b2": b2, "t": t, "eta": eta, "loss_upper": loss}
+    fields: dict[str, Json] = {name: rational(value) for name, value in numbers.items()}
+    fields |= {"rate": rational(rate), "norm": "rows" if C_b is None else "factor"}
+    tensors: dict[str, Tensor] = {"C_a": point.lower.C, "omega": point.norms.omega}
+    tensors |= {f"C_omega_{h}": C for h, C in enumerate(point.norms.factors, start=1)}
+    if C_b is not None:
+        tensors["C_b"] = C_b
+    more = {
+        "rate": float(rate),
+        "path": t,
+        "Lam": Lam,
+        "a": point.a,
+        "b": math.sqrt(b2),
+        "alpha": alpha,
+        "residual_norm": point.g,
+    }
+    return Claim(
+        CLAIM.kind, fields, tensors, {**numbers, **more, "h": Lam * point.g / point.lower.bound}
+    )
+
+
+def _norm_bound(gram: Gram) -> tuple[float, Array | None]:
+    if gram.values.shape[0] <= FACTOR_LIMIT:
+        return upper_witness(gram.values)
+    return (float(np.abs(gram.values).sum(axis=1).max()) + gram.noise) * (1.0 + MARGIN), None
+
+
+def _answer(question: Question) -> Claim:
+    return build(question.network, question.data, step_size=question.step_size)
+
+
+CLAIM = ClaimRecord(
+    kind="deep-descent",
+    theorem="deep-path/1",
+    proves=Proves.ZERO_LOSS,
+    label="descent of all layers to zero loss",
+    network=DeepNetwork,
+    build=_answer,
+    rungs=lambda question: (Rung(1, lambda: _answer(question)),),
+)

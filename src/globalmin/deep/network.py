@@ -1,0 +1,246 @@
+"""Deep networks of DU chapter 3: fully connected, residual and convolutional residual, all layers
+trained.
+
+x^(1) = s_1 sigma(W^(1) phi(x)), then x^(h) = s_h sigma(W^(h) x^(h-1)) (fully connected) or x^(h) =
+x^(h-1) + s_h sigma(W^(h) phi(x^(h-1))) (residual), and f(x) = <a, x^(H)>. The factors s_h are
+stored with the network: they are part of the function that a certificate speaks of.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from globalmin._types import Array, ArrayLike
+from globalmin.activations import Activation, get_activation
+from globalmin.data.pixels import Geometry, geometry_of
+from globalmin.data.validation import as_weights
+from globalmin.deep import passes as deep_passes
+from globalmin.errors import DataError
+
+if TYPE_CHECKING:
+    from globalmin.deep.passes import Forward
+
+
+@dataclass(frozen=True, eq=False)
+class DeepNetwork:
+    """A network with H hidden weight matrices and a linear head.
+
+    Attributes
+    ----------
+    weights : tuple[Array, ...]
+        W^(1), ..., W^(H); W^(h) has one row per channel of layer h and window * (channels of layer
+        h - 1) columns.
+    head : Array
+        a, one weight per channel, or channels x pixels for a convolution.
+    scales : tuple[float, ...]
+        s_1, ..., s_H, positive; see `deep_initialization.layer_scales` for those of the theorems.
+    activation : Activation
+        Sigma.
+    architecture : str
+        "fully_connected", "resnet" or "convolutional_resnet"; the last two add x^(h-1) from the
+        second layer on.
+    input_shape : tuple[int, ...]
+        Of one input: (features,), (channels, pixels) or (channels, height, width).
+    patch_size : int
+        Odd side of the convolution's window.
+    """
+
+    weights: tuple[Array, ...]
+    head: Array
+    scales: tuple[float, ...]
+    activation: Activation = field(default_factory=lambda: get_activation("softplus"))
+    architecture: str = "fully_connected"
+    input_shape: tuple[int, ...] = ()
+    patch_size: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "activation", get_activation(self.activation))
+        object.__setattr__(
+            self, "weights", tuple(_weights(W, f"weights[{h}]") for h, W in enumerate(self.weights))
+        )
+        object.__setattr__(self, "head", _weights(self.head, "head"))
+        object.__setattr__(self, "scales", tuple(float(s) for s in self.scales))
+        object.__setattr__(
+            self,
+            "input_shape",
+            tuple(int(size) for size in self.input_shape) or self.weights[0].shape[1:],
+        )
+        _check_chain(self)
+
+    @classmethod
+    def initialize(
+        cls,
+        data_or_shape: Any,
+        width: int,
+        depth: int = 3,
+        architecture: str = "fully_connected",
+        activation: str | Activation = "softplus",
+        *,
+        c_res: float = 0.5,
+        patch_size: int = 3,
+        seed: int | np.random.Generator | None = 0,
+    ) -> DeepNetwork:
+        """Draw a network as in the theorems, see `deep.initialization.draw_deep`."""
+        from globalmin.deep.initialization import draw_deep
+
+        options = {"c_res": c_res, "patch_size": patch_size, "seed": seed}
+        return draw_deep(data_or_shape, width, depth, architecture, activation, **options)
+
+    @property
+    def depth(self) -> int:
+        """Number H of hidden weight matrices."""
+        return len(self.weights)
+
+    @property
+    def width(self) -> int:
+        """Channels m of the last hidden layer."""
+        return self.weights[-1].shape[0]
+
+    @property
+    def skips(self) -> tuple[bool, ...]:
+        """Whether layer h adds the layer below."""
+        return tuple(self.architecture != "fully_connected" and h > 0 for h in range(self.depth))
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """Pixels and windows of the inputs."""
+        return geometry_of(self.input_shape, self.architecture, self.patch_size)
+
+    @property
+    def head_matrix(self) -> Array:
+        """The head as channels x pixels, one pixel for vectors."""
+        return self.head.reshape(self.width, -1)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number P of weights, head included."""
+        return sum(W.size for W in self.weights) + self.head.size
+
+    @property
+    def parameters(self) -> Array:
+        """All weights in one vector: W^(1), ..., W^(H), a, each row by row."""
+        return np.concatenate([*(W.ravel() for W in self.weights), self.head.ravel()])
+
+    def with_parameters(self, theta: ArrayLike) -> DeepNetwork:
+        """The same network with other weights, in the order of `parameters`."""
+        vector = np.asarray(theta, dtype=np.float64)
+        if vector.shape != (self.n_parameters,):
+            raise DataError(
+                f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters"
+            )
+        pieces = self.split(vector)
+        return replace(self, weights=pieces[:-1], head=pieces[-1])
+
+    def with_activation(self, activation: Activation) -> DeepNetwork:
+        """The same weights with another activation."""
+        return replace(self, activation=activation)
+
+    def split(self, theta: Array) -> tuple[Array, ...]:
+        """A vector of all parameters cut into the shapes of W^(1), ..., W^(H), a."""
+        shapes = [*(W.shape for W in self.weights), self.head.shape]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        return tuple(
+            piece.reshape(shape)
+            for piece, shape in zip(np.split(theta, ends[:-1]), shapes, strict=True)
+        )
+
+    def forward(self, X: ArrayLike) -> Forward:
+        """Features, patches and pre-activations of all layers at the inputs X."""
+        return deep_passes.forward(self, self.geometry.arrange(X))
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Outputs f(x_i); X has one input per row, of `input_shape` or flattened."""
+        return deep_passes.outputs(self, self.forward(X))
+
+    def jacobian(self, X: ArrayLike) -> Array:
+        """Derivatives of the n outputs by all parameters, n x P, in closed form (DU-G3); refused if
+        it does not fit.
+        """
+        from globalmin.data.memory import matrix_bytes, require_memory
+
+        passed = self.forward(X)
+        n = len(passed.features[0])
+        require_memory(
+            matrix_bytes(n, self.n_parameters, copies=2), f"the {n} x {self.n_parameters} Jacobian"
+        )
+        return np.concatenate(deep_passes.jacobian_blocks(self, passed), axis=1)
+
+    def loss_and_gradient(self, X: ArrayLike, y: Array) -> tuple[float, Array]:
+        r"""$\frac1{2n}\sum_i(f(x_i) - y_i)^2$ and its gradient by all parameters."""
+        passed = self.forward(X)
+        r = deep_passes.outputs(self, passed) - y
+        return 0.5 * float(r @ r) / len(r), deep_passes.pull_back(self, passed, r / len(r))
+
+    def layer_grams(self, X: ArrayLike) -> tuple[Array, ...]:
+        """G^(1), ..., G^(H+1) of DU-G3, n x n each; their sum is J J^T."""
+        return deep_passes.layer_grams(self, self.forward(X))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DeepNetwork):
+            return NotImplemented
+        return _form(self) == _form(other) and np.array_equal(self.parameters, other.parameters)
+
+    def __hash__(self) -> int:
+        return hash((_form(self), float(self.head.sum())))
+
+    def __reduce__(self) -> tuple[type[DeepNetwork], tuple[object, ...]]:
+        form = (self.scales, self.activation, self.architecture, self.input_shape, self.patch_size)
+        return DeepNetwork, (
+            self.weights,
+            self.head,
+            *form,
+        )  # through the constructor: copies are read-only as well
+
+
+def _form(network: DeepNetwork) -> tuple[object, ...]:
+    """Everything but the weights; equal forms have parameter vectors of the same meaning."""
+    shapes = tuple(W.shape for W in network.weights)
+    return (
+        network.activation,
+        network.architecture,
+        network.input_shape,
+        network.geometry.patch_size,
+        network.scales,
+        shapes,
+        network.head.shape,
+    )
+
+
+def _weights(value: ArrayLike, name: str) -> Array:
+    remedy = "give a matrix (or a vector for the head), not empty"
+    return as_weights(value, name, dimensions=(1, 2), remedy=remedy)
+
+
+def _check_chain(network: DeepNetwork) -> None:
+    """Refuse layers that do not fit together."""
+    geometry = network.geometry
+    if len(network.scales) != network.depth or not all(0 < s < math.inf for s in network.scales):
+        raise DataError(
+            f"scales={network.scales} must be {network.depth} positive numbers, one per weight "
+            "matrix"
+        )
+    channels = geometry.channels
+    for h, W in enumerate(network.weights):
+        if W.ndim != 2 or W.shape[1] != geometry.window * channels:
+            raise DataError(
+                f"weights[{h}] has shape {W.shape}; layer {h + 1} needs "
+                f"{geometry.window * channels} columns"
+            )
+        if network.skips[h] and W.shape[0] != channels:
+            raise DataError(
+                f"weights[{h}] has {W.shape[0]} rows; a residual layer keeps the {channels} "
+                "channels of the one below"
+            )
+        channels = W.shape[0]
+    wanted = (
+        (channels, geometry.pixels)
+        if network.architecture == "convolutional_resnet"
+        else (channels,)
+    )
+    if network.head.shape != wanted:
+        raise DataError(f"head has shape {network.head.shape}; the last layer needs {wanted}")

@@ -1,0 +1,245 @@
+"""Training of deep networks, all layers and the head: gradient descent as in DU-T3.1 to T3.3, and
+Levenberg-Marquardt.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.deep.lipschitz import estimate_deep_descent
+from globalmin.deep.problem import DeepPoint, DeepRun, deep_recorder, pose_deep
+from globalmin.errors import DataError
+from globalmin.optimize.follow import Iterate, Monitor, Watch, follow
+from globalmin.optimize.run import Run, Status
+from globalmin.references import states
+from globalmin.shallow.methods.gradient_descent import check_step
+
+if TYPE_CHECKING:
+    from globalmin.deep.network import DeepNetwork
+    from globalmin.deep.problem import DeepPoint
+
+
+PATIENCE = 1_000  # gradient steps without a new smallest loss
+START_DAMPING = 0.1  # lambda at the start, relative to the mean of the diagonal of G
+MAX_REJECTIONS = 12
+STALL, PROGRESS = 40, 0.99  # given up when so many systems have not lowered ||r|| by one per cent
+
+
+def descent_steps(
+    point: DeepPoint, eta: float
+) -> Generator[Iterate[DeepPoint], None, Status | None]:
+    """Steps theta <- theta - eta J^T r for all layers, until the weights overflow or the loss has
+    found no new minimum for a thousand of them.
+    """
+    lowest, since = point.norm, 0
+    while since < PATIENCE:
+        moved = point.moved(point.gradient, -eta)
+        if moved is None:
+            return Status.DIVERGED
+        point = moved
+        yield Iterate(point)
+        lowest, since = (point.norm, 0) if point.norm < lowest else (lowest, since + 1)
+    return None
+
+
+def damped_steps(point: DeepPoint) -> Generator[Iterate[DeepPoint], None, None]:
+    """Levenberg-Marquardt steps, one point per linear system solved, rejected or not, down to the
+    rounding level.
+    """
+    eps = float(np.finfo(np.float64).eps)
+    diagonal = float(np.trace(point.gram)) / len(point.residual)
+    mu, growth, rejections = START_DAMPING * diagonal / max(point.norm, eps), 2.0, 0
+    norms = [point.norm]
+    while diagonal > 0 and point.norm > 0 and rejections < MAX_REJECTIONS:
+        shift = max(mu * point.norm, 4 * eps * diagonal)
+        u = _solve(point.gram, point.residual, shift)
+        trial = None if u is None else point.moved(point.pull_back(u), -1.0)
+        if u is not None and trial is not None and trial.norm < point.norm:
+            expected = max(point.norm**2 - shift**2 * float(u @ u), np.finfo(np.float64).tiny)
+            gain = min((point.norm**2 - trial.norm**2) / expected, 1.0)
+            mu *= max(1 / 3, 1 - (2 * gain - 1) ** 3) if gain < 0.9 else 1 / 10
+            point, growth, rejections = trial, 2.0, 0
+            diagonal = float(np.trace(point.gram)) / len(point.residual)
+        else:
+            mu, growth, rejections = mu * growth, 2 * growth, rejections + 1
+        yield Iterate(point)
+        norms.append(point.norm)
+        if len(norms) > STALL and norms[-1] > PROGRESS * norms[-STALL - 1]:
+            return
+
+
+def _solve(G: Array, r: Array, shift: float) -> Array | None:
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    damped = G.copy()
+    damped.flat[:: len(G) + 1] += shift
+    try:
+        u = cho_solve(
+            cho_factor(damped, lower=True, overwrite_a=True, check_finite=False),
+            r,
+            check_finite=False,
+        )
+    except LinAlgError:
+        return None
+    return u if np.isfinite(u).all() else None
+
+
+MAX_ITER = {"gradient_descent": 20_000, "levenberg_marquardt": 200}
+ROUNDED_FIT = (
+    1e-8  # a run that stops by itself below this relative residual has met the rounding floor
+)
+UNTIL = ("tolerance", "descent")
+
+
+@states("DU-T3.1", "DU-T3.2", "DU-T3.3")
+def train_deep(
+    network: DeepNetwork,
+    data: Any,
+    *,
+    method: str = "levenberg_marquardt",
+    step_size: float | None = None,
+    max_iter: int | None = None,
+    tol: float = 1e-12,
+    until: str = "tolerance",
+    verbose: bool = False,
+    throw: bool = False,
+    monitor: Callable[..., object] | None = None,
+) -> DeepRun:
+    """Train all layers on L = (1/2) sum of r_i^2.
+
+    Parameters
+    ----------
+    network : DeepNetwork
+        The start.
+    data : Any
+        A pair (X, y), or anything with X and y such as a Dataset; X has one input per row, of the
+        network's input shape.
+    method : str
+        "gradient_descent", the method of the theorems, or "levenberg_marquardt", which reaches late
+        iterates fast.
+    step_size : float | None
+        Eta of gradient descent; default 1/||J(theta_0)||^2, the limit of theorem DS's step as the
+        radius shrinks.
+    tol : float
+        The run ends when ||r|| <= tol ||y||.
+    until : str
+        "tolerance", or "descent" to end as soon as theorem DS can be expected to hold
+        (`estimate_deep_descent`).
+    verbose, throw : bool
+        As in `train`.
+    monitor : Monitor | None
+        As in `train`.
+    """
+    if method not in MAX_ITER or until not in UNTIL or not tol >= 0:
+        raise DataError(
+            f"method={method!r}, until={until!r}, tol={tol!r}: choose a method of "
+            f"{', '.join(MAX_ITER)}, until of {', '.join(UNTIL)}, and tol >= 0"
+        )
+    X, y = (data.X, data.y) if hasattr(data, "X") else data
+    problem = pose_deep(network, X, y)
+    n, pixels, _ = problem.inputs.shape
+    require_memory(
+        gram_bytes(n * pixels, copies=3) + gram_bytes(n, copies=network.depth + 4),
+        f"training on n={n} inputs",
+    )
+    start = problem.at(network)
+    eta = (
+        (_largest_step(start) if step_size is None else check_step(step_size))
+        if method == "gradient_descent"
+        else np.nan
+    )
+    steps = descent_steps(start, eta) if method == "gradient_descent" else damped_steps(start)
+    target = _Target(until, tol)
+    watch = Watch(
+        start,
+        lambda point: point.network,
+        deep_recorder(start),
+        {
+            "max_iter": max_iter,
+            "verbose": verbose,
+            "throw": throw,
+            "monitor": _one_argument(monitor),
+        },
+        method=method,
+        default_max_iter=MAX_ITER[method],
+        reached=target.reached,
+        ending=target.ending,
+    )
+    return _deep_run(watch, follow(watch, steps), eta)
+
+
+def _largest_step(start: DeepPoint) -> float:
+    largest = float(np.linalg.eigvalsh(start.gram)[-1])
+    if not 0 < largest < np.inf:
+        raise DataError(
+            "the Jacobian is zero or not finite at these weights: no step moves the outputs; draw "
+            "another network"
+        )
+    return 1.0 / largest
+
+
+class _Target:
+    """What a run is asked to reach: a relative residual, or weights from which descent is
+    provable.
+    """
+
+    def __init__(self, until: str, tol: float) -> None:
+        self.until, self.tol = until, tol
+        self._asked = np.inf
+
+    def reached(self, point: DeepPoint, _best: DeepPoint) -> Status | None:
+        if self.until == "descent" and self._is_provable(point):
+            return Status.PROVABLE
+        return Status.CONVERGED if point.relative_residual <= self.tol else None
+
+    def ending(self, best: DeepPoint, otherwise: Status) -> Status:
+        rounded = otherwise is Status.STALLED and best.relative_residual <= ROUNDED_FIT
+        return Status.CONVERGED if rounded else otherwise
+
+    def _is_provable(self, point: DeepPoint) -> bool:
+        """Ask theorem DS, but only when the residual fell by a fifth since the last question."""
+        if point.norm > 0.8 * self._asked:
+            return False
+        self._asked = point.norm
+        problem = point.problem
+        X = problem.inputs.transpose(0, 2, 1).reshape(len(problem.inputs), -1)
+        return problem.floor == 0.0 and estimate_deep_descent(point.network, X, problem.y).holds
+
+
+def _deep_run(watch: Watch[DeepPoint, DeepNetwork], run: Run[DeepNetwork], eta: float) -> DeepRun:
+    best, message = watch.chosen, run.message
+    floor = best.problem.floor
+    if floor > 0:
+        message += f"; equal or zero inputs keep the loss at or above {floor:.3g}"
+    return DeepRun.of(
+        run,
+        message=message,
+        trajectory=replace(run.trajectory, step_size=eta, width=best.network.width),  # pyright: ignore[reportCallIssue]
+        relative_residual=best.relative_residual,
+        floor=floor,
+    )
+
+
+def _one_argument(monitor: Callable[..., object] | None) -> Monitor | None:
+    """A monitor of one `Step`; the older form monitor(iteration, point) still works."""
+    if monitor is None:
+        return None
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in signature(monitor).parameters.values() if p.kind in kinds]
+    if sum(p.default is Parameter.empty for p in needed) < 2:
+        return monitor
+    warnings.warn(
+        "monitor(iteration, point) is deprecated: take one Step, with iteration, loss and "
+        "network()",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return lambda step: monitor(step.iteration, step.point)

@@ -1,0 +1,228 @@
+"""What is found out about one theorem on one instance: its hypotheses one by one, and the numbers
+it promises.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.shallow.widths import parallel_groups
+
+if TYPE_CHECKING:
+    from globalmin.facts.instance import Measurements
+
+
+class Finding(StrEnum):
+    """The three answers: the hypothesis holds, it fails, or it needs a constant that nobody
+    knows.
+    """
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNKNOWN = "constant unknown"
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One hypothesis: what it asks, the finding, and the measured value (estimates in floats unless
+    said otherwise).
+
+    `is_scope` marks those that say what kind of network the theorem is about at all.
+    """
+
+    statement: str
+    finding: Finding
+    measured: str = ""
+    is_scope: bool = False
+
+
+@dataclass(frozen=True)
+class TheoremReport:
+    """One theorem on this instance.
+
+    Attributes
+    ----------
+    item : its ID in the catalogue.
+    says : what it promises, in plain words.
+    hypotheses : each with its finding.
+    width : least width it asks for (infinite: never satisfied; None: it asks for no width, or only
+        with unknown constants).
+    step_size, rate : step on the loss (1/2) sum of squares, and factor of the residual norm per
+        step; None where it gives none.
+    failure : bound of the probability that a random start breaks the promise, at this instance's
+        width; None if it has none.
+    instead : what this program can say where the theorem cannot.
+    numbers : what was computed on the instance, each with the words that say what it is.
+    """
+
+    item: str
+    says: str
+    hypotheses: tuple[Hypothesis, ...]
+    width: float | None = None
+    step_size: float | None = None
+    rate: float | None = None
+    failure: float | None = None
+    instead: str = ""
+    numbers: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def finding(self) -> Finding:
+        """FAILS if a hypothesis fails, else UNKNOWN if one needs an unknown constant, else
+        HOLDS.
+        """
+        found = {hypothesis.finding for hypothesis in self.hypotheses}
+        return next(
+            (finding for finding in (Finding.FAILS, Finding.UNKNOWN) if finding in found),
+            Finding.HOLDS,
+        )
+
+    @property
+    def is_in_scope(self) -> bool:
+        """Whether the theorem is about this kind of network."""
+        return all(h.finding is not Finding.FAILS for h in self.hypotheses if h.is_scope)
+
+
+def check(
+    statement: str, condition: bool, measured: str = "", *, is_scope: bool = False
+) -> Hypothesis:
+    """A hypothesis that was decided."""
+    return Hypothesis(statement, Finding.HOLDS if condition else Finding.FAILS, measured, is_scope)
+
+
+def unknown(statement: str, measured: str = "") -> Hypothesis:
+    """A hypothesis with a constant that nobody knows; `measured` is the quantity it would be
+    compared with.
+    """
+    return Hypothesis(statement, Finding.UNKNOWN, measured)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for people: '40', '0.0196', '6.1e+09'; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == int(value) and abs(value) < 1e6:
+        return f"{int(value):,}"
+    return f"{value:.{digits}g}"
+
+
+def enough_width(width: int, needed: float) -> Hypothesis:
+    """The hypothesis that the network is as wide as the theorem asks."""
+    return check(f"width ≥ {number(needed)}", width >= needed, f"width {number(width)}")
+
+
+CONVERGES = (
+    "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in "
+    "every step"
+)
+
+
+def unit_rows(m: Measurements) -> Hypothesis:
+    """All rows of norm 1."""
+    low, high = m.row_norms
+    remedy = "" if m.has_unit_rows else '; use scaling="rows" or scale them'
+    return check(
+        "all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}"
+    )
+
+
+def scale_rows(m: Measurements) -> str:
+    """What to do where rows of other norms are all that stands in the way of a printed theorem's
+    numbers.
+    """
+    ours = "OS-C3" if m.is_relu else "OS-C6"
+    return (
+        ""
+        if m.has_unit_rows
+        else f'stated for rows of norm 1: inspect with scaling="rows" for its numbers; {ours} '
+        "takes any rows"
+    )
+
+
+def smooth(m: Measurements) -> Hypothesis:
+    """Bounded first and second derivative."""
+    return check(
+        "φ' and φ'' are bounded",
+        math.isfinite(m.B) and math.isfinite(m.M),
+        f"{m.activation}: sup |φ'| = {number(m.B)}, sup |φ''| = {number(m.M)}",
+        is_scope=True,
+    )
+
+
+def positive_lambda(m: Measurements) -> Hypothesis:
+    """The limiting Gram matrix is positive definite."""
+    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}")
+
+
+def why_singular(m: Measurements) -> str:
+    """Which rows make the limiting Gram matrix singular; empty if it is not."""
+    if m.lam > 0.0:
+        return ""
+    if m.facts.zero_rows:
+        return f": row {m.facts.zero_rows[0]} is zero"
+    groups = parallel_groups(m.facts, m.activation)
+    if groups:
+        word = "are multiples of each other"
+        if groups[0] in m.facts.equal_rows:
+            word = "are equal"
+        elif groups[0] in m.facts.opposite_rows:
+            word = "are equal up to sign"
+        return f": rows {groups[0][0]} and {groups[0][1]} {word}"
+    return ": below what floats resolve" if not m.slope.is_resolved else ""
+
+
+def labels(m: Measurements) -> Hypothesis:
+    """The head has the size of the labels, so they must not all be zero."""
+    return check("y ≠ 0 (the head has its size)", m.y_norm > 0.0, f"‖y‖ = {number(m.y_norm)}")
+
+
+def relu(m: Measurements) -> Hypothesis:
+    """The activation is ReLU."""
+    return check("ReLU", m.is_relu, f"{m.activation}", is_scope=True)
+
+
+def no_parallel_rows(m: Measurements) -> Hypothesis:
+    """No zero row and no two rows on one line; exact."""
+    lines, zero = m.facts.lines, m.facts.zero_rows
+    if zero:
+        return check("no two rows parallel, none zero", False, f"row {zero[0]} is zero")
+    if lines:
+        i, j = lines[0][:2]
+        opposite = float(m.X[i] @ m.X[j]) < 0.0
+        word = "antiparallel" if opposite else "equal" if (m.X[i] == m.X[j]).all() else "parallel"
+        return check(
+            "no two rows parallel, none zero", False, f"rows {i} and {j} are {word} (exact)"
+        )
+    return check("no two rows parallel, none zero", True, f"separation {number(m.separation)}")
+
+
+def gaussian(m: Measurements) -> Hypothesis:
+    """Standard normal inputs, a law; what one data set shows is its second moment."""
+    spread = float(np.linalg.norm(m.X.T @ m.X / m.n - np.eye(m.d), 2))
+    return unknown(
+        "inputs drawn from N(0, I)",
+        f"a law; here ‖XᵀX/n − I‖ = {number(spread)}, "
+        f"{number(2 * math.sqrt(m.d / m.n) + m.d / m.n)} expected",
+    )
+
+
+def thrice_bounded(m: Measurements) -> Hypothesis:
+    """Bounded first three derivatives."""
+    bounds = (m.B, m.M, float(m.activation.supremum(3)))
+    return check(
+        "φ', φ'', φ''' are bounded",
+        all(map(math.isfinite, bounds)),
+        f"{m.activation}",
+        is_scope=True,
+    )
+
+
+def at_least_as_wide(m: Measurements, k: int) -> Hypothesis:
+    """At least as many neurons as features."""
+    return check("k ≥ d", k >= m.d, f"k = {k}, d = {m.d}")

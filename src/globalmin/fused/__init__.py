@@ -1,0 +1,1 @@
+"""Thousands of tiny trainings at once, in a fused compiled kernel."""

@@ -1,0 +1,1 @@
+"""The claim about limiting Gram matrices."""

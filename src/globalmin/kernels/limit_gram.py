@@ -1,0 +1,163 @@
+r"""Limiting Gram matrices of two-layer networks: Sigma(X) = K o E[phi'(Xw)phi'(Xw)^T] and its kin,
+K = X X^T, w ~ N(0, I).
+
+Rows of any norm, also zero, repeated or opposite ones. Floating point: estimates; `gram_error`
+states a bar for each entry. The functions on Khatri-Rao products, separation, finite widths and
+bounds of lambda_min are named here too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from globalmin._types import Array, ArrayLike, NDArray
+from globalmin.activations import get_activation
+from globalmin.activations.dual import dual_error, dual_kernel, dual_matrix
+from globalmin.activations.dual_closed import KINKED, STEEP_COSINE, Pairs, closed_form
+from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.data.preprocessing import normalized_rows
+from globalmin.data.proportionality import Groups, equal_groups
+from globalmin.data.validation import as_matrix
+from globalmin.errors import DataError
+from globalmin.kernels.khatri_rao import estimate_kappa_tilde as estimate_kappa_tilde
+from globalmin.kernels.khatri_rao import kappa as kappa
+from globalmin.kernels.khatri_rao import khatri_rao as khatri_rao
+from globalmin.kernels.khatri_rao import khatri_rao_gram as khatri_rao_gram
+from globalmin.kernels.khatri_rao import khatri_rao_sigma_min as khatri_rao_sigma_min
+from globalmin.kernels.khatri_rao import parallel_pairs as parallel_pairs
+from globalmin.kernels.khatri_rao import separation as separation
+from globalmin.linalg.spectrum import estimate_lambda_min as estimate_lambda_min
+from globalmin.references import states
+from globalmin.shallow.finite_gram import finite_gram as finite_gram
+from globalmin.shallow.finite_gram import measure_deviation as measure_deviation
+from globalmin.shallow.finite_gram import normalized_finite_gram as normalized_finite_gram
+
+if TYPE_CHECKING:
+    from globalmin.activations import Activation
+
+    Kind = Literal["derivative", "feature"]
+
+STRIP = 2**15  # entries looked at together in the search for almost parallel rows
+
+
+@states("OS-DEF6.1", "OS-DEF3.1", "DU-D2.1")
+def limit_gram(
+    X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative"
+) -> Array:
+    r"""The Gram matrix of an infinitely wide two-layer network at initialization, n x n.
+
+    Parameters
+    ----------
+    X : ArrayLike
+        n x d inputs, any norms.
+    activation : str | Activation
+        Any activation of ours.
+    kind : Kind
+        "derivative" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it is
+        DU's $H^\infty$), "feature" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
+
+    Theory
+    ------
+    OS definitions 6.1 and 3.1, DU assumption 2.1. E J J^T = ||v||^2 Sigma over W ~ N(0, 1). Angles
+    between almost parallel rows are taken from the differences of the unit rows, not from cosines;
+    the diagonal is exact.
+    """
+    X, phi, order = as_matrix(X), get_activation(activation), _order(kind)
+    require_memory(gram_bytes(len(X), copies=3), f"the Gram matrix of {len(X):,} samples")
+    groups = equal_groups(X)
+    if (
+        groups
+    ):  # repeated rows get equal entries, whatever the order in which inner products are summed
+        place = _first_places(len(X), groups)
+        kept, place = np.unique(place, return_inverse=True)
+        return _gram_of_distinct(X[kept], phi, order)[np.ix_(place, place)]
+    return _gram_of_distinct(X, phi, order)
+
+
+def _first_places(n: int, groups: Groups) -> NDArray[np.intp]:
+    place = np.arange(n)
+    for group in groups:
+        place[list(group)] = group[0]
+    return place
+
+
+def _gram_of_distinct(X: Array, phi: Activation, order: int) -> Array:
+    K = X @ X.T
+    G = dual_matrix(phi, K, order)
+    if phi.name in KINKED:
+        _refine_angles(phi, X, K, G, order)
+    if order:
+        G *= K
+    return G
+
+
+def gram_error(
+    X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative"
+) -> Array:
+    """Error bars of `limit_gram`, n x n: the bar of the dual kernel and the rounding of the inner
+    products.
+    """
+    X, order = as_matrix(X), _order(kind)
+    require_memory(
+        gram_bytes(len(X), copies=8), f"the error bars of the Gram matrix of {len(X):,} samples"
+    )
+    K = X @ X.T
+    a = np.diagonal(K)
+    norms = np.sqrt(a)
+    bound = np.multiply.outer(norms, norms)
+    inner = (X.shape[1] + 4) * np.finfo(np.float64).eps * bound
+    phi = get_activation(activation)
+    smooth = phi.is_smooth or order == 0
+    slope = _size(phi, a, order + 1) if smooth and phi.is_smooth else np.ones_like(a)
+    bars = (
+        dual_error(phi, a[:, None], a, np.clip(K, -bound, bound), order)
+        + np.multiply.outer(slope, slope) * inner
+    )
+    return bars * bound + _size_outer(phi, a, order) * inner if order else bars
+
+
+def _size(phi: Activation, a: Array, order: int) -> Array:
+    return np.sqrt(dual_kernel(phi, a, a, a, order))
+
+
+def _size_outer(phi: Activation, a: Array, order: int) -> Array:
+    size = _size(phi, a, order)
+    return np.multiply.outer(size, size)
+
+
+def _order(kind: str) -> int:
+    if kind not in ("derivative", "feature"):
+        raise DataError(f'kind={kind!r}: give "derivative" or "feature"')
+    return int(kind == "derivative")
+
+
+def _refine_angles(phi: Activation, X: Array, K: Array, G: Array, order: int) -> None:
+    """Entries of almost parallel rows again, in place: there a cosine hides the angle, and
+    functions with a kink show it.
+    """
+    form = closed_form(phi)
+    U, norms = normalized_rows(X), np.sqrt(np.diagonal(K))
+    rows = max(1, STRIP // len(X))
+    for start in range(0, len(X), rows):
+        stop = min(start + rows, len(X))
+        near = np.abs(K[start:stop, start:]) > np.multiply.outer(
+            STEEP_COSINE * norms[start:stop], norms[start:]
+        )
+        i, j = np.divmod(np.flatnonzero(near), len(X) - start)
+        i, j = i[i < j] + start, j[i < j] + start
+        for part in np.array_split(np.arange(i.size), 1 + i.size * X.shape[1] // 2**20):
+            p, q = i[part], j[part]
+            rho, sigma = _angles(U[p], U[q])
+            if form is not None and part.size:
+                values = form(Pairs(norms[p], norms[q], K[p, q], rho, sigma))[order]
+                G[p, q] = G[q, p] = values
+
+
+def _angles(u: Array, v: Array) -> tuple[Array, Array]:
+    """Cosine and sine from chords: |u - v| and |u + v| keep their digits where u.v loses them."""
+    sign = np.where((u * v).sum(axis=1) < 0, -1.0, 1.0)
+    short = np.linalg.norm(u - sign[:, None] * v, axis=1)
+    long = np.linalg.norm(u + sign[:, None] * v, axis=1)
+    return sign * (1.0 - 0.5 * short * short), 0.5 * short * long

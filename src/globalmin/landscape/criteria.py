@@ -1,0 +1,199 @@
+r"""The two criteria by which a point is told: how far its loss is above the least one, and how
+negative a curvature must be before it tells a saddle from a minimum.
+
+Excess, from above: by duality for quadratic networks, by completing the square for quadratic
+polynomials, by Newton's theorem where zero loss is near, by the loss floor and by zero for all.
+
+Curvature, at weights that are only nearly stationary. Let $\|\nabla L\| \le \epsilon$,
+$u^T\nabla^2L\,u = -\gamma < 0$ for a unit vector u, and let the Hessian be $\rho$-Lipschitz on the
+ball of radius $2\epsilon/\gamma$. Along the line, $\psi(t) = L(\theta + tu)$ has $|\psi'(0)| \le
+\epsilon$, $\psi''(0) = -\gamma$ and $|\psi''(t) - \psi''(0)| \le \rho|t|$.
+
+- If $\gamma^2 > 2\rho\epsilon$, Newton's method on $\psi'$ converges (Kantorovich: $h =
+  \rho\epsilon/\gamma^2 < 1/2$) to a point within $2\epsilon/\gamma < \gamma/\rho$, where still
+  $\psi'' < 0$: along u the loss is stationary there and curves downwards.
+- If $\gamma^2 \le 2\rho\epsilon$, a gradient of size $\epsilon$ explains the curvature: $\psi(t) =
+  \rho(t - \delta)^3/6$ with $\delta = \gamma/\rho$ has $\psi'(0) = \gamma^2/2\rho \le \epsilon$ and
+  curvature 0 at its only stationary point.
+
+So $\sqrt{2\rho\epsilon}$ is the bend that a gradient of size $\epsilon$ allows; below it, or below
+the rounding error of the eigenvalue, a negative number says nothing. A least eigenvalue above it
+makes the stationary point nearby a strict minimum, by the same theorem for the gradient itself. All
+in floats: the certificates prove.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.data.degeneracy import Degeneracy
+from globalmin.linalg.spectrum import rounding_shift
+from globalmin.linalg.symmetric import head_counts
+from globalmin.quadratic.duality import estimate_span_gap, positive_dual
+from globalmin.quadratic.general_activation import estimate_general_gap
+from globalmin.references import states
+from globalmin.shallow.complete_square import is_quadratic
+from globalmin.shallow.hessian import (
+    curvature_along,
+    gradient_norm,
+    gradient_rounding,
+    hessian_rounding,
+)
+from globalmin.shallow.lipschitz import (
+    estimate_hessian_lipschitz,
+    estimate_hessian_lipschitz_both_layers,
+)
+from globalmin.shallow.network import ShallowNetwork, residual
+from globalmin.shallow.provability import estimate_provability
+
+if TYPE_CHECKING:
+    Direction = tuple[Array, Array | None]
+
+
+LARGEST_PROVABLE = 3_000  # largest n of the n x n provability test
+
+
+class Excess(NamedTuple):
+    """A bound of loss minus the least loss of the class, in floats, and why; None where only "no
+    loss is below zero" is known.
+    """
+
+    gap: float | None
+    reason: str
+
+
+@states("SJL-T2.1", "SJL-T2.2k", "GKZ-C2.2")
+def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Excess:
+    """The bound of the theorem that fits the activation and the trained layers."""
+    r = residual(network, X, y)
+    if network.activation.name == "quadratic":
+        return _quadratic(network, X, y, r, trained)
+    if is_quadratic(network.activation):
+        gap = estimate_general_gap(network, X, r, trained=trained)
+        return Excess(
+            gap,
+            "least squares over all functions of such networks, completed to squares on (x, 1) "
+            "(theorem S)",
+        )
+    if X.shape[0] <= LARGEST_PROVABLE and estimate_provability(network, X, y, trained) < 1.0:
+        return Excess(0.5 * float(r @ r), "zero loss can be proved near this point (OS-C2)")
+    floor = float(Degeneracy(X, y).loss_floor(network.activation).floor)
+    if floor > 0.0:
+        return Excess(
+            max(0.5 * float(r @ r) - floor, 0.0),
+            f"no network with this activation is below the loss floor {floor:.6g}",
+        )
+    return Excess(None, "no loss is below zero")
+
+
+def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: str) -> Excess:
+    plus, minus = head_counts(network.v)
+    if trained == "W" and not (plus and minus):
+        sign = -1.0 if minus else 1.0
+        bound = positive_dual(X, sign * y, sign * r).value
+        return Excess(
+            0.5 * float(r @ r) - bound, "dual bound over all heads of this sign (theorem P)"
+        )
+    return Excess(estimate_span_gap(X, r), "least squares over all quadratic functions (theorem S)")
+
+
+LARGEST_RADIUS = 1e60  # fourth powers stay finite
+SMALLEST_STEP = 1e-4  # of difference quotients: rounding is far below the differences
+
+
+@dataclass(frozen=True)
+class CurvatureThreshold:
+    r"""The numbers a curvature is compared with.
+
+    Attributes
+    ----------
+    rounding : error of the curvature in floats.
+    gradient : $\epsilon$, the norm of the gradient and its rounding.
+    lipschitz : $\rho$ on the ball that the comparison speaks of.
+    """
+
+    rounding: float
+    gradient: float
+    lipschitz: float
+
+    @property
+    def bend(self) -> float:
+        r"""$\sqrt{2\rho\epsilon}$, what a gradient of size $\epsilon$ can make of a curvature of
+        zero.
+        """
+        return math.sqrt(2.0 * self.lipschitz * self.gradient) if self.gradient > 0.0 else 0.0
+
+    @property
+    def largest(self) -> float:
+        """Curvatures of at most this size have no certain sign at the stationary point nearby."""
+        return max(self.rounding, self.bend)
+
+
+@states("DU-D7.5")
+def curvature_threshold(
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    curvature: float,
+    *,
+    trained: str,
+    rounding: float,
+    direction: Direction,
+) -> CurvatureThreshold:
+    r"""What a curvature of this size must exceed.
+
+    Parameters
+    ----------
+    network, X, y : weights and data.
+    curvature : $\pm\gamma$, which sets the radius $2\epsilon/\gamma$ of the ball.
+    trained : "W" or "vW".
+    rounding : error of the curvature in floats, see `eigenvalue_rounding`.
+    direction : the unit vector u as (U, u). Where the activation has no bounds, $\rho$ is an
+        estimate: four times the largest difference quotient of the curvature along it.
+    """
+    epsilon = gradient_norm(network, X, y, trained=trained) + gradient_rounding(
+        network, X, y, trained=trained
+    )
+    radius = 2.0 * epsilon / abs(curvature) if curvature != 0.0 else math.inf
+    rho = _lipschitz(network, X, y, radius, trained)
+    if math.isinf(rho) and radius < LARGEST_RADIUS:
+        rho = _estimated_slope(network, X, y, radius, direction)
+    return CurvatureThreshold(rounding, epsilon, rho)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> float:
+    """The Lipschitz constant of the Hessian on the ball of radius R; infinite for a ball without
+    bound.
+    """
+    if not R < LARGEST_RADIUS:
+        return math.inf
+    if trained == "vW":
+        found = estimate_hessian_lipschitz_both_layers(network, X, y, R)
+    else:
+        found = estimate_hessian_lipschitz(network, X, y, R, level="spectral")
+    return found if math.isfinite(found) else math.inf
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _estimated_slope(
+    network: ShallowNetwork, X: Array, y: Array, R: float, direction: Direction
+) -> float:
+    U, u = direction
+    here, reach = curvature_along(network, X, y, U, u), max(R, SMALLEST_STEP)
+    quotients = []
+    for t in (-reach, -reach / 2, reach / 2, reach):
+        there = network.with_weights(network.W + t * U, None if u is None else network.v + t * u)
+        quotients.append(abs(curvature_along(there, X, y, U, u) - here) / abs(t))
+    steepest = 4.0 * max(quotients)
+    return steepest if math.isfinite(steepest) else math.inf
+
+
+def eigenvalue_rounding(network: ShallowNetwork, X: Array, y: Array, H: Array) -> float:
+    """Error of an eigenvalue of the dense Hessian: of its entries and of the eigenvalue routine."""
+    return rounding_shift(H) + hessian_rounding(network, X, y)

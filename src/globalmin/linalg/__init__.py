@@ -1,0 +1,3 @@
+"""Linear algebra: symmetric matrices as vectors, spectra, inertia, quartic forms, balls, witnesses
+of definiteness.
+"""

@@ -1,0 +1,1 @@
+"""Functions whose saddles hold gradient descent for exponential time (DU chapter 7)."""

@@ -1,0 +1,187 @@
+r"""Gradient descent on the octopus in logarithms (DU-X7.a).
+
+Float64 cannot run plain gradient descent on the octopus: the coordinates that wait shrink by a
+constant factor a step, and once one of them is the least number above zero the rounded step no
+longer moves it. In logarithms the waiting is exact, and since it multiplies every coordinate by a
+constant it can be taken in one jump, so that $10^{30}$ steps cost as much as ten.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin._types import Array, ArrayLike, NDArray
+from globalmin.errors import DataError
+from globalmin.octopus.function import Octopus
+from globalmin.references import states
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+DIGITS = 30  # beyond those of the number of steps
+
+
+def checked_start(octopus: Octopus, start: ArrayLike | None, rng: np.random.Generator) -> Array:
+    """The start as an array in $[-1, 1]^d$; uniform there if not given."""
+    if start is None:
+        return rng.uniform(-1.0, 1.0, octopus.dimension)
+    x = np.array(start, dtype=np.float64)
+    if x.shape != (octopus.dimension,) or not (np.abs(x) <= 1.0).all():
+        raise DataError(
+            f"start of shape {x.shape} must be a vector of {octopus.dimension} numbers between -1 "
+            "and 1"
+        )
+    return x
+
+
+def checked_step_size(octopus: Octopus, step_size: float) -> float:
+    """The step, in (0, 1/(2L)]: beyond it descent can leave the domain."""
+    if not 0.0 < step_size <= 0.5 / octopus.L:
+        raise DataError(
+            f"step_size={step_size} must be positive and at most 1/(2L) = {0.5 / octopus.L:.6g}"
+        )
+    return float(step_size)
+
+
+class _Waiting:
+    r"""Gradient descent on its way in logarithms: `t` steps done, `k` saddles passed, `y` the
+    magnitudes of passed coordinates.
+
+    A coordinate that is not yet k or k + 1 has shrunk at every step, so its logarithm is
+    $\ln|x_j^{(0)}| + t\ln(1 - 2\eta L)$. The digits kept grow with d, since the logarithms become
+    as large as the number of steps.
+    """
+
+    def __init__(self, octopus: Octopus, start: Array, step_size: float) -> None:
+        L, gamma, eta = (Decimal(float(number)) for number in (octopus.L, octopus.gamma, step_size))
+        digits = DIGITS + octopus.dimension * math.log10(2.0 + 4.0 * octopus.L / octopus.gamma)
+        self.context = Context(prec=math.ceil(digits), Emax=MAX_EMAX, Emin=MIN_EMIN)
+        with localcontext(self.context):
+            self.up, shrink = (1 + 2 * eta * gamma).ln(), 1 - 2 * eta * L
+            self.down = shrink.ln()  # minus infinity for a step of 1/(2L)
+            self.start = [abs(Decimal(float(x))).ln() for x in start]
+            self.goal = Decimal(octopus.tau).ln()
+        self.octopus, self.step_size, self.shrink = octopus, float(step_size), float(shrink)
+        self.t = self.k = 0
+        self.y = np.zeros(octopus.dimension)
+        self.growing, self.following = self.start[0], self._untouched(1)
+
+    def _untouched(self, j: int) -> Decimal:
+        if j >= self.octopus.dimension:
+            return Decimal("-Infinity")
+        return self.start[j] + self.t * self.down if self.t else self.start[j]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no saddle is left, or the run stays at one for ever: the coordinate that should
+        grow is exactly zero.
+        """
+        return self.k == self.octopus.dimension or not self.growing.is_finite()
+
+    @property
+    def wait(self) -> int:
+        """Steps until the coordinate that grows is beyond tau; 0 in the buffer."""
+        with localcontext(self.context):
+            return max(0, math.floor((self.goal - self.growing) / self.up) + 1)
+
+    def jump(self, n: int) -> None:
+        """Do n steps of waiting at once."""
+        with localcontext(self.context):
+            self.growing += n * self.up
+            if n:
+                self.following += n * self.down
+        self._settle(n)
+
+    def cross(self) -> None:
+        """One step in the buffer, exactly as gradient descent does it."""
+        k, eta, s = self.k, self.step_size, self.octopus.splines
+        a = self.y[k] = math.exp(self.growing) if self.y[k] == 0.0 else self.y[k]
+        growth = 1.0 - 2.0 * eta * float(s.g2(a))
+        slope = float(s.g1(a, 1) + s.g2(a, 1) * math.exp(2 * self.following))
+        with localcontext(self.context):
+            self.following += Decimal(growth).ln()
+        self._settle(1)
+        self.y[k] = a - eta * slope
+        self.growing = Decimal(self.y[k]).ln(self.context)
+        if self.y[k] >= 2.0 * self.octopus.tau:
+            self.k += 1
+            with localcontext(self.context):
+                self.growing, self.following = self.following, self._untouched(k + 2)
+
+    def _settle(self, n: int) -> None:
+        center = 4.0 * self.octopus.tau
+        self.y[: self.k] = center + (self.y[: self.k] - center) * self.shrink ** float(n)
+        self.t += n
+
+    def magnitudes(self) -> Array:
+        """|x| here; below the range of float64 zero."""
+        k, d = self.k, self.octopus.dimension
+        with localcontext(self.context):
+            logs = [self.growing, self.following, *(self._untouched(j) for j in range(k + 2, d))]
+        x = self.y.copy()
+        x[k:] = [math.exp(log) for log in logs[: d - k]]
+        return x
+
+
+@states("DU-X7.a")
+def descent_escape_times(octopus: Octopus, start: ArrayLike, step_size: float) -> list[float]:
+    r"""First steps t at which $|x_k| \ge 2\tau$, k = 1 to d, of gradient descent; infinite where it
+    never happens.
+
+    Whole numbers of any size. The waiting is exact; the few steps across each buffer are done in
+    float64.
+
+    Examples
+    --------
+    >>> descent_escape_times(Octopus(5, L=1.0), [0.5] * 5, 1 / 4)
+    [6, 21, 62, 173, 472]
+    """
+    x = checked_start(octopus, start, np.random.default_rng(0))
+    run = _Waiting(octopus, x, checked_step_size(octopus, step_size))
+    times: list[float] = []
+    while not run.is_over:
+        run.jump(run.wait)
+        while run.k == len(times):
+            run.cross()
+        times.append(run.t)
+    return times + [math.inf] * (octopus.dimension - len(times))
+
+
+@states("DU-X7.a")
+def descent_points(
+    octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]
+) -> Array:
+    """The points of gradient descent after each of the numbers `steps`, in increasing order,
+    len(steps) x d; also after 1e30.
+
+    What is below the range of float64 is zero here, though not in the run.
+    """
+    x = checked_start(octopus, start, np.random.default_rng(0))
+    run = _Waiting(octopus, x, checked_step_size(octopus, step_size))
+    points = np.empty((len(steps), octopus.dimension))
+    for row, step in zip(points, map(int, steps), strict=True):
+        if step < run.t:
+            raise DataError(f"steps must increase and not be negative: {step} comes after {run.t}")
+        while run.t < step:
+            ahead = step - run.t if run.is_over else min(step - run.t, run.wait)
+            if ahead:
+                run.jump(ahead)
+            else:
+                run.cross()
+        row[:] = run.magnitudes()
+    return np.where(x < 0.0, -points, points)
+
+
+@states("DU-X7.a", "DU-F7.3", "DU-F7.4")
+def descent_values(
+    octopus: Octopus, start: ArrayLike, step_size: float, steps: Sequence[int] | NDArray[np.int64]
+) -> Array:
+    """The function along gradient descent after each of the numbers `steps`, see
+    `descent_points`.
+    """
+    return octopus.value(descent_points(octopus, start, step_size, steps))

@@ -1,0 +1,166 @@
+r"""All stationary points of the one-filter network, the barrier between its two basins, and the
+test that tells them apart.
+
+DU-X5.b completes DU-L5.1: besides the global minimum and the point $(\varphi=\pi, \tilde a)$ there
+is, below the threshold $r < (k+\pi-1)/\pi$, a sphere of strict saddles. The trap test is theorem TB
+of the certificate pages; here it is in floats.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from globalmin._types import Array, ArrayLike
+from globalmin.activations.half_spaces import angle
+from globalmin.one_filter.teacher import FilterTeacher, g, population_loss
+from globalmin.references import states
+
+MAX_SLOPE = 1.81971  # >= max (pi - phi) sin phi = 1.8197057..., attained at phi = 1.11283
+
+
+class Basin(StrEnum):
+    """Where gradient descent from a point ends, as far as the trap test decides."""
+
+    GLOBAL = "global minimum"
+    SPURIOUS = "spurious minimum"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class FilterLandscape:
+    """The stationary values of one teacher.
+
+    Attributes
+    ----------
+    threshold : the spurious minimum exists exactly for r below it.
+    spurious : output weights of the point at the opposite filter. spurious_loss : its loss, the
+        plateau of a failed run.
+    saddle_g : g at the sphere of saddles, None above the threshold. saddle_angle : its angle.
+    barrier : least loss on the plane a . a* = 0; below it the sign of a . a* decides the outcome.
+    """
+
+    threshold: float
+    has_spurious_minimum: bool
+    spurious: Array
+    spurious_loss: float
+    saddle_g: float | None
+    saddle_angle: float | None
+    barrier: float
+
+
+@states("DU-L5.1", "DU-X5.b")
+def filter_landscape(teacher: FilterTeacher) -> FilterLandscape:
+    """Every stationary point of the population loss, in closed form (DU-L5.1 with the saddles it
+    misses).
+    """
+    k, r = teacher.k, teacher.ratio
+    threshold = (k + math.pi - 1.0) / math.pi
+    below = k > 1 and r < threshold  # k = 1: r = 1 equals the threshold exactly
+    saddle_g = 1.0 - r * (math.pi - 1.0) / (k + math.pi - 1.0 - r) if below else None
+    return FilterLandscape(
+        threshold=threshold,
+        has_spurious_minimum=below,
+        spurious=best_head(0.0, teacher),
+        spurious_loss=spurious_loss(teacher),
+        saddle_g=saddle_g,
+        saddle_angle=None if saddle_g is None else angle_of_g(saddle_g),
+        barrier=barrier(teacher),
+    )
+
+
+@states("DU-X5.b")
+def best_head(g_value: float, teacher: FilterTeacher) -> Array:
+    r"""$a_\varphi = W(11^T+(\pi-1)I)^{-1}(11^T+(g-1)I)a^*$, the best output weights at an angle
+    with $g(\varphi)$ given.
+    """
+    k, mean = teacher.k, teacher.s / teacher.k
+    around = teacher.a - mean
+    return teacher.W * (
+        (k + g_value - 1.0) / (k + math.pi - 1.0) * mean
+        + (g_value - 1.0) / (math.pi - 1.0) * around
+    )
+
+
+@states("DU-X5.b")
+def profile(g_value: ArrayLike, teacher: FilterTeacher) -> Array:
+    r"""$P(g) = \min_a \ell$ at an angle with $g(\varphi) = g$: a concave parabola on $[0,\pi]$ with
+    $P(\pi) = 0$.
+
+    Written with $\pi - g$ so that it does not cancel near the optimum.
+    """
+    gap = math.pi - np.asarray(g_value, dtype=np.float64)
+    k, common = teacher.k, teacher.s**2 / teacher.k
+    across = max(teacher.size - common, 0.0)
+    quadratic = across / (math.pi - 1.0) + common / (k + math.pi - 1.0)
+    return teacher.W**2 / (4.0 * math.pi) * (2.0 * gap * teacher.size - gap**2 * quadratic)
+
+
+@states("DU-L5.1")
+def spurious_loss(teacher: FilterTeacher) -> float:
+    r"""Loss at $(\varphi = \pi, \tilde a)$, at least $\frac{\pi-2}{4(\pi-1)}W^2\lVert a^*\rVert^2$
+    (explicit in DU-T5.5).
+    """
+    k, common = teacher.k, teacher.s**2 / teacher.k
+    across = max(teacher.size - common, 0.0)
+    parts = (math.pi - 2.0) / (math.pi - 1.0) * across + (2.0 * k + math.pi - 2.0) / (
+        k + math.pi - 1.0
+    ) * common
+    return teacher.W**2 / 4.0 * parts
+
+
+@states("DU-B5")
+def barrier(teacher: FilterTeacher) -> float:
+    r"""$\ell^* = \min\{\ell : a^Ta^* = 0\} = (\pi-1)W^2\lVert a^*\rVert^2 / (4\pi(1 -
+    r/(k+\pi-1)))$.
+    """
+    share = teacher.ratio / (teacher.k + math.pi - 1.0)
+    return (math.pi - 1.0) * teacher.W**2 * teacher.size / (4.0 * math.pi * (1.0 - share))
+
+
+def angle_of_g(value: float) -> float:
+    r"""The angle with $g(\varphi)$ = value, for a value in $[0, \pi]$."""
+    from scipy.optimize import root_scalar
+
+    found = root_scalar(
+        lambda phi: float(g(phi)) - value,
+        bracket=(0.0, math.pi),
+        method="brentq",
+        xtol=1e-15,
+        rtol=1e-15,
+    )
+    return float(found.root)
+
+
+@states("DU-B5", "DU-CERT5")
+def trap_test(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> Basin:
+    r"""Where gradient flow from (v, a) ends, if its loss is below the barrier: the sign of $a^Ta^*$
+    decides (theorem TB).
+
+    The same holds for gradient descent with a step below `2 / smoothness(v, a, teacher)`. In
+    floats; the claims spurious-minimum and global-basin prove it.
+    """
+    side = float(np.asarray(a, dtype=np.float64) @ teacher.a)
+    if side == 0.0 or population_loss(v, a, teacher) >= barrier(teacher):
+        return Basin.UNDECIDED
+    if side < 0.0:
+        return Basin.SPURIOUS
+    return Basin.GLOBAL if angle(v, teacher.w) < math.pi else Basin.UNDECIDED
+
+
+@states("DU-B5")
+def smoothness(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float:
+    r"""$\beta$ of theorem TB: gradient descent from (v, a) with step below $2/\beta$ decreases the
+    loss at every step.
+    """
+    length, height = float(np.linalg.norm(v)), math.sqrt(teacher.size)
+    b_max = teacher.W * teacher.size + height * math.sqrt(
+        4.0 * math.pi * population_loss(v, a, teacher) / (math.pi - 1.0)
+    )
+    diagonal = max(
+        teacher.W * b_max / (2.0 * length**2), (teacher.k + math.pi - 1.0) / (2.0 * math.pi)
+    )
+    return diagonal + MAX_SLOPE * teacher.W * height / (2.0 * math.pi * length)

@@ -1,0 +1,1 @@
+"""One convolutional filter with average pooling on general patches (DU chapter 6)."""

@@ -1,0 +1,1 @@
+"""The claim that a minimum is the only one near it."""

@@ -1,0 +1,146 @@
+"""GKZ, run X3: with n = d(d+1)/2 samples a network that fits them is the teacher, with fewer it may
+be another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from globalmin.references import states
+from globalmin.reproductions.gkz import NO_EXPERIMENT
+from globalmin.reproductions.registry import Reproduction, Row, reproduction
+
+if TYPE_CHECKING:
+    from globalmin.reproductions.running import Setting
+
+
+def transition_trial(*, d: int, n: int, draws: int, max_iter: int, seed: int) -> dict[str, Any]:
+    """Fits of planted labels with n samples: relative training loss and relative population risk of
+    each draw.
+    """
+    from globalmin.quadratic.runs import sample_transition
+
+    (row,) = sample_transition(d, [n], draws=draws, seed=seed, max_iter=max_iter)
+    return {"spans": row.is_critical, "training": row.training, "population": row.population}
+
+
+def interpolant_trial(*, d: int, n: int, seed: int) -> dict[str, Any]:
+    """The interpolant of GKZ-T2.6b with n samples: its training loss and its risk over sigma^4."""
+    from globalmin.quadratic.ambiguity import bad_interpolant
+    from globalmin.quadratic.risk import population_risk, quadratic_outputs
+    from globalmin.quadratic.runs import conditioned_teacher
+
+    X, Wstar = (
+        np.random.default_rng(seed).standard_normal((n, d)),
+        conditioned_teacher(d, d, seed=seed + 1),
+    )
+    found = bad_interpolant(X, Wstar)
+    W = Wstar if found is None else found.W
+    miss = quadratic_outputs(W, X) - quadratic_outputs(Wstar, X)
+    return {"miss": float(np.abs(miss).max()), "risk": population_risk(W, Wstar)}
+
+
+@states("GKZ-X3")
+@reproduction("GKZ-X3", title="Run X3: generalization sets in at n = d(d+1)/2 samples")
+def transition(setting: Setting) -> Reproduction:
+    """Training loss and population risk of fits by descent, for n below and above d(d+1)/2."""
+    from globalmin.report.curves import panel_curves
+
+    d, draws, max_iter = setting.pick(thumbnail=(5, 2, 6_000), paper=(8, 20, 100_000))
+    N = d * (d + 1) // 2
+    samples = (N // 3, N // 2, N - 1, N, (3 * N) // 2, 2 * N)
+    points = [
+        {"d": d, "n": n, "draws": draws, "max_iter": max_iter, "seed": setting.seed}
+        for n in samples
+    ]
+    found = setting.trials(transition_trial, points)
+    (bad,) = setting.trials(interpolant_trial, [{"d": d, "n": N - 1, "seed": setting.seed}])
+    training, population = (
+        np.array([one[name] for one in found]) for name in ("training", "population")
+    )
+    n = np.array(samples)
+    curves = {
+        "training loss": (n / N, np.maximum(np.median(training, axis=1), 1e-16)),
+        "population risk": (n / N, np.maximum(np.median(population, axis=1), 1e-16)),
+    }
+    return Reproduction(
+        item="GKZ-X3",
+        scale=setting.scale,
+        table=_transition_rows(N, samples, found, bad),
+        data={
+            "n": np.repeat(n, draws),
+            "training": training.reshape(-1),
+            "population": population.reshape(-1),
+        },
+        figures={
+            "": lambda: panel_curves(
+                [(curves, ("n / (d(d+1)/2)", "relative to W = 0, median"), "y")],
+                marker="o",
+                mark=1.0,
+            )
+        },
+        choices=(
+            NO_EXPERIMENT,
+            f"d = {d}, so d(d+1)/2 = {N}; N(0,1) samples, starts of scale 0.5, plain gradient "
+            "descent.",
+        ),
+    )
+
+
+def _transition_rows(
+    N: int, samples: tuple[int, ...], found: list[dict[str, Any]], bad: dict[str, Any]
+) -> tuple[Row, ...]:
+    n, training, population = (
+        np.array(samples),
+        *(np.array([one[name] for one in found]) for name in ("training", "population")),
+    )
+    spans = np.array([bool(one["spans"]) for one in found])
+    return (
+        Row(
+            "first n at which the samples span",
+            N,
+            int(n[spans][0]),
+            0.0,
+            note="GKZ-T2.8, exact ranks",
+        ),
+        Row("last n at which they do not", N - 1, int(n[~spans][-1]), 0.0, note="GKZ-T2.8"),
+        Row(
+            "largest relative training loss",
+            0.0,
+            float(training.max()),
+            1e-3,
+            note="every fit interpolates, next to n = N slowly",
+        ),
+        Row(
+            f"largest relative risk, n ≥ {samples[-1]}",
+            0.0,
+            float(population[-1].max()),
+            1e-6,
+            note="GKZ-T2.9a: the teacher itself",
+        ),
+        Row(
+            f"least relative risk, n = {samples[0]}",
+            1e-3,
+            float(population[0].min()),
+            0.0,
+            ">=",
+            note="GKZ-T2.9b: below N fits differ",
+        ),
+        Row(
+            f"risk / σ⁴ of the constructed interpolant, n = {N - 1}",
+            2.0,
+            float(bad["risk"]),
+            0.0,
+            ">=",
+            note="GKZ-T2.6b",
+        ),
+        Row(
+            "its largest error on the samples",
+            0.0,
+            float(bad["miss"]),
+            1e-10,
+            note="zero training loss and wrong",
+        ),
+    )

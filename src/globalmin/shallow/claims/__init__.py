@@ -1,0 +1,1 @@
+"""Claims about shallow networks, with the witnesses that let an independent program verify them."""

@@ -1,0 +1,103 @@
+"""Random first weights of the published theorems: OS-HEAD, SJL (experiments) and DU chapter 2.
+
+The schemes are stated in the papers for rows of norm 1 (OS, DU) or Gaussian rows (SJL). On other
+data the pre-activations w . x_i have the size of the row's norm, about sqrt(d) on standardized
+features: `weight_scale` shrinks W0 then, 1.0 keeps the published law.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.activations import Activation, get_activation
+from globalmin.errors import DataError
+from globalmin.references import states
+from globalmin.shallow.network import ShallowNetwork
+
+if TYPE_CHECKING:
+    from globalmin.data import Dataset
+
+    Scheme = Callable[[Array, int, int, np.random.Generator], tuple[Array, Array]]
+
+
+@states("OS-HEAD")
+def os_head(y: Array, width: int) -> Array:
+    """Half of v is +||y||/sqrt(kn), half is the negative, and one entry is 0 if k is odd.
+
+    So 1 . v = 0, and ||v|| = ||y||/sqrt(n) for even k. Two cases in which this would be the zero
+    head, which no W can train, are ours: y = 0 is read as ||y|| = sqrt(n), and k = 1 gets the
+    single entry +||y||/sqrt(n).
+    """
+    size = np.linalg.norm(y) / np.sqrt(y.shape[0])
+    size = (size if size > 0 else 1.0) / np.sqrt(width)
+    half = width // 2
+    if width == 1:
+        return np.array([size])
+    return np.concatenate([np.full(half, size), np.full(half, -size), np.zeros(width % 2)])
+
+
+def _os(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    return rng.standard_normal((k, d)), os_head(y, k)
+
+
+def _sjl(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    W = rng.standard_normal((k, d)) / np.sqrt(d)
+    return W, rng.choice([-1.0, 1.0], size=k)
+
+
+@states("DU-M2")
+def _du(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    W = rng.standard_normal((k, d))
+    return W, rng.choice([-1.0, 1.0], size=k) / np.sqrt(k)
+
+
+SCHEMES: dict[str, Scheme] = {"os": _os, "sjl": _sjl, "du": _du}
+"""Functions (y, d, k, rng) -> (W, v): "os" balanced head of the size of the labels and W ~ N(0,1);
+"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "du" v = +-1/sqrt(k) and W ~ N(0,1). Signs of "sjl" and "du"
+are independent and fair."""
+
+
+def draw(
+    data: Dataset,
+    width: int,
+    activation: str | Activation = "softplus",
+    *,
+    scheme: str = "os",
+    seed: int | np.random.Generator | None = 0,
+    weight_scale: float = 1.0,
+) -> ShallowNetwork:
+    """Draw a network for `data`.
+
+    Parameters
+    ----------
+    data : its n_features gives d, its y the size of the head of scheme "os".
+    width : number k >= 1 of hidden neurons.
+    scheme : "os", "sjl" or "du", see `SCHEMES`.
+    seed : an integer, a numpy Generator (which advances), or None for fresh entropy.
+    weight_scale : factor > 0 on W0; 1.0 is the published law.
+    """
+    if scheme not in SCHEMES:
+        raise DataError(
+            f"scheme={scheme!r} is unknown; choose one of {', '.join(map(repr, SCHEMES))}"
+        )
+    if not (np.isfinite(weight_scale) and weight_scale > 0):
+        raise DataError(f"weight_scale={weight_scale!r} must be a positive number")
+    W, v = SCHEMES[scheme](
+        np.asarray(data.y), data.n_features, _width(width), np.random.default_rng(seed)
+    )
+    return ShallowNetwork(weight_scale * W, v, get_activation(activation))
+
+
+def _width(width: int) -> int:
+    try:
+        k = operator.index(width)
+    except TypeError:
+        raise DataError(f"width={width!r} must be an integer") from None
+    if isinstance(width, bool) or k < 1:
+        raise DataError(f"width={width!r} must be at least 1")
+    return k

@@ -1,0 +1,1 @@
+"""Training methods of shallow networks, one file each."""

@@ -1,0 +1,66 @@
+"""The table of methods: each is a function (network, data, **options) -> ShallowRun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from inspect import signature
+from typing import TYPE_CHECKING
+
+from globalmin.errors import DataError
+from globalmin.shallow.methods.gradient_descent import gradient_descent
+from globalmin.shallow.methods.gradient_flow import gradient_flow
+from globalmin.shallow.methods.homotopy import homotopy, left_slope
+from globalmin.shallow.methods.lbfgs import lbfgs
+from globalmin.shallow.methods.levenberg_marquardt import levenberg_marquardt
+from globalmin.shallow.methods.saddle_escape import perturbed_gradient_descent, trust_region
+from globalmin.shallow.methods.sgd import sgd
+from globalmin.shallow.trajectory import Options
+
+if TYPE_CHECKING:
+    from globalmin.activations import Activation
+    from globalmin.shallow.trajectory import ShallowRun
+
+METHODS: dict[str, Callable[..., ShallowRun]] = {
+    "levenberg_marquardt": levenberg_marquardt,
+    "homotopy": homotopy,
+    "gradient_descent": gradient_descent,
+    "sgd": sgd,
+    "gradient_flow": gradient_flow,
+    "lbfgs": lbfgs,
+    "perturbed_gradient_descent": perturbed_gradient_descent,
+    "trust_region": trust_region,
+}
+STEPPED = ("gradient_descent", "sgd", "perturbed_gradient_descent")  # the methods with a step size
+# the methods that "auto" chooses and starts again when they stall
+RESTARTED = "levenberg_marquardt", "homotopy"
+
+
+def method_for(activation: Activation) -> str:
+    """What "auto" means: the homotopy for an activation with a kink, Levenberg-Marquardt for the
+    others.
+    """
+    return "levenberg_marquardt" if left_slope(activation) is None else "homotopy"
+
+
+def check_method(method: str, step_size: float | str | None = None) -> None:
+    """Refuse an unknown method, and a step size given to a method without one."""
+    if method not in METHODS and method != "auto":
+        raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
+    if step_size is not None and method not in STEPPED:
+        raise DataError(
+            f"step_size={step_size!r} has no meaning for method={method!r}; drop it, or use one of "
+            f"{', '.join(STEPPED)}"
+        )
+
+
+def check_options(method: str, names: Iterable[str]) -> None:
+    """Refuse options that the method does not have: a misspelled one would change nothing,
+    silently.
+    """
+    own = set(signature(METHODS[method]).parameters) - {"network", "data", "options"}
+    unknown = [
+        name for name in names if name not in own | set(Options.__annotations__) | {"step_size"}
+    ]  # see check_method
+    if unknown:
+        taken = ", ".join(sorted(own)) or "none of its own"
+        raise DataError(f"{unknown[0]} is no option of method={method!r}; its own options: {taken}")

@@ -1,0 +1,216 @@
+"""`theorem`: one item of the catalogue in plain words, and what it says of your data."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from globalmin.data import Dataset
+from globalmin.errors import DataError
+from globalmin.facts.finding import TheoremReport
+from globalmin.facts.instance import Instance
+from globalmin.facts.registry import ask, facts, subject_of
+from globalmin.references import works
+from globalmin.theorems.sources import Entry, code_of_items, entry, tests_of
+
+if TYPE_CHECKING:
+    from globalmin.activations import Activation
+
+FORMAT = "globalmin-theorem/1"
+
+
+class Door(StrEnum):
+    """How a user meets an item."""
+
+    MEASURED = "measured: gm.theorem(ID, data)"
+    PROVED = "proved: a claim of gm.certify"
+    RUN = "run: gm.reproduce(ID)"
+    COMPUTED = "computed: the functions named"
+    NOTHING = "nothing to compute"
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One item; print it, or ask for `to_json()`.
+
+    Attributes
+    ----------
+    item, work, title : str
+        ID, title of the work, and a name.
+    statement, formula, correction : str
+        As in the catalogue, corrected by us.
+    doors : tuple[Door, ...]
+        How one meets it, at least one.
+    status : str
+        The first of them in words, or why there is nothing to compute.
+    functions, tests : tuple[str, ...]
+        What stands behind it; tests only where the sources are at hand.
+    report : TheoremReport | None
+        What it says of the data given, with numbers; None without data.
+    answer : str
+        That in one line.
+    """
+
+    item: str
+    work: str
+    title: str
+    statement: str
+    formula: str
+    correction: str
+    doors: tuple[Door, ...]
+    status: str
+    functions: tuple[str, ...] = field(repr=False)
+    tests: tuple[str, ...] = field(repr=False)
+    report: TheoremReport | None = None
+    answer: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; numbers that are not finite become None."""
+        content = {**asdict(self), "format": FORMAT, "doors": [door.name for door in self.doors]}
+        return {**content, "report": None if self.report is None else _report_dict(self.report)}
+
+    def to_json(self) -> str:
+        """The same as text, sorted keys, ended by a line feed."""
+        text = json.dumps(
+            self.to_dict(), sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False
+        )
+        return text + "\n"
+
+    def __str__(self) -> str:
+        from globalmin.theorems.text import as_text
+
+        return as_text(self)
+
+
+def theorem(
+    item: str,
+    data: object = None,
+    *,
+    width: int | None = None,
+    activation: str | Activation = "softplus",
+    scheme: str = "os",
+    seed: int = 0,
+    **options: float,
+) -> Theorem:
+    """One numbered item in plain words: statement, formula, what we corrected, and what it says of
+    your data.
+
+    Parameters
+    ----------
+    item : str
+        An ID such as "OS-T2.1"; `docs/theorems.md` lists them.
+    data : Any
+        A Dataset with one target; for the theorems about one filter a FilterTeacher, for those
+        about saddles an Octopus. None for the statement alone.
+    width : int | None
+        Of the network that is drawn, as in `inspect`.
+    activation : str | Activation
+        Of that network.
+    scheme : str
+        The law of its weights, as in `inspect`.
+    seed : int
+        Of the draw.
+    options : float
+        `delta`, `theta`, `failure`, `depth`, as in `inspect`.
+
+    Returns
+    -------
+    Theorem
+        Print it, or read `statement`, `answer` and `report`.
+
+    Raises
+    ------
+    DataError
+        For an unknown ID, with close matches, and for data that the item is not about.
+
+    Examples
+    --------
+    >>> print(theorem("OS-L6.6").title)
+    Size of the Jacobian
+    """
+    known = entry(item)
+    functions = tuple(code_of_items().get(known.item, ()))
+    doors = _doors(known, functions)
+    options = {"width": width, "activation": activation, "scheme": scheme, "seed": seed, **options}  # pyright: ignore[reportAssignmentType]
+    report = None if data is None else _report(known, data, options)
+    return Theorem(
+        known.item,
+        works()[known.item.partition("-")[0]].title,
+        known.title,
+        known.statement,
+        known.formula,
+        known.correction,
+        doors,
+        known.nothing or doors[0].value.replace("ID", f'"{known.item}"'),
+        functions,
+        tests_of(known.item),
+        report,
+        "" if data is None else _answer(known, report),
+    )
+
+
+def _doors(known: Entry, functions: tuple[str, ...]) -> tuple[Door, ...]:
+    found = []
+    if known.item in facts():
+        found.append(Door.MEASURED)
+    if any(".claims." in name for name in functions):
+        found.append(Door.PROVED)
+    if any(name.startswith("globalmin.reproductions.") for name in functions):
+        found.append(Door.RUN)
+    if functions and not found:
+        found.append(Door.COMPUTED)
+    return tuple(found) or (Door.NOTHING,)
+
+
+def _report(known: Entry, data: object, options: dict[str, Any]) -> TheoremReport | None:
+    if known.item not in facts():
+        return None
+    subject = subject_of(known.item)
+    if subject is not Instance:
+        if not isinstance(data, subject):
+            raise DataError(
+                f"{known.item} is about a {subject.__name__}, not about a table of data; give one, "
+                f"such as globalmin.{_home(subject)}(...)"
+            )
+        return ask(known.item, data)
+    if not isinstance(data, Dataset):
+        raise DataError(
+            f"{known.item} is about a Dataset with one target; got a {type(data).__name__}"
+        )
+    from globalmin.inspection.inspection import pose
+
+    return ask(known.item, pose(data, options.pop("width"), options.pop("activation"), **options))
+
+
+def _home(subject: type) -> str:
+    return f"{subject.__module__.removeprefix('globalmin.')}.{subject.__name__}"
+
+
+def _answer(known: Entry, report: TheoremReport | None) -> str:
+    if report is None:
+        return known.nothing or "not about a table of data: see its functions"
+    if not report.is_in_scope:
+        return "not about this kind of network"
+    return {
+        "holds": "its hypotheses hold here",
+        "fails": "a hypothesis fails here",
+        "constant unknown": "not computable: constant unknown",
+    }[report.finding.value]
+
+
+def _report_dict(report: TheoremReport) -> dict[str, Any]:
+    content = {**asdict(report), "finding": report.finding.value, "is_in_scope": report.is_in_scope}
+    content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in report.hypotheses]
+    content["numbers"] = [{"what": what, "value": _finite(x)} for what, x in report.numbers]
+    return (
+        content
+        | {name: _finite(content[name]) for name in ("width", "step_size", "rate")}
+        | {"failure": _finite(report.failure)}
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None

@@ -1,0 +1,98 @@
+"""Activations in balls: values and derivatives by automatic differentiation, suprema that hold and
+are tight.
+"""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flint import arb
+
+from globalmin_check.activations import RATIONAL, SMOOTH, exact_value, jet, supremum, value
+from globalmin_check.balls import precision
+
+jax.config.update("jax_enable_x64", True)
+
+PHI = {
+    "softplus": lambda z, b: jnp.logaddexp(0.0, b * z) / b,
+    "sigmoid": lambda z, b: jax.nn.sigmoid(b * z),
+    "tanh": lambda z, b: jnp.tanh(z),
+    "erf": lambda z, b: jax.scipy.special.erf(z),
+    "quadratic": lambda z, b: z * z,
+}
+CASES = [(name, 1.0) for name in SMOOTH] + [("softplus", 4.0), ("softplus", 0.25), ("sigmoid", 3.0)]
+
+
+def derivative(name: str, b: float, order: int):
+    function = lambda z: PHI[name](z, b)  # noqa: E731
+    for _ in range(order):
+        function = jax.grad(function)
+    return jax.vmap(function)
+
+
+@pytest.mark.parametrize(("name", "b"), CASES)
+def test_values_and_derivatives_agree_with_automatic_differentiation(name: str, b: float) -> None:
+    points = np.linspace(-6, 6, 49)
+    expected = [np.asarray(derivative(name, b, order)(points)) for order in range(3)]
+    with precision(128):
+        for i, z in enumerate(points):
+            balls = jet(name, Fraction(b), arb(float(z)))
+            for order in range(3):
+                assert abs(float(balls[order]) - expected[order][i]) <= 1e-13 * (
+                    1 + abs(expected[order][i])
+                )
+                assert balls[order].rel_accuracy_bits() > 90 or abs(balls[order]) < 1e-25
+
+
+@pytest.mark.parametrize(("name", "b"), CASES)
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_suprema_hold_and_are_tight(name: str, b: float, order: int) -> None:
+    bound = supremum(name, Fraction(b), order)
+    if bound is None:
+        assert (name, order) == ("quadratic", 1)
+        return
+    reach = 8 / b if name in ("softplus", "sigmoid") else 8.0
+    top = float(np.max(np.abs(derivative(name, b, order)(np.linspace(-reach, reach, 40001)))))
+    assert top <= float(bound) * (1 + 1e-12)
+    assert name == "quadratic" or top >= float(bound) * (1 - (1e-3 if order == 1 else 1e-6))
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("size", [1e300, -1e300, 1e-300, 5e-324, 0.0, 745.2, -745.2])
+def test_extreme_arguments_give_finite_tight_balls(name: str, size: float) -> None:
+    with precision(128):
+        for entry in jet(name, Fraction(1), arb(size)):
+            assert entry.is_finite()
+            assert entry.rad() <= abs(entry.mid()) * 1e-30 + 1e-30
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_balls_around_zero_enclose_both_sides(name: str) -> None:
+    with precision(128):
+        wide = jet(name, Fraction(2), arb(0, 1e-5))
+        for point in (-1e-5, 0.0, 9e-6):
+            for outer, inner in zip(wide, jet(name, Fraction(2), arb(point)), strict=True):
+                assert outer.contains(inner.mid())
+
+
+@pytest.mark.parametrize("name", RATIONAL)
+@pytest.mark.parametrize("z", [-1.5, 0.0, 2.25])
+def test_exact_values_lie_in_the_balls(name: str, z: float) -> None:
+    slope = Fraction(1, 4)
+    expected = {
+        "relu": max(z, 0.0),
+        "leaky_relu": z if z >= 0 else z / 4,
+        "abs": abs(z),
+        "linear": z,
+        "quadratic": z * z,
+    }[name]
+    assert exact_value(name, slope, Fraction(z)) == Fraction(expected)
+    assert value(name, slope, arb(z)).contains(arb(expected))
+
+
+def test_kinks_are_enclosed() -> None:
+    assert value("relu", Fraction(1), arb(0, 1)).contains(arb(0.99))
+    assert value("leaky_relu", Fraction(1, 2), arb(0, 1)).contains(arb(-0.49))
+    assert value("softplus", Fraction(1), arb(0)).contains(arb(2).log())

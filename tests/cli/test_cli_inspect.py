@@ -1,0 +1,91 @@
+"""`globalmin inspect`: table, JSON, page; degenerate tables are explained."""
+
+import json
+
+import pytest
+
+
+def test_table_and_json_name_widths_and_theorems(run, table):
+    path = table(12)
+    ended = run("inspect", path, "-t", "price", "--activation", "relu", "--width", "40")
+    assert ended.code == 0, ended
+    assert "recommended" in ended.out
+    assert "DU-T2.2" in ended.out
+    ended = run("inspect", path, "-t", "price", "--json")
+    assert ended.code == 0
+    assert ended.json["instance"]["n_features"] == 5
+    assert {"OS-C6", "OS-T6.2"} <= {t["item"] for t in ended.json["theorems"]}
+
+
+def test_unit_rows_are_one_option_away(run, table):
+    path = table(12)
+    scaled = run("inspect", path, "-t", "price", "--scaling", "rows", "--no-bias", "--json").json
+    reports = {t["item"]: t for t in scaled["theorems"]}
+    assert {h["statement"]: h["finding"] for h in reports["OS-T6.2"]["hypotheses"]}[
+        "all rows have norm 1"
+    ] == "holds"
+
+
+def test_page_has_the_pictures_and_no_link_outside(run, table, tmp_path):
+    ended = run("inspect", table(12), "-t", "price", "--page", tmp_path / "page.html")
+    assert ended.code == 0, ended
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3
+    assert "OS-C6" in page
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+@pytest.mark.parametrize("change", ["equal", "opposite", "zero"])
+def test_degenerate_rows_are_explained_without_a_traceback(run, table, change):
+    def spoil(rows):
+        if change == "zero":
+            rows[3][:4] = ["0"] * 4
+        else:
+            sign = "-" if change == "opposite" else ""
+            rows[3][:4] = [(sign + x).replace("--", "") for x in rows[1][:4]]
+
+    ended = run(
+        "inspect",
+        table(8, change=spoil),
+        "-t",
+        "price",
+        "--activation",
+        "relu",
+        "--scaling",
+        "none",
+        "--no-bias",
+        "--json",
+    )
+    assert ended.code == 0, ended
+    report = next(t for t in ended.json["theorems"] if t["item"] == "DU-T2.1")
+    measured = [h["measured"] for h in report["hypotheses"] if h["finding"] == "fails"]
+    word = {"equal": "are equal", "opposite": "antiparallel", "zero": "row 3 is zero"}[change]
+    assert any(word in text for text in measured), measured
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--width", "0"), 2),
+        (("--activation", "sine"), 2),
+        (("--head", "none"), 2),
+        (("--scaling", "log"), 2),
+        (("--page", "."), 2),
+        (("--seed", "-1"), 2),
+    ],
+)
+def test_usage_errors_exit_with_2_and_name_the_option(run, table, arguments, code):
+    ended = run("inspect", table(6), "-t", "price", *arguments)
+    assert ended.code == code
+    assert arguments[0] in " ".join(ended.err.split())
+    assert "Traceback" not in ended.err
+
+
+def test_unknown_target_exits_with_3_and_memory_with_4(run, table, monkeypatch):
+    assert run("inspect", table(6), "-t", "cost").code == 3
+    monkeypatch.setattr("globalmin.data.memory.available_bytes", lambda: 1000)
+    ended = run("inspect", table(6), "-t", "price", "--json")
+    assert ended.code == 4
+    assert "GiB" in json.loads(ended.out)["error"]["message"]

@@ -1,0 +1,73 @@
+"""Every single check of the slow checker on one file, going on after a failure: which checks are
+met, and which of them fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.oracles import fraction_deep_claims as deep
+from tests.oracles import fraction_factorization_claims as factorization
+from tests.oracles import fraction_filter_claims as one_filter
+from tests.oracles.claim_grammar import OtherDataError
+from tests.oracles.fraction_checker import CHECKS
+from tests.oracles.fraction_claims import Check, Witnessed
+from tests.oracles.fraction_network import Network
+from tests.oracles.strict_container import network_kind, read
+
+BITS, FEWER = 512, 192
+Walk = tuple[str, Iterator[Check]]
+
+
+def _shallow(raw: bytes, data: bytes | None) -> Iterator[Walk]:
+    certificate = read(raw, data)
+    if not certificate.has_the_digest:
+        raise OtherDataError("data digest does not match")
+    for claim in certificate.claims:
+        bits = FEWER if claim.kind == "gram-positive" else BITS  # its integrals take seconds
+        yield claim.kind, CHECKS[claim.kind](Network(certificate, bits), claim, Witnessed())
+
+
+def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
+    kind = network_kind(raw)
+    if kind == "deep":
+        file = deep.read_deep(raw, data)
+        yield from (
+            ("deep-descent", deep.deep_checks(file, claim, Witnessed(), FEWER))
+            for claim in file.claims
+        )
+    elif kind == "filter":
+        start = one_filter.read_filter(raw)
+        yield from (
+            (kind, one_filter.filter_checks(start, kind, fields, FEWER))
+            for kind, fields in start.claims
+        )
+    elif kind == "factorization":
+        product = factorization.read_factorization(raw)
+        yield from (
+            ("factorization-gap", factorization.gap_checks(product, claim))
+            for claim in product.claims
+        )
+    else:
+        yield from _shallow(raw, data)
+
+
+def failing_checks(raw: bytes, data: bytes | None) -> tuple[set[str], set[str]]:
+    """(all checks met, those that fail), as long as the formulas make sense."""
+    met: set[str] = set()
+    failed: set[str] = set()
+    try:
+        for kind, checks in _walks(raw, data):
+            try:
+                for name, outcome in checks:
+                    word = (
+                        f"{kind}: "
+                        f"{name.split()[0] if name.startswith(('group', 'dropped')) else name}"
+                    )
+                    met.add(word)
+                    failed |= {word} if outcome is False else set()
+            except (ArithmeticError, ValueError):
+                continue
+    except OtherDataError:
+        return {"data digest"}, {"data digest"}
+    return met, failed

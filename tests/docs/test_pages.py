@@ -1,0 +1,146 @@
+"""README and every page run from top to bottom as printed, and say what they promise.
+
+Python blocks share their names, shell blocks run through the command line, files that a page
+takes for granted are put into the folder first. What cannot run here (the network, a cluster,
+hours) is marked in the page with `<!-- not run: reason -->`, counted and printed.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.docs.given_files import GIVEN
+from tests.docs.page_blocks import PAGES, ROOT, blocks
+
+# Not run as a whole: a list of signatures, and a table made by a script.
+LISTS = {"architecture.md": "signatures, not a program", "theorems.md": "made by a script"}
+ALONE = {"saddles.md"}  # "each example below runs as it is"
+PROGRAMS = {page: blocks(page) for page in PAGES if page.name not in LISTS and blocks(page)}
+
+SAID = {
+    "README.md": ("ACCEPTED", "DU-F7.3"),
+    "quadratic.md": ("ACCEPTED", "(2, 8, 5)", "strict saddle"),
+    "factorization.md": (
+        "ACCEPTED The stored factors U (300 x 5)",
+        "log10_steps_lower=1460",
+        "(iv) ratio': True",
+    ),
+    "saddles.md": (
+        "second-order stationary (estimate)",
+        "strict saddle (estimate)",
+        "(4, 4)",
+        "trust-krylov: gradient and least eigenvalue",
+        "Perturbation(step_size=",
+        "A strict local minimum lies at most",
+        "no other critical point within",
+    ),
+    "dynamics-balancedness.md": (
+        "0-3: 4 blocks, largest |D| 1.14064, largest drift 0.00125\n3-5: 16 blocks",
+    ),
+    "convolution.md": ("spurious local minimum",),
+}
+# Run in the names of the page after its last block.
+HOLDS = {
+    "README.md": """
+from pathlib import Path
+assert found.error_against(W) < 1e-10 and found.radius > 0
+assert model.gap_ / model.loss_upper_ < 1e-9
+assert all(Path(name).exists() for name in ("fit.gmc", "factors.gmc", "fit/report.html"))
+""",
+    "quadratic.md": "import os; assert os.path.exists('quadratic.gmc')",
+    "factorization.md": "import os; assert os.path.exists('factors.gmc')",
+    "tutorial.md": "assert model.verdict_ == 'ACCEPTED'",
+    "recovery.md": "assert found.error_against(W) < 1e-10 and .03 < found.radius < .06",
+    "inspect.md": """
+assert found.recommended_width == 4 and 2e6 < found.explicit_width < 3e6
+assert 1e10 < found.theorem("OS-T6.2").width < 2e10
+""",
+    "octopus.md": "assert 4e6 < slow[-1] < 6e6 and 250 < fast[-1] < 500",
+    "degenerate-data.md": "assert 0 < model.loss_lower_ <= model.loss_upper_",
+    "dynamics-balancedness.md": """
+assert np.abs(flow.drift).max() <= 1e-8
+assert run.audit().identity_error <= 1e-13
+assert sgd.audit().within_budget
+np.testing.assert_allclose(watch.drift, watch.predicted, atol=1e-5)  # JAX in single precision
+""",
+}
+
+
+def _run(page: Path, folder: Path, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, ROOT / "tests/docs/run_page.py", page, *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
+        input=HOLDS.get(page.name, ""),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.stem)
+def test_the_page_runs_from_top_to_bottom(page: Path, tmp_path: Path):
+    code = "".join(block.text for block in PROGRAMS[page] if not block.reason)
+    for name, make in GIVEN.items():
+        if re.search(rf"(?<![/\w]){re.escape(name)}", code):
+            make(tmp_path / name)
+    for folder in ("examples", "scripts"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    done = _run(page, tmp_path, *(["--fresh"] if page.name in ALONE else []))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    for words in SAID.get(page.name, ()):
+        assert words in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text", ["```python\nassert 1 + 1 == 3\n```\n", "```\nglobalmin doctor --no-such-option\n```\n"]
+)
+def test_a_page_that_does_not_run_is_found(text: str, tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    assert _run(page, tmp_path).returncode != 0
+
+
+def test_what_is_not_run_is_marked_and_counted():
+    every = [(page.name, block) for page, found in PROGRAMS.items() for block in found]
+    marked = [(name, block) for name, block in every if block.reason]
+    for name, block in marked:
+        print(f"not run: {name}, line {block.line}: {block.reason}")
+    setup = sum(block.setup_lines for _, block in every)
+    print(f"{len(marked)} of {len(every)} blocks are not run; {setup} lines make an environment")
+    assert len(marked) <= 3
+    assert {block.language for _, block in every} <= {"python", "", "toml"}
+
+
+def test_every_picture_of_every_page_exists():
+    for page in PAGES:
+        for picture in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / picture).exists(), f"{page.name}: {picture}"
+
+
+def test_every_command_printed_in_a_page_exists_with_its_options():
+    import typer.main
+
+    from globalmin.cli.application import app
+
+    lines = [
+        (page.name, line)
+        for page, found in PROGRAMS.items()
+        for block in found
+        for line in block.commands
+        if block.language == "" and line.startswith("globalmin ")
+    ]
+    assert len(lines) > 15
+    for page, line in lines:
+        command, words = typer.main.get_command(app), line.split()[1:]
+        while hasattr(command, "commands"):
+            command = command.commands[words.pop(0)]
+        known = {
+            name
+            for parameter in command.params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"

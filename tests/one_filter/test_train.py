@@ -1,0 +1,203 @@
+"""Algorithm 1 on samples and on the population loss: network, sign flips, restarts, phases."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from globalmin.errors import DataError, NotConverged
+from globalmin.one_filter.basin import ratio_teacher
+from globalmin.one_filter.landscape import Basin, spurious_loss
+from globalmin.one_filter.network import (
+    OneFilterNetwork,
+    empirical_gradient,
+    empirical_loss,
+    one_filter_outputs,
+)
+from globalmin.one_filter.phases import in_basin_set, state_of, trajectory
+from globalmin.one_filter.teacher import FilterTeacher, population_gradient
+from globalmin.one_filter.train import (
+    detect_phases,
+    draw_network,
+    population_fit,
+    population_run,
+    sample_fit,
+    sample_run,
+    sign_flips,
+)
+from globalmin.optimize.run import Status
+from globalmin.patches.distributions import gaussian_patches
+
+
+def patches(n: int, p: int, k: int, seed: int = 0) -> np.ndarray:
+    return gaussian_patches(n, k, p, seed)
+
+
+def test_output_is_the_loop_and_does_not_depend_on_the_length_of_the_filter() -> None:
+    """DU-M5: the definition, its homogeneity and its scale invariance."""
+    rng = np.random.default_rng(0)
+    Z, v, a = patches(7, 4, 3), rng.standard_normal(4), rng.standard_normal(3)
+    loop = [sum(a[i] * max(z[i] @ v, 0.0) for i in range(3)) / np.linalg.norm(v) for z in Z]
+    np.testing.assert_allclose(one_filter_outputs(Z, v, a), loop, rtol=1e-13)
+    np.testing.assert_allclose(one_filter_outputs(Z, 7 * v, a), loop, rtol=1e-13)
+    np.testing.assert_allclose(
+        OneFilterNetwork(v, 2 * a).predict(Z), 2 * np.array(loop), rtol=1e-13
+    )
+
+
+def test_empirical_gradient_is_the_derivative_and_tends_to_the_population_gradient() -> None:
+    """DU-M5, DU-T5.2: automatic differentiation on samples; Monte Carlo towards the closed form."""
+    rng = np.random.default_rng(1)
+    v, a, teacher = (
+        rng.standard_normal(4),
+        rng.standard_normal(3),
+        FilterTeacher(rng.standard_normal(4), rng.standard_normal(3)),
+    )
+    Z = patches(100_000, 4, 3, 2)
+    y = one_filter_outputs(Z, teacher.w, teacher.W * teacher.a)
+    dv, da = empirical_gradient(Z, y, v, a)
+    assert abs(dv @ v) < 1e-12
+
+    def loss(v: jax.Array, a: jax.Array) -> jax.Array:
+        output = jnp.maximum(jnp.einsum("nkp,p->nk", Z[:500], v / jnp.linalg.norm(v)), 0) @ a
+        return 0.5 * jnp.mean((output - y[:500]) ** 2)
+
+    with jax.enable_x64(True):
+        expected = jax.grad(loss, argnums=(0, 1))(jnp.asarray(v), jnp.asarray(a))
+        for found, other in zip(empirical_gradient(Z[:500], y[:500], v, a), expected, strict=True):
+            np.testing.assert_allclose(found, other, atol=1e-12)
+    for found, other in zip((dv, da), population_gradient(v, a, teacher), strict=True):
+        np.testing.assert_allclose(found, other, atol=0.05)
+
+
+def test_population_run_follows_the_four_numbers_and_never_shortens_the_filter() -> None:
+    """DU-A1, DU-X5.a: losses of the vector iteration and of the recursion."""
+    teacher = ratio_teacher(5, 1, 4, np.random.default_rng(3))
+    start = draw_network(4, 5, 0.3, np.random.default_rng(4))
+    run = population_run(start, teacher, step_size=0.1, max_iter=300)
+    expected = trajectory(state_of(start.v, start.a, teacher), teacher, 0.1, run.n_iter)
+    np.testing.assert_allclose(run.losses, expected["loss"][:, 0], atol=1e-12)
+    np.testing.assert_allclose(run.phi, expected["phi"][:, 0], atol=1e-10)
+    assert np.linalg.norm(run.network.v) >= np.linalg.norm(start.v)
+
+
+def test_one_sign_flip_is_always_in_the_basin_set() -> None:
+    """DU-T5.4: for 200 draws and random teachers."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        teacher = FilterTeacher(rng.standard_normal(5), rng.standard_normal(4))
+        flips = sign_flips(draw_network(5, 4, abs(teacher.s) * teacher.W / 2.0, rng))
+        assert len(set(flips)) == 4
+        assert any(in_basin_set(flip.v, flip.a, teacher) for flip in flips)
+
+
+def test_random_start_with_flips_finds_the_teacher_and_shows_two_phases() -> None:
+    """DU-T5.3, DU-T5.3x, DU-T5.4: slow, then linear; the second slope is the one of the
+    linearization.
+    """
+    teacher = ratio_teacher(20, 1, 25, np.random.default_rng(6))
+    run = population_fit(teacher, seed=1, max_iter=1500)
+    assert run.converged
+    assert run.basin is Basin.GLOBAL
+    phases = detect_phases(run, run.network, teacher)
+    assert phases.first_steps is not None
+    assert 20 < phases.first_steps < 600
+    assert phases.second_slope < 3 * phases.first_slope < 0
+    length2 = float(run.network.v @ run.network.v)
+    late = 2 * np.diff(np.log(np.sin(run.phi[run.phi > 1e-5])))[-1]
+    assert late == pytest.approx(2 * math.log(1 - 0.1 / (2 * length2)), rel=0.02)
+
+
+def test_phases_of_a_covered_start_respect_the_explicit_bounds() -> None:
+    """DU-T5.3x: measured slopes are at least as steep as promised, phase one ends in time."""
+    teacher = FilterTeacher(np.eye(3)[0], np.array([0.8, -0.6]))
+    start = OneFilterNetwork(np.array([math.cos(1.1), math.sin(1.1), 0.0]), 0.2 * teacher.a)
+    run = population_run(start, teacher, step_size=0.01, max_iter=3000)
+    phases = detect_phases(run, start, teacher)
+    assert phases.first_steps is not None
+    assert phases.first_steps <= phases.first_steps_bound
+    assert phases.first_slope <= phases.first_bound < 0
+    assert phases.second_slope <= phases.second_bound < 0
+
+
+def test_failed_run_ends_at_the_spurious_loss_and_says_so() -> None:
+    """DU-L5.1, DU-F5.1b: the plateau is the closed form to 1e-6."""
+    teacher = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, -0.5]))
+    run = population_run(
+        OneFilterNetwork([0.1, -1.0], [-0.5, 0.7]), teacher, step_size=0.5, max_iter=4000
+    )
+    assert run.basin is Basin.SPURIOUS
+    assert not run.converged
+    assert run.losses[-1] == pytest.approx(spurious_loss(teacher), abs=1e-6)
+
+
+def test_samples_are_fitted_from_flips_with_restarts() -> None:
+    """DU-T5.4, DU-A1: a filter with k = 3 is found from 400 samples; the result is a measurement,
+    not a theorem.
+    """
+    teacher = FilterTeacher(np.array([1.0, -1.0, 0.5]), np.array([1.0, 0.5, -0.2]))
+    Z = patches(400, 3, 3, 7)
+    y = one_filter_outputs(Z, teacher.w, teacher.W * teacher.a)
+    run = sample_fit(Z, y, seed=0, step_size=0.5, max_iter=800, tol=1e-12)
+    assert run.converged
+    assert run.basin is Basin.UNDECIDED
+    np.testing.assert_allclose(run.network.a, teacher.W * teacher.a, atol=1e-4)
+    again = sample_run(run.network, Z, y, step_size=0.5, max_iter=5, tol=1e-12)
+    assert again.n_iter == 0
+
+
+def test_one_patch_and_one_entry_work() -> None:
+    """DU-A1: k = 1 has no spurious minimum; p = 1 is a sign."""
+    one = population_fit(
+        FilterTeacher(np.array([1.0, 1.0]), np.array([2.0])), seed=0, step_size=0.3
+    )
+    assert one.converged
+    Z = patches(50, 1, 2, 8)
+    y = one_filter_outputs(Z, np.ones(1), np.array([1.0, -2.0]))
+    fit = sample_fit(Z, y, step_size=0.5, max_iter=2000)
+    assert fit.converged
+
+
+def test_zero_sum_teacher_starts_from_zero_output_weights() -> None:
+    """DU-T5.4: s = 0 makes the ball a point; flips of the filter alone decide."""
+    teacher = FilterTeacher(np.eye(3)[0], np.array([1.0, -1.0]))
+    assert teacher.s == 0.0
+    assert population_fit(teacher, seed=0, step_size=0.3).converged
+
+
+def test_bad_networks_patches_and_steps_are_refused() -> None:
+    with pytest.raises(DataError, match="zero filter has no direction"):
+        OneFilterNetwork(np.zeros(3), np.ones(2))
+    with pytest.raises(DataError, match="finite numbers"):
+        OneFilterNetwork(np.ones(3), np.array([]))
+    with pytest.raises(DataError, match="as extract_patches gives it"):
+        one_filter_outputs(np.ones((5, 3, 2)), np.ones(3), np.ones(2))
+    with pytest.raises(DataError, match="zero filter has no direction"):
+        empirical_loss(np.ones((5, 2, 3)), np.ones(5), np.zeros(3), np.ones(2))
+    teacher = FilterTeacher(np.ones(3), np.ones(2))
+    with pytest.raises(DataError, match="step_size"):
+        population_run(OneFilterNetwork(np.ones(3), np.ones(2)), teacher, step_size=0.0)
+    with pytest.raises(DataError, match="restarts"):
+        population_fit(teacher, restarts=-1)
+    with pytest.raises(DataError, match="n labels"):
+        sample_fit(np.ones((5, 3, 2)), np.ones(4))
+    run = sample_run(
+        OneFilterNetwork(np.ones(3), np.ones(2)), patches(5, 3, 2), np.ones(5), max_iter=2
+    )
+    with pytest.raises(DataError, match="population runs only"):
+        detect_phases(run, run.network, teacher)
+
+
+def test_a_step_that_is_too_large_diverges_and_the_best_network_is_kept() -> None:
+    teacher = FilterTeacher(np.ones(3), np.ones(2))
+    start = OneFilterNetwork(np.eye(3)[1], np.ones(2))
+    run = population_run(start, teacher, step_size=500.0)
+    assert run.status is Status.DIVERGED
+    assert not run.converged
+    assert run.loss == run.losses.min()
+    with pytest.raises(NotConverged, match="overflowed"):
+        population_run(start, teacher, step_size=500.0, throw=True)
