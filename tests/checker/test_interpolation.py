@@ -97,6 +97,17 @@ def test_honest_files_are_accepted(activation: str, trained: str, method: str, t
     assert claim.numbers["e"] <= claim.numbers["R"]
 
 
+@pytest.mark.parametrize(("w", "y"), [(1.0, 0.25), (2.0, 1.0), (1.5, 2.0)])
+def test_golden_one_neuron_has_its_lower_radius_to_five_digits(w: float, y: float) -> None:
+    """I7c by hand: R + R^2/(2w) < (w^2 - y)/(2w), whose root is sqrt(2 w^2 - y) - w."""
+    edge = np.sqrt(2 * w * w - y) - w
+    below, above = (Fraction(float(edge * (1 + room))) for room in (-1e-5, 1e-5))
+    assert checked(*one_neuron(w, y, R_lo=below)).verdict is Verdict.ACCEPTED
+    refused = checked(*one_neuron(w, y, R_lo=above))
+    assert refused.verdict is Verdict.REJECTED
+    assert outcome(refused, "I7c") == "fails"
+
+
 def test_the_zero_promised_is_found_within_the_radius() -> None:
     """From weights a little off, Newton's iteration in floating point must end inside the ball, and
     outside of R_lo.
