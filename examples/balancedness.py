@@ -19,7 +19,8 @@ from globalmin.balancedness.network import (
     fully_connected,
     sparse,
 )
-from globalmin.balancedness.runs import follow_descent, follow_flow, pose_balance, watch_torch
+from globalmin.balancedness.runs import follow_descent, follow_flow, pose_balance
+from globalmin.balancedness.watch import watch_torch
 from globalmin.drawing import save
 
 END = 10.0

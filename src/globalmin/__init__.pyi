@@ -11,9 +11,9 @@ from globalmin.activations import Activation as Activation
 from globalmin.activations import get_activation as get_activation
 from globalmin.activations import register_activation as register_activation
 from globalmin.balancedness.network import HomogeneousNetwork as HomogeneousNetwork
-from globalmin.balancedness.runs import balancedness_of as balancedness_of
-from globalmin.balancedness.runs import watch_pytree as watch_pytree
-from globalmin.balancedness.runs import watch_torch as watch_torch
+from globalmin.balancedness.watch import balancedness_of as balancedness_of
+from globalmin.balancedness.watch import watch_pytree as watch_pytree
+from globalmin.balancedness.watch import watch_torch as watch_torch
 from globalmin.data import Dataset as Dataset
 from globalmin.data import generators as generators
 from globalmin.deep.network import DeepNetwork as DeepNetwork

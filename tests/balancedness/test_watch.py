@@ -11,14 +11,8 @@ from torch import nn
 
 import globalmin as gm
 from globalmin.balancedness.network import fully_connected
-from globalmin.balancedness.runs import (
-    balancedness_of,
-    follow_descent,
-    pose_balance,
-    watch_network,
-    watch_pytree,
-    watch_torch,
-)
+from globalmin.balancedness.runs import follow_descent, pose_balance
+from globalmin.balancedness.watch import balancedness_of, watch_network, watch_pytree, watch_torch
 from globalmin.errors import DataError, HypothesisError
 
 

@@ -9,7 +9,8 @@ from globalmin.activations.moments import hermite_coefficients
 from globalmin.errors import DataError
 from globalmin.kernels.gram_bounds import arcsine_coefficients, lambda_lower_bounds
 from globalmin.kernels.khatri_rao import khatri_rao_sigma_min
-from globalmin.kernels.limit_gram import estimate_lambda_min, limit_gram
+from globalmin.kernels.limit_gram import limit_gram
+from globalmin.linalg.spectrum import estimate_lambda_min
 
 
 def sphere(n, d, seed):

@@ -12,7 +12,8 @@ from globalmin.activations import get_activation
 from globalmin.activations.moments import mean_square, mean_value
 from globalmin.data import memory
 from globalmin.errors import DataError, MemoryRefused
-from globalmin.kernels.limit_gram import estimate_lambda_min, gram_error, limit_gram
+from globalmin.kernels.limit_gram import gram_error, limit_gram
+from globalmin.linalg.spectrum import estimate_lambda_min
 
 NAMES = (
     "relu",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers
+from globalmin.proving.proof import Proof, ProvedClaim, ProvedNumbers
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
 
 

@@ -10,8 +10,8 @@ from tests.report.records import accepted, record, target
 
 import globalmin as gm
 from globalmin.cli.summary import proof_lines
+from globalmin.proving.proof import Proof, ProvedClaim, ProvedNumbers, proof_from
 from globalmin.report.page import render
-from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, proof_from
 from globalmin.report.words import SHOWN, covered_networks, headline, plain_statement
 from globalmin.shallow.network import loss
 

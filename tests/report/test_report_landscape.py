@@ -5,10 +5,11 @@ import pytest
 from tests.report.records import accepted, record, target
 
 from globalmin import drawing
+from globalmin.proving.proof import Proof, ProvedClaim, ProvedNumbers
 from globalmin.report import figures
 from globalmin.report.measures import estimate_quadratic
 from globalmin.report.page import render
-from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, color_of
+from globalmin.report.proof import color_of
 from globalmin.report.words import headline, limits, plain_statement
 from globalmin.shallow.network import ShallowNetwork
 

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 from tests.report.records import accepted, record, relu_target, target
 
+from globalmin.proving.proof import Proof, ProvedClaim, ProvedNumbers, no_proof
 from globalmin.report.page import render
-from globalmin.report.proof import Proof, ProvedClaim, ProvedNumbers, no_proof
 from globalmin.report.words import limits
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "path", "use"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from globalmin.report.proof import ProvedClaim, ProvedNumbers
+from globalmin.proving.proof import ProvedClaim, ProvedNumbers
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
 from globalmin.report.words import SHOWN, bound_text, plain_statement, shown_numbers
 

@@ -20,12 +20,7 @@ from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.balancedness.conserved import Boundary, boundaries_of, conserved, conserved_counts
 from globalmin.balancedness.drift import DriftAudit, drift_audit, step_budget, step_change
 from globalmin.balancedness.network import HomogeneousNetwork, smooth_slope
-from globalmin.balancedness.watch import BalanceWatch as BalanceWatch
 from globalmin.balancedness.watch import LayeredNetwork, layered_boundaries
-from globalmin.balancedness.watch import balancedness_of as balancedness_of
-from globalmin.balancedness.watch import watch_network as watch_network
-from globalmin.balancedness.watch import watch_pytree as watch_pytree
-from globalmin.balancedness.watch import watch_torch as watch_torch
 from globalmin.errors import DataError
 from globalmin.optimize.follow import (
     End,

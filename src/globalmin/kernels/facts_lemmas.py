@@ -25,9 +25,7 @@ from globalmin.facts.finding import (
     unit_rows,
 )
 from globalmin.facts.registry import fact
-from globalmin.kernels import movement as jacobian
-from globalmin.kernels import movement as patterns
-from globalmin.kernels import probability, rates
+from globalmin.kernels import movement, probability, rates
 from globalmin.kernels.gram_bounds import lambda_lower_bounds
 from globalmin.kernels.limit_gram import gram_error
 from globalmin.shallow.network import preactivations
@@ -150,8 +148,8 @@ def schur_products(it: Instance) -> TheoremReport:
     """The spectrum of JJ^T between those of its factors."""
     m, net = it.m, it.start.network
     S = m.activation.derivative(preactivations_of(it)) * net.v
-    low, high = jacobian.schur_eigenvalue_limits(m.X @ m.X.T, S @ S.T)
-    other_low, other_high = jacobian.schur_eigenvalue_limits(S @ S.T, m.X @ m.X.T)
+    low, high = movement.schur_eigenvalue_limits(m.X @ m.X.T, S @ S.T)
+    other_low, other_high = movement.schur_eigenvalue_limits(S @ S.T, m.X @ m.X.T)
     return TheoremReport(
         "OS-L6.5",
         "the spectrum of an entrywise product lies between diagonal entries times eigenvalues",
@@ -174,7 +172,7 @@ def jacobian_size(it: Instance) -> TheoremReport:
         "the Jacobian is never larger than B‖v‖‖X‖, whatever the weights",
         (bounded_slope(m),),
         numbers=(
-            ("B‖v‖‖X‖", jacobian.jacobian_norm_limit(it.start.network.v, m.B, m.X_norm)),
+            ("B‖v‖‖X‖", movement.jacobian_norm_limit(it.start.network.v, m.B, m.X_norm)),
             ("‖J‖ at the drawn start", it.start.b),
         ),
     )
@@ -266,7 +264,7 @@ def stable_jacobian(it: Instance) -> TheoremReport:
     index = probability.stability_index(m.lam, ratio, m.X_norm)
     radius = probability.relu_stability_radius(m.lam, ratio, m.X_norm, it.width)
     norms = np.linalg.norm(m.X, axis=1)
-    change = patterns.kink_jacobian_change(
+    change = movement.kink_jacobian_change(
         preactivations_of(it), it.start.network.v, norms, m.X_norm, radius
     )
     wide = check("m₀² ≥ 1", index >= 1.0, f"m₀² = {number(index**2)}")
@@ -324,10 +322,10 @@ def meta_nonsmooth(it: Instance) -> TheoremReport:
     if not (m.is_relu and s.a > 0.0):
         return TheoremReport("OS-T6.13", says, (relu(m), _full_row_rank(it)))
     v, alpha = s.network.v, s.a / 2.0
-    beta = jacobian.jacobian_norm_limit(v, 1.0, m.X_norm)
+    beta = movement.jacobian_norm_limit(v, 1.0, m.X_norm)
     found = rates.nonsmooth_meta(alpha, beta, s.residual_norm)
     norms = np.linalg.norm(m.X, axis=1)
-    change = patterns.kink_jacobian_change(
+    change = movement.kink_jacobian_change(
         preactivations_of(it), v, norms, m.X_norm, found.distance
     )
     close = check(

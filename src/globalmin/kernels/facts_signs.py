@@ -10,8 +10,7 @@ import numpy as np
 
 from globalmin.facts.finding import TheoremReport, check, number, positive_lambda, relu, unit_rows
 from globalmin.facts.registry import fact
-from globalmin.kernels import movement as patterns
-from globalmin.kernels import probability
+from globalmin.kernels import movement, probability
 from globalmin.kernels.facts_lemmas import preactivations_of
 from globalmin.kernels.linearized import estimate_linearized_rate
 from globalmin.kernels.movement import descent_movement, flow_movement, stays_in_place
@@ -32,8 +31,8 @@ def stable_gram(it: Instance) -> TheoremReport:
         return TheoremReport("DU-L2.2", says, (relu(m), unit_rows(m), positive_lambda(m)))
     R, k = probability.stable_radius(m.lam, m.n, it.failure), it.width
     norms = np.linalg.norm(m.X, axis=1)
-    counts = patterns.flippable_counts(preactivations_of(it), norms, R)
-    change = patterns.gram_change_limit(m.X @ m.X.T, counts, 1.0 / k)
+    counts = movement.flippable_counts(preactivations_of(it), norms, R)
+    change = movement.gram_change_limit(m.X @ m.X.T, counts, 1.0 / k)
     return TheoremReport(
         "DU-L2.2",
         says,

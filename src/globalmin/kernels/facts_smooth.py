@@ -24,7 +24,6 @@ from globalmin.facts.finding import (
 )
 from globalmin.facts.registry import fact
 from globalmin.kernels import probability, random_features, rates, widths
-from globalmin.kernels import rates as sgd_rate
 from globalmin.shallow.widths import moderate_ratio
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def stochastic_theorem(it: Instance) -> TheoremReport:
     )
     if not (lam > 0.0 and m.y_norm > 0.0 and math.isfinite(max(m.B, m.M)) and m.has_unit_rows):
         return TheoremReport("OS-T2.6", says, common, instead=scale_rows(m))
-    found = sgd_rate.printed_stochastic_guarantee(
+    found = rates.printed_stochastic_guarantee(
         m.n,
         m.mu,
         m.sigma,
@@ -216,7 +215,7 @@ def stochastic_at_start(it: Instance) -> TheoremReport:
             (smooth(m), check("a > 0 at the drawn start", start.a > 0.0, f"a = {number(start.a)}")),
         )
     row = m.B * float((start.network.v @ start.network.v) ** 0.5) * m.row_norms[1]
-    found = sgd_rate.stochastic_guarantee(
+    found = rates.stochastic_guarantee(
         start.a, start.b, start.Lip, start.residual_norm, n=m.n, row_norm=row
     )
     meaningful = check(

@@ -11,9 +11,7 @@ import numpy as np
 
 from globalmin.facts.finding import TheoremReport, check, number, relu, smooth, unit_rows
 from globalmin.facts.registry import fact
-from globalmin.kernels import movement as jacobian
-from globalmin.kernels import movement as patterns
-from globalmin.kernels import rates
+from globalmin.kernels import movement, rates
 from globalmin.kernels.linearized import linearize_run, predicted_steps, secant_gram
 from globalmin.shallow.hessian import estimate_hessian_norm
 from globalmin.shallow.lipschitz import estimate_lipschitz
@@ -68,7 +66,7 @@ def smooth_change(it: Instance) -> TheoremReport:
     if not math.isfinite(m.M):
         return TheoremReport("OS-L6.8", says, (smooth(m),))
     v = step.before.v
-    lipschitz = jacobian.jacobian_lipschitz_limit(v, m.M, m.X_norm, m.row_norms[1])
+    lipschitz = movement.jacobian_lipschitz_limit(v, m.M, m.X_norm, m.row_norms[1])
     old, new = (m.activation.derivative(m.X @ W.T) for W in (step.before.W, step.W))
     ours = m.M * float(np.abs(v).max()) * math.sqrt(m.kappa4)
     return TheoremReport(
@@ -79,7 +77,7 @@ def smooth_change(it: Instance) -> TheoremReport:
             ("movement in one step, ‖W₁−W₀‖ (spectral)", float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-L6.8", lipschitz * float(np.linalg.norm(step.dW, 2))),
             ("‖J₁−J₀‖ ≤, OS-K4", ours * float(np.linalg.norm(step.dW))),
-            ("‖J₁−J₀‖ ≤, OS-LC.1", jacobian.jacobian_change_limit(old, new, v, m.X_norm)),
+            ("‖J₁−J₀‖ ≤, OS-LC.1", movement.jacobian_change_limit(old, new, v, m.X_norm)),
             ("‖J₁−J₀‖ measured", _change(it, step.W, v)),
         ),
     )
@@ -92,7 +90,7 @@ def joint_change(it: Instance) -> TheoremReport:
     says = "when both layers move, the first-layer Jacobian changes by at most the sum of two terms"
     if not math.isfinite(m.M):
         return TheoremReport("SJL-L7.11", says, (smooth(m),))
-    bound = jacobian.joint_jacobian_change_limit(
+    bound = movement.joint_jacobian_change_limit(
         step.dW,
         step.v - step.before.v,
         step.before.v,
@@ -120,8 +118,8 @@ def flips(it: Instance) -> TheoremReport:
     if not m.is_relu:
         return TheoremReport("OS-LC.2", says, (relu(m),))
     Z, distance = m.X @ step.before.W.T, float(np.linalg.norm(step.dW, 2))
-    allowed = patterns.flips_allowed(Z, np.linalg.norm(m.X, axis=1), distance)
-    printed = patterns.flips_allowed_by_order(Z, distance)
+    allowed = movement.flips_allowed(Z, np.linalg.norm(m.X, axis=1), distance)
+    printed = movement.flips_allowed_by_order(Z, distance)
     return TheoremReport(
         "OS-LC.2",
         says,
@@ -130,7 +128,7 @@ def flips(it: Instance) -> TheoremReport:
             ("movement in one step (spectral)", distance),
             ("signs of one sample that may change, ours", float(allowed.max())),
             ("the same as printed (unit rows)", float(printed.max())),
-            ("changed in one step", float(patterns.changed_signs(m.X @ step.W.T, Z).max())),
+            ("changed in one step", float(movement.changed_signs(m.X @ step.W.T, Z).max())),
         ),
     )
 
@@ -170,9 +168,9 @@ def gradient_domination(it: Instance) -> TheoremReport:
     )
     r, n = residual(net, m.X, m.y), m.n
     loss = float(r @ r) / (2.0 * n)
-    low, high = jacobian.gradient_to_loss_limits(s.a, s.b, n)
+    low, high = movement.gradient_to_loss_limits(s.a, s.b, n)
     square = float(np.sum(jacobian_transpose_times(net, m.X, r) ** 2)) / n**2
-    heads = jacobian.head_gradient_limit(m.activation(m.X @ net.W.T), loss)
+    heads = movement.head_gradient_limit(m.activation(m.X @ net.W.T), loss)
     numbers = [
         ("lower multiple, (2/n) σ_min(J)²", low),
         ("‖∇L‖²/L at the drawn start", square / loss if loss > 0.0 else 0.0),
@@ -183,7 +181,7 @@ def gradient_domination(it: Instance) -> TheoremReport:
     if math.isfinite(m.M):
         full = math.sqrt(float(np.linalg.norm(jacobian_gram(net, m.X, trained="vW"), 2)))
         joint = estimate_lipschitz(net, m.X, 0.0, trained="vW")
-        beta = jacobian.smoothness_limit(full, joint, s.residual_norm, n)
+        beta = movement.smoothness_limit(full, joint, s.residual_norm, n)
         alone = estimate_hessian_norm(net, m.X, m.y) / n
         numbers += [("‖∇²L‖ ≤, both layers", beta), ("‖∇²L‖ ≤, first layer", alone)]
         if low > 0.0:

@@ -21,18 +21,7 @@ from globalmin.data.preprocessing import normalized_rows
 from globalmin.data.proportionality import Groups, equal_groups
 from globalmin.data.validation import as_matrix
 from globalmin.errors import DataError
-from globalmin.kernels.khatri_rao import estimate_kappa_tilde as estimate_kappa_tilde
-from globalmin.kernels.khatri_rao import kappa as kappa
-from globalmin.kernels.khatri_rao import khatri_rao as khatri_rao
-from globalmin.kernels.khatri_rao import khatri_rao_gram as khatri_rao_gram
-from globalmin.kernels.khatri_rao import khatri_rao_sigma_min as khatri_rao_sigma_min
-from globalmin.kernels.khatri_rao import parallel_pairs as parallel_pairs
-from globalmin.kernels.khatri_rao import separation as separation
-from globalmin.linalg.spectrum import estimate_lambda_min as estimate_lambda_min
 from globalmin.references import states
-from globalmin.shallow.finite_gram import finite_gram as finite_gram
-from globalmin.shallow.finite_gram import measure_deviation as measure_deviation
-from globalmin.shallow.finite_gram import normalized_finite_gram as normalized_finite_gram
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation

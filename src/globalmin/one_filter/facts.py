@@ -13,10 +13,18 @@ from globalmin.activations.half_spaces import angle, both_half_spaces_times
 from globalmin.facts.finding import TheoremReport, check, number
 from globalmin.facts.registry import fact
 from globalmin.one_filter import phases
-from globalmin.one_filter import phases as recursion
-from globalmin.one_filter import teacher as gaussian
 from globalmin.one_filter.network import OneFilterNetwork
-from globalmin.one_filter.teacher import FilterTeacher, population_loss
+from globalmin.one_filter.teacher import (
+    FilterTeacher,
+    half_space_mean,
+    half_space_second_moment_times,
+    initial_cosine_quantile,
+    population_loss,
+    relu_product_mean,
+    rotation_invariant_gradient,
+    rotation_invariant_loss,
+    sphere_moments,
+)
 from globalmin.one_filter.train import draw_network, sign_flips
 
 STEPS = 200  # of the run along which the lemmas are read
@@ -30,7 +38,7 @@ class Drawn(NamedTuple):
     start: OneFilterNetwork
     phi: float
     step_size: float
-    run: tuple[recursion.FilterState, ...]
+    run: tuple[phases.FilterState, ...]
 
 
 def drawn(teacher: FilterTeacher) -> Drawn:
@@ -40,9 +48,9 @@ def drawn(teacher: FilterTeacher) -> Drawn:
     first = draw_network(unit.p, unit.k, radius, np.random.default_rng(SEED))
     start = max(sign_flips(first), key=lambda net: (_inside(net, unit), net.a @ unit.a))
     eta = 1.0 / (unit.k + math.pi - 1.0)
-    states = [recursion.state_of(start.v, start.a, unit)]
+    states = [phases.state_of(start.v, start.a, unit)]
     for _ in range(STEPS):
-        states.append(recursion.step(states[-1], unit, eta))
+        states.append(phases.step(states[-1], unit, eta))
     return Drawn(unit, start, angle(start.v, unit.w), eta, tuple(states))
 
 
@@ -67,7 +75,7 @@ def convergence(teacher: FilterTeacher) -> TheoremReport:
     numbers = [
         (
             "median of |cos φ₀| over uniform filters",
-            gaussian.initial_cosine_quantile(0.75, teacher.p),
+            initial_cosine_quantile(0.75, teacher.p),
         )
         if teacher.p > 1
         else ("patch size", 1.0),
@@ -172,16 +180,16 @@ def identities(teacher: FilterTeacher) -> TheoremReport:
     both = (Z * (on * (Z @ w_star >= 0.0) * (Z @ w_star))[:, None]).mean(axis=0)
     together = both_half_spaces_times(w, w_star)
     root = math.sqrt(w.size)
-    moments = gaussian.sphere_moments(w.size, root)
-    sphere = gaussian.rotation_invariant_loss(w, it.start.a, it.teacher, *moments)
-    slope = gaussian.rotation_invariant_gradient(w, it.start.a, it.teacher, *moments)
-    half, whole = gaussian.half_space_mean(w), gaussian.half_space_second_moment_times(w)
+    moments = sphere_moments(w.size, root)
+    sphere = rotation_invariant_loss(w, it.start.a, it.teacher, *moments)
+    slope = rotation_invariant_gradient(w, it.start.a, it.teacher, *moments)
+    half, whole = half_space_mean(w), half_space_second_moment_times(w)
     return TheoremReport(
         "DU-L5.6",
         "four Gaussian integrals give the loss in closed form; other round laws change two numbers",
         (),
         numbers=(
-            ("E[σ(z·w)σ(z·w*)]", gaussian.relu_product_mean(w, w_star)),
+            ("E[σ(z·w)σ(z·w*)]", relu_product_mean(w, w_star)),
             ("the same over 200,000 draws", product),
             ("largest error of E[z 1{z·w ≥ 0}] over the draws", float(np.abs(mean - half).max())),
             ("the same of E[zzᵀ1{z·w ≥ 0}]w", float(np.abs(second - whole).max())),

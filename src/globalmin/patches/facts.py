@@ -12,9 +12,7 @@ import numpy as np
 from globalmin.errors import HypothesisError
 from globalmin.facts.finding import TheoremReport, check, number
 from globalmin.facts.registry import fact
-from globalmin.patches import model as initialization
-from globalmin.patches import model as regions
-from globalmin.patches import rates
+from globalmin.patches import model, rates
 from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
 from globalmin.patches.distributions import filter_at_distance, gaussian_patches
 from globalmin.patches.rates import sgd_limits
@@ -54,7 +52,7 @@ def one_neuron(it: Instance) -> TheoremReport:
     known = estimate_constants(Z, w_star, n_bootstrap=0, seed=SEED)
     found = filter_report(Z, w_star, w0, known)
     p, phi0 = w_star.size, math.asin(0.5)
-    first, second = regions.neuron_descent_terms(Z, w0, w_star)
+    first, second = model.neuron_descent_terms(Z, w0, w_star)
     alpha = 1.0 / math.sqrt(8.0 * math.pi * p)
     round_law = RotationInvariantConstants(float(np.mean(np.sum(Z**2, axis=2))) / p)
     alike = estimate_constants(
@@ -68,8 +66,8 @@ def one_neuron(it: Instance) -> TheoremReport:
         ("β of a round law, m/π", round_law.beta),
         ("⟨∇ℓ, w−w*⟩, part where both are active", first),
         ("the same, part where only w is", second),
-        ("a random start is good with probability ≥", initialization.good_start_at_least(alpha, p)),
-        ("the same, as printed", initialization.good_start_printed(alpha, p)),
+        ("a random start is good with probability ≥", model.good_start_at_least(alpha, p)),
+        ("the same, as printed", model.good_start_printed(alpha, p)),
     ]
     if found.step_size > 0.0:
         steps = rates.iterations_at_most(known, phi0, found.step_size, EPS)
@@ -93,7 +91,7 @@ def stochastic(it: Instance) -> TheoremReport:
     W, r0 = float(np.linalg.norm(w_star)), float(np.linalg.norm(w0 - w_star))
     bound = float(np.max(np.sum(Z**2, axis=2))) * 2.0 * (W + r0)
     step = 1e-3 * known.gamma(math.asin(0.5)) / max(bound**2, 1e-300) * r0**2
-    gap = regions.gradient_by_regions(Z, w0, w_star)
+    gap = model.gradient_by_regions(Z, w0, w_star)
     says = "stochastic gradient descent stays near the teacher, but for the stated probability"
     try:
         found = sgd_limits(known, r0, step, 10_000, gradient_bound=bound, eps=0.1, W=W)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from globalmin.proving.proof import Proof, ProvedClaim
 from globalmin.proving.record import Proves
 from globalmin.report.panels import panels
-from globalmin.report.proof import Proof, ProvedClaim, check_target, color_of, proved_loss
+from globalmin.report.proof import check_target, color_of, proved_loss
 from globalmin.report.record import FitRecord, TargetRecord, read_record
 from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
 from globalmin.report.template import filled

@@ -21,7 +21,7 @@ from globalmin.report.words import SIGNS, covered_networks
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from globalmin.report.proof import Proof
+    from globalmin.proving.proof import Proof
     from globalmin.report.record import Histogram, Series, TargetRecord
 
 

@@ -14,7 +14,7 @@ from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.rounding import typeset, upper_text
 
 if TYPE_CHECKING:
-    from globalmin.report.proof import Proof, ProvedClaim
+    from globalmin.proving.proof import Proof, ProvedClaim
     from globalmin.report.record import TargetRecord
 
 

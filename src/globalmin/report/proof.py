@@ -7,12 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from globalmin.proving.proof import NOT_PROVED as NOT_PROVED
-from globalmin.proving.proof import Proof as Proof
-from globalmin.proving.proof import ProvedClaim as ProvedClaim
-from globalmin.proving.proof import ProvedNumbers as ProvedNumbers
-from globalmin.proving.proof import no_proof as no_proof
-from globalmin.proving.proof import proof_from as proof_from
+from globalmin.proving.proof import Proof, no_proof, proof_from
 
 if TYPE_CHECKING:
     from globalmin.report.record import TargetRecord
