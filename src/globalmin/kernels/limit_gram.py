@@ -8,10 +8,11 @@ bounds of lambda_min are named here too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel, dual_matrix
@@ -20,14 +21,13 @@ from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.data.preprocessing import normalized_rows
 from globalmin.data.proportionality import Groups, equal_groups
 from globalmin.data.validation import as_matrix
-from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
 
-    Kind = Literal["derivative", "feature"]
-
+Kind = Literal["derivative", "feature"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 STRIP = 2**15  # entries looked at together in the search for almost parallel rows
 
 
@@ -116,9 +116,8 @@ def _size_outer(phi: Activation, a: Array, order: int) -> Array:
     return np.multiply.outer(size, size)
 
 
-def _order(kind: str) -> int:
-    if kind not in ("derivative", "feature"):
-        raise DataError(f'kind={kind!r}: give "derivative" or "feature"')
+def _order(kind: Kind) -> int:
+    one_of("kind", kind, KINDS)
     return int(kind == "derivative")
 
 
