@@ -71,6 +71,7 @@ def test_degenerate_rows_are_explained_without_a_traceback(run, table, change):
         (("--width", "0"), 2),
         (("--activation", "sine"), 2),
         (("--head", "none"), 2),
+        (("--scheme", "none"), 2),
         (("--scaling", "log"), 2),
         (("--page", "."), 2),
         (("--seed", "-1"), 2),

@@ -13,6 +13,9 @@ WIDTH = typer.Option(
     metavar="K", help="Number of neurons asked about, or auto: the recommended width."
 )
 ACTIVATION = typer.Option(metavar="A", help="softplus, relu, tanh, sigmoid, erf, softplus(4), ...")
+SCHEME = typer.Option(  # --head: its former name
+    "--scheme", "--head", metavar="os|sjl|du", help="Random start that is measured."
+)
 PAGE = typer.Option(metavar="FILE", help="Also write a page with pictures.")
 
 
@@ -29,9 +32,7 @@ def inspect(
     ],
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
-    head: Annotated[
-        str, typer.Option(metavar="os|sjl|du", help="Random start that is measured.")
-    ] = "os",
+    scheme: Annotated[str, SCHEME] = "os",
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
     ] = True,
@@ -52,7 +53,7 @@ def inspect(
     from globalmin.cli.options import check_activation, check_choice, check_width
 
     check_activation(activation)
-    law = check_choice("--head", head, SCHEMES)
+    law = check_choice("--scheme", scheme, SCHEMES)
     scale = check_choice("--scaling", scaling, SCALINGS)
     neurons = check_width(width)
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):

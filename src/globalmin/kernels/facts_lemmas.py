@@ -109,7 +109,7 @@ def _bounds_of(
     special = ("OS-TI.1", "OS-CI.2", "DU-D2.1")
     return tuple(
         (f"at least, {b.item}: {b.description}", float(b.value))
-        for b in lambda_lower_bounds(m.X, m.activation, kind=kind)
+        for b in lambda_lower_bounds(m.X, m.activation, kernel=kind)
         if (b.item in special) == only_relu
     )
 

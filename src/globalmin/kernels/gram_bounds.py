@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin._options import one_of
+from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
 from globalmin.activations.moments import hermite_coefficients, mean_square, mean_square_slope
@@ -44,15 +45,16 @@ class LambdaBound(NamedTuple):
 
 
 @states("OS-LH.1", "OS-LH.2", "OS-L6.4", "OS-L6.5")
+@renamed(kind="kernel")
 def lambda_lower_bounds(
     X: ArrayLike,
     activation: str | Activation = "relu",
     *,
-    kind: Kind = "derivative",
+    kernel: Kind = "derivative",
     terms: int = 4,
 ) -> tuple[LambdaBound, ...]:
-    r"""Lower bounds of lambda_min of `limit_gram(X, activation, kind=kind)`: proved inequalities,
-    estimated in floats.
+    r"""Lower bounds of lambda_min of `limit_gram(X, activation, kernel=kernel)`: proved
+    inequalities, estimated in floats.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def lambda_lower_bounds(
     the smallest weight of a row takes the place of $\mu_r^2$ (OS-L6.5).
     """
     X, phi = as_matrix(X), get_activation(activation)
-    one_of("kind", kind, KINDS)
+    one_of("kernel", kernel, KINDS)
     if terms < 2:
         raise DataError(f"terms={terms!r}: give terms >= 2")
     require_memory(
@@ -78,17 +80,17 @@ def lambda_lower_bounds(
     if not norms.all():
         return (
             ()
-            if kind == "feature"
+            if kernel == "feature"
             else (LambdaBound("OS-DEF6.1", "a zero row makes the matrix singular", 0.0),)
         )
     U = normalized_rows(X)
     cosines = U @ U.T
     np.fill_diagonal(cosines, 1.0)
-    weights = _weights(phi, norms, terms, kind)
-    shift = int(kind == "derivative")
+    weights = _weights(phi, norms, terms, kernel)
+    shift = int(kernel == "derivative")
     bounds = _series_bounds(cosines, weights, shift)
-    bounds.append(_with_tail(bounds[-1].value, cosines, weights, _total(phi, norms, kind), shift))
-    if phi.name == "relu" and kind == "derivative":
+    bounds.append(_with_tail(bounds[-1].value, cosines, weights, _total(phi, norms, kernel), shift))
+    if phi.name == "relu" and kernel == "derivative":
         least = float(np.square(norms).min())
         bounds += [*_separation_bounds(X, least), _arcsine_bound(cosines, least, terms)]
     return tuple(bounds)
