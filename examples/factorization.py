@@ -82,7 +82,7 @@ def figure_4_2(folder: Path, n_steps: int) -> dict[str, float]:
                 for v, size in zip(variances, network.sizes, strict=True)
             ]
         )
-        run = follow_descent(problem, theta, step_size=0.05, n_steps=n_steps, max_records=200)
+        run = follow_descent(problem, theta, step_size=0.05, max_iter=n_steps, max_records=200)
         norms.append(run.norms)
         steps = run.time / 0.05
         for h, value in enumerate(run.norms[-1]):

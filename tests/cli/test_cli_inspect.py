@@ -70,7 +70,7 @@ def test_degenerate_rows_are_explained_without_a_traceback(run, table, change):
     [
         (("--width", "0"), 2),
         (("--activation", "sine"), 2),
-        (("--head", "none"), 2),
+        (("--scheme", "none"), 2),
         (("--scaling", "log"), 2),
         (("--page", "."), 2),
         (("--seed", "-1"), 2),
@@ -89,3 +89,9 @@ def test_unknown_target_exits_with_3_and_memory_with_4(run, table, monkeypatch):
     ended = run("inspect", table(6), "-t", "price", "--json")
     assert ended.code == 4
     assert "GiB" in json.loads(ended.out)["error"]["message"]
+
+
+def test_the_former_name_of_scheme_is_understood(run, table):
+    ended = run("inspect", table(6), "-t", "price", "--head", "none")
+    assert ended.code == 2
+    assert "--scheme='none' is unknown; choose one of 'os', 'sjl', 'du'" in ended.err

@@ -86,7 +86,7 @@ def test_monte_carlo_over_weights_agrees(name, kind):
     factor = X @ X.T if order else 1.0
     error = 5 * products.std(axis=0) / math.sqrt(len(values)) * np.abs(factor)
     assert (
-        np.abs(limit_gram(X, name, kind=kind) - products.mean(axis=0) * factor) <= error + 1e-12
+        np.abs(limit_gram(X, name, kernel=kind) - products.mean(axis=0) * factor) <= error + 1e-12
     ).all()
 
 
@@ -95,7 +95,7 @@ def test_degenerate_rows_have_exact_values_and_no_warnings(name):
     x, y = np.array([0.3, -1.2, 0.77]), np.array([1.0, 0.4, 0.1])
     X = np.stack([x, x, -x, np.zeros(3), 3 * x, y])
     for kind in ("derivative", "feature"):
-        G = limit_gram(X, name, kind=kind)
+        G = limit_gram(X, name, kernel=kind)
         assert np.isfinite(G).all()
         np.testing.assert_array_equal(G, G.T)
         tolerance = 1e-14 * np.abs(G).max()
@@ -124,7 +124,7 @@ def test_one_column_is_fine():
         np.abs(limit_gram(X)), [[0.5, 1, 0, 0], [1, 2, 0, 0], [0, 0, 4.5, 0], [0, 0, 0, 0]]
     )
     assert limit_gram([[2.0]]) == [[2.0]]
-    square = limit_gram(X, "softplus", kind="feature")
+    square = limit_gram(X, "softplus", kernel="feature")
     np.testing.assert_allclose(
         np.diagonal(square)[:3], mean_square("softplus", [1.0, 2.0, 3.0]), rtol=1e-14
     )
@@ -208,8 +208,8 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(DataError, match="kind"):
-        limit_gram(np.eye(2), kind="both")
+    with pytest.raises(DataError, match="kernel"):
+        limit_gram(np.eye(2), kernel="both")
     with pytest.raises(DataError):
         limit_gram([[math.nan]])
     with pytest.raises(DataError, match="square"):

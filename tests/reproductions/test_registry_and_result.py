@@ -71,7 +71,7 @@ def test_the_text_of_a_reproduction_has_every_row_and_choice():
 
 
 def test_unknown_scale_is_refused_and_pick_follows_the_scale():
-    with pytest.raises(DataError, match="scale 'huge' is unknown; choose thumbnail or paper"):
+    with pytest.raises(DataError, match="scale='huge' is unknown; choose one of 'thumb"):
         Setting("huge")
     assert Setting("paper").pick(thumbnail=1, paper=2) == 2
     assert Setting().pick(thumbnail=1, paper=2) == 1

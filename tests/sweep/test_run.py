@@ -203,7 +203,7 @@ def test_a_bad_plan_makes_no_folder(tmp_path):
         with pytest.raises(PlanError):
             sweep.run(plan, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    with pytest.raises(PlanError, match="not one of local, dask, ray"):
+    with pytest.raises(PlanError, match="unknown; choose one of 'local', 'dask', 'ray'"):
         make_executor("threads")
     with pytest.raises(PlanError, match="workers = 0"):
         make_executor("local", 0)

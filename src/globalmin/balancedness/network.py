@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.layers import Convolution, Dense, Layer, Shared, sparse
@@ -55,12 +56,7 @@ def get_loss(loss: str | Loss) -> Loss:
     """The loss of this name, or the function itself."""
     if not isinstance(loss, str):
         return loss
-    if loss not in LOSSES:
-        raise DataError(
-            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, LOSSES))} or give a "
-            "function of (F, Y)"
-        )
-    return LOSSES[loss]
+    return LOSSES[one_of("loss", loss, LOSSES, remedy="or give a function of (F, Y)")]
 
 
 def smooth_slope(activation: Activation, width: float) -> Activation:

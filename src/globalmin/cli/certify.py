@@ -69,13 +69,13 @@ def certify(
     from globalmin.cli.options import check_file, check_model, check_trained
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
-    check_trained(trained)
+    layers = check_trained(trained)
     network, part = load_stored(check_model(model), data, target, test_size, seed)
     from globalmin.cli.proving import attempt
     from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 
     made = attempt(
-        network, part, path=path, trained=trained, weight_decay=weight_decay, quiet=quiet or json
+        network, part, path=path, trained=layers, weight_decay=weight_decay, quiet=quiet or json
     )
     if json:
         written = str(path) if made.has_file else None

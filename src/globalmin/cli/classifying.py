@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.cli import exits
 from globalmin.cli.console import Row, print_json, print_rows, say
@@ -139,7 +140,7 @@ def classify_and_prove(
     network: ShallowNetwork,
     data: Dataset,
     *,
-    trained: str,
+    trained: Trained,
     out: Path | None = None,
     quiet: bool = True,
 ) -> Classified:

@@ -7,10 +7,15 @@ from typing import Annotated
 
 import typer
 
+from globalmin._options import SCALINGS, SCHEMES
+
 WIDTH = typer.Option(
     metavar="K", help="Number of neurons asked about, or auto: the recommended width."
 )
 ACTIVATION = typer.Option(metavar="A", help="softplus, relu, tanh, sigmoid, erf, softplus(4), ...")
+SCHEME = typer.Option(  # --head: its former name
+    "--scheme", "--head", metavar="os|sjl|du", help="Random start that is measured."
+)
 PAGE = typer.Option(metavar="FILE", help="Also write a page with pictures.")
 
 
@@ -27,9 +32,7 @@ def inspect(
     ],
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
-    head: Annotated[
-        str, typer.Option(metavar="os|sjl|du", help="Random start that is measured.")
-    ] = "os",
+    scheme: Annotated[str, SCHEME] = "os",
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
     ] = True,
@@ -47,11 +50,11 @@ def inspect(
     Nothing is trained and nothing is proved; the numbers are floating-point estimates. Exits with 0
     whatever the theorems say.
     """
-    from globalmin.cli.options import check_activation, check_width
+    from globalmin.cli.options import check_activation, check_choice, check_width
 
     check_activation(activation)
-    _check_choice("--head", head, ("os", "sjl", "du"))
-    _check_choice("--scaling", scaling, ("standardize", "rows", "none"))
+    law = check_choice("--scheme", scheme, SCHEMES)
+    scale = check_choice("--scaling", scaling, SCALINGS)
     neurons = check_width(width)
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):
         raise typer.BadParameter(
@@ -60,12 +63,12 @@ def inspect(
     from globalmin.data import Dataset
     from globalmin.inspection import inspect as look
 
-    table = Dataset.load(data, target=target, bias=bias, scaling=scaling)
+    table = Dataset.load(data, target=target, bias=bias, scaling=scale)
     found = look(
         table,
         width=None if isinstance(neurons, str) else neurons,
         activation=activation,
-        scheme=head,
+        scheme=law,
         seed=seed,
     )
     if page is not None:
@@ -74,8 +77,3 @@ def inspect(
         save_page(found, page)
     typer.echo(found.to_json() if json else str(found), nl=False)
     return 0
-
-
-def _check_choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise typer.BadParameter(f"{option} {value} is not one of {', '.join(allowed)}")

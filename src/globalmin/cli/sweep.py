@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from globalmin._options import EXECUTORS
 from globalmin.cli import exits
 from globalmin.cli.console import print_json, print_rows, say
 
@@ -162,10 +163,9 @@ TABLE = "table.parquet"
 
 def check_executor(executor: str, address: str | None) -> None:
     """A known executor, and an address only where one is understood."""
-    from globalmin.sweep.executors import NAMES
+    from globalmin.cli.options import check_choice
 
-    if executor not in NAMES:
-        raise typer.BadParameter(f"--executor {executor} is not one of {', '.join(NAMES)}")
+    check_choice("--executor", executor, EXECUTORS)
     if executor == "local" and address is not None:
         raise typer.BadParameter(f"--address {address} is for --executor dask or ray")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import Scaling
 from globalmin._types import Array, NDArray
 from globalmin.data.preprocessing import (
     Preprocessing,
@@ -87,7 +88,7 @@ class Dataset:
         y: object,
         *,
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         feature_names: Sequence[str] | None = None,
         target_names: Sequence[str] | None = None,
     ) -> None:
@@ -195,7 +196,7 @@ class Dataset:
         target: str | Sequence[str] | None = None,
         features: str | Sequence[str] | None = None,
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         max_bytes: int | None = None,
     ) -> Dataset:
         """Read a csv, npz or parquet file.

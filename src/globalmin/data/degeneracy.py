@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Heads
 from globalmin._types import Array, NDArray
 from globalmin.data import proportionality
 from globalmin.data.exact_algebra import rank_bounds
@@ -119,7 +120,7 @@ class Degeneracy:
         self,
         activation: Activation | str,
         y: object = None,
-        heads: str = "any",
+        heads: Heads = "any",
         *,
         certifiable: bool = False,
     ) -> LossFloor:
@@ -146,7 +147,7 @@ class Degeneracy:
             self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable
         )
 
-    def message(self, activation: Activation | str, heads: str = "any") -> str:
+    def message(self, activation: Activation | str, heads: Heads = "any") -> str:
         """Why zero loss is impossible, naming the first few rows; empty when nothing is known
         against it.
         """
@@ -160,7 +161,7 @@ class Degeneracy:
         least = f"the loss is at least {float(floor):.6g}"
         return f"zero loss is impossible {covered}, {least} (counting rows from 0): {shown}{more}"
 
-    def warn(self, activation: Activation | str, heads: str = "any") -> None:
+    def warn(self, activation: Activation | str, heads: Heads = "any") -> None:
         """Issue a DegenerateDataWarning when zero loss is impossible."""
         text = self.message(activation, heads)
         if text:

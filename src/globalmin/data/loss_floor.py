@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import HEADS, Heads, one_of
 from globalmin._types import Array, NDArray
 from globalmin.data.exact_algebra import least_squares_floor
 from globalmin.data.proportionality import pivots
 from globalmin.data.ties import Group, is_linear, tied_groups
-from globalmin.errors import DataError, HypothesisError
+from globalmin.errors import HypothesisError
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 # the index is the code in the certificate file
 KINDS = "equal", "zero", "ray", "line", "odd", "negative label"
-HEADS = ("any", "nonnegative")
 
 
 class LossFloor(NamedTuple):
@@ -72,7 +72,7 @@ def loss_floor(
     activation: Activation,
     y: Array,
     *,
-    heads: str = "any",
+    heads: Heads = "any",
     certifiable: bool = False,
 ) -> LossFloor:
     """A proved lower bound, exact as a number, of L = (1/2) sum of squared residuals over all
@@ -173,9 +173,8 @@ def _factors(X: Array, group: Group, degree: int, *, odd: bool) -> list[Fraction
     return [Fraction(value) ** degree if odd else abs(Fraction(value)) ** degree for value in lead]
 
 
-def _check_heads(heads: str, activation: Activation) -> bool:
-    if heads not in HEADS:
-        raise DataError(f"heads={heads!r} is unknown; choose one of {', '.join(map(repr, HEADS))}")
+def _check_heads(heads: Heads, activation: Activation) -> bool:
+    one_of("heads", heads, HEADS)
     if heads == "nonnegative" and not activation.is_nonnegative:
         raise HypothesisError(
             'heads="nonnegative" needs an activation that is nowhere negative, and '

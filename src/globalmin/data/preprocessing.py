@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from globalmin._options import SCALINGS, Scaling, one_of
 from globalmin._types import Array
 from globalmin.data.validation import as_floats, as_matrix, as_names, frozen
 from globalmin.errors import DataError
 
-SCALINGS = ("standardize", "rows", "none")
 LARGEST_RAW = 2.0**1000  # differences of entries up to here stay finite
 LARGEST_STORED = 2.0**250  # fourth powers (the quartic form of LIP-W) stay finite
 SMALLEST_STORED = 2.0**-250
@@ -43,7 +43,7 @@ class Preprocessing:
     target_name : name of the label, or None.
     """
 
-    scaling: str
+    scaling: Scaling
     bias: bool
     x_shift: Array
     x_scale: Array
@@ -142,13 +142,9 @@ class Preprocessing:
         return np.ascontiguousarray(X)
 
 
-def check_scaling(scaling: object) -> str:
+def check_scaling(scaling: object) -> Scaling:
     """Return `scaling` if it is one of `SCALINGS`, raise DataError otherwise."""
-    if not isinstance(scaling, str) or scaling not in SCALINGS:
-        raise DataError(
-            f"scaling={scaling!r} is unknown; choose one of {', '.join(map(repr, SCALINGS))}"
-        )
-    return scaling
+    return one_of("scaling", scaling, SCALINGS)
 
 
 def fit_preprocessing(
@@ -156,7 +152,7 @@ def fit_preprocessing(
     targets: Array,
     *,
     bias: bool = True,
-    scaling: str = "standardize",
+    scaling: Scaling = "standardize",
     feature_names: Sequence[str] | None = None,
     target_names: Sequence[str] | None = None,
 ) -> tuple[Preprocessing, ...]:
@@ -228,7 +224,7 @@ def normalized_rows(X: Array) -> Array:
     return Z / np.where(norm > 0, norm, 1.0)[:, None]
 
 
-def refuse_unusable_range(X: Array, scaling: str) -> None:
+def refuse_unusable_range(X: Array, scaling: Scaling) -> None:
     """Raise DataError when fourth powers of the stored inputs would overflow, or all of them would
     vanish.
     """
@@ -251,7 +247,7 @@ def refuse_unusable_range(X: Array, scaling: str) -> None:
         )
 
 
-def refuse_unusable_labels(y: Array, scaling: str) -> None:
+def refuse_unusable_labels(y: Array, scaling: Scaling) -> None:
     """Raise DataError when the sum of squared stored labels would overflow or vanish."""
     largest = float(np.abs(y).max())
     remedy = (

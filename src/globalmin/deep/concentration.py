@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import Architecture
 from globalmin.activations import Activation, get_activation
 from globalmin.deep import passes as deep_passes
 from globalmin.deep.framework import Framework, Stage, framework
@@ -57,7 +58,7 @@ class Amplification(NamedTuple):
 @states("DU-T3.4")
 def error_amplification(
     X: ArrayLike,
-    architecture: str = "resnet",
+    architecture: Architecture = "resnet",
     depth: int = 5,
     activation: str | Activation = "softplus",
     *,

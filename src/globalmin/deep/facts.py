@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from globalmin._options import Architecture
 from globalmin.deep.convergence import deep_width_order, residual_width_order
 from globalmin.deep.gram import deep_gram
 from globalmin.facts.finding import (
@@ -34,7 +35,9 @@ def _analytic(m: Measurements) -> Hypothesis:
     )
 
 
-def _deep(m: Measurements, architecture: str, depth: int) -> tuple[float, tuple[Hypothesis, ...]]:
+def _deep(
+    m: Measurements, architecture: Architecture, depth: int
+) -> tuple[float, tuple[Hypothesis, ...]]:
     """λ_min of the last-layer Gram matrix (NaN if not computed) and the hypotheses that can be
     checked.
     """

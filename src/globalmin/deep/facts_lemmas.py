@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Architecture
 from globalmin.deep import bounds, constants
 from globalmin.deep.concentration import error_amplification, last_layer_split
 from globalmin.deep.facts import DEEP_LIMIT, POLYNOMIALS
@@ -55,7 +56,7 @@ def _depth(it: Instance) -> int:
     return max(it.depth, 2)
 
 
-def _least(m: Measurements, architecture: str, depth: int) -> float:
+def _least(m: Measurements, architecture: Architecture, depth: int) -> float:
     K = deep_gram(m.X, architecture, depth, m.activation, c_res=C_RES)
     return float(np.linalg.eigvalsh(K)[0])
 
@@ -80,7 +81,7 @@ def limits(it: Instance) -> TheoremReport:
     return TheoremReport("DU-D3.1", says, (computable(it),), numbers=tuple(numbers))
 
 
-def _collapse(it: Instance, architecture: str) -> float:
+def _collapse(it: Instance, architecture: Architecture) -> float:
     """The largest correlation of two samples in the features below the head: depth draws inputs
     together.
     """
@@ -146,7 +147,7 @@ def amplification(it: Instance) -> TheoremReport:
     return TheoremReport("DU-T3.4", says, (computable(it), smooth(m)), numbers=tuple(numbers))
 
 
-def _drawn(it: Instance, architecture: str) -> DeepNetwork:
+def _drawn(it: Instance, architecture: Architecture) -> DeepNetwork:
     return draw_deep(
         it.m.X, it.width, _depth(it), architecture, it.m.activation, c_res=C_RES, seed=0
     )

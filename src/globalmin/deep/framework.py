@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import Architecture
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.dual import dual_matrix
@@ -138,7 +139,7 @@ class Framework:
 
 def framework(
     X: ArrayLike,
-    architecture: str,
+    architecture: Architecture,
     depth: int,
     activation: str | Activation,
     *,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import Architecture
 from globalmin._types import Array, ArrayLike
 from globalmin.activations.dual import dual_matrices, dual_matrix
 from globalmin.deep.framework import Framework, Stage, framework
@@ -39,7 +40,7 @@ class DeepKernel(NamedTuple):
 @states("DU-D3.1", "DU-D3.2", "DU-D3.3")
 def deep_gram(
     X: ArrayLike,
-    architecture: str = "resnet",
+    architecture: Architecture = "resnet",
     depth: int = 5,
     activation: str | Activation = "softplus",
     *,
@@ -76,7 +77,7 @@ def deep_gram(
 
 def deep_features(
     X: ArrayLike,
-    architecture: str = "resnet",
+    architecture: Architecture = "resnet",
     depth: int = 5,
     activation: str | Activation = "softplus",
     *,
@@ -96,7 +97,7 @@ def deep_features(
 @states("DU-X3.1")
 def deep_ntk(
     X: ArrayLike,
-    architecture: str = "resnet",
+    architecture: Architecture = "resnet",
     depth: int = 5,
     activation: str | Activation = "softplus",
     *,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from globalmin._options import Architecture
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.moments import normalizer
 from globalmin.data.pixels import geometry_of, real_array, whole_number
@@ -22,7 +23,7 @@ def draw_deep(
     data_or_shape: Any,
     width: int,
     depth: int = 3,
-    architecture: str = "fully_connected",
+    architecture: Architecture = "fully_connected",
     activation: str | Activation = "softplus",
     *,
     c_res: float = 0.5,
@@ -67,7 +68,12 @@ def draw_deep(
 
 
 def layer_scales(
-    activation: str | Activation, width: int, depth: int, *, architecture: str, c_res: float = 0.5
+    activation: str | Activation,
+    width: int,
+    depth: int,
+    *,
+    architecture: Architecture,
+    c_res: float = 0.5,
 ) -> tuple[float, ...]:
     """s_1, ..., s_H: sqrt(c_sigma/m) for layer 1 and all fully connected layers, c_res/(H sqrt(m))
     for residual branches.
@@ -78,7 +84,7 @@ def layer_scales(
     return (plain,) + (check_residual(c_res) / (depth * math.sqrt(width)),) * (depth - 1)
 
 
-def check_depth(depth: int, architecture: str) -> int:
+def check_depth(depth: int, architecture: Architecture) -> int:
     """The depth as an integer, large enough for the architecture."""
     H = whole_number(depth, "depth")
     if H < 2 and architecture in ("resnet", "convolutional_resnet"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Architecture
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.data.pixels import Geometry, geometry_of
@@ -54,7 +55,7 @@ class DeepNetwork:
     head: Array
     scales: tuple[float, ...]
     activation: Activation = field(default_factory=lambda: get_activation("softplus"))
-    architecture: str = "fully_connected"
+    architecture: Architecture = "fully_connected"
     input_shape: tuple[int, ...] = ()
     patch_size: int = 1
 
@@ -78,7 +79,7 @@ class DeepNetwork:
         data_or_shape: Any,
         width: int,
         depth: int = 3,
-        architecture: str = "fully_connected",
+        architecture: Architecture = "fully_connected",
         activation: str | Activation = "softplus",
         *,
         c_res: float = 0.5,

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from globalmin._options import Method, Scaling, Trained
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
@@ -66,10 +67,10 @@ class ShallowNetworkEstimator(BaseEstimator):
         *,
         width: int | str = "auto",
         activation: str | Activation = "softplus",
-        method: str = "auto",
-        trained: str = "W",
+        method: Method = "auto",
+        trained: Trained = "W",
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         max_iter: int | None = None,
         tol: float = 1e-13,
         step_size: float | str | None = None,
@@ -139,7 +140,11 @@ class ShallowNetworkEstimator(BaseEstimator):
         self._warn(runs, proofs)
 
     def _proof(
-        self, network: ShallowNetwork, data: Dataset, trained: str = "W", weight_decay: float = 0.0
+        self,
+        network: ShallowNetwork,
+        data: Dataset,
+        trained: Trained = "W",
+        weight_decay: float = 0.0,
     ) -> Proof:
         """The proof of one network, in its quick form: zero loss next to the weights, or the gap,
         is what `fit` is asked for.

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from globalmin._options import SIGNS, Scaling, Signs
 from globalmin._types import Array
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import matrix_bytes, require_memory
@@ -23,7 +24,7 @@ from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
 from globalmin.optimize.run import Status
 from globalmin.proving.proof import Proof
-from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
+from globalmin.quadratic.solve import QuadraticSolution, solve_quadratic
 from globalmin.quadratic.solver import without_zero_neurons
 from globalmin.shallow.network import ShallowNetwork
 
@@ -43,7 +44,9 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale: float) -> Dataset:
+def weighted_dataset(
+    X: Array, y: Array, *, bias: bool, scaling: Scaling, bias_scale: float
+) -> Dataset:
     """The data set with its features divided by `bias_scale` and the constant feature kept at 1.
 
     Up to the unit of the weight decay this is a constant feature of that size, so that linear terms
@@ -72,7 +75,7 @@ def weighted_dataset(X: Array, y: Array, *, bias: bool, scaling: str, bias_scale
 class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetworkEstimator):
     """What the regressor and its cross-validated variant share: solve, prove, warn, predict."""
 
-    signs: str
+    signs: Signs
     max_iter: int
 
     def _fit_solutions(self, data: Dataset, weight_decay: float) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from globalmin._options import Scaling, Signs
 from globalmin.estimators._quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
 
 if TYPE_CHECKING:
@@ -114,12 +115,12 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
     def __init__(
         self,
         *,
-        signs: str = "mixed",
+        signs: Signs = "mixed",
         weight_decay: float = 0.0,
         bias_scale: float = 1.0,
         width: int | str = "auto",
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         tol: float = 1e-10,
         max_iter: int = 50_000,
         certify: bool = True,

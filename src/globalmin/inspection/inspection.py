@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Scheme
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.activations import get_activation
@@ -146,7 +147,7 @@ def inspect(
     width: int | None = None,
     activation: str | Activation = "softplus",
     *,
-    scheme: str = "os",
+    scheme: Scheme = "os",
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
@@ -215,7 +216,7 @@ def pose(
     width: int | None = None,
     activation: str | Activation = "softplus",
     *,
-    scheme: str = "os",
+    scheme: Scheme = "os",
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,

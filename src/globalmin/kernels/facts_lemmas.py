@@ -5,7 +5,7 @@ measured.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from globalmin.facts.finding import (
 from globalmin.facts.registry import fact
 from globalmin.kernels import movement, probability, rates
 from globalmin.kernels.gram_bounds import lambda_lower_bounds
-from globalmin.kernels.limit_gram import gram_error
+from globalmin.kernels.limit_gram import Kind, gram_error
 from globalmin.shallow.network import preactivations
 
 if TYPE_CHECKING:
@@ -104,12 +104,12 @@ def relu_eigenvalue(it: Instance) -> TheoremReport:
 
 
 def _bounds_of(
-    m: Measurements, kind: Literal["derivative", "feature"], *, only_relu: bool = False
+    m: Measurements, kind: Kind, *, only_relu: bool = False
 ) -> tuple[tuple[str, float], ...]:
     special = ("OS-TI.1", "OS-CI.2", "DU-D2.1")
     return tuple(
         (f"at least, {b.item}: {b.description}", float(b.value))
-        for b in lambda_lower_bounds(m.X, m.activation, kind=kind)
+        for b in lambda_lower_bounds(m.X, m.activation, kernel=kind)
         if (b.item in special) == only_relu
     )
 

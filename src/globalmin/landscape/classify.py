@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
@@ -79,7 +80,7 @@ def classify_point(
     network: ShallowNetwork | OneFilterNetwork,
     data: HasData | FilterTeacher,
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     tol: float = 1e-6,
     gap_tol: float = 1e-9,
     achieved: float | None = None,
@@ -150,7 +151,7 @@ class _Measured:
     relative_gradient: float
 
 
-def _measure(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Measured:
+def _measure(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> _Measured:
     r = residual(network, X, y)
     norm = gradient_norm(network, X, y, trained=trained)
     Z = preactivations(network, X)
@@ -167,7 +168,7 @@ def _stationary(
     y: Array,
     measured: _Measured,
     *,
-    trained: str,
+    trained: Trained,
     gap: float | None,
     achieved: float | None,
 ) -> PointClass:
@@ -196,7 +197,7 @@ def _stationary(
     return _verdict(kind, reason, measured, gap, **numbers)
 
 
-def _size(network: ShallowNetwork, trained: str) -> int:
+def _size(network: ShallowNetwork, trained: Trained) -> int:
     return network.W.size + (network.width if trained == "vW" else 0)
 
 
@@ -253,7 +254,7 @@ def _doubt(curvature: float, limit: CurvatureThreshold) -> str:
     )
 
 
-def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Curvature:
+def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> _Curvature:
     H = hessian(network, X, y, trained=trained)
     rounding = eigenvalue_rounding(network, X, y, H)
     least, vector = least_eigenvalue(H)
@@ -272,7 +273,7 @@ def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Cu
 
 
 def _settled(
-    network: ShallowNetwork, X: Array, y: Array, trained: str
+    network: ShallowNetwork, X: Array, y: Array, trained: Trained
 ) -> tuple[PointKind, str] | None:
     """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby,
     or it is doubtful too.
@@ -297,7 +298,7 @@ def _large_stationary(
     y: Array,
     measured: _Measured,
     *,
-    trained: str,
+    trained: Trained,
     gap: float | None,
     escape: Escape | None,
 ) -> PointClass:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.linalg.spectrum import rounding_shift
@@ -68,7 +69,7 @@ class Excess(NamedTuple):
 
 
 @states("SJL-T2.1", "SJL-T2.2k", "GKZ-C2.2")
-def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Excess:
+def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> Excess:
     """The bound of the theorem that fits the activation and the trained layers."""
     r = residual(network, X, y)
     if network.activation.name == "quadratic":
@@ -91,7 +92,7 @@ def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -
     return Excess(None, "no loss is below zero")
 
 
-def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: str) -> Excess:
+def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: Trained) -> Excess:
     plus, minus = head_counts(network.v)
     if trained == "W" and not (plus and minus):
         sign = -1.0 if minus else 1.0
@@ -141,7 +142,7 @@ def curvature_threshold(
     y: Array,
     curvature: float,
     *,
-    trained: str,
+    trained: Trained,
     rounding: float,
     direction: Direction,
 ) -> CurvatureThreshold:
@@ -167,7 +168,7 @@ def curvature_threshold(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> float:
+def _lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: Trained) -> float:
     """The Lipschitz constant of the Hessian on the ball of radius R; infinite for a ball without
     bound.
     """

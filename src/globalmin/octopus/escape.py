@@ -9,9 +9,11 @@ it grows by $1 + 2\eta\gamma$ a step. So the waiting times grow by the factor $\
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
 from globalmin.octopus.descent import checked_start, checked_step_size, descent_escape_times
@@ -156,7 +158,8 @@ def _crossing(octopus: Octopus, eta: float, up: float) -> tuple[float, float]:
 
 
 EXACT = 2**53  # whole numbers up to here are float64 numbers
-METHODS = ("gradient_descent", "perturbed_gradient_descent")
+Method = Literal["gradient_descent", "perturbed_gradient_descent"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @states("DU-F7.3", "DU-F7.4")
@@ -165,7 +168,7 @@ def octopus_escape_times(
     L: float = 2.0,
     gamma: float = 1.0,
     step_size: float = 1 / 8,
-    method: str = "gradient_descent",
+    method: Method = "gradient_descent",
     *,
     seed: int = 0,
     tau: float = math.e,
@@ -218,9 +221,10 @@ def octopus_escape_times(
         raise DataError(f"seed={seed!r} must be a whole number, at least 0")
     rng = np.random.default_rng(seed)
     x = checked_start(octopus, start, rng)
+    one_of("method", method, METHODS)
     if method == "gradient_descent":
         times = descent_escape_times(octopus, x, step_size)
-    elif method == "perturbed_gradient_descent":
+    else:
         options = {
             "radius": radius,
             "noise_gap": noise_gap,
@@ -228,8 +232,6 @@ def octopus_escape_times(
             "max_iter": max_iter,
         }
         times = perturbed_descent(octopus, x, step_size, rng, **options).escape_times  # pyright: ignore[reportArgumentType]
-    else:
-        raise DataError(f"method={method!r} is unknown; choose one of {', '.join(METHODS)}")
     return (
         np.array(times, dtype=np.int64) if times[-1] < EXACT else np.array(times, dtype=np.float64)
     )

@@ -13,10 +13,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import DataError
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from globalmin.optimize.objective_jax import Derivatives
 
 
-DERIVATIVES = ("auto", "jax", "central_differences")
+DerivativesFrom = Literal["auto", "jax", "central_differences"]
+DERIVATIVES: tuple[DerivativesFrom, ...] = get_args(DerivativesFrom)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def as_objective(
     *,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
-    derivatives: str = "auto",
+    derivatives: DerivativesFrom = "auto",
 ) -> Objective:
     """The loss as a function of one vector.
 
@@ -83,10 +85,7 @@ def as_objective(
             f"loss={loss!r} is not callable; give a function of the parameters that returns one "
             "number"
         )
-    if derivatives not in DERIVATIVES:
-        raise DataError(
-            f"derivatives={derivatives!r} is unknown; give one of {', '.join(DERIVATIVES)}"
-        )
+    one_of("derivatives", derivatives, DERIVATIVES)
     given = gradient is not None or hessian is not None or derivatives == "central_differences"
     if _is_module(start):
         _refuse(given, "a torch module")
@@ -136,7 +135,7 @@ def _array_objective(
     *,
     gradient: Callable[..., Any] | None,
     hessian: Callable[..., Any] | None,
-    derivatives: str,
+    derivatives: DerivativesFrom,
 ) -> Objective:
     point = _checked_start(start)
     shape = point.shape

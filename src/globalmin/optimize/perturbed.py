@@ -27,7 +27,7 @@ from globalmin.optimize.minimization import (
     Tolerances,
     minimized,
 )
-from globalmin.optimize.objective import as_objective
+from globalmin.optimize.objective import DerivativesFrom, as_objective
 from globalmin.optimize.run import Status
 from globalmin.optimize.second_order import check_positive
 from globalmin.references import states
@@ -176,7 +176,7 @@ def perturbed_gradient_descent(
     curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
-    derivatives: str = "auto",
+    derivatives: DerivativesFrom = "auto",
     max_iter: int = MAX_ITER,
     stop: Callable[[Array], bool] | None = None,
     seed: int | np.random.Generator | None = 0,

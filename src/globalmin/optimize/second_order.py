@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import least_eigenvalue
-from globalmin.optimize.objective import as_objective
+from globalmin.optimize.objective import DerivativesFrom, as_objective
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 
 DENSE = 500  # parameters up to which the whole Hessian is formed and factored
-METHODS = ("auto", "dense", "lanczos")
+Method = Literal["auto", "dense", "lanczos"]
+METHODS: tuple[Method, ...] = get_args(Method)
 RITZ = 1e-8  # relative accuracy of the least Ritz value
 
 
@@ -50,7 +52,7 @@ class SecondOrderEstimate:
     direction: Array
     epsilon: float
     delta: float
-    method: str
+    method: Method
 
     def least_epsilon(self, rho: float) -> float:
         r"""The least $\epsilon$ for which the point is $\epsilon$-second-order stationary
@@ -79,8 +81,8 @@ def estimate_second_order(
     delta: float | None = None,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
-    derivatives: str = "auto",
-    method: str = "auto",
+    derivatives: DerivativesFrom = "auto",
+    method: Method = "auto",
 ) -> SecondOrderEstimate:
     r"""What kind of point this is, in floats: second-order stationary, strict saddle, or with a
     large gradient.
@@ -134,11 +136,10 @@ def estimate_at(
     *,
     epsilon: float,
     delta: float,
-    method: str = "auto",
+    method: Method = "auto",
 ) -> SecondOrderEstimate:
     """The report at x, where the gradient is `slope`."""
-    if method not in METHODS:
-        raise DataError(f"method={method!r} is unknown; give one of {', '.join(METHODS)}")
+    one_of("method", method, METHODS)
     chosen = ("dense" if x.size <= DENSE else "lanczos") if method == "auto" else method
     value, direction = _densely(objective, x) if chosen == "dense" else _by_lanczos(objective, x)
     norm = float(np.linalg.norm(slope))

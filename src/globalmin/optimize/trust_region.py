@@ -9,10 +9,11 @@ taken and the method goes on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
@@ -26,7 +27,7 @@ from globalmin.optimize.minimization import (
     Tolerances,
     minimized,
 )
-from globalmin.optimize.objective import as_objective
+from globalmin.optimize.objective import DerivativesFrom, as_objective
 from globalmin.optimize.run import Status
 from globalmin.references import states
 
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from globalmin.optimize.objective import Objective
 
 
-METHODS = ("trust-exact", "trust-krylov", "trust-ncg", "cubic")
+Solver = Literal["trust-exact", "trust-krylov", "trust-ncg", "cubic"]
+METHODS: tuple[Solver, ...] = get_args(Solver)
+Method = Literal["auto", Solver]
 MAX_ITER = 2_000
 # parameters up to which "auto" takes trust-exact, which loses its quadratic convergence where the
 # Hessian is singular
@@ -56,7 +59,7 @@ def minimize(
     curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
-    derivatives: str = "auto",
+    derivatives: DerivativesFrom = "auto",
     max_iter: int = MAX_ITER,
     stop: Callable[[Array], bool] | None = None,
     verbose: bool = False,
@@ -88,8 +91,7 @@ def minimize(
     DU-D7.5 for the target; the step along w is part (b) of theorem SO (DU-CERT7): $f(x \pm \tau w)
     \le f - c\tau^2/2 + \rho\tau^3/6$.
     """
-    if method != "auto" and method not in METHODS:
-        raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
+    one_of("method", method, ("auto", *METHODS))
     objective = as_objective(
         loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
     )

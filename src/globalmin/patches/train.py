@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.optimize.follow import (
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
     Filter = Weighed[Array]
     Path = Iterator[Iterate[Filter]]
 
-METHODS = ("auto", "gradient_descent", "sgd", "least_squares")
+Method = Literal["auto", "gradient_descent", "sgd", "least_squares"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def fit_filter(
     y: ArrayLike,
     w0: ArrayLike,
     *,
-    method: str = "gradient_descent",
+    method: Method = "gradient_descent",
     step_size: float | tuple[float, float] | str | None = None,
     max_iter: int = 1000,
     tol: float = 1e-12,
@@ -119,16 +121,11 @@ def fit_filter(
     """
     Z, w = as_patches(Z, w0)
     y = _labels(y, len(Z))
-    if (
-        method not in METHODS
-        or max_iter < 1
-        or batch_size < 1
-        or not tol >= 0.0
-        or not np.isfinite(w).all()
-    ):
+    one_of("method", method, METHODS)
+    if max_iter < 1 or batch_size < 1 or not tol >= 0.0 or not np.isfinite(w).all():
         raise DataError(
-            f"method={method!r} must be one of {METHODS}; max_iter, batch_size >= 1; tol >= 0; w0 "
-            "finite"
+            f"max_iter={max_iter!r}, batch_size={batch_size!r}, tol={tol!r}: give max_iter and "
+            "batch_size >= 1, tol >= 0 and a finite w0"
         )
     truth = None if w_star is None else as_patches(Z, w_star)[1]
     step = _step_rule(Z, y, w, step_size, (truth, constants))

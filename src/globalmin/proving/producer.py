@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from globalmin._options import Trained
 from globalmin.errors import CannotCertify, HypothesisError, MemoryRefused
 from globalmin.proving.checking import check
 from globalmin.proving.ladder import certified
@@ -33,7 +34,7 @@ def prove(
     network: Any,
     data: Any,
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     weight_decay: float | None = None,
     claims: Iterable[str] | None = None,
     step_size: float | None = None,
@@ -105,7 +106,7 @@ def certify(
     network: Any,
     data: Dataset,
     claims: Iterable[str] | None = None,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
     store_data: bool = True,
     step_size: float | None = None,

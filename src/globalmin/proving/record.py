@@ -14,6 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from globalmin._options import Trained
 from globalmin._rooms import modules_in, rooms_with
 from globalmin.errors import CannotCertify, DataError
 
@@ -51,7 +52,7 @@ class Question:
 
     network: Any
     data: Any
-    trained: str = "W"
+    trained: Trained = "W"
     step_size: float | None = None
     weight_decay: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_gram, quadratic_forms, require_wide, svec, unsvec
 from globalmin.quadratic.risk import population_risk, smallest_singular_value, square_root_of
 from globalmin.references import states
 
-KINDS = ("paper", "exact")
+Kind = Literal["paper", "exact"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @states("GKZ-T2.1", "GKZ-T2.1b")
-def barrier(Wstar: Array, kind: str = "exact") -> float:
+def barrier(Wstar: Array, kind: Kind = "exact") -> float:
     r"""Least population risk of a W of rank < d: $2\frac{d+2}{d+1}\sigma^4$ ("exact"), at least
     $2\sigma^4$ ("paper").
 
@@ -32,13 +35,12 @@ def barrier(Wstar: Array, kind: str = "exact") -> float:
     Wstar : teacher, m x d with m >= d; of rank d, or the barrier is zero.
     kind : "exact" is attained (`exact_barrier_point`), "paper" is the published bound GKZ-T2.1b.
     """
-    if kind not in KINDS:
-        raise DataError(f"kind={kind!r} is unknown; choose 'exact' or 'paper'")
+    one_of("kind", kind, KINDS)
     require_wide(Wstar, "Wstar")
     return barrier_constant(Wstar.shape[1], kind) * smallest_singular_value(Wstar) ** 4
 
 
-def barrier_constant(d: int, kind: str = "exact") -> float:
+def barrier_constant(d: int, kind: Kind = "exact") -> float:
     r"""$2(d+2)/(d+1)$, or 2."""
     return 2.0 * (d + 2) / (d + 1) if kind == "exact" else 2.0
 
@@ -338,7 +340,7 @@ def _scale(m: int, d: int, scale: float | str, y: Array | None) -> float:
 
 
 @states("GKZ-T2.5")
-def start_margin(W0: Array, Wstar: Array, *, kind: str = "exact") -> float:
+def start_margin(W0: Array, Wstar: Array, *, kind: Kind = "exact") -> float:
     r"""$L(W_0)$ divided by the barrier; below 1 gradient descent from $W_0$ stays at full rank and
     converges (GKZ-RATE).
     """

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
@@ -29,7 +30,7 @@ def activation_name(coefficients: tuple[float, float, float]) -> str:
 
 @states("GKZ-C2.2", "SJL-T2.1")
 def estimate_general_gap(
-    network: ShallowNetwork, X: Array, r: Array, *, trained: str = "W"
+    network: ShallowNetwork, X: Array, r: Array, *, trained: Trained = "W"
 ) -> float:
     r"""$L - \min L$ from above, over networks of any width with this quadratic activation:
     $(1/2)\|\Pi r\|^2$, in floats.

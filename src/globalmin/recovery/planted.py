@@ -19,7 +19,7 @@ from globalmin._types import Array
 from globalmin.activations.moments import mean_curvature
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
-from globalmin.shallow.lipschitz import estimate_lipschitz
+from globalmin.shallow.lipschitz import Method, estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, residual
 from globalmin.shallow.provability import (
     DescentQuantities,
@@ -93,7 +93,12 @@ class JointDescent:
 
 @states("OS-C5", "SJL-T2.5")
 def joint_descent(
-    network: ShallowNetwork, X: Array, y: Array, *, eta: float | None = None, method: str = "rows"
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    *,
+    eta: float | None = None,
+    method: Method = "rows",
 ) -> JointDescent | None:
     r"""Whether gradient descent on both layers with one step reaches zero loss from these weights;
     None if not shown.
@@ -150,7 +155,7 @@ class PlantedBasin:
 
 @states("SJL-T2.5", "OS-C5")
 def planted_basin(
-    teacher: ShallowNetwork, X: Array, *, share: float = 0.5, method: str = "rows"
+    teacher: ShallowNetwork, X: Array, *, share: float = 0.5, method: Method = "rows"
 ) -> PlantedBasin | None:
     r"""SJL-T2.5 without unknown constants, for given inputs; None where the Jacobian at the teacher
     has no full row rank.

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
@@ -96,7 +97,7 @@ def parallel_pair(W: Array) -> bool:
     return bool(cosines.max() > PARALLEL)
 
 
-def descent_warnings(descent: Descent, phi: Activation, labels: str, *, tol: float) -> list[str]:
+def descent_warnings(descent: Descent, phi: Activation, labels: Labels, *, tol: float) -> list[str]:
     """Descent not finished, labels not fitted, parallel or saturated neurons at its end."""
     found, cap = [], saturation_norm(phi)
     if descent.gradient_norm > tol * 100:
@@ -122,7 +123,8 @@ def descent_warnings(descent: Descent, phi: Activation, labels: str, *, tol: flo
     return found
 
 
-LABELS = ("regression", "classification")
+Labels = Literal["regression", "classification"]
+LABELS: tuple[Labels, ...] = get_args(Labels)
 ESTIMATORS = ("squares", "likelihood")
 
 
@@ -143,7 +145,7 @@ class Recovery:
     weights: Array
     initialization: Array
     activation: str
-    labels: str
+    labels: Labels
     start: TensorStart = field(repr=False)
     descent: Descent = field(repr=False)
     warnings: tuple[str, ...] = ()
@@ -179,7 +181,7 @@ def recover_teacher(
     neurons: int = 3,
     activation: str | Activation = "sigmoid",
     *,
-    labels: str = "regression",
+    labels: Labels = "regression",
     seed: int = 0,
     variant: str | TensorOptions = "tuned",
     estimator: str = "squares",
@@ -243,15 +245,10 @@ def recover_teacher(
 def _options(variant: str | TensorOptions) -> TensorOptions:
     if isinstance(variant, TensorOptions):
         return variant
-    if variant not in VARIANTS:
-        raise DataError(
-            f"variant={variant!r} is unknown; choose one of {', '.join(VARIANTS)} or give "
-            "TensorOptions"
-        )
-    return VARIANTS[variant]
+    return VARIANTS[one_of("variant", variant, VARIANTS, remedy="or give TensorOptions")]
 
 
-def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
+def _refuse(data: Dataset, neurons: int, phi: Activation, labels: Labels) -> None:
     if not isinstance(data, Dataset):
         raise DataError(
             f"data is of type {type(data).__name__}; give gm.Dataset(X, y, bias=False, "
@@ -262,8 +259,7 @@ def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
             "the teacher has no bias and no scaling; build the data with Dataset(X, y, bias=False, "
             'scaling="none")'
         )
-    if labels not in LABELS:
-        raise DataError(f"labels={labels!r} is unknown; choose one of {', '.join(LABELS)}")
+    one_of("labels", labels, LABELS)
     d, n = data.n_features, data.n_samples
     if isinstance(neurons, bool) or not isinstance(neurons, int | np.integer) or neurons < 1:
         raise DataError(f"neurons={neurons!r} must be an integer >= 1")

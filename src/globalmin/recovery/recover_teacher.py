@@ -13,6 +13,7 @@ from globalmin.errors import CannotCertify, MemoryRefused
 from globalmin.proving.producer import prove
 from globalmin.recovery import recover as recovery
 from globalmin.recovery.claims.unique_minimum import CLAIM, PARAMETERS, polish_minimum
+from globalmin.recovery.recover import Labels
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def recover_teacher(
     neurons: int = 3,
     activation: str | Activation = "sigmoid",
     *,
-    labels: str = "regression",
+    labels: Labels = "regression",
     seed: int = 0,
     certify: bool = True,
     **options: Any,

@@ -146,7 +146,7 @@ def layers_trial(
     ]
     theta = network.draw(seed + 1, deviations=deviations)
     run = follow_descent(
-        pose_balance(network, X, Y), theta, step_size=step_size, n_steps=steps, max_records=300
+        pose_balance(network, X, Y), theta, step_size=step_size, max_iter=steps, max_records=300
     )
     audit = run.audit()
     return {

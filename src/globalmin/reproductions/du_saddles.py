@@ -37,9 +37,12 @@ def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
     """Steps past each saddle of the octopus, gradient descent and Algorithm 2, from one random
     start.
     """
-    from globalmin.octopus.escape import octopus_escape_times
+    from globalmin.octopus.escape import Method, octopus_escape_times
 
-    methods = {"plain": "gradient_descent", "noisy": "perturbed_gradient_descent"}
+    methods: dict[str, Method] = {
+        "plain": "gradient_descent",
+        "noisy": "perturbed_gradient_descent",
+    }
     return {
         name: octopus_escape_times(d, L, 1.0, 1 / (4 * L), method, seed=seed).astype(np.float64)
         for name, method in methods.items()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array, NDArray
 from globalmin.data.ties import tied_groups
 from globalmin.shallow.problem import Problem, Tie, check_shapes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from globalmin.shallow.problem import HasData, Point
 
 
-def pose(network: ShallowNetwork, data: HasData, trained: str) -> Point:
+def pose(network: ShallowNetwork, data: HasData, trained: Trained) -> Point:
     """The training problem at the network's weights, with the best reachable labels in place of
     conflicting ones.
     """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Scheme, one_of
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
@@ -22,7 +23,7 @@ from globalmin.shallow.network import ShallowNetwork
 if TYPE_CHECKING:
     from globalmin.data import Dataset
 
-    Scheme = Callable[[Array, int, int, np.random.Generator], tuple[Array, Array]]
+    Law = Callable[[Array, int, int, np.random.Generator], tuple[Array, Array]]
 
 
 @states("OS-HEAD")
@@ -56,7 +57,7 @@ def _du(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Arra
     return W, rng.choice([-1.0, 1.0], size=k) / np.sqrt(k)
 
 
-SCHEMES: dict[str, Scheme] = {"os": _os, "sjl": _sjl, "du": _du}
+SCHEMES: dict[Scheme, Law] = {"os": _os, "sjl": _sjl, "du": _du}
 """Functions (y, d, k, rng) -> (W, v): "os" balanced head of the size of the labels and W ~ N(0,1);
 "sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "du" v = +-1/sqrt(k) and W ~ N(0,1). Signs of "sjl" and "du"
 are independent and fair."""
@@ -67,7 +68,7 @@ def draw(
     width: int,
     activation: str | Activation = "softplus",
     *,
-    scheme: str = "os",
+    scheme: Scheme = "os",
     seed: int | np.random.Generator | None = 0,
     weight_scale: float = 1.0,
 ) -> ShallowNetwork:
@@ -81,10 +82,7 @@ def draw(
     seed : an integer, a numpy Generator (which advances), or None for fresh entropy.
     weight_scale : factor > 0 on W0; 1.0 is the published law.
     """
-    if scheme not in SCHEMES:
-        raise DataError(
-            f"scheme={scheme!r} is unknown; choose one of {', '.join(map(repr, SCHEMES))}"
-        )
+    one_of("scheme", scheme, SCHEMES)
     if not (np.isfinite(weight_scale) and weight_scale > 0):
         raise DataError(f"weight_scale={weight_scale!r} must be a positive number")
     W, v = SCHEMES[scheme](

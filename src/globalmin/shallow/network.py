@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import TRAINED, Scheme, Trained, one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.data.validation import as_weights
@@ -19,9 +20,6 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-
-
-TRAINED = ("W", "vW")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ class ShallowNetwork:
         width: int,
         activation: str | Activation = "softplus",
         *,
-        scheme: str = "os",
+        scheme: Scheme = "os",
         seed: int | np.random.Generator | None = 0,
         weight_scale: float = 1.0,
     ) -> ShallowNetwork:
@@ -143,14 +141,11 @@ def loss(network: ShallowNetwork, X: Array, y: Array) -> float:
 
 
 @states("OS-J", "SJL-L5.4")
-def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str = "W") -> Array:
+def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: Trained = "W") -> Array:
     r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers), formed without J: OS-J,
     SJL-L5.4. Cost n^2 (k + d).
     """
-    if trained not in TRAINED:
-        raise DataError(
-            f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
-        )
+    one_of("trained", trained, TRAINED)
     Z = preactivations(network, X)
     S = network.activation.derivative(Z) * network.v
     K = S @ S.T

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array, NDArray
 from globalmin.data.memory import require_memory
 from globalmin.errors import DataError
-from globalmin.shallow.network import TRAINED
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
@@ -81,7 +81,7 @@ class Problem:
     X: Array
     y: Array
     activation: Differentiable
-    trained: str = "W"
+    trained: Trained = "W"
     scale: float = 1.0
     floor: float = 0.0
     ties: tuple[Tie, ...] = ()
@@ -222,12 +222,9 @@ def length(direction: Direction) -> float:
     return float(np.sqrt(square))
 
 
-def check_shapes(network: ShallowNetwork, X: Array, y: Array, trained: str) -> None:
+def check_shapes(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> None:
     """Refuse, with the remedy, data and network that do not belong together."""
-    if trained not in TRAINED:
-        raise DataError(
-            f"trained={trained!r} is unknown; give 'W' (hidden layer only) or 'vW' (both layers)"
-        )
+    one_of("trained", trained, TRAINED)
     if X.ndim != 2 or y.ndim != 1 or X.shape[0] != y.shape[0] or X.shape[0] == 0:
         raise DataError(
             f"X has shape {X.shape} and y has shape {y.shape}; give X as n x d and y as n numbers, "

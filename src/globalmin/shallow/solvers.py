@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from globalmin._options import Trained, Until
 from globalmin._rooms import rooms_with
 from globalmin.shallow.trajectory import ShallowRun
 
@@ -44,7 +45,7 @@ def _solvers() -> dict[str, Solver]:
     return {solver.activation: solver for solver in found}
 
 
-def solver_for(activation: Activation, trained: str, until: str) -> Solver | None:
+def solver_for(activation: Activation, trained: Trained, until: Until) -> Solver | None:
     """The solver that "auto" means for this activation; solvers move W only, and have no way on
     which to stop.
     """

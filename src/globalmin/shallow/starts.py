@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Scheme, Trained
 from globalmin._types import Array, NDArray
 from globalmin.errors import NotConverged
 from globalmin.optimize.run import Status
@@ -38,7 +39,7 @@ def draws(
     activation: Activation,
     plan: tuple[str, ...],
     *,
-    scheme: str = "os",
+    scheme: Scheme = "os",
     seed: int | np.random.Generator | None = 0,
 ) -> Iterator[ShallowNetwork]:
     """One start per word of the plan, "published" or "separating".
@@ -204,7 +205,7 @@ def best_of_starts(
     return best, False
 
 
-def is_good(run: ShallowRun, data: HasData, trained: str = "W") -> bool:
+def is_good(run: ShallowRun, data: HasData, trained: Trained = "W") -> bool:
     """Whether the run reached its target and, where a claim exists for it and n <= 2,000, a proof
     can be expected.
     """

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import least_eigenvalue
@@ -84,7 +85,7 @@ def _along(network: ShallowNetwork, X: Array, y: Array, a: Array, b: Array) -> E
 
 
 def hessian_escape(
-    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W", H: Array | None = None
+    network: ShallowNetwork, X: Array, y: Array, *, trained: Trained = "W", H: Array | None = None
 ) -> Escape | None:
     """The eigenvector of the least eigenvalue of the dense Hessian, if that is negative."""
     H = hessian(network, X, y, trained=trained) if H is None else H
@@ -154,7 +155,7 @@ def nearest_stationary(
     X: Array,
     y: Array,
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     tol: float = 1e-12,
     max_iter: int = 200,
 ) -> ShallowNetwork:
@@ -206,13 +207,13 @@ def nearest_stationary(
     return network
 
 
-def _flat_gradient(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Array:
+def _flat_gradient(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> Array:
     """Gradient in the order of the Hessian: v first, then W row by row."""
     in_W, in_v = gradient(network, X, y, trained=trained)
     return in_W.ravel() if in_v is None else np.concatenate([in_v, in_W.ravel()])
 
 
-def _stepped(network: ShallowNetwork, step: Array, trained: str) -> ShallowNetwork:
+def _stepped(network: ShallowNetwork, step: Array, trained: Trained) -> ShallowNetwork:
     head = network.width if trained == "vW" else 0
     W = network.W - step[head:].reshape(network.W.shape)
     return network.with_weights(W, network.v - step[:head] if head else None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Method, Scheme, Trained, Until
 from globalmin.errors import DataError
 from globalmin.optimize.follow import Monitor
 from globalmin.shallow.methods.table import (
@@ -37,12 +38,12 @@ WIDENING = (("published",), ("separating", "published"), ("separating",))
 def train(
     network: ShallowNetwork,
     data: HasData,
-    method: str = "auto",
+    method: Method = "auto",
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     max_iter: int | None = None,
     tol: float = 1e-13,
-    until: str = "tolerance",
+    until: Until = "tolerance",
     step_size: float | str | None = None,
     weight_decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
@@ -160,9 +161,9 @@ def train_auto(
     width: int | str = "auto",
     activation: str | Activation = "softplus",
     *,
-    method: str = "auto",
-    scheme: str = "os",
-    trained: str = "W",
+    method: Method = "auto",
+    scheme: Scheme = "os",
+    trained: Trained = "W",
     weight_decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
     max_starts: int | None = None,
@@ -244,7 +245,7 @@ def train_auto(
     return thrown_if(throw, _nearer(solved, best.with_starts(tried)))
 
 
-def _plan(widening: int | None, method: str, max_starts: int | None) -> tuple[str, ...]:
+def _plan(widening: int | None, method: Method, max_starts: int | None) -> tuple[str, ...]:
     """Kinds of the starts: six at a given width, fewer where a wider network comes next, one for a
     method without restarts.
     """

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from globalmin._options import Scheme
 from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.facts.finding import TheoremReport
@@ -91,7 +92,7 @@ def theorem(
     *,
     width: int | None = None,
     activation: str | Activation = "softplus",
-    scheme: str = "os",
+    scheme: Scheme = "os",
     seed: int = 0,
     **options: float,
 ) -> Theorem:

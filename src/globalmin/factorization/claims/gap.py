@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike
-from globalmin.errors import CannotCertify, DataError
+from globalmin.errors import CannotCertify
 from globalmin.factorization.factors import Factors, checked_matrix
 from globalmin.linalg.balls import ball_matrix, working_precision
 from globalmin.linalg.positive_definite import inverse_factor
@@ -23,6 +24,8 @@ from globalmin.proving.record import ClaimRecord, Proves, Question, Rung, Subjec
 from globalmin.proving.resources import CHECKER_WORK
 from globalmin.references import states
 
+Norm = Literal["auto", "zero", "frobenius", "factor"]
+NORMS: tuple[Norm, ...] = get_args(Norm)
 BITS = 192
 STRIP_ENTRIES = 2**19
 Ball = Any
@@ -157,7 +160,7 @@ class FactorizationCertificate(SealedCertificate):
 
 @states("DU-T4.4", "DU-M4")
 def certify_factorization(
-    U: ArrayLike, V: ArrayLike, M: ArrayLike, *, norm: str = "auto", tol: float = 1e-8
+    U: ArrayLike, V: ArrayLike, M: ArrayLike, *, norm: Norm = "auto", tol: float = 1e-8
 ) -> FactorizationCertificate:
     r"""Prove how far $\frac12\lVert UV^T-M\rVert_F^2$ is from the best loss of any matrix of rank r
     (the width of U and V).
@@ -200,10 +203,9 @@ def _build(question: Question) -> Claim:
     return build(question.network, question.data, **question.options)
 
 
-def build(factors: Factors, M: Array, *, norm: str = "auto", tol: float = 1e-8) -> Claim:
+def build(factors: Factors, M: Array, *, norm: Norm = "auto", tol: float = 1e-8) -> Claim:
     """The claim with its witness, or CannotCertify; see `certify_factorization`."""
-    if norm not in ("auto", "zero", "frobenius", "factor"):
-        raise DataError(f"norm={norm!r} is not 'auto', 'zero', 'frobenius' or 'factor'")
+    one_of("norm", norm, NORMS)
     _refuse_if_too_large(M.shape, factors.rank, norm)
     side = "right" if M.shape[1] <= M.shape[0] else "left"
     A, S, P = (M, factors.V, factors.U) if side == "right" else (M.T, factors.U, factors.V)
@@ -219,7 +221,7 @@ def build(factors: Factors, M: Array, *, norm: str = "auto", tol: float = 1e-8) 
     return claim
 
 
-def _refuse_if_too_large(shape: tuple[int, ...], rank: int, norm: str) -> None:
+def _refuse_if_too_large(shape: tuple[int, ...], rank: int, norm: Norm) -> None:
     small, size = min(shape), 8 * (math.prod(shape) + sum(shape) * rank)
     if size + (8 * small**2 if norm == "factor" else 0) > FILE_BYTES:
         raise CannotCertify(
@@ -233,7 +235,7 @@ def _refuse_if_too_large(shape: tuple[int, ...], rank: int, norm: str) -> None:
         )
 
 
-def _best_claim(A: Array, S: Array, numbers: GapNumbers, side: str, norm: str) -> Claim:
+def _best_claim(A: Array, S: Array, numbers: GapNumbers, side: str, norm: Norm) -> Claim:
     zero = _claim("zero", {}, {}, numbers, numbers.loss_upper)
     span = (
         None
@@ -267,7 +269,7 @@ def _span(A: Array, S: Array) -> _Span | None:
     return _Span(Z, R, values, Wt.T) if values[-1] > 0.0 else None
 
 
-def _subspace_claim(A: Array, span: _Span, numbers: GapNumbers, side: str, norm: str) -> Claim:
+def _subspace_claim(A: Array, span: _Span, numbers: GapNumbers, side: str, norm: Norm) -> Claim:
     """Theorem EY: b from the Frobenius norm if that is clearly below the r-th squared singular
     value, else from P1.
     """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
@@ -51,7 +52,7 @@ class NormBound:
 def build(
     network: ShallowNetwork,
     data: Dataset,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
     step_size: float | None = None,
     point: LinearizedPoint | None = None,

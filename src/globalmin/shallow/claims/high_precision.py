@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.linalg.balls import SMALLEST_RADIUS, Ball, BallMatrix, ball_matrix, working_precision
 
@@ -50,7 +51,7 @@ def precise_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResi
         return PreciseResidual(np.array([float(x) for x in entries]), np.array(radius))
 
 
-def precise_jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str) -> BallMatrix:
+def precise_jacobian_gram(network: ShallowNetwork, X: Array, *, trained: Trained) -> BallMatrix:
     """K = J J^T as balls, for matrices too ill-conditioned for doubles. Memory about 400 n^2
     bytes.
     """

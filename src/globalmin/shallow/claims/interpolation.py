@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from globalmin._options import Trained
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
 from globalmin.proving.claim import Claim, Json, rational
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def build(
     network: ShallowNetwork,
     data: Dataset,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
     point: LinearizedPoint | None = None,
 ) -> Claim:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from globalmin._options import Trained
 from globalmin.errors import CannotCertify
 from globalmin.proving.claim import Claim, Json, rational
 from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
 
 
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
+def build(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> Claim:
     """The claim with its groups, or CannotCertify if the data have no positive floor.
 
     Parameters

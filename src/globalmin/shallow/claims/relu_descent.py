@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.balls import BallMatrix, working_precision
@@ -97,7 +98,11 @@ class BracketTrial:
 @states("DU-CERT-L1", "DU-CERT-R")
 @np.errstate(over="ignore", invalid="ignore")
 def build(
-    network: ShallowNetwork, data: Dataset, trained: str = "W", *, step_size: float | None = None
+    network: ShallowNetwork,
+    data: Dataset,
+    trained: Trained = "W",
+    *,
+    step_size: float | None = None,
 ) -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import (
@@ -132,7 +133,7 @@ class CellPoint:
 
 @states("DU-CERT-0")
 @np.errstate(over="ignore", invalid="ignore")
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
+def build(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason.
 
     Parameters

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.certificate import Certificate
@@ -65,7 +66,9 @@ def measured_once(question: Question) -> LinearizedPoint:
     return question.once("linearized point", lambda: measure(network, data, trained))
 
 
-def strongest_floor(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, LossFloor]:
+def strongest_floor(
+    network: ShallowNetwork, data: Dataset, trained: Trained
+) -> tuple[str, LossFloor]:
     """The class of heads and the floor the claim can state; "nonnegative" only where it applies to
     the stored head and says more.
     """

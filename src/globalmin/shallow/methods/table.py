@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from inspect import signature
 from typing import TYPE_CHECKING
 
+from globalmin._options import Method, one_of
 from globalmin.errors import DataError
 from globalmin.shallow.methods.gradient_descent import gradient_descent
 from globalmin.shallow.methods.gradient_flow import gradient_flow
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from globalmin.activations import Activation
     from globalmin.shallow.trajectory import ShallowRun
 
-METHODS: dict[str, Callable[..., ShallowRun]] = {
+METHODS: dict[Method, Callable[..., ShallowRun]] = {
     "levenberg_marquardt": levenberg_marquardt,
     "homotopy": homotopy,
     "gradient_descent": gradient_descent,
@@ -35,7 +36,7 @@ STEPPED = ("gradient_descent", "sgd", "perturbed_gradient_descent")  # the metho
 RESTARTED = "levenberg_marquardt", "homotopy"
 
 
-def method_for(activation: Activation) -> str:
+def method_for(activation: Activation) -> Method:
     """What "auto" means: the homotopy for an activation with a kink, Levenberg-Marquardt for the
     others.
     """
@@ -44,8 +45,7 @@ def method_for(activation: Activation) -> str:
 
 def check_method(method: str, step_size: float | str | None = None) -> None:
     """Refuse an unknown method, and a step size given to a method without one."""
-    if method not in METHODS and method != "auto":
-        raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
+    one_of("method", method, ("auto", *METHODS))
     if step_size is not None and method not in STEPPED:
         raise DataError(
             f"step_size={step_size!r} has no meaning for method={method!r}; drop it, or use one of "
