@@ -9,8 +9,8 @@ import pytest
 
 import globalmin as gm
 from globalmin.errors import DataError
+from globalmin.facts.finding import HOMES, ask, fact, facts, subject_of
 from globalmin.facts.instance import Instance
-from globalmin.facts.registry import HOMES, ask, fact, facts, subject_of
 from globalmin.inspection.inspection import pose
 from globalmin.octopus.function import Octopus
 from globalmin.one_filter.teacher import FilterTeacher

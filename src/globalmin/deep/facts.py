@@ -11,13 +11,13 @@ from globalmin.facts.finding import (
     Hypothesis,
     TheoremReport,
     check,
+    fact,
     no_parallel_rows,
     number,
     smooth,
     unit_rows,
     unknown,
 )
-from globalmin.facts.registry import fact
 from globalmin.linalg.extremes import extremes
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from globalmin.facts.finding import (
     Hypothesis,
     TheoremReport,
     check,
+    fact,
     no_parallel_rows,
     number,
     smooth,
     unit_rows,
 )
-from globalmin.facts.registry import fact
 
 if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork

@@ -16,6 +16,7 @@ from globalmin.facts.finding import (
     Hypothesis,
     TheoremReport,
     check,
+    fact,
     labels,
     no_parallel_rows,
     number,
@@ -24,7 +25,6 @@ from globalmin.facts.finding import (
     smooth,
     unit_rows,
 )
-from globalmin.facts.registry import fact
 from globalmin.kernels import movement, probability, rates
 from globalmin.kernels.gram_bounds import lambda_lower_bounds
 from globalmin.kernels.limit_gram import gram_error

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from globalmin.facts.finding import TheoremReport, check, number, unknown
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import TheoremReport, check, fact, number, unknown
 from globalmin.octopus.constants import (
     gaussian_miss_probability,
     gaussian_radius,

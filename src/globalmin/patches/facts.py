@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import HypothesisError
-from globalmin.facts.finding import TheoremReport, check, number
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.patches import model, rates
 from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
 from globalmin.patches.distributions import filter_at_distance, gaussian_patches
