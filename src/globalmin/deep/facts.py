@@ -18,7 +18,7 @@ from globalmin.facts.finding import (
     unit_rows,
     unknown,
 )
-from globalmin.linalg.extremes import extremes
+from globalmin.linalg.spectrum import extremes
 
 if TYPE_CHECKING:
     from globalmin.facts.instance import Instance, Measurements

@@ -19,8 +19,8 @@ from globalmin.facts.instance import Measurements, Start
 from globalmin.kernels.khatri_rao import separation
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.kernels.movement import kink_descent
-from globalmin.linalg.extremes import Extremes, extremes, spectral_norm
 from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec
+from globalmin.linalg.spectrum import Extremes, extremes, spectral_norm
 from globalmin.shallow.guarantee import KinkDescent
 from globalmin.shallow.initialization import draw
 from globalmin.shallow.lipschitz import estimate_lipschitz

@@ -25,7 +25,7 @@ from globalmin.kernels.movement import (
     neuron_movement,
 )
 from globalmin.kernels.rates import Guarantee
-from globalmin.linalg.extremes import ALL_LIMIT
+from globalmin.linalg.spectrum import ALL_LIMIT
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import (
     jacobian_gram,

@@ -13,7 +13,7 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.deep.network import DeepNetwork
-from globalmin.linalg.balls import BallMatrix, ball_matrix, working_precision
+from globalmin.linalg.positive_definite import BallMatrix, ball_matrix, working_precision
 from globalmin.proving.certificate import Certificate
 from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.proving.record import NetworkForm, Question, Subject

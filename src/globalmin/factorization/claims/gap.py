@@ -14,8 +14,7 @@ import numpy as np
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import CannotCertify, DataError
 from globalmin.factorization.factors import Factors, checked_matrix
-from globalmin.linalg.balls import ball_matrix, working_precision
-from globalmin.linalg.positive_definite import inverse_factor
+from globalmin.linalg.positive_definite import ball_matrix, inverse_factor, working_precision
 from globalmin.proving.certificate import SealedCertificate
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.ladder import certified

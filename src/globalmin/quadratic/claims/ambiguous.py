@@ -9,8 +9,15 @@ import numpy as np
 
 from globalmin._types import Array, NDArray
 from globalmin.errors import CannotCertify
-from globalmin.linalg.balls import Ball, ball_matrix, working_precision
-from globalmin.linalg.positive_definite import EPS, Gram, NotPositiveDefiniteError, lower_witness
+from globalmin.linalg.positive_definite import (
+    EPS,
+    Ball,
+    Gram,
+    NotPositiveDefiniteError,
+    ball_matrix,
+    lower_witness,
+    working_precision,
+)
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.quadratic.ambiguity import exact_kernel_matrix

@@ -13,13 +13,15 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
-from globalmin.linalg.balls import ball_matrix, to_floats, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
     Gram,
     LowerWitness,
     NotPositiveDefiniteError,
+    ball_matrix,
     lower_witness,
+    to_floats,
+    working_precision,
 )
 from globalmin.proving.resources import refuse_if_too_large
 from globalmin.shallow.claims.high_precision import (

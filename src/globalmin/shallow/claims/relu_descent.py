@@ -13,14 +13,15 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
-from globalmin.linalg.balls import BallMatrix, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
+    BallMatrix,
     Gram,
     LowerWitness,
     NotPositiveDefiniteError,
     lower_witness,
     upper_witness,
+    working_precision,
 )
 from globalmin.proving.claim import Claim, Json, Tensor, rational
 from globalmin.proving.record import ClaimRecord, Proves
