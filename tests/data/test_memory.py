@@ -2,7 +2,7 @@
 
 import pytest
 
-from globalmin.data import gram_bytes, memory, require_memory
+from globalmin.data import gram_bytes, require_memory, validation
 from globalmin.errors import GlobalMinError, MemoryRefused
 
 
@@ -29,18 +29,18 @@ def test_what_fits_exactly_is_allowed():
 def test_copies_and_rectangles_are_counted():
     assert gram_bytes(10) == 800
     assert gram_bytes(10, copies=3) == 2400
-    assert memory.matrix_bytes(3, 5, copies=2) == 240
+    assert validation.matrix_bytes(3, 5, copies=2) == 240
 
 
 def test_without_a_limit_the_available_memory_counts(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 1000)
     require_memory(1000, "this")
     with pytest.raises(MemoryRefused, match="that needs"):
         require_memory(1001, "that")
 
 
 def test_available_memory_is_a_plausible_number():
-    assert 2**20 < memory.available_bytes() < 2**50
+    assert 2**20 < validation.available_bytes() < 2**50
 
 
 def test_a_negative_limit_is_refused():
@@ -49,20 +49,20 @@ def test_a_negative_limit_is_refused():
 
 
 def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
-    unlimited = memory.available_bytes()
+    monkeypatch.setattr(validation, "_CGROUP", tmp_path)
+    unlimited = validation.available_bytes()
     (tmp_path / "memory.max").write_text("5000\n")
     (tmp_path / "memory.current").write_text("2000\n")
-    assert memory.available_bytes() == 3000
+    assert validation.available_bytes() == 3000
     (tmp_path / "memory.current").write_text("9000\n")
-    assert memory.available_bytes() == 0
+    assert validation.available_bytes() == 0
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available_bytes() == pytest.approx(unlimited, rel=0.9)
+    assert validation.available_bytes() == pytest.approx(unlimited, rel=0.9)
 
 
 @pytest.mark.parametrize("content", [None, b"MemFree: 1 kB\n", b"\xff\xfe"])
 def test_without_the_kernel_file_the_system_call_answers(content, monkeypatch, tmp_path):
     if content is not None:
         (tmp_path / "meminfo").write_bytes(content)
-    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
-    assert memory.available_bytes() > 2**20
+    monkeypatch.setattr(validation, "_MEMINFO", tmp_path / "meminfo")
+    assert validation.available_bytes() > 2**20

@@ -98,7 +98,7 @@ def load_stored(
     """The network for `target` and its training rows in stored form."""
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
-    from globalmin.data.splitting import split_rows
+    from globalmin.data.preprocessing import split_rows
     from globalmin.errors import DataError
     from globalmin.shallow.storage import load_networks
 

@@ -20,7 +20,7 @@ def doctor(
     """Show versions and memory, and try a tiny certificate end to end."""
     from globalmin.cli import exits
     from globalmin.cli.console import print_json, print_rows
-    from globalmin.data.memory import GIB, available_bytes
+    from globalmin.data.validation import GIB, available_bytes
 
     trials = run_trials()
     facts: dict[str, Any] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from globalmin.data import Dataset, RawPart
-from globalmin.data.splitting import split_rows
+from globalmin.data.preprocessing import split_rows
 
 if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions

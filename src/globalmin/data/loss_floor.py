@@ -3,7 +3,7 @@ of the claim `loss-floor`.
 
 If every network of the class satisfies $f(x_i) = g_i t$ on a group of samples, with known $g_i$ and
 one unknown $t$, the group costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint
-groups add up (`globalmin.data.ties` has the groups). Networks with a linear activation are linear
+groups add up (`globalmin.data.degeneracy` has the groups). Networks with a linear activation are linear
 functions, whose least loss is that of least squares.
 """
 
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.data.exact_algebra import least_squares_floor
-from globalmin.data.proportionality import pivots
-from globalmin.data.ties import Group, is_linear, tied_groups
+from globalmin.data.degeneracy import Group, is_linear, tied_groups
+from globalmin.data.exact_algebra import least_squares_floor, pivots
 from globalmin.errors import DataError, HypothesisError
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.dual import dual_matrix
 from globalmin.activations.moments import mean_square, mean_square_slope, mean_value, normalizer
-from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.data.pixels import Geometry, geometry_of, real_array
+from globalmin.data.validation import gram_bytes, require_memory
 from globalmin.deep.initialization import check_depth, check_residual
 from globalmin.references import states
 

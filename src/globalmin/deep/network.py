@@ -161,7 +161,7 @@ class DeepNetwork:
         """Derivatives of the n outputs by all parameters, n x P, in closed form (DU-G3); refused if
         it does not fit.
         """
-        from globalmin.data.memory import matrix_bytes, require_memory
+        from globalmin.data.validation import matrix_bytes, require_memory
 
         passed = self.forward(X)
         n = len(passed.features[0])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.data.validation import gram_bytes, require_memory
 from globalmin.deep.lipschitz import estimate_deep_descent
 from globalmin.deep.problem import DeepPoint, DeepRun, deep_recorder, pose_deep
 from globalmin.errors import DataError

@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from globalmin._types import Array
 from globalmin.data import SCALINGS, Dataset
-from globalmin.data.memory import matrix_bytes, require_memory
+from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
 from globalmin.optimize.run import Status

@@ -14,7 +14,7 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.activations.moments import hermite_coefficients, mean_square, variance
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
+from globalmin.data.validation import gram_bytes, matrix_bytes, require_memory
 from globalmin.facts.instance import Measurements, Start
 from globalmin.kernels.khatri_rao import separation
 from globalmin.kernels.limit_gram import limit_gram

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from globalmin._types import Array, ArrayLike, NDArray
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
+from globalmin.data.validation import gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.kernels.linearized import LinearizedRun, linearize_run
 from globalmin.kernels.movement import (

@@ -16,9 +16,8 @@ import numpy as np
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
 from globalmin.activations.moments import hermite_coefficients, mean_square, mean_square_slope
-from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.validation import as_matrix
+from globalmin.data.validation import as_matrix, gram_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.kernels.khatri_rao import separation
 from globalmin.linalg.spectrum import estimate_lambda_min

@@ -16,10 +16,9 @@ from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel, dual_matrix
 from globalmin.activations.dual_closed import KINKED, STEEP_COSINE, Pairs, closed_form
-from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.data.exact_algebra import Groups, equal_groups
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.proportionality import Groups, equal_groups
-from globalmin.data.validation import as_matrix
+from globalmin.data.validation import as_matrix, gram_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.references import states
 

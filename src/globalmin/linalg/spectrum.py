@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.data.validation import gram_bytes, require_memory
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.data.memory import require_memory
+from globalmin.data.validation import require_memory
 from globalmin.errors import DataError
 from globalmin.shallow.network import TRAINED
 
