@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.activations.dual_oracle import dual
 
-from globalmin.activations import dual_quadrature as rules
+from globalmin.activations import dual_pairs as rules
 from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel
 from globalmin.errors import DataError

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from globalmin.activations.half_spaces import angle, both_half_spaces_times
+from globalmin.activations.moments import angle, both_half_spaces_times
 from globalmin.errors import DataError
 from globalmin.one_filter.basin import random_heads, random_states
 from globalmin.one_filter.landscape import spurious_loss

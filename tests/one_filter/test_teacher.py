@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from globalmin.activations.half_spaces import angle
+from globalmin.activations.moments import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.landscape import (
     Basin,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.activations.half_spaces import angle
+from globalmin.activations.moments import angle
 from globalmin.errors import DataError
 from globalmin.one_filter.claims.trap import certify_filter
 from globalmin.one_filter.landscape import (

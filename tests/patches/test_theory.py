@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from globalmin.activations.half_spaces import both_half_spaces_times
+from globalmin.activations.moments import both_half_spaces_times
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.patches.closeness import closeness

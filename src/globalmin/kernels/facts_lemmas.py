@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from globalmin.activations.dual import dual_kernel, dual_partial_sum
-from globalmin.activations.dual_quadrature import estimate_by_gauss_hermite
+from globalmin.activations.dual_pairs import estimate_by_gauss_hermite
 from globalmin.activations.moments import normalizer
 from globalmin.facts.finding import (
     Hypothesis,

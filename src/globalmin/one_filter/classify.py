@@ -14,7 +14,7 @@ import numpy as np
 
 from globalmin._renamed import renamed
 from globalmin._types import Array
-from globalmin.activations.half_spaces import angle
+from globalmin.activations.moments import angle
 from globalmin.one_filter.landscape import filter_landscape
 from globalmin.one_filter.teacher import FilterTeacher, population_gradient, population_loss
 from globalmin.references import states

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from globalmin.activations.half_spaces import angle, both_half_spaces_times
+from globalmin.activations.moments import angle, both_half_spaces_times
 from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.one_filter import phases
 from globalmin.one_filter.network import OneFilterNetwork

@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.half_spaces import angle
+from globalmin.activations.moments import angle
 from globalmin.one_filter.teacher import FilterTeacher, g, population_loss
 from globalmin.references import states
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.half_spaces import angle
+from globalmin.activations.moments import angle
 from globalmin.errors import DataError
 from globalmin.references import states
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.half_spaces import angle
+from globalmin.activations.moments import angle
 from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.one_filter.landscape import Basin, trap_test
