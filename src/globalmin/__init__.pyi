@@ -42,8 +42,8 @@ from globalmin.one_filter.claims.trap import certify_filter as certify_filter
 from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork
 from globalmin.one_filter.teacher import FilterTeacher as FilterTeacher
 from globalmin.optimize.gradient_flow import gradient_flow as gradient_flow
+from globalmin.optimize.minimization import estimate_second_order as estimate_second_order
 from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed_gradient_descent
-from globalmin.optimize.second_order import estimate_second_order as estimate_second_order
 from globalmin.proving.checking import check as check
 from globalmin.proving.producer import certify as certify
 from globalmin.proving.producer import prove as prove

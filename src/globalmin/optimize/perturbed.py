@@ -25,11 +25,11 @@ from globalmin.optimize.minimization import (
     Place,
     SecondOrderTest,
     Tolerances,
+    check_positive,
     minimized,
 )
 from globalmin.optimize.objective import as_objective
 from globalmin.optimize.run import Status
-from globalmin.optimize.second_order import check_positive
 from globalmin.references import states
 
 if TYPE_CHECKING:
