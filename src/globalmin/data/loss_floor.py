@@ -3,7 +3,7 @@ of the claim `loss-floor`.
 
 If every network of the class satisfies $f(x_i) = g_i t$ on a group of samples, with known $g_i$ and
 one unknown $t$, the group costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint
-groups add up (`globalmin.data.degeneracy` has the groups). Networks with a linear activation are linear
+groups add up (`data.degeneracy` has the groups). Networks with a linear activation are linear
 functions, whose least loss is that of least squares.
 """
 

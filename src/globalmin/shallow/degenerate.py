@@ -88,7 +88,7 @@ def _facts(data: HasData, X: Array) -> Degeneracy:
 
 
 def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
-    """Disjoint groups of tied samples and their ratios g, from the rule of `globalmin.data.degeneracy`.
+    """Disjoint groups of tied samples and their ratios g, by the rule of `data.degeneracy`.
 
     Theory
     ------
