@@ -24,8 +24,10 @@ import numpy as np  # noqa: E402  (the number of threads is read at import)
 from globalmin.data import Dataset  # noqa: E402
 from globalmin.errors import CannotCertify  # noqa: E402
 from globalmin.landscape.classify import PointKind, classify_point  # noqa: E402
-from globalmin.proving.checking import check  # noqa: E402
-from globalmin.proving.producer import certify  # noqa: E402
+from globalmin.proving.producer import (
+    certify,  # noqa: E402
+    check,  # noqa: E402
+)
 from globalmin.quadratic.census import StationaryPoint, stationary_census, stationary_weights  # noqa: E402
 from globalmin.quadratic.identifiability import exact_span_rank, recover_gram  # noqa: E402
 from globalmin.quadratic.many_starts import Descents, QuadraticLoss, descend, random_starts  # noqa: E402

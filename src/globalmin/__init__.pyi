@@ -44,8 +44,8 @@ from globalmin.one_filter.teacher import FilterTeacher as FilterTeacher
 from globalmin.optimize.gradient_flow import gradient_flow as gradient_flow
 from globalmin.optimize.minimization import estimate_second_order as estimate_second_order
 from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed_gradient_descent
-from globalmin.proving.checking import check as check
 from globalmin.proving.producer import certify as certify
+from globalmin.proving.producer import check as check
 from globalmin.proving.producer import prove as prove
 from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher

@@ -9,10 +9,9 @@ import pytest
 
 import globalmin as gm
 from globalmin.errors import MemoryRefused
-from globalmin.proving import ladder
-from globalmin.proving.claim import Claim
+from globalmin.proving import producer
+from globalmin.proving.claim import Claim, ClaimRecord, Proves, Rung
 from globalmin.proving.proof import Proof, ProvedClaim, ProvedNumbers, float_up
-from globalmin.proving.record import ClaimRecord, Proves, Rung
 from globalmin_check import check_file
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "accepted"
@@ -39,12 +38,12 @@ def kinds(monkeypatch):
         "bound": record("bound", Proves.FLOOR),
         "data": record("data", Proves.DATA),
     }
-    monkeypatch.setattr(ladder, "records", lambda: known)
+    monkeypatch.setattr(producer, "records", lambda: known)
     return known
 
 
 def climbed(steps, *, is_quick=False):
-    climb = ladder._Climb(is_quick=is_quick)
+    climb = producer._Climb(is_quick=is_quick)
     return [found.kind for found in climb.to_the_top(steps)], climb.reasons
 
 
@@ -65,7 +64,7 @@ def test_a_wide_bound_is_kept_only_if_nothing_better_holds(kinds):
     assert climbed([wide, (zero, Rung(2, refused))])[0] == ["bound"]
     assert climbed([wide, (zero, Rung(2, lambda: claim("zero")))])[0] == ["zero"]
     wider = bound, Rung(2, lambda: claim("bound", gap=0.9, loss_upper=1.0))
-    (kept,) = ladder._Climb(is_quick=False).to_the_top([wide, wider])
+    (kept,) = producer._Climb(is_quick=False).to_the_top([wide, wider])
     assert kept.summary["gap"] == 0.5
 
 
@@ -87,7 +86,7 @@ def test_a_quick_climb_leaves_out_extras_unless_nothing_else_holds(kinds):
 
 def test_want_of_memory_is_told_as_such(monkeypatch):
     network, data = fitted()
-    monkeypatch.setattr("globalmin.proving.resources.MEMORY_LIMIT", 1000)
+    monkeypatch.setattr("globalmin.proving.certificate.MEMORY_LIMIT", 1000)
     with pytest.raises(MemoryRefused, match="GiB"):
         gm.certify(network, data)
     proof = gm.prove(network, data)

@@ -8,7 +8,7 @@ import pytest
 
 import globalmin as gm
 from globalmin.errors import DataError
-from globalmin.proving.record import Proves, records, subject_of
+from globalmin.proving.claim import Proves, records, subject_of
 from globalmin_check.claims import KINDS
 
 SOURCE = Path(gm.__file__).parent

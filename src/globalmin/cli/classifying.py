@@ -18,7 +18,7 @@ from globalmin.cli.proving import Attempt, attempt
 from globalmin.cli.summary import check_rows, proof_json, verdict_rows
 from globalmin.drawing import style
 from globalmin.landscape.classify import classify_point
-from globalmin.proving.record import Proves
+from globalmin.proving.claim import Proves
 from globalmin.report.figures import bracket, escape_curve
 from globalmin.report.measures import estimate_quadratic
 from globalmin.report.rounding import nearest_text

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from globalmin.cli.console import COPY, Row, print_json, print_rows
-from globalmin.proving.record import Proves
+from globalmin.proving.claim import Proves
 from globalmin.report.proof import color_of
 from globalmin.report.rounding import lower_text, nearest_text, upper_text
 from globalmin.report.words import (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from globalmin.proving.claim import Proves
 from globalmin.proving.proof import Proof, ProvedClaim
-from globalmin.proving.record import Proves
 from globalmin.report.panels import panels
 from globalmin.report.proof import check_target, color_of, proved_loss
 from globalmin.report.record import FitRecord, TargetRecord, read_record

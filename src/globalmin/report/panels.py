@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.proving.record import Proves
+from globalmin.proving.claim import Proves
 from globalmin.report import figures
 from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.panels_landscape import landscape_panels

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin.proving.record import Proves
+from globalmin.proving.claim import Proves
 from globalmin.report import figures
 from globalmin.report.panel import Panel, as_texts, make_panel, make_table
 from globalmin.report.rounding import typeset, upper_text

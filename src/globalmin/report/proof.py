@@ -30,7 +30,7 @@ def check_target(directory: str | Path, target: TargetRecord) -> Proof:
     """Run the checker on the certificate file of `target` in `directory`; a missing file is
     reported, not raised.
     """
-    from globalmin.proving.checking import check
+    from globalmin.proving.producer import check
 
     if target.certificate is None:
         return no_proof(target.reasons, message=target.not_proved or "no certificate could be made")

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from globalmin.proving.claim import Proves
 from globalmin.proving.proof import Proof, ProvedClaim
-from globalmin.proving.record import Proves
 from globalmin.report.rounding import Number, lower_text, nearest_text, typeset, upper_text
 
 NOT_GENERALIZATION = "Zero training loss is not generalization."

@@ -25,8 +25,16 @@ from globalmin.linalg.positive_definite import (
     lower_witness,
     upper_witness,
 )
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import PreciseResidual
 from globalmin.shallow.claims.linearized_point import MARGIN, loss_above, residual_size

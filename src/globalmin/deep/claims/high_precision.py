@@ -15,8 +15,7 @@ from globalmin._types import Array
 from globalmin.deep.network import DeepNetwork
 from globalmin.linalg.positive_definite import BallMatrix, ball_matrix, working_precision
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Json, Tensor, rational
-from globalmin.proving.record import NetworkForm, Question, Subject
+from globalmin.proving.claim import Json, NetworkForm, Question, Subject, Tensor, rational
 from globalmin.shallow.claims.high_precision import PreciseResidual, slope_of, value_of
 
 if TYPE_CHECKING:

@@ -15,11 +15,19 @@ from globalmin._types import Array, ArrayLike
 from globalmin.errors import CannotCertify, DataError
 from globalmin.factorization.factors import Factors, checked_matrix
 from globalmin.linalg.positive_definite import ball_matrix, inverse_factor, working_precision
-from globalmin.proving.certificate import SealedCertificate
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.ladder import certified
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung, Subject
-from globalmin.proving.resources import CHECKER_WORK
+from globalmin.proving.certificate import CHECKER_WORK, SealedCertificate
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Subject,
+    Tensor,
+    rational,
+)
+from globalmin.proving.producer import certified
 from globalmin.references import states
 
 BITS = 192

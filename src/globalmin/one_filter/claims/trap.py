@@ -18,9 +18,18 @@ from globalmin.one_filter.landscape import Basin, barrier, smoothness, spurious_
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.teacher import population_loss
 from globalmin.proving.certificate import SealedCertificate
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.ladder import certified
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung, Subject
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Subject,
+    Tensor,
+    rational,
+)
+from globalmin.proving.producer import certified
 from globalmin.references import states
 
 if TYPE_CHECKING:

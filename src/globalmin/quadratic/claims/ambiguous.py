@@ -18,8 +18,7 @@ from globalmin.linalg.positive_definite import (
     lower_witness,
     working_precision,
 )
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Tensor, rational
 from globalmin.quadratic.ambiguity import exact_kernel_matrix
 from globalmin.quadratic.identifiability import critical_samples
 from globalmin.references import states

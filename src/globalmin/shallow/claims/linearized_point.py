@@ -23,7 +23,7 @@ from globalmin.linalg.positive_definite import (
     to_floats,
     working_precision,
 )
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import refuse_if_too_large
 from globalmin.shallow.claims.high_precision import (
     PreciseResidual,
     precise_jacobian_gram,

@@ -23,7 +23,7 @@ from globalmin.linalg.positive_definite import (
     working_precision,
 )
 from globalmin.linalg.symmetric import design_gram
-from globalmin.proving.resources import CHECKER_WORK, MEMORY_LIMIT
+from globalmin.proving.certificate import CHECKER_WORK, MEMORY_LIMIT
 from globalmin.shallow.claims.high_precision import PreciseResidual, precise_residual
 from globalmin.shallow.claims.linearized_point import checked_arrays, loss_above
 from globalmin.shallow.network import residual

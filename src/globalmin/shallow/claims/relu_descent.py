@@ -23,9 +23,8 @@ from globalmin.linalg.positive_definite import (
     upper_witness,
     working_precision,
 )
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import refuse_if_too_large
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Tensor, rational
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import (
     PreciseResidual,

@@ -13,8 +13,15 @@ import numpy as np
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Json, rational
-from globalmin.proving.record import ClaimRecord, NetworkForm, Proves, Question, Subject
+from globalmin.proving.claim import (
+    ClaimRecord,
+    Json,
+    NetworkForm,
+    Proves,
+    Question,
+    Subject,
+    rational,
+)
 from globalmin.shallow.claims.linearized_point import (
     SMOOTH,
     LinearizedPoint,
@@ -25,8 +32,7 @@ from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data.loss_floor import LossFloor
-    from globalmin.proving.claim import Claim
-    from globalmin.proving.record import Question
+    from globalmin.proving.claim import Claim, Question
 
 
 ZERO_IS_LEAST = (
