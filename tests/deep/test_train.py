@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from globalmin.deep.convergence import rate_check
+from globalmin.deep.constants import rate_check
 from globalmin.deep.gram import deep_gram, deep_ntk
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.problem import pose_deep

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from globalmin.deep import convergence as widths
+from globalmin.deep import constants as widths
 
 
 def test_orders_of_magnitude_for_deep_networks_grow_as_printed():

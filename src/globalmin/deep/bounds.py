@@ -17,8 +17,8 @@ from globalmin.activations.dual import dual_matrix
 from globalmin.activations.moments import hermite_coefficients, normalizer
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.data.pixels import real_array
-from globalmin.deep.framework import framework, mean_at, mean_square_at, square_slope_at
-from globalmin.deep.initialization import check_depth, check_residual
+from globalmin.deep.gram import framework, mean_at, mean_square_at, square_slope_at
+from globalmin.deep.network import check_depth, check_residual
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin.activations import Activation, get_activation
-from globalmin.deep import passes as deep_passes
-from globalmin.deep.framework import Framework, Stage, framework
-from globalmin.deep.gram import last_formula, last_layer_gram
+from globalmin.deep import problem as deep_passes
+from globalmin.deep.gram import Framework, Stage, framework, last_formula, last_layer_gram
 from globalmin.references import states
 
 if TYPE_CHECKING:

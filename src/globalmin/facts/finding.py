@@ -240,7 +240,7 @@ HOMES = (
     "globalmin.kernels.facts_smooth",
     "globalmin.kernels.facts_relu",
     "globalmin.deep.facts",
-    "globalmin.deep.facts_lemmas",
+    "globalmin.deep.facts",
     "globalmin.quadratic.facts",
     "globalmin.quadratic.facts_teacher",
     "globalmin.kernels.facts_spectrum",
