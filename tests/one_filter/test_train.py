@@ -30,7 +30,7 @@ from globalmin.one_filter.train import (
     sign_flips,
 )
 from globalmin.optimize.run import Status
-from globalmin.patches.distributions import gaussian_patches
+from globalmin.patches.inputs import gaussian_patches
 
 
 def patches(n: int, p: int, k: int, seed: int = 0) -> np.ndarray:

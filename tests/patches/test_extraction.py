@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError
-from globalmin.patches.distributions import (
+from globalmin.patches.inputs import (
     angular_inputs,
     close_patches,
+    extract_patches,
     filter_at_distance,
     gabor_filter,
     gaussian_patches,
     random_filter,
 )
-from globalmin.patches.extraction import extract_patches
 
 
 @pytest.mark.parametrize(("size", "stride"), [(1, 1), (3, 1), (3, 2), (4, 4), (10, 3)])
