@@ -23,8 +23,7 @@ from globalmin.one_filter.landscape import (
     spurious_loss,
     trap_test,
 )
-from globalmin.one_filter.phases import heads_state, state_loss, state_of, step, trajectory
-from globalmin.one_filter.teacher import (
+from globalmin.one_filter.network import (
     FilterTeacher,
     g,
     pi_minus_g,
@@ -32,6 +31,7 @@ from globalmin.one_filter.teacher import (
     population_loss,
     sine_excess,
 )
+from globalmin.one_filter.phases import heads_state, state_loss, state_of, step, trajectory
 
 TEACHER = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, 3.0]))
 TRAPPING = FilterTeacher(np.array([0.0, 2.0]), np.array([1.0, -0.5]))

@@ -19,8 +19,8 @@ from globalmin.one_filter.landscape import (
     spurious_loss,
     trap_test,
 )
+from globalmin.one_filter.network import FilterTeacher, population_loss
 from globalmin.one_filter.phases import heads_state, state_of, trajectory
-from globalmin.one_filter.teacher import FilterTeacher, population_loss
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 

@@ -13,7 +13,7 @@ from globalmin.facts.finding import HOMES, ask, fact, facts, subject_of
 from globalmin.facts.instance import Instance
 from globalmin.inspection.inspection import pose
 from globalmin.octopus.function import Octopus
-from globalmin.one_filter.teacher import FilterTeacher
+from globalmin.one_filter.network import FilterTeacher
 from globalmin.references import catalogue
 from globalmin.theorems.door import Door
 from globalmin.theorems.sources import code_of_items, entries

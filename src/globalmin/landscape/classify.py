@@ -23,9 +23,8 @@ from globalmin.landscape.criteria import (
     estimate_excess,
 )
 from globalmin.linalg.spectrum import inertia, least_eigenvalue
-from globalmin.one_filter.classify import classify_filter_point
-from globalmin.one_filter.network import OneFilterNetwork
-from globalmin.one_filter.teacher import FilterTeacher
+from globalmin.one_filter.landscape import classify_filter_point
+from globalmin.one_filter.network import FilterTeacher, OneFilterNetwork
 from globalmin.references import states
 from globalmin.shallow.complete_square import is_quadratic
 from globalmin.shallow.hessian import (

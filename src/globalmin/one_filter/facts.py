@@ -12,9 +12,9 @@ import numpy as np
 from globalmin.activations.moments import angle, both_half_spaces_times
 from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.one_filter import phases
-from globalmin.one_filter.network import OneFilterNetwork
-from globalmin.one_filter.teacher import (
+from globalmin.one_filter.network import (
     FilterTeacher,
+    OneFilterNetwork,
     half_space_mean,
     half_space_second_moment_times,
     initial_cosine_quantile,

@@ -15,8 +15,7 @@ import numpy as np
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import CannotCertify, DataError
 from globalmin.one_filter.landscape import Basin, barrier, smoothness, spurious_loss, trap_test
-from globalmin.one_filter.network import OneFilterNetwork
-from globalmin.one_filter.teacher import population_loss
+from globalmin.one_filter.network import OneFilterNetwork, population_loss
 from globalmin.proving.certificate import SealedCertificate
 from globalmin.proving.claim import (
     Claim,
@@ -33,7 +32,7 @@ from globalmin.proving.producer import certified
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from globalmin.one_filter.teacher import FilterTeacher
+    from globalmin.one_filter.network import FilterTeacher
 
 ROOM = 1e-9  # relative distance of stored bounds to the floats they come from
 
