@@ -14,9 +14,13 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
-from globalmin.octopus.descent import checked_start, checked_step_size, descent_escape_times
+from globalmin.octopus.descent import (
+    checked_start,
+    checked_step_size,
+    descent_escape_times,
+    perturbed_descent,
+)
 from globalmin.octopus.function import Octopus
-from globalmin.octopus.perturbed import perturbed_descent
 from globalmin.references import states
 
 ROUNDED_DOWN = 1.0 - 1e-12  # the formulas below err by less than 1e-14 d relatively
