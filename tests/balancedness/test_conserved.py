@@ -9,7 +9,7 @@ import pytest
 from tests.balancedness.homogeneous_cases import FIVE, NETWORKS, data, start
 
 from globalmin.balancedness import conserved as balancedness
-from globalmin.balancedness import drift as balancedness_drift
+from globalmin.balancedness import conserved as balancedness_drift
 from globalmin.balancedness.chains import WeightShape, chain_boundary
 from globalmin.balancedness.conserved import (
     boundaries_of,
