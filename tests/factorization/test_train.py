@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError, NotConverged
-from globalmin.factorization import span as factorization_span
+from globalmin.factorization import factors as factorization_span
 from globalmin.factorization import train as factorization
 from globalmin.factorization.factors import Factors
 from globalmin.factorization.landscape import (
