@@ -49,7 +49,7 @@ def test_nobody_else_writes_checks_and_reads_back():
         for path in SOURCE.rglob("*.py")
         if "proving.checking import" in path.read_text()
     }
-    assert importers == {"proving/producer.py", "report/proof.py"}
+    assert importers == {"proving/producer.py", "report/record.py"}
 
 
 def test_what_no_certificate_can_speak_of_is_refused_by_name():

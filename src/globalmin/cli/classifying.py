@@ -21,7 +21,7 @@ from globalmin.landscape.classify import classify_point
 from globalmin.proving.claim import Proves
 from globalmin.report.figures import bracket, escape_curve
 from globalmin.report.measures import estimate_quadratic
-from globalmin.report.rounding import nearest_text
+from globalmin.report.words import nearest_text
 from globalmin.shallow.claims import second_order, strict_saddle
 from globalmin.shallow.network import ShallowNetwork, residual
 from globalmin.shallow.stationary import PointClass, PointKind

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from globalmin.cli.console import COPY, Row, print_json, print_rows
 from globalmin.proving.claim import Proves
-from globalmin.report.proof import color_of
-from globalmin.report.rounding import lower_text, nearest_text, upper_text
+from globalmin.report.record import color_of
 from globalmin.report.words import (
     NOT_GENERALIZATION,
     bound_text,
     digits,
     headline,
     least_of_class,
+    lower_text,
+    nearest_text,
+    upper_text,
     why_not_zero,
 )
 

@@ -9,9 +9,14 @@ from typing import Any
 from globalmin.proving.claim import Proves
 from globalmin.proving.proof import Proof, ProvedClaim
 from globalmin.report.panels import panels
-from globalmin.report.proof import check_target, color_of, proved_loss
-from globalmin.report.record import FitRecord, TargetRecord, read_record
-from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
+from globalmin.report.record import (
+    FitRecord,
+    TargetRecord,
+    check_target,
+    color_of,
+    proved_loss,
+    read_record,
+)
 from globalmin.report.template import filled
 from globalmin.report.words import (
     BOUNDS,
@@ -20,8 +25,12 @@ from globalmin.report.words import (
     SIGNS,
     headline,
     limits,
+    lower_text,
+    nearest_text,
     plain_statement,
     shown_numbers,
+    typeset,
+    upper_text,
 )
 
 FILENAME = "report.html"
