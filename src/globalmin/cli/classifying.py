@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.cli import exits
-from globalmin.cli.console import Row, print_json, print_rows, say
-from globalmin.cli.proving import Attempt, attempt
-from globalmin.cli.summary import check_rows, proof_json, verdict_rows
+from globalmin.cli import terminal
+from globalmin.cli.summary import Attempt, attempt, check_rows, proof_json, verdict_rows
+from globalmin.cli.terminal import Row, print_json, print_rows, say
 from globalmin.drawing import style
 from globalmin.landscape.classify import classify_point
 from globalmin.proving.claim import Proves
@@ -129,9 +128,9 @@ class Classified:
         file was asked for.
         """
         if self.attempt is None:
-            return exits.NOT_CERTIFIED if self.wanted_file else exits.ACCEPTED
+            return terminal.NOT_CERTIFIED if self.wanted_file else terminal.ACCEPTED
         if self.attempt.proof.is_accepted:
-            return exits.ACCEPTED
+            return terminal.ACCEPTED
         return self.attempt.exit_code
 
 

@@ -1,12 +1,19 @@
-"""The result of a fit for people (a short table) and for programs (one JSON object)."""
+"""What commands make of a proof: progress on the terminal, an exit code, an interrupt that keeps
+the network; and the result for people (a short table) and for programs (one JSON object).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from globalmin.cli.console import COPY, Row, print_json, print_rows
+from globalmin.cli import terminal
+from globalmin.cli.terminal import COPY, Row, print_json, print_rows, working
 from globalmin.proving.claim import Proves
+from globalmin.proving.producer import prove
+from globalmin.proving.proof import Proof, no_proof
 from globalmin.report.record import color_of
 from globalmin.report.words import (
     NOT_GENERALIZATION,
@@ -24,9 +31,44 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from globalmin.cli.fitting import Outcome
-    from globalmin.cli.proving import Attempt
-    from globalmin.proving.proof import Proof
+    from globalmin.data import Dataset
     from globalmin.report.record import FitRecord, TargetRecord
+    from globalmin.shallow.network import ShallowNetwork
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of trying to prove something: the proof, the exit code it means, and how long each
+    part of the work took.
+    """
+
+    proof: Proof
+    exit_code: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_file(self) -> bool:
+        """Whether a certificate file was written."""
+        return self.proof.has_file
+
+    def stated(self, training: Dataset) -> Dataset:
+        """The rows that the proof speaks of: all, or those that do not repeat another."""
+        return training if self.proof.data is None else self.proof.data
+
+
+def attempt(network: ShallowNetwork, data: Dataset, *, quiet: bool, **options: Any) -> Attempt:
+    """`prove` with a progress line."""
+    with working("proving and checking", quiet=quiet):
+        proof = prove(network, data, **options)
+    return Attempt(proof, terminal.code_of_proof(proof), proof.seconds)
+
+
+def interrupted() -> Attempt:
+    """The attempt that was not made because the user interrupted."""
+    return Attempt(
+        no_proof({}, message="it was interrupted before a proof was tried"), terminal.INTERRUPTED
+    )
+
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0",
