@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.data.degeneracy import tied_groups
+from globalmin.data.loss_floor import tied_groups
 from globalmin.shallow.problem import Problem, Tie, check_shapes
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _facts(data: HasData, X: Array) -> Degeneracy:
 
 
 def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
-    """Disjoint groups of tied samples and their ratios g, by the rule of `data.degeneracy`.
+    """Disjoint groups of tied samples and their ratios g, by the rule of `data.loss_floor`.
 
     Theory
     ------

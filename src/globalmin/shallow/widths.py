@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.data.degeneracy import tied_groups
+from globalmin.data.loss_floor import tied_groups
 from globalmin.errors import DataError
 from globalmin.references import states
 from globalmin.shallow.degenerate import count_free_outputs
