@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from globalmin.activations.moments import normalizer
-from globalmin.deep import problem as deep_passes
+from globalmin.deep import passes as deep_passes
 from globalmin.deep.network import DeepNetwork, layer_scales
 from globalmin.errors import DataError, MemoryRefused
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin.activations import Activation, get_activation
-from globalmin.deep import problem as deep_passes
+from globalmin.deep import passes as deep_passes
 from globalmin.deep.gram import Framework, Stage, framework, last_formula, last_layer_gram
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
+    from globalmin._types import ArrayLike
     from globalmin.deep.network import DeepNetwork
 
 

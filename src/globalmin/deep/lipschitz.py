@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.deep import problem as deep_passes
+from globalmin.deep import passes as deep_passes
 from globalmin.errors import DataError
 from globalmin.references import states
 

@@ -20,12 +20,12 @@ from globalmin.activations import Activation, get_activation
 from globalmin.activations.moments import normalizer
 from globalmin.data.pixels import Geometry, geometry_of, real_array, whole_number
 from globalmin.data.validation import as_weights
-from globalmin.deep import problem as deep_passes
+from globalmin.deep import passes as deep_passes
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
-    from globalmin.deep.problem import Forward
+    from globalmin.deep.passes import Forward
 
 
 @states("DU-M3a", "DU-M3b", "DU-M3c")

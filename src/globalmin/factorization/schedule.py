@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from globalmin._types import ArrayLike
 from globalmin.errors import DataError, HypothesisError
 from globalmin.factorization.factors import Factors
 from globalmin.factorization.landscape import descent_smoothness_at_most, factorization_loss

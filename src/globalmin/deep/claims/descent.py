@@ -15,7 +15,7 @@ from globalmin._types import Array
 from globalmin.activations.suprema import float_above
 from globalmin.deep.claims.high_precision import PreciseDeep
 from globalmin.deep.network import DeepNetwork
-from globalmin.deep.problem import backward, layer_grams
+from globalmin.deep.passes import backward, layer_grams
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import (
     EPS,
