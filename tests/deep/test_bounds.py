@@ -9,14 +9,14 @@ import pytest
 
 from globalmin.activations.dual import dual_matrix
 from globalmin.activations.moments import normalizer
-from globalmin.deep.bounds import (
+from globalmin.deep.gram import deep_features, deep_gram
+from globalmin.deep.gram_bounds import (
     depth_independent_limit,
     full_rank_hypotheses,
     hermite_limit,
     schur_limit,
     tensor_power_rank,
 )
-from globalmin.deep.gram import deep_features, deep_gram
 from globalmin.errors import DataError
 
 SIGMAS = ("softplus", "sigmoid", "tanh", "swish")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.deep import bounds, constants
-from globalmin.deep.concentration import error_amplification, last_layer_split
+from globalmin.deep import constants, gram_bounds
 from globalmin.deep.constants import deep_width_order, residual_width_order
 from globalmin.deep.gram import deep_features, deep_gram, deep_ntk
+from globalmin.deep.gram_bounds import error_amplification, last_layer_split
 from globalmin.deep.lipschitz import estimate_deep_descent
 from globalmin.deep.network import draw_deep
 from globalmin.facts.finding import (
@@ -173,18 +173,21 @@ def full_rank(it: Instance) -> TheoremReport:
     """When the fully connected limit is positive definite, and lower bounds of it."""
     m, H = it.m, _depth(it)
     says = "no two rows parallel and φ analytic, no polynomial: λ_min(K^(H)) > 0"
-    found = bounds.full_rank_hypotheses(m.X, m.activation)
+    found = gram_bounds.full_rank_hypotheses(m.X, m.activation)
     hypothesis = check("DU-P3.1 applies", found.holds, "; ".join(found.reasons), is_scope=True)
     if _is_out(it):
         return TheoremReport("DU-P3.1", says, (hypothesis, computable(it)))
     numbers = [
         (f"λ_min(K^(H)), H = {H}", _least(m, "fully_connected", H)),
-        ("at least, by Schur from the layer below", bounds.schur_limit(m.X, H, m.activation)),
-        ("rank of the (n−1)-fold tensor powers", float(bounds.tensor_power_rank(m.X, m.n - 1))),
+        ("at least, by Schur from the layer below", gram_bounds.schur_limit(m.X, H, m.activation)),
+        (
+            "rank of the (n−1)-fold tensor powers",
+            float(gram_bounds.tensor_power_rank(m.X, m.n - 1)),
+        ),
         ("n", float(m.n)),
     ]
     if m.has_unit_rows:
-        value = bounds.hermite_limit(np.clip(m.X @ m.X.T, -1.0, 1.0), m.activation)
+        value = gram_bounds.hermite_limit(np.clip(m.X @ m.X.T, -1.0, 1.0), m.activation)
         numbers.append(("λ_min(c_σ E[σσᵀ]) at least, by 12 Hermite terms", value))
     return TheoremReport("DU-P3.1", says, (hypothesis, computable(it)), numbers=tuple(numbers))
 
@@ -196,7 +199,7 @@ def depth_independent(it: Instance) -> TheoremReport:
     says = "residual networks: λ_min(K^(H)) ≥ (c_res/H)² κ, κ free of the depth (explicit, ours)"
     if _is_out(it):
         return TheoremReport("DU-P3.2", says, (computable(it), no_parallel_rows(m)))
-    found = bounds.depth_independent_limit(m.X, H, m.activation, c_res=C_RES)
+    found = gram_bounds.depth_independent_limit(m.X, H, m.activation, c_res=C_RES)
     return TheoremReport(
         "DU-P3.2",
         says,
