@@ -15,8 +15,8 @@ from globalmin.factorization.landscape import (
     estimate_best_loss,
     factorization_gradient,
     imbalance,
+    printed_schedule,
 )
-from globalmin.factorization.schedule import printed_schedule
 from globalmin.factorization.train import descend_factors, estimate_norm, factorize
 from globalmin.optimize.run import Status
 
