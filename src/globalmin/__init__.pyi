@@ -32,13 +32,13 @@ from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRe
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
-from globalmin.factorization.claims.gap import certify_factorization as certify_factorization
+from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
 from globalmin.inspection import inspect as inspect
 from globalmin.kernels.claims.gram_positive import certify_gram as certify_gram
 from globalmin.landscape.classify import classify_point as classify_point
-from globalmin.one_filter.claims.trap import certify_filter as certify_filter
+from globalmin.one_filter.claims import certify_filter as certify_filter
 from globalmin.one_filter.network import FilterTeacher as FilterTeacher
 from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork
 from globalmin.optimize.gradient_flow import gradient_flow as gradient_flow

@@ -11,8 +11,8 @@ from tests.oracles import fraction_checker
 
 import globalmin as gm
 from globalmin.errors import CannotCertify, DataError
-from globalmin.factorization.claims import gap as factorization_gap
-from globalmin.factorization.claims.gap import gap_numbers
+from globalmin.factorization import claims as factorization_gap
+from globalmin.factorization.claims import gap_numbers
 from globalmin.factorization.landscape import estimate_best_loss
 from globalmin_check import Verdict
 

@@ -10,7 +10,7 @@ import pytest
 import globalmin as gm
 from globalmin.activations.moments import angle
 from globalmin.errors import DataError
-from globalmin.one_filter.claims.trap import certify_filter
+from globalmin.one_filter.claims import certify_filter
 from globalmin.one_filter.landscape import (
     Basin,
     barrier,
