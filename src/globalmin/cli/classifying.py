@@ -23,14 +23,12 @@ from globalmin.report.measures import estimate_quadratic
 from globalmin.report.words import nearest_text
 from globalmin.shallow.claims import second_order, strict_saddle
 from globalmin.shallow.network import ShallowNetwork, residual
-from globalmin.shallow.stationary import PointClass, PointKind
+from globalmin.shallow.stationary import Escape, PointClass, PointKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
-    from globalmin.shallow.stationary import Escape
 
 
 POINTS = 161

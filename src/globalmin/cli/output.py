@@ -18,22 +18,15 @@ import numpy as np
 
 from globalmin._types import Array, NDArray
 from globalmin.cli.doctor import environment
-from globalmin.report.measures import (
-    estimate_margins,
-    estimate_quadratic,
-    estimate_r2,
-    estimate_spectrum,
-    ridge_outputs,
-)
+from globalmin.report import measures
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
-from globalmin.shallow.network import outputs
+from globalmin.shallow.network import ShallowNetwork, outputs
 
 if TYPE_CHECKING:
     from globalmin.cli.fitting import Prepared, TargetData
     from globalmin.cli.options import FitOptions
     from globalmin.cli.summary import Attempt
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.trajectory import ShallowRun
 
 MODEL = "model.safetensors"
@@ -162,8 +155,8 @@ def record_target(
     network = run.network
     has_kink = network.activation.name in ("relu", "leaky_relu", "abs")
     stated = attempt.stated(data.training)
-    spectrum = estimate_spectrum(network, stated.X, trained=options.trained)
-    margins = estimate_margins(network, stated.X) if has_kink else None
+    spectrum = measures.estimate_spectrum(network, stated.X, trained=options.trained)
+    margins = measures.estimate_margins(network, stated.X) if has_kink else None
     return TargetRecord(
         name=prepared.names[j],
         model=MODEL,
@@ -190,7 +183,7 @@ def _quadratic_facts(
 ) -> dict[str, Any] | None:
     if network.activation.name != "quadratic":
         return None
-    return estimate_quadratic(network, data.X, data.y, weight_decay=options.weight_decay)
+    return measures.estimate_quadratic(network, data.X, data.y, weight_decay=options.weight_decay)
 
 
 def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
@@ -233,7 +226,7 @@ def _scores(
     ridge = (
         None
         if held_out is None
-        else ridge_outputs(prepared.raw.X, prepared.raw.y[:, j], prepared.held_out.X)
+        else measures.ridge_outputs(prepared.raw.X, prepared.raw.y[:, j], prepared.held_out.X)
     )
     if ridge is not None and held_out is not None:
         scores["ridge_train_r2"] = _r2(Series(train.target, ridge[0].tolist()))
@@ -242,7 +235,7 @@ def _scores(
 
 
 def _r2(series: Series) -> float | None:
-    return estimate_r2(np.array(series.target), np.array(series.output))
+    return measures.estimate_r2(np.array(series.target), np.array(series.output))
 
 
 def _numbers(values: NDArray[Any]) -> list[Any]:

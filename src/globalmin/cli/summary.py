@@ -14,25 +14,14 @@ from globalmin.cli.terminal import COPY, Row, print_json, print_rows, working
 from globalmin.proving.claim import Proves
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
-from globalmin.report.record import color_of
-from globalmin.report.words import (
-    NOT_GENERALIZATION,
-    bound_text,
-    digits,
-    headline,
-    least_of_class,
-    lower_text,
-    nearest_text,
-    upper_text,
-    why_not_zero,
-)
+from globalmin.report import words
+from globalmin.report.record import FitRecord, TargetRecord, color_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from globalmin.cli.fitting import Outcome
     from globalmin.data import Dataset
-    from globalmin.report.record import FitRecord, TargetRecord
     from globalmin.shallow.network import ShallowNetwork
 
 
@@ -95,7 +84,7 @@ def _show(outcome: Outcome) -> None:
             ("training", _training_line(target, attempt), ""),
             (
                 "residual",
-                f"‖f(X) − y‖ / ‖y‖ = {nearest_text(target.training['relative_residual'])}",
+                f"‖f(X) − y‖ / ‖y‖ = {words.nearest_text(target.training['relative_residual'])}",
                 "",
             ),
             *verdict_rows(attempt.proof),
@@ -129,20 +118,21 @@ def proof_lines(proof: Proof) -> list[tuple[str, str]]:
         tried = list(proof.reasons.items()) or [
             (c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"
         ]
-        return [("", headline(proof)), *tried]
+        return [("", words.headline(proof)), *tried]
     floor = proof.that(Proves.FLOOR)
-    first = headline(proof)
+    first = words.headline(proof)
     if floor and proof.reaches_minimum:
         first = (
-            f"{least_of_class(floor).removeprefix('the ')} is L* = "
-            f"{lower_text(floor.numbers.floor or 0.0, 6)}, proved gap of the "
-            f"stored network ≤ {upper_text(floor.numbers.gap or 0.0)}. {why_not_zero(floor)}"
+            f"{words.least_of_class(floor).removeprefix('the ')} is L* = "
+            f"{words.lower_text(floor.numbers.floor or 0.0, 6)}, proved gap of the "
+            f"stored network ≤ {words.upper_text(floor.numbers.gap or 0.0)}. "
+            f"{words.why_not_zero(floor)}"
         )
     lines = [("proved", first)]
     for claim in proof.claims:
         known = claim.numbers.by_name()
         texts = [
-            f"{name} {bound_text(name, known[name], digits(claim, name))}"
+            f"{name} {words.bound_text(name, known[name], words.digits(claim, name))}"
             for name in SHORT
             if name in known
         ]
@@ -177,9 +167,9 @@ def _training_line(target: TargetRecord, attempt: Attempt) -> str:
 def _score_line(target: TargetRecord) -> str:
     ours, ridge = target.scores.get("held_out_r2"), target.scores.get("ridge_held_out_r2")
     if ours is None:
-        return f"no score. {NOT_GENERALIZATION}"
+        return f"no score. {words.NOT_GENERALIZATION}"
     beside = "" if ridge is None else f" (ridge regression {ridge:.3f})"
-    return f"R² = {ours:.3f}{beside}. {NOT_GENERALIZATION}"
+    return f"R² = {ours:.3f}{beside}. {words.NOT_GENERALIZATION}"
 
 
 def _outcome_json(outcome: Outcome) -> dict[str, Any]:

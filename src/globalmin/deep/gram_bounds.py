@@ -9,7 +9,7 @@ estimate of the bound.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,13 +30,10 @@ from globalmin.deep.gram import (
     mean_square_at,
     square_slope_at,
 )
-from globalmin.deep.network import check_depth, check_residual
+from globalmin.deep.network import DeepNetwork, check_depth, check_residual
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.deep.network import DeepNetwork
 
 NOT_ANALYTIC_OR_POLYNOMIAL = ("quadratic", "polynomial", "linear", "relu", "leaky_relu", "abs")
 

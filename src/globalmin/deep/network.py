@@ -19,7 +19,7 @@ from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.activations.moments import normalizer
 from globalmin.data.pixels import Geometry, geometry_of, real_array, whole_number
-from globalmin.data.validation import as_weights
+from globalmin.data.validation import as_weights, matrix_bytes, require_memory
 from globalmin.deep import passes as deep_passes
 from globalmin.errors import DataError
 from globalmin.references import states
@@ -248,8 +248,6 @@ class DeepNetwork:
         """Derivatives of the n outputs by all parameters, n x P, in closed form (DU-G3); refused if
         it does not fit.
         """
-        from globalmin.data.validation import matrix_bytes, require_memory
-
         passed = self.forward(X)
         n = len(passed.features[0])
         require_memory(

@@ -24,7 +24,6 @@ from globalmin.shallow.methods.gradient_descent import check_step
 
 if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
-    from globalmin.deep.problem import DeepPoint
 
 
 PATIENCE = 1_000  # gradient steps without a new smallest loss

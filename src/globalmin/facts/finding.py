@@ -9,17 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from globalmin.errors import DataError
-from globalmin.facts.instance import Instance
+from globalmin.facts.instance import Instance, Measurements
 from globalmin.references import states
 from globalmin.shallow.widths import parallel_groups
-
-if TYPE_CHECKING:
-    from globalmin.facts.instance import Measurements
 
 
 class Finding(StrEnum):

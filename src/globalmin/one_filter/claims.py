@@ -8,31 +8,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import CannotCertify, DataError
 from globalmin.one_filter.landscape import Basin, barrier, smoothness, spurious_loss, trap_test
-from globalmin.one_filter.network import OneFilterNetwork, population_loss
+from globalmin.one_filter.network import FilterTeacher, OneFilterNetwork, population_loss
+from globalmin.proving import claim
 from globalmin.proving.certificate import SealedCertificate
-from globalmin.proving.claim import (
-    Claim,
-    ClaimRecord,
-    Json,
-    Proves,
-    Question,
-    Rung,
-    Subject,
-    Tensor,
-    rational,
-)
 from globalmin.proving.producer import certified
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.one_filter.network import FilterTeacher
 
 ROOM = 1e-9  # relative distance of stored bounds to the floats they come from
 
@@ -43,9 +30,9 @@ class FilterCertificate(SealedCertificate):
     `certify_filter`.
     """
 
-    claims: tuple[Claim, ...]
-    filter: Tensor = field(repr=False)
-    head: Tensor = field(repr=False)
+    claims: tuple[claim.Claim, ...]
+    filter: claim.Tensor = field(repr=False)
+    head: claim.Tensor = field(repr=False)
     teacher: FilterTeacher = field(repr=False)
 
     def _description(self) -> Mapping[str, object]:
@@ -55,7 +42,7 @@ class FilterCertificate(SealedCertificate):
             "data": {"law": "gaussian-patches"},
         }
 
-    def _tensors(self) -> Mapping[str, Tensor]:
+    def _tensors(self) -> Mapping[str, claim.Tensor]:
         return {
             "filter": self.filter,
             "head": self.head,
@@ -87,7 +74,9 @@ def certify_filter(
     CannotCertify : the loss is not below the barrier (descend a little first), or the step is too
         large.
     """
-    question = Question(OneFilterNetwork(_vector(v), _vector(a)), teacher, step_size=step_size)
+    question = claim.Question(
+        OneFilterNetwork(_vector(v), _vector(a)), teacher, step_size=step_size
+    )
     certificate: Any = certified(question)[0]
     return certificate
 
@@ -96,7 +85,9 @@ def _vector(value: ArrayLike) -> Array:
     return np.asarray(value, dtype=np.float64)
 
 
-def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Question:
+def _checked(
+    question: claim.Question, wanted: Sequence[claim.ClaimRecord] | None
+) -> claim.Question:
     network, teacher = question.network, question.data
     for name, value, true in (("v", network.v, teacher.w), ("a", network.a, teacher.a)):
         if value.shape != true.shape:
@@ -107,11 +98,11 @@ def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questi
     return question
 
 
-def _basin(question: Question) -> Basin:
+def _basin(question: claim.Question) -> Basin:
     return trap_test(question.network.v, question.network.a, question.data)
 
 
-def _build(question: Question, expected: Basin) -> Claim:
+def _build(question: claim.Question, expected: Basin) -> claim.Claim:
     v, a, teacher = question.network.v, question.network.a, question.data
     basin, loss = _basin(question), population_loss(v, a, teacher)
     step_size = question.step_size
@@ -119,15 +110,15 @@ def _build(question: Question, expected: Basin) -> Claim:
     if basin is not expected:
         raise CannotCertify(f"descent from here ends elsewhere: {basin.value}")
     upper = Fraction(_loss_above(loss, teacher))
-    fields: dict[str, Json] = {"loss_upper": rational(upper)}
+    fields: dict[str, claim.Json] = {"loss_upper": claim.rational(upper)}
     summary = {"loss_upper": float(upper), "barrier": barrier(teacher)}
     if step_size is not None:
-        fields["eta"] = rational(step_size)
+        fields["eta"] = claim.rational(step_size)
     if basin is Basin.GLOBAL:
-        return Claim(GLOBAL_BASIN.kind, fields, {}, summary)
+        return claim.Claim(GLOBAL_BASIN.kind, fields, {}, summary)
     floor = Fraction(spurious_loss(teacher)) * Fraction(1 - ROOM)
-    fields["floor"] = rational(floor)
-    return Claim(SPURIOUS_MINIMUM.kind, fields, {}, summary | {"floor": float(floor)})
+    fields["floor"] = claim.rational(floor)
+    return claim.Claim(SPURIOUS_MINIMUM.kind, fields, {}, summary | {"floor": float(floor)})
 
 
 def _loss_above(loss: float, teacher: FilterTeacher) -> float:
@@ -151,35 +142,35 @@ def _refuse(basin: Basin, loss: float, wall: float, most: float, step_size: floa
         raise CannotCertify("; ".join(reasons))
 
 
-def _global_rungs(question: Question) -> list[Rung]:
-    rung = Rung(1, lambda: _build(question, Basin.GLOBAL))
+def _global_rungs(question: claim.Question) -> list[claim.Rung]:
+    rung = claim.Rung(1, lambda: _build(question, Basin.GLOBAL))
     return [] if _basin(question) is Basin.SPURIOUS else [rung]
 
 
-def _trap_rungs(question: Question) -> list[Rung]:
-    rung = Rung(1, lambda: _build(question, Basin.SPURIOUS))
+def _trap_rungs(question: claim.Question) -> list[claim.Rung]:
+    rung = claim.Rung(1, lambda: _build(question, Basin.SPURIOUS))
     return [] if _basin(question) is Basin.GLOBAL else [rung]
 
 
-GLOBAL_BASIN = ClaimRecord(
+GLOBAL_BASIN = claim.ClaimRecord(
     kind="global-basin",
     theorem="filter-basin/1",
-    proves=Proves.DESCENT,
+    proves=claim.Proves.DESCENT,
     label="descent to the true filter",
     network=OneFilterNetwork,
     build=lambda q: _build(q, Basin.GLOBAL),
     rungs=_global_rungs,
 )
-SPURIOUS_MINIMUM = ClaimRecord(
+SPURIOUS_MINIMUM = claim.ClaimRecord(
     kind="spurious-minimum",
     theorem="filter-trap/1",
-    proves=Proves.POINT,
+    proves=claim.Proves.POINT,
     label="descent into the trap",
     network=OneFilterNetwork,
     build=lambda q: _build(q, Basin.SPURIOUS),
     rungs=_trap_rungs,
 )
-SUBJECT = Subject(
+SUBJECT = claim.Subject(
     OneFilterNetwork,
     lambda claims, q, _: FilterCertificate(claims, q.network.v, q.network.a, q.data),
     prepare=_checked,

@@ -14,19 +14,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
 from globalmin.activations.moments import angle
-from globalmin.one_filter.network import FilterTeacher, g, population_gradient, population_loss
+from globalmin.one_filter.network import (
+    FilterTeacher,
+    OneFilterNetwork,
+    g,
+    population_gradient,
+    population_loss,
+)
 from globalmin.references import states
 from globalmin.shallow.stationary import Escape, PointClass, PointKind
-
-if TYPE_CHECKING:
-    from globalmin.one_filter.network import OneFilterNetwork
 
 MAX_SLOPE = 1.81971  # >= max (pi - phi) sin phi = 1.8197057..., attained at phi = 1.11283
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,9 @@ from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import least_eigenvalue
 from globalmin.optimize.follow import End, Options, Recorder, Watch, every_step
-from globalmin.optimize.objective import as_objective
+from globalmin.optimize.objective import Objective, as_objective
 from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.optimize.objective import Objective
 
 DENSE = 500  # parameters up to which the whole Hessian is formed and factored
 METHODS = ("auto", "dense", "lanczos")

@@ -18,7 +18,12 @@ from numpy.typing import ArrayLike
 from globalmin.errors import HypothesisError
 from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.patches import model, rates
-from globalmin.patches.constants import RotationInvariantConstants, closeness, estimate_constants
+from globalmin.patches.constants import (
+    FilterConstants,
+    RotationInvariantConstants,
+    closeness,
+    estimate_constants,
+)
 from globalmin.patches.inputs import filter_at_distance, gaussian_patches
 from globalmin.patches.model import as_patches, good_start_at_least, is_dead
 from globalmin.patches.rates import (
@@ -35,7 +40,6 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from globalmin._types import Array
     from globalmin.facts.instance import Instance
-    from globalmin.patches.constants import FilterConstants
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from globalmin.errors import CannotCertify, DataError, HypothesisError, MemoryRefused
-from globalmin.proving.claim import ClaimRecord, Proves, Question, Rung, records, subject_of
+from globalmin.proving.claim import Claim, ClaimRecord, Proves, Question, Rung, records, subject_of
 from globalmin.proving.proof import Proof, joined, no_proof, proof_from
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.proving.certificate import Certificate, SealedCertificate
-    from globalmin.proving.claim import Claim
     from globalmin_check import Result
 
 

@@ -269,6 +269,5 @@ def _log_axis(axes: Axes, values: list[float]) -> None:
 
 
 def _count(width: float) -> str:
-    from globalmin.report.words import nearest_text, typeset
 
     return typeset(nearest_text(width, 2)) if width >= 1e6 else f"{width:,.0f}"

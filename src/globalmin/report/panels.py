@@ -14,23 +14,14 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.drawing import inline_svg
 from globalmin.proving.claim import Proves
-from globalmin.report import figures
-from globalmin.report.record import proved_loss
+from globalmin.report import figures, words
+from globalmin.report.record import Histogram, Series, TargetRecord, proved_loss
 from globalmin.report.template import markup
-from globalmin.report.words import (
-    SIGNS,
-    covered_networks,
-    lower_text,
-    nearest_text,
-    typeset,
-    upper_text,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from globalmin.proving.proof import Proof, ProvedClaim
-    from globalmin.report.record import Histogram, Series, TargetRecord
 
 MAX_ROWS = 500
 
@@ -78,7 +69,7 @@ def make_table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Ta
 
 def as_texts(values: Array, digits: int) -> list[str]:
     """Numbers rounded to the nearest and typeset."""
-    return [typeset(nearest_text(float(v), digits)) for v in values]
+    return [words.typeset(words.nearest_text(float(v), digits)) for v in values]
 
 
 def landscape_panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
@@ -107,7 +98,8 @@ def _bracket_panel(claim: ProvedClaim, facts: dict[str, Any], prefix: str) -> Pa
     ]
     caption = (
         "Nobody gets below the proved lower bound; the network is at most "
-        f"{typeset(upper_text(gap))} above it. Gray: others on the same rows, floating point."
+        f"{words.typeset(words.upper_text(gap))} above it. Gray: others on the same rows, "
+        "floating point."
     )
     rows = [*references, ("this network, proved at most", gap)]
     table = make_table(
@@ -208,14 +200,15 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     is_descent = target.training["method"] == "gradient_descent"
     rate = _proved(proof, "rate") if is_descent else None
     level = (floor.numbers.floor or 0.0) if floor else 0.0
-    heads = SIGNS.get(str(floor.numbers.heads), "") if floor else ""
+    heads = words.SIGNS.get(str(floor.numbers.heads), "") if floor else ""
     caption = (
         f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in "
         f"{_count(int(steps[-1]), 'step')} (floating point). "
     )
     if floor:
         caption += (
-            f"Red: the proved floor, no {covered_networks(floor)}, of any width, gets below it. "
+            f"Red: the proved floor, no {words.covered_networks(floor)}, of any width, gets below "
+            "it. "
             "Green: the proved loss of the stored weights."
         )
     elif rate is not None:
@@ -248,7 +241,8 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
     )
     if bound is not None:
         caption += (
-            f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move "
+            f"Green: proved, none is below {words.typeset(words.lower_text(bound))}, so the "
+            "weights can move "
             "every output independently."
         )
     else:
@@ -352,11 +346,11 @@ def _square(value: float | None) -> float | None:
 
 
 def _text(value: float) -> str:
-    return typeset(nearest_text(float(value), 2))
+    return words.typeset(words.nearest_text(float(value), 2))
 
 
 def _upper(value: float, digits: int = 3) -> str:
-    return typeset(upper_text(value, digits))
+    return words.typeset(words.upper_text(value, digits))
 
 
 def _count(number: int, noun: str) -> str:

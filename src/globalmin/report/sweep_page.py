@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from globalmin.drawing import BLUE, inline_svg, new_axes
+from globalmin.drawing import BLUE, inline_svg, new_axes, style
 from globalmin.errors import PlanError
 from globalmin.report.template import filled, markup
 from globalmin.report.words import nearest_text, typeset
-from globalmin.sweep import reading
+from globalmin.sweep import Plan, reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from globalmin.sweep import Plan
 
 Row = Mapping[str, Any]
 FIRST, LAST = ("trial",), ("seed", "status", "error")
@@ -224,8 +223,6 @@ def save_figure(
     import io
 
     import matplotlib
-
-    from globalmin.drawing import style
 
     target = Path(path)
     cells = read_cells(folder, column=column, x=x, y=y)

@@ -13,7 +13,7 @@ import threading
 from multiprocessing.connection import Connection
 
 from globalmin.errors import PlanError
-from globalmin.sweep import task as tasks
+from globalmin.sweep import task as worker
 from globalmin.sweep.task import Task, outcome_text
 
 PR_SET_PDEATHSIG = 1  # of Linux' prctl
@@ -22,8 +22,8 @@ PR_SET_PDEATHSIG = 1  # of Linux' prctl
 def main() -> None:
     """Serve until the driver closes the connection or dies."""
     connection = Connection(int(sys.argv[1]))
-    tasks.CRASH_LOG = int(sys.argv[2])
-    faulthandler.enable(tasks.CRASH_LOG)
+    worker.CRASH_LOG = int(sys.argv[2])
+    faulthandler.enable(worker.CRASH_LOG)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.argv[3] == "1":
         _die_with_parent()
@@ -48,10 +48,10 @@ def _serve(connection: Connection, task: Task) -> None:
     try:
         if task.batch:
             finished = list(
-                tasks.run_task(task)
+                worker.run_task(task)
             )  # one message, so that the driver records the batch in one transaction
         else:
-            for outcome, blobs in tasks.run_task(task):
+            for outcome, blobs in worker.run_task(task):
                 _send(connection, {"outcomes": [outcome_text(outcome)], "ended": False}, blobs)
     except PlanError as error:
         _send(connection, {"refused": str(error)})
