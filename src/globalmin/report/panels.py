@@ -242,8 +242,7 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
     if bound is not None:
         caption += (
             f"Green: proved, none is below {words.typeset(words.lower_text(bound))}, so the "
-            "weights can move "
-            "every output independently."
+            "weights can move every output independently."
         )
     else:
         caption += "No lower bound is proved."
