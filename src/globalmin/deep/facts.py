@@ -16,6 +16,7 @@ from globalmin.deep.gram_bounds import error_amplification, last_layer_split
 from globalmin.deep.lipschitz import estimate_deep_descent
 from globalmin.deep.network import DeepNetwork, draw_deep
 from globalmin.facts import finding
+from globalmin.facts.finding import fact
 from globalmin.linalg.spectrum import extremes
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _deep(
     return found.low, (*hypotheses, gap)
 
 
-@finding.fact("DU-T3.1", headline=True)
+@fact("DU-T3.1", headline=True)
 def fully_connected_theorem(it: Instance) -> finding.TheoremReport:
     """DU-T3.1: constants exist only."""
     m, failure, depth = it.m, it.failure, it.depth
@@ -72,7 +73,7 @@ def fully_connected_theorem(it: Instance) -> finding.TheoremReport:
     )  # fmt: skip
 
 
-@finding.fact("DU-T3.2", headline=True)
+@fact("DU-T3.2", headline=True)
 def residual_theorem(it: Instance) -> finding.TheoremReport:
     """DU-T3.2: constants exist only; powers of H corrected (erratum E15)."""
     m, failure, depth = it.m, it.failure, it.depth
@@ -88,7 +89,7 @@ def residual_theorem(it: Instance) -> finding.TheoremReport:
     )  # fmt: skip
 
 
-@finding.fact("DU-T3.3", headline=True)
+@fact("DU-T3.3", headline=True)
 def convolutional_theorem(it: Instance) -> finding.TheoremReport:
     """DU-T3.3: needs images."""
     m = it.m
@@ -138,7 +139,7 @@ def _least(m: Measurements, architecture: str, depth: int) -> float:
     return float(np.linalg.eigvalsh(K)[0])
 
 
-@finding.fact("DU-D3.1", "DU-D3.2", "DU-D3.4", "DU-X3.1", "DU-G3")
+@fact("DU-D3.1", "DU-D3.2", "DU-D3.4", "DU-X3.1", "DU-G3")
 def limits(it: Instance) -> finding.TheoremReport:
     """The limiting Gram matrices of both architectures."""
     m, H = it.m, _depth(it)
@@ -168,7 +169,7 @@ def _collapse(it: Instance, architecture: str) -> float:
     return float(cosines.max())
 
 
-@finding.fact("DU-P3.1", "DU-L3.23", "DU-L3.24", "DU-L3.31")
+@fact("DU-P3.1", "DU-L3.23", "DU-L3.24", "DU-L3.31")
 def full_rank(it: Instance) -> finding.TheoremReport:
     """When the fully connected limit is positive definite, and lower bounds of it."""
     m, H = it.m, _depth(it)
@@ -196,7 +197,7 @@ def full_rank(it: Instance) -> finding.TheoremReport:
     )
 
 
-@finding.fact("DU-P3.2", "DU-L3.25")
+@fact("DU-P3.2", "DU-L3.25")
 def depth_independent(it: Instance) -> finding.TheoremReport:
     """The bound of residual networks that does not decay with the depth."""
     m, H = it.m, _depth(it)
@@ -216,7 +217,7 @@ def depth_independent(it: Instance) -> finding.TheoremReport:
     )
 
 
-@finding.fact("DU-T3.4", "DU-DA5")
+@fact("DU-T3.4", "DU-DA5")
 def amplification(it: Instance) -> finding.TheoremReport:
     """How errors of one layer grow through the next."""
     m, H = it.m, max(it.depth, 3)
@@ -239,7 +240,7 @@ def _drawn(it: Instance, architecture: str) -> DeepNetwork:
     )
 
 
-@finding.fact("DU-L3.22", "DU-L3.2")
+@fact("DU-L3.22", "DU-L3.2")
 def first_layers(it: Instance) -> finding.TheoremReport:
     """A drawn network's last layer against its limit."""
     m = it.m
@@ -267,7 +268,7 @@ def first_layers(it: Instance) -> finding.TheoremReport:
     )
 
 
-@finding.fact("DU-L3.1", "DU-L3.3", "DU-L3.4", "DU-L3.5", "DU-L3.6", "DU-L3.8", "DU-A3.1")
+@fact("DU-L3.1", "DU-L3.3", "DU-L3.4", "DU-L3.5", "DU-L3.6", "DU-L3.8", "DU-A3.1")
 def proof_constants(it: Instance) -> finding.TheoremReport:
     """The constants of the proofs of DU-T3.1 and DU-T3.2 at one drawn network."""
     m, H, phi = it.m, _depth(it), it.m.activation
@@ -308,7 +309,7 @@ def proof_constants(it: Instance) -> finding.TheoremReport:
     )
 
 
-@finding.fact("DU-CERT-S")
+@fact("DU-CERT-S")
 def descent_at_start(it: Instance) -> finding.TheoremReport:
     """Theorem DS at one drawn network."""
     says = "ours: gradient descent from exactly these deep weights reaches zero loss"
