@@ -17,14 +17,18 @@ from globalmin.balancedness.network import fully_connected
 from globalmin.balancedness.runs import follow_descent, pose_balance
 from globalmin.drawing import save
 from globalmin.factorization import figures as figures
-from globalmin.factorization.landscape import PENALTY
+from globalmin.factorization.landscape import (
+    PENALTY,
+    footnote_schedule,
+    printed_schedule,
+    schedule_report,
+)
 from globalmin.factorization.rank_one import (
     RankOneState,
     draw_rank_one,
     first_stage_at_most,
     rank_one_run,
 )
-from globalmin.factorization.schedule import footnote_schedule, printed_schedule, schedule_report
 from globalmin.factorization.train import descend_factors, estimate_norm
 
 

@@ -7,8 +7,11 @@ import pytest
 from tests.balancedness.homogeneous_cases import FIVE, NETWORKS, data, start
 
 import globalmin as gm
-from globalmin.balancedness.conserved import conserved_counts
-from globalmin.balancedness.drift import drift_limit_from_loss, sufficient_descent
+from globalmin.balancedness.conserved import (
+    conserved_counts,
+    drift_limit_from_loss,
+    sufficient_descent,
+)
 from globalmin.balancedness.network import fully_connected
 from globalmin.balancedness.runs import follow_descent, follow_flow, pose_balance
 from globalmin.errors import DataError, HypothesisError

@@ -85,7 +85,7 @@ def test_usage_errors_exit_with_2_and_name_the_option(run, table, arguments, cod
 
 def test_unknown_target_exits_with_3_and_memory_with_4(run, table, monkeypatch):
     assert run("inspect", table(6), "-t", "cost").code == 3
-    monkeypatch.setattr("globalmin.data.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("globalmin.data.validation.available_bytes", lambda: 1000)
     ended = run("inspect", table(6), "-t", "price", "--json")
     assert ended.code == 4
     assert "GiB" in json.loads(ended.out)["error"]["message"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.data import memory
+from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.inspection import compare_trajectory, predict_losses, predict_run
 from globalmin.shallow.network import residual
@@ -111,6 +111,6 @@ def test_unusable_steps_and_too_large_data_are_refused(smooth, monkeypatch):
     for options in ({"step_size": -1.0}, {"step_size": math.inf}, {"n_steps": 0}):
         with pytest.raises(DataError, match="step"):
             predict_run(network, data, **options)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 100)
     with pytest.raises(MemoryRefused, match="n=4"):
         predict_run(network, data)

@@ -10,7 +10,7 @@ import pytest
 import globalmin as gm
 from globalmin.activations import get_activation
 from globalmin.activations.moments import mean_square, mean_value
-from globalmin.data import memory
+from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.kernels.limit_gram import gram_error, limit_gram
 from globalmin.linalg.spectrum import estimate_lambda_min
@@ -198,7 +198,7 @@ def test_names_are_lazy_on_the_theory_room_and_survive_imports_of_modules():
 
 
 def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 10_000)
     X = np.ones((100, 2))
     for function in (limit_gram, gram_error):
         with pytest.raises(MemoryRefused, match="100 samples"):

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from globalmin.report.curves import panel_curves, scattered, shares
+from globalmin.report.reproduction_figures import panel_curves, scattered, shares
 from globalmin.reproductions import Reproduction, Row
 from globalmin.reproductions.registry import Entry
 from globalmin.reproductions.saving import (

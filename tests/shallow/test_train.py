@@ -214,7 +214,7 @@ def test_memory_is_counted_and_refused_before_it_is_allocated(monkeypatch):
     assert estimate_memory(10_000, 100, 120, "gradient_descent") < 2**28
     data = sphere(30, 6)
     network = ShallowNetwork.initialize(data, 8)
-    monkeypatch.setattr("globalmin.data.memory.available_bytes", lambda: 10_000)
+    monkeypatch.setattr("globalmin.data.validation.available_bytes", lambda: 10_000)
     with pytest.raises(MemoryRefused, match=r"levenberg_marquardt.*n=30"):
         train(network, data, "levenberg_marquardt")
     assert train(network, data, "lbfgs", tol=1e-3).status is Status.CONVERGED

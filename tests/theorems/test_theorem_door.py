@@ -9,11 +9,11 @@ import pytest
 
 import globalmin as gm
 from globalmin.errors import DataError
+from globalmin.facts.finding import HOMES, ask, fact, facts, subject_of
 from globalmin.facts.instance import Instance
-from globalmin.facts.registry import HOMES, ask, fact, facts, subject_of
 from globalmin.inspection.inspection import pose
 from globalmin.octopus.function import Octopus
-from globalmin.one_filter.teacher import FilterTeacher
+from globalmin.one_filter.network import FilterTeacher
 from globalmin.references import catalogue
 from globalmin.theorems.door import Door
 from globalmin.theorems.sources import code_of_items, entries

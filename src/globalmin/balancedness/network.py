@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +24,6 @@ from globalmin.balancedness.layers import Convolution, Dense, Layer, Shared, spa
 from globalmin.data.pixels import whole_number
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.activations import Activation
-
 
 Loss = Callable[["Array", "Array"], tuple[float, "Array"]]
 

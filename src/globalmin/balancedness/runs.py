@@ -18,8 +18,16 @@ import numpy as np
 
 from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike, NDArray
-from globalmin.balancedness.conserved import Boundary, boundaries_of, conserved, conserved_counts
-from globalmin.balancedness.drift import DriftAudit, drift_audit, step_budget, step_change
+from globalmin.balancedness.conserved import (
+    Boundary,
+    DriftAudit,
+    boundaries_of,
+    conserved,
+    conserved_counts,
+    drift_audit,
+    step_budget,
+    step_change,
+)
 from globalmin.balancedness.network import HomogeneousNetwork, smooth_slope
 from globalmin.balancedness.watch import LayeredNetwork, layered_boundaries
 from globalmin.errors import DataError

@@ -22,8 +22,13 @@ from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.chains import WeightShape, chain_boundary
-from globalmin.balancedness.conserved import Boundary, conserved, conserved_counts, imbalance
-from globalmin.balancedness.drift import step_change
+from globalmin.balancedness.conserved import (
+    Boundary,
+    conserved,
+    conserved_counts,
+    imbalance,
+    step_change,
+)
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
@@ -142,7 +147,7 @@ def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
         exact identity is followed too, weight decay included. Otherwise call `record(None)` after
         your steps.
     """
-    from globalmin.balancedness.torch_layers import attach, read_module, torch_chain
+    from globalmin.balancedness.chains import attach, read_module, torch_chain
 
     layers, boundaries, skipped = torch_chain(module)
     if not boundaries:
@@ -256,7 +261,7 @@ def balancedness_of(
     if isinstance(model, ShallowNetwork | LayeredNetwork):
         boundaries, pieces = _own_boundaries(model), _own_pieces(model)
     elif _is_torch(model):
-        from globalmin.balancedness.torch_layers import read_module, torch_chain
+        from globalmin.balancedness.chains import read_module, torch_chain
 
         layers, boundaries, _ = torch_chain(model)
         pieces = read_module(layers)

@@ -65,14 +65,13 @@ def certify(
     Writes one certificate file and checks it. The rows must be those the network was trained on; a
     table of which `fit` held rows out needs the same --test-size and --seed.
     """
-    from globalmin.cli.console import print_json, print_rows
     from globalmin.cli.options import check_file, check_model, check_trained
+    from globalmin.cli.terminal import print_json, print_rows
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
     layers = check_trained(trained)
     network, part = load_stored(check_model(model), data, target, test_size, seed)
-    from globalmin.cli.proving import attempt
-    from globalmin.cli.summary import check_rows, proof_json, verdict_rows
+    from globalmin.cli.summary import attempt, check_rows, proof_json, verdict_rows
 
     made = attempt(
         network, part, path=path, trained=layers, weight_decay=weight_decay, quiet=quiet or json
@@ -98,7 +97,7 @@ def load_stored(
     """The network for `target` and its training rows in stored form."""
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
-    from globalmin.data.splitting import split_rows
+    from globalmin.data.preprocessing import split_rows
     from globalmin.errors import DataError
     from globalmin.shallow.storage import load_networks
 

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from globalmin import reproductions
-from globalmin.cli import exits
-from globalmin.cli.console import print_json, print_rows, say
+from globalmin.cli import terminal
+from globalmin.cli.terminal import print_json, print_rows, say
 from globalmin.errors import DataError
 from globalmin.reproductions import entries, entry
 from globalmin.reproductions.registry import Entry, Reproduction
@@ -56,7 +56,7 @@ def reproduce(
     """
     if items == ["list"]:
         print_list(as_json=json)
-        return exits.ACCEPTED
+        return terminal.ACCEPTED
     chosen = chosen_entries(items)
     check(scale, executor)
     return make_all(chosen, out, as_json=json, scale=scale, executor=executor, seed=seed)
@@ -108,7 +108,7 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
             found = reproductions.reproduce(one.item, out=out, **options)
         except KeyboardInterrupt as interrupt:
             done = f"{place - 1} of {len(chosen)} items are done"
-            raise exits.InterruptError(
+            raise terminal.InterruptError(
                 f"interrupted; {done}, finished trials are kept in {out}: run it again to go on"
             ) from interrupt
         except Exception as error:
@@ -116,7 +116,7 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
                 raise
             say(f"globalmin: {one.item} failed: {error}")
             results.append(
-                {"item": one.item, "error": str(error), "exit_code": exits.code_of_error(error)}
+                {"item": one.item, "error": str(error), "exit_code": terminal.code_of_error(error)}
             )
             continue
         say(f"    {time.monotonic() - began:.1f} s, {_judgement(found)}")
@@ -131,7 +131,7 @@ def _summary(found: Reproduction) -> dict[str, Any]:
         dict(zip(("quantity", "published", "ours", "difference", "note"), row.texts(), strict=True))
         for row in found.table
     ]
-    code = exits.ACCEPTED if found.agrees else exits.NOT_CERTIFIED
+    code = terminal.ACCEPTED if found.agrees else terminal.NOT_CERTIFIED
     return {
         "item": found.item,
         "scale": found.scale,
@@ -147,7 +147,7 @@ def _judgement(found: Reproduction) -> str:
 
 
 def _finish(results: list[dict[str, Any]], out: Path, as_json: bool) -> int:
-    code = exits.worst(one["exit_code"] for one in results)
+    code = terminal.worst(one["exit_code"] for one in results)
     if as_json:
         print_json(
             {"command": "reproduce", "exit_code": code, "page": str(out / PAGE), "items": results}

@@ -1,4 +1,6 @@
-"""`globalmin theorem`: one item of the catalogue in plain words, and what it says of a table."""
+"""`globalmin theorem` and `globalmin cite`: one item of the catalogue in plain words and what it
+says of a table; the work behind it and the code that states it.
+"""
 
 from __future__ import annotations
 
@@ -67,3 +69,50 @@ def theorem(
     )
     typer.echo(found.to_json() if json else str(found), nl=False)
     return 0
+
+
+def cite(
+    item: Annotated[
+        str,
+        typer.Argument(
+            metavar="ITEM", help="ID of an item such as SJL-T2.1, or key of a work such as SJL."
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Name the work an item belongs to and the functions that state it."""
+    from globalmin.cli import terminal
+    from globalmin.cli.terminal import print_json, print_rows
+    from globalmin.references import catalogue, works
+    from globalmin.theorems.sources import code_of_items
+
+    known = {name.lower(): name for name in (*works(), *catalogue())}
+    name = known.get(item.lower())
+    if name is None:
+        raise typer.BadParameter(_unknown(item, list(known.values())))
+    work = works()[name.partition("-")[0]]
+    items = [name] if name != work.key else list(work.items)
+    code = {listed: code_of_items().get(listed, []) for listed in items}
+    if json:
+        content = {
+            "command": "cite",
+            "exit_code": terminal.ACCEPTED,
+            "item": name,
+            "work": work.key,
+            "title": work.title,
+        }
+        print_json({**content, "code": code})
+        return terminal.ACCEPTED
+    rows = [("work", f"{work.key}: {work.title}", "bold")]
+    nothing = "nothing to compute: see globalmin theorem"
+    rows += [(listed, ", ".join(places) or nothing, "") for listed, places in code.items()]
+    print_rows(rows)
+    return terminal.ACCEPTED
+
+
+def _unknown(item: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(item.upper(), names, n=3, cutoff=0.5)
+    hint = f"; did you mean {', '.join(near)}?" if near else "; the IDs are in docs/theorems.md"
+    return f"{item!r} is not in the catalogue{hint}"

@@ -17,10 +17,11 @@ from globalmin._types import Array, NDArray
 from globalmin.data.preprocessing import (
     Preprocessing,
     check_stored,
+    drawn_rows,
     fit_preprocessing,
+    held_out_count,
     refuse_unusable_labels,
 )
-from globalmin.data.splitting import drawn_rows, held_out_count
 from globalmin.data.validation import as_matrix, as_targets, column_names, frozen
 from globalmin.errors import DataError
 from globalmin.files import data_digest

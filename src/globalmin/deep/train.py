@@ -14,7 +14,7 @@ import numpy as np
 
 from globalmin._options import one_of
 from globalmin._types import Array
-from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.data.validation import gram_bytes, require_memory
 from globalmin.deep.lipschitz import estimate_deep_descent
 from globalmin.deep.problem import DeepPoint, DeepRun, deep_recorder, pose_deep
 from globalmin.errors import DataError
@@ -25,7 +25,6 @@ from globalmin.shallow.methods.gradient_descent import check_step
 
 if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
-    from globalmin.deep.problem import DeepPoint
 
 
 PATIENCE = 1_000  # gradient steps without a new smallest loss

@@ -21,7 +21,7 @@ from globalmin._options import Method, Scaling, Trained
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
-from globalmin.data.memory import require_memory
+from globalmin.data.validation import require_memory
 from globalmin.errors import DataError
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import prove

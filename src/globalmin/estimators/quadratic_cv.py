@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from globalmin._options import Scaling, Signs
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
-from globalmin.estimators._quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
+from globalmin.estimators.quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
 from globalmin.linalg.symmetric import quadratic_forms
 from globalmin.quadratic.decay import decay_path, default_decays
 

@@ -15,7 +15,7 @@ from globalmin._types import Array
 if TYPE_CHECKING:
     from globalmin.activations import Activation
     from globalmin.data.degeneracy import Degeneracy
-    from globalmin.linalg.extremes import Extremes
+    from globalmin.linalg.spectrum import Extremes
     from globalmin.shallow.guarantee import KinkDescent
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.provability import DescentQuantities

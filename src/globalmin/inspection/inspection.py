@@ -14,9 +14,8 @@ from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.facts.finding import TheoremReport
+from globalmin.facts.finding import TheoremReport, ask, facts, headlines, subject_of
 from globalmin.facts.instance import Instance, Measurements, Start
-from globalmin.facts.registry import ask, facts, headlines, subject_of
 from globalmin.inspection.measurements import measure, measure_start, require_room
 from globalmin.inspection.prediction import Prediction, predict
 from globalmin.kernels.facts_smooth import explicit_width

@@ -14,13 +14,13 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.activations.moments import hermite_coefficients, mean_square, variance
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
+from globalmin.data.validation import gram_bytes, matrix_bytes, require_memory
 from globalmin.facts.instance import Measurements, Start
 from globalmin.kernels.khatri_rao import separation
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.kernels.movement import kink_descent
-from globalmin.linalg.extremes import Extremes, extremes, spectral_norm
 from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec
+from globalmin.linalg.spectrum import Extremes, extremes, spectral_norm
 from globalmin.shallow.guarantee import KinkDescent
 from globalmin.shallow.initialization import draw
 from globalmin.shallow.lipschitz import estimate_lipschitz

@@ -15,7 +15,7 @@ import numpy as np
 
 from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike, NDArray
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
+from globalmin.data.validation import gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.kernels.linearized import LinearizedRun, linearize_run
 from globalmin.kernels.movement import (
@@ -26,7 +26,7 @@ from globalmin.kernels.movement import (
     neuron_movement,
 )
 from globalmin.kernels.rates import Guarantee
-from globalmin.linalg.extremes import ALL_LIMIT
+from globalmin.linalg.spectrum import ALL_LIMIT
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import (
     jacobian_gram,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.activations.dual import dual_kernel, dual_partial_sum
-from globalmin.activations.dual_quadrature import estimate_by_gauss_hermite
+from globalmin.activations.dual_pairs import estimate_by_gauss_hermite
 from globalmin.activations.moments import normalizer
 from globalmin.facts.finding import (
     Hypothesis,
     TheoremReport,
     check,
+    fact,
     labels,
     no_parallel_rows,
     number,
@@ -24,7 +25,6 @@ from globalmin.facts.finding import (
     smooth,
     unit_rows,
 )
-from globalmin.facts.registry import fact
 from globalmin.kernels import movement, probability, rates
 from globalmin.kernels.gram_bounds import lambda_lower_bounds
 from globalmin.kernels.limit_gram import Kind, gram_error

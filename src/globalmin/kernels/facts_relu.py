@@ -11,6 +11,7 @@ from globalmin.facts.finding import (
     TheoremReport,
     check,
     enough_width,
+    fact,
     labels,
     no_parallel_rows,
     number,
@@ -20,7 +21,6 @@ from globalmin.facts.finding import (
     unit_rows,
     unknown,
 )
-from globalmin.facts.registry import fact
 from globalmin.kernels import movement, probability, rates, widths
 from globalmin.shallow.widths import moderate_relu_ratio
 

@@ -14,6 +14,7 @@ from globalmin.facts.finding import (
     TheoremReport,
     check,
     enough_width,
+    fact,
     labels,
     number,
     positive_lambda,
@@ -22,7 +23,6 @@ from globalmin.facts.finding import (
     unit_rows,
     unknown,
 )
-from globalmin.facts.registry import fact
 from globalmin.kernels import probability, random_features, rates, widths
 from globalmin.shallow.widths import moderate_ratio
 

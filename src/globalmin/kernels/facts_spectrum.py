@@ -13,12 +13,12 @@ from globalmin.facts.finding import (
     TheoremReport,
     at_least_as_wide,
     check,
+    fact,
     gaussian,
     number,
     smooth,
     unknown,
 )
-from globalmin.facts.registry import fact
 from globalmin.kernels import overparameterization_jacobian as jacobian_parts
 from globalmin.kernels.khatri_rao import khatri_rao_sigma_min
 from globalmin.linalg.symmetric import generic_rank

@@ -18,9 +18,8 @@ from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
 from globalmin.activations.moments import hermite_coefficients, mean_square, mean_square_slope
-from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.validation import as_matrix
+from globalmin.data.validation import as_matrix, gram_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.kernels.khatri_rao import separation
 from globalmin.kernels.limit_gram import KINDS, Kind

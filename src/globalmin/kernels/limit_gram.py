@@ -17,11 +17,10 @@ from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel, dual_matrix
-from globalmin.activations.dual_closed import KINKED, STEEP_COSINE, Pairs, closed_form
-from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.activations.dual_pairs import KINKED, STEEP_COSINE, Pairs, closed_form
+from globalmin.data.exact_algebra import Groups, equal_groups
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.proportionality import Groups, equal_groups
-from globalmin.data.validation import as_matrix
+from globalmin.data.validation import as_matrix, gram_bytes, require_memory
 from globalmin.references import states
 
 if TYPE_CHECKING:

@@ -38,13 +38,8 @@ from globalmin.linalg.symmetric import head_counts
 from globalmin.quadratic.duality import estimate_span_gap, positive_dual
 from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.references import states
+from globalmin.shallow import hessian
 from globalmin.shallow.complete_square import is_quadratic
-from globalmin.shallow.hessian import (
-    curvature_along,
-    gradient_norm,
-    gradient_rounding,
-    hessian_rounding,
-)
 from globalmin.shallow.lipschitz import (
     estimate_hessian_lipschitz,
     estimate_hessian_lipschitz_both_layers,
@@ -157,7 +152,7 @@ def curvature_threshold(
     direction : the unit vector u as (U, u). Where the activation has no bounds, $\rho$ is an
         estimate: four times the largest difference quotient of the curvature along it.
     """
-    epsilon = gradient_norm(network, X, y, trained=trained) + gradient_rounding(
+    epsilon = hessian.gradient_norm(network, X, y, trained=trained) + hessian.gradient_rounding(
         network, X, y, trained=trained
     )
     radius = 2.0 * epsilon / abs(curvature) if curvature != 0.0 else math.inf
@@ -186,15 +181,15 @@ def _estimated_slope(
     network: ShallowNetwork, X: Array, y: Array, R: float, direction: Direction
 ) -> float:
     U, u = direction
-    here, reach = curvature_along(network, X, y, U, u), max(R, SMALLEST_STEP)
+    here, reach = hessian.curvature_along(network, X, y, U, u), max(R, SMALLEST_STEP)
     quotients = []
     for t in (-reach, -reach / 2, reach / 2, reach):
         there = network.with_weights(network.W + t * U, None if u is None else network.v + t * u)
-        quotients.append(abs(curvature_along(there, X, y, U, u) - here) / abs(t))
+        quotients.append(abs(hessian.curvature_along(there, X, y, U, u) - here) / abs(t))
     steepest = 4.0 * max(quotients)
     return steepest if math.isfinite(steepest) else math.inf
 
 
 def eigenvalue_rounding(network: ShallowNetwork, X: Array, y: Array, H: Array) -> float:
     """Error of an eigenvalue of the dense Hessian: of its entries and of the eigenvalue routine."""
-    return rounding_shift(H) + hessian_rounding(network, X, y)
+    return rounding_shift(H) + hessian.hessian_rounding(network, X, y)

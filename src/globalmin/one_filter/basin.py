@@ -20,8 +20,8 @@ from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.one_filter.landscape import angle_of_g, barrier
+from globalmin.one_filter.network import FilterTeacher
 from globalmin.one_filter.phases import FilterState, heads_state, state_loss, step
-from globalmin.one_filter.teacher import FilterTeacher
 from globalmin.references import states
 
 Scheme = Literal["gaussian", "sphere"]

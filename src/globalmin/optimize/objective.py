@@ -22,7 +22,7 @@ from globalmin._types import Array
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from globalmin.optimize.objective_jax import Derivatives
+    from globalmin.optimize.objective_frameworks import Derivatives
 
 
 DerivativesFrom = Literal["auto", "jax", "central_differences"]
@@ -89,7 +89,7 @@ def as_objective(
     given = gradient is not None or hessian is not None or derivatives == "central_differences"
     if _is_module(start):
         _refuse(given, "a torch module")
-        from globalmin.optimize.objective_torch import module_objective
+        from globalmin.optimize.objective_frameworks import module_objective
 
         return module_objective(loss, start)
     if _is_array(start):
@@ -97,7 +97,7 @@ def as_objective(
             loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
         )
     _refuse(given, "a pytree")
-    from globalmin.optimize.objective_jax import pytree_objective
+    from globalmin.optimize.objective_frameworks import pytree_objective
 
     return pytree_objective(loss, start)
 
@@ -148,7 +148,7 @@ def _array_objective(
 
     @cache
     def traced() -> Derivatives:
-        from globalmin.optimize.objective_jax import array_derivatives
+        from globalmin.optimize.objective_frameworks import array_derivatives
 
         return array_derivatives(loss, shape)
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from globalmin.proving.claim import EXACT_FIT, WIDEST_GAP
-from globalmin.proving.record import ClaimRecord, Proves
+from globalmin.proving.claim import EXACT_FIT, WIDEST_GAP, ClaimRecord, Proves, records
 
 if TYPE_CHECKING:
     from globalmin_check import Result
@@ -121,8 +120,6 @@ class ProvedClaim:
     @property
     def record(self) -> ClaimRecord | None:
         """Our record of the kind; None for a kind that only the checker knows."""
-        from globalmin.proving.record import records
-
         return records().get(self.kind)
 
     @property

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, unknown
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, unknown
 from globalmin.linalg.symmetric import design_matrix, head_counts, unsvec
 from globalmin.quadratic.approximate import estimate_mixed_excess, estimate_planted_excess
 from globalmin.quadratic.duality import estimate_span_gap, is_stationary_in_matrix, positive_kkt

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import HypothesisError
-from globalmin.facts.finding import Hypothesis, TheoremReport, check, number, unknown
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.quadratic import barrier as barriers
 from globalmin.quadratic import risk
 from globalmin.quadratic.ambiguity import disagreeing_networks

@@ -13,7 +13,7 @@ import numpy as np
 
 from globalmin._options import Trained
 from globalmin._types import Array
-from globalmin.data.memory import matrix_bytes, require_memory
+from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import design_matrix, unsvec
 from globalmin.quadratic.solve import TOL, QuadraticSolution, checked_data, solved

@@ -101,7 +101,7 @@ def monomial_indices(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _modular_span_rank(X: Array) -> int:
     from flint import nmod_mat
 
-    from globalmin.data.proportionality import PRIME, multiply, residues
+    from globalmin.data.exact_algebra import PRIME, multiply, residues
 
     rows, columns = monomial_indices(X.shape[1])
     field = residues(np.ascontiguousarray(X, dtype=np.float64))
@@ -115,7 +115,7 @@ def integer_monomials(X: Array) -> Any:
     """
     from flint import fmpz_mat
 
-    from globalmin.data.proportionality import integer_row
+    from globalmin.data.exact_algebra import integer_row
 
     rows, columns = monomial_indices(X.shape[1])
     scaled = [integer_row(row) for row in X]

@@ -15,13 +15,13 @@ from globalmin.facts.finding import (
     TheoremReport,
     at_least_as_wide,
     check,
+    fact,
     gaussian,
     number,
     smooth,
     thrice_bounded,
     unknown,
 )
-from globalmin.facts.registry import fact
 from globalmin.recovery import bounds, concentration, geometry, information, moments, planted
 from globalmin.recovery.geometry import fourth_directional_derivative
 from globalmin.recovery.population import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin import drawing
-from globalmin.report.rounding import nearest_text, typeset
 from globalmin.report.template import filled, markup
+from globalmin.report.words import nearest_text, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -269,6 +269,5 @@ def _log_axis(axes: Axes, values: list[float]) -> None:
 
 
 def _count(width: float) -> str:
-    from globalmin.report.rounding import nearest_text, typeset
 
     return typeset(nearest_text(width, 2)) if width >= 1e6 else f"{width:,.0f}"

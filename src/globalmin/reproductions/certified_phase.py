@@ -282,8 +282,8 @@ def draw_plane(plane: Plane, shares: Mapping[tuple[int, int, int], Mapping[str, 
     """Fitted by gradient descent, proved by gradient descent, proved by Levenberg-Marquardt."""
     import numpy as np
 
-    from globalmin.report.phase_figures import Plane as Shown
-    from globalmin.report.phase_figures import phase_diagram
+    from globalmin.report.reproduction_figures import Plane as Shown
+    from globalmin.report.reproduction_figures import phase_diagram
 
     titles = {
         "gd_fitted": "gradient descent, fitted",
@@ -318,7 +318,7 @@ def draw_widths(
     """
     import numpy as np
 
-    from globalmin.report.phase_figures import widths_by_dimension
+    from globalmin.report.reproduction_figures import widths_by_dimension
 
     axis = np.array(plane.axis, dtype=np.float64)
     curves = {"kd = n": (axis, plane.n / axis)}

@@ -44,7 +44,7 @@ def smooth_trial(*, sigma: float, n: int, seed: int) -> dict[str, Any]:
     """One neuron in the plane, angles of the inputs with spread sigma: distance to the teacher by
     step.
     """
-    from globalmin.patches.distributions import angular_inputs
+    from globalmin.patches.inputs import angular_inputs
     from globalmin.patches.model import filter_outputs
     from globalmin.patches.train import fit_filter
 
@@ -61,7 +61,7 @@ def close_trial(*, spread: float, n: int, seed: int) -> dict[str, Any]:
     """Eight patches at angles of this spread around one direction (p = 5): distance to the teacher
     by step.
     """
-    from globalmin.patches.distributions import close_patches, filter_at_distance, random_filter
+    from globalmin.patches.inputs import close_patches, filter_at_distance, random_filter
     from globalmin.patches.model import filter_outputs
     from globalmin.patches.train import fit_filter
 
@@ -183,8 +183,12 @@ def digits_trial(*, filter_name: str, distance: float, seed: int) -> dict[str, A
     """
     from sklearn.datasets import load_digits
 
-    from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
-    from globalmin.patches.extraction import extract_patches
+    from globalmin.patches.inputs import (
+        extract_patches,
+        filter_at_distance,
+        gabor_filter,
+        random_filter,
+    )
     from globalmin.patches.model import filter_outputs
     from globalmin.patches.train import fit_filter
 
@@ -291,8 +295,12 @@ def estimator_trial(*, filter_name: str, seed: int) -> dict[str, Any]:
     from sklearn.datasets import load_digits
 
     from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
-    from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
-    from globalmin.patches.extraction import extract_patches
+    from globalmin.patches.inputs import (
+        extract_patches,
+        filter_at_distance,
+        gabor_filter,
+        random_filter,
+    )
     from globalmin.patches.model import filter_outputs
 
     X = np.asarray(load_digits(return_X_y=True)[0]) / 16.0

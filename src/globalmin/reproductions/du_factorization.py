@@ -48,7 +48,7 @@ def factor_trial(*, d: int, rank: int, penalty: float, steps: int, seed: int) ->
 )
 def fig41(setting: Setting) -> Reproduction:
     """Objectives (4.1) and (4.3), and the ratio of the norms of the factors, by step."""
-    from globalmin.report.curves import panel_curves
+    from globalmin.report.reproduction_figures import panel_curves
 
     d, rank = setting.pick(thumbnail=(50, 5), paper=(200, 10))
     steps = 1_000
@@ -166,7 +166,7 @@ def fig42(setting: Setting) -> Reproduction:
     """Balanced and unbalanced starts: the differences of the squared norms hardly move, the ratios
     tend to 1.
     """
-    from globalmin.report.curves import panel_curves
+    from globalmin.report.reproduction_figures import panel_curves
 
     n, width, steps, eta = setting.pick(
         thumbnail=(200, 40, 4_000, 0.02), paper=(1_000, 100, 10_000, 0.05)

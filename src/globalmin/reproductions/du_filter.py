@@ -238,7 +238,7 @@ def table51(setting: Setting) -> Reproduction:
     """Six numbers of patches by six ratios (Σa*)²/‖a*‖², p = 6; the printed table has 5,000 starts
     a cell.
     """
-    from globalmin.report.curves import shares
+    from globalmin.report.reproduction_figures import shares
 
     starts = setting.pick(thumbnail=3_000, paper=5_000)
     points = [

@@ -73,7 +73,7 @@ def fig21(setting: Setting) -> Reproduction:
     """N = 1,000 points of the unit sphere in 1,000 dimensions, N(0,1) labels, 100 steps; three
     panels.
     """
-    from globalmin.report.curves import panel_curves
+    from globalmin.report.reproduction_figures import panel_curves
 
     widths = setting.pick(thumbnail=(125, 250, 500), paper=(125, 250, 500, 1_000, 2_000, 4_000))
     (gram,) = setting.trials(spectrum_trial, [{"n": N, "seed": setting.seed}])

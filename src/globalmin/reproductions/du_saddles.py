@@ -51,9 +51,8 @@ def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
 
 def values_trial(*, d: int, L: float, steps: int, seed: int) -> dict[str, Any]:
     """The function by step along both descents from the same start."""
-    from globalmin.octopus.descent import checked_start, descent_values
+    from globalmin.octopus.descent import checked_start, descent_values, perturbed_descent
     from globalmin.octopus.function import Octopus
-    from globalmin.octopus.perturbed import perturbed_descent
 
     octopus, rng = Octopus(d, L, 1.0), np.random.default_rng(seed)
     x = checked_start(octopus, None, rng)

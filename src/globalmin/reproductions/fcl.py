@@ -155,7 +155,7 @@ def _by_cell(grid: Grid, values: np.ndarray) -> Cells:
 )
 def fig3(setting: Setting) -> Reproduction:
     """Share of data sets with SD_n <= 0.01, by the number of samples."""
-    from globalmin.report.curves import shares
+    from globalmin.report.reproduction_figures import shares
 
     grid = setting.pick(
         thumbnail=Grid((4, 10), (200, 800, 3_200, 12_800), 5, 2, 1_000),

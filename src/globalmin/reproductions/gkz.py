@@ -50,7 +50,7 @@ def barrier_histogram(setting: Setting) -> Reproduction:
     """Descent over networks of rank d - 1: nothing ends below the exact barrier, and the barrier is
     reached.
     """
-    from globalmin.report.curves import scattered
+    from globalmin.report.reproduction_figures import scattered
 
     dimensions = range(2, 9)
     starts = setting.pick(thumbnail=10, paper=100)
@@ -142,7 +142,7 @@ def plateau_trial(*, d: int, starts: int, seed: int) -> dict[str, Any]:
 )
 def descents(setting: Setting) -> Reproduction:
     """Certified against measured rates, and plateaus at the heights of the census."""
-    from globalmin.report.curves import panel_curves
+    from globalmin.report.reproduction_figures import panel_curves
 
     draws = setting.pick(thumbnail=4, paper=50)
     points = [
@@ -252,7 +252,7 @@ def start_trial(*, d: int, scale: str, draws: int, seed: int) -> dict[str, Any]:
 )
 def start_thresholds(setting: Setting) -> Reproduction:
     """Shares by C for the paper's scale m + 4d, for m, and for the scale read from the labels."""
-    from globalmin.report.curves import panel_curves
+    from globalmin.report.reproduction_figures import panel_curves
 
     dimensions = setting.pick(thumbnail=(5, 10, 20), paper=(5, 10, 20, 40))
     scales = ("paper", "width", "data")

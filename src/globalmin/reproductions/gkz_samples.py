@@ -46,7 +46,7 @@ def interpolant_trial(*, d: int, n: int, seed: int) -> dict[str, Any]:
 @reproduction("GKZ-X3", title="Run X3: generalization sets in at n = d(d+1)/2 samples")
 def transition(setting: Setting) -> Reproduction:
     """Training loss and population risk of fits by descent, for n below and above d(d+1)/2."""
-    from globalmin.report.curves import panel_curves
+    from globalmin.report.reproduction_figures import panel_curves
 
     d, draws, max_iter = setting.pick(thumbnail=(5, 2, 6_000), paper=(8, 20, 100_000))
     N = d * (d + 1) // 2

@@ -214,7 +214,7 @@ def draw_planes(n: int, axis: Sequence[int], share: dict[Any, float]) -> Figure:
     """The two planes side by side."""
     import numpy as np
 
-    from globalmin.report.phase_figures import Plane, phase_diagram
+    from globalmin.report.reproduction_figures import Plane, phase_diagram
 
     values = np.array(axis, dtype=np.float64)
     planes = [

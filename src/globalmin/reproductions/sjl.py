@@ -346,7 +346,7 @@ def _rows(experiment: Experiment, shares: tuple[Share, ...], size: Size) -> tupl
 
 def draw_activations(z: Any, curves: dict[str, Any]) -> Figure:
     """The curves of figure 1."""
-    from globalmin.report.phase_figures import activation_curves
+    from globalmin.report.reproduction_figures import activation_curves
 
     return activation_curves(z, curves)
 
@@ -355,7 +355,7 @@ def draw_transition(experiment: Experiment, x: list[int], shares: tuple[Share, .
     """The three shares with their curves, side by side."""
     import numpy as np
 
-    from globalmin.report.phase_figures import Transition, transitions
+    from globalmin.report.reproduction_figures import Transition, transitions
 
     places = np.array(x)
     values = np.unique(places)

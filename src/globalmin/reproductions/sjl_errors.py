@@ -141,7 +141,7 @@ def draw_errors(
     """A panel for each head."""
     import numpy as np
 
-    from globalmin.report.phase_figures import errors_by_step
+    from globalmin.report.reproduction_figures import errors_by_step
 
     step = np.arange(POINTS + 1, dtype=np.float64) * stride
     panels = {

@@ -21,7 +21,7 @@ import numpy as np
 
 from globalmin._options import Trained
 from globalmin._types import Array, NDArray
-from globalmin.data.ties import tied_groups
+from globalmin.data.loss_floor import tied_groups
 from globalmin.shallow.problem import Problem, Tie, check_shapes
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _facts(data: HasData, X: Array) -> Degeneracy:
 
 
 def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
-    """Disjoint groups of tied samples and their ratios g, from the rule of `globalmin.data.ties`.
+    """Disjoint groups of tied samples and their ratios g, by the rule of `data.loss_floor`.
 
     Theory
     ------

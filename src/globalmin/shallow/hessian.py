@@ -14,7 +14,7 @@ import numpy as np
 
 from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array
-from globalmin.data.memory import matrix_bytes, require_memory
+from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.quartic import largest_eigenvalue
 from globalmin.linalg.symmetric import moment_matrix, row_blocks

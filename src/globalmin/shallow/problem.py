@@ -14,7 +14,7 @@ import numpy as np
 
 from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array, NDArray
-from globalmin.data.memory import require_memory
+from globalmin.data.validation import require_memory
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:

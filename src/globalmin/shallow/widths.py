@@ -12,7 +12,7 @@ import numpy as np
 
 from globalmin._options import SIGNS, Signs, Trained, one_of
 from globalmin._types import Array
-from globalmin.data.ties import tied_groups
+from globalmin.data.loss_floor import tied_groups
 from globalmin.errors import DataError
 from globalmin.references import states
 from globalmin.shallow.degenerate import count_free_outputs

@@ -1,9 +1,12 @@
-"""`theorem`: one item of the catalogue in plain words, and what it says of your data."""
+"""`theorem`: one item of the catalogue in plain words, what it says of your data, and both as text
+for a terminal.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import textwrap
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from globalmin._options import Scheme
 from globalmin.data import Dataset
 from globalmin.errors import DataError
-from globalmin.facts.finding import TheoremReport
+from globalmin.facts.finding import Finding, TheoremReport, ask, facts, number, subject_of
 from globalmin.facts.instance import Instance
-from globalmin.facts.registry import ask, facts, subject_of
 from globalmin.references import works
 from globalmin.theorems.sources import Entry, code_of_items, entry, tests_of
 
@@ -81,7 +83,6 @@ class Theorem:
         return text + "\n"
 
     def __str__(self) -> str:
-        from globalmin.theorems.text import as_text
 
         return as_text(self)
 
@@ -215,3 +216,57 @@ def _report_dict(report: TheoremReport) -> dict[str, Any]:
 
 def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
+
+
+WIDTH = 100
+MARKS = {Finding.HOLDS: "+", Finding.FAILS: "-", Finding.UNKNOWN: "?"}
+
+
+def as_text(theorem: Theorem) -> str:
+    """Title, statement, formula and correction; then what it says of the data; then what stands
+    behind it.
+    """
+    lines = [f"{theorem.item}  {theorem.title}", f"  {theorem.work}", ""]
+    lines += [*_paragraph(theorem.statement), "", f"  {theorem.formula}"]
+    if theorem.correction:
+        lines += ["", *_paragraph(f"Corrected: {theorem.correction}")]
+    if theorem.answer:
+        lines += ["", *_paragraph(f"On your data: {theorem.answer}.")]
+    if theorem.report is not None:
+        lines += _report_lines(theorem.report)
+    lines += ["", *_paragraph(f"Status: {theorem.status}.")]
+    lines += _list("Functions", theorem.functions) + _list("Tests", theorem.tests)
+    return "\n".join(lines) + "\n"
+
+
+def _report_lines(report: TheoremReport) -> list[str]:
+    lines = _paragraph(f"Here: {report.says}.")
+    for hypothesis in report.hypotheses:
+        measured = f"  ({hypothesis.measured})" if hypothesis.measured else ""
+        lines += _hanging(f"{MARKS[hypothesis.finding]} ", f"{hypothesis.statement}{measured}")
+    asked = {
+        "least width": report.width,
+        "step": report.step_size,
+        "factor of ‖r‖ per step": report.rate,
+        "failure probability, at most": report.failure,
+    }
+    numbers = [(what, value) for what, value in asked.items() if value is not None]
+    numbers += list(report.numbers)
+    wide = max((len(what) for what, _ in numbers), default=0)
+    lines += [f"    {what:{wide}}  {number(value, 4)}" for what, value in numbers]
+    return lines + (_paragraph(f"Instead: {report.instead}.") if report.instead else [])
+
+
+def _list(word: str, names: tuple[str, ...]) -> list[str]:
+    return [f"  {word}:", *(f"    {name}" for name in names)] if names else []
+
+
+def _paragraph(text: str) -> list[str]:
+    return _hanging("", text)
+
+
+def _hanging(mark: str, text: str) -> list[str]:
+    indent = "  " + " " * len(mark)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent="  " + mark, subsequent_indent=indent, break_long_words=False
+    )

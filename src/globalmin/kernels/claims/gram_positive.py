@@ -31,11 +31,9 @@ from globalmin.linalg.positive_definite import (
     NotPositiveDefiniteError,
     lower_witness,
 )
-from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.ladder import certified
-from globalmin.proving.record import ClaimRecord, Proves, Question
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import Certificate, refuse_if_too_large
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Tensor, rational
+from globalmin.proving.producer import certified
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import MARGIN, checked_arrays, loss_above

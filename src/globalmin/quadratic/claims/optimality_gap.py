@@ -14,8 +14,16 @@ from globalmin._types import Array, NDArray
 from globalmin.errors import CannotCertify, DataError, HypothesisError
 from globalmin.linalg.positive_definite import EPS, NotPositiveDefiniteError, lower_witness
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms, svec
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.quadratic.barrier import least_squares_matrix
 from globalmin.quadratic.decay import smallest_provable_decay
 from globalmin.quadratic.duality import decay_dual, decay_threshold, positive_dual, row_space

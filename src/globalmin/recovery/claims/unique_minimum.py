@@ -15,8 +15,16 @@ from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.recovery.claims.convexity_forms import BUILDERS, Bound, Center, measure_center
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays

@@ -16,7 +16,13 @@ import numpy as np
 
 from globalmin._options import Trained
 from globalmin._types import Array
-from globalmin.linalg.balls import SMALLEST_RADIUS, Ball, BallMatrix, ball_matrix, working_precision
+from globalmin.linalg.positive_definite import (
+    SMALLEST_RADIUS,
+    Ball,
+    BallMatrix,
+    ball_matrix,
+    working_precision,
+)
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation

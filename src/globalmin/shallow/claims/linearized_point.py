@@ -14,15 +14,17 @@ import numpy as np
 from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
-from globalmin.linalg.balls import ball_matrix, to_floats, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
     Gram,
     LowerWitness,
     NotPositiveDefiniteError,
+    ball_matrix,
     lower_witness,
+    to_floats,
+    working_precision,
 )
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import refuse_if_too_large
 from globalmin.shallow.claims.high_precision import (
     PreciseResidual,
     precise_jacobian_gram,

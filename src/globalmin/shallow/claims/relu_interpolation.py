@@ -21,9 +21,8 @@ from globalmin.linalg.positive_definite import (
     NotPositiveDefiniteError,
     lower_witness,
 )
-from globalmin.proving.claim import Claim, Json, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import refuse_if_too_large
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import (
     PreciseResidual,

@@ -12,9 +12,8 @@ from globalmin._options import Trained, one_of
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import EPS
-from globalmin.proving.claim import Claim, Json, rational
-from globalmin.proving.record import ClaimRecord, Proves
-from globalmin.proving.resources import CHECKER_WORK
+from globalmin.proving.certificate import CHECKER_WORK
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, rational
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
 from globalmin.shallow.claims.high_precision import precise_residual

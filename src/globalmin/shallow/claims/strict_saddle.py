@@ -13,8 +13,7 @@ import numpy as np
 from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Tensor, rational
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
 from globalmin.shallow.claims.hessian_ball import (

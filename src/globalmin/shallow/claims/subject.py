@@ -14,8 +14,15 @@ from globalmin._options import Trained
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Json, rational
-from globalmin.proving.record import ClaimRecord, NetworkForm, Proves, Question, Subject
+from globalmin.proving.claim import (
+    ClaimRecord,
+    Json,
+    NetworkForm,
+    Proves,
+    Question,
+    Subject,
+    rational,
+)
 from globalmin.shallow.claims.linearized_point import (
     SMOOTH,
     LinearizedPoint,
@@ -26,8 +33,7 @@ from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data.loss_floor import LossFloor
-    from globalmin.proving.claim import Claim
-    from globalmin.proving.record import Question
+    from globalmin.proving.claim import Claim, Question
 
 
 ZERO_IS_LEAST = (

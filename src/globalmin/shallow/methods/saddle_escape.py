@@ -14,10 +14,10 @@ from globalmin._types import Array
 from globalmin.errors import HypothesisError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.optimize.follow import Iterate, Watch
+from globalmin.optimize.minimization import estimate_at
 from globalmin.optimize.objective import Objective
 from globalmin.optimize.perturbed import Perturbation
 from globalmin.optimize.run import Status
-from globalmin.optimize.second_order import estimate_at
 from globalmin.optimize.trust_region import DENSE, METHODS, descend, negative_curvature_step
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose

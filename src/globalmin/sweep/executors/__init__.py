@@ -53,9 +53,9 @@ def make_executor(name: str, workers: int | None = None, address: str | None = N
     if name == "local":
         return LocalExecutor(workers or available_cores())
     if name == "dask":
-        from globalmin.sweep.executors.dask import DaskExecutor
+        from globalmin.sweep.executors.cluster import DaskExecutor
 
         return DaskExecutor(workers or available_cores(), address)
-    from globalmin.sweep.executors.ray import RayExecutor
+    from globalmin.sweep.executors.cluster import RayExecutor
 
     return RayExecutor(workers or available_cores(), address)
