@@ -20,7 +20,8 @@ from globalmin.inspection.measurements import measure, measure_start, require_ro
 from globalmin.inspection.prediction import Prediction, predict
 from globalmin.kernels.facts_smooth import explicit_width
 from globalmin.kernels.limit_gram import limit_gram
-from globalmin.shallow.network import jacobian_gram, residual
+from globalmin.shallow.initialization import draw
+from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = "globalmin-inspection/1"
+ACTIVATION, SCHEME = "softplus", "os"  # of the network that is drawn where none is named
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Inspection:
     Attributes
     ----------
     n_samples, n_features, width, activation, head, seed : the instance; `width` is the one asked
-        about.
+        about, `head` the law of the drawn start, or "given".
     quantities : the numbers the theorems speak of.
     theorems : one report per theorem.
     recommended_width : what training tries first, the smallest even k with k rank(X) >= 1.2 n.
@@ -144,9 +146,10 @@ class Inspection:
 def inspect(
     data: Dataset,
     width: int | None = None,
-    activation: str | Activation = "softplus",
+    activation: str | Activation | None = None,
     *,
-    scheme: str = "os",
+    network: ShallowNetwork | None = None,
+    scheme: str | None = None,
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
@@ -162,11 +165,14 @@ def inspect(
         One target; for several use `data.for_target(j)`.
     width : int | None
         Number of neurons asked about; by default the recommended one.
-    activation : str | Activation
-        Name or Activation.
-    scheme : str
-        Law of the random start that is measured: "os", "sjl" or "du". Every theorem is judged
-        with its own initialization.
+    activation : str | Activation | None
+        Name or Activation; by default softplus, or that of `network`.
+    network : ShallowNetwork | None
+        A network of yours, trained or not: its weights are measured in place of a drawn start, so
+        that OS-C1 to OS-C4 speak of exactly these weights. Width and activation are its own.
+    scheme : str | None
+        Law of the random start that is measured: "os" (the default), "sjl" or "du". Every theorem
+        about random starts is judged with its own initialization.
     seed : int
         Of that start.
     delta, theta : float
@@ -187,6 +193,7 @@ def inspect(
         data,
         width,
         activation,
+        network=network,
         scheme=scheme,
         seed=seed,
         delta=delta,
@@ -197,7 +204,8 @@ def inspect(
     m, start = it.m, it.start
     K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
     return Inspection(
-        m.n, m.d, it.width, m.activation.spelling, scheme, seed,
+        m.n, m.d, it.width, m.activation.spelling,
+        "given" if start.is_given else scheme or SCHEME, seed,
         quantities=_quantities(m, start),
         theorems=headlines(it),
         recommended_width=m.recommended_width,
@@ -213,27 +221,70 @@ def inspect(
 def pose(
     data: Dataset,
     width: int | None = None,
-    activation: str | Activation = "softplus",
+    activation: str | Activation | None = None,
     *,
-    scheme: str = "os",
+    network: ShallowNetwork | None = None,
+    scheme: str | None = None,
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
     failure: float = 0.1,
     depth: int = 3,
 ) -> Instance:
-    """The instance that facts are asked about: the data measured, and a network drawn; arguments as
-    in `inspect`.
+    """The instance that facts are asked about: the data measured, and a network drawn or given;
+    arguments as in `inspect`.
     """
-    phi = get_activation(activation)
     k = _checked_width(width, data)
+    if network is not None:
+        _check_given(network, data, width=k, activation=activation, scheme=scheme)
+        k, activation = network.width, network.activation
+    phi = get_activation(ACTIVATION if activation is None else activation)
     _check_numbers(delta=delta, theta=theta, failure=failure, depth=depth)
     require_room(data.n_samples, data.n_features, k or data.n_samples // data.n_features + 2)
     m = measure(data, phi)
     k = m.recommended_width if k is None else k
     require_room(m.n, m.d, k)
-    start = measure_start(data, m, k, head=scheme, seed=seed, limit=limit_gram(m.X, phi))
+    drawn = network or draw(data, k, phi, scheme=scheme or SCHEME, seed=seed)
+    start = measure_start(drawn, m, limit=limit_gram(m.X, phi), is_given=network is not None)
     return Instance(m, start, _step_size(m, start), delta, theta, failure, depth)
+
+
+def _check_given(
+    network: ShallowNetwork,
+    data: Dataset,
+    *,
+    width: int | None,
+    activation: str | Activation | None,
+    scheme: str | None,
+) -> None:
+    """Refuse what contradicts the network that is given, and what cannot be measured."""
+    if not isinstance(network, ShallowNetwork):
+        raise DataError(
+            f"network={type(network).__name__}: inspect measures a ShallowNetwork, such as "
+            "run.network of gm.train"
+        )
+    if network.n_features != data.n_features:
+        raise DataError(
+            f"the network has {network.n_features} inputs, the data {data.n_features} features "
+            "(bias included); prepare the data as for training"
+        )
+    if width is not None and width != network.width:
+        raise DataError(
+            f"width={width}, but the network has {network.width} neurons; leave width out"
+        )
+    if activation is not None and get_activation(activation) != network.activation:
+        raise DataError(
+            f"activation={activation}, but the network has {network.activation}; leave it out"
+        )
+    if scheme is not None:
+        raise DataError(
+            f"scheme={scheme!r} is the law of a start to be drawn; leave it out with network="
+        )
+    if not network.v.any():
+        raise DataError(
+            "the head of the network is zero, so no weight of the first layer matters and no "
+            "theorem speaks of it; give a head with a nonzero entry"
+        )
 
 
 def _checked_width(width: int | None, data: Dataset) -> int | None:

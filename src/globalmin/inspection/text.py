@@ -60,7 +60,7 @@ def _header(i: Inspection) -> list[str]:
     )
     sizes = f"{i.n_samples:,} samples, {i.n_features} features, {i.activation}, width {i.width:,}"
     lines = [
-        f"instance     {sizes} (head {i.head}, seed {i.seed})",
+        f"instance     {sizes} ({origin(i)})",
         f"recommended  width {i.recommended_width:,}: the least even k with k·rank(X) ≥ 1.2 × free "
         "outputs, tried first",
         f"a priori     {explicit}; {asked}",
@@ -70,6 +70,11 @@ def _header(i: Inspection) -> list[str]:
     for warning in i.warnings:
         lines += textwrap.wrap(f"warning      {warning}", WIDTH, subsequent_indent=" " * 13)
     return lines
+
+
+def origin(i: Inspection) -> str:
+    """Where the measured weights come from."""
+    return "the given network" if i.head == "given" else f"head {i.head}, seed {i.seed}"
 
 
 def _quantities(i: Inspection) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin import drawing
+from globalmin.inspection.text import origin
 from globalmin.report.rounding import nearest_text, typeset
 from globalmin.report.template import filled, markup
 
@@ -98,7 +99,7 @@ def _keys(i: Inspection) -> list[tuple[str, str, str]]:
             number(i.explicit_width),
             "ours, explicit: the descent theorem holds at the random start",
         ),
-        ("Width asked about", number(i.width), f"{i.activation}, head {i.head}, seed {i.seed}"),
+        ("Width asked about", number(i.width), f"{i.activation}, {origin(i)}"),
         (
             "λ(X)",
             number(i.quantity("λ(X)")),

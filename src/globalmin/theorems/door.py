@@ -18,6 +18,7 @@ from globalmin.theorems.sources import Entry, code_of_items, entry, tests_of
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
+    from globalmin.shallow.network import ShallowNetwork
 
 FORMAT = "globalmin-theorem/1"
 
@@ -90,8 +91,9 @@ def theorem(
     data: object = None,
     *,
     width: int | None = None,
-    activation: str | Activation = "softplus",
-    scheme: str = "os",
+    activation: str | Activation | None = None,
+    network: ShallowNetwork | None = None,
+    scheme: str | None = None,
     seed: int = 0,
     **options: float,
 ) -> Theorem:
@@ -107,10 +109,12 @@ def theorem(
         about saddles an Octopus. None for the statement alone.
     width : int | None
         Of the network that is drawn, as in `inspect`.
-    activation : str | Activation
-        Of that network.
-    scheme : str
-        The law of its weights, as in `inspect`.
+    activation : str | Activation | None
+        Of that network; softplus by default.
+    network : ShallowNetwork | None
+        A network of yours that is measured instead, as in `inspect`.
+    scheme : str | None
+        The law of the drawn weights, as in `inspect`.
     seed : int
         Of the draw.
     options : float
@@ -134,8 +138,15 @@ def theorem(
     known = entry(item)
     functions = tuple(code_of_items().get(known.item, ()))
     doors = _doors(known, functions)
-    options = {"width": width, "activation": activation, "scheme": scheme, "seed": seed, **options}  # pyright: ignore[reportAssignmentType]
-    report = None if data is None else _report(known, data, options)
+    asked = {
+        "width": width,
+        "activation": activation,
+        "network": network,
+        "scheme": scheme,
+        "seed": seed,
+        **options,
+    }
+    report = None if data is None else _report(known, data, asked)
     return Theorem(
         known.item,
         works()[known.item.partition("-")[0]].title,
