@@ -17,6 +17,7 @@ Fact = Callable[[Any], TheoremReport]
 # modules that register facts, in the order of the table that `inspect` prints
 HOMES = (
     "globalmin.kernels.facts_smooth",
+    "globalmin.kernels.facts_weights",
     "globalmin.kernels.facts_relu",
     "globalmin.deep.facts",
     "globalmin.deep.facts_lemmas",

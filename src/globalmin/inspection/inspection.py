@@ -13,7 +13,7 @@ from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.facts.finding import TheoremReport
+from globalmin.facts.finding import TheoremReport, finite
 from globalmin.facts.instance import Instance, Measurements, Start
 from globalmin.facts.registry import ask, facts, headlines, subject_of
 from globalmin.inspection.measurements import measure, measure_start, require_room
@@ -115,15 +115,15 @@ class Inspection:
                 for name in ("n_samples", "n_features", "width", "activation", "head", "seed")
             },
             "recommended_width": self.recommended_width,
-            "explicit_width": _finite(self.explicit_width),
-            "step_size": _finite(self.step_size),
-            "predicted_rate": _finite(self.prediction.rate),
+            "explicit_width": finite(self.explicit_width),
+            "step_size": finite(self.step_size),
+            "predicted_rate": finite(self.prediction.rate),
             "warnings": list(self.warnings),
-            "quantities": [{**asdict(q), "value": _finite(q.value)} for q in self.quantities],
-            "theorems": [_report_dict(report) for report in self.theorems],
+            "quantities": [{**asdict(q), "value": finite(q.value)} for q in self.quantities],
+            "theorems": [report.to_dict() for report in self.theorems],
             "prediction": {
                 "steps": self.prediction.steps.tolist(),
-                "residual_norms": [_finite(x) for x in self.prediction.residual_norms.tolist()],
+                "residual_norms": [finite(x) for x in self.prediction.residual_norms.tolist()],
             },
         }
 
@@ -323,6 +323,7 @@ def _step_size(m: Measurements, start: Start) -> float:
 
 def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
     v2 = float(start.network.v @ start.network.v)
+    here = "the given network" if start.is_given else "the drawn start"
     rows = [
         ("‖X‖", "largest singular value of the inputs", m.X_norm),
         ("‖y‖", "norm of the labels", m.y_norm),
@@ -339,19 +340,23 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
         ("λ_max", "its largest eigenvalue", m.slope.high),
         ("λ̃(X)", "λ_min of the feature Gram matrix E[φφᵀ]", m.feature.low),
         ("σ_min(X*X)", "smallest singular value of the Khatri-Rao square", m.sigma),
-        ("κ₄", "bound of sup Σ(xᵢ·a)⁴, the square of the Jacobian's Lipschitz constant", m.kappa4),
+        (
+            "κ₄",
+            "bound of sup Σ(xᵢ·a)⁴ over ‖a‖ = 1; J has the Lipschitz constant M ‖v‖_∞ √κ₄ (OS-K4)",
+            m.kappa4,
+        ),
         ("μ_φ", "E[g φ'(g)]", m.mu),
         ("B", "sup |φ'|", m.B),
         ("M", "sup |φ''|", m.M),
         ("Var φ", "mean variance of φ(‖x‖g)", m.variance),
         ("kd/n", "trained weights per sample at this width", start.network.W.size / m.n),
-        ("‖r₀‖", "misfit of the drawn start", start.residual_norm),
+        ("‖r₀‖", f"misfit of {here}", start.residual_norm),
         (
             "a²/‖v‖²",
-            "λ_min(JJᵀ)/‖v‖² at the drawn start; its limit is λ(X)",
+            f"λ_min(JJᵀ)/‖v‖² at {here}; for random weights its limit is λ(X)",
             start.gram.low / v2 if v2 > 0 else None,
         ),
-        ("deviation", "‖JJᵀ/‖v‖² − Σ‖ at the drawn start", start.deviation),
+        ("deviation", f"‖JJᵀ/‖v‖² − Σ‖ at {here}", start.deviation),
     ]
     return tuple(Quantity(*row) for row in rows)
 
@@ -366,15 +371,3 @@ def _warnings(m: Measurements) -> tuple[str, ...]:
     if not m.facts.zero_rows and not m.facts.lines:
         found.append(m.facts.near_message())
     return tuple(text for text in found if text)
-
-
-def _report_dict(report: TheoremReport) -> dict[str, Any]:
-    content = {**asdict(report), "finding": report.finding.value, "is_in_scope": report.is_in_scope}
-    content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in report.hypotheses]
-    never = report.width is not None and math.isinf(report.width)
-    numbers = {name: _finite(content[name]) for name in ("width", "step_size", "rate", "failure")}
-    return {**content, **numbers, "never_wide_enough": never}
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None

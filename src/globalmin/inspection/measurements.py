@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.moments import hermite_coefficients, mean_square, variance
+from globalmin.activations.moments import mean_square, slope_coefficients, variance
 from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
 from globalmin.facts.instance import Measurements, Start
 from globalmin.kernels.khatri_rao import separation
@@ -124,7 +124,7 @@ def measure(data: Dataset, activation: Activation) -> Measurements:
         X_norm=float(np.linalg.norm(X, 2)), K_frobenius=frobenius, y_norm=float(np.linalg.norm(y)),
         slope=_slope(X, activation, facts), feature=_feature(X, activation, facts), squares=squares,
         kappa4=_quartic(X), separation=separation(X),
-        mu=float(hermite_coefficients(activation, 2, order=1)[1]),
+        mu=float(slope_coefficients(activation, 2)[1]),
         variance=_mean_over_rows(variance, activation, positive, len(norms), at_zero=0.0),
         mean_square=_mean_over_rows(mean_square, activation, positive, len(norms),
         at_zero=float(activation(0.0)) ** 2),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -71,7 +70,7 @@ class Theorem:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; numbers that are not finite become None."""
         content = {**asdict(self), "format": FORMAT, "doors": [door.name for door in self.doors]}
-        return {**content, "report": None if self.report is None else _report_dict(self.report)}
+        return {**content, "report": None if self.report is None else self.report.to_dict()}
 
     def to_json(self) -> str:
         """The same as text, sorted keys, ended by a line feed."""
@@ -210,18 +209,3 @@ def _answer(known: Entry, report: TheoremReport | None) -> str:
         "fails": "a hypothesis fails here",
         "constant unknown": "not computable: constant unknown",
     }[report.finding.value]
-
-
-def _report_dict(report: TheoremReport) -> dict[str, Any]:
-    content = {**asdict(report), "finding": report.finding.value, "is_in_scope": report.is_in_scope}
-    content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in report.hypotheses]
-    content["numbers"] = [{"what": what, "value": _finite(x)} for what, x in report.numbers]
-    return (
-        content
-        | {name: _finite(content[name]) for name in ("width", "step_size", "rate")}
-        | {"failure": _finite(report.failure)}
-    )
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
