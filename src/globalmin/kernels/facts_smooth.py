@@ -24,6 +24,7 @@ from globalmin.facts.finding import (
 )
 from globalmin.facts.registry import fact
 from globalmin.kernels import probability, random_features, rates, widths
+from globalmin.shallow.sgd_guarantee import stochastic_guarantee
 from globalmin.shallow.widths import moderate_ratio
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def stochastic_at_start(it: Instance) -> TheoremReport:
             (smooth(m), check("a > 0 at the drawn start", start.a > 0.0, f"a = {number(start.a)}")),
         )
     row = m.B * float((start.network.v @ start.network.v) ** 0.5) * m.row_norms[1]
-    found = rates.stochastic_guarantee(
+    found = stochastic_guarantee(
         start.a, start.b, start.Lip, start.residual_norm, n=m.n, row_norm=row
     )
     meaningful = check(

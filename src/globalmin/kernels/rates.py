@@ -7,11 +7,10 @@ sum of squares throughout.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from globalmin.errors import HypothesisError
 from globalmin.references import states
 from globalmin.shallow.guarantee import Guarantee
+from globalmin.shallow.sgd_guarantee import StochasticGuarantee
 
 
 @states("OS-T6.10")
@@ -135,63 +134,6 @@ def polyak_factor(m_L: float, beta: float, step_size: float) -> float:
     $\|\nabla L\|^2 \ge m_LL$.
     """
     return 1.0 - step_size * m_L * (1.0 - step_size * beta / 2.0)
-
-
-@dataclass(frozen=True)
-class StochasticGuarantee:
-    r"""Step, factor of $E[\|r_t\|^21]$ per step, radius that is not left, and the bound of the
-    probability of leaving it.
-    """
-
-    step_size: float
-    rate: float
-    radius: float
-    failure: float
-
-
-@states("OS-C4")
-def stochastic_guarantee(
-    a: float,
-    b: float,
-    Lip: float,
-    residual_norm: float,
-    *,
-    n: int,
-    row_norm: float,
-    alpha: float | None = None,
-) -> StochasticGuarantee:
-    r"""SGD from any point, with an explicit probability (ours).
-
-    Parameters
-    ----------
-    a, b, residual_norm : $\sigma_{\min}(J)$, $\|J\|$, $\|r\|$ at the start.
-    Lip : Lipschitz constant of J on the ball of radius 2 rho, > 0.
-    n : number of samples.
-    row_norm : m, bound of the norms of the rows of J on the ball of radius rho, such as
-        $B\|v\|\max\|x_i\|$.
-    alpha : level in (0, a) that $\sigma_{\min}(J)$ keeps; by default 2a/3, which makes the failure
-        bound least.
-
-    Theory
-    ------
-    OS-C4: $\rho = (a-\alpha)/\mathrm{Lip}$, $b_2 = b+2\mathrm{Lip}\rho$, $\bar r = \|r\|+2b_2\rho$,
-    $H = b_2^2+\mathrm{Lip}\bar r$, $\eta = \min(\alpha^2/(Hm^2), \rho/(m\bar r))$;
-    $E[\|r_t\|^21\{t<T\}] \le (1-\eta\alpha^2/n)^t\|r\|^2$ and $P(T<\infty) \le 2\sqrt
-    n\,m\|r\|/(\alpha^2\rho)$, T the exit from radius $\rho$.
-    """
-    level = 2.0 * a / 3.0 if alpha is None else alpha
-    if not 0.0 < level < a or not Lip > 0.0:
-        raise HypothesisError(
-            f"OS-C4 needs 0 < alpha < a and Lip > 0; alpha={level:.3g}, a={a:.3g}, Lip={Lip:.3g}",
-            value=level,
-        )
-    rho = (a - level) / Lip
-    b2 = b + 2.0 * Lip * rho
-    highest = residual_norm + 2.0 * b2 * rho
-    H = b2**2 + Lip * highest
-    eta = min(level**2 / (H * row_norm**2), rho / (row_norm * highest))
-    failure = 2.0 * math.sqrt(n) * row_norm * residual_norm / (level**2 * rho)
-    return StochasticGuarantee(eta, 1.0 - eta * level**2 / n, rho, min(1.0, failure))
 
 
 @states("OS-T2.6")
