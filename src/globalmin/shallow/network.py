@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
 
 
-TRAINED = ("W", "vW")
+TRAINED = ("W", "vW")  # what theorems about moving hidden weights speak of
+TRAINABLE = ("W", "vW", "v")  # what can be trained; "v" alone is a linear problem (OS-T3.2)
 
 
 @dataclass(frozen=True, eq=False)
