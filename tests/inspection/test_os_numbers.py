@@ -226,6 +226,23 @@ def test_stochastic_descent_at_given_weights():
     assert r.rate**2 == pytest.approx(1 - eta * level**2 / 4, rel=1e-9)
 
 
+def test_stochastic_descent_for_many_samples_takes_the_crude_constant(monkeypatch):
+    """OS-C4 beyond the size of cheap eigenvalues, forced: the bound is weaker, never better."""
+    data = gm.generators.sphere_with_random_labels(4, 12, seed=0)
+    start = gm.ShallowNetwork.initialize(data, 30, "softplus", seed=0)
+    it = inspect(data, network=gm.train(start, data, tol=1e-7).network).instance
+    exact = ask("OS-C4", it)
+    monkeypatch.setattr("globalmin.kernels.facts_weights.ALL_LIMIT", 2)
+    crude, v = ask("OS-C4", it), it.start.network.v
+    Lip = 0.25 * np.abs(v).max() * math.sqrt(it.m.kappa4)
+    radius = dict(crude.numbers)["radius that is not left"]
+    assert radius == pytest.approx(it.start.a / (3 * Lip))
+    failure = 13.5 * 2 * np.linalg.norm(v) * Lip * it.start.residual_norm / it.start.a**3
+    assert crude.failure == pytest.approx(failure)
+    assert exact.failure <= crude.failure * (1 + 1e-9) < 1
+    assert ask("OS-C4", inspect(data, 30, "relu").instance).step_size is None
+
+
 def test_too_few_weights_need_width_and_not_training():
     """OS-C1, OS-C2, OS-C4 with kd < n: no training helps."""
     found = inspect(gm.generators.sphere_with_random_labels(30, 5, seed=0), 4)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from globalmin.errors import HypothesisError
 from globalmin.facts.finding import (
     TRAINED,
@@ -17,10 +19,12 @@ from globalmin.facts.finding import (
     number,
 )
 from globalmin.facts.registry import fact
-from globalmin.shallow.sgd_guarantee import sgd_guarantee
+from globalmin.linalg.extremes import ALL_LIMIT
+from globalmin.shallow.sgd_guarantee import sgd_guarantee, stochastic_guarantee
 
 if TYPE_CHECKING:
     from globalmin.facts.instance import Instance
+    from globalmin.shallow.sgd_guarantee import StochasticGuarantee
 
 
 @fact("OS-C1", headline=True)
@@ -77,10 +81,7 @@ def stochastic_at_start(it: Instance) -> TheoremReport:
         f"a = {number(it.start.a)}{_too_few(it)}",
         remedy=_remedy(it),
     )
-    try:
-        found = sgd_guarantee(it.start.network, m) if it.start.a > 0.0 else None
-    except HypothesisError:
-        found = None
+    found = _guarantee(it)
     if found is None:
         return TheoremReport("OS-C4", says, (bounded_curvature(m), full))
     stays = check(
@@ -95,6 +96,26 @@ def stochastic_at_start(it: Instance) -> TheoremReport:
         instead="apply it after some training, when ‖r‖ is small",
         numbers=(("radius that is not left", found.radius),),
     )  # fmt: skip
+
+
+def _guarantee(it: Instance) -> StochasticGuarantee | None:
+    """OS-C4 at the weights, None where it does not apply; for many samples with the Lipschitz
+    constant M ||v||_inf sqrt(kappa_4), which needs no search of a radius.
+    """
+    m, s = it.m, it.start
+    if s.a == 0.0:
+        return None
+    if m.n <= ALL_LIMIT:
+        try:
+            return sgd_guarantee(s.network, m)
+        except HypothesisError:
+            return None
+    v = s.network.v
+    Lip = m.M * float(np.abs(v).max()) * math.sqrt(m.kappa4)
+    row = m.B * float(np.linalg.norm(v)) * m.row_norms[1]
+    if not (math.isfinite(Lip) and math.isfinite(row)):
+        return None
+    return stochastic_guarantee(s.a, s.b, Lip, s.residual_norm, n=m.n, row_norm=row)
 
 
 def _too_few(it: Instance) -> str:
