@@ -71,6 +71,20 @@ def test_the_text_begins_with_what_holds(fitted, uneven):
     assert "drawn" not in text.replace("rows drawn", "").replace("inputs drawn", "")
 
 
+def test_a_theorem_that_lacks_two_things_is_named_at_both_with_a_star():
+    """Thirty rows of other norms in four dimensions: OS-T2.1 needs unit rows and fewer samples."""
+    rng = np.random.default_rng(0)
+    data = gm.Dataset(rng.standard_normal((30, 4)), rng.standard_normal(30), bias=False)
+    found = inspect(data, 30)
+    groups = {remedy: {named(r) for r in reports} for remedy, reports in standing(found).in_the_way}
+    assert {"OS-T2.1*", "OS-T2.6*", "OS-T6.2"} <= groups[ROWS]
+    assert groups["at most d(d+1)/2 samples"] == {"OS-T2.1*", "OS-T2.6*"}
+    few = inspect(gm.Dataset(rng.standard_normal((60, 4)), rng.standard_normal(60), bias=False), 30)
+    report = few.theorem("OS-LH.1")
+    assert report.hypotheses[3].measured == "n = 60, at most 35 products of the features"
+    assert report.hypotheses[3].remedy == "fewer samples per feature"
+
+
 def test_a_theorem_that_lacks_only_width_says_from_which(uneven):
     data = gm.generators.sphere_with_random_labels(12, 6, seed=0)
     report = inspect(data, 20).theorem("OS-C6")

@@ -27,7 +27,7 @@ class Standing:
     ----------
     holds : those whose hypotheses all hold.
     in_the_way : what would make further ones hold, each with the theorems it stands before; a
-        theorem that needs two things is in one group named by both.
+        theorem that needs two things is in two groups.
     refused : those that fail for a reason of their own, without a remedy.
     unknown : those with a constant that nobody knows.
     outside : those about other networks or data.
@@ -42,8 +42,8 @@ class Standing:
     @property
     def inside(self) -> tuple[TheoremReport, ...]:
         """Those about this kind of network, what holds first."""
-        before = [report for _, group in self.in_the_way for report in group]
-        return (*self.holds, *before, *self.refused, *self.unknown)
+        before = {report.item: report for _, group in self.in_the_way for report in group}
+        return (*self.holds, *before.values(), *self.refused, *self.unknown)
 
 
 def standing(inspection: Inspection) -> Standing:
@@ -54,11 +54,11 @@ def standing(inspection: Inspection) -> Standing:
     for report in inside:
         if report.finding is not Finding.FAILS:
             continue
-        missing = [h.remedy for h in report.hypotheses if h.finding is Finding.FAILS]
-        if all(missing):
-            groups.setdefault(" · ".join(dict.fromkeys(missing)), []).append(report)
-        else:
+        if not all(missing(report)):
             refused.append(report)
+            continue
+        for remedy in missing(report):
+            groups.setdefault(remedy, []).append(report)
     largest = sorted(groups.items(), key=lambda pair: -len(pair[1]))
     return Standing(
         tuple(r for r in inside if r.finding is Finding.HOLDS),
@@ -69,11 +69,19 @@ def standing(inspection: Inspection) -> Standing:
     )
 
 
+def missing(report: TheoremReport) -> tuple[str, ...]:
+    """What would make it hold, each thing once; empty words where there is no remedy."""
+    return tuple(dict.fromkeys(h.remedy for h in report.hypotheses if h.finding is Finding.FAILS))
+
+
 def named(report: TheoremReport) -> str:
-    """The item, with the width from which it would hold where that is all that lacks."""
-    missing = [h.remedy for h in report.hypotheses if h.finding is Finding.FAILS]
-    wide = missing == [WIDER] and report.width is not None and math.isfinite(report.width)
-    return f"{report.item} (from {number(report.width)})" if wide else report.item
+    """The item, with the width from which it would hold where that is all that lacks, and a star
+    where it lacks more than one thing.
+    """
+    lacks = missing(report)
+    if lacks == (WIDER,) and report.width is not None and math.isfinite(report.width):
+        return f"{report.item} (from {number(report.width)})"
+    return f"{report.item}*" if len(lacks) > 1 else report.item
 
 
 def as_text(inspection: Inspection) -> str:
@@ -102,7 +110,7 @@ def _summary(i: Inspection, found: Standing) -> list[str]:
         lines += _hanging(f"  {report.item:<9} {report.says}", 12)
     lines += [] if found.holds else ["  nothing at this width and these weights"]
     if found.in_the_way:
-        lines += ["", "Stands in the way of the others"]
+        lines += ["", "Stands in the way of the others (* lacks more than this)"]
     for remedy, reports in found.in_the_way:
         lines += _hanging(f"  {remedy} — {', '.join(map(named, reports))}", 6)
     short = (

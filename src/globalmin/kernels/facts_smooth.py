@@ -66,8 +66,8 @@ def hermite_theorem(it: Instance) -> TheoremReport:
     gap = check(
         f"μ_r(φ') σ_min(X^*(r+1)) > 0 for some r < {POWERS}",
         best.lam > 0.0,
-        shown if best.lam > 0.0 else _why_dependent(m),
-        remedy=DISTINCT,
+        shown if best.lam > 0.0 else _why_no_power(m),
+        remedy=DISTINCT if m.facts.lines or m.facts.zero_rows else "fewer samples per feature",
     )
     report = _printed(it, "OS-LH.1", best.lam, gap)
     numbers = tuple((f"at least, r = {power.r}", power.lam) for power in found)
@@ -138,7 +138,7 @@ def _products(m: Measurements) -> Hypothesis:
 def _spread(m: Measurements) -> str:
     """What makes the products of the features independent."""
     if m.n > m.d * (m.d + 1) // 2 and not (m.facts.lines or m.facts.zero_rows):
-        return "at most d(d+1)/2 samples, or a higher power of the data: OS-LH.1"
+        return "at most d(d+1)/2 samples"
     return DISTINCT
 
 
@@ -148,6 +148,14 @@ def _why_dependent(m: Measurements) -> str:
     if m.facts.lines or m.facts.zero_rows:
         return "parallel or zero rows"
     return "below what floats resolve"
+
+
+def _why_no_power(m: Measurements) -> str:
+    if m.facts.lines or m.facts.zero_rows:
+        return "parallel or zero rows"
+    usable = [power.r for power in powers(m) if power.mu != 0.0]
+    most = max((math.comb(m.d + r, r + 1) for r in usable), default=0)
+    return f"n = {m.n}, at most {most} products of the features" if m.n > most else "below rounding"
 
 
 def _higher(m: Measurements) -> str:
