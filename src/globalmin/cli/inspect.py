@@ -105,11 +105,12 @@ def inspect(
 def check_start(activation: str | None, width: str, head: str | None, scaling: str) -> int | None:
     """Refuse unusable options of the start by name; the width as a number, None for auto."""
     from globalmin.cli.options import check_activation, check_width
+    from globalmin.shallow.initialization import SCHEMES
 
     if activation is not None:
         check_activation(activation)
     if head is not None:
-        _check_choice("--head", head, ("os", "sjl", "du"))
+        _check_choice("--head", head, tuple(SCHEMES))
     _check_choice("--scaling", scaling, ("standardize", "rows", "none"))
     neurons = check_width(width)
     return None if isinstance(neurons, str) else neurons
