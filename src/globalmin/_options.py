@@ -10,7 +10,8 @@ from typing import Literal, TypeVar, cast, get_args
 
 from globalmin.errors import DataError
 
-Trained = Literal["W", "vW"]  # the layers that move
+Trained = Literal["W", "vW"]  # what theorems about moving hidden weights speak of
+Trainable = Literal["W", "vW", "v"]  # what can be trained; "v" alone is linear (OS-T3.2)
 Signs = Literal["mixed", "positive"]  # of the head that quadratic solvers choose
 Heads = Literal["any", "nonnegative"]  # the heads a floor holds for
 Scheme = Literal["os", "sjl", "du"]  # laws of the random start of a shallow network
@@ -20,6 +21,7 @@ Until = Literal["tolerance", "provable", "descent"]  # what ends a training
 ExecutorName = Literal["local", "dask", "ray"]  # of sweeps
 Method = Literal[  # of `train` and the estimators
     "auto",
+    "least_squares",
     "levenberg_marquardt",
     "homotopy",
     "gradient_descent",
@@ -30,6 +32,7 @@ Method = Literal[  # of `train` and the estimators
     "trust_region",
 ]
 TRAINED: tuple[Trained, ...] = get_args(Trained)
+TRAINABLE: tuple[Trainable, ...] = get_args(Trainable)
 SIGNS: tuple[Signs, ...] = get_args(Signs)
 HEADS: tuple[Heads, ...] = get_args(Heads)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)

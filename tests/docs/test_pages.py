@@ -41,6 +41,10 @@ SAID = {
         "0-3: 4 blocks, largest |D| 1.14064, largest drift 0.00125\n3-5: 16 blocks",
     ),
     "convolution.md": ("spurious local minimum",),
+    "os.md": (
+        "OS-C4 a hypothesis fails here -> its hypotheses hold here",
+        "μ_φ = 0",
+    ),
 }
 # Run in the names of the page after its last block.
 HOLDS = {
@@ -57,6 +61,19 @@ assert all(Path(name).exists() for name in ("fit.gmc", "factors.gmc", "fit/repor
     "inspect.md": """
 assert found.recommended_width == 4 and 2e6 < found.explicit_width < 3e6
 assert 1e10 < found.theorem("OS-T6.2").width < 2e10
+assert found_there.theorem("OS-C1").finding == "holds"
+assert found_there.theorem("OS-C4").failure < 1e-3
+""",
+    "os.md": """
+assert 3.3e10 < report.width < 3.4e10 and 0.084 < report.step_size < 0.0841
+assert 2.4e-5 < 1 - report.rate < 2.5e-5 and 0.40 < report.failure < 0.41
+sgd = found.theorem("OS-T2.6")
+assert 9.6e-7 < sgd.step_size < 9.8e-7 and 0.50 < sgd.failure < 0.51
+kinked = gm.inspect(data, width=40, activation="relu")
+assert [round(kinked.theorem(i).failure, 2) for i in ("OS-T6.3", "OS-T2.3", "OS-T2.5")] == [
+    0.27, 0.19, 0.27]
+assert 1.1e7 < found.theorem("OS-C6").width < 1.2e7 and 3.7e6 < found.theorem("OS-T3.2").width
+assert width == 804 and run.rate_measured <= run.guarantee.rate and run.path[-1] <= 4.58
 """,
     "octopus.md": "assert 4e6 < slow[-1] < 6e6 and 250 < fast[-1] < 500",
     "degenerate-data.md": "assert 0 < model.loss_lower_ <= model.loss_upper_",

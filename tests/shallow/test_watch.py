@@ -15,7 +15,7 @@ from globalmin.shallow.network import ShallowNetwork, jacobian_gram, loss, preac
 from globalmin.shallow.train import train
 from globalmin.shallow.trajectory import ShallowRecorder
 
-SMOOTH = [name for name in METHODS if name != "homotopy"]
+SMOOTH = [name for name in METHODS if name not in ("homotopy", "least_squares")]
 
 
 def case(n=20, d=6, k=10, activation="softplus", seed=0):

@@ -131,10 +131,11 @@ def code_of_proof(proof: Proof) -> int:
     own fault.
 
     An accepted file that leaves open whether the network is at the global minimum is no success of
-    `fit`.
+    `fit`; with the head trained alone, at the minimum over heads.
     """
     if proof.is_accepted:
-        return ACCEPTED if proof.reaches_minimum else NOT_CERTIFIED
+        is_least = proof.reaches_minimum or proof.reaches_head_minimum
+        return ACCEPTED if is_least else NOT_CERTIFIED
     if proof.lacks_memory:
         return UNDECIDED
     return _BY_VERDICT.get(proof.verdict, NOT_CERTIFIED)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from importlib import import_module
 from typing import Any
@@ -34,13 +34,15 @@ class Hypothesis:
     """One hypothesis: what it asks, the finding, and the measured value (estimates in floats unless
     said otherwise).
 
-    `is_scope` marks those that say what kind of network the theorem is about at all.
+    `is_scope` marks those that say what kind of network the theorem is about at all. `remedy` is
+    what would make it hold, in words that theorems share, so that they can be grouped.
     """
 
     statement: str
     finding: Finding
     measured: str = ""
     is_scope: bool = False
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,32 @@ class TheoremReport:
         """Whether the theorem is about this kind of network."""
         return all(h.finding is not Finding.FAILS for h in self.hypotheses if h.is_scope)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; numbers that are not finite become None."""
+        content = {**asdict(self), "finding": self.finding.value, "is_in_scope": self.is_in_scope}
+        content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in self.hypotheses]
+        content["numbers"] = [{"what": what, "value": finite(x)} for what, x in self.numbers]
+        content["never_wide_enough"] = self.width is not None and math.isinf(self.width)
+        names = ("width", "step_size", "rate", "failure")
+        return content | {name: finite(content[name]) for name in names}
+
+
+def finite(value: float | None) -> float | None:
+    """The number as JSON can hold it: None where it is missing or not finite."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
 
 def check(
-    statement: str, condition: bool, measured: str = "", *, is_scope: bool = False
+    statement: str,
+    condition: bool,
+    measured: str = "",
+    *,
+    is_scope: bool = False,
+    remedy: str = "",
 ) -> Hypothesis:
     """A hypothesis that was decided."""
-    return Hypothesis(statement, Finding.HOLDS if condition else Finding.FAILS, measured, is_scope)
+    found = Finding.HOLDS if condition else Finding.FAILS
+    return Hypothesis(statement, found, measured, is_scope, "" if condition else remedy)
 
 
 def unknown(statement: str, measured: str = "") -> Hypothesis:
@@ -116,9 +138,24 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def enough_width(width: int, needed: float) -> Hypothesis:
     """The hypothesis that the network is as wide as the theorem asks."""
-    return check(f"width ≥ {number(needed)}", width >= needed, f"width {number(width)}")
+    return check(
+        f"width ≥ {number(needed)}", width >= needed, f"width {number(width)}", remedy=WIDER
+    )
 
 
+def promised(failure: float) -> Hypothesis:
+    """The hypothesis that a stated probability says anything at all."""
+    return check(
+        "the promise has a positive probability",
+        failure < 1.0,
+        f"it fails with probability at most {number(failure)}",
+        remedy="a larger delta, or more samples",
+    )
+
+
+WIDER = "a wider network"
+UNIT_ROWS = 'rows of norm 1: scaling="rows"'
+TRAINED = "weights after some training: inspect(data, network=run.network)"
 CONVERGES = (
     "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in "
     "every step"
@@ -130,7 +167,10 @@ def unit_rows(m: Measurements) -> Hypothesis:
     low, high = m.row_norms
     remedy = "" if m.has_unit_rows else '; use scaling="rows" or scale them'
     return check(
-        "all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}"
+        "all rows have norm 1",
+        m.has_unit_rows,
+        f"norms {number(low)} to {number(high)}{remedy}",
+        remedy=UNIT_ROWS,
     )
 
 
@@ -157,9 +197,22 @@ def smooth(m: Measurements) -> Hypothesis:
     )
 
 
+def bounded_curvature(m: Measurements) -> Hypothesis:
+    """Bounded second derivative, all that a Lipschitz Jacobian needs."""
+    return check(
+        "φ'' is bounded",
+        math.isfinite(m.M),
+        f"{m.activation}: sup |φ''| = {number(m.M)}",
+        is_scope=True,
+    )
+
+
+DISTINCT = "no zero, equal or opposite rows"
+
+
 def positive_lambda(m: Measurements) -> Hypothesis:
     """The limiting Gram matrix is positive definite."""
-    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}")
+    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}", remedy=DISTINCT)
 
 
 def why_singular(m: Measurements) -> str:
@@ -181,7 +234,12 @@ def why_singular(m: Measurements) -> str:
 
 def labels(m: Measurements) -> Hypothesis:
     """The head has the size of the labels, so they must not all be zero."""
-    return check("y ≠ 0 (the head has its size)", m.y_norm > 0.0, f"‖y‖ = {number(m.y_norm)}")
+    return check(
+        "y ≠ 0 (the head has its size)",
+        m.y_norm > 0.0,
+        f"‖y‖ = {number(m.y_norm)}",
+        remedy="labels that are not all zero",
+    )
 
 
 def relu(m: Measurements) -> Hypothesis:
@@ -193,13 +251,18 @@ def no_parallel_rows(m: Measurements) -> Hypothesis:
     """No zero row and no two rows on one line; exact."""
     lines, zero = m.facts.lines, m.facts.zero_rows
     if zero:
-        return check("no two rows parallel, none zero", False, f"row {zero[0]} is zero")
+        return check(
+            "no two rows parallel, none zero", False, f"row {zero[0]} is zero", remedy=DISTINCT
+        )
     if lines:
         i, j = lines[0][:2]
         opposite = float(m.X[i] @ m.X[j]) < 0.0
         word = "antiparallel" if opposite else "equal" if (m.X[i] == m.X[j]).all() else "parallel"
         return check(
-            "no two rows parallel, none zero", False, f"rows {i} and {j} are {word} (exact)"
+            "no two rows parallel, none zero",
+            False,
+            f"rows {i} and {j} are {word} (exact)",
+            remedy=DISTINCT,
         )
     return check("no two rows parallel, none zero", True, f"separation {number(m.separation)}")
 
@@ -235,6 +298,7 @@ Fact = Callable[[Any], TheoremReport]
 # modules that register facts, in the order of the table that `inspect` prints
 HOMES = (
     "globalmin.kernels.facts_smooth",
+    "globalmin.kernels.facts_weights",
     "globalmin.kernels.facts_relu",
     "globalmin.deep.facts",
     "globalmin.deep.facts",
@@ -296,13 +360,42 @@ def subject_of(item: str) -> type:
 
 def ask(item: str, instance: object) -> TheoremReport:
     """What the item says of the instance, under the ID that was asked for."""
-    return replace(facts()[item](instance), item=item)
+    return _as_given(replace(facts()[item](instance), item=item), instance)
 
 
 def headlines(instance: Instance) -> tuple[TheoremReport, ...]:
     """The rows of the table of `inspect`."""
     table = facts()
-    return tuple(table[item](instance) for item in sorted(_HEADLINES, key=_place))
+    return tuple(
+        _as_given(table[item](instance), instance) for item in sorted(_HEADLINES, key=_place)
+    )
+
+
+GIVEN = (("drawn start", "given network"), ("drawn network", "given network"))
+
+
+def _as_given(report: TheoremReport, instance: object) -> TheoremReport:
+    """The same report, its words about the drawn start said of the network the user gave."""
+    if not (isinstance(instance, Instance) and instance.start.is_given):
+        return report
+
+    def said(text: str) -> str:
+        for drawn, given in GIVEN:
+            text = text.replace(drawn, given)
+        return text
+
+    hypotheses = tuple(
+        replace(h, statement=said(h.statement), measured=said(h.measured))
+        for h in report.hypotheses
+    )
+    numbers = tuple((said(what), value) for what, value in report.numbers)
+    return replace(
+        report,
+        says=said(report.says),
+        hypotheses=hypotheses,
+        instead=said(report.instead),
+        numbers=numbers,
+    )
 
 
 def _place(item: str) -> tuple[int, int]:

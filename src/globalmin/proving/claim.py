@@ -77,6 +77,7 @@ class Proves(StrEnum):
     DESCENT = "descent from the stored weights ends at the global minimum"
     POINT = "what kind of point the stored weights are or are near"
     DATA = "what the data determine"
+    HEAD = "the stored head is at most so far above the least loss over heads"
 
 
 @dataclass(frozen=True)

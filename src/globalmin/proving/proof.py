@@ -229,9 +229,12 @@ class Proof:
 
     @property
     def _bounding(self) -> tuple[ProvedClaim, ...]:
-        """Claims about one and the same objective: with weight decay only those that know it."""
+        """Claims about one and the same objective and class: with weight decay only those that know
+        it, and those about heads only where no claim says more.
+        """
         penalized = tuple(c for c in self.accepted_claims if c.numbers.is_penalized)
-        return penalized or self.accepted_claims
+        others = tuple(c for c in self.accepted_claims if c.proves is not Proves.HEAD)
+        return penalized or others or self.accepted_claims
 
     @property
     def reaches_minimum(self) -> bool:
@@ -243,7 +246,19 @@ class Proof:
         """
         bounds = (Proves.GAP, Proves.FLOOR)
         return any(
-            c.proves is Proves.ZERO_LOSS or (c.proves in bounds and c.is_narrow)
+            c.proves is Proves.ZERO_LOSS
+            or (c.proves in bounds and c.is_narrow)
+            or (c.proves is Proves.HEAD and c.numbers.R is not None)
+            for c in self.accepted_claims
+        )
+
+    @property
+    def reaches_head_minimum(self) -> bool:
+        """Whether the accepted claims say that the stored head is the best one for the stored
+        hidden weights; all that training the head alone can reach.
+        """
+        return any(
+            c.proves is Proves.HEAD and (c.is_narrow or c.numbers.R is not None)
             for c in self.accepted_claims
         )
 

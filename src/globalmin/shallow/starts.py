@@ -181,6 +181,7 @@ def between(P: Array, Q: Array) -> Array:
 
 
 MAX_STARTS = 6
+HEAD_FITS = 1e-8  # relative residual of a head above which other hidden weights are tried
 # largest n at which a fit that reached the tolerance is also asked whether it can be proved
 PROVABILITY_LIMIT = 2_000
 
@@ -213,6 +214,8 @@ def is_good(run: ShallowRun, data: HasData, trained: Trained = "W") -> bool:
         return False
     if run.status is Status.PROVABLE or run.floor > 0 or len(data.y) > PROVABILITY_LIMIT:
         return True
+    if trained == "v":  # a minimum for these features; other features may fit
+        return run.relative_residual <= HEAD_FITS
     if not _has_claim(run.network.activation):
         return True
     from globalmin.shallow.provability import estimate_provability

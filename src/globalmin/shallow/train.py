@@ -17,6 +17,7 @@ from globalmin.shallow.methods.table import (
     RESTARTED,
     check_method,
     check_options,
+    check_trained,
     method_for,
 )
 from globalmin.shallow.solvers import solver_for
@@ -67,7 +68,8 @@ def train(
         convex problem of the head of `network`, and tries these starts only where its neurons do
         not suffice for the minimum.
     trained : str
-        "W" (hidden layer only) or "vW" (both layers).
+        "W" (hidden layer only), "vW" (both layers) or "v" (head only: a convex problem, which
+        "auto" solves by least squares; gradient_descent and sgd follow their steps).
     max_iter : int | None
         Iteration limit of one start; each method has its own default.
     tol : float
@@ -76,7 +78,8 @@ def train(
         "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to be
         provable; "descent" to stop as soon as the convergence of gradient descent from here can be.
     step_size : float | str | None
-        For gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
+        For gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory"; for sgd
+        also "local", the step of OS-C4 at the weights of `network`.
     weight_decay : float
         W >= 0 on W, for the quadratic activation with method "auto": the minimum of the loss plus
         (w/2) |W|^2.
@@ -98,7 +101,9 @@ def train(
         A run; its `status` says how it ended, and `network` is the best network seen.
     """
     check_method(method, step_size)
-    check_options(method_for(network.activation) if method == "auto" else method, method_options)
+    check_trained(method, trained, until)
+    name = method_for(network.activation, trained) if method == "auto" else method
+    check_options(name, method_options)
     options = {
         "trained": trained,
         "max_iter": max_iter,
@@ -109,9 +114,9 @@ def train(
         "monitor": monitor,
     }
     options |= method_options | ({} if step_size is None else {"step_size": step_size})
-    if method != "auto":
+    if method != "auto" or trained == "v":
         _refuse_decay(weight_decay)
-        return METHODS[method](network, data, throw=throw, **options)
+        return METHODS[name](network, data, throw=throw, **options)
     solver = solver_for(network.activation, trained, until)
     solved = None
     if solver is not None and solver.covers(network):
@@ -122,9 +127,7 @@ def train(
             return thrown_if(throw, solved)
     _refuse_decay(weight_decay)
     starts = MAX_STARTS if can_interpolate(network, data, trained) else 1
-    run, _ = best_of_starts(
-        islice(redrawn(network, seed), starts), data, method_for(network.activation), options
-    )
+    run, _ = best_of_starts(islice(redrawn(network, seed), starts), data, name, options)
     return thrown_if(throw, _nearer(solved, run))
 
 
@@ -213,8 +216,9 @@ def train_auto(
     from globalmin.activations import get_activation
 
     check_method(method, options.get("step_size"))
+    check_trained(method, trained, options.get("until", "tolerance"))
     phi = get_activation(activation)
-    name = method_for(phi) if method == "auto" else method
+    name = method_for(phi, trained) if method == "auto" else method
     check_options(name, options)
     solver = (
         solver_for(phi, trained, options.get("until", "tolerance")) if method == "auto" else None

@@ -137,7 +137,7 @@ def first_width(data: HasData, activation: Activation, trained: Trained = "W") -
     outputs = min(
         count_free_outputs(data, activation), function_space_dimension(activation, _rank(data))
     )
-    per_neuron = _rank(data) + int(trained == "vW")
+    per_neuron = 1 if trained == "v" else _rank(data) + int(trained == "vW")
     return recommended_width(outputs, per_neuron)
 
 
@@ -146,11 +146,8 @@ def can_interpolate(network: ShallowNetwork, data: HasData, trained: Trained = "
     rich enough activation.
     """
     outputs = count_free_outputs(data, network.activation)
-    weights = (
-        int(np.count_nonzero(network.v)) * _rank(data)
-        if trained == "W"
-        else network.width * (_rank(data) + 1)
-    )
+    neurons = int(np.count_nonzero(network.v)) if trained == "W" else network.width
+    weights = neurons * (_rank(data) * ("W" in trained) + ("v" in trained))
     return weights >= outputs and _is_rich(data, network.activation, trained)
 
 

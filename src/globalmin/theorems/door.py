@@ -5,7 +5,6 @@ for a terminal.
 from __future__ import annotations
 
 import json
-import math
 import textwrap
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -21,6 +20,7 @@ from globalmin.theorems.sources import Entry, code_of_items, entry, tests_of
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
+    from globalmin.shallow.network import ShallowNetwork
 
 FORMAT = "globalmin-theorem/1"
 
@@ -73,7 +73,7 @@ class Theorem:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; numbers that are not finite become None."""
         content = {**asdict(self), "format": FORMAT, "doors": [door.name for door in self.doors]}
-        return {**content, "report": None if self.report is None else _report_dict(self.report)}
+        return {**content, "report": None if self.report is None else self.report.to_dict()}
 
     def to_json(self) -> str:
         """The same as text, sorted keys, ended by a line feed."""
@@ -92,8 +92,9 @@ def theorem(
     data: object = None,
     *,
     width: int | None = None,
-    activation: str | Activation = "softplus",
-    scheme: Scheme = "os",
+    activation: str | Activation | None = None,
+    network: ShallowNetwork | None = None,
+    scheme: Scheme | None = None,
     seed: int = 0,
     **options: float,
 ) -> Theorem:
@@ -109,10 +110,12 @@ def theorem(
         about saddles an Octopus. None for the statement alone.
     width : int | None
         Of the network that is drawn, as in `inspect`.
-    activation : str | Activation
-        Of that network.
-    scheme : str
-        The law of its weights, as in `inspect`.
+    activation : str | Activation | None
+        Of that network; softplus by default.
+    network : ShallowNetwork | None
+        A network of yours that is measured instead, as in `inspect`.
+    scheme : str | None
+        The law of the drawn weights, as in `inspect`.
     seed : int
         Of the draw.
     options : float
@@ -136,8 +139,15 @@ def theorem(
     known = entry(item)
     functions = tuple(code_of_items().get(known.item, ()))
     doors = _doors(known, functions)
-    options = {"width": width, "activation": activation, "scheme": scheme, "seed": seed, **options}  # pyright: ignore[reportAssignmentType]
-    report = None if data is None else _report(known, data, options)
+    asked = {
+        "width": width,
+        "activation": activation,
+        "network": network,
+        "scheme": scheme,
+        "seed": seed,
+        **options,
+    }
+    report = None if data is None else _report(known, data, asked)
     return Theorem(
         known.item,
         works()[known.item.partition("-")[0]].title,
@@ -201,21 +211,6 @@ def _answer(known: Entry, report: TheoremReport | None) -> str:
         "fails": "a hypothesis fails here",
         "constant unknown": "not computable: constant unknown",
     }[report.finding.value]
-
-
-def _report_dict(report: TheoremReport) -> dict[str, Any]:
-    content = {**asdict(report), "finding": report.finding.value, "is_in_scope": report.is_in_scope}
-    content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in report.hypotheses]
-    content["numbers"] = [{"what": what, "value": _finite(x)} for what, x in report.numbers]
-    return (
-        content
-        | {name: _finite(content[name]) for name in ("width", "step_size", "rate")}
-        | {"failure": _finite(report.failure)}
-    )
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 WIDTH = 100

@@ -284,7 +284,7 @@ def _answer(question: Question) -> Claim:
 
 
 def _rungs(question: Question) -> list[Rung]:
-    is_relu = question.network.activation.name == "relu"
+    is_relu = question.network.activation.name == "relu" and question.trained != "v"
     return [Rung(1, lambda: _answer(question))] if is_relu and not has_floor(question) else []
 
 

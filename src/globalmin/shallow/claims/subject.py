@@ -63,7 +63,8 @@ def has_floor(question: Question) -> bool:
 def has_smooth_zero(question: Question) -> bool:
     """Whether the claims of zero loss for smooth activations are to be tried."""
     is_smooth = question.network.activation.certificate_name in SMOOTH
-    return is_smooth and not question.weight_decay and not has_floor(question)
+    is_asked = is_smooth and question.trained != "v" and not question.weight_decay
+    return is_asked and not has_floor(question)
 
 
 def measured_once(question: Question) -> LinearizedPoint:
@@ -110,12 +111,15 @@ def counts_repeats(question: Question, wanted: Sequence[ClaimRecord] | None) -> 
     It does not where zero loss is to be proved for a smooth activation: the loss is zero with the
     repeated rows if and only if it is zero without them, and they would make J J^T singular. It
     does where the least loss is not zero (rows conflict, weight decay, more rows than quadratic
-    functions have dimensions), for every other claim, and for ReLU, whose claim names the
-    repetitions itself.
+    functions have dimensions, more than neurons for a head alone), for every other claim, and for
+    ReLU, whose claim names the repetitions itself.
     """
     if wanted is not None and any(r.proves is not Proves.ZERO_LOSS for r in wanted):
         return True
     activation, (n, d) = question.network.activation, question.data.X.shape
+    if question.trained == "v":  # zero loss of a head needs as many neurons as distinct rows
+        groups = question.data.degeneracy.equal_rows
+        return question.network.width < n - sum(len(g) - 1 for g in groups) or has_floor(question)
     if activation.certificate_name not in SMOOTH or question.weight_decay:
         return True
     if activation.certificate_name == "quadratic" and n > d * (d + 1) // 2:

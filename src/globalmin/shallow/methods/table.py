@@ -12,6 +12,7 @@ from globalmin.shallow.methods.gradient_descent import gradient_descent
 from globalmin.shallow.methods.gradient_flow import gradient_flow
 from globalmin.shallow.methods.homotopy import homotopy, left_slope
 from globalmin.shallow.methods.lbfgs import lbfgs
+from globalmin.shallow.methods.least_squares import least_squares
 from globalmin.shallow.methods.levenberg_marquardt import levenberg_marquardt
 from globalmin.shallow.methods.saddle_escape import perturbed_gradient_descent, trust_region
 from globalmin.shallow.methods.sgd import sgd
@@ -30,16 +31,20 @@ METHODS: dict[Method, Callable[..., ShallowRun]] = {
     "lbfgs": lbfgs,
     "perturbed_gradient_descent": perturbed_gradient_descent,
     "trust_region": trust_region,
+    "least_squares": least_squares,
 }
+HEAD_METHODS = ("least_squares", "gradient_descent", "sgd")  # those that can train the head alone
 STEPPED = ("gradient_descent", "sgd", "perturbed_gradient_descent")  # the methods with a step size
 # the methods that "auto" chooses and starts again when they stall
 RESTARTED = "levenberg_marquardt", "homotopy"
 
 
-def method_for(activation: Activation) -> Method:
+def method_for(activation: Activation, trained: Trainable = "W") -> Method:
     """What "auto" means: the homotopy for an activation with a kink, Levenberg-Marquardt for the
-    others.
+    others; least squares for the head alone.
     """
+    if trained == "v":
+        return "least_squares"
     return "levenberg_marquardt" if left_slope(activation) is None else "homotopy"
 
 
@@ -50,6 +55,23 @@ def check_method(method: str, step_size: float | str | None = None) -> None:
         raise DataError(
             f"step_size={step_size!r} has no meaning for method={method!r}; drop it, or use one of "
             f"{', '.join(STEPPED)}"
+        )
+
+
+def check_trained(method: str, trained: str, until: str = "tolerance") -> None:
+    """Refuse to train the head alone by a method that moves hidden weights, or until a claim about
+    moving them holds.
+    """
+    if trained == "v" and method not in (*HEAD_METHODS, "auto"):
+        raise DataError(
+            f"method={method!r} moves the hidden weights, and trained='v' keeps them; the loss is "
+            f"a convex quadratic function of the head: give 'auto' or one of "
+            f"{', '.join(HEAD_METHODS)}"
+        )
+    if trained == "v" and until != "tolerance":
+        raise DataError(
+            f"until={until!r} waits for claims about moving hidden weights, and trained='v' keeps "
+            "them; leave it out: the gap of the head is provable at any weights"
         )
 
 
