@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
 
 
+SYMMETRY = 32.0 * float(np.finfo(np.float64).eps)  # parts of phi' below this vanish
 CHUNK = 2**22  # entries of the largest temporary array
 
 
@@ -116,6 +117,31 @@ def hermite_coefficients(
             table[:, 1:] * np.sqrt(np.arange(1, table.shape[1])) / scales.ravel()[:, None]
         )  # Stein's identity
     return table.reshape(*scales.shape, count)
+
+
+@states("OS-L6.4", "OS-LH.1")
+def slope_coefficients(activation: str | Activation, count: int) -> Array:
+    r"""$\mu_r(\phi') = E[\phi'(g) h_r(g)]$ for r < count, exactly 0 where symmetry makes it so.
+
+    Write phi' = even + odd part. Where the odd part vanishes (tanh, sigmoid, erf) every odd
+    coefficient is 0, among them $\mu_\phi = \mu_1(\phi')$; where the even part is constant
+    (softplus, ReLU) every even one from r = 2 on; where it vanishes, r = 0 too. Quadrature alone
+    leaves some 1e-17 there, which a test for > 0 takes for positive.
+    """
+    phi = get_activation(activation)
+    found = hermite_coefficients(phi, count, order=1).copy()
+    half = nodes_and_weights()[0]
+    half = half[half > 0.0]
+    right, left = phi.derivative(half), phi.derivative(-half)
+    rounding = SYMMETRY * max(float(np.abs(right).max()), float(np.abs(left).max()))
+    even, odd = (right + left) / 2.0, (right - left) / 2.0
+    if np.abs(odd).max() <= rounding:
+        found[1::2] = 0.0
+    if np.ptp(even) <= rounding:
+        found[2::2] = 0.0
+    if np.abs(even).max() <= rounding:
+        found[::2] = 0.0
+    return found
 
 
 def mean_value(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:

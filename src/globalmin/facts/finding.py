@@ -5,9 +5,9 @@ it promises.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,13 +32,15 @@ class Hypothesis:
     """One hypothesis: what it asks, the finding, and the measured value (estimates in floats unless
     said otherwise).
 
-    `is_scope` marks those that say what kind of network the theorem is about at all.
+    `is_scope` marks those that say what kind of network the theorem is about at all. `remedy` is
+    what would make it hold, in words that theorems share, so that they can be grouped.
     """
 
     statement: str
     finding: Finding
     measured: str = ""
     is_scope: bool = False
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,32 @@ class TheoremReport:
         """Whether the theorem is about this kind of network."""
         return all(h.finding is not Finding.FAILS for h in self.hypotheses if h.is_scope)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; numbers that are not finite become None."""
+        content = {**asdict(self), "finding": self.finding.value, "is_in_scope": self.is_in_scope}
+        content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in self.hypotheses]
+        content["numbers"] = [{"what": what, "value": finite(x)} for what, x in self.numbers]
+        content["never_wide_enough"] = self.width is not None and math.isinf(self.width)
+        names = ("width", "step_size", "rate", "failure")
+        return content | {name: finite(content[name]) for name in names}
+
+
+def finite(value: float | None) -> float | None:
+    """The number as JSON can hold it: None where it is missing or not finite."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
 
 def check(
-    statement: str, condition: bool, measured: str = "", *, is_scope: bool = False
+    statement: str,
+    condition: bool,
+    measured: str = "",
+    *,
+    is_scope: bool = False,
+    remedy: str = "",
 ) -> Hypothesis:
     """A hypothesis that was decided."""
-    return Hypothesis(statement, Finding.HOLDS if condition else Finding.FAILS, measured, is_scope)
+    found = Finding.HOLDS if condition else Finding.FAILS
+    return Hypothesis(statement, found, measured, is_scope, "" if condition else remedy)
 
 
 def unknown(statement: str, measured: str = "") -> Hypothesis:
@@ -114,9 +136,24 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def enough_width(width: int, needed: float) -> Hypothesis:
     """The hypothesis that the network is as wide as the theorem asks."""
-    return check(f"width ≥ {number(needed)}", width >= needed, f"width {number(width)}")
+    return check(
+        f"width ≥ {number(needed)}", width >= needed, f"width {number(width)}", remedy=WIDER
+    )
 
 
+def promised(failure: float) -> Hypothesis:
+    """The hypothesis that a stated probability says anything at all."""
+    return check(
+        "the promise has a positive probability",
+        failure < 1.0,
+        f"it fails with probability at most {number(failure)}",
+        remedy="a larger delta, or more samples",
+    )
+
+
+WIDER = "a wider network"
+UNIT_ROWS = 'rows of norm 1: scaling="rows"'
+TRAINED = "weights after some training: inspect(data, network=run.network)"
 CONVERGES = (
     "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in "
     "every step"
@@ -128,7 +165,10 @@ def unit_rows(m: Measurements) -> Hypothesis:
     low, high = m.row_norms
     remedy = "" if m.has_unit_rows else '; use scaling="rows" or scale them'
     return check(
-        "all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}"
+        "all rows have norm 1",
+        m.has_unit_rows,
+        f"norms {number(low)} to {number(high)}{remedy}",
+        remedy=UNIT_ROWS,
     )
 
 
@@ -155,9 +195,22 @@ def smooth(m: Measurements) -> Hypothesis:
     )
 
 
+def bounded_curvature(m: Measurements) -> Hypothesis:
+    """Bounded second derivative, all that a Lipschitz Jacobian needs."""
+    return check(
+        "φ'' is bounded",
+        math.isfinite(m.M),
+        f"{m.activation}: sup |φ''| = {number(m.M)}",
+        is_scope=True,
+    )
+
+
+DISTINCT = "no zero, equal or opposite rows"
+
+
 def positive_lambda(m: Measurements) -> Hypothesis:
     """The limiting Gram matrix is positive definite."""
-    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}")
+    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}", remedy=DISTINCT)
 
 
 def why_singular(m: Measurements) -> str:
@@ -179,7 +232,12 @@ def why_singular(m: Measurements) -> str:
 
 def labels(m: Measurements) -> Hypothesis:
     """The head has the size of the labels, so they must not all be zero."""
-    return check("y ≠ 0 (the head has its size)", m.y_norm > 0.0, f"‖y‖ = {number(m.y_norm)}")
+    return check(
+        "y ≠ 0 (the head has its size)",
+        m.y_norm > 0.0,
+        f"‖y‖ = {number(m.y_norm)}",
+        remedy="labels that are not all zero",
+    )
 
 
 def relu(m: Measurements) -> Hypothesis:
@@ -191,13 +249,18 @@ def no_parallel_rows(m: Measurements) -> Hypothesis:
     """No zero row and no two rows on one line; exact."""
     lines, zero = m.facts.lines, m.facts.zero_rows
     if zero:
-        return check("no two rows parallel, none zero", False, f"row {zero[0]} is zero")
+        return check(
+            "no two rows parallel, none zero", False, f"row {zero[0]} is zero", remedy=DISTINCT
+        )
     if lines:
         i, j = lines[0][:2]
         opposite = float(m.X[i] @ m.X[j]) < 0.0
         word = "antiparallel" if opposite else "equal" if (m.X[i] == m.X[j]).all() else "parallel"
         return check(
-            "no two rows parallel, none zero", False, f"rows {i} and {j} are {word} (exact)"
+            "no two rows parallel, none zero",
+            False,
+            f"rows {i} and {j} are {word} (exact)",
+            remedy=DISTINCT,
         )
     return check("no two rows parallel, none zero", True, f"separation {number(m.separation)}")
 

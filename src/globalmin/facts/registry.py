@@ -17,6 +17,7 @@ Fact = Callable[[Any], TheoremReport]
 # modules that register facts, in the order of the table that `inspect` prints
 HOMES = (
     "globalmin.kernels.facts_smooth",
+    "globalmin.kernels.facts_weights",
     "globalmin.kernels.facts_relu",
     "globalmin.deep.facts",
     "globalmin.deep.facts_lemmas",
@@ -78,13 +79,42 @@ def subject_of(item: str) -> type:
 
 def ask(item: str, instance: object) -> TheoremReport:
     """What the item says of the instance, under the ID that was asked for."""
-    return replace(facts()[item](instance), item=item)
+    return _as_given(replace(facts()[item](instance), item=item), instance)
 
 
 def headlines(instance: Instance) -> tuple[TheoremReport, ...]:
     """The rows of the table of `inspect`."""
     table = facts()
-    return tuple(table[item](instance) for item in sorted(_HEADLINES, key=_place))
+    return tuple(
+        _as_given(table[item](instance), instance) for item in sorted(_HEADLINES, key=_place)
+    )
+
+
+GIVEN = (("drawn start", "given network"), ("drawn network", "given network"))
+
+
+def _as_given(report: TheoremReport, instance: object) -> TheoremReport:
+    """The same report, its words about the drawn start said of the network the user gave."""
+    if not (isinstance(instance, Instance) and instance.start.is_given):
+        return report
+
+    def said(text: str) -> str:
+        for drawn, given in GIVEN:
+            text = text.replace(drawn, given)
+        return text
+
+    hypotheses = tuple(
+        replace(h, statement=said(h.statement), measured=said(h.measured))
+        for h in report.hypotheses
+    )
+    numbers = tuple((said(what), value) for what, value in report.numbers)
+    return replace(
+        report,
+        says=said(report.says),
+        hypotheses=hypotheses,
+        instead=said(report.instead),
+        numbers=numbers,
+    )
 
 
 def _place(item: str) -> tuple[int, int]:

@@ -71,12 +71,12 @@ def limiting_spectrum(it: Instance) -> TheoremReport:
     )
 
 
-@fact("OS-LH.1", "OS-LH.2", "OS-L6.4", "OS-HERM")
+@fact("OS-LH.2", "OS-L6.4", "OS-HERM")
 def hermite_eigenvalue(it: Instance) -> TheoremReport:
     """The Hermite series' lower bounds of both eigenvalues."""
     m = it.m
     return TheoremReport(
-        "OS-LH.1",
+        "OS-LH.2",
         "any terms of the Hermite series bound the smallest eigenvalues from below",
         (no_parallel_rows(m),),
         numbers=(

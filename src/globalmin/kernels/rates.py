@@ -11,6 +11,7 @@ import math
 from globalmin.references import states
 from globalmin.shallow.guarantee import Guarantee
 from globalmin.shallow.sgd_guarantee import StochasticGuarantee
+from globalmin.shallow.step_sizes import relu_step, smooth_step, stochastic_step
 
 
 @states("OS-T6.10")
@@ -87,7 +88,7 @@ def smooth_guarantee(
     $\eta = n/(2B^2\|y\|^2\|X\|^2)$, rate $1-\frac{1}{32}\lambda/(B\|X\|)^2$, path at most
     $\sqrt{32}\frac{\sqrt n}{\|y\|}\|r_0\|/\sqrt\lambda$.
     """
-    eta = n / (2.0 * (B * y_norm * X_norm) ** 2)
+    eta = smooth_step(n, B=B, X_norm=X_norm, y_norm=y_norm)
     path = math.sqrt(32.0 * n / lam) / y_norm * residual_norm
     return Guarantee(eta, 1.0 - lam / (32.0 * (B * X_norm) ** 2), path, path)
 
@@ -101,7 +102,7 @@ def relu_guarantee(
     $\eta = n/(3\|y\|^2\|X\|^2)$, rate $1-\frac{1}{24}\lambda/\|X\|^2$, distance at most
     $6\sqrt2\frac{\sqrt n}{\|y\|}\|r_0\|/\sqrt\lambda$.
     """
-    eta = n / (3.0 * (y_norm * X_norm) ** 2)
+    eta = relu_step(n, X_norm=X_norm, y_norm=y_norm)
     distance = 6.0 * math.sqrt(2.0 * n / lam) / y_norm * residual_norm
     return Guarantee(eta, 1.0 - lam / (24.0 * X_norm**2), math.inf, distance)
 
@@ -146,7 +147,7 @@ def printed_stochastic_guarantee(
     X_norm: float,
     y_norm: float,
     n_weights: int,
-    nu: float = 3.0,
+    nu: float,
 ) -> StochasticGuarantee:
     r"""OS-T2.6 with etabar = 1: step, factor of $E[\|r_t\|^21_E]$, and $1-P(E) \le
     \frac4\nu(3B\|X\|/(\mu\sigma))^{1/(kd)}$.
@@ -157,9 +158,10 @@ def printed_stochastic_guarantee(
     ----------
     mu, sigma : $E[g\phi'(g)]$ and $\sigma_{\min}(X*X)$.
     n_weights : kd.
+    nu : at least 3; `step_sizes.stochastic_nu` solves it from a failure probability.
     """
     ratio = (mu * sigma) ** 2
-    eta = ratio / (9.0 * nu * B**4) * n / (y_norm * X_norm) ** 2
+    eta = stochastic_step(n, abs(mu) * sigma, nu=nu, B=B, X_norm=X_norm, y_norm=y_norm)
     rate = 1.0 - ratio**2 / (144.0 * n * nu * B**4 * X_norm**2)
     failure = 4.0 / nu * (3.0 * B * X_norm / math.sqrt(ratio)) ** (1.0 / n_weights)
     return StochasticGuarantee(eta, rate, math.inf, min(1.0, failure))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from globalmin.theorems.sources import Entry, code_of_items, entry, tests_of
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
+    from globalmin.shallow.network import ShallowNetwork
 
 FORMAT = "globalmin-theorem/1"
 
@@ -70,7 +70,7 @@ class Theorem:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; numbers that are not finite become None."""
         content = {**asdict(self), "format": FORMAT, "doors": [door.name for door in self.doors]}
-        return {**content, "report": None if self.report is None else _report_dict(self.report)}
+        return {**content, "report": None if self.report is None else self.report.to_dict()}
 
     def to_json(self) -> str:
         """The same as text, sorted keys, ended by a line feed."""
@@ -90,8 +90,9 @@ def theorem(
     data: object = None,
     *,
     width: int | None = None,
-    activation: str | Activation = "softplus",
-    scheme: str = "os",
+    activation: str | Activation | None = None,
+    network: ShallowNetwork | None = None,
+    scheme: str | None = None,
     seed: int = 0,
     **options: float,
 ) -> Theorem:
@@ -107,10 +108,12 @@ def theorem(
         about saddles an Octopus. None for the statement alone.
     width : int | None
         Of the network that is drawn, as in `inspect`.
-    activation : str | Activation
-        Of that network.
-    scheme : str
-        The law of its weights, as in `inspect`.
+    activation : str | Activation | None
+        Of that network; softplus by default.
+    network : ShallowNetwork | None
+        A network of yours that is measured instead, as in `inspect`.
+    scheme : str | None
+        The law of the drawn weights, as in `inspect`.
     seed : int
         Of the draw.
     options : float
@@ -134,8 +137,15 @@ def theorem(
     known = entry(item)
     functions = tuple(code_of_items().get(known.item, ()))
     doors = _doors(known, functions)
-    options = {"width": width, "activation": activation, "scheme": scheme, "seed": seed, **options}  # pyright: ignore[reportAssignmentType]
-    report = None if data is None else _report(known, data, options)
+    asked = {
+        "width": width,
+        "activation": activation,
+        "network": network,
+        "scheme": scheme,
+        "seed": seed,
+        **options,
+    }
+    report = None if data is None else _report(known, data, asked)
     return Theorem(
         known.item,
         works()[known.item.partition("-")[0]].title,
@@ -199,18 +209,3 @@ def _answer(known: Entry, report: TheoremReport | None) -> str:
         "fails": "a hypothesis fails here",
         "constant unknown": "not computable: constant unknown",
     }[report.finding.value]
-
-
-def _report_dict(report: TheoremReport) -> dict[str, Any]:
-    content = {**asdict(report), "finding": report.finding.value, "is_in_scope": report.is_in_scope}
-    content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in report.hypotheses]
-    content["numbers"] = [{"what": what, "value": _finite(x)} for what, x in report.numbers]
-    return (
-        content
-        | {name: _finite(content[name]) for name in ("width", "step_size", "rate")}
-        | {"failure": _finite(report.failure)}
-    )
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None

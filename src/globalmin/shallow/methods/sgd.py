@@ -77,7 +77,8 @@ def _step(network: ShallowNetwork, start: Point, step_size: float | str | None) 
                 "give step_size as a number, or 'local' for OS-C4",
                 hypothesis="trained='W'",
             )
-        return sgd_step(start.problem.X, start.problem.y, network.activation)
+        X, y = start.problem.X, start.problem.y
+        return sgd_step(X, y, network.activation, n_weights=network.W.size)
     if step_size == "local":
         return _local_step(network, start)
     return check_step(step_size) if step_size is not None else sample_step(network, start)
