@@ -69,7 +69,7 @@ def certify(
     from globalmin.cli.options import check_file, check_model, check_trained
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
-    check_trained(trained)
+    check_trained(trained, ("W", "vW", "v"))
     network, part = load_stored(check_model(model), data, target, test_size, seed)
     from globalmin.cli.proving import attempt
     from globalmin.cli.summary import check_rows, proof_json, verdict_rows

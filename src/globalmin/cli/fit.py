@@ -21,6 +21,7 @@ class Method(StrEnum):
     lbfgs = "lbfgs"
     perturbed_gradient_descent = "perturbed_gradient_descent"
     trust_region = "trust_region"
+    least_squares = "least_squares"
 
 
 class Scaling(StrEnum):
@@ -36,6 +37,7 @@ class Trained(StrEnum):
 
     W = "W"
     vW = "vW"  # noqa: N815 (the papers' letters)
+    v = "v"
 
 
 TARGET = typer.Option(
@@ -84,7 +86,7 @@ def fit(
     ] = 0,
     test_size: Annotated[float, TEST_SIZE] = 0.2,
     trained: Annotated[
-        Trained, typer.Option(help="Train the first layer only (W) or both (vW).")
+        Trained, typer.Option(help="Train the first layer (W), both (vW) or the head (v).")
     ] = Trained.W,
     max_iter: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
@@ -100,7 +102,7 @@ def fit(
 
     Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
     several targets are several networks with one certificate each. Exits with 0 only if the checker
-    accepts every file and it proves the global minimum.
+    accepts every file and it proves the global minimum (with --trained v: the minimum over heads).
     """
     from globalmin.cli.options import (
         FitOptions,

@@ -100,10 +100,10 @@ def check_output(out: Path) -> Path:
     return out
 
 
-def check_trained(trained: str) -> str:
-    """W or vW."""
-    if trained not in ("W", "vW"):
-        raise typer.BadParameter(f"--trained {trained} is neither W nor vW")
+def check_trained(trained: str, allowed: tuple[str, ...] = ("W", "vW")) -> str:
+    """W or vW; for commands that know the head alone, v too."""
+    if trained not in allowed:
+        raise typer.BadParameter(f"--trained {trained} is none of {', '.join(allowed)}")
     return trained
 
 

@@ -113,6 +113,15 @@ def _descend(weights, rule, eta, room):  # noqa: ANN001, ANN202
     return eta * math.sqrt(np.sum(squares))
 
 
+@njit(error_model="numpy", cache=True)
+def _distance2(here, there):  # noqa: ANN001, ANN202
+    """The square of the Euclidean distance."""
+    square = 0.0
+    for a, b in zip(here.flat, there.flat):  # noqa: B905 (compiled code has no strict=)
+        square += (a - b) * (a - b)
+    return square
+
+
 @njit(error_model="numpy", nogil=True, cache=True)
 def _updates(data, weights, picks, rule, room):  # noqa: ANN001, ANN202
     """All updates of `picks` (updates x samples of one update), in place."""
@@ -124,8 +133,7 @@ def _updates(data, weights, picks, rule, room):  # noqa: ANN001, ANN202
             _add_sample(X[i], y[i], (W, v), rule, room)
         travel += _descend((W, v), rule, rule.eta / batch, room)
         if left_at == NOWHERE and rule.radius < np.inf:
-            away = np.sum((W - W0) ** 2) + np.sum((v - v0) ** 2)
-            if not away <= rule.radius * rule.radius:
+            if not _distance2(W, W0) + _distance2(v, v0) <= rule.radius * rule.radius:
                 left_at = update
     return travel, left_at
 
