@@ -33,7 +33,7 @@ def certify(
         str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
     ],
     trained: Annotated[
-        str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")
+        str, typer.Option(metavar="W|vW|v", help="Layers that the proof may move.")
     ] = "W",
     weight_decay: Annotated[
         float,

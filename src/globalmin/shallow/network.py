@@ -145,14 +145,18 @@ def loss(network: ShallowNetwork, X: Array, y: Array) -> float:
 
 @states("OS-J", "SJL-L5.4")
 def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str = "W") -> Array:
-    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers), formed without J: OS-J,
-    SJL-L5.4. Cost n^2 (k + d).
+    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers, Q Q^T for the head alone),
+    formed without J: OS-J, SJL-L5.4. Cost n^2 (k + d).
     """
-    if trained not in TRAINED:
+    if trained not in TRAINABLE:
         raise DataError(
-            f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
+            f"trained={trained!r} is unknown; choose 'W' (first layer), 'vW' (both layers) or 'v' "
+            "(head)"
         )
     Z = preactivations(network, X)
+    if trained == "v":
+        Q = network.activation(Z)
+        return Q @ Q.T
     S = network.activation.derivative(Z) * network.v
     K = S @ S.T
     K *= X @ X.T

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin._types import Array
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import HypothesisError
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose
@@ -35,7 +35,7 @@ class StochasticGuarantee:
     radius: float
     failure: float
 
-    def envelope(self, updates: Array, square: float) -> Array:
+    def envelope(self, updates: ArrayLike, square: float) -> Array:
         r"""$\mathrm{rate}^t \|r_0\|^2$, the bound of $E[\|r_t\|^2 1]$ after t updates."""
         return square * np.exp(np.asarray(updates, dtype=np.float64) * math.log(self.rate))
 

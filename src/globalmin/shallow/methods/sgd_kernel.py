@@ -114,12 +114,16 @@ def _descend(weights, rule, eta, room):  # noqa: ANN001, ANN202
 
 
 @njit(error_model="numpy", cache=True)
-def _distance2(here, there):  # noqa: ANN001, ANN202
-    """The square of the Euclidean distance."""
+def _is_outside(W, v, W0, v0, radius):  # noqa: ANN001, ANN202
+    """Whether the weights are farther than the radius from those of the beginning, or NaN."""
+    if radius == np.inf:
+        return False
     square = 0.0
-    for a, b in zip(here.flat, there.flat):  # noqa: B905 (compiled code has no strict=)
-        square += (a - b) * (a - b)
-    return square
+    for neuron in range(len(v)):
+        square += (v[neuron] - v0[neuron]) ** 2
+        for a in range(W.shape[0]):
+            square += (W[a, neuron] - W0[a, neuron]) ** 2
+    return not square <= radius * radius
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
@@ -132,9 +136,8 @@ def _updates(data, weights, picks, rule, room):  # noqa: ANN001, ANN202
             i = picks[update, j]
             _add_sample(X[i], y[i], (W, v), rule, room)
         travel += _descend((W, v), rule, rule.eta / batch, room)
-        if left_at == NOWHERE and rule.radius < np.inf:
-            if not _distance2(W, W0) + _distance2(v, v0) <= rule.radius * rule.radius:
-                left_at = update
+        if left_at == NOWHERE and _is_outside(W, v, W0, v0, rule.radius):
+            left_at = update
     return travel, left_at
 
 
