@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.shallow.methods.test_sgd import near_fit
+from tests.shallow.methods.sgd_cases import near_fit
 
 import globalmin as gm
 from globalmin.errors import DataError, HypothesisError

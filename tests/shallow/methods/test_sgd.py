@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.shallow.methods.sgd_cases import near_fit
 
 import globalmin as gm
 from globalmin.activations import get_activation, register_activation
@@ -117,18 +118,6 @@ def test_ctrl_c_keeps_the_best_and_a_monitor_can_stop():
     stopped = gm.train(network, data, "sgd", monitor=lambda step: step.iteration >= 90)
     assert stopped.status is Status.STOPPED
     assert stopped.n_iter == 90
-
-
-def near_fit(scale=1e-5, *, n=4, d=6, k=40, seed=0):
-    """A network whose residual lies along the least singular direction of J: the slowest decay."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    network = gm.ShallowNetwork(rng.standard_normal((k, d)), np.tile([0.3, -0.3], k // 2))
-    K = pose(network, gm.Dataset(X, np.ones(n), bias=False, scaling="none"), "W").gram()
-    slowest = np.linalg.eigh(K)[1][:, 0]
-    y = network.predict(X) - scale * slowest
-    return network, gm.Dataset(X, y, bias=False, scaling="none"), K
 
 
 def test_the_guarantee_at_a_network_is_the_formula_with_a_lipschitz_constant_of_its_own_ball():
