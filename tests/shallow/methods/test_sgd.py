@@ -161,3 +161,17 @@ def test_the_local_step_is_used_and_refused_where_it_promises_nothing():
     assert both.step_size > 0
     with pytest.raises(DataError, match="step_size"):
         gm.train(network, data, "sgd", step_size="fast")
+
+
+def test_the_lipschitz_constant_is_that_of_twice_the_radius():
+    """Large weights: phi'' is small at the start and grows with the radius, so 2 rho is seen."""
+    from globalmin.shallow.lipschitz import estimate_lipschitz
+
+    network, data, _ = near_fit(1e-9, k=8)
+    steep = network.with_weights(W=40.0 * network.W)
+    rows = gm.Dataset(data.X, steep.predict(data.X) + 1e-9, bias=False, scaling="none")
+    found = gm.sgd_guarantee(steep, rows)
+    K = pose(steep, rows, "W").gram()
+    Lip = math.sqrt(np.linalg.eigvalsh(K)[0]) / 3 / found.radius
+    assert estimate_lipschitz(steep, data.X, 2 * found.radius) == pytest.approx(Lip, rel=1e-6)
+    assert estimate_lipschitz(steep, data.X, found.radius) < 0.99 * Lip
