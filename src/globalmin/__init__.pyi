@@ -37,6 +37,7 @@ from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
 from globalmin.inspection import inspect as inspect
 from globalmin.kernels.claims.gram_positive import certify_gram as certify_gram
+from globalmin.kernels.sgd_decay import sgd_decay as sgd_decay
 from globalmin.landscape.classify import classify_point as classify_point
 from globalmin.one_filter.claims import certify_filter as certify_filter
 from globalmin.one_filter.network import FilterTeacher as FilterTeacher
@@ -51,6 +52,7 @@ from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.network import ShallowNetwork as ShallowNetwork
+from globalmin.shallow.sgd_guarantee import sgd_guarantee as sgd_guarantee
 from globalmin.shallow.storage import load_network as load_network
 from globalmin.shallow.storage import save_network as save_network
 from globalmin.shallow.train import train as train

@@ -10,8 +10,7 @@ from typing import Literal, TypeVar, cast, get_args
 
 from globalmin.errors import DataError
 
-Trained = Literal["W", "vW"]  # what theorems about moving hidden weights speak of
-Trainable = Literal["W", "vW", "v"]  # what can be trained; "v" alone is linear (OS-T3.2)
+Trained = Literal["W", "vW", "v"]  # the layers that move; "v" alone is linear (OS-T3.2)
 Signs = Literal["mixed", "positive"]  # of the head that quadratic solvers choose
 Heads = Literal["any", "nonnegative"]  # the heads a floor holds for
 Scheme = Literal["os", "sjl", "du"]  # laws of the random start of a shallow network
@@ -31,8 +30,8 @@ Method = Literal[  # of `train` and the estimators
     "perturbed_gradient_descent",
     "trust_region",
 ]
-TRAINED: tuple[Trained, ...] = get_args(Trained)
-TRAINABLE: tuple[Trainable, ...] = get_args(Trainable)
+TRAINABLE: tuple[Trained, ...] = get_args(Trained)
+TRAINED: tuple[Trained, ...] = ("W", "vW")  # what theorems about moving hidden weights speak of
 SIGNS: tuple[Signs, ...] = get_args(Signs)
 HEADS: tuple[Heads, ...] = get_args(Heads)
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)

@@ -246,7 +246,7 @@ def watch_pytree(
 
 @states("DU-T4.1", "DU-C4.1", "DU-T4.3")
 def balancedness_of(
-    model: Any, *, layout: Layout = "", activation: str | Activation = "relu"
+    model: Any, *, layout: Layout | None = None, activation: str | Activation = "relu"
 ) -> dict[str, Array]:
     """||incoming||^2 - p ||outgoing||^2 of every neuron or channel, by boundary.
 
@@ -266,8 +266,9 @@ def balancedness_of(
         layers, boundaries, _ = torch_chain(model)
         pieces = read_module(layers)
     else:
-        boundaries = pytree_boundaries(model, layout=layout, activation=activation)
-        pieces = [_flat_layer(layer, layout) for layer in _layers(model)]
+        order = one_of("layout", layout, LAYOUTS, remedy="(in_out: x @ W, out_in: W @ x)")
+        boundaries = pytree_boundaries(model, layout=order, activation=activation)
+        pieces = [_flat_layer(layer, order) for layer in _layers(model)]
     return {b.name: imbalance(b, pieces[b.gap], pieces[b.gap + 1]) for b in boundaries}
 
 

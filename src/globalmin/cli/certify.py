@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from globalmin._options import TRAINABLE
+
 if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
@@ -33,7 +35,7 @@ def certify(
         str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
     ],
     trained: Annotated[
-        str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")
+        str, typer.Option(metavar="W|vW|v", help="Layers that the proof may move.")
     ] = "W",
     weight_decay: Annotated[
         float,
@@ -65,11 +67,11 @@ def certify(
     Writes one certificate file and checks it. The rows must be those the network was trained on; a
     table of which `fit` held rows out needs the same --test-size and --seed.
     """
-    from globalmin.cli.options import check_file, check_model, check_trained
+    from globalmin.cli.options import check_file, check_model
     from globalmin.cli.terminal import print_json, print_rows
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
-    layers = check_trained(trained)
+    layers = check_choice("--trained", trained, TRAINABLE)
     network, part = load_stored(check_model(model), data, target, test_size, seed)
     from globalmin.cli.summary import attempt, check_rows, proof_json, verdict_rows
 

@@ -55,7 +55,7 @@ def fit(
     ] = 0,
     test_size: Annotated[float, TEST_SIZE] = 0.2,
     trained: Annotated[
-        Trained, typer.Option(help="Train the first layer only (W) or both (vW).")
+        Trained, typer.Option(help="Train the first layer (W), both (vW) or the head (v).")
     ] = "W",
     max_iter: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
@@ -71,7 +71,7 @@ def fit(
 
     Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
     several targets are several networks with one certificate each. Exits with 0 only if the checker
-    accepts every file and it proves the global minimum.
+    accepts every file and it proves the global minimum (with --trained v: the minimum over heads).
     """
     from globalmin.cli.options import (
         FitOptions,

@@ -158,7 +158,8 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
 
     # gradient descent needs very many steps to a tiny residual, but few to the point from which its
     # convergence can be proved
-    until = "descent" if options.method == "gradient_descent" else "tolerance"
+    descends = options.method == "gradient_descent" and options.trained != "v"
+    until = "descent" if descends else "tolerance"
     return partial(
         train_auto,
         width=options.width,

@@ -193,7 +193,7 @@ def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
         "width": k,
         "n_features": d,
         "trained": trained,
-        "n_trained": k * (d + (trained == "vW")),
+        "n_trained": k * (d * ("W" in trained) + ("v" in trained)),
     }
 
 

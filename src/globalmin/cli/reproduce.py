@@ -13,12 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from globalmin import reproductions
+from globalmin._options import EXECUTORS, ExecutorName
 from globalmin.cli import terminal
+from globalmin.cli.options import check_choice
 from globalmin.cli.terminal import print_json, print_rows, say
 from globalmin.errors import DataError
 from globalmin.reproductions import entries, entry
 from globalmin.reproductions.registry import Entry, Reproduction
-from globalmin.reproductions.running import check_options, writable_folder
+from globalmin.reproductions.running import SCALES, Scale, writable_folder
 from globalmin.reproductions.saving import PAGE
 
 ITEMS = typer.Argument(
@@ -89,12 +91,9 @@ def chosen_entries(items: Sequence[str]) -> list[Entry]:
         raise typer.BadParameter(str(error)) from error
 
 
-def check(scale: str, executor: str) -> None:
-    """Refuse an unknown scale or executor as a mistake in the command line."""
-    try:
-        check_options(scale, executor, 0)
-    except DataError as error:
-        raise typer.BadParameter(str(error)) from error
+def check(scale: str, executor: str) -> tuple[Scale, ExecutorName]:
+    """The scale and the executor; an unknown one is a mistake in the command line."""
+    return check_choice("scale", scale, SCALES), check_choice("executor", executor, EXECUTORS)
 
 
 def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: Any) -> int:

@@ -14,8 +14,8 @@ from globalmin.cli.inspect import (
     DELTA,
     DEPTH,
     FAILURE,
-    HEAD,
     NETWORK,
+    SCHEME,
     TEST_SIZE,
     THETA,
     WIDTH,
@@ -40,7 +40,7 @@ def theorem(
     network: Annotated[Path | None, NETWORK] = None,
     activation: Annotated[str | None, ACTIVATION] = None,
     width: Annotated[str, WIDTH] = "auto",
-    head: Annotated[str | None, HEAD] = None,
+    scheme: Annotated[str | None, SCHEME] = None,
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
     ] = True,
@@ -67,7 +67,7 @@ def theorem(
         known = entry(item)
     except DataError as refusal:
         raise typer.BadParameter(str(refusal)) from refusal
-    neurons = check_start(activation, width, head, scaling)
+    neurons, law, scale = check_start(activation, width, scheme, scaling)
     check_shares(delta=delta, theta=theta, failure=failure)
     if (data is None) != (target is None):
         raise typer.BadParameter("DATA and --target go together: give both, or neither")
@@ -77,12 +77,12 @@ def theorem(
         (None, None)
         if data is None
         else load_both(
-            data, target, network, bias=bias, scaling=scaling, test_size=test_size, seed=seed
+            data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed
         )
     )
     found = ask(
         known.item, table, width=neurons, activation=activation,
-        network=given, scheme=head, seed=seed,
+        network=given, scheme=law, seed=seed,
         delta=delta, theta=theta, failure=failure, depth=depth,
     )  # fmt: skip
     typer.echo(found.to_json() if json else str(found), nl=False)

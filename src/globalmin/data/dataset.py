@@ -257,7 +257,7 @@ class Dataset:
         return self.preprocessings[0].bias
 
     @property
-    def scaling(self) -> str:
+    def scaling(self) -> Scaling:
         """Name of the scaling, one of `SCALINGS`."""
         return self.preprocessings[0].scaling
 

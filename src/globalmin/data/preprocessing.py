@@ -178,7 +178,7 @@ class Preprocessing:
         """Inverse of `as_dict`."""
         names = fields.get("feature_names")
         return cls(
-            scaling=str(fields["scaling"]),
+            scaling=one_of("scaling", fields["scaling"], SCALINGS),
             bias=bool(fields["bias"]),
             x_shift=np.array(fields["x_shift"], dtype=np.float64),
             x_scale=np.array(fields["x_scale"], dtype=np.float64),

@@ -110,6 +110,10 @@ def convolutional_theorem(it: Instance) -> finding.TheoremReport:
     )
 
 
+BOTH: tuple[tuple[Architecture, str], ...] = (
+    ("fully_connected", "fully connected"),
+    ("resnet", "residual"),
+)
 C_RES = 0.5  # strength of the residual branches, as in `deep_gram`
 WIDTH_LIMIT = 2_000  # widths up to which a deep network is drawn for a fact
 
@@ -148,7 +152,7 @@ def limits(it: Instance) -> finding.TheoremReport:
     if _is_out(it):
         return finding.TheoremReport("DU-D3.1", says, (computable(it),))
     numbers = []
-    for architecture, word in (("fully_connected", "fully connected"), ("resnet", "residual")):
+    for architecture, word in BOTH:
         total = deep_ntk(m.X, architecture, H, m.activation, c_res=C_RES).total
         numbers += [
             (f"λ_min(K^(H)), {word}, H = {H}", _least(m, architecture, H)),
@@ -226,7 +230,7 @@ def amplification(it: Instance) -> finding.TheoremReport:
     if _is_out(it):
         return finding.TheoremReport("DU-T3.4", says, (computable(it), finding.smooth(m)))
     numbers = []
-    for architecture, word in (("fully_connected", "fully connected"), ("resnet", "residual")):
+    for architecture, word in BOTH:
         found = error_amplification(m.X, architecture, H, m.activation, c_res=C_RES)
         product = math.prod(layer.gram for layer in found)
         numbers.append((f"product of the factors of layers 2..H−1, {word}, H = {H}", product))

@@ -49,18 +49,26 @@ class ShallowNetworkEstimator(BaseEstimator):
         "width": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "activation": [str, Activation],
         "method": [StrOptions({"auto", *METHODS})],
-        "trained": [StrOptions({"W", "vW"})],
+        "trained": [StrOptions({"W", "vW", "v"})],
         "bias": ["boolean"],
         "scaling": [StrOptions(set(SCALINGS))],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "step_size": [None, StrOptions({"theory"}), Interval(Real, 0, None, closed="neither")],
+        "step_size": [
+            None,
+            StrOptions({"theory", "local"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "warm_start": ["boolean"],
         "certify": ["boolean"],
         "memory_limit": [None, Interval(Integral, 1, None, closed="left")],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
+
+    method: Method
+    trained: Trained
+    scaling: Scaling
 
     def __init__(
         self,
@@ -195,7 +203,9 @@ class ShallowNetworkEstimator(BaseEstimator):
         if start is None:
             return train_auto(data, self.width, self.activation, method=self.method, **options)
         # named, because "auto" would draw new weights whenever the continued run falls short
-        method = method_for(start.activation) if self.method == "auto" else self.method
+        method = (
+            method_for(start.activation, self.trained) if self.method == "auto" else self.method
+        )
         return train(start, data, method=method, **options)
 
     def _store(self, targets: list[Dataset], runs: list[ShallowRun], proofs: list[Proof]) -> None:

@@ -198,7 +198,8 @@ def prove(
     data : Any
         The data set it was trained on; the FilterTeacher, or the matrix.
     trained : str
-        "W" or "vW", the parameters that a proof of zero loss may move.
+        "W" or "vW", the parameters that a proof of zero loss may move; "v": the minimum over heads
+        for the stored hidden weights (head-gap).
     weight_decay : float | None
         For quadratic networks, w > 0: prove the gap of L + (w/2) |W|^2 instead of L.
     claims : Iterable[str] | None
@@ -268,7 +269,7 @@ def certify(
         Trained network and the data set it was trained on.
     claims : Iterable[str] | None
         Kinds to prove, all of them ("interpolation", "descent", "relu-interpolation",
-        "relu-descent", "loss-floor"; for smooth networks "strict-saddle",
+        "relu-descent", "loss-floor", "head-gap"; for smooth networks "strict-saddle",
         "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
         "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also
         `certify_gram`; for deep networks "deep-descent", the only one); by default the strongest
@@ -278,7 +279,8 @@ def certify(
         other smooth networks with fewer trained weights than samples, where no zero loss can be
         proved, a unique minimum (trained "W", at most 400 weights, in its quick form).
     trained : str
-        "W" or "vW", the parameters that descent or interpolation may move.
+        "W" or "vW", the parameters that descent or interpolation may move; "v" for the claim
+        head-gap.
     store_data : bool
         Keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
     step_size : float | None

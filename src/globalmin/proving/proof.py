@@ -233,8 +233,11 @@ class Proof:
         it, and those about heads only where no claim says more.
         """
         penalized = tuple(c for c in self.accepted_claims if c.numbers.is_penalized)
-        others = tuple(c for c in self.accepted_claims if c.proves is not Proves.HEAD)
-        return penalized or others or self.accepted_claims
+        if penalized:
+            return penalized
+        wider = (Proves.ZERO_LOSS, Proves.GAP, Proves.FLOOR, Proves.DESCENT)
+        says_more = any(c.proves in wider for c in self.accepted_claims)
+        return tuple(c for c in self.accepted_claims if not (says_more and c.proves is Proves.HEAD))
 
     @property
     def reaches_minimum(self) -> bool:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin import drawing
-from globalmin._types import Array, NDArray
+from globalmin._types import Array
 from globalmin.drawing import BLUE, COLORS, DASHED, MUTED, ORANGE, SIZE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    Array = NDArray[Any]
-    Curve = tuple[Array, Array]
+    Curve = tuple[NDArray[Any], NDArray[Any]]
 
 
 def panels(count: int, *, width: float = 3.3) -> tuple[Figure, list[Axes]]:

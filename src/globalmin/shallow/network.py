@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin._options import TRAINED, Scheme, Trained, one_of
+from globalmin._options import TRAINABLE, Scheme, Trained, one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.data.validation import as_weights
@@ -142,11 +142,14 @@ def loss(network: ShallowNetwork, X: Array, y: Array) -> float:
 
 @states("OS-J", "SJL-L5.4")
 def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: Trained = "W") -> Array:
-    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers), formed without J: OS-J,
-    SJL-L5.4. Cost n^2 (k + d).
+    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers, Q Q^T for the head alone),
+    formed without J: OS-J, SJL-L5.4. Cost n^2 (k + d).
     """
-    one_of("trained", trained, TRAINED)
+    one_of("trained", trained, TRAINABLE)
     Z = preactivations(network, X)
+    if trained == "v":
+        Q = network.activation(Z)
+        return Q @ Q.T
     S = network.activation.derivative(Z) * network.v
     K = S @ S.T
     K *= X @ X.T

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from globalmin._options import Trained, one_of
+from globalmin._options import TRAINABLE, Trained, one_of
 from globalmin._types import Array, NDArray
 from globalmin.data.validation import require_memory
 from globalmin.errors import DataError

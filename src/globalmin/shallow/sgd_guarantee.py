@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin._types import Array
+from globalmin._options import Trained
+from globalmin._types import Array, ArrayLike
 from globalmin.errors import HypothesisError
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose
@@ -35,7 +36,7 @@ class StochasticGuarantee:
     radius: float
     failure: float
 
-    def envelope(self, updates: Array, square: float) -> Array:
+    def envelope(self, updates: ArrayLike, square: float) -> Array:
         r"""$\mathrm{rate}^t \|r_0\|^2$, the bound of $E[\|r_t\|^2 1]$ after t updates."""
         return square * np.exp(np.asarray(updates, dtype=np.float64) * math.log(self.rate))
 
@@ -87,7 +88,7 @@ def stochastic_guarantee(
 
 @states("OS-C4")
 def sgd_guarantee(
-    network: ShallowNetwork, data: HasData, *, trained: str = "W", alpha: float | None = None
+    network: ShallowNetwork, data: HasData, *, trained: Trained = "W", level: float | None = None
 ) -> StochasticGuarantee:
     r"""What one-sample stochastic gradient descent from exactly these weights promises (OS-C4).
 
@@ -100,8 +101,8 @@ def sgd_guarantee(
         Anything with X and y, such as a `Dataset`.
     trained : str
         "W" or "vW".
-    alpha : float | None
-        Level in (0, a), $a = \sigma_{\min}(J)$, that $\sigma_{\min}(J)$ keeps; by default 2a/3,
+    level : float | None
+        Alpha in (0, a), $a = \sigma_{\min}(J)$, that $\sigma_{\min}(J)$ keeps; by default 2a/3,
         which makes the bound of the failure least. A lower one gives a larger ball and step.
 
     Returns
@@ -116,11 +117,11 @@ def sgd_guarantee(
     HypothesisError
         If J J^T is singular (fewer weights than samples, or tied rows) or phi has a kink.
     """
-    return guarantee_at(network, pose(network, data, trained), alpha=alpha)
+    return guarantee_at(network, pose(network, data, trained), level=level)
 
 
 def guarantee_at(
-    network: ShallowNetwork, start: Point, *, alpha: float | None = None
+    network: ShallowNetwork, start: Point, *, level: float | None = None
 ) -> StochasticGuarantee:
     """OS-C4 at a point of a training problem."""
     problem = start.problem
@@ -132,7 +133,7 @@ def guarantee_at(
             " widen the network, drop tied rows, or give step_size as a number",
             hypothesis="sigma_min(J) > 0",
         )
-    level = 2.0 * point.a / 3.0 if alpha is None else alpha
+    level = 2.0 * point.a / 3.0 if level is None else level
     Lip = _self_consistent_lipschitz(network, start, point.a - level)
     return stochastic_guarantee(
         point.a, point.b, Lip, point.g,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin._options import Scheme, Trained
+from globalmin._options import Method, Scheme, Trained
 from globalmin._types import Array, NDArray
 from globalmin.errors import NotConverged
 from globalmin.optimize.run import Status
@@ -187,7 +187,7 @@ PROVABILITY_LIMIT = 2_000
 
 
 def best_of_starts(
-    networks: Iterable[ShallowNetwork], data: HasData, method: str, options: dict[str, Any]
+    networks: Iterable[ShallowNetwork], data: HasData, method: Method, options: dict[str, Any]
 ) -> tuple[ShallowRun, bool]:
     """Train one network after the other until one is good; that one, or the one of smallest
     residual, and whether to stop.

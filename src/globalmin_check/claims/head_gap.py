@@ -73,20 +73,20 @@ def work(claim: HeadGap, sizes: Sizes) -> tuple[int, int]:
 
 
 def exact(claim: HeadGap, problem: Problem, checks: ExactChecks) -> None:
-    """V1, the signs of the claimed numbers."""
+    """H1, the signs of the claimed numbers."""
     name = "gap" if claim.has_columns else "R"
-    checks.require_sign("V1a", f"{name} >= 0", claim.bound)
-    checks.require_sign("V1b", "mu > 0", claim.mu)
+    checks.require_sign("H1a", f"{name} >= 0", claim.bound)
+    checks.require_sign("H1b", "mu > 0", claim.mu)
 
 
 def check(claim: HeadGap, problem: Problem, _: None, checks: Checks) -> Numbers:
-    """V2 to V4 (columns) or V2, V5 and V6 (rows) at the present precision."""
+    """H2 to H4 (columns) or H2, H5 and H6 (rows) at the present precision."""
     Q = [
         [value(problem.activation, problem.parameter, z) for z in row]
         for row in preactivations(problem)
     ]
     r = outputs_minus_labels(Q, problem)
-    loss = require_loss(checks, "V2", problem, claim.loss_upper, r)
+    loss = require_loss(checks, "H2", problem, claim.loss_upper, r)
     numbers: Numbers = {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
@@ -104,10 +104,10 @@ def _check_columns(claim: HeadGap, z: Tensor, checks: Checks, Q: Rows, r: list[a
     rest = matrix.transpose() * column(list(map(arb.__sub__, r, fit)))
     size = root(sum_of_squares(fit)) + root(sum_of_squares(rest.entries())) / ball(claim.mu).sqrt()
     gap = size * size / 2
-    checks.require("V3", "(|Q z| + |Q^T (r - Q z)|/sqrt(mu))^2/2 <= gap", gap, "<=", claim.bound)
+    checks.require("H3", "(|Q z| + |Q^T (r - Q z)|/sqrt(mu))^2/2 <= gap", gap, "<=", claim.bound)
     columns = matrix.transpose().tolist()
     gram = shifted(lower_product(columns, columns), 1, -claim.mu)
-    require_positive_definite(checks, "V4", "Q^T Q - mu I", gram, claim.C)
+    require_positive_definite(checks, "H4", "Q^T Q - mu I", gram, claim.C)
     least = sum_of_squares(r) / 2 - gap
     return {
         "method": "columns",
@@ -120,9 +120,9 @@ def _check_columns(claim: HeadGap, z: Tensor, checks: Checks, Q: Rows, r: list[a
 def _check_rows(claim: HeadGap, checks: Checks, Q: Rows, r: list[arb]) -> Numbers:
     """Theorem R: the head v - Q^T (Q Q^T)^-1 r."""
     distance = root(sum_of_squares(r)) / ball(claim.mu).sqrt()
-    checks.require("V5", "|r|/sqrt(mu) <= R", distance, "<=", claim.bound)
+    checks.require("H5", "|r|/sqrt(mu) <= R", distance, "<=", claim.bound)
     gram = shifted(lower_product(Q, Q), 1, -claim.mu)
-    require_positive_definite(checks, "V6", "Q Q^T - mu I", gram, claim.C)
+    require_positive_definite(checks, "H6", "Q Q^T - mu I", gram, claim.C)
     return {"method": "rows", "R": upper_float(claim.bound)}
 
 

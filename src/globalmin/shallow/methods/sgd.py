@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from globalmin.shallow.trajectory import ShallowRun
 
 MAX_ITER = 1_000_000
-EACH = 200  # looks at the full loss while the number of updates doubles, about; as in `Recorder`
+EACH = 50  # after so many passes the full loss is looked at after each 50th part of the updates
 MAX_PASS = 65_536  # updates between two looks at most: Ctrl-C waits for them
 
 
@@ -52,8 +52,8 @@ def sgd(
         \|v\| \|x_i\|$, measured at the start if phi' is unbounded or v is trained.
     batch_size : s.
     options : as in `globalmin.train`. `max_iter` counts updates; the full loss is looked
-        at once per n/s updates, and after 200 passes at every half per cent of the updates made,
-        as often as the trajectory has entries.
+        at once per n/s updates, and after 50 passes whenever 2 per cent more are made (a look
+        costs as much as a hundred updates).
 
     Theory
     ------
@@ -141,7 +141,7 @@ def steps(
     sampler: Sampler | None = None,
 ) -> Iterator[Iterate[Point]]:
     """Updates; one iterate per pass over as many samples as there are, later per so many passes as
-    are half a per cent (the last one ends at the iteration limit). With a `sampler` the updates are
+    are a 50th part (the last one ends at the iteration limit). With a `sampler` the updates are
     compiled, and the same up to rounding.
     """
     problem, done = point.problem, 0

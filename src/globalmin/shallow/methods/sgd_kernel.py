@@ -113,6 +113,19 @@ def _descend(weights, rule, eta, room):  # noqa: ANN001, ANN202
     return eta * math.sqrt(np.sum(squares))
 
 
+@njit(error_model="numpy", cache=True)
+def _is_outside(W, v, W0, v0, radius):  # noqa: ANN001, ANN202
+    """Whether the weights are farther than the radius from those of the beginning, or NaN."""
+    if radius == np.inf:
+        return False
+    square = 0.0
+    for neuron in range(len(v)):
+        square += (v[neuron] - v0[neuron]) ** 2
+        for a in range(W.shape[0]):
+            square += (W[a, neuron] - W0[a, neuron]) ** 2
+    return not square <= radius * radius
+
+
 @njit(error_model="numpy", nogil=True, cache=True)
 def _updates(data, weights, picks, rule, room):  # noqa: ANN001, ANN202
     """All updates of `picks` (updates x samples of one update), in place."""
@@ -123,10 +136,8 @@ def _updates(data, weights, picks, rule, room):  # noqa: ANN001, ANN202
             i = picks[update, j]
             _add_sample(X[i], y[i], (W, v), rule, room)
         travel += _descend((W, v), rule, rule.eta / batch, room)
-        if left_at == NOWHERE and rule.radius < np.inf:
-            away = np.sum((W - W0) ** 2) + np.sum((v - v0) ** 2)
-            if not away <= rule.radius * rule.radius:
-                left_at = update
+        if left_at == NOWHERE and _is_outside(W, v, W0, v0, rule.radius):
+            left_at = update
     return travel, left_at
 
 

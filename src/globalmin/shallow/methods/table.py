@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from inspect import signature
 from typing import TYPE_CHECKING
 
-from globalmin._options import Method, one_of
+from globalmin._options import Method, Trained, one_of
 from globalmin.errors import DataError
 from globalmin.shallow.methods.gradient_descent import gradient_descent
 from globalmin.shallow.methods.gradient_flow import gradient_flow
@@ -39,7 +39,7 @@ STEPPED = ("gradient_descent", "sgd", "perturbed_gradient_descent")  # the metho
 RESTARTED = "levenberg_marquardt", "homotopy"
 
 
-def method_for(activation: Activation, trained: Trainable = "W") -> Method:
+def method_for(activation: Activation, trained: Trained = "W") -> Method:
     """What "auto" means: the homotopy for an activation with a kink, Levenberg-Marquardt for the
     others; least squares for the head alone.
     """
@@ -58,7 +58,7 @@ def check_method(method: str, step_size: float | str | None = None) -> None:
         )
 
 
-def check_trained(method: str, trained: str, until: str = "tolerance") -> None:
+def check_trained(method: str, trained: Trained, until: str = "tolerance") -> None:
     """Refuse to train the head alone by a method that moves hidden weights, or until a claim about
     moving them holds.
     """
@@ -75,7 +75,7 @@ def check_trained(method: str, trained: str, until: str = "tolerance") -> None:
         )
 
 
-def check_options(method: str, names: Iterable[str]) -> None:
+def check_options(method: Method, names: Iterable[str]) -> None:
     """Refuse options that the method does not have: a misspelled one would change nothing,
     silently.
     """
