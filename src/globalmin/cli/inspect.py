@@ -50,7 +50,7 @@ def inspect(
     from globalmin.cli.options import check_activation, check_width
 
     check_activation(activation)
-    _check_choice("--head", head, ("os", "sjl", "du"))
+    _check_choice("--head", head, ("os", "sjl", "du", "identity"))
     _check_choice("--scaling", scaling, ("standardize", "rows", "none"))
     neurons = check_width(width)
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):
