@@ -147,3 +147,31 @@ def test_fresh_networks_of_any_width_are_trained(width):
         assert run.loss == pytest.approx(least_loss(data, GENERAL, np.zeros(1)), rel=1e-12)
     cubic = gm.train_auto(data, 4, "polynomial(0,0,1,1)", max_iter=3, max_starts=1)
     assert cubic.method != "least_squares"
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_regressor_fits_any_quadratic_activation_with_a_proof(bias):
+    """The same predictions as z^2 on the inputs with a constant where that has a bias (both are the
+    least-squares polynomial), and the least loss of the class where not.
+    """
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((50, 3)), rng.standard_normal(50)
+    options = {"bias": bias, "scaling": "none"}
+    model = gm.QuadraticNetworkRegressor(activation=GENERAL, **options).fit(X, y)
+    assert model.verdict_ == "ACCEPTED"
+    assert model.gap_ <= 1e-20
+    assert model.network_.activation.name == "polynomial"
+    assert model.width_ == 2 * (3 + bias) + 2
+    data = gm.Dataset(X, y, bias=bias, scaling="none")
+    assert model.objective_ == pytest.approx(least_loss(data, GENERAL, np.zeros(1)), rel=1e-12)
+    residual = model.predict(X) - y
+    assert 0.5 * residual @ residual == pytest.approx(model.objective_, rel=1e-10)
+    if bias:
+        squares = gm.QuadraticNetworkRegressor(**options).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), squares.predict(X), atol=1e-9)
+        np.testing.assert_allclose(model.matrix_, squares.matrix_, atol=1e-9)
+    for wrong in ({"weight_decay": 1.0}, {"signs": "positive"}, {"width": 7}):
+        with pytest.raises(gm.DataError, match="activation="):
+            gm.QuadraticNetworkRegressor(activation=GENERAL, **options, **wrong).fit(X, y)
+    with pytest.raises(gm.DataError, match="not quadratic"):
+        gm.QuadraticNetworkRegressor(activation="tanh", **options).fit(X, y)

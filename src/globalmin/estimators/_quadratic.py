@@ -17,14 +17,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from globalmin._types import Array
+from globalmin.activations import get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.memory import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
 from globalmin.optimize.run import Status
 from globalmin.proving.proof import Proof
+from globalmin.quadratic.general_activation import balanced_head, solve_general_quadratic
 from globalmin.quadratic.solve import SIGNS, QuadraticSolution, solve_quadratic
 from globalmin.quadratic.solver import without_zero_neurons
+from globalmin.shallow.complete_square import coefficients_of
 from globalmin.shallow.network import ShallowNetwork
 
 # _warn_gap, _fit_solutions, fit, scikit-learn's wrapper of fit, and then the line of the user
@@ -73,6 +76,7 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
     """What the regressor and its cross-validated variant share: solve, prove, warn, predict."""
 
     signs: str
+    activation: str = "quadratic"
     max_iter: int
 
     def _fit_solutions(self, data: Dataset, weight_decay: float) -> None:
@@ -88,6 +92,8 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         self._warn_gap(solutions, proofs)
 
     def _solve(self, data: Dataset, weight_decay: float) -> QuadraticSolution:
+        if self.activation != "quadratic":
+            return self._solve_general(data, weight_decay)
         return solve_quadratic(
             data.X,
             data.y,
@@ -99,6 +105,25 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
             seed=self._seed(),
         )
 
+    def _solve_general(self, data: Dataset, weight_decay: float) -> QuadraticSolution:
+        coefficients = coefficients_of(get_activation(self.activation))
+        given = f"activation={self.activation!r}"
+        if self.signs != "mixed" or weight_decay:
+            raise DataError(
+                f"{given} is for signs='mixed' without weight decay, not signs={self.signs!r}, "
+                f"weight_decay={weight_decay!r}; leave them out or use activation='quadratic'"
+            )
+        needed = 2 * data.n_features + 2
+        k = needed if self._neurons is None else self._neurons
+        if k < needed:
+            raise DataError(
+                f"width={k} with {given} must be at least 2d + 2 = {needed} (d with the bias), "
+                "which always reaches the minimum"
+            )
+        return solve_general_quadratic(
+            data.X, data.y, coefficients, head=balanced_head(k), tol=self.tol
+        )
+
     @property
     def _neurons(self) -> int | None:
         return None if self.width == "auto" else int(self.width)
@@ -107,7 +132,9 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _stored_network(self, solution: QuadraticSolution) -> ShallowNetwork:
-        return without_zero_neurons(solution.network) if self.width == "auto" else solution.network
+        is_plain = self.activation == "quadratic"  # zero neurons of others may add a constant
+        is_free = is_plain and self.width == "auto"
+        return without_zero_neurons(solution.network) if is_free else solution.network
 
     def _store_solutions(
         self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[Proof]

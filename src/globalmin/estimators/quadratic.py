@@ -30,6 +30,10 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
     ----------
     signs : str
         "mixed" (heads +1 and -1) or "positive" (heads +1: a positive semidefinite form).
+    activation : str
+        "quadratic", or "polynomial(c,b,a)" for neurons $a z^2 + b z + c$ (GKZ-C2.2; mixed signs
+        without weight decay, width at least 2d + 2). The certificate is about the same function as
+        a network of squares, on the inputs with a constant 1.
     weight_decay : float
         w >= 0; the objective is (1/2) sum of squared residuals + (w/2) (sum of squared weights of
         W).
@@ -62,7 +66,8 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
     networks_ : list[ShallowNetwork]
         List of the networks, one per target; `network_` is the only one of a single target.
     matrix_ : Array
-        $W^T\mathrm{diag}(v)W$, the quadratic form of the preprocessed inputs.
+        $W^T\mathrm{diag}(v)W$, the quadratic form of the preprocessed inputs. For another
+        activation the quadratic part of the function; with the bias that is all of it.
     certificate_ : bytes | None
         Bytes of the certificate file that the independent checker accepted, or None; see
         `save_certificate`.
@@ -107,6 +112,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
+        "activation": [str],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "bias_scale": [Interval(Real, 0, None, closed="neither")],
     }
@@ -115,6 +121,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         self,
         *,
         signs: str = "mixed",
+        activation: str = "quadratic",
         weight_decay: float = 0.0,
         bias_scale: float = 1.0,
         width: int | str = "auto",
@@ -127,6 +134,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.signs = signs
+        self.activation = activation
         self.weight_decay = weight_decay
         self.bias_scale = bias_scale
         self.width = width

@@ -22,6 +22,7 @@ HOMES = (
     "globalmin.deep.facts_lemmas",
     "globalmin.quadratic.facts",
     "globalmin.quadratic.facts_teacher",
+    "globalmin.quadratic.facts_samples",
     "globalmin.kernels.facts_spectrum",
     "globalmin.recovery.facts",
     "globalmin.kernels.facts_lemmas",

@@ -44,7 +44,7 @@ from globalmin.quadratic.population_descent import (
 )
 from globalmin.quadratic.risk import orbit_distance
 from globalmin.references import states
-from globalmin.shallow.complete_square import quadratic_coefficients
+from globalmin.shallow.complete_square import coefficients_of
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class QuadraticTeacher:
         remedy = "give the m x d weights of the teacher"
         object.__setattr__(self, "activation", get_activation(self.activation))
         object.__setattr__(self, "W", as_weights(self.W, "W", dimensions=(2,), remedy=remedy))
-        quadratic_coefficients(self.network)
+        coefficients_of(self.activation)
         require_full_rank(self.W)
 
     @classmethod
@@ -164,7 +164,7 @@ class QuadraticTeacher:
         """
         phi = get_activation(activation)
         data = Dataset(X, y, bias=False, scaling="none")
-        W = teacher_weights(data.X, data.y, _coefficients(phi), width)
+        W = teacher_weights(data.X, data.y, coefficients_of(phi), width)
         return cls(W, phi)
 
     def __repr__(self) -> str:
@@ -191,7 +191,7 @@ class QuadraticTeacher:
     @property
     def coefficients(self) -> tuple[float, float, float]:
         r"""$(\alpha, \beta, \gamma)$."""
-        return _coefficients(self.activation)
+        return coefficients_of(self.activation)
 
     @property
     def network(self) -> ShallowNetwork:
@@ -235,7 +235,6 @@ class QuadraticTeacher:
         return math.hypot(along, beside)
 
     @property
-    @states("GKZ-T2.1", "GKZ-T2.1b", "GKZ-T2.1c", "GKZ-C2.2")
     def barrier(self) -> EnergyBarrier:
         """The least risk of weights of deficient rank: as printed, exactly, and at the paper's own
         point.
@@ -273,7 +272,6 @@ class QuadraticTeacher:
         return classify_stationary(self._weights(W), self.W, tol=tol)
 
     @property
-    @states("GKZ-T2.8")
     def samples_needed(self) -> int:
         r"""d(d+1)/2: almost every so many samples determine the teacher, no fewer do; d more
         suffice with a linear part.
@@ -392,7 +390,3 @@ class QuadraticTeacher:
                 value=beta,
             )
         return alpha
-
-
-def _coefficients(activation: Activation) -> tuple[float, float, float]:
-    return quadratic_coefficients(ShallowNetwork(np.ones((1, 1)), np.ones(1), activation))

@@ -35,13 +35,17 @@ def quadratic_coefficients(network: ShallowNetwork) -> tuple[float, float, float
     r"""$(\alpha, \beta, \gamma)$ of a network whose activation is quadratic or a polynomial of
     degree two.
     """
-    if network.activation.name == "quadratic":
+    return coefficients_of(network.activation)
+
+
+def coefficients_of(activation: Activation) -> tuple[float, float, float]:
+    r"""$(\alpha, \beta, \gamma)$ of such an activation."""
+    if activation.name == "quadratic":
         return 1.0, 0.0, 0.0
-    c = network.activation.coefficients or ()
-    if network.activation.name != "polynomial" or len(c) < 3 or any(c[3:]):
+    c = activation.coefficients or ()
+    if activation.name != "polynomial" or len(c) < 3 or any(c[3:]):
         raise DataError(
-            f"activation {network.activation} is not quadratic; give 'quadratic' or "
-            "'polynomial(c0,c1,c2)'"
+            f"activation {activation} is not quadratic; give 'quadratic' or 'polynomial(c0,c1,c2)'"
         )
     return require_coefficients((c[2], c[1], c[0]))
 
