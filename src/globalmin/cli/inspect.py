@@ -28,7 +28,7 @@ def inspect(
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
     head: Annotated[
-        str, typer.Option(metavar="os|sjl|du", help="Random start that is measured.")
+        str, typer.Option(metavar="os|sjl|du|identity", help="Start that is measured.")
     ] = "os",
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
