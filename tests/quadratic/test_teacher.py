@@ -253,7 +253,7 @@ def test_descent_from_the_start_keeps_the_rate_and_reaches_the_orbit(activation)
     assert run.risks[0] == teacher.risk(teacher.start())
     first = teacher.start().W - rate.eta * teacher.gradient(teacher.start())
     assert run.risks[1] == pytest.approx(teacher.risk(first), rel=1e-12)
-    assert teacher.descend(eta=2 * rate.eta, max_iter=3).rate == 1.0
+    assert teacher.descend(step_size=2 * rate.eta, max_iter=3).rate == 1.0
     assert teacher.rate(teacher.barrier.point) is None
 
 
@@ -263,7 +263,7 @@ def test_descent_with_a_linear_part_needs_a_step_and_then_falls():
     assert teacher.rate(W0) is None
     with pytest.raises(HypothesisError, match="linear part"):
         teacher.descend(W0)
-    run = teacher.descend(W0, eta=1e-3, max_iter=400)
+    run = teacher.descend(W0, step_size=1e-3, max_iter=400)
     assert run.rate == 1.0
     assert run.risks[-1] < 0.1 * run.risks[0]
 

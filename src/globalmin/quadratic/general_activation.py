@@ -187,19 +187,6 @@ def _carried_by(
     return W
 
 
-@states("GKZ-C2.2")
-def general_network(M: Array, b: Array, coefficients: tuple[float, float, float]) -> ShallowNetwork:
-    r"""A network with activation $\alpha z^2 + \beta z + \gamma$ that equals $x^TMx + b \cdot x$
-    exactly: 2d + 2 neurons, half of them with v = 1, half -1, so that the constants cancel. With
-    $\beta = 0$ a nonzero b cannot be represented.
-    """
-    v = balanced_head(2 * M.shape[0] + 2)
-    W = weights_on_head(M, b, coefficients, v)
-    if W is None:  # d + 1 heads of each sign carry every quadratic function
-        raise ArithmeticError("a symmetric matrix of order d has more than d eigenvalues")
-    return ShallowNetwork(W, v, activation_name(coefficients))
-
-
 def balanced_head(width: int) -> Array:
     """Heads 1, then -1, and one 0 if the width is odd: they sum to zero."""
     return np.concatenate([np.ones(width // 2), -np.ones(width // 2), np.zeros(width % 2)])

@@ -332,20 +332,20 @@ class QuadraticTeacher:
         self,
         W0: ArrayLike | ShallowNetwork | None = None,
         *,
-        eta: float | None = None,
+        step_size: float | None = None,
         max_iter: int = 1_000,
         tol: float = 1e-15,
         **options: Any,
     ) -> PopulationDescent:
         """Gradient descent on the risk, from `start` or the weights given; a run, whose `rate` is
-        proved per step where `eta` is left to the theory.
+        proved per step where `step_size` is left to the theory.
         """
         given = self.start() if W0 is None else W0
         return population_descent(
             self._weights(given),
             self.W,
             coefficients=self.coefficients,
-            eta=eta,
+            eta=step_size,
             max_iter=max_iter,
             tol=tol,
             **options,
