@@ -179,6 +179,7 @@ def test_the_impostor_of_a_scaled_teacher_has_the_scaled_risk():
     assert theirs is not None
     assert theirs.population_risk == pytest.approx(0.49 * ours.population_risk, rel=1e-12)
     assert theirs.guaranteed == pytest.approx(0.49 * ours.guaranteed, rel=1e-12)
+    assert theirs.training_error == pytest.approx(0.7 * ours.training_error, rel=1e-12)
     assert scaled.risk(theirs.W) == pytest.approx(theirs.population_risk, rel=1e-6)
     error = np.abs(gm.QuadraticTeacher(theirs.W, SHIFTED).label(X) - scaled.label(X)).max()
     assert error <= 1e-12
