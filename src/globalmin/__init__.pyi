@@ -48,6 +48,7 @@ from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed
 from globalmin.proving.producer import certify as certify
 from globalmin.proving.producer import check as check
 from globalmin.proving.producer import prove as prove
+from globalmin.quadratic.teacher import QuadraticTeacher as QuadraticTeacher
 from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
 from globalmin.reproductions import reproduce as reproduce

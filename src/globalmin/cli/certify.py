@@ -67,7 +67,7 @@ def certify(
     Writes one certificate file and checks it. The rows must be those the network was trained on; a
     table of which `fit` held rows out needs the same --test-size and --seed.
     """
-    from globalmin.cli.options import check_file, check_model
+    from globalmin.cli.options import check_choice, check_file, check_model
     from globalmin.cli.terminal import print_json, print_rows
 
     path = check_file("--out", out or model.with_suffix(".gmc"))

@@ -60,8 +60,8 @@ def reproduce(
         print_list(as_json=json)
         return terminal.ACCEPTED
     chosen = chosen_entries(items)
-    check(scale, executor)
-    return make_all(chosen, out, as_json=json, scale=scale, executor=executor, seed=seed)
+    size, where = check(scale, executor)
+    return make_all(chosen, out, as_json=json, scale=size, executor=where, seed=seed)
 
 
 def print_list(*, as_json: bool) -> None:

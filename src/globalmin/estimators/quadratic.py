@@ -18,14 +18,17 @@ from sklearn.utils.validation import validate_data
 
 from globalmin._options import SIGNS, Scaling, Signs
 from globalmin._types import Array
+from globalmin.activations import get_activation
 from globalmin.data import SCALINGS, Dataset
 from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.estimators._base import ShallowNetworkEstimator, _single
 from globalmin.optimize.run import Status
 from globalmin.proving.proof import Proof
+from globalmin.quadratic.general_activation import balanced_head, solve_general_quadratic
 from globalmin.quadratic.solve import QuadraticSolution, solve_quadratic
 from globalmin.quadratic.solver import without_zero_neurons
+from globalmin.shallow.complete_square import coefficients_of
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
@@ -79,6 +82,7 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
     """What the regressor and its cross-validated variant share: solve, prove, warn, predict."""
 
     signs: Signs
+    activation: str = "quadratic"
     max_iter: int
 
     def _fit_solutions(self, data: Dataset, weight_decay: float) -> None:
@@ -94,6 +98,8 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         self._warn_gap(solutions, proofs)
 
     def _solve(self, data: Dataset, weight_decay: float) -> QuadraticSolution:
+        if self.activation != "quadratic":
+            return self._solve_general(data, weight_decay)
         return solve_quadratic(
             data.X,
             data.y,
@@ -105,6 +111,25 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
             seed=self._seed(),
         )
 
+    def _solve_general(self, data: Dataset, weight_decay: float) -> QuadraticSolution:
+        coefficients = coefficients_of(get_activation(self.activation))
+        given = f"activation={self.activation!r}"
+        if self.signs != "mixed" or weight_decay:
+            raise DataError(
+                f"{given} is for signs='mixed' without weight decay, not signs={self.signs!r}, "
+                f"weight_decay={weight_decay!r}; leave them out or use activation='quadratic'"
+            )
+        needed = 2 * data.n_features + 2
+        k = needed if self._neurons is None else self._neurons
+        if k < needed:
+            raise DataError(
+                f"width={k} with {given} must be at least 2d + 2 = {needed} (d with the bias), "
+                "which always reaches the minimum"
+            )
+        return solve_general_quadratic(
+            data.X, data.y, coefficients, head=balanced_head(k), tol=self.tol
+        )
+
     @property
     def _neurons(self) -> int | None:
         return None if self.width == "auto" else int(self.width)
@@ -113,7 +138,9 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _stored_network(self, solution: QuadraticSolution) -> ShallowNetwork:
-        return without_zero_neurons(solution.network) if self.width == "auto" else solution.network
+        is_plain = self.activation == "quadratic"  # zero neurons of others may add a constant
+        is_free = is_plain and self.width == "auto"
+        return without_zero_neurons(solution.network) if is_free else solution.network
 
     def _store_solutions(
         self, targets: list[Dataset], solutions: list[QuadraticSolution], proofs: list[Proof]
@@ -189,6 +216,10 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
     ----------
     signs : str
         "mixed" (heads +1 and -1) or "positive" (heads +1: a positive semidefinite form).
+    activation : str
+        "quadratic", or "polynomial(c,b,a)" for neurons $a z^2 + b z + c$ (GKZ-C2.2; mixed signs
+        without weight decay, width at least 2d + 2). The certificate is about the same function as
+        a network of squares, on the inputs with a constant 1.
     weight_decay : float
         w >= 0; the objective is (1/2) sum of squared residuals + (w/2) (sum of squared weights of
         W).
@@ -221,7 +252,8 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
     networks_ : list[ShallowNetwork]
         List of the networks, one per target; `network_` is the only one of a single target.
     matrix_ : Array
-        $W^T\mathrm{diag}(v)W$, the quadratic form of the preprocessed inputs.
+        $W^T\mathrm{diag}(v)W$, the quadratic form of the preprocessed inputs. For another
+        activation the quadratic part of the function; with the bias that is all of it.
     certificate_ : bytes | None
         Bytes of the certificate file that the independent checker accepted, or None; see
         `save_certificate`.
@@ -266,6 +298,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
+        "activation": [str],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "bias_scale": [Interval(Real, 0, None, closed="neither")],
     }
@@ -274,6 +307,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         self,
         *,
         signs: Signs = "mixed",
+        activation: str = "quadratic",
         weight_decay: float = 0.0,
         bias_scale: float = 1.0,
         width: int | str = "auto",
@@ -286,6 +320,7 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.signs = signs
+        self.activation = activation
         self.weight_decay = weight_decay
         self.bias_scale = bias_scale
         self.width = width

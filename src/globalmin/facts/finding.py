@@ -304,6 +304,7 @@ HOMES = (
     "globalmin.deep.facts",
     "globalmin.quadratic.facts",
     "globalmin.quadratic.facts_teacher",
+    "globalmin.quadratic.facts_samples",
     "globalmin.kernels.facts_spectrum",
     "globalmin.recovery.facts",
     "globalmin.kernels.facts_lemmas",

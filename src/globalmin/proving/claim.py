@@ -91,6 +91,7 @@ class Question:
     options : further arguments of single claims, by name.
     notes : what the reader must be told about the data that were left out.
     copies : how often the most frequent row of `data` occurs in all data.
+    kinds : the claims that the ladder may try; None for all.
     """
 
     network: Any
@@ -101,6 +102,7 @@ class Question:
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     copies: int = 1
+    kinds: frozenset[str] | None = None
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, name: str, make: Callable[[], T]) -> T:

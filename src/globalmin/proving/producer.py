@@ -114,6 +114,7 @@ def _unasked(question: Question) -> list[Step]:
         (record, rung)
         for record in records().values()
         if isinstance(question.network, record.network)
+        and (question.kinds is None or record.kind in question.kinds)
         for rung in record.rungs(question)
     ]
     return sorted(steps, key=lambda step: (step[1].level, step[1].place))

@@ -20,6 +20,7 @@ from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_gram, quadratic_forms, require_wide, svec, unsvec
 from globalmin.quadratic.risk import population_risk, smallest_singular_value, square_root_of
 from globalmin.references import states
+from globalmin.shallow.initialization import scale_of_labels, scaled_identity
 
 Kind = Literal["paper", "exact"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -311,16 +312,7 @@ def identity_start(
         best multiple of I for Gaussian inputs, since $E y = \|W^*\|_F^2$), or a positive number.
     y : labels, for "data" only.
     """
-    if m < d or d < 1:
-        raise HypothesisError(
-            f"m={m} neurons for d={d} features; the start needs m >= d >= 1",
-            hypothesis="m >= d",
-            value=m,
-        )
-    gamma = _scale(m, d, scale, y)
-    W = np.zeros((m, d))
-    W[:d] = math.sqrt(gamma) * np.eye(d)
-    return W
+    return scaled_identity(m, d, _scale(m, d, scale, y))
 
 
 def _scale(m: int, d: int, scale: float | str, y: Array | None) -> float:
@@ -329,9 +321,9 @@ def _scale(m: int, d: int, scale: float | str, y: Array | None) -> float:
     if scale == "width":
         return float(m)
     if scale == "data":
-        if y is None or not float(np.mean(y)) > 0:
-            raise DataError("scale='data' needs labels y with a positive mean")
-        return float(np.mean(y)) / d
+        if y is None:
+            raise DataError("scale='data' needs labels y")
+        return scale_of_labels(y, d)
     if isinstance(scale, str) or not (math.isfinite(scale) and scale > 0):
         raise DataError(
             f"scale={scale!r} is unknown; choose 'paper', 'width', 'data' or a positive number"

@@ -1,4 +1,4 @@
-"""The theorems about quadratic networks (SJL-T2.1, SJL-T2.2 and GKZ) on one instance."""
+"""The theorems of SJL about quadratic networks on one instance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, unknown
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, unknown
 from globalmin.linalg.symmetric import design_matrix, head_counts, unsvec
 from globalmin.quadratic.approximate import estimate_mixed_excess, estimate_planted_excess
 from globalmin.quadratic.duality import estimate_span_gap, is_stationary_in_matrix, positive_kkt
@@ -78,50 +78,6 @@ def positive_theorem(it: Instance) -> TheoremReport:
         width=float(quadratic_width(m.d, signs="positive")),
         instead="SJL-T2.2k and the claim optimality-gap need no planting",
     )
-
-
-@fact("GKZ-T2.3", headline=True)
-def stationary_theorem(it: Instance) -> TheoremReport:
-    """GKZ-T2.3 for the data at hand."""
-    m, start = it.m, it.start
-    k = start.network.width
-    return TheoremReport(
-        "GKZ-T2.3",
-        "quadratic network with unit head, planted labels: a stationary point of full rank is a "
-        "global minimum",
-        (
-            quadratic(m),
-            check("m ≥ d", k >= m.d, f"m = {k}, d = {m.d}"),
-            unknown("labels planted by a full-rank network", "not visible in the data"),
-        ),
-        width=float(m.d),
-        instead="the claims below-barrier and optimality-gap",
-    )
-
-
-@fact("GKZ-T2.8", headline=True)
-def span_theorem(it: Instance) -> TheoremReport:
-    """GKZ-T2.6a, GKZ-T2.8: the products of the features span."""
-    m = it.m
-    N = critical_samples(m.d)
-    return TheoremReport(
-        "GKZ-T2.8",
-        "enough samples: every quadratic network that fits them is the teacher",
-        (quadratic(m), check(f"n ≥ d(d+1)/2 = {N}", m.n >= N, f"n = {m.n}"), _spans(m, N)),
-        instead="the claims identifies and ambiguous decide it for these data",
-    )
-
-
-def _spans(m: Measurements, N: int) -> Hypothesis:
-    statement = "{x xᵀ} span the symmetric matrices"
-    if m.n < N:
-        return check(statement, False, f"at most {m.n} of {N} dimensions")
-    if N > FULL_RANK_LIMIT or m.activation.name != "quadratic":
-        return Hypothesis(statement, Finding.UNKNOWN, f"{N} dimensions, not computed")
-    from globalmin.quadratic.identifiability import span_condition
-
-    found = span_condition(m.X)
-    return check(statement, found.holds, f"rank {found.rank} of {N}")
 
 
 @fact("SJL-D3", "SJL-L6.1", "SJL-T2.2k")

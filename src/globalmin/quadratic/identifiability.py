@@ -61,8 +61,13 @@ def span_condition(X: Array) -> SpanCondition:
     GKZ-T2.6a: if so, every W with the teacher's outputs on the samples has $W^TW = W^{*T}W^*$. An
     estimate in floats; `exact_span_rank` proves.
     """
-    n, N = X.shape[0], critical_samples(X.shape[1])
-    singular = np.linalg.svd(design_matrix(X), compute_uv=False)
+    return span_of(design_matrix(X))
+
+
+def span_of(features: Array) -> SpanCondition:
+    """The same for n x N features of any kind."""
+    n, N = features.shape
+    singular = np.linalg.svd(features, compute_uv=False)
     largest = float(singular[0])
     rank = int((singular > max(n, N) * np.finfo(np.float64).eps * largest).sum())
     smallest = float(singular[-1]) if n >= N else 0.0

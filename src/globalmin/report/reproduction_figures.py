@@ -1,5 +1,5 @@
 """Pictures of the reproductions: families of curves, shares and scattered values, and phase
-diagrams with their transitions; arrays in, a matplotlib Figure out; nothing is trained here.
+diagrams with their transitions.
 
 Arrays in, a matplotlib Figure out; nothing is trained here. Draw and save inside
 `drawing.style()`.
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from globalmin import drawing
-from globalmin._types import Array
+from globalmin._types import Array, NDArray
 from globalmin.drawing import BLUE, COLORS, DASHED, MUTED, ORANGE, SIZE
 
 if TYPE_CHECKING:

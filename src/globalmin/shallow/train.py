@@ -226,8 +226,8 @@ def train_auto(
     solved = None
     if solver is not None:
         asked = _solver_options(weight_decay, options.get("max_iter"), seed, options.get("monitor"))
-        solved = solver.solve_fresh(data, width, **asked)
-        if solved.status.is_success or weight_decay:
+        solved = solver.solve_fresh(data, width, phi, **asked)
+        if solved is not None and (solved.status.is_success or weight_decay):
             return thrown_if(throw, solved)
     _refuse_decay(weight_decay)
     options |= {"trained": trained, "seed": seed}

@@ -23,12 +23,14 @@ from globalmin.proving.claim import (
     Subject,
     rational,
 )
+from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import (
     SMOOTH,
     LinearizedPoint,
     checked_arrays,
     measure,
 )
+from globalmin.shallow.complete_square import as_squares, is_quadratic
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ NOT_THE_RUN = (
     "The rate is that of gradient descent in exact arithmetic from the stored weights, not of the "
     "run that found them."
 )
+
+# about functions, so that they mean the same for a network and for its completed squares; descent
+# and the kind of a point are about weights
+SAID_OF_SQUARES = frozenset({"optimality-gap", "interpolation"})
 
 
 def has_floor(question: Question) -> bool:
@@ -93,16 +99,40 @@ def prepare(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questio
     matter.
     """
     network, decay = question.network, question.weight_decay
-    checked_arrays(network, question.data)
     if decay and network.activation.certificate_name != "quadratic":
         raise DataError(
             f"weight_decay={decay!r} is for quadratic networks, whose penalized loss has a "
             f"provable minimum; leave it out for {network.activation}"
         )
+    question = completed(question, wanted)
+    checked_arrays(question.network, question.data)
     repeated = question.data.degeneracy.equal_rows
     if not repeated or counts_repeats(question, wanted):
         return question
     return _without(question, repeated)
+
+
+@states("GKZ-C2.2")
+def completed(question: Question, wanted: Sequence[ClaimRecord] | None) -> Question:
+    r"""The question about squares on (x, 1) for a network with activation $\alpha z^2 + \beta z +
+    \gamma$, where the claims wanted say the same of both; any other question as it is.
+    """
+    network, data = question.network, question.data
+    activation = network.activation
+    if activation.certificate_name == "quadratic" or not is_quadratic(activation):
+        return question
+    if wanted is not None and any(record.kind not in SAID_OF_SQUARES for record in wanted):
+        return question
+    if data.n_features != network.n_features:
+        return question  # refused by the checks that follow
+    X, y = data.X, data.y
+    found = as_squares(network, X, y, trained=question.trained)
+    is_same = found.X is X and found.y is y
+    rows = data if is_same else Dataset.from_preprocessed(found.X, found.y, bias=found.bias)
+    notes = (*question.notes, found.note)
+    return replace(
+        question, network=found.network, data=rows, notes=notes, kinds=SAID_OF_SQUARES, _known={}
+    )
 
 
 def counts_repeats(question: Question, wanted: Sequence[ClaimRecord] | None) -> bool:
