@@ -28,7 +28,7 @@ def inspect(
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
     head: Annotated[
-        str, typer.Option(metavar="os|sjl|du", help="Random start that is measured.")
+        str, typer.Option(metavar="os|sjl|positive|du", help="Random start that is measured.")
     ] = "os",
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
@@ -50,7 +50,7 @@ def inspect(
     from globalmin.cli.options import check_activation, check_width
 
     check_activation(activation)
-    _check_choice("--head", head, ("os", "sjl", "du"))
+    _check_choice("--head", head, ("os", "sjl", "positive", "du"))
     _check_choice("--scaling", scaling, ("standardize", "rows", "none"))
     neurons = check_width(width)
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):

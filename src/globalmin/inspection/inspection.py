@@ -165,8 +165,8 @@ def inspect(
     activation : str | Activation
         Name or Activation.
     scheme : str
-        Law of the random start that is measured: "os", "sjl" or "du". Every theorem is judged
-        with its own initialization.
+        Law of the random start that is measured: "os", "sjl", "positive" (heads 1, as SJL-T2.2
+        wants them) or "du". Every theorem is judged with its own initialization.
     seed : int
         Of that start.
     delta, theta : float

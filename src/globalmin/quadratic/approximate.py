@@ -113,6 +113,22 @@ def estimate_planted_excess(
     )
 
 
+@states("SJL-T2.2a")
+def printed_planted_excess(
+    n: int, *, head: float, gradient_norm: float, negative_curvature: float, nuclear_norm: float
+) -> float:
+    r"""The printed bound of SJL-T2.2a for $L = (1/2)\sum r_i^2$, to compare with ours:
+    $\frac{\epsilon_g}{\sqrt\nu}\max(\sqrt{1+14\|M^*\|_*}, \frac{4\epsilon_g}{n\sqrt\nu}) +
+    \frac{\epsilon_H}{2\nu}\|M^*\|_*$.
+
+    It holds for Gaussian inputs and $cd\log d \le n \le Cd^2$ with a probability whose constant
+    only exists; never a bound for the data at hand.
+    """
+    root = math.sqrt(head)
+    first = max(math.sqrt(1.0 + 14.0 * nuclear_norm), 4.0 * gradient_norm / (n * root))
+    return gradient_norm / root * first + negative_curvature / (2.0 * head) * nuclear_norm
+
+
 def largest_cubic_root(a: float, b: float, c: float) -> float:
     r"""The largest real root w of $aw^3 - bw = c$ with a > 0, c >= 0 (at least 0)."""
     roots = np.roots([a, 0.0, -b, -c])

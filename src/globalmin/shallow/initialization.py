@@ -50,16 +50,21 @@ def _sjl(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Arr
     return W, rng.choice([-1.0, 1.0], size=k)
 
 
+@states("SJL-T2.2", "SJL-T2.2a")
+def _positive(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    return rng.standard_normal((k, d)) / np.sqrt(d), np.ones(k)
+
+
 @states("DU-M2")
 def _du(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
     W = rng.standard_normal((k, d))
     return W, rng.choice([-1.0, 1.0], size=k) / np.sqrt(k)
 
 
-SCHEMES: dict[str, Scheme] = {"os": _os, "sjl": _sjl, "du": _du}
+SCHEMES: dict[str, Scheme] = {"os": _os, "sjl": _sjl, "positive": _positive, "du": _du}
 """Functions (y, d, k, rng) -> (W, v): "os" balanced head of the size of the labels and W ~ N(0,1);
-"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "du" v = +-1/sqrt(k) and W ~ N(0,1). Signs of "sjl" and "du"
-are independent and fair."""
+"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "positive" the same with v = 1, for SJL-T2.2; "du" v =
++-1/sqrt(k) and W ~ N(0,1). Signs of "sjl" and "du" are independent and fair."""
 
 
 def draw(
@@ -77,7 +82,7 @@ def draw(
     ----------
     data : its n_features gives d, its y the size of the head of scheme "os".
     width : number k >= 1 of hidden neurons.
-    scheme : "os", "sjl" or "du", see `SCHEMES`.
+    scheme : "os", "sjl", "positive" or "du", see `SCHEMES`.
     seed : an integer, a numpy Generator (which advances), or None for fresh entropy.
     weight_scale : factor > 0 on W0; 1.0 is the published law.
     """

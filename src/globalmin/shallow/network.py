@@ -63,7 +63,7 @@ class ShallowNetwork:
         seed: int | np.random.Generator | None = 0,
         weight_scale: float = 1.0,
     ) -> ShallowNetwork:
-        """Draw a network for `data`; `scheme` is "os", "sjl" or "du", see
+        """Draw a network for `data`; `scheme` is "os", "sjl", "positive" or "du", see
         `shallow.initialization.draw`.
         """
         from globalmin.shallow.initialization import draw
