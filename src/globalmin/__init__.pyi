@@ -37,6 +37,8 @@ from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
 from globalmin.inspection import inspect as inspect
 from globalmin.kernels.claims.gram_positive import certify_gram as certify_gram
+from globalmin.kernels.explain_jacobian import JacobianExplained as JacobianExplained
+from globalmin.kernels.explain_jacobian import explain_jacobian as explain_jacobian
 from globalmin.landscape.classify import classify_point as classify_point
 from globalmin.one_filter.claims.trap import certify_filter as certify_filter
 from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork

@@ -170,7 +170,8 @@ def average_class(activation: str | Activation) -> AverageClass:
     for some.
 
     Compared with $(E\phi'(sg)^2)^{1/2}$ at 49 scales from 1/64 to 64, $s\gamma(s) = E[\phi'(sg)g]$
-    in place of $\gamma$; a change of sign between two scales is a zero.
+    in place of $\gamma$. Scales where a mean is below what floats resolve say nothing; a change of
+    sign between the others is a zero.
     """
     phi, s = get_activation(activation), PROBED_SCALES
     size = np.sqrt(mean_square_slope(phi, s))
@@ -180,10 +181,10 @@ def average_class(activation: str | Activation) -> AverageClass:
 
 
 def _mean_sign(means: Array, size: Array) -> MeanSign:
-    signs = np.where(np.abs(means) <= VANISHING * size, 0.0, np.sign(means))
-    if not signs.any():
+    signs = np.sign(means[np.abs(means) > VANISHING * size])
+    if not signs.size:
         return MeanSign.ALWAYS
-    return MeanSign.NEVER if abs(float(signs.sum())) == signs.size else MeanSign.SOMETIMES
+    return MeanSign.NEVER if (signs == signs[0]).all() else MeanSign.SOMETIMES
 
 
 def mean_square(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
