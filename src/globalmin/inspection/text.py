@@ -35,11 +35,9 @@ def as_text(inspection: Inspection) -> str:
     for report in inside:
         lines += _report(report)
     if outside:
-        lines += [
-            "",
-            f"Not about {inspection.activation} networks on such data: "
-            f"{', '.join(r.item for r in outside)}",
-        ]
+        names = ", ".join(r.item for r in outside)
+        line = f"Not about {inspection.activation} networks on such data: {names}"
+        lines += ["", *textwrap.wrap(line, 120, break_on_hyphens=False)]
     return "\n".join(lines) + "\n"
 
 

@@ -23,7 +23,7 @@ def estimate_mixed_excess(
     W: Array, v: Array, *, gradient_norm: float, negative_curvature: float, nuclear_norm: float
 ) -> float:
     r"""Bound of $L - \min L$ at an approximate second-order point, heads of both signs:
-    $\frac{\epsilon_g}{2}\|W\|_F + \frac{\epsilon_H}{2\bar v}\|\hat M\|_*$.
+    $\frac{\epsilon_g}{4}\|W\|_F + \frac{\epsilon_H}{4\bar v}\|\hat M\|_*$.
 
     Parameters
     ----------
@@ -35,12 +35,15 @@ def estimate_mixed_excess(
     Theory
     ------
     SJL-T2.1q. $\bar v$ is the (d+1)-th largest |v| of each sign, the smaller of the two: null
-    vectors need d + 1 neurons.
+    vectors need d + 1 neurons, and give $\|Z(r)\| \le \epsilon_H/(2\bar v)$. Since $Z(r) =
+    A^*A(M-\hat M)$, $L - \min L = \frac12\langle Z(r), M-\hat M\rangle$ exactly (half of what
+    convexity gives), and $\langle Z(r), M\rangle = \frac12\langle W, \nabla L\rangle$. Attained for
+    d = 1.
     """
     vbar = _head_of_null_vectors(v, W.shape[1])
     return (
-        0.5 * gradient_norm * float(np.linalg.norm(W))
-        + negative_curvature / (2.0 * vbar) * nuclear_norm
+        0.25 * gradient_norm * float(np.linalg.norm(W))
+        + negative_curvature / (4.0 * vbar) * nuclear_norm
     )
 
 
