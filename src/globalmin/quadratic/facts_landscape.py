@@ -155,7 +155,7 @@ def one_sided_fit(m: Measurements, sign: float) -> Fit | None:
     found = solve_quadratic(m.X, m.y, head=sign * np.ones(m.d))
     r = residual(found.network, m.X, m.y)
     dual = positive_dual(m.X, sign * m.y, sign * r).value
-    return Fit(found.objective, max(dual, 0.0))
+    return Fit(found.objective, max(0.0, dual))
 
 
 def planted_labels(it: Instance) -> Hypothesis:
