@@ -25,8 +25,7 @@ def least_losses() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     least, reached = [], []
     for n in samples:
         data = gm.Dataset(X[:n], y[:n], bias=False, scaling="none")
-        report = gm.theorem("SJL-T2.1", data, width=2 * D, activation="quadratic").report
-        assert report is not None
+        report = gm.inspect(data, width=2 * D, activation="quadratic").theorem("SJL-T2.1")
         least.append(dict(report.numbers)["least loss of all quadratic networks, (1/2)Σr²"])
         start = gm.ShallowNetwork.initialize(data, 2 * D, "quadratic", seed=int(n))
         end = gm.train(start, data, "levenberg_marquardt", polish=False).network

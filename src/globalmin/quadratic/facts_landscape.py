@@ -320,7 +320,7 @@ def approximate_planted(it: Instance) -> TheoremReport:
 
 
 @fact("SJL-DUAL")
-def lower_bound(it: Instance) -> TheoremReport:
+def dual_value_of_sign(it: Instance) -> TheoremReport:
     """SJL-DUAL (ours): a lower bound of the loss of every network with a head of one sign."""
     m, net = it.m, it.start.network
     says = "no quadratic network with a head of this sign, of any width, has a loss below a number"
