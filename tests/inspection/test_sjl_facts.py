@@ -383,7 +383,7 @@ def test_a_curvature_that_vanishes_at_some_scales_breaks_the_local_theorem():
         replace=True,
     )
     # mu = 1; gamma(s) = -(1+s^2)^(-3/2) + 4 (1+4s^2)^(-3/2), 3 at s = 0, negative for large s
-    report = ask("SJL-T2.5", soft(activation=bent))
+    report = ask("SJL-T2.5", soft(activation=bent.name))
     assert [name for name in failing(report) if "γ(s)" in name]
     assert not [name for name in failing(report) if "μ(s)" in name]
 
