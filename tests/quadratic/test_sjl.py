@@ -530,7 +530,7 @@ def test_mixed_excess_bound_is_attained_with_one_feature():
     """
     X = np.array([[1.0], [2.0], [-0.5]])
     fourth = float((X**4).sum())
-    v = np.array([3.0, 2.0, 0.1, -2.0, -2.0])
+    v = np.array([3.0, 2.0, 0.1, -3.0, -2.5])
     y = 1.5 * X[:, 0] ** 2  # the minimizer is M = 1.5
     zero = ShallowNetwork(np.zeros((5, 1)), v, "quadratic")
     least = np.linalg.eigvalsh(hessian(zero, X, y))[0]
