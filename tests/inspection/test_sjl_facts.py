@@ -59,6 +59,7 @@ def numbers(report):
 # --- SJL-T2.1 and its two parts
 # --------------------------------------------------------------------------------------------------
 
+EXACTLY_D = np.array([1.0, 2.0, 0.5, 0.0, -1.0, -0.7, -2.0, -1.0])
 ONE_PLUS_SHORT = np.array([1.0, 2.0, 0.0, 0.0, -1.0, -0.7, -2.0, -1.0])
 
 
@@ -66,6 +67,8 @@ ONE_PLUS_SHORT = np.array([1.0, 2.0, 0.0, 0.0, -1.0, -0.7, -2.0, -1.0])
     ("X", "y", "v", "activation", "parts"),
     [
         (X5, Y5, MIXED, "quadratic", ([], [])),
+        (X5, Y5, EXACTLY_D, "quadratic", ([], [])),
+        (X5, Y5, -EXACTLY_D, "quadratic", ([], [])),
         (X30, Y30, MIXED, "quadratic", ([], ["n ≤ d(d+1)/2 = 6", "independent"])),
         (X30, Y30, -MIXED, "quadratic", ([], ["n ≤ d(d+1)/2 = 6", "independent"])),
         (X5, Y5, ONE_PLUS_SHORT, "quadratic", (["at least d = 3"], ["at least d = 3"])),
@@ -474,3 +477,5 @@ def test_ratios_of_the_spectrum_are_those_of_the_dense_matrices():
     says = ask("SJL-C7.5", soft(X=X9[:5])).says
     assert f"{squares[-1] / D:.3g} d" in says
     assert f"{squares[0] / math.sqrt(15):.3g} √(nd)" in says
+    narrow = numbers(ask("SJL-P7.4", soft(W=W8[:2], v=ONES[:2])))
+    assert list(narrow) == ["σ_max(J)/(σ_max(W)√(nk))"]  # no infinite number in the JSON

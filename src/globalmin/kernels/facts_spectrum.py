@@ -94,13 +94,14 @@ def spectrum_proposition(it: Instance) -> TheoremReport:
         start.network.W, start.a, start.b, m.n, is_class_b=is_class_b
     )
     order = "d" if is_class_b else "σ_min(W) d"
+    ratios = ((f"σ_min(J)/({order})", low), ("σ_max(J)/(σ_max(W)√(nk))", high))
     return TheoremReport(
         "SJL-P7.4",
         f"σ_min(J) ≥ c {order} and σ_max(J) ≤ C σ_max(W) √(nk); here {number(low)} and "
         f"{number(high)} times that",
         (smooth(m), not_affine(m), gaussian(m), *_assumptions(it)),
         instead="a = σ_min(J) is computed at the actual weights",
-        numbers=((f"σ_min(J)/({order})", low), ("σ_max(J)/(σ_max(W)√(nk))", high)),
+        numbers=tuple(pair for pair in ratios if math.isfinite(pair[1])),
     )
 
 
