@@ -329,6 +329,8 @@ def soft(W=W8, v=ONES, X=X9, activation="softplus"):
         ({"W": NO_ROW}, ["(2.2)"]),
         ({"W": W8[:2], "v": ONES[:2], "X": X9}, ["k ≥ d", "(2.3)"]),
         ({"X": X9[:2]}, ["d ≤ n (2.3)"]),
+        ({"X": X9[:3]}, []),
+        ({"W": W8[:3], "v": ONES[:3]}, []),
         ({"W": DEFICIENT}, ["(2.3)"]),
         ({"W": DEFICIENT, "activation": "tanh"}, []),
     ],
