@@ -37,6 +37,8 @@ from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
 from globalmin.inspection import inspect as inspect
 from globalmin.kernels.claims.gram_positive import certify_gram as certify_gram
+from globalmin.kernels.explain_jacobian import JacobianExplained as JacobianExplained
+from globalmin.kernels.explain_jacobian import explain_jacobian as explain_jacobian
 from globalmin.kernels.sgd_decay import sgd_decay as sgd_decay
 from globalmin.landscape.classify import classify_point as classify_point
 from globalmin.one_filter.claims import certify_filter as certify_filter

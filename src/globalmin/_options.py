@@ -13,7 +13,7 @@ from globalmin.errors import DataError
 Trained = Literal["W", "vW", "v"]  # the layers that move; "v" alone is linear (OS-T3.2)
 Signs = Literal["mixed", "positive"]  # of the head that quadratic solvers choose
 Heads = Literal["any", "nonnegative"]  # the heads a floor holds for
-Scheme = Literal["os", "sjl", "du", "identity"]  # laws of the start of a shallow network
+Scheme = Literal["os", "sjl", "positive", "du", "identity"]  # laws of the start of a network
 Scaling = Literal["standardize", "rows", "none"]
 Architecture = Literal["fully_connected", "resnet", "convolutional_resnet"]
 Until = Literal["tolerance", "provable", "descent"]  # what ends a training

@@ -23,6 +23,14 @@ PROGRAMS = {page: blocks(page) for page in PAGES if page.name not in LISTS and b
 SAID = {
     "README.md": ("ACCEPTED", "DU-F7.3"),
     "quadratic.md": ("ACCEPTED", "(2, 8, 5)", "strict saddle"),
+    "sjl.md": (
+        "SJL-T2.1 its hypotheses hold here",
+        "SJL-T2.1b a hypothesis fails here",
+        "(SJL-T2.1q)",
+        "class b",
+        "σ_min(J) = 3.4 on 25 samples",
+        "most is lost by: whitened",
+    ),
     "factorization.md": (
         "ACCEPTED The stored factors U (300 x 5)",
         "log10_steps_lower=1460",

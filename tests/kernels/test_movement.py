@@ -188,6 +188,29 @@ def test_smooth_jacobian_changes_by_no_more_than_both_bounds(activation):
         assert np.linalg.norm(dense_jacobian(both, X) - dense_jacobian(network, X), 2) <= joint
 
 
+def test_the_change_of_both_layers_is_attained_term_by_term():
+    """SJL-L7.11: one sample at the largest slope (dv alone), and z^2 with one neuron (dW alone),
+    where the Jacobian changes by 2 v x x^T dW.
+    """
+    x = np.array([[0.6, 0.8]])
+    common = {"B": 1.0, "M": 2.0, "X_norm": 1.0, "row_norm": 1.0}
+    dv = np.array([0.3, -0.4])
+    flat = ShallowNetwork(np.zeros((2, 2)), [1.0, 2.0], "tanh")  # tanh' = 1 at 0, its supremum
+    change = dense_jacobian(flat.with_weights(v=flat.v + dv), x) - dense_jacobian(flat, x)
+    bound = movement.joint_jacobian_change_limit(0 * flat.W, dv, flat.v, **common)
+    assert np.linalg.norm(change, 2) == pytest.approx(bound, rel=1e-12)
+    square = ShallowNetwork([[0.2, 0.1]], [-3.0], "quadratic")
+    dW = 0.7 * x
+    moved = square.with_weights(W=square.W + dW)
+    change = dense_jacobian(moved, x) - dense_jacobian(square, x)
+    bound = movement.joint_jacobian_change_limit(dW, np.zeros(1), square.v, **common)
+    assert np.linalg.norm(change, 2) == pytest.approx(bound, rel=1e-12)
+    doubled = movement.joint_jacobian_change_limit(
+        dW, dv[:1], square.v, **(common | {"X_norm": 2.0, "row_norm": 1.5})
+    )
+    assert doubled == pytest.approx(2 * 3 * 2 * 1.5 * 0.7 + 2 * 0.3)
+
+
 def test_the_gradient_of_a_planted_loss_is_enclosed():
     """SJL-L7.12 at random students of random teachers; steep tanh included."""
     for seed in range(60):
@@ -204,6 +227,24 @@ def test_the_gradient_of_a_planted_loss_is_enclosed():
         assert square <= high * loss + 1e-12
         hidden = phi(X @ student.W.T)
         assert np.abs(hidden.T @ r / n).max() <= movement.head_gradient_limit(hidden, loss)
+
+
+def test_the_gradient_bounds_are_attained_by_residuals_along_singular_vectors():
+    """SJL-L7.12: r along the first and last left singular vector, and along the longest feature."""
+    teacher, X, _ = draw(3, k=8, activation="tanh")
+    n = len(X)
+    left, singular, _ = np.linalg.svd(dense_jacobian(teacher, X))
+    low, high = movement.gradient_to_loss_limits(singular[-1], singular[0], n)
+    for index, factor in ((n - 1, low), (0, high)):
+        r = 1.7 * left[:, index]
+        square = np.linalg.norm(jacobian_transpose_times(teacher, X, r) / n) ** 2
+        assert square == pytest.approx(factor * (r @ r) / (2 * n), rel=1e-9)
+    hidden = teacher.activation(X @ teacher.W.T)
+    longest = hidden[:, np.argmax((hidden**2).sum(axis=0))]
+    loss = longest @ longest / (2 * n)
+    assert np.abs(hidden.T @ longest / n).max() == pytest.approx(
+        movement.head_gradient_limit(hidden, loss), rel=1e-12
+    )
 
 
 def test_smoothness_bound_covers_the_whole_hessian():
@@ -229,6 +270,8 @@ def test_smoothness_bound_covers_the_whole_hessian():
             g = np.linalg.norm(residual(network, X, y))
             bound = movement.smoothness_limit(math.sqrt(np.linalg.norm(K, 2)), Lip, g, 5)
             assert np.linalg.norm(H, 2) <= bound
+            assert bound <= 2.5 * np.linalg.norm(H, 2)  # 1.21 to 2.15 here
+    assert movement.smoothness_limit(3.0, 2.0, 5.0, 10) == pytest.approx(1.9)
 
 
 def test_movement_of_a_run_is_within_the_bounds_of_its_own_rate():

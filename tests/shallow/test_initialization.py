@@ -132,7 +132,7 @@ def test_the_constructor_of_networks_draws_for_a_data_set():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scheme": "xavier"}, "choose one of 'os', 'sjl', 'du'"),
+        ({"scheme": "xavier"}, "choose one of 'os', 'sjl', 'positive'"),
         ({"width": 0}, "width=0 must be at least 1"),
         ({"width": -3}, "at least 1"),
         ({"width": 2.5}, "width=2.5 must be an integer"),

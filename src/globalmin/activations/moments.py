@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -187,6 +188,55 @@ def mean_curvature(activation: str | Activation, scale: ArrayLike = 1.0) -> Arra
     mass.
     """
     return hermite_coefficients(activation, 1, scale, order=2)[..., 0]
+
+
+PROBED_SCALES = np.geomspace(2.0**-6, 2.0**6, 49)  # where the signs of mu and gamma are looked at
+VANISHING = 1e-10  # of the root mean square of phi'(s g), which is accurate to about 1e-13
+
+
+class MeanSign(StrEnum):
+    """Whether a mean is zero at every scale, at none, or at some."""
+
+    NEVER = "nowhere zero"
+    ALWAYS = "zero everywhere"
+    SOMETIMES = "zero at some scales"
+
+
+class AverageClass(NamedTuple):
+    """SJL-A2.3 of an activation, looked at on a grid of scales, an estimate."""
+
+    slope: MeanSign
+    curvature: MeanSign
+
+    @property
+    def letter(self) -> str:
+        """The class of the paper, "a" or "b"; empty if the assumption is not fulfilled."""
+        if MeanSign.SOMETIMES in self:
+            return ""
+        return "a" if self.curvature is MeanSign.NEVER else "b"
+
+
+@states("SJL-A2.3", "SJL-Ex2.4")
+def average_class(activation: str | Activation) -> AverageClass:
+    r"""Whether $\mu(s) = E\phi'(sg)$ and $\gamma(s) = E\phi''(sg)$ are zero for all s, for none, or
+    for some.
+
+    Compared with $(E\phi'(sg)^2)^{1/2}$ at 49 scales from 1/64 to 64, $s\gamma(s) = E[\phi'(sg)g]$
+    in place of $\gamma$. Scales where a mean is below what floats resolve say nothing; a change of
+    sign between the others is a zero.
+    """
+    phi, s = get_activation(activation), PROBED_SCALES
+    size = np.sqrt(mean_square_slope(phi, s))
+    return AverageClass(
+        _mean_sign(mean_slope(phi, s), size), _mean_sign(s * mean_curvature(phi, s), size)
+    )
+
+
+def _mean_sign(means: Array, size: Array) -> MeanSign:
+    signs = np.sign(means[np.abs(means) > VANISHING * size])
+    if not signs.size:
+        return MeanSign.ALWAYS
+    return MeanSign.NEVER if (signs == signs[0]).all() else MeanSign.SOMETIMES
 
 
 def mean_square(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:

@@ -190,6 +190,8 @@ def _number_rows(point: PointClass) -> list[Row]:
                 "",
             )
         )
+    if point.promise:
+        rows.append(("promise", point.promise, ""))
     if point.least_eigenvalue is not None:
         counted = (
             f"{point.negative_eigenvalues} negative"
@@ -217,6 +219,7 @@ def _json(found: Classified, certificate: Path | None, picture: Path | None) -> 
         "gap",
         "negative_eigenvalues",
         "least_eigenvalue",
+        "loss_at_most",
     )
     direction = None
     if escape is not None:

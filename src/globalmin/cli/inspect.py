@@ -21,7 +21,10 @@ ACTIVATION = typer.Option(
     help="softplus (default), relu, tanh, sigmoid, erf, softplus(4), ...; with --network its own.",
 )
 SCHEME = typer.Option(  # --head: its former name
-    "--scheme", "--head", metavar="os|sjl|du|identity", help="Start that is measured (default os)."
+    "--scheme",
+    "--head",
+    metavar="os|sjl|positive|du|identity",
+    help="Start that is measured (default os).",
 )
 NETWORK = typer.Option(
     metavar="FILE",

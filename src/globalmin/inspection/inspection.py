@@ -171,8 +171,9 @@ def inspect(
         A network of yours, trained or not: its weights are measured in place of a drawn start, so
         that OS-C1 to OS-C4 speak of exactly these weights. Width and activation are its own.
     scheme : str | None
-        Law of the start that is measured: "os" (the default), "sjl", "du", or "identity" (GKZ-T2.5,
-        not random). Every theorem about random starts is judged with its own initialization.
+        Law of the start that is measured: "os" (the default), "sjl", "positive" (heads 1, as
+        SJL-T2.2 wants them), "du", or "identity" (GKZ-T2.5, not random). Every theorem about
+        random starts is judged with its own initialization.
     seed : int
         Of that start.
     delta, theta : float

@@ -8,7 +8,7 @@ by a curvature below what the gradient left and rounding can make of zero
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -92,7 +92,9 @@ def classify_point(
     PointClass
         Its kind is "not decided" where a negative curvature may be due to the gradient that is left
         or to rounding; the reason says how large it would have to be. With at most 400 parameters
-        the stationary point nearby is looked at first.
+        the stationary point nearby is looked at first. At nearly stationary points of quadratic
+        networks `loss_at_most` is what the gradient left and the least eigenvalue promise of the
+        loss (SJL-T2.1q, SJL-T2.2a).
 
     Theory
     ------
@@ -108,18 +110,33 @@ def classify_point(
     measured = _measure(network, X, y, trained)
     gap, reason = criteria.estimate_excess(network, X, y, trained)
     excess = measured.loss if gap is None else gap
+    is_nearly_stationary = measured.relative_gradient <= tol
     if excess <= gap_tol * 0.5 * float(y @ y):
-        return _verdict(
+        found = _verdict(
             stationary.PointKind.GLOBAL_MINIMUM, f"{reason}: gap {excess:.3g}", measured, excess
         )
-    if measured.relative_gradient > tol:
-        return _verdict(
-            stationary.PointKind.NOT_STATIONARY,
-            f"relative gradient {measured.relative_gradient:.3g}",
-            measured,
-            gap,
-        )
-    return _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
+    elif is_nearly_stationary:
+        found = _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
+    else:
+        words = f"relative gradient {measured.relative_gradient:.3g}"
+        found = _verdict(stationary.PointKind.NOT_STATIONARY, words, measured, gap)
+    return _promised(network, X, y, found) if is_nearly_stationary and trained == "W" else found
+
+
+def _promised(
+    network: ShallowNetwork, X: Array, y: Array, found: stationary.PointClass
+) -> stationary.PointClass:
+    """The verdict with what SJL-T2.1q and SJL-T2.2a promise of the loss of such a point."""
+    below = (
+        estimate_least_eigenvalue_below(network, X, y)
+        if found.least_eigenvalue is None
+        else found.least_eigenvalue
+    )
+    curvature = max(0.0, hessian_rounding(network, X, y) - below)
+    promise = criteria.estimate_promise(network, X, y, gap=found.gap, curvature=curvature)
+    if promise is None:
+        return found
+    return replace(found, loss_at_most=promise.loss, promise=promise.reason)
 
 
 def _filter_point(

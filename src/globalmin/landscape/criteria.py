@@ -1,5 +1,6 @@
-r"""The two criteria by which a point is told: how far its loss is above the least one, and how
-negative a curvature must be before it tells a saddle from a minimum.
+r"""The criteria by which a point is told: how far its loss is above the least one, what gradient
+and curvature alone promise of it, and how negative a curvature must be before it tells a saddle
+from a minimum.
 
 Excess, from above: by duality for quadratic networks, by completing the square for quadratic
 polynomials, by Newton's theorem where zero loss is near, by the loss floor and by zero for all.
@@ -33,8 +34,10 @@ import numpy as np
 from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.data.degeneracy import Degeneracy
+from globalmin.errors import HypothesisError
 from globalmin.linalg.spectrum import rounding_shift
-from globalmin.linalg.symmetric import head_counts
+from globalmin.linalg.symmetric import design_matrix, head_counts, unsvec
+from globalmin.quadratic.approximate import estimate_mixed_excess, estimate_planted_excess
 from globalmin.quadratic.duality import estimate_span_gap, positive_dual
 from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.references import states
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_PROVABLE = 3_000  # largest n of the n x n provability test
+LARGEST_DESIGN = 20_000_000  # n d^2 up to which least squares over all matrices are solved
 
 
 class Excess(NamedTuple):
@@ -96,6 +100,86 @@ def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: T
             0.5 * float(r @ r) - bound, "dual bound over all heads of this sign (theorem P)"
         )
     return Excess(estimate_span_gap(X, r), "least squares over all quadratic functions (theorem S)")
+
+
+class Promise(NamedTuple):
+    """What a theorem says of the loss from the gradient norm and the least eigenvalue alone, in
+    floats, and the theorem with its numbers.
+    """
+
+    loss: float
+    reason: str
+
+
+@states("SJL-T2.1q", "SJL-T2.2a")
+def estimate_promise(
+    network: ShallowNetwork, X: Array, y: Array, *, gap: float | None, curvature: float
+) -> Promise | None:
+    r"""The loss that every point with this gradient norm and least eigenvalue has at most; None
+    where neither theorem speaks.
+
+    Parameters
+    ----------
+    network, X, y : a quadratic network of which W is trained, and the data.
+    gap : loss above the least one, from which the least one is known (mixed heads).
+    curvature : $\epsilon_H \ge 0$ with Hessian $\ge -\epsilon_HI$.
+    """
+    if network.activation.name != "quadratic":
+        return None
+    plus, minus = head_counts(network.v)
+    d = X.shape[1]
+    rounding = hessian.gradient_rounding(network, X, y, trained="W")
+    gradient = hessian.gradient_norm(network, X, y) + rounding
+    if min(plus, minus) > d and gap is not None and X.shape[0] * d**2 <= LARGEST_DESIGN:
+        return _mixed_promise(network, X, y, gap=gap, gradient=gradient, curvature=curvature)
+    sign = 1.0 if plus else -1.0
+    is_planted_case = (network.v == network.v[0]).all() and network.v[0] != 0.0
+    if is_planted_case and network.width > d and (sign * y >= 0.0).all() and y.any():
+        return _planted_promise(network, X, sign * y, gradient, curvature)
+    return None
+
+
+def _mixed_promise(
+    network: ShallowNetwork, X: Array, y: Array, *, gap: float, gradient: float, curvature: float
+) -> Promise:
+    r = residual(network, X, y)
+    least = max(0.5 * float(r @ r) - gap, 0.0)
+    solution = np.asarray(np.linalg.lstsq(design_matrix(X), y, rcond=None)[0], dtype=np.float64)
+    excess = estimate_mixed_excess(
+        network.W,
+        network.v,
+        gradient_norm=gradient,
+        negative_curvature=curvature,
+        nuclear_norm=float(np.abs(np.linalg.eigvalsh(unsvec(solution))).sum()),
+    )
+    return Promise(
+        least + excess,
+        f"loss at most {least + excess:.6g}, the least one {least:.6g} and {excess:.3g}, from the "
+        f"gradient {gradient:.3g} and curvatures above {-curvature:.3g} (SJL-T2.1q)",
+    )
+
+
+def _planted_promise(
+    network: ShallowNetwork, X: Array, y: Array, gradient: float, curvature: float
+) -> Promise | None:
+    try:
+        found = estimate_planted_excess(
+            X,
+            y,
+            head=abs(float(network.v[0])),
+            gradient_norm=gradient,
+            negative_curvature=curvature,
+            weight_norm=float(np.linalg.norm(network.W)),
+        )
+    except HypothesisError:  # X without full column rank
+        return None
+    if found.loss < 0.5 * float(np.sum((np.abs(network.predict(X)) - y) ** 2)):
+        return None  # the labels are not planted
+    return Promise(
+        found.loss,
+        f"if the labels are planted, loss at most {found.loss:.3g} from the gradient "
+        f"{gradient:.3g} and curvatures above {-curvature:.3g} (SJL-T2.2a)",
+    )
 
 
 LARGEST_RADIUS = 1e60  # fourth powers stay finite

@@ -14,7 +14,7 @@ from globalmin.errors import HypothesisError
 from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, number
 from globalmin.quadratic import risk
 from globalmin.quadratic.ambiguity import bad_interpolant, disagreeing_networks
-from globalmin.quadratic.facts import quadratic
+from globalmin.quadratic.facts_landscape import quadratic
 from globalmin.quadratic.facts_teacher import (
     full_rank,
     planted,

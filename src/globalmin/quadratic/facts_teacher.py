@@ -27,7 +27,7 @@ from globalmin.quadratic.barrier import (
     sufficient_width,
 )
 from globalmin.quadratic.census import population_escape
-from globalmin.quadratic.facts import FULL_RANK_LIMIT, quadratic
+from globalmin.quadratic.facts_landscape import FULL_RANK_LIMIT, quadratic
 from globalmin.quadratic.general_activation import (
     general_risk,
     solve_general_quadratic,

@@ -1,5 +1,5 @@
-"""The theorems with Gaussian inputs and planted labels (SJL-T2.5, FCL) on one instance: measured,
-not decided.
+"""The theorems of FCL, Gaussian inputs and planted labels, on one instance: measured, not decided;
+SJL-T2.5: `facts_planted`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from globalmin.errors import HypothesisError
 from globalmin.facts.finding import (
     Hypothesis,
     TheoremReport,
-    at_least_as_wide,
     check,
     fact,
     gaussian,
@@ -37,30 +36,6 @@ if TYPE_CHECKING:
 
 
 PLANTED = "labels planted by a network of this width"
-
-
-@fact("SJL-T2.5", headline=True)
-def local_theorem(it: Instance) -> TheoremReport:
-    """SJL-T2.5."""
-    m, start = it.m, it.start
-    W = start.network.W
-    low = float(np.linalg.svd(W, compute_uv=False)[-1]) if W.shape[0] >= W.shape[1] else 0.0
-    exponent = number(low**2 * m.d**2 / m.n)
-    return TheoremReport(
-        "SJL-T2.5",
-        "both layers trained, planted labels: linear convergence near the teacher, rate 1 − α c² "
-        f"σ_min(W)² d²/(4n), here σ²d²/n = {exponent}",
-        (
-            gaussian(m),
-            smooth(m),
-            at_least_as_wide(m, start.network.width),
-            unknown(PLANTED, "not visible in the data"),
-            unknown(
-                "start within C₀ σ_min³/σ_max d^2.5/(n^1.5 k) of the teacher", "C₀ exists only"
-            ),
-        ),
-        instead='OS-C5: gm.certify(..., trained="vW") at the trained weights',
-    )
 
 
 @fact("FCL-T1", headline=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.moments import mean_curvature
+from globalmin.activations.moments import MeanSign, average_class
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.shallow.lipschitz import Method, estimate_lipschitz
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-PROBES = (0.25, 0.5, 1.0, 2.0, 4.0)  # scales at which the mean curvature must vanish for class (b)
 ROUNDS = 60
 
 
@@ -71,7 +70,7 @@ def planted_scales(teacher: ShallowNetwork, n: int) -> PlantedScales:
             value=(n, k, d),
         )
     singular = np.linalg.svd(teacher.W, compute_uv=False)
-    odd = bool(np.abs(mean_curvature(teacher.activation, np.array(PROBES))).max() < 1e-9)
+    odd = average_class(teacher.activation).curvature is MeanSign.ALWAYS
     high = float(singular[0])
     low = 1.0 if odd else float(singular[-1])
     radius = low**3 / high * d**2.5 / (n**1.5 * k)

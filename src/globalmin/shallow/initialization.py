@@ -52,6 +52,11 @@ def _sjl(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Arr
     return W, rng.choice([-1.0, 1.0], size=k)
 
 
+@states("SJL-T2.2", "SJL-T2.2a")
+def _positive(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    return rng.standard_normal((k, d)) / np.sqrt(d), np.ones(k)
+
+
 @states("DU-M2")
 def _du(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
     W = rng.standard_normal((k, d))
@@ -88,11 +93,18 @@ def _identity(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array
     return scaled_identity(k, d, scale_of_labels(y, d)), np.ones(k)
 
 
-SCHEMES: dict[Scheme, Law] = {"os": _os, "sjl": _sjl, "du": _du, "identity": _identity}
+SCHEMES: dict[Scheme, Law] = {
+    "os": _os,
+    "sjl": _sjl,
+    "positive": _positive,
+    "du": _du,
+    "identity": _identity,
+}
 """Functions (y, d, k, rng) -> (W, v): "os" balanced head of the size of the labels and W ~ N(0,1);
-"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "du" v = +-1/sqrt(k) and W ~ N(0,1); "identity" v = 1 and W =
-sqrt(mean(y)/d) [I; 0], the start of GKZ-T2.5 for quadratic networks. Signs of "sjl" and "du" are
-independent and fair; "identity" draws nothing."""
+"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "positive" the same with v = 1, for SJL-T2.2; "du" v =
++-1/sqrt(k) and W ~ N(0,1); "identity" v = 1 and W = sqrt(mean(y)/d) [I; 0], the start of GKZ-T2.5
+for quadratic networks. Signs of "sjl" and "du" are independent and fair; "identity" draws
+nothing."""
 
 
 def draw(
@@ -110,7 +122,7 @@ def draw(
     ----------
     data : its n_features gives d, its y the size of the head of scheme "os".
     width : number k >= 1 of hidden neurons.
-    scheme : "os", "sjl", "du" or "identity", see `SCHEMES`.
+    scheme : "os", "sjl", "positive", "du" or "identity", see `SCHEMES`.
     seed : an integer, a numpy Generator (which advances), or None for fresh entropy.
     weight_scale : factor > 0 on W0; 1.0 is the published law.
     """

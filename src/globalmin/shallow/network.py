@@ -61,7 +61,7 @@ class ShallowNetwork:
         seed: int | np.random.Generator | None = 0,
         weight_scale: float = 1.0,
     ) -> ShallowNetwork:
-        """Draw a network for `data`; `scheme` is "os", "sjl", "du" or "identity", see
+        """Draw a network for `data`; `scheme` is "os", "sjl", "positive", "du" or "identity", see
         `shallow.initialization.draw`.
         """
         from globalmin.shallow.initialization import draw

@@ -134,6 +134,11 @@ class PointClass:
         Of the Hessian; None if it was not formed.
     escape : Escape | None
         A direction of negative curvature, if one was found.
+    loss_at_most : float | None
+        What a theorem promises of the loss from gradient norm and least eigenvalue alone
+        (SJL-T2.1q, SJL-T2.2a); None where none speaks.
+    promise : str
+        That theorem with its numbers, in words.
     """
 
     kind: PointKind
@@ -145,6 +150,8 @@ class PointClass:
     negative_eigenvalues: int | None
     least_eigenvalue: float | None
     escape: Escape | None
+    loss_at_most: float | None = None
+    promise: str = ""
 
 
 MOST_PARAMETERS = 1_500  # the Hessian is formed and factored in every step
