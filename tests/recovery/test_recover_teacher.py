@@ -41,8 +41,13 @@ def test_weights_radius_file_and_picture_come_out_of_one_call(tmp_path):
     assert ball.distance is not None
     for _ in range(20):
         before = np.linalg.norm(net.W - found.weights)
-        net = net.with_weights(W=net.W - ball.step_size * gradient(net, data.X, data.y)[0])
+        # the step is for the loss 1/(2n), the gradient here that of the sum
+        mean_gradient = gradient(net, data.X, data.y)[0] / data.n_samples
+        net = net.with_weights(W=net.W - ball.step_size * mean_gradient)
         assert np.linalg.norm(net.W - found.weights) <= ball.rate * before + 3 * ball.distance
+    # and no shorter step is meant: the last curvature seen allows at most 2/M, this is near it
+    top = np.linalg.eigvalsh(hessian(found.network, data.X, data.y))[-1] / data.n_samples
+    assert 0.5 < ball.step_size * top < 2.0
     gm.plot_recovery(found, W, tmp_path / "neurons.svg")
     assert "proved" in (tmp_path / "neurons.svg").read_text()
 
