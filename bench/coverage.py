@@ -75,7 +75,7 @@ def coverage(problem: General, n: int, draws: int) -> Tally:
         )
         matched = found.match(W)
         low, high = (end[matched.order] for end in found.intervals())
-        inside.append((low <= W) & (W <= high))
+        inside.append((low <= W) & (high >= W))
         errors.append(matched.relative_error)
         ratios.append(matched.relative_error / found.expected_error)
         warned.append(bool(found.warnings))

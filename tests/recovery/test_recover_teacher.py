@@ -81,3 +81,26 @@ def test_the_cost_can_be_skipped_and_a_missing_proof_gives_its_reason(tmp_path):
     unproved = gm.recover_teacher(few, neurons=3, max_iter=50)
     assert unproved.radius is None
     assert unproved.ball.reason
+
+
+def test_certify_finds_the_unique_minimum_of_a_recovered_network_at_once():
+    """Fewer weights than samples: no zero loss to prove, so the ball is, in CPU seconds (it took
+    minutes once).
+    """
+    import time
+
+    data, _ = teacher("classification", 1500)
+    found = gm.recover_teacher(data, neurons=2, labels="classification", certify=False)
+    started = time.process_time()
+    certificate = gm.certify(found.network, data)
+    assert time.process_time() - started < 10
+    assert [claim.kind for claim in certificate.claims] == ["unique-minimum"]
+
+
+def test_error_bars_come_with_the_certified_weights():
+    data, W = teacher("classification", 8000)
+    found = gm.recover_teacher(data, neurons=2, labels="classification", certify=False)
+    assert found.covariance.shape == (8, 8)
+    low, high = (end[found.match(W).order] for end in found.intervals(0.999))
+    assert np.all((low <= W) & (high >= W))
+    assert found.error_against(W) < 3 * found.expected_error < 0.6

@@ -24,6 +24,7 @@ HOMES = (
     "globalmin.quadratic.facts_teacher",
     "globalmin.kernels.facts_spectrum",
     "globalmin.recovery.facts",
+    "globalmin.recovery.facts_teacher",
     "globalmin.kernels.facts_lemmas",
     "globalmin.kernels.facts_signs",
     "globalmin.kernels.facts_start",

@@ -57,9 +57,10 @@ class ErrorBars:
 
     @property
     def standard_errors(self) -> Array:
-        """Of every weight, K x d."""
+        """Of every weight, K x d; never below the rounding of the weights."""
         variances = np.diag(self.covariance).reshape(self.weights.shape)
-        return np.asarray(np.sqrt(variances + self.drift**2), dtype=np.float64)
+        rounding = np.finfo(np.float64).eps * float(np.abs(self.weights).max())
+        return np.asarray(np.sqrt(variances + self.drift**2 + rounding**2), dtype=np.float64)
 
     @property
     def expected_error(self) -> float:
