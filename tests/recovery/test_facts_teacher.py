@@ -151,7 +151,9 @@ def test_numbers_of_the_report_are_those_of_other_roads():
         plan.step_size
     )
     assert unique_point(it).step_size == pytest.approx(plan.step_size / n)
-    assert unique_point(it).rate == pytest.approx(plan.rate)
+    assert second["factor of the distance to the critical point per step"] == pytest.approx(
+        plan.rate
+    )
     expected = second["relative error to be expected, binary labels (large n)"]
     assert expected == pytest.approx(plan.expected_error(n), rel=1e-9)
     assert second["n for 10 % of it (estimate)"] == pytest.approx(plan.samples, rel=1e-4)

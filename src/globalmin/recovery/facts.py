@@ -122,9 +122,9 @@ def population_curvature(it: Instance) -> TheoremReport:
         _common(it),
         None,
         step / it.m.n,
-        rate,
         numbers=(
             ("step on the loss 1/(2n) Σ r²", step),
+            ("factor of the distance to the teacher per step", rate),
             ("λ_min(∇²f) ≥ ρ/(K²κ²λ)", bounds.population_curvature_least(W, phi)),
             ("λ_min(∇²f)", float(exact[0])),
             ("λ_max(∇²f)", float(exact[-1])),

@@ -236,6 +236,7 @@ def unique_point(it: Instance) -> TheoremReport:
     numbers = [
         ("radius", ball.radius),
         ("step on the loss 1/(2n) Σ r², 2/(H_min + H_max)", step),
+        ("factor of the distance to the critical point per step", rate),
         ("H_min on the ball, samples", low),
         ("H_max on the ball, samples", high),
         ("the paper's step H_min/H_max², the same loss", low / high**2),
@@ -268,7 +269,6 @@ def unique_point(it: Instance) -> TheoremReport:
         (*hypotheses, _enough(it, asked, scales.samples)),
         None,
         step / m.n,
-        rate,
         failure=it.failure,
         instead=instead,
         numbers=tuple(numbers),
