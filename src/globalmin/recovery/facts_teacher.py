@@ -166,6 +166,19 @@ def curvature_theorem(it: Instance) -> TheoremReport:
     hypotheses = _common(it)
     if not _can_compute(hypotheses) or it.m.d < 2 or it.m.n < 2:
         return TheoremReport("FCL-T1", says, hypotheses, instead=instead)
+    numbers, asked = _curvature_numbers(it)
+    return TheoremReport(
+        "FCL-T1",
+        says,
+        (*hypotheses, _enough(it, asked, dict(numbers)["n without C"])),
+        failure=it.failure,
+        instead=instead,
+        numbers=tuple(numbers),
+    )
+
+
+def _curvature_numbers(it: Instance) -> tuple[list[tuple[str, float]], float | None]:
+    """Curvature, radius and samples around the teacher; and the explicit number of samples."""
     W, phi, m = it.start.network.W, it.m.activation, it.m
     curvature = _curvature(W, phi)
     ball = bounds.population_radius(W, phi, HALF, curvature=curvature)
@@ -192,15 +205,7 @@ def curvature_theorem(it: Instance) -> TheoremReport:
             ("n that suffices, every constant explicit", float(explicit.samples)),
             ("H_min of the samples on the ball from that n on", explicit.least),
         ]
-    asked = None if explicit is None else float(explicit.samples)
-    return TheoremReport(
-        "FCL-T1",
-        says,
-        (*hypotheses, _enough(it, asked, dict(numbers)["n without C"])),
-        failure=it.failure,
-        instead=instead,
-        numbers=tuple(numbers),
-    )
+    return numbers, None if explicit is None else float(explicit.samples)
 
 
 def _explicit(it: Instance, curvature: float | None) -> concentration.ExplicitSamples | None:
@@ -242,27 +247,8 @@ def unique_point(it: Instance) -> TheoremReport:
         ("the paper's step H_min/H_max², the same loss", low / high**2),
         ("error (8) without C₁, relative", scales.error / size),
     ]
-    noiseless = "noiseless" in hypotheses[-1].measured
-    asked: float | None = None
-    explicit = _explicit(it, curvature)
-    if noiseless:
-        asked = None if explicit is None else float(explicit.samples)
-        numbers.append(("relative error of the critical point (FCL-C2)", 0.0))
-    elif explicit is not None and information.gives_probabilities(phi):
-        asked = float(
-            concentration.explicit_error_samples(
-                W, phi, error=1.0, theta=HALF, delta=it.failure, curvature=curvature
-            )
-        )
-        if W.size <= WEIGHTS_LIMIT:
-            C = information.estimate_label_information(W, phi).squares_covariance
-            relative = information.asymptotic_error(C, m.n) / size
-            numbers += [
-                ("relative error to be expected, binary labels (large n)", relative),
-                ("n for 10 % of it (estimate)", m.n * (relative / 0.1) ** 2),
-            ]
-    if asked is not None:
-        numbers.append(("n that suffices, every constant explicit", asked))
+    asked, found = _error_numbers(it, curvature, noiseless="noiseless" in hypotheses[-1].measured)
+    numbers += found
     return TheoremReport(
         "FCL-T2",
         says,
@@ -273,6 +259,35 @@ def unique_point(it: Instance) -> TheoremReport:
         instead=instead,
         numbers=tuple(numbers),
     )
+
+
+def _error_numbers(
+    it: Instance, curvature: float | None, *, noiseless: bool
+) -> tuple[float | None, list[tuple[str, float]]]:
+    """Samples of the explicit theorem, and the error of the critical point to be expected."""
+    W, phi, n = it.start.network.W, it.m.activation, it.m.n
+    explicit, enough = _explicit(it, curvature), "n that suffices, every constant explicit"
+    if noiseless:
+        exact = [("relative error of the critical point (FCL-C2)", 0.0)]
+        if explicit is None:
+            return None, exact
+        return float(explicit.samples), [*exact, (enough, float(explicit.samples))]
+    if explicit is None or not information.gives_probabilities(phi):
+        return None, []
+    asked = float(
+        concentration.explicit_error_samples(
+            W, phi, error=1.0, theta=HALF, delta=it.failure, curvature=curvature
+        )
+    )
+    if W.size > WEIGHTS_LIMIT:
+        return asked, [(enough, asked)]
+    C = information.estimate_label_information(W, phi).squares_covariance
+    relative = information.asymptotic_error(C, n) / float(np.linalg.norm(W))
+    return asked, [
+        ("relative error to be expected, binary labels (large n)", relative),
+        ("n for 10 % of it (estimate)", n * (relative / 0.1) ** 2),
+        (enough, asked),
+    ]
 
 
 @fact("FCL-T3", headline=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.activations import get_activation
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.recovery.bounds import conditioning
@@ -66,7 +67,7 @@ class LabelInformation:
 
 def gives_probabilities(activation: str | Activation) -> bool:
     """Whether all values lie in [0, 1], seen on a grid: what labels of FCL-M1 need."""
-    values = local_activation(activation)(np.linspace(-50.0, 50.0, 1001))
+    values = get_activation(activation)(np.linspace(-50.0, 50.0, 1001))
     return bool(values.min() >= 0.0 and values.max() <= 1.0)
 
 
