@@ -7,6 +7,7 @@ import pytest
 
 import globalmin as gm
 from globalmin.errors import DataError, HypothesisError
+from globalmin.recovery.bounds import conditioning
 from globalmin.recovery.concentration import (
     explicit_error_samples,
     explicit_samples,
@@ -126,3 +127,9 @@ def test_what_cannot_be_planned_is_refused():
         gm.plan_recovery(W[0])
     with pytest.raises(DataError, match="error"):
         explicit_error_samples(W, error=0.0)
+
+
+def test_kappa_and_lambda_of_a_teacher_with_three_lengths():
+    """The paper's lambda is the product of all sigma_i/sigma_K, not the largest of them."""
+    facts = conditioning(np.diag([3.0, 2.0, 1.0]) @ np.eye(3, 5), "sigmoid")
+    assert (facts.sigma_min, facts.kappa, facts.volume) == pytest.approx((1.0, 3.0, 6.0))
