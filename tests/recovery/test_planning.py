@@ -133,3 +133,11 @@ def test_kappa_and_lambda_of_a_teacher_with_three_lengths():
     """The paper's lambda is the product of all sigma_i/sigma_K, not the largest of them."""
     facts = conditioning(np.diag([3.0, 2.0, 1.0]) @ np.eye(3, 5), "sigmoid")
     assert (facts.sigma_min, facts.kappa, facts.volume) == pytest.approx((1.0, 3.0, 6.0))
+
+
+def test_the_deviation_of_the_hessian_has_the_fourth_moment_of_a_gaussian():
+    """One W: 2 (sqrt(2 E g^4 c^2 t/n) + 2 c t/n), E g^4 = 3, c = (b_1^2 + b_2)/K of the sigmoid."""
+    c = (1 / 16 + math.sqrt(3) / 18) / 2
+    t = 8 * math.log(9) + math.log(2 / 0.05)
+    expected = 2 * (math.sqrt(6 * c**2 * t / 10**6) + 2 * c * t / 10**6)
+    assert hessian_deviation_limit(10**6, 4, 2, "sigmoid", delta=0.05) == pytest.approx(expected)
