@@ -52,6 +52,7 @@ from globalmin.proving.producer import check as check
 from globalmin.proving.producer import prove as prove
 from globalmin.quadratic.teacher import QuadraticTeacher as QuadraticTeacher
 from globalmin.recovery.figures import plot_recovery as plot_recovery
+from globalmin.recovery.planning import plan_recovery as plan_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.network import ShallowNetwork as ShallowNetwork

@@ -53,6 +53,13 @@ SAID = {
         "OS-C4 a hypothesis fails here -> its hypotheses hold here",
         "μ_φ = 0",
     ),
+    "fcl.md": (
+        "radius 0.01053, step 62.29, rate 0.986649 a step",
+        "samples for 10 % expected error: 13,955 (estimate)",
+        "7.1e+08 for convexity on the ball, 8.9e+11 for this error",
+        "constant unknown\nfails\n",
+        "softplus: reads orders 1, 2, 4",
+    ),
 }
 # Run in the names of the page after its last block.
 HOLDS = {
@@ -65,7 +72,12 @@ assert all(Path(name).exists() for name in ("fit.gmc", "factors.gmc", "fit/repor
     "quadratic.md": "import os; assert os.path.exists('quadratic.gmc')",
     "factorization.md": "import os; assert os.path.exists('factors.gmc')",
     "tutorial.md": "assert model.verdict_ == 'ACCEPTED'",
-    "recovery.md": "assert found.error_against(W) < 1e-10 and .03 < found.radius < .06",
+    "recovery.md": """
+assert found.error_against(W) < 1e-10 and .03 < found.radius < .06
+assert abs(logistic.expected_error - .1) < .01 and logistic.warnings == ()
+assert abs(biased.noise - .02) < .001 and biased.expected_error < .02
+""",
+    "fcl.md": "assert found.error_against(W) < 1e-10 and found.radius > .03",
     "inspect.md": """
 assert found.recommended_width == 4 and 2e6 < found.explicit_width < 3e6
 assert 1e10 < found.theorem("OS-T6.2").width < 2e10

@@ -23,6 +23,7 @@ SYNONYMS = {
 # Function -> arguments that are a contract with users or mean something else there.
 CONTRACT = {
     "recover_teacher": {"neurons", "labels"},  # neurons of the teacher; kind of the labels
+    "plan_recovery": {"labels"},
     "watch_torch": {"optimizer"},  # torch's own word
     "register_activation": {"phi"},  # the function itself
     "DeepNetwork": {"weights"},

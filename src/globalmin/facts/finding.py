@@ -308,6 +308,7 @@ HOMES = (
     "globalmin.kernels.facts_spectrum",
     "globalmin.recovery.facts_planted",
     "globalmin.recovery.facts",
+    "globalmin.recovery.facts_teacher",
     "globalmin.kernels.facts_lemmas",
     "globalmin.kernels.facts_signs",
     "globalmin.kernels.facts_start",

@@ -19,7 +19,6 @@ from globalmin.facts.finding import (
     number,
     smooth,
     thrice_bounded,
-    unknown,
 )
 from globalmin.recovery import bounds, concentration, geometry, information, moments, planted
 from globalmin.recovery.geometry import fourth_directional_derivative
@@ -36,56 +35,6 @@ if TYPE_CHECKING:
 
 
 PLANTED = "labels planted by a network of this width"
-
-
-@fact("FCL-T1", headline=True)
-def curvature_theorem(it: Instance) -> TheoremReport:
-    """FCL-T1."""
-    m = it.m
-    return TheoremReport(
-        "FCL-T1",
-        "planted mean of K neurons: the loss is strongly convex in a ball around the teacher",
-        (
-            thrice_bounded(m),
-            check("φ is not affine", m.activation.name != "linear", f"{m.activation}"),
-            gaussian(m),
-            unknown(PLANTED, "not visible in the data"),
-            unknown("n ≥ C d K³ log²d · (…)²", f"n = {m.n}, d = {m.d}; C exists only"),
-        ),
-        instead="the claim unique-minimum (FCL-CERT) for actual weights",
-    )
-
-
-@fact("FCL-T2", headline=True)
-def unique_point(it: Instance) -> TheoremReport:
-    """FCL-T2."""
-    m = it.m
-    sample = unknown("n ≥ that of FCL-T1", f"n = {m.n}; C exists only")
-    return TheoremReport(
-        "FCL-T2",
-        "one critical point in that ball, and gradient descent converges to it",
-        (thrice_bounded(m), gaussian(m), sample),
-        instead="the claim unique-minimum (FCL-CERT)",
-    )
-
-
-@fact("FCL-T3", headline=True)
-def tensor_start(it: Instance) -> TheoremReport:
-    """FCL-T3."""
-    m = it.m
-    increasing = check(
-        "φ is odd or a sigmoid, so that its moments do not vanish",
-        m.activation.name in ("sigmoid", "tanh", "erf"),
-        f"{m.activation}",
-        is_scope=True,
-    )
-    polynomial = unknown("n ≥ d poly(K, κ, log d, 1/ε)", "the polynomial is not specified")
-    return TheoremReport(
-        "FCL-T3",
-        "tensor moments give a start within that ball",
-        (gaussian(m), increasing, polynomial),
-        instead="gm.recover_teacher, then FCL-CERT",
-    )
 
 
 WEIGHTS_LIMIT = 60  # Kd up to which Hessians and third derivatives are formed
@@ -139,16 +88,17 @@ def population_curvature(it: Instance) -> TheoremReport:
         return TheoremReport("FCL-LMIN", says, _common(it))
     (K, d), found = W.shape, bounds.population_radius(W, phi, it.theta)
     exact = np.linalg.eigvalsh(population_hessian(W, W, phi))
-    step, rate = bounds.descent_rate(found.least, found.most)
+    step, rate = bounds.descent_rate(found.least, found.most)  # of the loss 1/(2n)
     like = orthonormal_hessian(found.conditioning.sigma_min, K, d, phi)
     return TheoremReport(
         "FCL-LMIN",
         says,
         _common(it),
         None,
-        step,
-        rate,
+        step / it.m.n,
         numbers=(
+            ("step on the loss 1/(2n) Σ r²", step),
+            ("factor of the distance to the teacher per step", rate),
             ("λ_min(∇²f) ≥ ρ/(K²κ²λ)", bounds.population_curvature_least(W, phi)),
             ("λ_min(∇²f)", float(exact[0])),
             ("λ_max(∇²f)", float(exact[-1])),
@@ -261,8 +211,9 @@ def label_information(it: Instance) -> TheoremReport:
     """How well n binary labels can tell the weights."""
     m, W, phi = it.m, it.start.network.W, it.m.activation
     says = "binary labels with the teacher's probabilities; n of them tell the weights only so well"
-    probable = check("φ has values in (0, 1)", phi.name == "sigmoid", f"{phi}", is_scope=True)
-    if _is_out(it) or phi.name != "sigmoid":
+    suits = information.gives_probabilities(phi)
+    probable = check("φ has values in (0, 1)", suits, f"{phi}", is_scope=True)
+    if _is_out(it) or not suits:
         return TheoremReport("FCL-M1", says, (probable, *_common(it)))
     found = information.estimate_label_information(W, phi)
     squares, best = found.squares_covariance, found.likelihood_covariance
