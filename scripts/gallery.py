@@ -49,7 +49,7 @@ def escaped(text: str) -> str:
 
 def table(record: dict[str, Any]) -> list[str]:
     """The comparison as a Markdown table."""
-    lines = [f"| {' | '.join(record['columns'])} |", "|---|---|---|---|---|"]
+    lines = [f"| {' | '.join(record['columns'])} |", "|---" * len(record["columns"]) + "|"]
     return lines + [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in record["table"]]
 
 

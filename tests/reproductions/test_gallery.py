@@ -8,8 +8,10 @@ RECORD = {
     "item": "DU-F5.2",
     "title": "Figure 5.2: phases",
     "command": "globalmin reproduce DU-F5.2",
-    "columns": ["quantity", "published", "ours", "difference", "note"],
-    "table": [["|a − a*|", "1", "1", "+0", "agrees; a_1 < 2"]],
+    "columns": ["quantity", "published", "reference", "ours", "tolerance", "verdict", "note"],
+    "table": [["|a − a*|", "1", "", "1", "0", "agrees", "a_1 < 2"]],
+    "headline": "1 agrees; 1 against the paper",
+    "scale": "thumbnail",
     "choices": ["Step 0.1, a* random."],
     "agrees": True,
     "files": {
@@ -25,7 +27,7 @@ def test_a_section_has_picture_command_table_choice_and_files():
     text = gallery.section(RECORD)
     assert "![Figure 5.2: phases](gallery/DU-F5.2.svg)" in text
     assert "`globalmin reproduce DU-F5.2`" in text
-    assert "| \\|a − a\\*\\| | 1 | 1 | +0 | agrees; a\\_1 \\< 2 |" in text
+    assert "| \\|a − a\\*\\| | 1 |  | 1 | 0 | agrees | a\\_1 \\< 2 |" in text
     assert "- Step 0.1, a\\* random." in text
     assert "[DU-F5.2.data.csv](gallery/DU-F5.2.data.csv)" in text
     assert ".txt" not in text
