@@ -37,9 +37,17 @@ class Plane:
 
 
 def phase_diagram(
-    planes: Sequence[Plane], *, n: int, bar: str = "share of runs", columns: int = 3
+    planes: Sequence[Plane],
+    *,
+    n: int,
+    bar: str = "share of runs",
+    columns: int = 3,
+    red_is_full: bool = False,
 ) -> Figure:
-    """Planes side by side with the line kd = n, one color bar."""
+    """Planes side by side with the line kd = n, one color bar.
+
+    `red_is_full` colors as OS, figure 2: blue is a share of zero, red of one, the line is white.
+    """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
@@ -47,7 +55,9 @@ def phase_diagram(
     rows = -(-len(planes) // columns)
     figure = Figure(figsize=(2.5 * columns + 0.9, 2.55 * rows + 0.2), layout="constrained")
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
-    colors = LinearSegmentedColormap.from_list("share", [EMPTY, FULL])
+    ends = [drawing.BLUE, EMPTY, drawing.RED] if red_is_full else [EMPTY, FULL]
+    colors = LinearSegmentedColormap.from_list("share", ends)
+    line = "white" if red_is_full else drawing.ORANGE
     mesh = None
     for axes, plane in zip(grid.flat, planes, strict=False):
         mesh = axes.pcolormesh(
@@ -60,7 +70,7 @@ def phase_diagram(
             rasterized=False,
             linewidth=0,
         )
-        _line_of_parameters(axes, plane, n)
+        _line_of_parameters(axes, plane, n, line)
         axes.set_title(plane.title, fontsize=8.5)
         axes.set_xlabel("dimension d")
         axes.grid(visible=False)
@@ -84,11 +94,11 @@ def cell_edges(values: Array) -> Array:
     )
 
 
-def _line_of_parameters(axes: Axes, plane: Plane, n: int) -> None:
+def _line_of_parameters(axes: Axes, plane: Plane, n: int, color: str) -> None:
     edges_d, edges_k = cell_edges(plane.d), cell_edges(plane.k)
     d = np.linspace(max(edges_d[0], 0.3), edges_d[-1], 400)
     seen = (n / d >= edges_k[0]) & (n / d <= edges_k[-1])
-    axes.plot(d[seen], n / d[seen], color=drawing.ORANGE, linewidth=1.4)
+    axes.plot(d[seen], n / d[seen], color=color, linewidth=1.4)
     place = d[seen][len(d[seen]) // 2] if seen.any() else None
     if place is not None:
         axes.annotate(
@@ -96,7 +106,7 @@ def _line_of_parameters(axes: Axes, plane: Plane, n: int) -> None:
             (place, n / place),
             xytext=(-4, -4),
             textcoords="offset points",
-            color=drawing.ORANGE,
+            color=color,
             fontsize=8,
             ha="right",
             va="top",
