@@ -128,15 +128,19 @@ class Transition:
     published: float
 
 
-def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
+def transitions(shown: Mapping[str, Transition], *, xlabel: str, columns: int = 3) -> Figure:
     """Shares by width or dimension with their logistic fit, a panel a share, as SJL draws its
     figures 2 and 3.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(2.7 * len(shown) + 0.3, 2.9), layout="constrained")
-    grid = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
-    for axes, (title, one) in zip(grid, shown.items(), strict=True):
+    columns = min(columns, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = Figure(figsize=(2.7 * columns + 0.3, 2.9 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    for axes in list(panels.flat)[len(shown) :]:
+        axes.set_visible(False)
+    for axes, (title, one) in zip(panels.flat, shown.items(), strict=False):
         center, low, high = one.crossing
         axes.axhline(0.5, color=drawing.MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
         axes.axvspan(low, high, color=drawing.BLUE, alpha=0.12, linewidth=0, zorder=1)
@@ -163,8 +167,9 @@ def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
         axes.set_title(title, fontsize=8.5)
         axes.set_xlabel(xlabel)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), fontsize=7.5)
-    grid[0].set_ylabel("share")
-    grid[0].set_ylim(-0.04, 1.06)
+    for row in panels:
+        row[0].set_ylabel("share")
+    panels[0][0].set_ylim(-0.04, 1.06)
     return figure
 
 

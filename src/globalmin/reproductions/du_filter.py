@@ -105,26 +105,40 @@ def fig51b(setting: Setting) -> Reproduction:
         np.asarray(found["bad"]),
         float(found["plateau"]),
     )
+    trapped = (
+        (
+            Row(
+                "plateau of the failed run",
+                None,
+                float(bad[-1]),
+                2e-3 * plateau,
+                note="closed form of the spurious minimum's loss",
+                reference=plateau,
+                source="closed form",
+            ),
+            Row(
+                "plateau minus that loss",
+                None,
+                float(bad[-1]) - plateau,
+                0.0,
+                ">=",
+                note="approached from above",
+                reference=0.0,
+                source="closed form",
+            ),
+        )
+        if bad.size
+        else (
+            Row(
+                "plateau of the failed run",
+                None,
+                "no sign flip of this start is trapped",
+                note="another seed shows one",
+            ),
+        )
+    )
     rows = (
-        Row(
-            "plateau of the failed run",
-            None,
-            float(bad[-1]),
-            2e-3 * plateau,
-            note="closed form of the spurious minimum's loss",
-            reference=plateau,
-            source="closed form",
-        ),
-        Row(
-            "plateau minus that loss",
-            None,
-            float(bad[-1]) - plateau,
-            0.0,
-            ">=",
-            note="approached from above",
-            reference=0.0,
-            source="closed form",
-        ),
+        *trapped,
         Row(
             "last loss of the successful run",
             "converges to the global minimum",

@@ -13,9 +13,10 @@ from globalmin.reproductions.registry import Reproduction, Row, reproduction
 from globalmin.reproductions.running import Setting
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
 
-    from globalmin._types import Array
+    from globalmin._types import Array, NDArray
 
 STEPS = {"softplus": 0.15, "relu": 0.1}
 NAMES = {"softplus": "softplus", "relu": "ReLU"}
@@ -112,7 +113,7 @@ def phase_cell(
     }
 
 
-def succeeds(relative_error: Array) -> Array:
+def succeeds(relative_error: Array) -> NDArray[np.bool_]:
     """Whether the relative loss ||r||^2/||y||^2 is below 2.5e-3 (OS section 4)."""
     import numpy as np
 

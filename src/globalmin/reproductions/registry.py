@@ -28,6 +28,7 @@ RELATIONS = ("=", "<=", ">=")
 COLUMNS = ("quantity", "published", "reference", "ours", "tolerance", "verdict", "note")
 VERDICTS = {True: "agrees", False: "DIFFERS", None: "not judged"}
 PAPER, REFERENCE = "the paper", "our reference"
+FAR = 1.43  # tolerances: (1.96 + 0.84)/1.96, so that an alternative there is caught with 80 %
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,10 @@ class Row:
     reference : a number or words of our own: an earlier run, a closed form, a bound.
     source : where the reference is from.
     error : from which errors of both sides the tolerance comes.
-    catches : an alternative in words and the value it would give (a wrong step, another rule). A
-        row that would let it pass is not judged. Without it the alternative is a number off by
-        half of the target.
+    catches : an alternative in words and the value it would give (a wrong step, another rule).
+        A row has power if that value lies beyond 1.43 tolerances: where the tolerance is 1.96
+        standard errors, four draws of five are then caught. A row without power is not judged.
+        Without `catches` the alternative is a number off by half of the target.
     """
 
     quantity: str
@@ -112,7 +114,7 @@ class Row:
         if self.tolerance is None or self.target is None:
             return False
         if self.catches is not None:
-            return not self._accepts(self.catches[1] - self.target)
+            return not self._accepts((self.catches[1] - self.target) / FAR)
         return self.target == 0.0 or self.tolerance < abs(self.target) / 2
 
     @property
