@@ -30,6 +30,8 @@ from globalmin.reproductions.sjl_settings import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+CONTROL = 100  # the teachers of the cells that control the experiment count from here
+
 
 def teacher_runs(
     *, k: int, d: int, activation: str, start: str, teacher: int, steps: int, seed: int
@@ -162,9 +164,14 @@ def _cells(experiment: Experiment, setting: Setting) -> list[Cell]:
         for value in grid
         for t in range(text if start == "signs" else others)
     ]
-    for use, value, count in (("wide", experiment.wide[0], 2), ("few", experiment.few[0], 4)):
-        cells += [Cell(use, "signs", value, 100 + t) for t in range(count)]
-    return cells
+    cells += [Cell("wide", "signs", experiment.wide[0], CONTROL + t) for t in range(2)]
+    few = [] if experiment.few is None else [experiment.few[0]]
+    return cells + [Cell("few", "signs", value, CONTROL + t) for value in few for t in range(4)]
+
+
+def counts(finished: int) -> bool:
+    """Whether a teacher counts: a global minimum was obtained for every single initialization."""
+    return finished == RUNS
 
 
 def _share(words: str, x: list[int], hits: list[int], out_of: int) -> Share:
@@ -173,7 +180,7 @@ def _share(words: str, x: list[int], hits: list[int], out_of: int) -> Share:
 
 def _teachers(results: Sequence[tuple[Cell, Mapping[str, Any]]], start: str) -> Share:
     seen = [(c, r) for c, r in results if c.use == "grid" and c.start == start]
-    hits = [int(r["finished_runs"] == RUNS) for _, r in seen]
+    hits = [int(counts(r["finished_runs"])) for _, r in seen]
     return _share(f"all ten runs, {STARTS[start]}", [c.value for c, _ in seen], hits, 1)
 
 
@@ -184,7 +191,7 @@ def _others(results: Sequence[tuple[Cell, Mapping[str, Any]]]) -> tuple[Share, S
     return (
         _share("single runs, finished", x, [int(r["finished_runs"]) for _, r in seen], RUNS),
         _share(
-            "all ten runs, within the steps", x, [int(r["global_runs"] == RUNS) for _, r in seen], 1
+            "all ten runs, within the steps", x, [int(counts(r["global_runs"])) for _, r in seen], 1
         ),
     )
 
@@ -230,7 +237,8 @@ def _rows(
     if experiment.always is not None:
         yield _always(experiment, results)
     yield _wide(experiment, results)
-    yield _few(experiment, results)
+    if experiment.few is not None:
+        yield _few(experiment.few, experiment, results)
     yield Row(
         "runs that overflow",
         None,
@@ -304,8 +312,12 @@ def _wide(experiment: Experiment, results: Sequence[tuple[Cell, Mapping[str, Any
     )
 
 
-def _few(experiment: Experiment, results: Sequence[tuple[Cell, Mapping[str, Any]]]) -> Row:
-    value, share, out_of, ones = experiment.few
+def _few(
+    few: tuple[int, float, int, float],
+    experiment: Experiment,
+    results: Sequence[tuple[Cell, Mapping[str, Any]]],
+) -> Row:
+    value, share, out_of, ones = few
     # within the steps where Levenberg-Marquardt has too little to go by (d = 2)
     rule = "global_runs" if experiment.activation != "quadratic" and value == 2 else "finished_runs"
     seen = [int(r[rule]) for c, r in results if c.use == "few"]
