@@ -25,7 +25,7 @@ STARTS = {
     "ones": "v = 1 fixed, W trained",
 }
 TEACHERS = {  # a point, by scale: for the start of the text, for the others
-    "thumbnail": {"softplus(10)": (5, 0), "quadratic": (8, 4)},
+    "thumbnail": {"softplus(10)": (6, 0), "quadratic": (8, 4)},
     "paper": {"softplus(10)": (10, 0), "quadratic": (10, 10)},
 }
 TEXT, EARLIER = "section 3, text", "our earlier run at paper scale, ten teachers a point"

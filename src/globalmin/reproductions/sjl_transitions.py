@@ -233,6 +233,7 @@ def _rows(
             error=f"two 95 % intervals, {share.interval} and {known.low:g} to {known.high:g}",
             catches=("another rule or start", other.center),
         )
+    yield _below(experiment, shares["signs"])
     yield from _other_rows(experiment, name, others, steps)
     if experiment.always is not None:
         yield _always(experiment, results)
@@ -248,6 +249,24 @@ def _rows(
         source="our step is short enough",
         error="one run in fifty may start where the step is too long",
         catches=("a step ten times as long: one run in ten at least", 0.1 * RUNS * len(results)),
+    )
+
+
+def _below(experiment: Experiment, share: Share) -> Row:
+    """Below the crossing fewer than half of the teachers count."""
+    known = experiment.known["signs"]
+    value = max(x for x in share.x if x < known.low)
+    hits = [hit for x, hit in zip(share.x, share.hits, strict=True) if x == value]
+    return Row(
+        f"{experiment.varies} = {value}: share of teachers with all ten runs global",
+        None,
+        sum(hits) / len(hits),
+        tolerance=1.645 * math.sqrt(0.25 / len(hits)),
+        relation="<=",
+        reference=0.5,
+        source=f"below {known.low:g}, where the interval of our earlier crossing begins",
+        error=f"95 % of a share of {len(hits)} teachers",
+        catches=("one global run of ten in place of all", 1.0),
     )
 
 
