@@ -13,7 +13,6 @@ import pytest
 
 from globalmin.reproductions import entries, reproduce
 
-
 # what differs from the print in truth; docs/figures.md says how
 KNOWN = {
     "SJL-E.fig2b": {"runs with d ≥ 12 that are not global"},
