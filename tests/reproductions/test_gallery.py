@@ -2,6 +2,8 @@
 table.
 """
 
+import json
+
 from scripts import gallery
 
 RECORD = {
@@ -56,3 +58,23 @@ def test_files_that_the_page_links_are_copied_and_no_others(tmp_path, monkeypatc
         "DU-F5.2.table.csv",
         "DU-F5.2.svg",
     }
+
+
+def test_what_was_made_at_paper_scale_stands_below_the_thumbnail_and_is_kept(tmp_path, monkeypatch):
+    made, kept = tmp_path / "made", tmp_path / "docs" / "paper"
+    made.mkdir()
+    command = "globalmin reproduce DU-F5.2 --scale paper"
+    large = {**RECORD, "scale": "paper", "command": command, "headline": "1 differs"}
+    for file in (name for names in RECORD["files"].values() for name in names):
+        (made / file).write_text(file, encoding="utf-8")
+    (made / "DU-F5.2.record.json").write_text(json.dumps(large), encoding="utf-8")
+    monkeypatch.setattr(gallery, "MADE", made)
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path / "docs")
+    monkeypatch.setattr(gallery, "PAPER", kept)
+    gallery.take_over(made)
+    gallery.copy_files([RECORD])
+    assert (kept / "DU-F5.2.svg").exists()
+    assert gallery.records(kept) == [large]
+    page = gallery.page([RECORD], gallery.records(kept))
+    assert page.index("Rows: 1 agrees") < page.index("At paper scale") < page.index("1 differs")
+    assert "(gallery/paper/DU-F5.2.svg)" in page
