@@ -4,11 +4,12 @@ ball, and the files that hold them.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from globalmin._options import Estimator, Inputs, Labels
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -18,27 +19,6 @@ WEIGHTS, RECORD, CERTIFICATE = "weights.csv", "recovery.json", "certificate.gmc"
 FORMAT = "globalmin-recovery/1"
 LEVEL = 0.95
 ROWS = 60  # of the table on the screen; the file has all
-
-
-class Labels(StrEnum):
-    """What the target is."""
-
-    regression = "regression"
-    classification = "classification"
-
-
-class Estimator(StrEnum):
-    """Which estimate of the weights."""
-
-    squares = "squares"
-    likelihood = "likelihood"
-
-
-class Inputs(StrEnum):
-    """The law of the inputs."""
-
-    standard = "standard"
-    gaussian = "gaussian"
 
 
 def recover(
@@ -57,13 +37,13 @@ def recover(
     labels: Annotated[
         Labels,
         typer.Option(help="The network's output, perhaps with noise; or 0/1 with it as chance."),
-    ] = Labels.regression,
+    ] = "regression",
     estimator: Annotated[
         Estimator, typer.Option(help="Least squares; or for 0/1 labels maximum likelihood.")
-    ] = Estimator.squares,
+    ] = "squares",
     inputs: Annotated[
         Inputs, typer.Option(help="N(0, I); or Gaussian of any mean and covariance.")
-    ] = Inputs.standard,
+    ] = "standard",
     offsets: Annotated[
         bool, typer.Option("--offsets/--no-offsets", help="Neurons have offsets (biases).")
     ] = False,
@@ -96,7 +76,7 @@ def recover(
     from globalmin.cli.options import check_activation, check_output
 
     check_activation(activation)
-    if estimator is Estimator.likelihood and labels is Labels.regression:
+    if estimator == "likelihood" and labels == "regression":
         raise typer.BadParameter(
             "--estimator likelihood is for 0/1 labels; add --labels classification"
         )
@@ -111,9 +91,9 @@ def recover(
             table,
             width,
             activation,
-            labels=labels.value,
-            estimator=estimator.value,
-            inputs=inputs.value,
+            labels=labels,
+            estimator=estimator,
+            inputs=inputs,
             offsets=offsets,
             certify=certify,
             seed=seed,

@@ -19,7 +19,7 @@ from globalmin.cli.options import check_choice
 from globalmin.cli.terminal import print_json, print_rows, say
 from globalmin.errors import DataError
 from globalmin.reproductions import entries, entry
-from globalmin.reproductions.registry import Entry, Reproduction
+from globalmin.reproductions.registry import COLUMNS, Entry, Reproduction
 from globalmin.reproductions.running import SCALES, Scale, writable_folder
 from globalmin.reproductions.saving import PAGE
 
@@ -51,7 +51,8 @@ def reproduce(
 ) -> int:
     """Make figures and tables of the five papers, and our certified phase diagram.
 
-    Each comes with its figure, its data and a table *published | ours | difference | note*.
+    Each comes with its figure, its data and a table *published | reference | ours | tolerance |
+    verdict | note*: published is what the paper prints, reference is ours, with its source.
 
     Run the same command again after Ctrl-C: finished trials are not computed a second time.
     Exits with 1 if a number is out of its tolerance.
@@ -118,7 +119,7 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
                 {"item": one.item, "error": str(error), "exit_code": terminal.code_of_error(error)}
             )
             continue
-        say(f"    {time.monotonic() - began:.1f} s, {_judgement(found)}")
+        say(f"    {time.monotonic() - began:.1f} s, {found.headline}")
         results.append(_summary(found))
         if not as_json:
             sys.stdout.write(f"{found}\n")
@@ -126,23 +127,16 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
 
 
 def _summary(found: Reproduction) -> dict[str, Any]:
-    rows = [
-        dict(zip(("quantity", "published", "ours", "difference", "note"), row.texts(), strict=True))
-        for row in found.table
-    ]
+    rows = [dict(zip(COLUMNS, row.texts(), strict=True)) for row in found.table]
     code = terminal.ACCEPTED if found.agrees else terminal.NOT_CERTIFIED
     return {
         "item": found.item,
         "scale": found.scale,
         "agrees": found.agrees,
+        "headline": found.headline,
         "exit_code": code,
         "table": rows,
     }
-
-
-def _judgement(found: Reproduction) -> str:
-    judged = [row.agrees for row in found.table if row.agrees is not None]
-    return f"{sum(judged)} of {len(judged)} numbers agree"
 
 
 def _finish(results: list[dict[str, Any]], out: Path, as_json: bool) -> int:

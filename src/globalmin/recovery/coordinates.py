@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Inputs
 from globalmin._types import Array
 from globalmin.errors import DataError
 
@@ -74,7 +75,7 @@ class Coordinates:
         return T
 
 
-def coordinates_of(X: Array, *, inputs: str, offsets: bool) -> Coordinates:
+def coordinates_of(X: Array, *, inputs: Inputs, offsets: bool) -> Coordinates:
     """Those of the samples: "standard" leaves N(0, I) as it is, "gaussian" takes mean and
     covariance from the rows.
     """

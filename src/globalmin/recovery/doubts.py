@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Estimator, Labels
 from globalmin._types import Array
 from globalmin.recovery.descent import local_descent
 from globalmin.recovery.geometry import empirical_loss
@@ -81,7 +82,7 @@ def start_notes(start: TensorStart, cap: float) -> tuple[str, ...]:
 
 
 def end_doubts(
-    bars: ErrorBars, X: Array, y: Array, phi: Activation, *, labels: str, estimator: str
+    bars: ErrorBars, X: Array, y: Array, phi: Activation, *, labels: Labels, estimator: Estimator
 ) -> list[str]:
     """Not finished, no minimum, weights not known, labels not explained, lengths at the boundary;
     `bars` are those of the rows X, on which descent ran.
@@ -138,7 +139,13 @@ def parallel_pair(W: Array) -> tuple[int, int] | None:
 
 
 def misfit_sigmas(
-    W: Array, X: Array, y: Array, phi: Activation, *, labels: str, estimator: str = "squares"
+    W: Array,
+    X: Array,
+    y: Array,
+    phi: Activation,
+    *,
+    labels: Labels,
+    estimator: Estimator = "squares",
 ) -> float:
     r"""How many standard deviations the residuals are away from being unrelated to the inputs.
 

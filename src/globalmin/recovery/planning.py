@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import ESTIMATORS, LABELS, Estimator, Labels, one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError, HypothesisError
 from globalmin.recovery.bounds import (
@@ -22,7 +23,6 @@ from globalmin.recovery.concentration import explicit_error_samples, explicit_sa
 from globalmin.recovery.geometry import local_activation
 from globalmin.recovery.information import asymptotic_error, estimate_label_information
 from globalmin.recovery.population import population_hessian
-from globalmin.recovery.recover import ESTIMATORS, LABELS
 from globalmin.references import states
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class RecoveryPlan:
     neurons: int
     features: int
     activation: str
-    labels: str
-    estimator: str
+    labels: Labels
+    estimator: Estimator
     noise: float
     accuracy: float
     failure: float
@@ -104,8 +104,8 @@ def plan_recovery(
     teacher: ArrayLike | object,
     activation: str | Activation = "sigmoid",
     *,
-    labels: str = "classification",
-    estimator: str = "squares",
+    labels: Labels = "classification",
+    estimator: Estimator = "squares",
     noise: float = 0.0,
     accuracy: float = 0.1,
     failure: float = 0.01,
@@ -193,9 +193,8 @@ def _weights(teacher: object) -> Array:
     return W
 
 
-def _refuse(labels: str, estimator: str, **numbers: float) -> None:
-    if labels not in LABELS:
-        raise DataError(f"labels={labels!r} is unknown; choose one of {', '.join(LABELS)}")
+def _refuse(labels: Labels, estimator: Estimator, **numbers: float) -> None:
+    one_of("labels", labels, LABELS)
     if estimator not in ESTIMATORS or (estimator == "likelihood" and labels != "classification"):
         raise DataError(
             f"estimator={estimator!r}: choose 'squares', or 'likelihood' with "
@@ -210,7 +209,9 @@ def _refuse(labels: str, estimator: str, **numbers: float) -> None:
             raise DataError(f"{name}={numbers[name]} must lie strictly between 0 and 1")
 
 
-def _covariance(W: Array, phi: Activation, *, labels: str, estimator: str, noise: float) -> Array:
+def _covariance(
+    W: Array, phi: Activation, *, labels: Labels, estimator: Estimator, noise: float
+) -> Array:
     if labels == "regression":
         inverse = np.linalg.inv(population_hessian(W, W, phi))
         return np.asarray(noise**2 * inverse, dtype=np.float64)
@@ -219,7 +220,7 @@ def _covariance(W: Array, phi: Activation, *, labels: str, estimator: str, noise
 
 
 def _explicit(
-    W: Array, phi: Activation, least: float, *, failure: float, accuracy: float, labels: str
+    W: Array, phi: Activation, least: float, *, failure: float, accuracy: float, labels: Labels
 ) -> tuple[int | None, int | None]:
     """Samples of the explicit theorems; without noise the teacher itself is the critical point."""
     try:

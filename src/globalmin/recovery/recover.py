@@ -10,11 +10,11 @@ order of the neurons, with error bars.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin._options import one_of
+from globalmin._options import ESTIMATORS, LABELS, Estimator, Inputs, Labels, one_of
 from globalmin._types import Array
 from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from globalmin.activations import Activation
 
 
-Labels = Literal["regression", "classification"]
-LABELS: tuple[Labels, ...] = get_args(Labels)
-ESTIMATORS = ("squares", "likelihood")
 NOISELESS = 0.01  # noise over the spread of the labels below which they count as noiseless
 
 
@@ -138,8 +135,8 @@ def recover_teacher(
     labels: Labels = "regression",
     seed: int = 0,
     variant: str | TensorOptions = "tuned",
-    estimator: str = "squares",
-    inputs: str = "standard",
+    estimator: Estimator = "squares",
+    inputs: Inputs = "standard",
     offsets: bool = False,
     max_iter: int = 1_500,
     tol: float = 1e-12,
@@ -225,8 +222,8 @@ def _doubts(
     phi: Activation,
     *,
     whitened: Array,
-    labels: str,
-    estimator: str,
+    labels: Labels,
+    estimator: Estimator,
 ) -> tuple[str, ...]:
     """The warnings; neurons that noiseless labels do not tell apart are refused."""
     if is_exact(bars, y):

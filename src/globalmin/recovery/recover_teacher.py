@@ -9,11 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from globalmin._options import Labels
 from globalmin.errors import CannotCertify, MemoryRefused
 from globalmin.proving.producer import prove
 from globalmin.recovery import recover as recovery
 from globalmin.recovery.claims.unique_minimum import CLAIM, PARAMETERS, polish_minimum
-from globalmin.recovery.recover import Labels
 from globalmin.references import states
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Estimator, Labels
 from globalmin._types import Array
 from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
@@ -114,8 +115,8 @@ def error_bars(
     W: Array,
     activation: str | Activation = "sigmoid",
     *,
-    labels: str = "regression",
-    estimator: str = "squares",
+    labels: Labels = "regression",
+    estimator: Estimator = "squares",
 ) -> ErrorBars:
     """Error bars at W, the minimum of the squared loss or the maximum of the likelihood.
 
@@ -152,7 +153,9 @@ class _Sums:
     squares: float
 
 
-def _sums(W: Array, X: Array, y: Array, phi: Activation, *, labels: str, estimator: str) -> _Sums:
+def _sums(
+    W: Array, X: Array, y: Array, phi: Activation, *, labels: Labels, estimator: Estimator
+) -> _Sums:
     (n, _), (K, d) = X.shape, W.shape
     require_memory(matrix_bytes(K * d, K * d, copies=6), f"the covariance of {K * d} weights")
     bread, meat = np.zeros((K * d, K * d)), np.zeros((K * d, K * d))
@@ -175,7 +178,9 @@ def _sums(W: Array, X: Array, y: Array, phi: Activation, *, labels: str, estimat
     return _Sums((bread + bread.T) / (2 * n), meat / n, gradient / n, squares)
 
 
-def _weights(p: Array, y: Array, *, labels: str, estimator: str) -> tuple[Array, Array, Array]:
+def _weights(
+    p: Array, y: Array, *, labels: Labels, estimator: Estimator
+) -> tuple[Array, Array, Array]:
     """First and second derivative of one sample's loss by its output p, and the variance of the
     first one (up to that of the noise, for regression).
     """

@@ -156,9 +156,17 @@ class Plane:
 
 
 def phase_diagram(
-    planes: Sequence[Plane], *, n: int, bar: str = "share of runs", columns: int = 3
+    planes: Sequence[Plane],
+    *,
+    n: int,
+    bar: str = "share of runs",
+    columns: int = 3,
+    red_is_full: bool = False,
 ) -> Figure:
-    """Planes side by side with the line kd = n, one color bar."""
+    """Planes side by side with the line kd = n, one color bar.
+
+    `red_is_full` colors as OS, figure 2: blue is a share of zero, red of one, the line is white.
+    """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
@@ -166,7 +174,9 @@ def phase_diagram(
     rows = -(-len(planes) // columns)
     figure = Figure(figsize=(2.5 * columns + 0.9, 2.55 * rows + 0.2), layout="constrained")
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
-    colors = LinearSegmentedColormap.from_list("share", [EMPTY, FULL])
+    ends = [drawing.BLUE, EMPTY, drawing.RED] if red_is_full else [EMPTY, FULL]
+    colors = LinearSegmentedColormap.from_list("share", ends)
+    line = "white" if red_is_full else drawing.ORANGE
     mesh = None
     for axes, plane in zip(grid.flat, planes, strict=False):
         mesh = axes.pcolormesh(
@@ -179,7 +189,7 @@ def phase_diagram(
             rasterized=False,
             linewidth=0,
         )
-        _line_of_parameters(axes, plane, n)
+        _line_of_parameters(axes, plane, n, line)
         axes.set_title(plane.title, fontsize=8.5)
         axes.set_xlabel("dimension d")
         axes.grid(visible=False)
@@ -203,11 +213,11 @@ def cell_edges(values: Array) -> Array:
     )
 
 
-def _line_of_parameters(axes: Axes, plane: Plane, n: int) -> None:
+def _line_of_parameters(axes: Axes, plane: Plane, n: int, color: str) -> None:
     edges_d, edges_k = cell_edges(plane.d), cell_edges(plane.k)
     d = np.linspace(max(edges_d[0], 0.3), edges_d[-1], 400)
     seen = (n / d >= edges_k[0]) & (n / d <= edges_k[-1])
-    axes.plot(d[seen], n / d[seen], color=drawing.ORANGE, linewidth=1.4)
+    axes.plot(d[seen], n / d[seen], color=color, linewidth=1.4)
     place = d[seen][len(d[seen]) // 2] if seen.any() else None
     if place is not None:
         axes.annotate(
@@ -215,7 +225,7 @@ def _line_of_parameters(axes: Axes, plane: Plane, n: int) -> None:
             (place, n / place),
             xytext=(-4, -4),
             textcoords="offset points",
-            color=drawing.ORANGE,
+            color=color,
             fontsize=8,
             ha="right",
             va="top",
@@ -237,15 +247,19 @@ class Transition:
     published: float
 
 
-def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
+def transitions(shown: Mapping[str, Transition], *, xlabel: str, columns: int = 3) -> Figure:
     """Shares by width or dimension with their logistic fit, a panel a share, as SJL draws its
     figures 2 and 3.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(2.7 * len(shown) + 0.3, 2.9), layout="constrained")
-    grid = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
-    for axes, (title, one) in zip(grid, shown.items(), strict=True):
+    columns = min(columns, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = Figure(figsize=(2.7 * columns + 0.3, 2.9 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    for axes in list(panels.flat)[len(shown) :]:
+        axes.set_visible(False)
+    for axes, (title, one) in zip(panels.flat, shown.items(), strict=False):
         center, low, high = one.crossing
         axes.axhline(0.5, color=drawing.MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
         axes.axvspan(low, high, color=drawing.BLUE, alpha=0.12, linewidth=0, zorder=1)
@@ -272,8 +286,9 @@ def transitions(shown: Mapping[str, Transition], *, xlabel: str) -> Figure:
         axes.set_title(title, fontsize=8.5)
         axes.set_xlabel(xlabel)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), fontsize=7.5)
-    grid[0].set_ylabel("share")
-    grid[0].set_ylim(-0.04, 1.06)
+    for row in panels:
+        row[0].set_ylabel("share")
+    panels[0][0].set_ylim(-0.04, 1.06)
     return figure
 
 

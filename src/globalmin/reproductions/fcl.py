@@ -53,18 +53,41 @@ def fig2(setting: Setting) -> Reproduction:
     fine = np.linspace(1.40, 1.50, 101)
     values = rho(fine, "sigmoid")
     rows = [
-        Row(f"ρ({s:g}), sigmoid", ref, float(rho(s, "sigmoid")), 1e-5 * ref, note=SPEC)
+        Row(
+            f"ρ({s:g}), sigmoid",
+            None,
+            float(rho(s, "sigmoid")),
+            1e-5 * ref,
+            reference=ref,
+            source=SPEC,
+        )
         for s, ref in RHO.items()
     ]
     rows += [
-        Row("largest ρ, sigmoid", 3.566432e-3, float(values.max()), 1e-8, note=SPEC),
-        Row("norm where it is reached", 1.4492, float(fine[values.argmax()]), 1e-3, note=SPEC),
+        Row(
+            "largest ρ, sigmoid",
+            None,
+            float(values.max()),
+            1e-8,
+            reference=3.566432e-3,
+            source=SPEC,
+        ),
+        Row(
+            "norm where it is reached",
+            None,
+            float(fine[values.argmax()]),
+            1e-3,
+            reference=1.4492,
+            source=SPEC,
+        ),
         Row(
             "ρ of tanh at 1 over 16 ρ of sigmoid at 2",
-            1.0,
+            None,
             float(rho(1.0, "tanh") / (16 * rho(2.0, "sigmoid"))),
             1e-9,
             note="identity tanh(z) = 2 sigmoid(2z) - 1",
+            reference=1.0,
+            source="identity tanh(z) = 2 sigmoid(2z) − 1",
         ),
     ]
     return Reproduction(
@@ -186,33 +209,41 @@ def _success_rows(grid: Grid, rates: Cells, errors: Cells) -> tuple[Row, ...]:
     return (
         Row(
             f"success rate, d = {large}, n = {n[0]:,}",
-            0.0,
+            "few samples fail",
             float(rates[large][0]),
             0.3,
-            note="published: no success at few samples",
+            where="text on figure 3",
+            reference=0.0,
+            source="no success",
         ),
         Row(
             f"success rate, d = {small}, n = {n[-1]:,}",
-            1.0,
+            "many samples succeed",
             float(rates[small][-1]),
             0.0,
-            note="published: all succeed at many",
+            where="text on figure 3",
+            reference=1.0,
+            source="all succeed",
         ),
         Row(
             "most that a rate falls when n grows",
-            0.0,
+            "the rate rises with n",
             max(float(-np.diff(r).min()) for r in rates.values()),
             0.15,
             "<=",
-            note="published: the rate rises with n",
+            where="text on figure 3",
+            reference=0.0,
+            source="never falls",
         ),
         Row(
             f"mean rate of d = {large} minus that of d = {small}",
-            0.0,
+            "a larger dimension needs more samples",
             float(rates[large].mean() - rates[small].mean()),
             0.1,
             "<=",
-            note="published: a larger dimension needs more samples",
+            where="text on figure 3",
+            reference=0.0,
+            source="not above",
         ),
         Row(
             f"median relative error at d = {large}, n = {n[-1]:,}",
@@ -259,20 +290,24 @@ def _error_rows(grid: Grid, errors: Cells) -> list[Row]:
     rows = [
         Row(
             f"slope of log error by log n, d = {d}",
-            -0.5,
+            "decreases gracefully",
             float(np.polyfit(np.log(n), np.log(mean), 1)[0]),
             0.15,
-            note="published: decreases gracefully, no number; −1/2 is the statistical rate",
+            where="text on figure 4",
+            reference=-0.5,
+            source="−1/2, the statistical rate",
         )
         for d, mean in means.items()
     ]
     rows += [
         Row(
             f"median relative error, d = 10, n = {size:,}",
-            ref,
+            None,
             float(np.median(errors[10][grid.samples.index(size)])),
             0.25 * ref,
             note="spec page, 3 to 10 trials; the figure's own numbers cannot be read",
+            reference=ref,
+            source="our spec page, 3 to 10 trials",
         )
         for size, ref in ERRORS.items()
         if size in grid.samples
@@ -281,10 +316,12 @@ def _error_rows(grid: Grid, errors: Cells) -> list[Row]:
     rows.append(
         Row(
             f"error of d = {last} over that of d = {first}",
-            float((last / first) ** 0.5),
+            None,
             float((means[last] / means[first]).mean()),
             0.5,
             note="published: grows with d; √(d/d') expected",
+            reference=float((last / first) ** 0.5),
+            source="√(d/d') of the statistical rate",
         )
     )
     return rows

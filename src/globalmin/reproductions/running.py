@@ -159,7 +159,7 @@ def reproduce(
     seed: int = 0,
 ) -> Reproduction:
     """Make one figure or table of the papers again; print the result for the table *published |
-    ours | difference | note*.
+    reference | ours | tolerance | verdict | note*.
 
     Parameters
     ----------
