@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin._options import Inputs
+from globalmin._options import INPUTS, Inputs, one_of
 from globalmin._types import Array
 from globalmin.errors import DataError
 
@@ -80,13 +80,9 @@ def coordinates_of(X: Array, *, inputs: Inputs, offsets: bool) -> Coordinates:
     covariance from the rows.
     """
     d = X.shape[1]
+    one_of("inputs", inputs, INPUTS, remedy="(any mean and covariance, from the samples)")
     if inputs == "standard":
         return Coordinates(np.zeros(d), np.eye(d), offsets)
-    if inputs != "gaussian":
-        raise DataError(
-            f"inputs={inputs!r} is unknown; choose 'standard' (N(0, I)) or 'gaussian' (any mean "
-            "and covariance, taken from the samples)"
-        )
     mean = X.mean(axis=0)
     covariance = np.atleast_2d(np.cov(X, rowvar=False))
     spreads = np.sqrt(np.diag(covariance))

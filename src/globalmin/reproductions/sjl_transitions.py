@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from globalmin._options import Trained
 from globalmin.reproductions.crossing import Crossing, logistic_crossing, most_failures
 from globalmin.reproductions.registry import Reproduction, Row
 from globalmin.reproductions.running import Setting
@@ -67,7 +68,7 @@ def teacher_runs(
     }
 
 
-def first_head(start: str, k: int, rng: Any) -> tuple[Any, str]:
+def first_head(start: str, k: int, rng: Any) -> tuple[Any, Trained]:
     """The heads of ten starts, (10, k), and which layers are trained."""
     import numpy as np
 
@@ -79,7 +80,7 @@ def first_head(start: str, k: int, rng: Any) -> tuple[Any, str]:
     return (signs / np.sqrt(k) if start == "small" else signs), "vW"
 
 
-def is_global(X: Any, y: Any, W: Any, v: Any, activation: str, *, trained: str = "vW") -> bool:
+def is_global(X: Any, y: Any, W: Any, v: Any, activation: str, *, trained: Trained = "vW") -> bool:
     """Whether Levenberg-Marquardt on the trained layers leads from these weights to zero loss."""
     from globalmin.activations import get_activation
     from globalmin.data import Dataset
