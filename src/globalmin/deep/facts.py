@@ -16,7 +16,7 @@ from globalmin.deep.gram import deep_features, deep_gram, deep_ntk
 from globalmin.deep.gram_bounds import error_amplification, last_layer_split
 from globalmin.deep.lipschitz import estimate_deep_descent
 from globalmin.deep.network import DeepNetwork, draw_deep
-from globalmin.facts import finding
+from globalmin.facts import assumptions, finding
 from globalmin.facts.finding import fact
 from globalmin.linalg.spectrum import extremes
 
@@ -42,9 +42,9 @@ def _deep(
     """
     hypotheses = (
         _analytic(m),
-        finding.smooth(m),
-        finding.unit_rows(m),
-        finding.no_parallel_rows(m),
+        assumptions.smooth(m),
+        assumptions.unit_rows(m),
+        assumptions.no_parallel_rows(m),
     )
     if m.n > DEEP_LIMIT or not m.activation.is_smooth or m.activation.name in POLYNOMIALS:
         return math.nan, hypotheses
@@ -208,12 +208,14 @@ def depth_independent(it: Instance) -> finding.TheoremReport:
     m, H = it.m, _depth(it)
     says = "residual networks: λ_min(K^(H)) ≥ (c_res/H)² κ, κ free of the depth (explicit, ours)"
     if _is_out(it):
-        return finding.TheoremReport("DU-P3.2", says, (computable(it), finding.no_parallel_rows(m)))
+        return finding.TheoremReport(
+            "DU-P3.2", says, (computable(it), assumptions.no_parallel_rows(m))
+        )
     found = gram_bounds.depth_independent_limit(m.X, H, m.activation, c_res=C_RES)
     return finding.TheoremReport(
         "DU-P3.2",
         says,
-        (computable(it), finding.no_parallel_rows(m)),
+        (computable(it), assumptions.no_parallel_rows(m)),
         numbers=(
             ("κ₁ = λ_min(K^(1) − b b^T)", found.kappa),
             (f"λ_min(K^(H)) at least, H = {H}", found.bound),
@@ -228,14 +230,14 @@ def amplification(it: Instance) -> finding.TheoremReport:
     m, H = it.m, max(it.depth, 3)
     says = "finite layers deviate from their limits by O(1/√m), times a factor per layer"
     if _is_out(it):
-        return finding.TheoremReport("DU-T3.4", says, (computable(it), finding.smooth(m)))
+        return finding.TheoremReport("DU-T3.4", says, (computable(it), assumptions.smooth(m)))
     numbers = []
     for architecture, word in BOTH:
         found = error_amplification(m.X, architecture, H, m.activation, c_res=C_RES)
         product = math.prod(layer.gram for layer in found)
         numbers.append((f"product of the factors of layers 2..H−1, {word}, H = {H}", product))
     return finding.TheoremReport(
-        "DU-T3.4", says, (computable(it), finding.smooth(m)), numbers=tuple(numbers)
+        "DU-T3.4", says, (computable(it), assumptions.smooth(m)), numbers=tuple(numbers)
     )
 
 
@@ -279,7 +281,7 @@ def proof_constants(it: Instance) -> finding.TheoremReport:
     m, H, phi = it.m, _depth(it), it.m.activation
     says = "the proof closes once descent moves the weights less (R') than it may (R)"
     if _is_out(it) or not math.isfinite(m.M):
-        return finding.TheoremReport("DU-L3.1", says, (computable(it), finding.smooth(m)))
+        return finding.TheoremReport("DU-L3.1", says, (computable(it), assumptions.smooth(m)))
     network = _drawn(it, "fully_connected")
     start = constants.measured_start(network, m.X)
     r = float(np.linalg.norm(network.predict(m.X) - m.y))
@@ -308,7 +310,12 @@ def proof_constants(it: Instance) -> finding.TheoremReport:
     return finding.TheoremReport(
         "DU-L3.1",
         says,
-        (computable(it), finding.smooth(m), finding.unit_rows(m), finding.check("R' < R", closes)),
+        (
+            computable(it),
+            assumptions.smooth(m),
+            assumptions.unit_rows(m),
+            finding.check("R' < R", closes),
+        ),
         numbers=tuple(numbers),
         instead="the claim deep-descent (theorem DS) at actual weights",
     )

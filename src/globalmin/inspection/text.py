@@ -7,7 +7,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from globalmin.facts.finding import WIDER, Finding, number
+from globalmin.facts.assumptions import WIDER
+from globalmin.facts.finding import Finding, number
 
 if TYPE_CHECKING:
     from globalmin.facts.finding import TheoremReport

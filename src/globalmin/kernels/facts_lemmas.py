@@ -12,19 +12,15 @@ import numpy as np
 from globalmin.activations.dual import dual_kernel, dual_partial_sum
 from globalmin.activations.dual_pairs import estimate_by_gauss_hermite
 from globalmin.activations.moments import normalizer
-from globalmin.facts.finding import (
-    Hypothesis,
-    TheoremReport,
-    check,
-    fact,
+from globalmin.facts.assumptions import (
     labels,
     no_parallel_rows,
-    number,
     positive_lambda,
     relu,
     smooth,
     unit_rows,
 )
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number
 from globalmin.kernels import movement, probability, rates
 from globalmin.kernels.gram_bounds import lambda_lower_bounds
 from globalmin.kernels.limit_gram import Kind, gram_error

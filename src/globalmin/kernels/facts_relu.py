@@ -6,25 +6,20 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from globalmin.facts.finding import (
+from globalmin.facts.assumptions import (
     CONVERGES,
     DISTINCT,
     TRAINED,
-    Hypothesis,
-    TheoremReport,
-    check,
     enough_width,
-    fact,
     labels,
     no_parallel_rows,
-    number,
     positive_lambda,
     promised,
     relu,
     scale_rows,
     unit_rows,
-    unknown,
 )
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.kernels import movement, probability, rates, widths
 from globalmin.kernels.facts_smooth import independent_products
 from globalmin.shallow.step_sizes import relu_step

@@ -13,23 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from globalmin.activations.moments import slope_coefficients
 from globalmin.errors import HypothesisError
-from globalmin.facts.finding import (
+from globalmin.facts.assumptions import (
     CONVERGES,
     DISTINCT,
-    Hypothesis,
-    TheoremReport,
-    check,
     enough_width,
-    fact,
     labels,
-    number,
     positive_lambda,
     promised,
     scale_rows,
     smooth,
     unit_rows,
-    unknown,
 )
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.kernels import probability, random_features, rates, widths
 from globalmin.linalg.spectrum import ALL_LIMIT, extremes
 from globalmin.shallow.step_sizes import stochastic_nu, stochastic_step

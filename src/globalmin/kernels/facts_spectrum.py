@@ -11,25 +11,17 @@ import numpy as np
 
 from globalmin.activations.moments import MeanSign, average_class
 from globalmin.facts.assumptions import (
+    at_least_as_wide,
     average_curvature,
     average_slope,
     enough_samples,
     few_samples,
+    gaussian,
     not_affine,
     sized_weights,
-)
-from globalmin.facts.finding import (
-    Finding,
-    Hypothesis,
-    TheoremReport,
-    at_least_as_wide,
-    check,
-    fact,
-    gaussian,
-    number,
     smooth,
-    unknown,
 )
+from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.kernels import overparameterization_jacobian as jacobian_parts
 from globalmin.kernels.explain_jacobian import explain_jacobian
 from globalmin.kernels.khatri_rao import khatri_rao_sigma_min

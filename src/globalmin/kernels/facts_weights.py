@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import HypothesisError
-from globalmin.facts.finding import (
-    TRAINED,
-    WIDER,
-    TheoremReport,
-    bounded_curvature,
-    check,
-    fact,
-    number,
-)
+from globalmin.facts.assumptions import TRAINED, WIDER, bounded_curvature
+from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.linalg.spectrum import ALL_LIMIT
 from globalmin.shallow.sgd_guarantee import sgd_guarantee, stochastic_guarantee
 

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from globalmin.facts.finding import (
-    Finding,
-    Hypothesis,
-    TheoremReport,
-    check,
-    fact,
-    number,
-)
+from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, number
 from globalmin.linalg.symmetric import design_matrix, head_counts, moment_matrix, unsvec
 from globalmin.quadratic.approximate import (
     estimate_mixed_excess,

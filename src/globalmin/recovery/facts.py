@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import HypothesisError
-from globalmin.facts.finding import (
-    Hypothesis,
-    TheoremReport,
-    check,
-    fact,
-    gaussian,
-    number,
-    smooth,
-    thrice_bounded,
-)
+from globalmin.facts.assumptions import gaussian, smooth, thrice_bounded
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number
 from globalmin.recovery import bounds, concentration, geometry, information, moments, planted
 from globalmin.recovery.geometry import fourth_directional_derivative
 from globalmin.recovery.population import (

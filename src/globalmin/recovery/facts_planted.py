@@ -11,25 +11,17 @@ import numpy as np
 
 from globalmin.activations.moments import average_class, mean_curvature, mean_slope
 from globalmin.facts.assumptions import (
+    at_least_as_wide,
     average_curvature,
     average_slope,
     enough_samples,
     few_samples,
+    gaussian,
     not_affine,
     sized_weights,
-)
-from globalmin.facts.finding import (
-    Finding,
-    Hypothesis,
-    TheoremReport,
-    at_least_as_wide,
-    check,
-    fact,
-    gaussian,
-    number,
     smooth,
-    unknown,
 )
+from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.recovery import planted
 
 if TYPE_CHECKING:

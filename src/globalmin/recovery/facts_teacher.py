@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import HypothesisError
-from globalmin.facts.finding import (
-    Finding,
-    Hypothesis,
-    TheoremReport,
-    check,
-    fact,
-    number,
-    thrice_bounded,
-    unknown,
-)
+from globalmin.facts.assumptions import thrice_bounded
+from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.recovery import bounds, concentration, information, moments
 from globalmin.recovery.doubts import SIGMAS, input_deviation
 from globalmin.recovery.geometry import hessian_parts
