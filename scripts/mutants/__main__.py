@@ -105,6 +105,20 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
+PAGE = ROOT / "docs" / "mutation.md"
+WORDS = """# Formulas pinned
+
+A test must be able to fail. `make mutants` changes one constant, sign, exponent, operator or
+comparison of a module at a time (a seeded sample of all such places in the modules of SJL, GKZ, OS
+and FCL), runs the tests that reach the changed line, and counts the changes that no test notices.
+Messages of errors, docstrings and annotations are left alone. Only tests of the rooms themselves
+may kill (`scripts/mutants/gate.toml`), not the long campaigns or the docs, so a score is a lower
+bound of what `make test` catches. Changes that cannot be told apart by any input are listed as
+equivalent, with the reason.
+
+"""
+
+
 def main() -> None:
     """Parse the command line and do one of the three jobs."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -119,7 +133,8 @@ def main() -> None:
     elif options.job == "run":
         run(options.per_module, options.jobs, options.only)
     else:
-        print(table())
+        PAGE.write_text(WORDS + table(), encoding="utf-8")
+        print(table().splitlines()[0])
 
 
 if __name__ == "__main__":

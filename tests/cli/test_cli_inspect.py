@@ -131,4 +131,4 @@ def test_unknown_target_exits_with_3_and_memory_with_4(run, table, monkeypatch):
 def test_the_former_name_of_scheme_is_understood(run, table):
     ended = run("inspect", table(6), "-t", "price", "--head", "none")
     assert ended.code == 2
-    assert "--scheme='none' is unknown; choose one of 'os', 'sjl', 'du'" in ended.err
+    assert "--scheme='none' is unknown; choose one of 'os', 'sjl', 'positive', 'du'" in ended.err

@@ -76,7 +76,7 @@ def test_failed_trials_make_exit_code_1_and_are_pointed_to(run, plan, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("run", "PLAN", "--executor", "threads"), 2, "not one of local, dask, ray"),
+        (("run", "PLAN", "--executor", "threads"), 2, "choose one of 'local', 'dask', 'ray'"),
         (("run", "PLAN", "--address", "tcp://x"), 2, "--address"),
         (("run", "PLAN", "--workers", "0"), 2, "--workers"),
         (("run", "nowhere.toml"), 2, "nowhere.toml"),

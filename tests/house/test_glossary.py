@@ -86,8 +86,8 @@ def test_a_former_keyword_still_works_and_warns():
     with pytest.warns(DeprecationWarning, match="start is now called scheme"):
         gm.theory.basin_estimate(9, 1, n_initializations=10, start="sphere", max_iter=100)
     with pytest.warns(DeprecationWarning, match="limit_gram: kind is now called kernel"):
-        old = gm.theory.limit_gram([[1.0, 0.0], [0.6, 0.8]], kind="feature")
-    assert (old == gm.theory.limit_gram([[1.0, 0.0], [0.6, 0.8]], kernel="feature")).all()
+        old = gm.theory.limit_gram([[1.0, 0.0], [0.6, 0.8]], kind="features")
+    assert (old == gm.theory.limit_gram([[1.0, 0.0], [0.6, 0.8]], kernel="features")).all()
 
 
 def test_both_names_at_once_are_refused_and_positions_are_left_alone():

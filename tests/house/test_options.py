@@ -64,7 +64,7 @@ CALLS: dict[str, tuple[Callable[..., object], str, str]] = {
     ),
     "solve_quadratic": (lambda **o: solve_quadratic(X, Y, **o), "signs", "positive"),
     "certify_gram": (lambda **o: gm.certify_gram(X, **o), "kernel", "features"),
-    "limit_gram": (lambda **o: gm.theory.limit_gram(X, **o), "kernel", "feature"),
+    "limit_gram": (lambda **o: gm.theory.limit_gram(X, **o), "kernel", "features"),
     "minimize method": (lambda **o: minimize(_square, np.ones(2), **o), "method", "cubic"),
     "minimize derivatives": (
         lambda **o: minimize(_square, np.ones(2), **o),

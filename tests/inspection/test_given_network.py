@@ -86,7 +86,7 @@ def test_command_line_and_library_have_the_same_defaults():
     line = signatures.signature(command).parameters
     names = ("seed", "delta", "theta", "failure", "depth", "activation", "network")
     assert {n: library[n].default for n in names} == {n: line[n].default for n in names}
-    assert (line["head"].default, library["scheme"].default) == (None, None)
+    assert (line["scheme"].default, library["scheme"].default) == (None, None)
     assert library["seed"].default == 0
     door = signatures.signature(gm.theorem).parameters
     assert {n: door[n].default for n in ("seed", "width", "activation", "network", "scheme")} == {

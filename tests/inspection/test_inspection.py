@@ -243,7 +243,7 @@ def test_large_data_use_iterations_that_agree_with_dense_eigenvalues(monkeypatch
     """The road for n above 1,500, forced at n = 60."""
     data = gm.generators.sphere_with_random_labels(60, 9, seed=4)
     dense = inspect(data, width=30, activation="softplus")
-    for module in ("linalg.extremes", "inspection.prediction"):
+    for module in ("linalg.spectrum", "inspection.prediction"):
         monkeypatch.setattr(f"globalmin.{module}.ALL_LIMIT", 10)
     lanczos = inspect(data, width=30, activation="softplus")
     for q, other in zip(dense.quantities, lanczos.quantities, strict=True):

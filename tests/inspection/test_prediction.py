@@ -108,7 +108,7 @@ def test_steps_beyond_the_theorem_get_no_envelope(smooth):
 
 def test_unusable_steps_and_too_large_data_are_refused(smooth, monkeypatch):
     data, network, _ = smooth
-    for options in ({"step_size": -1.0}, {"step_size": math.inf}, {"n_steps": 0}):
+    for options in ({"step_size": -1.0}, {"step_size": math.inf}, {"max_iter": 0}):
         with pytest.raises(DataError, match="step"):
             predict_run(network, data, **options)
     monkeypatch.setattr(validation, "available_bytes", lambda: 100)

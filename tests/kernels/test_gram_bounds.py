@@ -21,7 +21,7 @@ def sphere(n, d, seed):
 @pytest.mark.parametrize(
     "name", ["relu", "softplus", "tanh", "swish", "gelu", "erf", "quadratic", "softplus(10)"]
 )
-@pytest.mark.parametrize("kind", ["derivative", "feature"])
+@pytest.mark.parametrize("kind", ["weights", "features"])
 def test_every_bound_holds(name, kind):
     """OS-LH.1, OS-LH.2, OS-L6.4, OS-L6.5, OS-TI.1, OS-CI.2, DU-D2.1: on random, clustered and
     unequal rows.
@@ -95,7 +95,7 @@ def test_degenerate_rows_give_zero_and_no_traceback():
     assert (
         0.9 * exact < max(b.value for b in lambda_lower_bounds(line, "softplus", terms=12)) <= exact
     )
-    assert lambda_lower_bounds([[0.0, 0.0], [1.0, 0.0]], kernel="feature") == ()
+    assert lambda_lower_bounds([[0.0, 0.0], [1.0, 0.0]], kernel="features") == ()
     single = lambda_lower_bounds([[2.0, 0.0]])
     assert all(b.value <= 2.0 + 1e-12 for b in single)
     assert max(b.value for b in single) == pytest.approx(2.0, rel=1e-12)

@@ -74,13 +74,13 @@ def test_the_quadratic_gram_is_the_square_of_the_inner_products():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["derivative", "feature"])
+@pytest.mark.parametrize("kind", ["weights", "features"])
 def test_monte_carlo_over_weights_agrees(name, kind):
     """OS-DEF6.1, OS-DEF3.1: within five standard errors in every entry, 200,000 draws."""
     X = np.random.default_rng(2).standard_normal((5, 3)) * np.array(
         [[0.5], [1.0], [1.5], [2.0], [0.1]]
     )
-    phi, order = get_activation(name), int(kind == "derivative")
+    phi, order = get_activation(name), int(kind == "weights")
     values = phi.derivative(np.random.default_rng(3).standard_normal((200_000, 3)) @ X.T, order)
     products = values[:, :, None] * values[:, None, :]
     factor = X @ X.T if order else 1.0
@@ -94,7 +94,7 @@ def test_monte_carlo_over_weights_agrees(name, kind):
 def test_degenerate_rows_have_exact_values_and_no_warnings(name):
     x, y = np.array([0.3, -1.2, 0.77]), np.array([1.0, 0.4, 0.1])
     X = np.stack([x, x, -x, np.zeros(3), 3 * x, y])
-    for kind in ("derivative", "feature"):
+    for kind in ("weights", "features"):
         G = limit_gram(X, name, kernel=kind)
         assert np.isfinite(G).all()
         np.testing.assert_array_equal(G, G.T)
@@ -102,7 +102,7 @@ def test_degenerate_rows_have_exact_values_and_no_warnings(name):
         np.testing.assert_array_equal(G[0], G[1])
         assert G[0, 1] == G[0, 0]
         assert G[0, 0] == pytest.approx(G[2, 2], abs=tolerance)
-        if kind == "derivative":
+        if kind == "weights":
             np.testing.assert_array_equal(G[3], 0.0)
         else:
             norms = np.linalg.norm(X, axis=1)
@@ -124,7 +124,7 @@ def test_one_column_is_fine():
         np.abs(limit_gram(X)), [[0.5, 1, 0, 0], [1, 2, 0, 0], [0, 0, 4.5, 0], [0, 0, 0, 0]]
     )
     assert limit_gram([[2.0]]) == [[2.0]]
-    square = limit_gram(X, "softplus", kernel="feature")
+    square = limit_gram(X, "softplus", kernel="features")
     np.testing.assert_allclose(
         np.diagonal(square)[:3], mean_square("softplus", [1.0, 2.0, 3.0]), rtol=1e-14
     )

@@ -12,6 +12,7 @@ from globalmin.activations import get_activation
 from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
 from globalmin.landscape import classify as classify_module
+from globalmin.landscape import criteria
 from globalmin.landscape.classify import classify_point
 from globalmin.landscape.criteria import Excess
 from globalmin.quadratic.census import population_escape
@@ -461,5 +462,5 @@ def test_no_minimum_is_a_saddle_by_the_curvature_rule_alone(seed, monkeypatch):
     excess unknown.
     """
     network, data = polynomial_problem(seed)
-    monkeypatch.setattr(classify_module, "estimate_excess", lambda *_: Excess(None, "unknown"))
+    monkeypatch.setattr(criteria, "estimate_excess", lambda *_: Excess(None, "unknown"))
     assert classify_point(network, data).kind in (PointKind.SECOND_ORDER, PointKind.NOT_DECIDED)

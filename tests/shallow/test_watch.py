@@ -197,7 +197,7 @@ def test_nothing_is_drawn_when_stderr_is_not_a_terminal(capsys):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"trained": "v"}, "trained='v'"),
+        ({"trained": "both"}, "trained='both'"),
         ({"tol": -1.0}, "tol=-1.0"),
         ({"tol": float("nan")}, "tol=nan"),
         ({"until": "bored"}, "until='bored'"),

@@ -147,7 +147,7 @@ def _slope(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
 def _feature(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
     zero = bool(facts.zero_rows) and (activation.vanishes_at_zero or len(facts.zero_rows) > 1)
     return extremes(
-        limit_gram(X, activation, kernel="feature"),
+        limit_gram(X, activation, kernel="features"),
         is_singular=zero or bool(parallel_groups(facts, activation)),
     )
 

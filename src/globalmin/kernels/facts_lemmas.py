@@ -77,9 +77,9 @@ def hermite_eigenvalue(it: Instance) -> TheoremReport:
         (no_parallel_rows(m),),
         numbers=(
             ("λ(X), computed", m.lam),
-            *_bounds_of(m, "derivative"),
+            *_bounds_of(m, "weights"),
             ("λ̃(X), computed", m.feature.low),
-            *_bounds_of(m, "feature"),
+            *_bounds_of(m, "features"),
         ),
     )
 
@@ -94,7 +94,7 @@ def relu_eigenvalue(it: Instance) -> TheoremReport:
         (relu(m), no_parallel_rows(m)),
         numbers=(
             ("λ(X), computed", m.lam),
-            *(_bounds_of(m, "derivative", only_relu=True) if m.is_relu else ()),
+            *(_bounds_of(m, "weights", only_relu=True) if m.is_relu else ()),
         ),
     )
 

@@ -49,7 +49,7 @@ def lambda_lower_bounds(
     X: ArrayLike,
     activation: str | Activation = "relu",
     *,
-    kernel: Kind = "derivative",
+    kernel: Kind = "weights",
     terms: int = 4,
 ) -> tuple[LambdaBound, ...]:
     r"""Lower bounds of lambda_min of `limit_gram(X, activation, kernel=kernel)`: proved
@@ -79,17 +79,17 @@ def lambda_lower_bounds(
     if not norms.all():
         return (
             ()
-            if kernel == "feature"
+            if kernel == "features"
             else (LambdaBound("OS-DEF6.1", "a zero row makes the matrix singular", 0.0),)
         )
     U = normalized_rows(X)
     cosines = U @ U.T
     np.fill_diagonal(cosines, 1.0)
     weights = _weights(phi, norms, terms, kernel)
-    shift = int(kernel == "derivative")
+    shift = int(kernel == "weights")
     bounds = _series_bounds(cosines, weights, shift)
     bounds.append(_with_tail(bounds[-1].value, cosines, weights, _total(phi, norms, kernel), shift))
-    if phi.name == "relu" and kernel == "derivative":
+    if phi.name == "relu" and kernel == "weights":
         least = float(np.square(norms).min())
         bounds += [*_separation_bounds(X, least), _arcsine_bound(cosines, least, terms)]
     return tuple(bounds)
@@ -97,7 +97,7 @@ def lambda_lower_bounds(
 
 def _weights(phi: Activation, norms: Array, terms: int, kind: Kind) -> Array:
     """Diagonals of the D_r, terms x n."""
-    if kind == "feature":
+    if kind == "features":
         return hermite_coefficients(phi, terms, norms).T
     return norms * hermite_coefficients(phi, terms, norms, order=1).T
 
@@ -106,7 +106,7 @@ def _total(phi: Activation, norms: Array, kind: Kind) -> Array:
     """Sum over all r of the squared weights: the diagonal of the matrix."""
     return (
         mean_square(phi, norms)
-        if kind == "feature"
+        if kind == "features"
         else np.square(norms) * mean_square_slope(phi, norms)
     )
 

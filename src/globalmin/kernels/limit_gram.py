@@ -26,7 +26,7 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from globalmin.activations import Activation
 
-Kind = Literal["derivative", "feature"]
+Kind = Literal["weights", "features"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STRIP = 2**15  # entries looked at together in the search for almost parallel rows
 
@@ -34,7 +34,7 @@ STRIP = 2**15  # entries looked at together in the search for almost parallel ro
 @states("OS-DEF6.1", "OS-DEF3.1", "DU-D2.1")
 @renamed(kind="kernel")
 def limit_gram(
-    X: ArrayLike, activation: str | Activation = "relu", *, kernel: Kind = "derivative"
+    X: ArrayLike, activation: str | Activation = "relu", *, kernel: Kind = "weights"
 ) -> Array:
     r"""The Gram matrix of an infinitely wide two-layer network at initialization, n x n.
 
@@ -45,8 +45,8 @@ def limit_gram(
     activation : str | Activation
         Any activation of ours.
     kernel : Kind
-        "derivative" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it is
-        DU's $H^\infty$), "feature" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
+        "weights" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it is
+        DU's $H^\infty$), "features" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
 
     Theory
     ------
@@ -85,7 +85,7 @@ def _gram_of_distinct(X: Array, phi: Activation, order: int) -> Array:
 
 @renamed(kind="kernel")
 def gram_error(
-    X: ArrayLike, activation: str | Activation = "relu", *, kernel: Kind = "derivative"
+    X: ArrayLike, activation: str | Activation = "relu", *, kernel: Kind = "weights"
 ) -> Array:
     """Error bars of `limit_gram`, n x n: the bar of the dual kernel and the rounding of the inner
     products.
@@ -120,7 +120,7 @@ def _size_outer(phi: Activation, a: Array, order: int) -> Array:
 
 def _order(kernel: Kind) -> int:
     one_of("kernel", kernel, KINDS)
-    return int(kernel == "derivative")
+    return int(kernel == "weights")
 
 
 def _refine_angles(phi: Activation, X: Array, K: Array, G: Array, order: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from inspect import signature
 from typing import TYPE_CHECKING
 
-from globalmin._options import Method, Trained, one_of
+from globalmin._options import TRAINABLE, Method, Trained, one_of
 from globalmin.errors import DataError
 from globalmin.shallow.methods.gradient_descent import gradient_descent
 from globalmin.shallow.methods.gradient_flow import gradient_flow
@@ -62,6 +62,7 @@ def check_trained(method: str, trained: Trained, until: str = "tolerance") -> No
     """Refuse to train the head alone by a method that moves hidden weights, or until a claim about
     moving them holds.
     """
+    one_of("trained", trained, TRAINABLE)
     if trained == "v" and method not in (*HEAD_METHODS, "auto"):
         raise DataError(
             f"method={method!r} moves the hidden weights, and trained='v' keeps them; the loss is "
