@@ -109,24 +109,19 @@ def local_trial(
     The teacher has N(0,1) entries ("gaussian"), or orthogonal neurons of norm 3 ("orthogonal").
     """
     from globalmin.activations import get_activation
-    from globalmin.recovery.descent import local_descent
-    from globalmin.recovery.matching import match_neurons, spread
+    from globalmin.recovery.descent import local_spread
 
     rng = np.random.default_rng((seed, d, n))
     W, X = rng.standard_normal((K, d)), rng.standard_normal((n, d))
     if teacher == "orthogonal":
         W = 3.0 * np.linalg.qr(W.T)[0].T
     y = (rng.random(n) < get_activation("sigmoid")(X @ W.T).mean(axis=1)).astype(np.float64)
-    ends = []
-    for _ in range(starts):
-        D = rng.standard_normal(W.shape)
-        W0 = W + 0.1 * float(np.linalg.norm(W) / np.linalg.norm(D)) * D
-        ends.append(local_descent(X, y, W0, step=40.0, max_iter=max_iter, newton=True).weights)
-    errors = [match_neurons(end, W).error for end in ends]
+    found = local_spread(X, y, W, starts=starts, step="curvature", max_iter=max_iter, seed=seed)
     return {
-        "sd": spread(np.stack(ends)),
-        "distance": float(np.mean(errors)),
+        "sd": found.sd,
+        "distance": found.mean_error,
         "size": float(np.linalg.norm(W)),
+        "steps": found.steps,
     }
 
 
