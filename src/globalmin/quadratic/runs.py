@@ -235,9 +235,7 @@ def _transition(d: int, n: int, draws: int, seed: int, max_iter: int) -> SampleT
         W = interpolated(runs.W[0], X, y)
         r = quadratic_outputs(W, X) - y
         training.append(float(r @ r) / float(y @ y))
-        population.append(
-            population_risk(W, Wstar) / population_risk(np.zeros_like(Wstar), Wstar)
-        )
+        population.append(population_risk(W, Wstar) / population_risk(np.zeros_like(Wstar), Wstar))
     return SampleTransition(n, full, np.array(training), np.array(population))
 
 

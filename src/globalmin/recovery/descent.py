@@ -8,11 +8,11 @@ import math
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from globalmin._types import Array
+from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.optimize.follow import (
     End,
@@ -291,7 +291,9 @@ def _largest(D: Array) -> float:
 
 
 @states("FCL-D1")
-def batched_gradients(W: Array, X: Array, y: Array, phi: Activation) -> Array:
+def batched_gradients(
+    W: NDArray[Any], X: NDArray[Any], y: NDArray[Any], phi: Activation
+) -> NDArray[Any]:
     r"""Gradients of $f_n$ at L networks of K neurons on the same samples, L x K x d, in the
     precision of X: two matrix products a block of samples for all networks together.
     """
@@ -300,12 +302,11 @@ def batched_gradients(W: Array, X: Array, y: Array, phi: Activation) -> Array:
     G, logistic = np.zeros_like(V), phi.name == "sigmoid" and phi.parameter in (None, 1.0)
     for first in range(0, n, SAMPLES):
         part = X[first : first + SAMPLES]
-        Z = V @ part.T
-        if logistic:  # one exponential for value and slope, in place; 1/inf is the limit 0
+        Z: NDArray[Any] = V @ part.T
+        if logistic:  # one exponential for value and slope; 1/inf is the limit 0
             with np.errstate(over="ignore"):
-                np.exp(np.negative(Z, out=Z), out=Z)
-            Z += 1.0
-            values = np.reciprocal(Z, out=Z)
+                Z = np.exp(-Z)
+            values: NDArray[Any] = 1.0 / (1.0 + Z)
             slopes = values - values * values
         else:
             values, slopes = (np.asarray(f(Z), dtype=Z.dtype) for f in (phi, phi.derivative))
