@@ -5,6 +5,7 @@ starts near the teacher.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
     from globalmin.reproductions.running import Setting
 
 SPEC = "the paper prints no number; reference of our spec page, other quadrature"
-RHO = {
-    0.5: 3.17714e-4,
-    1.0: 2.144019e-3,
-    1.5: 3.560326e-3,
-    2.0: 3.074565e-3,
-    3.0: 1.747951e-3,
+RHO = {0.5: 3.17714e-4, 1.0: 2.144019e-3, 1.5: 3.560326e-3, 2.0: 3.074565e-3, 3.0: 1.747951e-3} | {
     5.0: 5.595481e-4,
     10.0: 8.231234e-5,
 }
@@ -102,7 +98,6 @@ def fig2(setting: Setting) -> Reproduction:
             None,
             float(rho(1.0, "tanh") / (16 * rho(2.0, "sigmoid"))),
             1e-9,
-            note="identity tanh(z) = 2 sigmoid(2z) - 1",
             reference=1.0,
             source="identity tanh(z) = 2 sigmoid(2z) − 1",
         ),
@@ -178,7 +173,7 @@ GRIDS = {
         (20, 40, 60), (1_000, 2_000, 4_000, 8_000, 16_000, 32_000), (50, 50, 50), 20, (50, 20)
     ),
     ("FCL-E2", "thumbnail"): Grid(
-        (5, 10), (10_000, 30_000, 100_000), (10, 10), 1, (100, 1), teacher="orthogonal"
+        (5, 10), (10_000, 30_000, 100_000), (8, 8), 1, (100, 1), teacher="orthogonal"
     ),
     ("FCL-E2", "paper"): Grid(
         (20, 40, 60),
@@ -386,15 +381,23 @@ def _error_rows(grid: Grid, errors: Cells) -> list[Row]:
     return rows
 
 
+@cache
+def _variances() -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of H⁻¹SH⁻¹ inside the span of the neurons and along one feature outside."""
+    from globalmin.recovery.information import estimate_label_information
+
+    C = estimate_label_information(3.0 * np.eye(K, K + 1), "sigmoid").squares_covariance
+    out = np.arange(K, C.shape[0], K + 1)
+    rest = np.setdiff1d(np.arange(C.shape[0]), out)
+    return np.linalg.eigvalsh(C[np.ix_(rest, rest)]), np.linalg.eigvalsh(C[np.ix_(out, out)])
+
+
 def asymptotic_relative_error(d: int, n: int) -> tuple[float, float]:
     """Mean and standard deviation of |What − W*|/|W*| for N(0, C/n), C of orthogonal neurons of
     norm 3 (FCL-T2 with its constant).
     """
-    from globalmin.recovery.information import estimate_label_information
-
-    W = 3.0 * np.eye(K, d)
-    C = estimate_label_information(W, "sigmoid").squares_covariance
-    eigenvalues = np.maximum(np.linalg.eigvalsh(C), 0.0)
+    inside, outside = _variances()
+    eigenvalues = np.concatenate([inside, np.tile(outside, d - K)])
     draws = np.random.default_rng(0).standard_normal((20_000, len(eigenvalues)))
-    norms = np.sqrt(draws**2 @ eigenvalues / n) / float(np.linalg.norm(W))
+    norms = np.sqrt(draws**2 @ eigenvalues / n) / (3.0 * np.sqrt(K))
     return float(norms.mean()), float(norms.std())

@@ -1,5 +1,5 @@
-"""GKZ, runs X3 and X4: with n = d(d+1)/2 samples a network that fits them is the teacher, with fewer
-it may be another; and the width with which a start is below the barrier.
+"""GKZ, runs X3 and X4: with n = d(d+1)/2 samples a network that fits them is the teacher, with
+fewer it may be another; and the width with which a start is below the barrier.
 """
 
 from __future__ import annotations
