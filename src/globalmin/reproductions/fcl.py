@@ -144,9 +144,7 @@ def local_trial(
 
 @dataclass(frozen=True)
 class Grid:
-    """Dimensions, samples, data sets for each dimension, and starts of an experiment; the published
-    numbers of the last two.
-    """
+    """Dimensions, samples, data sets for each dimension, starts; published numbers of these two."""
 
     dimensions: tuple[int, ...]
     samples: tuple[int, ...]
@@ -343,9 +341,7 @@ def fig4(setting: Setting) -> Reproduction:
 
 
 def _error_rows(grid: Grid, errors: Cells) -> list[Row]:
-    """Mean errors against our earlier run (thumbnail) and at the most samples against the closed
-    form, and the slope there.
-    """
+    """Mean errors against our earlier run, and at the most samples against the closed form."""
     rows = [
         Row(
             f"mean relative error, d = {d}, n = {n:,}",
