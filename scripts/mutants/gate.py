@@ -1,5 +1,5 @@
 """Run mutants: each in a child of a process that has the heavy libraries loaded, with one module
-changed, until a test dies or the tests that reach the line are through.
+changed, until a test dies or a minute of the tests that reach the line is through.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType
 
@@ -21,7 +22,7 @@ from scripts.mutants.reach import Reach
 from scripts.mutants.sites import Mutant, apply
 
 PRELOADED = ("numpy", "scipy.optimize", "scipy.linalg", "scipy.special", "scipy.stats", "pytest")
-FIRST_SECONDS = 20.0  # of tests in the first round; survivors meet all the tests that reach them
+FIRST_SECONDS, MOST_SECONDS = 10.0, 60.0  # of tests in the first round, and in both, fastest first
 PATIENCE = 4.0  # a child may take this many times the seconds its tests took, and 60 s more
 DIED, SURVIVED, UNREACHED = "killed", "survived", "no test reaches it"
 
@@ -92,11 +93,12 @@ def _meet(root: Path, reach: Reach, mutant: Mutant) -> int:
 
 
 def _rounds(tests: list[str], seconds: dict[str, float]) -> Iterator[list[str]]:
-    first, spent = 0, 0.0
-    while first < len(tests) and (spent := spent + seconds[tests[first]]) <= FIRST_SECONDS:
-        first += 1
-    yield tests[: max(first, 1)]
-    if rest := tests[max(first, 1) :]:
+    """The fastest tests, then those that still fit; always one at least."""
+    spent = list(accumulate(seconds[test] for test in tests))
+    first = max(1, sum(total <= FIRST_SECONDS for total in spent))
+    last = max(1, sum(total <= MOST_SECONDS for total in spent))
+    yield tests[:first]
+    if rest := tests[first:last]:
         yield rest
 
 

@@ -255,7 +255,7 @@ def transitions(shown: Mapping[str, Transition], *, xlabel: str, columns: int = 
 
     columns = min(columns, len(shown))
     rows = -(-len(shown) // columns)
-    figure = Figure(figsize=(2.7 * columns + 0.3, 2.9 * rows), layout="constrained")
+    figure = Figure(figsize=(2.7 * columns + 0.3, 3.1 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
     for axes in list(panels.flat)[len(shown) :]:
         axes.set_visible(False)
@@ -283,9 +283,9 @@ def transitions(shown: Mapping[str, Transition], *, xlabel: str, columns: int = 
             one.x, one.share, color=drawing.INK, linewidth=0, marker="o", markersize=4, zorder=4
         )
         axes.set_xlim(one.x[0] - 0.5, one.x[-1] + 0.5)
-        axes.set_title(title, fontsize=8.5)
+        axes.set_title(title, fontsize=8.5, pad=30)  # above the legend, which has two lines
         axes.set_xlabel(xlabel)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), fontsize=7.5)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.2, fontsize=7.5)
     for row in panels:
         row[0].set_ylabel("share")
     panels[0][0].set_ylim(-0.04, 1.06)
