@@ -112,6 +112,15 @@ def test_stochastic_theorem(data, sizes):
     assert ask("OS-T2.6", at_width(found, math.ceil(r.width) - 1)).finding == "fails"
 
 
+@pytest.mark.parametrize("item", ["DU-T2.2", "DU-T2.3"])
+def test_thesis_theorems_add_up_three_failures(data, item):
+    """Start, kernel and patterns each fail with the probability that was allowed."""
+    assert inspect(data, 20, "relu", failure=FAILURE).theorem(item).failure == pytest.approx(
+        3 * FAILURE
+    )
+    assert inspect(data, 20, "relu", failure=0.4).theorem(item).failure == 1.0
+
+
 def test_relu_theorems(data, sizes):
     """OS-T6.3, OS-T2.3, OS-T2.5: C = (24 sqrt 2 200^1.5)^2, probabilities as printed."""
     found = inspect(data, 20, "relu", delta=DELTA)

@@ -167,6 +167,8 @@ def test_positive_heads_can_be_planned():
     for scheme in ("os", "du"):
         mixed = gm.inspect(data, width=4, activation="quadratic", scheme=scheme)
         assert mixed.theorem("SJL-T2.2").finding is FAILS
+        asked = [h.statement for h in mixed.theorem("SJL-T2.2").hypotheses]
+        assert len(asked) == 2, asked  # planting is not decided where the head settles it
     net = ShallowNetwork.initialize(data, 4000, "quadratic", scheme="positive", seed=1)
     assert (net.v == 1.0).all()
     assert net.W.var() == pytest.approx(1 / D, rel=0.05)  # 12000 entries: 4 deviations of 1.3 %

@@ -329,6 +329,12 @@ def test_smallest_eigenvalue_is_bounded_below_the_barrier_and_the_bound_is_attai
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("subset", [(0, 3), (-1,)])
+def test_one_index_out_of_range_refuses_the_census(subset):
+    with pytest.raises(DataError, match="indices from 0 to 2"):
+        stationary_census(teacher(3, 3, 1), subsets=[(0, 1), subset])
+
+
 @pytest.mark.parametrize(("d", "m"), [(1, 1), (2, 2), (3, 4)])
 def test_census_points_are_stationary_with_the_stated_risk_and_curvature(d, m):
     """GKZ-CENSUS: all 2^d subsets; gradient, risk and least eigenvalue of the Hessian by
