@@ -113,7 +113,7 @@ def _local_cluster(distributed: Any, workers: int) -> Any:
         n_workers=workers,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",  # any free port: None would mean 8787, which another run may hold
         silence_logs=50,
     )
 
