@@ -4,7 +4,7 @@ export OPENBLAS_NUM_THREADS ?= 2
 
 QUICK := tests/house tests/activations tests/data tests/linalg tests/landscape tests/octopus
 
-.PHONY: help setup torch demo test quick lint types campaign bench docs lock clean
+.PHONY: help setup torch demo test quick lint types campaign mutants bench docs lock clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,11 @@ lint: setup  ## ruff, pyright, import-linter
 
 campaign: setup torch  ## the long seeded campaigns (hours)
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m campaign -s
+
+mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS and FCL (an hour); writes docs/mutation.md
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants record
+	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants run
+	$(PY) -m scripts.mutants table
 
 bench: setup torch  ## us and the peers side by side, with ratios
 	$(PY) -m bench

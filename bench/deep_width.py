@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from globalmin.deep.convergence import rate_check
+from globalmin.deep.constants import rate_check
 from globalmin.deep.gram import deep_gram, deep_ntk
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.train import train_deep

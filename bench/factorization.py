@@ -51,7 +51,7 @@ def train(folder: Path, size: int, rank: int, noise: float) -> dict[str, object]
 
 def certify(folder: Path, norm: str) -> dict[str, object]:
     """Make the certificate of the stored factors."""
-    from globalmin.factorization.claims.gap import certify_factorization
+    from globalmin.factorization.claims import certify_factorization
 
     with np.load(folder / "factors.npz") as stored:
         M, U, V = stored["M"], stored["U"], stored["V"]

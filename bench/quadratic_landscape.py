@@ -23,9 +23,8 @@ import numpy as np  # noqa: E402  (the number of threads is read at import)
 
 from globalmin.data import Dataset  # noqa: E402
 from globalmin.errors import CannotCertify  # noqa: E402
-from globalmin.landscape.classify import PointKind, classify_point  # noqa: E402
-from globalmin.proving.checking import check  # noqa: E402
-from globalmin.proving.producer import certify  # noqa: E402
+from globalmin.landscape.classify import classify_point  # noqa: E402
+from globalmin.proving.producer import certify, check  # noqa: E402
 from globalmin.quadratic.census import StationaryPoint, stationary_census, stationary_weights  # noqa: E402
 from globalmin.quadratic.identifiability import exact_span_rank, recover_gram  # noqa: E402
 from globalmin.quadratic.many_starts import Descents, QuadraticLoss, descend, random_starts  # noqa: E402
@@ -36,7 +35,7 @@ from globalmin.quadratic.runs import (  # noqa: E402
     population_samples,
 )
 from globalmin.shallow.network import ShallowNetwork  # noqa: E402
-from globalmin.shallow.stationary import nearest_stationary  # noqa: E402
+from globalmin.shallow.stationary import PointKind, nearest_stationary  # noqa: E402
 
 D = 8
 SAMPLES = (20, 24, 60, 120)  # two below, two above d(d+1)/2 = 36

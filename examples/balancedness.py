@@ -78,7 +78,7 @@ def descents(folder: Path) -> dict[str, float]:
     drifts, found = {}, {}
     for name, network in architectures().items():
         problem, theta = pose_balance(network, *data()), network.draw(2)
-        runs = [follow_descent(problem, theta, step_size=s, n_steps=round(END / s)) for s in STEPS]
+        runs = [follow_descent(problem, theta, step_size=s, max_iter=round(END / s)) for s in STEPS]
         drifts[name] = np.array([run.largest_drift for run in runs])
         found[f"descent, {name}: exponent of the drift"] = float(
             np.polyfit(np.log(STEPS), np.log(drifts[name]), 1)[0]
@@ -98,10 +98,10 @@ def one_network(folder: Path) -> dict[str, float]:
     theta, problem = network.draw(2), pose_balance(network, *data())
     flow = follow_flow(pose_balance(network, *data(), kink_width=1e-3), theta, time=END)
     runs = {
-        f"descent, η = {s:g}": follow_descent(problem, theta, step_size=s, n_steps=round(END / s))
+        f"descent, η = {s:g}": follow_descent(problem, theta, step_size=s, max_iter=round(END / s))
         for s in (0.5, 0.1)
     }
-    sgd = follow_descent(problem, theta, step_size=0.1, n_steps=round(END / 0.1), batch_size=5)
+    sgd = follow_descent(problem, theta, step_size=0.1, max_iter=round(END / 0.1), batch_size=5)
     shown = {
         name: (run.time, run.values)
         for name, run in {**runs, "SGD, η = 0.1, batches of 5": sgd}.items()
@@ -118,7 +118,7 @@ def one_network(folder: Path) -> dict[str, float]:
     )  # six of the 57 quantities, for the eye
     scaled = {}
     for s in (0.05, 0.01):
-        run = follow_descent(problem, theta, step_size=s, n_steps=round(2.0 / s))
+        run = follow_descent(problem, theta, step_size=s, max_iter=round(2.0 / s))
         scaled[f"η = {s:g}"] = (run.time, run.drift[:, places], s)
     save(
         lambda: figures.drift_by_step(flow.time, flow.slope[:, places], scaled),

@@ -19,14 +19,14 @@ from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import Basin, filter_landscape
 from globalmin.one_filter.train import detect_phases, draw_network, population_run, sign_flips
 from globalmin.patches import figures as patch_figures
-from globalmin.patches.distributions import (
+from globalmin.patches.inputs import (
     angular_inputs,
     close_patches,
+    extract_patches,
     filter_at_distance,
     gabor_filter,
     random_filter,
 )
-from globalmin.patches.extraction import extract_patches
 from globalmin.patches.model import filter_outputs
 from globalmin.patches.train import fit_filter
 

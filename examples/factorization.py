@@ -17,14 +17,18 @@ from globalmin.balancedness.network import fully_connected
 from globalmin.balancedness.runs import follow_descent, pose_balance
 from globalmin.drawing import save
 from globalmin.factorization import figures as figures
-from globalmin.factorization.landscape import PENALTY
+from globalmin.factorization.landscape import (
+    PENALTY,
+    footnote_schedule,
+    printed_schedule,
+    schedule_report,
+)
 from globalmin.factorization.rank_one import (
     RankOneState,
     draw_rank_one,
     first_stage_at_most,
     rank_one_run,
 )
-from globalmin.factorization.schedule import footnote_schedule, printed_schedule, schedule_report
 from globalmin.factorization.train import descend_factors, estimate_norm
 
 
@@ -82,7 +86,7 @@ def figure_4_2(folder: Path, n_steps: int) -> dict[str, float]:
                 for v, size in zip(variances, network.sizes, strict=True)
             ]
         )
-        run = follow_descent(problem, theta, step_size=0.05, n_steps=n_steps, max_records=200)
+        run = follow_descent(problem, theta, step_size=0.05, max_iter=n_steps, max_records=200)
         norms.append(run.norms)
         steps = run.time / 0.05
         for h, value in enumerate(run.norms[-1]):

@@ -14,8 +14,7 @@ import numpy as np
 import globalmin as gm
 from globalmin.drawing import save
 from globalmin.octopus import figures as saddle_figures
-from globalmin.octopus.descent import descent_values
-from globalmin.octopus.perturbed import perturbed_descent
+from globalmin.octopus.descent import descent_values, perturbed_descent
 from globalmin.octopus.warmups import (
     band_exit_steps,
     descent_path,

@@ -25,6 +25,11 @@ def rooms_with(name: str) -> Iterator[ModuleType]:
 
 
 def modules_in(package: ModuleType) -> Iterator[ModuleType]:
-    """The modules of a package, in alphabetical order."""
+    """The modules of a package, in alphabetical order; a module that is no package is its own
+    only one.
+    """
+    if not hasattr(package, "__path__"):
+        yield package
+        return
     for module in iter_modules(package.__path__):
         yield import_module(f"{package.__name__}.{module.name}")

@@ -4,8 +4,8 @@
 
 from globalmin.deep.gram import deep_gram as deep_gram
 from globalmin.deep.gram import deep_ntk as deep_ntk
+from globalmin.factorization.landscape import schedule_report as schedule_report
 from globalmin.factorization.rank_one import rank_one_run as rank_one_run
-from globalmin.factorization.schedule import schedule_report as schedule_report
 from globalmin.kernels.gram_bounds import lambda_lower_bounds as lambda_lower_bounds
 from globalmin.kernels.khatri_rao import kappa as kappa
 from globalmin.kernels.khatri_rao import khatri_rao as khatri_rao

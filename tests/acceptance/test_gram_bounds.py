@@ -41,8 +41,8 @@ def estimate(X: np.ndarray, activation: str, kernel: str) -> float:
     """Least eigenvalue in floats, from the matrices of the theory room, which the certificates do
     not use.
     """
-    kind = "feature" if kernel == "features" else "derivative"
-    return float(np.linalg.eigvalsh(limit_gram(X, activation, kind=kind))[0])
+    kind = "features" if kernel == "features" else "weights"
+    return float(np.linalg.eigvalsh(limit_gram(X, activation, kernel=kind))[0])
 
 
 def spread(X: np.ndarray) -> str:

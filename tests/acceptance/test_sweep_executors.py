@@ -2,8 +2,10 @@
 cluster is killed.
 """
 
+import contextlib
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -89,7 +91,7 @@ def test_dask_at_an_address_with_a_killed_worker_gives_the_same_table(tmp_path, 
     options = {
         "threads_per_worker": 1,
         "processes": True,
-        "dashboard_address": None,
+        "dashboard_address": ":0",
         "silence_logs": 50,
     }
     with distributed.LocalCluster(n_workers=3, **options) as cluster:
@@ -156,3 +158,17 @@ def test_workers_without_the_recipe_stop_the_sweep_with_its_name(tmp_path, monke
         with pytest.raises(PlanError, match="no module only_here"):
             sweep.run(plan, tmp_path / name, executor=name, workers=1)
         assert sweep.status(tmp_path / name).waiting == 2
+
+
+def test_a_cluster_of_its_own_starts_where_the_usual_port_is_taken(tmp_path):
+    """Port 8787, where schedulers show themselves, may belong to another run: a warning here is an
+    error.
+    """
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # then somebody has it already
+            taken.bind(("", 8787))
+            taken.listen()
+        plan = sweep.Plan(recipes.needs_nothing_else, grid={"a": [1, 2]})
+        sweep.run(plan, tmp_path, executor="dask", workers=1)
+    assert sweep.status(tmp_path).waiting == 0

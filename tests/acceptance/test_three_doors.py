@@ -13,7 +13,7 @@ from safetensors.numpy import load, load_file
 
 import globalmin as gm
 from globalmin.cli import main
-from globalmin.report.rounding import lower_text, upper_text
+from globalmin.report.words import lower_text, upper_text
 from globalmin.shallow.storage import load_networks
 
 RNG = np.random.default_rng(7)

@@ -5,7 +5,7 @@ import pytest
 from flint import arb
 from tests.activations.ball_formulas import precision
 
-from globalmin.activations.dual_closed import arcsine
+from globalmin.activations.dual_pairs import arcsine
 
 
 def ulps(x):

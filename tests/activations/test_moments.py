@@ -19,6 +19,7 @@ from globalmin.activations.moments import (
     mean_square_slope,
     mean_value,
     normalizer,
+    slope_coefficients,
     variance,
 )
 from globalmin.errors import DataError
@@ -274,3 +275,28 @@ def test_wrong_arguments_are_refused():
     for options in ({"count": 0}, {"count": 513}, {"count": 2, "order": 3}):
         with pytest.raises(DataError, match="count"):
             hermite_coefficients("softplus", **options)
+
+
+@pytest.mark.parametrize(
+    ("activation", "zero"),
+    [
+        ("tanh", {1, 3, 5}),
+        ("sigmoid", {1, 3, 5}),
+        ("erf", {1, 3, 5}),
+        ("softplus", {2, 4}),
+        ("softplus(10)", {2, 4}),
+        ("relu", {2, 4}),
+        ("gelu", {2, 4}),
+        ("abs", {0, 2, 4}),
+        ("quadratic", {0, 2, 3, 4, 5}),
+        ("linear", {1, 2, 3, 4, 5}),
+    ],
+)
+def test_coefficients_of_the_slope_are_exactly_zero_by_symmetry_and_only_there(activation, zero):
+    """OS-LH.1: mu_r(phi'); the others agree with quadrature and are far from 0."""
+    found = slope_coefficients(activation, 6)
+    assert {r for r in range(6) if found[r] == 0.0} == zero
+    others = [r for r in range(6) if r not in zero]
+    assert np.abs(found[others]).min() > 1e-3
+    expected = hermite_coefficients(activation, 6, order=1)
+    assert found == pytest.approx(expected, abs=1e-14)

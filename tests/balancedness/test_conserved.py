@@ -9,7 +9,6 @@ import pytest
 from tests.balancedness.homogeneous_cases import FIVE, NETWORKS, data, start
 
 from globalmin.balancedness import conserved as balancedness
-from globalmin.balancedness import drift as balancedness_drift
 from globalmin.balancedness.chains import WeightShape, chain_boundary
 from globalmin.balancedness.conserved import (
     boundaries_of,
@@ -17,6 +16,9 @@ from globalmin.balancedness.conserved import (
     conserved,
     imbalance,
     matrix_imbalance,
+    step_budget,
+    step_change,
+    sufficient_descent,
 )
 from globalmin.balancedness.network import Dense, HomogeneousNetwork
 from globalmin.errors import DataError, HypothesisError
@@ -182,13 +184,13 @@ def test_one_step_changes_the_conserved_quantities_by_the_square_of_the_step(nam
     _, boundaries, theta, g = _at(name)
     before = conserved(boundaries, theta)
     moved = [t - step * s for t, s in zip(theta, g, strict=True)]
-    change = balancedness_drift.step_change(boundaries, g, step)
+    change = step_change(boundaries, g, step)
     size = max(np.square(t).sum() for t in moved)
     np.testing.assert_allclose(
         conserved(boundaries, moved), before + change, atol=1e-14 * size, rtol=0
     )
     decayed = [(1 - step * 0.2) * t - step * s for t, s in zip(theta, g, strict=True)]
-    change = balancedness_drift.step_change(boundaries, g, step, decay=0.2, before=before)
+    change = step_change(boundaries, g, step, decay=0.2, before=before)
     np.testing.assert_allclose(
         conserved(boundaries, decayed), before + change, atol=1e-14 * size, rtol=0
     )
@@ -198,7 +200,7 @@ def test_one_step_changes_the_conserved_quantities_by_the_square_of_the_step(nam
 def test_the_budget_holds_for_blocks_layers_and_matrices(name):
     """DU-C4.1's budget: eta^2 max(||G||^2, p ||G'||^2)."""
     _, boundaries, _, g = _at(name)
-    budget = balancedness_drift.step_budget(boundaries, g, 0.3)
+    budget = step_budget(boundaries, g, 0.3)
     for b, allowed in zip(boundaries, budget, strict=True):
         D = 0.09 * imbalance(b, g[b.gap], g[b.gap + 1])
         assert max(np.abs(D).max(), abs(D.sum())) <= allowed
@@ -210,16 +212,12 @@ def test_the_budget_holds_for_blocks_layers_and_matrices(name):
 def test_the_budget_is_tight_where_only_one_layer_has_a_gradient():
     (b,) = boundaries_of(HomogeneousNetwork((Dense(3, 1), Dense(1, 2)), "relu"))
     g = [np.array([1.0, 2.0, 2.0]), np.zeros(2)]
-    assert (
-        balancedness_drift.step_budget([b], g, 0.5)[0]
-        == balancedness_drift.step_change([b], g, 0.5)[0]
-        == 2.25
-    )
+    assert step_budget([b], g, 0.5)[0] == step_change([b], g, 0.5)[0] == 2.25
 
 
 def test_sufficient_descent_compares_every_step():
     losses, squares = [4.0, 3.0, 2.5], [1.0, 0.5]
-    assert balancedness_drift.sufficient_descent(losses, squares, 2.0)
-    assert not balancedness_drift.sufficient_descent(losses, squares, 2.1)
+    assert sufficient_descent(losses, squares, 2.0)
+    assert not sufficient_descent(losses, squares, 2.1)
     with pytest.raises(DataError, match="one more"):
-        balancedness_drift.sufficient_descent(losses, [1.0], 1.0)
+        sufficient_descent(losses, [1.0], 1.0)

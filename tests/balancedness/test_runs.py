@@ -7,8 +7,11 @@ import pytest
 from tests.balancedness.homogeneous_cases import FIVE, NETWORKS, data, start
 
 import globalmin as gm
-from globalmin.balancedness.conserved import conserved_counts
-from globalmin.balancedness.drift import drift_limit_from_loss, sufficient_descent
+from globalmin.balancedness.conserved import (
+    conserved_counts,
+    drift_limit_from_loss,
+    sufficient_descent,
+)
 from globalmin.balancedness.network import fully_connected
 from globalmin.balancedness.runs import follow_descent, follow_flow, pose_balance
 from globalmin.errors import DataError, HypothesisError
@@ -61,7 +64,7 @@ def test_any_loss_conserves():
 @pytest.mark.parametrize("name", FIVE)
 def test_descent_drifts_by_the_exact_identity_within_its_budget(name):
     problem, theta = _problem(name)
-    run = follow_descent(problem, theta, step_size=0.05, n_steps=60)
+    run = follow_descent(problem, theta, step_size=0.05, max_iter=60)
     audit = run.audit()
     assert audit.identity_error <= 1e-13
     assert audit.drift == pytest.approx(audit.predicted, rel=1e-9)
@@ -74,7 +77,7 @@ def test_the_drift_of_descent_is_proportional_to_the_step(name):
     problem, theta = _problem(name)
     steps = np.array([0.04, 0.02, 0.01, 0.005])
     drifts = [
-        follow_descent(problem, theta, step_size=s, n_steps=round(2 / s)).largest_drift
+        follow_descent(problem, theta, step_size=s, max_iter=round(2 / s)).largest_drift
         for s in steps
     ]
     slope = np.polyfit(np.log(steps), np.log(drifts), 1)[0]
@@ -88,7 +91,7 @@ def test_the_constant_of_proportionality_is_the_integral_along_the_flow(name):
     flow = follow_flow(problem, theta, time=2.0)
     errors = []
     for step in (0.02, 0.01, 0.005):
-        run = follow_descent(problem, theta, step_size=step, n_steps=round(2 / step))
+        run = follow_descent(problem, theta, step_size=step, max_iter=round(2 / step))
         errors.append(np.abs(run.drift[-1] / step - flow.slope[-1]).max())
     assert errors[-1] <= 0.05 * np.abs(flow.slope[-1]).max()
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, rtol=0.15)
@@ -111,7 +114,7 @@ def test_the_loss_bounds_the_drift_of_a_short_step():
     bounds = np.repeat(
         drift_limit_from_loss(problem.boundaries, eta, losses), conserved_counts(problem.boundaries)
     )
-    run = follow_descent(problem, theta, step_size=eta, n_steps=n_steps)
+    run = follow_descent(problem, theta, step_size=eta, max_iter=n_steps)
     drift = np.abs(run.drift[-1])
     assert (drift <= bounds).all()
     assert (drift / bounds).max() >= 0.05
@@ -119,19 +122,19 @@ def test_the_loss_bounds_the_drift_of_a_short_step():
 
 def test_sgd_follows_the_same_identity_batch_by_batch():
     problem, theta = _problem("convolutional")
-    run = follow_descent(problem, theta, step_size=0.05, n_steps=50, batch_size=5, seed=3)
+    run = follow_descent(problem, theta, step_size=0.05, max_iter=50, batch_size=5, seed=3)
     audit = run.audit()
     assert audit.identity_error <= 1e-13
     assert audit.within_budget
-    again = follow_descent(problem, theta, step_size=0.05, n_steps=50, batch_size=5, seed=3)
+    again = follow_descent(problem, theta, step_size=0.05, max_iter=50, batch_size=5, seed=3)
     np.testing.assert_array_equal(run.values, again.values)
-    other = follow_descent(problem, theta, step_size=0.05, n_steps=50, batch_size=5, seed=4)
+    other = follow_descent(problem, theta, step_size=0.05, max_iter=50, batch_size=5, seed=4)
     assert not np.array_equal(run.values, other.values)
 
 
 def test_weight_decay_shrinks_what_is_conserved():
     problem, theta = _problem("sparse")
-    run = follow_descent(problem, theta, step_size=0.01, n_steps=400, decay=0.5)
+    run = follow_descent(problem, theta, step_size=0.01, max_iter=400, decay=0.5)
     np.testing.assert_allclose(run.drift, run.predicted, atol=1e-13)
     shrunk = run.values[0] * (1 - 0.01 * 0.5) ** (2 * 400)
     assert np.abs(run.values[-1] - shrunk).max() <= 0.02 * np.abs(run.values[0]).max()
@@ -139,7 +142,7 @@ def test_weight_decay_shrinks_what_is_conserved():
 
 def test_a_diverging_descent_says_so_and_keeps_what_it_saw():
     problem, theta = _problem("quadratic")
-    run = follow_descent(problem, theta, step_size=10.0, n_steps=100)
+    run = follow_descent(problem, theta, step_size=10.0, max_iter=100)
     assert run.status is Status.DIVERGED
     assert len(run.time) < 101
     assert np.isfinite(run.losses).all()
@@ -163,7 +166,7 @@ def test_our_deep_networks_conserve_too():
         (rng.standard_normal((3, 6)),), rng.standard_normal((3, 5)), (0.5,), activation, **form
     )
     problem = pose_balance(network, signals, y)
-    run = follow_descent(problem, network.parameters, step_size=0.02, n_steps=50)
+    run = follow_descent(problem, network.parameters, step_size=0.02, max_iter=50)
     assert run.values.shape[1] == 3
     assert run.audit().identity_error <= 1e-13
 
@@ -186,8 +189,8 @@ def test_residual_networks_and_smooth_activations_are_refused():
 def test_bad_arguments_are_refused():
     problem, theta = _problem("linear")
     with pytest.raises(DataError, match="batch_size=13"):
-        follow_descent(problem, theta, step_size=0.1, n_steps=1, batch_size=13)
-    run = follow_descent(problem, theta, step_size=0.1, n_steps=1)
+        follow_descent(problem, theta, step_size=0.1, max_iter=1, batch_size=13)
+    run = follow_descent(problem, theta, step_size=0.1, max_iter=1)
     with pytest.raises(DataError, match="'1-2', '2-3'"):
         run.at("3-4")
     assert run.at("2-3").shape == (2, 10)

@@ -258,7 +258,7 @@ def test_our_own_networks_are_watched_from_the_monitor_of_their_training():
     options = {"method": "gradient_descent", "step_size": 1e-3, "max_iter": 50}
     gm.train_deep(network, (X, y), monitor=lambda step: watch.record(step.network()), **options)
     again = follow_descent(
-        pose_balance(network, X, y), network.parameters, step_size=12e-3, n_steps=50
+        pose_balance(network, X, y), network.parameters, step_size=12e-3, max_iter=50
     )  # the mean over 12
     assert np.abs(watch.drift).max() > 1e-3
     np.testing.assert_allclose(watch.values[1:], again.values, rtol=1e-10, atol=1e-12)
@@ -283,6 +283,6 @@ def test_a_shallow_network_trained_in_both_layers_is_watched():
     )
     twin = fully_connected([4, 3, 1], "leaky_relu(0.1)")
     theta = np.concatenate([shallow.W.ravel(), shallow.v])
-    again = follow_descent(pose_balance(twin, X, y), theta, step_size=12e-3, n_steps=20)
+    again = follow_descent(pose_balance(twin, X, y), theta, step_size=12e-3, max_iter=20)
     np.testing.assert_allclose(watch.values[-1], again.values[-1], rtol=1e-10)
     assert np.abs(watch.drift[-1]).max() > 1e-3

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from globalmin.proving.checking import check
+from globalmin.proving.producer import check
 from globalmin_check import Verdict
 
 

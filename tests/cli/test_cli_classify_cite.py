@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from globalmin.data import Dataset
-from globalmin.proving.checking import check
+from globalmin.proving.producer import check
 from globalmin.shallow.network import ShallowNetwork
 from globalmin.shallow.stationary import nearest_stationary
 from globalmin.shallow.storage import save_networks

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.cli.folders import everything_below
 
-from globalmin.proving.checking import check
+from globalmin.proving.producer import check
 from globalmin.shallow.storage import load_network, load_networks
 from globalmin_check import Verdict
 

@@ -277,7 +277,7 @@ def test_a_target_that_changes_is_not_called_constant(run, table, tmp_path):
 def test_a_table_too_large_for_memory_is_refused_before_anything_is_written(
     run, table, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("globalmin.data.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("globalmin.data.validation.available_bytes", lambda: 1000)
     ended = run("fit", table(), "-t", "price", "--out", tmp_path / "o")
     assert ended.code == 4
     assert "GiB" in ended.err

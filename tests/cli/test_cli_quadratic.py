@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from globalmin.proving.checking import check
+from globalmin.proving.producer import check
 from globalmin.shallow.storage import load_network
 from globalmin_check import Verdict
 

@@ -82,8 +82,11 @@ def test_a_number_out_of_tolerance_is_exit_code_one(run, tmp_path, monkeypatch):
     [
         (("DU-F5.2b",), "did you mean DU-F5.2"),
         (("list", "FCL-F2"), "stand alone"),
-        (("FCL-F2", "--scale", "huge"), "scale 'huge' is unknown; choose thumbnail or paper"),
-        (("FCL-F2", "--executor", "slurm"), "executor 'slurm' is unknown; choose local, dask, ray"),
+        (
+            ("FCL-F2", "--scale", "huge"),
+            "scale='huge' is unknown; choose one of 'thumbnail', 'paper'",
+        ),
+        (("FCL-F2", "--executor", "slurm"), "executor='slurm' is unknown; choose one of 'local'"),
     ],
 )
 def test_mistakes_are_usage_errors_and_write_nothing(run, tmp_path, arguments, message):

@@ -13,7 +13,7 @@ from tests.sweep import recipes
 from tests.sweep.marked_recipe import marked
 from tests.sweep.marks import count_marks, process_environment
 
-from globalmin.cli import exits
+from globalmin.cli import terminal
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_sweep_from_plan_to_table_picture_and_page(run, plan, tmp_path):
 def test_failed_trials_make_exit_code_1_and_are_pointed_to(run, plan, tmp_path):
     path = plan("poisoned", "a = [0, 1]", f'fixed = {{folder = "{tmp_path}"}}')
     ended = run("sweep", "run", path, "--out", tmp_path / "out", "--workers", 1)
-    assert ended.code == exits.NOT_CERTIFIED
+    assert ended.code == terminal.NOT_CERTIFIED
     assert "--page" in ended.out
     assert (
         run("sweep", "resume", tmp_path / "out", "--retry-failed", "--workers", 1, "--json").json[
@@ -76,7 +76,7 @@ def test_failed_trials_make_exit_code_1_and_are_pointed_to(run, plan, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("run", "PLAN", "--executor", "threads"), 2, "not one of local, dask, ray"),
+        (("run", "PLAN", "--executor", "threads"), 2, "choose one of 'local', 'dask', 'ray'"),
         (("run", "PLAN", "--address", "tcp://x"), 2, "--address"),
         (("run", "PLAN", "--workers", "0"), 2, "--workers"),
         (("run", "nowhere.toml"), 2, "nowhere.toml"),
@@ -107,7 +107,7 @@ def test_usage_and_input_errors(run, plan, tmp_path, *, arguments, code, words):
 )
 def test_a_bad_plan_is_malformed_input(run, plan, tmp_path, *, grid, extra, words):
     ended = run("sweep", "run", plan(grid=grid, extra=extra), "--out", tmp_path / "out", "--json")
-    assert ended.code == exits.MALFORMED_INPUT
+    assert ended.code == terminal.MALFORMED_INPUT
     assert words in ended.json["error"]["message"]
     assert not (tmp_path / "out").exists()
 
@@ -117,15 +117,15 @@ def test_a_damaged_ledger_is_malformed_input_and_no_traceback(run, plan, tmp_pat
     (tmp_path / "out" / "ledger.sqlite").write_bytes(b"not a database" * 1000)
     for command in ("status", "resume", "export"):
         ended = run("sweep", command, tmp_path / "out")
-        assert ended.code == exits.MALFORMED_INPUT, ended
+        assert ended.code == terminal.MALFORMED_INPUT, ended
         assert "damaged" in ended.err
 
 
 def test_a_full_disk_is_a_limit():
     from globalmin.errors import StoreError, StoreFull
 
-    assert exits.code_of_error(StoreFull("x")) == exits.UNDECIDED
-    assert exits.code_of_error(StoreError("x")) == exits.MALFORMED_INPUT
+    assert terminal.code_of_error(StoreFull("x")) == terminal.UNDECIDED
+    assert terminal.code_of_error(StoreError("x")) == terminal.MALFORMED_INPUT
 
 
 def test_ctrl_c_exits_with_130_and_says_how_to_go_on(plan, tmp_path):
@@ -158,7 +158,7 @@ def test_ctrl_c_exits_with_130_and_says_how_to_go_on(plan, tmp_path):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
-    assert process.returncode == exits.INTERRUPTED
+    assert process.returncode == terminal.INTERRUPTED
     assert "globalmin sweep resume" in error
     assert json.loads(out)["exit_code"] == 130
     with contextlib.closing(sqlite3.connect(tmp_path / "out" / "ledger.sqlite")) as connection:

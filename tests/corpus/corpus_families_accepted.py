@@ -12,6 +12,7 @@ import numpy as np
 from tests.checker import deep_cases as deep
 from tests.checker import factorization_cases as factorization
 from tests.checker import gram_cases as gram
+from tests.checker import head_cases as head
 from tests.checker import relu_descent_cases as relu
 from tests.checker import surroundings_cases as ball
 from tests.checker import trap_cases as trap
@@ -181,6 +182,31 @@ def factorization_files() -> Files:
     }
 
 
+def head_file(method: str, activation: str = "relu", *, seed: int = 0, off: float = 1e-3) -> bytes:
+    """Five samples in two dimensions, three or seven neurons."""
+    k = 3 if method == "columns" else 7
+    return head.build(head.random_head(5, 2, k, activation=activation, seed=seed).trained(off))
+
+
+def head_files() -> Files:
+    """head-gap in its two methods."""
+    files = {
+        f"head_{m}_{phi}": head_file(m, phi)
+        for m in ("columns", "rows")
+        for phi in ("relu", "softplus", "tanh")
+    }
+    tight = head.random_head(5, 2, 3, seed=4).trained(0.01)
+    square = head.random_head(4, 2, 4, activation="tanh", seed=5).trained(1e-6)
+    return files | {
+        "head_columns_quadratic": head_file("columns", "quadratic", seed=2),
+        "head_columns_untrained": head.build(head.random_head(6, 2, 2, seed=3)),
+        "head_columns_tight": head.build(tight, [head.head_claim(tight, slack=1 + 1e-9)]),
+        "head_columns_without_solve": head.build(tight, [head.head_claim(tight, z=np.zeros(3))]),
+        "head_columns_small_mu": head.build(tight, [head.head_claim(tight, share=1e-6)]),
+        "head_rows_as_many_neurons_as_samples": head.build(square),
+    }
+
+
 def near_minimum(activation: str, trained: str, seed: int = 0) -> bytes:
     """The object `radius` with a minimum nearby."""
     net, R = ball.near_a_minimum(activation, trained, seed=seed), 1e-3
@@ -238,4 +264,5 @@ def radius_files() -> Files:
 def family_accepted() -> Files:
     """All of them: file name without ending -> bytes."""
     first = gram_files() | relu_descent_files() | deep_files() | filter_files()
-    return first | unique_files() | factorization_files() | radius_files()
+    second = unique_files() | factorization_files() | radius_files()
+    return first | second | head_files()

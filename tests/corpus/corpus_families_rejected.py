@@ -293,7 +293,26 @@ SADDLE_RADIUS: Table = {
     "Lip_too_small": ("saddle_radius_both_layers_softplus", times("Lip", LESS), "S8"),
     "label_changed": ("saddle_radius_both_layers_softplus", hidden(array("y", add(0, 0.5))), "S5"),
 }
+HEAD: Table = {
+    "gap_too_small": ("head_columns_tight", times("gap", LESS), "H3"),
+    "gap_too_small_without_solve": ("head_columns_without_solve", times("gap", 0.5), "H3"),
+    "gap_negative": ("head_columns_relu", times("gap", -1), "H1a"),
+    "mu_zero": ("head_columns_small_mu", put(mu=0), "H1b"),
+    "mu_negative": ("head_rows_tanh", times("mu", -1), "H1b"),
+    "mu_too_large": ("head_columns_relu", times("mu", 1.2), "H4"),
+    "rows_mu_too_large": ("head_rows_softplus", times("mu", 1.2), "H6"),
+    "loss_upper_too_small": ("head_columns_tight", times("loss_upper", 0.99), "H2"),
+    "rows_loss_upper_too_small": ("head_rows_relu", times("loss_upper", 0.99), "H2"),
+    "R_too_small": ("head_rows_relu", times("R", 0.99), "H5"),
+    "R_negative": ("head_rows_relu", times("R", -1), "H1a"),
+    "factor_C_zero": ("head_columns_softplus", array("C", zero), "H4"),
+    "rows_factor_C_zero": ("head_rows_softplus", array("C", zero), "H6"),
+    "solve_of_another_residual": ("head_columns_tight", array("z", lambda z: 9.0 * z), "H3"),
+    "hidden_weight_changed": ("head_columns_tight", hidden(array("W", add(0, 0.5))), ""),
+    "label_changed": ("head_rows_relu", hidden(array("y", add(0, 0.5))), "H5"),
+}
 TABLES = {
+    "head_": HEAD,
     "gram_": GRAM,
     "relu_descent_": RELU_DESCENT,
     "deep_": DEEP,
@@ -318,6 +337,7 @@ FOREIGN: dict[str, Callable[[int], bytes]] = {
         f"factorization_{m}": lambda seed, m=m: a.factorization_file(m, seed=seed)
         for m in ("zero", "frobenius", "factor")
     },
+    **{f"head_{m}": lambda seed, m=m: a.head_file(m, seed=seed) for m in ("columns", "rows")},
     "second_order_radius": lambda seed: a.around("tanh", "W", seed=7 + seed),
     "second_order_radius_minimum": lambda seed: a.near_minimum("sigmoid", "vW", seed=seed),
     "saddle_radius_both_layers": lambda seed: a.saddle_of_both("tanh", seed=4 * seed),

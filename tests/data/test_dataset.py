@@ -196,7 +196,7 @@ def test_taken_rows_keep_their_order():
 
 @pytest.mark.parametrize("n", [2, 7, 24, 61])
 def test_library_and_command_line_hold_out_the_same_rows(n):
-    from globalmin.data.splitting import split_rows
+    from globalmin.data.preprocessing import split_rows
 
     rng = np.random.default_rng(n)
     data = Dataset(rng.standard_normal((n, 3)), rng.standard_normal(n))

@@ -55,7 +55,7 @@ def test_facts_are_computed_once():
 
 @pytest.mark.parametrize("max_bytes", [1, 2000, 2**26])
 def test_the_closest_pair_agrees_with_comparing_all_pairs(max_bytes):
-    from globalmin.data.proportionality import estimate_closest_pair
+    from globalmin.data.exact_algebra import estimate_closest_pair
 
     X = np.random.default_rng(0).normal(size=(60, 3)) * np.random.default_rng(1).lognormal(
         size=(60, 1)

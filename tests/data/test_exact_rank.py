@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from globalmin.data import exact_algebra as exact_rank
-from globalmin.data.exact_algebra import modular_rank, rank_bounds, without_multiples
-from globalmin.data.proportionality import PRIME
+from globalmin.data.exact_algebra import PRIME, modular_rank, rank_bounds, without_multiples
 
 
 def brute_rank(X):

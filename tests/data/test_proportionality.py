@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from globalmin.data.proportionality import (
+from globalmin.data.exact_algebra import (
     PRIME,
     equal_groups,
     integer_row,
@@ -186,7 +186,7 @@ def test_integer_rows_are_a_power_of_two_times_the_row(values):
 
 def test_keys_that_collide_by_accident_do_not_invent_a_line(monkeypatch):
     monkeypatch.setattr(
-        "globalmin.data.proportionality.projective_keys",
+        "globalmin.data.exact_algebra.projective_keys",
         lambda X: np.zeros(len(X), dtype=np.uint64),
     )
     X = random_rows(3)

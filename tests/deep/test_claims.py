@@ -7,7 +7,7 @@ import globalmin as gm
 from globalmin.deep.claims.descent import estimate_jacobian_lipschitz
 from globalmin.deep.claims.high_precision import PreciseDeep
 from globalmin.deep.network import DeepNetwork
-from globalmin.linalg.balls import to_floats
+from globalmin.linalg.positive_definite import to_floats
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 

@@ -7,13 +7,13 @@ import pytest
 
 from globalmin.activations.dual import dual_kernel
 from globalmin.activations.moments import mean_value
-from globalmin.deep.concentration import (
+from globalmin.deep.gram import deep_features
+from globalmin.deep.gram_bounds import (
     error_amplification,
     last_layer_split,
     mean_lipschitz,
     moment_lipschitz,
 )
-from globalmin.deep.gram import deep_features
 from globalmin.deep.network import DeepNetwork
 
 SIGMAS = ("softplus", "sigmoid", "tanh", "swish", "erf")

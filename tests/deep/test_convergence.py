@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from globalmin.deep.convergence import rate_check
+from globalmin.deep.constants import rate_check
 from globalmin.errors import DataError
 
 

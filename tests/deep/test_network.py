@@ -12,8 +12,7 @@ import pytest
 
 from globalmin.activations.moments import normalizer
 from globalmin.deep import passes as deep_passes
-from globalmin.deep.initialization import layer_scales
-from globalmin.deep.network import DeepNetwork
+from globalmin.deep.network import DeepNetwork, layer_scales
 from globalmin.errors import DataError, MemoryRefused
 
 PHI = {
@@ -263,7 +262,7 @@ def test_inputs_that_do_not_fit_are_refused():
 
 
 def test_a_jacobian_that_cannot_fit_is_refused_before_it_is_allocated(monkeypatch):
-    monkeypatch.setattr("globalmin.data.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("globalmin.data.validation.available_bytes", lambda: 1000)
     network = _network("resnet", 2, (3,), "tanh")
     with pytest.raises(MemoryRefused, match="Jacobian"):
         network.jacobian(_inputs((3,)))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from globalmin.deep.convergence import rate_check
+from globalmin.deep.constants import rate_check
 from globalmin.deep.gram import deep_gram, deep_ntk
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.problem import pose_deep
@@ -220,7 +220,7 @@ def test_labels_that_do_not_fit_are_refused():
 
 
 def test_a_run_that_cannot_fit_is_refused_first(monkeypatch):
-    monkeypatch.setattr("globalmin.data.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("globalmin.data.validation.available_bytes", lambda: 1000)
     X, y = _data("fully_connected")
     with pytest.raises(MemoryRefused, match="training on n=5"):
         train_deep(DeepNetwork.initialize(X, 5, 2, seed=0), (X, y))

@@ -12,8 +12,7 @@ from scipy import stats
 from globalmin.activations import get_activation
 from globalmin.data.pixels import geometry_of
 from globalmin.deep.gram import deep_features, deep_gram, deep_ntk
-from globalmin.deep.initialization import layer_scales
-from globalmin.deep.network import DeepNetwork
+from globalmin.deep.network import DeepNetwork, layer_scales
 
 DEPTHS = (2, 3, 4)
 ARCHITECTURES = {"fully_connected": (4,), "resnet": (4,), "convolutional_resnet": (2, 4)}

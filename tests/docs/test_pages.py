@@ -23,6 +23,14 @@ PROGRAMS = {page: blocks(page) for page in PAGES if page.name not in LISTS and b
 SAID = {
     "README.md": ("ACCEPTED", "DU-F7.3"),
     "quadratic.md": ("ACCEPTED", "(2, 8, 5)", "strict saddle"),
+    "sjl.md": (
+        "SJL-T2.1 its hypotheses hold here",
+        "SJL-T2.1b a hypothesis fails here",
+        "(SJL-T2.1q)",
+        "class b",
+        "σ_min(J) = 3.4 on 25 samples",
+        "most is lost by: whitened",
+    ),
     "factorization.md": (
         "ACCEPTED The stored factors U (300 x 5)",
         "log10_steps_lower=1460",
@@ -41,6 +49,17 @@ SAID = {
         "0-3: 4 blocks, largest |D| 1.14064, largest drift 0.00125\n3-5: 16 blocks",
     ),
     "convolution.md": ("spurious local minimum",),
+    "os.md": (
+        "OS-C4 a hypothesis fails here -> its hypotheses hold here",
+        "μ_φ = 0",
+    ),
+    "fcl.md": (
+        "radius 0.01053, step 62.29, rate 0.986649 a step",
+        "samples for 10 % expected error: 13,955 (estimate)",
+        "7.1e+08 for convexity on the ball, 8.9e+11 for this error",
+        "constant unknown\nfails\n",
+        "softplus: reads orders 1, 2, 4",
+    ),
 }
 # Run in the names of the page after its last block.
 HOLDS = {
@@ -53,10 +72,28 @@ assert all(Path(name).exists() for name in ("fit.gmc", "factors.gmc", "fit/repor
     "quadratic.md": "import os; assert os.path.exists('quadratic.gmc')",
     "factorization.md": "import os; assert os.path.exists('factors.gmc')",
     "tutorial.md": "assert model.verdict_ == 'ACCEPTED'",
-    "recovery.md": "assert found.error_against(W) < 1e-10 and .03 < found.radius < .06",
+    "recovery.md": """
+assert found.error_against(W) < 1e-10 and .03 < found.radius < .06
+assert abs(logistic.expected_error - .1) < .01 and logistic.warnings == ()
+assert abs(biased.noise - .02) < .001 and biased.expected_error < .02
+""",
+    "fcl.md": "assert found.error_against(W) < 1e-10 and found.radius > .03",
     "inspect.md": """
 assert found.recommended_width == 4 and 2e6 < found.explicit_width < 3e6
 assert 1e10 < found.theorem("OS-T6.2").width < 2e10
+assert found_there.theorem("OS-C1").finding == "holds"
+assert found_there.theorem("OS-C4").failure < 1e-3
+""",
+    "os.md": """
+assert 3.3e10 < report.width < 3.4e10 and 0.084 < report.step_size < 0.0841
+assert 2.4e-5 < 1 - report.rate < 2.5e-5 and 0.40 < report.failure < 0.41
+sgd = found.theorem("OS-T2.6")
+assert 9.6e-7 < sgd.step_size < 9.8e-7 and 0.50 < sgd.failure < 0.51
+kinked = gm.inspect(data, width=40, activation="relu")
+assert [round(kinked.theorem(i).failure, 2) for i in ("OS-T6.3", "OS-T2.3", "OS-T2.5")] == [
+    0.27, 0.19, 0.27]
+assert 1.1e7 < found.theorem("OS-C6").width < 1.2e7 and 3.7e6 < found.theorem("OS-T3.2").width
+assert width == 804 and run.rate_measured <= run.guarantee.rate and run.path[-1] <= 4.58
 """,
     "octopus.md": "assert 4e6 < slow[-1] < 6e6 and 250 < fast[-1] < 500",
     "degenerate-data.md": "assert 0 < model.loss_lower_ <= model.loss_upper_",

@@ -11,8 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from globalmin.estimators.convolutional_filter import ConvolutionalFilterRegressor
-from globalmin.patches.distributions import filter_at_distance, gabor_filter, random_filter
-from globalmin.patches.extraction import extract_patches
+from globalmin.patches.inputs import (
+    extract_patches,
+    filter_at_distance,
+    gabor_filter,
+    random_filter,
+)
 from globalmin.patches.model import filter_outputs
 
 

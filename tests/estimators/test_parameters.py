@@ -58,7 +58,7 @@ def test_every_parameter_and_fitted_attribute_is_documented(estimator):
         ("width", "wide"),
         ("activation", 3),
         ("method", "newton"),
-        ("trained", "v"),
+        ("trained", "both"),
         ("bias", "yes"),
         ("scaling", "minmax"),
         ("max_iter", 0),

@@ -9,8 +9,7 @@ from sklearn.datasets import load_iris
 from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.estimators import ShallowNetworkClassifier, ShallowNetworkRegressor
-from globalmin.proving.checking import check
-from globalmin.proving.producer import prove
+from globalmin.proving.producer import check, prove
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((32, 6))

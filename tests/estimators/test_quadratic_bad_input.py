@@ -8,8 +8,7 @@ import pytest
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.estimators import QuadraticNetworkRegressor, QuadraticNetworkRegressorCV
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.quadratic.solve import solve_quadratic
 from globalmin.shallow.network import ShallowNetwork
 

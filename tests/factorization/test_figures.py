@@ -50,7 +50,7 @@ def test_layers_of_a_small_network_stay_balanced_or_become_so():
                 for v, size in zip(variances, network.sizes, strict=True)
             ]
         )
-        run = follow_descent(problem, theta, step_size=0.05, n_steps=2500, max_records=50)
+        run = follow_descent(problem, theta, step_size=0.05, max_iter=2500, max_records=50)
         norms.append(run.norms)
         drift = np.abs(np.diff(run.norms, axis=1) - np.diff(run.norms[0]))
         assert drift.max() < 0.05 * run.norms[-1].max()

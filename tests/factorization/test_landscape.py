@@ -10,11 +10,13 @@ import pytest
 from globalmin.errors import DataError, HypothesisError
 from globalmin.factorization import landscape as theory
 from globalmin.factorization.factors import Factors, checked_matrix
-from globalmin.factorization.landscape import balanced_target, nearest_rotation, saddle_test
-from globalmin.factorization.schedule import (
+from globalmin.factorization.landscape import (
+    balanced_target,
     footnote_schedule,
     imbalance_budget,
+    nearest_rotation,
     printed_schedule,
+    saddle_test,
     schedule_report,
 )
 from globalmin.factorization.train import descend_factors

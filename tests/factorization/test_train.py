@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError, NotConverged
-from globalmin.factorization import span as factorization_span
 from globalmin.factorization import train as factorization
-from globalmin.factorization.factors import Factors
+from globalmin.factorization.factors import Factors, improve_span
 from globalmin.factorization.landscape import (
     PENALTY,
     estimate_best_loss,
     factorization_gradient,
     imbalance,
+    printed_schedule,
 )
-from globalmin.factorization.schedule import printed_schedule
 from globalmin.factorization.train import descend_factors, estimate_norm, factorize
 from globalmin.optimize.run import Status
 
@@ -148,7 +147,7 @@ def test_the_finish_alone_leaves_a_saddle_only_by_its_residual_directions() -> N
 def test_the_span_has_the_singular_values_of_the_matrix() -> None:
     M = low_rank(30, 20, 4, noise=0.2)
     seen: list[int] = []
-    span = factorization_span.improve_span(
+    span = improve_span(
         M, Factors.initialize((30, 20), 4, scale=1.0), 500, lambda i, x: seen.append(i)
     )
     np.testing.assert_allclose(span.values, np.linalg.svd(M, compute_uv=False)[:4], rtol=1e-13)

@@ -23,6 +23,7 @@ SYNONYMS = {
 # Function -> arguments that are a contract with users or mean something else there.
 CONTRACT = {
     "recover_teacher": {"neurons", "labels"},  # neurons of the teacher; kind of the labels
+    "plan_recovery": {"labels"},
     "watch_torch": {"optimizer"},  # torch's own word
     "register_activation": {"phi"},  # the function itself
     "DeepNetwork": {"weights"},
@@ -84,6 +85,9 @@ def test_a_former_keyword_still_works_and_warns():
         assert gm.theory.parallel_pairs([[1.0, 0.0], [1.0, 1e-9]], tolerance=1e-6) == ((0, 1),)
     with pytest.warns(DeprecationWarning, match="start is now called scheme"):
         gm.theory.basin_estimate(9, 1, n_initializations=10, start="sphere", max_iter=100)
+    with pytest.warns(DeprecationWarning, match="limit_gram: kind is now called kernel"):
+        old = gm.theory.limit_gram([[1.0, 0.0], [0.6, 0.8]], kind="features")
+    assert (old == gm.theory.limit_gram([[1.0, 0.0], [0.6, 0.8]], kernel="features")).all()
 
 
 def test_both_names_at_once_are_refused_and_positions_are_left_alone():

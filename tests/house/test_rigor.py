@@ -17,8 +17,8 @@ RIGOROUS = {
     "octopus/escape.py::escape_ratio_lower": "exact algebra of the recursion",
     "octopus/escape.py::escape_step_lower": "proved lower bound, rounded down",
     "octopus/escape.py::escape_times_lower": "proved lower bound, rounded down",
-    "report/rounding.py::lower_text": "rounds a proved bound outward",
-    "report/rounding.py::upper_text": "rounds a proved bound outward",
+    "report/words.py::lower_text": "rounds a proved bound outward",
+    "report/words.py::upper_text": "rounds a proved bound outward",
     "report/words.py::bound_text": "prints a proved bound",
 }
 

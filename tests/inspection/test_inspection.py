@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.data import memory
+from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.facts.finding import Hypothesis, TheoremReport, check, number, unknown
 from globalmin.inspection import Finding, inspect
@@ -231,7 +231,7 @@ def test_unusable_arguments_are_refused_with_the_remedy():
 
 def test_what_does_not_fit_is_refused_before_anything_is_computed(monkeypatch):
     data = gm.generators.sphere_with_random_labels(300, 5, seed=0)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 2**20)
     monkeypatch.setattr(
         "globalmin.inspection.inspection.measure", lambda *_: pytest.fail("it started to compute")
     )
@@ -243,7 +243,7 @@ def test_large_data_use_iterations_that_agree_with_dense_eigenvalues(monkeypatch
     """The road for n above 1,500, forced at n = 60."""
     data = gm.generators.sphere_with_random_labels(60, 9, seed=4)
     dense = inspect(data, width=30, activation="softplus")
-    for module in ("linalg.extremes", "inspection.prediction"):
+    for module in ("linalg.spectrum", "inspection.prediction"):
         monkeypatch.setattr(f"globalmin.{module}.ALL_LIMIT", 10)
     lanczos = inspect(data, width=30, activation="softplus")
     for q, other in zip(dense.quantities, lanczos.quantities, strict=True):

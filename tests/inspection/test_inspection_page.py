@@ -20,7 +20,7 @@ def found():
 @pytest.fixture(scope="module")
 def comparison():
     data = gm.generators.sphere_with_random_labels(4, 12, seed=0)
-    return predict_run(gm.ShallowNetwork.initialize(data, width=804, seed=0), data, n_steps=20)
+    return predict_run(gm.ShallowNetwork.initialize(data, width=804, seed=0), data, max_iter=20)
 
 
 def test_page_is_self_contained_and_the_same_every_time(found, tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.data import memory
+from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.inspection import compare_trajectory, predict_losses, predict_run
 from globalmin.shallow.network import residual
@@ -19,14 +19,14 @@ def smooth():
     """A start at which OS-C1 holds: the width of OS-C6."""
     data = gm.generators.sphere_with_random_labels(4, 12, seed=0)
     network = gm.ShallowNetwork.initialize(data, width=804, activation="softplus", seed=0)
-    return data, network, predict_run(network, data, n_steps=150)
+    return data, network, predict_run(network, data, max_iter=150)
 
 
 @pytest.fixture(scope="module")
 def relu():
     data = gm.generators.sphere_with_random_labels(10, 20, seed=0)
     network = gm.ShallowNetwork.initialize(data, width=400, activation="relu", seed=0)
-    return data, network, predict_run(network, data, n_steps=200)
+    return data, network, predict_run(network, data, max_iter=200)
 
 
 def test_run_is_gradient_descent_and_the_first_entries_are_the_start(smooth):
@@ -77,7 +77,7 @@ def test_wider_networks_follow_the_prediction_more_closely():
             network = gm.ShallowNetwork.initialize(
                 data, width=width, activation="softplus", seed=seed
             )
-            run = predict_run(network, data, step_size=0.2, n_steps=30)
+            run = predict_run(network, data, step_size=0.2, max_iter=30)
             deviations[width] += run.deviation.max() / run.measured[0]
     assert 4.0 < deviations[60] / deviations[600] < 30.0
 
@@ -99,18 +99,18 @@ def test_a_recorded_trajectory_gets_its_prediction_beside_it():
 
 def test_steps_beyond_the_theorem_get_no_envelope(smooth):
     data, network, run = smooth
-    longer = predict_run(network, data, step_size=1.5 * run.step_size, n_steps=5)
+    longer = predict_run(network, data, step_size=1.5 * run.step_size, max_iter=5)
     assert longer.proved is None
-    shorter = predict_run(network, data, step_size=0.5 * run.step_size, n_steps=5)
+    shorter = predict_run(network, data, step_size=0.5 * run.step_size, max_iter=5)
     assert shorter.guarantee.rate > run.guarantee.rate
     assert (shorter.measured <= shorter.proved * (1 + 1e-12)).all()
 
 
 def test_unusable_steps_and_too_large_data_are_refused(smooth, monkeypatch):
     data, network, _ = smooth
-    for options in ({"step_size": -1.0}, {"step_size": math.inf}, {"n_steps": 0}):
+    for options in ({"step_size": -1.0}, {"step_size": math.inf}, {"max_iter": 0}):
         with pytest.raises(DataError, match="step"):
             predict_run(network, data, **options)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 100)
     with pytest.raises(MemoryRefused, match="n=4"):
         predict_run(network, data)

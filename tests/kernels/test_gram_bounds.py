@@ -21,7 +21,7 @@ def sphere(n, d, seed):
 @pytest.mark.parametrize(
     "name", ["relu", "softplus", "tanh", "swish", "gelu", "erf", "quadratic", "softplus(10)"]
 )
-@pytest.mark.parametrize("kind", ["derivative", "feature"])
+@pytest.mark.parametrize("kind", ["weights", "features"])
 def test_every_bound_holds(name, kind):
     """OS-LH.1, OS-LH.2, OS-L6.4, OS-L6.5, OS-TI.1, OS-CI.2, DU-D2.1: on random, clustered and
     unequal rows.
@@ -33,9 +33,9 @@ def test_every_bound_holds(name, kind):
             X *= rng.uniform(0.3, 3.0, size=(len(X), 1))
         if trial == 4:
             X[1] = X[0] + 1e-3 * X[2]
-        exact = estimate_lambda_min(limit_gram(X, name, kind=kind))
-        scale = float(np.diagonal(limit_gram(X, name, kind=kind)).max())
-        for bound in lambda_lower_bounds(X, name, kind=kind, terms=6):
+        exact = estimate_lambda_min(limit_gram(X, name, kernel=kind))
+        scale = float(np.diagonal(limit_gram(X, name, kernel=kind)).max())
+        for bound in lambda_lower_bounds(X, name, kernel=kind, terms=6):
             assert 0.0 <= bound.value <= exact + 1e-13 * scale, (bound, exact)
 
 
@@ -95,7 +95,7 @@ def test_degenerate_rows_give_zero_and_no_traceback():
     assert (
         0.9 * exact < max(b.value for b in lambda_lower_bounds(line, "softplus", terms=12)) <= exact
     )
-    assert lambda_lower_bounds([[0.0, 0.0], [1.0, 0.0]], kind="feature") == ()
+    assert lambda_lower_bounds([[0.0, 0.0], [1.0, 0.0]], kernel="features") == ()
     single = lambda_lower_bounds([[2.0, 0.0]])
     assert all(b.value <= 2.0 + 1e-12 for b in single)
     assert max(b.value for b in single) == pytest.approx(2.0, rel=1e-12)
@@ -104,5 +104,5 @@ def test_degenerate_rows_give_zero_and_no_traceback():
 def test_wrong_arguments_are_refused():
     with pytest.raises(DataError, match="terms=1"):
         lambda_lower_bounds(np.eye(2), terms=1)
-    with pytest.raises(DataError, match="kind"):
-        lambda_lower_bounds(np.eye(2), kind="other")
+    with pytest.raises(DataError, match="kernel"):
+        lambda_lower_bounds(np.eye(2), kernel="other")

@@ -12,7 +12,7 @@ from globalmin.kernels.claims.gram_series import (
     relu_gram,
     series_gram,
 )
-from globalmin.linalg.balls import to_floats
+from globalmin.linalg.positive_definite import to_floats
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
 

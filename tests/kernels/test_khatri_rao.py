@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from globalmin.data import memory
+from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.kernels import khatri_rao as khatri_rao_products
 from globalmin.kernels.khatri_rao import (
@@ -79,7 +79,7 @@ def test_wrong_arguments_are_refused(monkeypatch):
     for r in (0, 65, 1.5, True):
         with pytest.raises(DataError, match="r="):
             khatri_rao(np.eye(2), r)
-    monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 10_000)
     with pytest.raises(MemoryRefused, match="Khatri-Rao power 4"):
         khatri_rao(np.ones((3, 10)), 4)
     with pytest.raises(MemoryRefused, match="Gram"):

@@ -10,7 +10,7 @@ import pytest
 import globalmin as gm
 from globalmin.activations import get_activation
 from globalmin.activations.moments import mean_square, mean_value
-from globalmin.data import memory
+from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.kernels.limit_gram import gram_error, limit_gram
 from globalmin.linalg.spectrum import estimate_lambda_min
@@ -74,19 +74,19 @@ def test_the_quadratic_gram_is_the_square_of_the_inner_products():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["derivative", "feature"])
+@pytest.mark.parametrize("kind", ["weights", "features"])
 def test_monte_carlo_over_weights_agrees(name, kind):
     """OS-DEF6.1, OS-DEF3.1: within five standard errors in every entry, 200,000 draws."""
     X = np.random.default_rng(2).standard_normal((5, 3)) * np.array(
         [[0.5], [1.0], [1.5], [2.0], [0.1]]
     )
-    phi, order = get_activation(name), int(kind == "derivative")
+    phi, order = get_activation(name), int(kind == "weights")
     values = phi.derivative(np.random.default_rng(3).standard_normal((200_000, 3)) @ X.T, order)
     products = values[:, :, None] * values[:, None, :]
     factor = X @ X.T if order else 1.0
     error = 5 * products.std(axis=0) / math.sqrt(len(values)) * np.abs(factor)
     assert (
-        np.abs(limit_gram(X, name, kind=kind) - products.mean(axis=0) * factor) <= error + 1e-12
+        np.abs(limit_gram(X, name, kernel=kind) - products.mean(axis=0) * factor) <= error + 1e-12
     ).all()
 
 
@@ -94,15 +94,15 @@ def test_monte_carlo_over_weights_agrees(name, kind):
 def test_degenerate_rows_have_exact_values_and_no_warnings(name):
     x, y = np.array([0.3, -1.2, 0.77]), np.array([1.0, 0.4, 0.1])
     X = np.stack([x, x, -x, np.zeros(3), 3 * x, y])
-    for kind in ("derivative", "feature"):
-        G = limit_gram(X, name, kind=kind)
+    for kind in ("weights", "features"):
+        G = limit_gram(X, name, kernel=kind)
         assert np.isfinite(G).all()
         np.testing.assert_array_equal(G, G.T)
         tolerance = 1e-14 * np.abs(G).max()
         np.testing.assert_array_equal(G[0], G[1])
         assert G[0, 1] == G[0, 0]
         assert G[0, 0] == pytest.approx(G[2, 2], abs=tolerance)
-        if kind == "derivative":
+        if kind == "weights":
             np.testing.assert_array_equal(G[3], 0.0)
         else:
             norms = np.linalg.norm(X, axis=1)
@@ -124,7 +124,7 @@ def test_one_column_is_fine():
         np.abs(limit_gram(X)), [[0.5, 1, 0, 0], [1, 2, 0, 0], [0, 0, 4.5, 0], [0, 0, 0, 0]]
     )
     assert limit_gram([[2.0]]) == [[2.0]]
-    square = limit_gram(X, "softplus", kind="feature")
+    square = limit_gram(X, "softplus", kernel="features")
     np.testing.assert_allclose(
         np.diagonal(square)[:3], mean_square("softplus", [1.0, 2.0, 3.0]), rtol=1e-14
     )
@@ -198,7 +198,7 @@ def test_names_are_lazy_on_the_theory_room_and_survive_imports_of_modules():
 
 
 def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 10_000)
     X = np.ones((100, 2))
     for function in (limit_gram, gram_error):
         with pytest.raises(MemoryRefused, match="100 samples"):
@@ -208,8 +208,8 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(monkeypatch):
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(DataError, match="kind"):
-        limit_gram(np.eye(2), kind="both")
+    with pytest.raises(DataError, match="kernel"):
+        limit_gram(np.eye(2), kernel="both")
     with pytest.raises(DataError):
         limit_gram([[math.nan]])
     with pytest.raises(DataError, match="square"):

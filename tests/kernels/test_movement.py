@@ -9,8 +9,6 @@ import pytest
 from scipy.optimize import linprog
 
 from globalmin.kernels import movement
-from globalmin.kernels import movement as movement_jacobian
-from globalmin.kernels import movement as movement_patterns
 from globalmin.shallow.network import (
     ShallowNetwork,
     jacobian_gram,
@@ -39,15 +37,15 @@ def test_signs_change_no_more_often_than_the_sort_bound_and_a_planted_change_att
         network, X, rng = draw(seed)
         Z, norms = X @ network.W.T, np.linalg.norm(X, axis=1)
         step = rng.standard_normal(network.W.shape) * rng.uniform(0, 0.5)
-        flips = movement_patterns.changed_signs(X @ (network.W + step).T, Z)
-        allowed = movement_patterns.flips_allowed(Z, norms, np.linalg.norm(step, 2))
+        flips = movement.changed_signs(X @ (network.W + step).T, Z)
+        allowed = movement.flips_allowed(Z, norms, np.linalg.norm(step, 2))
         assert (flips <= allowed).all()
     i, target = 2, 5
     cheapest = np.argsort(np.abs(Z[i]))[:target]
     step = np.zeros_like(network.W)
     step[cheapest] = -np.outer(Z[i, cheapest] * (1 + 1e-9), X[i]) / norms[i] ** 2
-    assert movement_patterns.changed_signs(X @ (network.W + step).T, Z)[i] == target
-    assert movement_patterns.flips_allowed(Z, norms, np.linalg.norm(step, 2))[i] == target
+    assert movement.changed_signs(X @ (network.W + step).T, Z)[i] == target
+    assert movement.flips_allowed(Z, norms, np.linalg.norm(step, 2))[i] == target
 
 
 def test_sort_bound_is_never_above_the_printed_one():
@@ -56,8 +54,8 @@ def test_sort_bound_is_never_above_the_printed_one():
         network, X, rng = draw(seed, k=60)
         X = X / np.linalg.norm(X, axis=1, keepdims=True)
         Z, distance = X @ network.W.T, rng.uniform(0.0, 3.0)
-        ours = movement_patterns.flips_allowed(Z, np.ones(len(X)), distance)
-        assert (ours <= movement_patterns.flips_allowed_by_order(Z, distance)).all()
+        ours = movement.flips_allowed(Z, np.ones(len(X)), distance)
+        assert (ours <= movement.flips_allowed_by_order(Z, distance)).all()
 
 
 def test_gram_matrix_changes_by_no_more_than_the_counts_allow():
@@ -70,12 +68,12 @@ def test_gram_matrix_changes_by_no_more_than_the_counts_allow():
         step = rng.standard_normal(network.W.shape)
         step *= R * rng.uniform(0, 1, (len(step), 1)) / np.linalg.norm(step, axis=1, keepdims=True)
         Z, m = X @ network.W.T, network.width
-        counts = movement_patterns.flippable_counts(Z, np.linalg.norm(X, axis=1), R)
-        assert (movement_patterns.changed_signs(X @ (network.W + step).T, Z) <= counts).all()
+        counts = movement.flippable_counts(Z, np.linalg.norm(X, axis=1), R)
+        assert (movement.changed_signs(X @ (network.W + step).T, Z) <= counts).all()
         before, after = (Z >= 0).astype(float), (X @ (network.W + step).T >= 0).astype(float)
         K = X @ X.T
         change = np.linalg.norm(K * (after @ after.T - before @ before.T) / m, 2)
-        assert change <= movement_patterns.gram_change_limit(K, counts, 1 / m) + 1e-12
+        assert change <= movement.gram_change_limit(K, counts, 1 / m) + 1e-12
 
 
 def test_relu_jacobian_changes_by_no_more_than_the_knapsack_allows():
@@ -87,7 +85,7 @@ def test_relu_jacobian_changes_by_no_more_than_the_knapsack_allows():
         norms, X_norm = np.linalg.norm(X, axis=1), np.linalg.norm(X, 2)
         step = rng.standard_normal(network.W.shape) * rng.uniform(0, 0.2)
         R, Z = np.linalg.norm(step, 2), X @ network.W.T
-        eps = movement_patterns.kink_jacobian_change(Z, network.v, norms, X_norm, R)
+        eps = movement.kink_jacobian_change(Z, network.v, norms, X_norm, R)
         moved = network.with_weights(W=network.W + step)
         assert (
             np.linalg.norm(dense_jacobian(moved, X) - dense_jacobian(network, X), 2) <= eps + 1e-12
@@ -114,7 +112,7 @@ def test_descent_from_kinks_keeps_its_promise(seed):
     y = network.predict(X) + 0.0004 * rng.standard_normal(n)
     Z, spectrum = X @ network.W.T, np.sqrt(np.linalg.eigvalsh(jacobian_gram(network, X)))
     g = np.linalg.norm(residual(network, X, y))
-    found = movement_patterns.kink_descent(
+    found = movement.kink_descent(
         Z,
         network.v,
         np.ones(n),
@@ -140,8 +138,8 @@ def test_no_radius_is_found_far_from_a_fit_or_without_a_spectral_gap():
     """OS-C3 fails where it must."""
     network, X, _ = draw(0)
     arguments = (X @ network.W.T, network.v, np.linalg.norm(X, axis=1), float(np.linalg.norm(X, 2)))
-    assert movement_patterns.kink_descent(*arguments, a=0.1, b=3.0, residual_norm=50.0) is None
-    assert movement_patterns.kink_descent(*arguments, a=0.0, b=3.0, residual_norm=0.1) is None
+    assert movement.kink_descent(*arguments, a=0.1, b=3.0, residual_norm=50.0) is None
+    assert movement.kink_descent(*arguments, a=0.0, b=3.0, residual_norm=0.1) is None
 
 
 def test_products_of_positive_matrices_and_jacobian_norms():
@@ -151,13 +149,13 @@ def test_products_of_positive_matrices_and_jacobian_norms():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         A, B = (M @ M.T for M in rng.standard_normal((2, 5, 4)))
-        low, high = movement_jacobian.schur_eigenvalue_limits(A, B)
+        low, high = movement.schur_eigenvalue_limits(A, B)
         s = np.linalg.eigvalsh(A * B)
         assert low <= s[0] + 1e-10
         assert s[-1] <= high + 1e-10
     for seed in range(30):
         network, X, _ = draw(seed, activation="tanh")
-        bound = movement_jacobian.jacobian_norm_limit(network.v, 1.0, np.linalg.norm(X, 2))
+        bound = movement.jacobian_norm_limit(network.v, 1.0, np.linalg.norm(X, 2))
         assert np.linalg.norm(dense_jacobian(network, X), 2) <= bound
         assert (
             bound
@@ -178,16 +176,39 @@ def test_smooth_jacobian_changes_by_no_more_than_both_bounds(activation):
         )
         moved = network.with_weights(W=network.W + dW)
         change = np.linalg.norm(dense_jacobian(moved, X) - dense_jacobian(network, X), 2)
-        lipschitz = movement_jacobian.jacobian_lipschitz_limit(network.v, M, X_norm, row)
+        lipschitz = movement.jacobian_lipschitz_limit(network.v, M, X_norm, row)
         slopes = [network.activation.derivative(X @ w.T) for w in (network.W, moved.W)]
-        sharper = movement_jacobian.jacobian_change_limit(slopes[0], slopes[1], network.v, X_norm)
+        sharper = movement.jacobian_change_limit(slopes[0], slopes[1], network.v, X_norm)
         assert change <= sharper + 1e-12
         assert change <= lipschitz * np.linalg.norm(dW, 2)
         both = network.with_weights(W=network.W + dW, v=network.v + dv)
-        joint = movement_jacobian.joint_jacobian_change_limit(
+        joint = movement.joint_jacobian_change_limit(
             dW, dv, network.v, B=B, M=M, X_norm=X_norm, row_norm=row
         )
         assert np.linalg.norm(dense_jacobian(both, X) - dense_jacobian(network, X), 2) <= joint
+
+
+def test_the_change_of_both_layers_is_attained_term_by_term():
+    """SJL-L7.11: one sample at the largest slope (dv alone), and z^2 with one neuron (dW alone),
+    where the Jacobian changes by 2 v x x^T dW.
+    """
+    x = np.array([[0.6, 0.8]])
+    common = {"B": 1.0, "M": 2.0, "X_norm": 1.0, "row_norm": 1.0}
+    dv = np.array([0.3, -0.4])
+    flat = ShallowNetwork(np.zeros((2, 2)), [1.0, 2.0], "tanh")  # tanh' = 1 at 0, its supremum
+    change = dense_jacobian(flat.with_weights(v=flat.v + dv), x) - dense_jacobian(flat, x)
+    bound = movement.joint_jacobian_change_limit(0 * flat.W, dv, flat.v, **common)
+    assert np.linalg.norm(change, 2) == pytest.approx(bound, rel=1e-12)
+    square = ShallowNetwork([[0.2, 0.1]], [-3.0], "quadratic")
+    dW = 0.7 * x
+    moved = square.with_weights(W=square.W + dW)
+    change = dense_jacobian(moved, x) - dense_jacobian(square, x)
+    bound = movement.joint_jacobian_change_limit(dW, np.zeros(1), square.v, **common)
+    assert np.linalg.norm(change, 2) == pytest.approx(bound, rel=1e-12)
+    doubled = movement.joint_jacobian_change_limit(
+        dW, dv[:1], square.v, **(common | {"X_norm": 2.0, "row_norm": 1.5})
+    )
+    assert doubled == pytest.approx(2 * 3 * 2 * 1.5 * 0.7 + 2 * 0.3)
 
 
 def test_the_gradient_of_a_planted_loss_is_enclosed():
@@ -200,12 +221,30 @@ def test_the_gradient_of_a_planted_loss_is_enclosed():
         r = residual(student, X, teacher.predict(X))
         loss = r @ r / (2 * n)
         singular = np.linalg.svd(dense_jacobian(student, X), compute_uv=False)
-        low, high = movement_jacobian.gradient_to_loss_limits(singular[-1], singular[0], n)
+        low, high = movement.gradient_to_loss_limits(singular[-1], singular[0], n)
         square = np.linalg.norm(jacobian_transpose_times(student, X, r) / n) ** 2
         assert low * loss <= square + 1e-12
         assert square <= high * loss + 1e-12
         hidden = phi(X @ student.W.T)
-        assert np.abs(hidden.T @ r / n).max() <= movement_jacobian.head_gradient_limit(hidden, loss)
+        assert np.abs(hidden.T @ r / n).max() <= movement.head_gradient_limit(hidden, loss)
+
+
+def test_the_gradient_bounds_are_attained_by_residuals_along_singular_vectors():
+    """SJL-L7.12: r along the first and last left singular vector, and along the longest feature."""
+    teacher, X, _ = draw(3, k=8, activation="tanh")
+    n = len(X)
+    left, singular, _ = np.linalg.svd(dense_jacobian(teacher, X))
+    low, high = movement.gradient_to_loss_limits(singular[-1], singular[0], n)
+    for index, factor in ((n - 1, low), (0, high)):
+        r = 1.7 * left[:, index]
+        square = np.linalg.norm(jacobian_transpose_times(teacher, X, r) / n) ** 2
+        assert square == pytest.approx(factor * (r @ r) / (2 * n), rel=1e-9)
+    hidden = teacher.activation(X @ teacher.W.T)
+    longest = hidden[:, np.argmax((hidden**2).sum(axis=0))]
+    loss = longest @ longest / (2 * n)
+    assert np.abs(hidden.T @ longest / n).max() == pytest.approx(
+        movement.head_gradient_limit(hidden, loss), rel=1e-12
+    )
 
 
 def test_smoothness_bound_covers_the_whole_hessian():
@@ -229,8 +268,10 @@ def test_smoothness_bound_covers_the_whole_hessian():
             K = jacobian_gram(network, X, trained="vW")
             Lip = estimate_lipschitz(network, X, 1e-6, trained="vW")
             g = np.linalg.norm(residual(network, X, y))
-            bound = movement_jacobian.smoothness_limit(math.sqrt(np.linalg.norm(K, 2)), Lip, g, 5)
+            bound = movement.smoothness_limit(math.sqrt(np.linalg.norm(K, 2)), Lip, g, 5)
             assert np.linalg.norm(H, 2) <= bound
+            assert bound <= 2.5 * np.linalg.norm(H, 2)  # 1.21 to 2.15 here
+    assert movement.smoothness_limit(3.0, 2.0, 5.0, 10) == pytest.approx(1.9)
 
 
 def test_movement_of_a_run_is_within_the_bounds_of_its_own_rate():

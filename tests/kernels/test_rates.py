@@ -142,3 +142,13 @@ def test_path_and_rate_of_a_smooth_loss_with_a_gradient_bound():
             theta, path = theta - step, path + np.linalg.norm(step)
             assert 0.5 * theta @ H @ theta <= factor * before + 1e-16
         assert path <= rates.polyak_path_limit(2 * low, 2 * high, first)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 1 / 2.5])
+def test_gradient_domination_is_an_equality_on_a_parabola_and_its_path_twice_the_true_one(step):
+    """SJL-PL at L = h theta^2/2: |L'|^2 = 2h L, factor (1 - step h)^2, path |theta|."""
+    h, theta = 2.5, -1.4
+    assert rates.polyak_factor(2 * h, h, step) == pytest.approx((1 - step * h) ** 2)
+    path = rates.polyak_path_limit(2 * h, 2 * h, 0.5 * h * theta**2)
+    assert path == pytest.approx(2 * abs(theta))
+    assert rates.polyak_path_limit(h, 4 * h, 1.0) == pytest.approx(8 / math.sqrt(h))

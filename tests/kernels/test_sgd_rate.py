@@ -12,6 +12,7 @@ from globalmin.shallow.initialization import os_head
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual
 from globalmin.shallow.provability import linearize
+from globalmin.shallow.sgd_guarantee import stochastic_guarantee
 
 
 def test_printed_constants_are_those_of_the_generic_statement():
@@ -49,7 +50,7 @@ def test_sgd_stays_in_the_radius_and_decays_as_promised():
     point = linearize(jacobian_gram(network, X), residual(network, X, y))
     Lip = estimate_lipschitz(network, X, 10.0)
     m = float(np.linalg.norm(network.v))
-    found = sgd_rate.stochastic_guarantee(point.a, point.b, Lip, point.g, n=4, row_norm=m)
+    found = stochastic_guarantee(point.a, point.b, Lip, point.g, n=4, row_norm=m)
     assert 0 < found.failure < 0.5
     runs, steps = 60, 4000
     W = np.repeat(network.W[None], runs, axis=0)
@@ -76,10 +77,10 @@ def test_sgd_stays_in_the_radius_and_decays_as_promised():
 def test_the_default_level_minimizes_the_failure_bound():
     """OS-C4: alpha = 2a/3 gives 13.5 sqrt(n) m Lip ||r||/a^3, the least over alpha."""
     a, b, Lip, g, n, m = 0.5, 1.2, 0.3, 1e-3, 5, 0.9
-    best = sgd_rate.stochastic_guarantee(a, b, Lip, g, n=n, row_norm=m).failure
+    best = stochastic_guarantee(a, b, Lip, g, n=n, row_norm=m).failure
     assert best == pytest.approx(13.5 * math.sqrt(n) * m * Lip * g / a**3)
     others = [
-        sgd_rate.stochastic_guarantee(a, b, Lip, g, n=n, row_norm=m, alpha=s * a).failure
+        stochastic_guarantee(a, b, Lip, g, n=n, row_norm=m, alpha=s * a).failure
         for s in np.linspace(0.3, 0.9, 25)
     ]
     assert best <= min(others)
@@ -88,4 +89,4 @@ def test_the_default_level_minimizes_the_failure_bound():
 def test_levels_outside_the_open_interval_are_refused():
     """OS-C4 needs 0 < alpha < a."""
     with pytest.raises(HypothesisError, match="alpha"):
-        sgd_rate.stochastic_guarantee(0.5, 1.0, 0.1, 0.1, n=3, row_norm=1.0, alpha=0.5)
+        stochastic_guarantee(0.5, 1.0, 0.1, 0.1, n=3, row_norm=1.0, alpha=0.5)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from globalmin.linalg import positive_definite
-from globalmin.linalg.balls import ball_matrix, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
     Gram,
     NotPositiveDefiniteError,
+    ball_matrix,
     inverse_factor,
     lower_witness,
     upper_witness,
+    working_precision,
 )
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 from tests.checker import factorization_cases as factorization
+from tests.checker import head_cases as head
 from tests.checker import quadratic_cases as q
 from tests.checker import trap_cases as trap
 from tests.corpus.drafts import Draft, seal
@@ -217,6 +218,31 @@ def gap_below_better_factors(rng: Rng) -> Whole | None:
     return with_field(
         with_field(file, "gap", (mine - known) * (1 - hair(rng))), "floor", Fraction(0)
     )
+
+
+def gap_below_the_best_head(rng: Rng) -> Whole | None:
+    """head-gap: features are integers, so the excess over the best head is known exactly, and the
+    claimed gap is below it.
+    """
+    X, W = rng.integers(-3, 4, size=(4, 2)).astype(float), rng.integers(-3, 4, size=(2, 2))
+    y, v = rng.integers(-4, 5, size=4).astype(float), rng.integers(-2, 3, size=2).astype(float)
+    net = head.Head(X, y, W.astype(float), v, pick(rng, "linear", "quadratic", "abs"))
+    Q = [[Fraction(entry) for entry in row] for row in net.features().tolist()]
+    try:
+        file = opened(head.build(net, [head.head_claim(net, share=0.5)]))
+    except (np.linalg.LinAlgError, ZeroDivisionError, TypeError):
+        return None
+    r = [Fraction(entry) for entry in net.residual().tolist()]
+    (a, b), g = (
+        [f.product(f.transpose(Q), [[x] for x in column]) for column in zip(*Q, strict=True)],
+        f.product(f.transpose(Q), [[x] for x in r]),
+    )
+    determinant = a[0][0] * b[1][0] - a[1][0] * b[0][0]
+    if determinant == 0:
+        return None
+    (p,), (q,) = g
+    excess = (b[1][0] * p * p - 2 * a[1][0] * p * q + a[0][0] * q * q) / determinant / 2
+    return None if excess == 0 else with_field(file, "gap", excess * (1 - hair(rng)))
 
 
 def _filter_file(start: trap.Start, kind: str, eta: Fraction | None, floor: Fraction) -> Whole:

@@ -347,6 +347,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
     ),
     "unique-minimum": (_unique_lie,),
     "factorization-gap": (minima.gap_below_better_factors,),
+    "head-gap": (minima.gap_below_the_best_head,),
 }
 
 

@@ -246,6 +246,13 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("U13", "flat2", "flat2"),
         Knot("U14", "square", "square.kappa"),
     ),
+    "head-gap": (
+        Knot("H2", *LOSS),
+        Knot("H3", "gap", "gap"),
+        Knot("H4", "mu of columns", "mu"),
+        Knot("H5", "R", "R"),
+        Knot("H6", "mu of rows", "mu"),
+    ),
     "factorization-gap": (
         Knot("F2", "F2", "loss_upper", closed_form=exact.factor_loss),
         Knot("F4", "F4", "a"),

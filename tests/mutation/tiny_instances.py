@@ -19,6 +19,7 @@ import numpy as np
 from tests.checker import deep_cases as deep
 from tests.checker import factorization_cases as factorization
 from tests.checker import gram_cases as gram
+from tests.checker import head_cases as head
 from tests.checker import quadratic_cases as q
 from tests.checker import relu_descent_cases as relu
 from tests.checker import second_order_cases as s
@@ -420,6 +421,14 @@ def _factorization_gap(rng: Rng, number: int) -> bytes:
     )
 
 
+def _head_gap(rng: Rng, number: int) -> bytes:
+    n, k = turn(number, (3, 2), (2, 3), (4, 2), (2, 2))
+    activation = pick(rng, "softplus", "tanh", "softplus")
+    net = head.random_head(n, 2, k, activation=activation, seed=_seed(rng))
+    file = opened(head.build(net.trained(float(10 ** rng.uniform(-4, -1)))))
+    return _scaled(file, loss_upper=1.01, mu=0.9, **{"gap" if k < n else "R": 1.2})
+
+
 RECIPES: dict[str, Recipe] = {
     "interpolation": _interpolation,
     "descent": _descent,
@@ -438,6 +447,7 @@ RECIPES: dict[str, Recipe] = {
     "global-basin": _global_basin,
     "unique-minimum": _unique_minimum,
     "factorization-gap": _factorization_gap,
+    "head-gap": _head_gap,
 }
 
 

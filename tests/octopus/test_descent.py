@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError
-from globalmin.octopus.descent import descent_escape_times, descent_values
+from globalmin.octopus.descent import descent_escape_times, descent_values, perturbed_descent
 from globalmin.octopus.escape import (
     buffer_steps_upper,
     escape_ratio,
@@ -21,7 +21,6 @@ from globalmin.octopus.escape import (
     octopus_escape_times,
 )
 from globalmin.octopus.function import Octopus
-from globalmin.octopus.perturbed import perturbed_descent
 from globalmin.optimize.run import Status
 
 E = math.e

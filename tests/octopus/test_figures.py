@@ -6,9 +6,8 @@ import numpy as np
 
 from globalmin.drawing import save
 from globalmin.octopus import figures as saddle_figures
-from globalmin.octopus.descent import descent_values
+from globalmin.octopus.descent import descent_values, perturbed_descent
 from globalmin.octopus.function import Octopus
-from globalmin.octopus.perturbed import perturbed_descent
 from globalmin.octopus.warmups import descent_path, far_gradient, saddle_gradient
 
 

@@ -19,7 +19,7 @@ from globalmin.one_filter.basin import (
     ratio_teacher,
 )
 from globalmin.one_filter.landscape import filter_landscape
-from globalmin.one_filter.teacher import FilterTeacher
+from globalmin.one_filter.network import FilterTeacher
 
 RATIOS = (0, 1, 4, 9, 16, 25)
 PREDICTED = {

@@ -10,7 +10,7 @@ import pytest
 import globalmin as gm
 from globalmin.errors import DataError
 from globalmin.one_filter.landscape import best_head, filter_landscape
-from globalmin.one_filter.teacher import population_loss
+from globalmin.one_filter.network import population_loss
 from globalmin.shallow.stationary import PointKind
 
 TRAPPING = gm.FilterTeacher(np.array([0.0, 2.0, 0.0]), np.array([1.0, -0.5, 0.3]))

@@ -9,10 +9,23 @@ import math
 import numpy as np
 import pytest
 
-from globalmin.activations.half_spaces import angle, both_half_spaces_times
+from globalmin.activations.moments import angle, both_half_spaces_times
 from globalmin.errors import DataError
 from globalmin.one_filter.basin import random_heads, random_states
 from globalmin.one_filter.landscape import spurious_loss
+from globalmin.one_filter.network import (
+    FilterTeacher,
+    g,
+    half_space_mean,
+    half_space_second_moment_times,
+    initial_cosine_quantile,
+    population_gradient,
+    population_loss,
+    relu_product_mean,
+    rotation_invariant_gradient,
+    rotation_invariant_loss,
+    sphere_moments,
+)
 from globalmin.one_filter.phases import (
     FilterState,
     head_error_at_most,
@@ -29,19 +42,6 @@ from globalmin.one_filter.phases import (
     trajectory,
     two_phases,
     unit_teacher,
-)
-from globalmin.one_filter.teacher import (
-    FilterTeacher,
-    g,
-    half_space_mean,
-    half_space_second_moment_times,
-    initial_cosine_quantile,
-    population_gradient,
-    population_loss,
-    relu_product_mean,
-    rotation_invariant_gradient,
-    rotation_invariant_loss,
-    sphere_moments,
 )
 
 

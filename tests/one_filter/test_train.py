@@ -13,13 +13,14 @@ from globalmin.errors import DataError, NotConverged
 from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import Basin, spurious_loss
 from globalmin.one_filter.network import (
+    FilterTeacher,
     OneFilterNetwork,
     empirical_gradient,
     empirical_loss,
     one_filter_outputs,
+    population_gradient,
 )
 from globalmin.one_filter.phases import in_basin_set, state_of, trajectory
-from globalmin.one_filter.teacher import FilterTeacher, population_gradient
 from globalmin.one_filter.train import (
     detect_phases,
     draw_network,
@@ -30,7 +31,7 @@ from globalmin.one_filter.train import (
     sign_flips,
 )
 from globalmin.optimize.run import Status
-from globalmin.patches.distributions import gaussian_patches
+from globalmin.patches.inputs import gaussian_patches
 
 
 def patches(n: int, p: int, k: int, seed: int = 0) -> np.ndarray:

@@ -16,6 +16,7 @@ from tests.oracles import (
     fraction_factorization_claims,
     fraction_filter_claims,
     fraction_gram_claims,
+    fraction_head_claims,
     fraction_relu_descent,
     fraction_unique_minimum,
 )
@@ -55,6 +56,7 @@ CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
     "relu-descent": fraction_relu_descent.relu_descent_checks,
     "gram-positive": fraction_gram_claims.gram_checks,
     "unique-minimum": fraction_unique_minimum.unique_checks,
+    "head-gap": fraction_head_claims.head_checks,
 }
 # form that is visible only with the numbers of the file: index sets
 FORM: dict[str, Callable[[Certificate, Claim], object]] = {
@@ -68,6 +70,7 @@ CLAIMS.update(
         "relu-descent": fraction_relu_descent.GRAMMAR,
         "gram-positive": fraction_gram_claims.GRAMMAR,
         "unique-minimum": fraction_unique_minimum.GRAMMAR,
+        "head-gap": fraction_head_claims.GRAMMAR,
     }
 )
 OTHER_NETWORKS = {

@@ -36,6 +36,7 @@ THEOREMS = {
     "spurious-minimum": "filter-trap/1",
     "global-basin": "filter-basin/1",
     "factorization-gap": "best-rank/1",
+    "head-gap": "least-squares-gap/1",
 }
 BLANK_SEAL = "0" * 64
 

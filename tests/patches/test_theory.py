@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from globalmin.activations.half_spaces import both_half_spaces_times
+from globalmin.activations.moments import both_half_spaces_times
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.sampling import uniform_in_ball
-from globalmin.patches.closeness import closeness
-from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
-from globalmin.patches.distributions import (
+from globalmin.patches.constants import RotationInvariantConstants, closeness, estimate_constants
+from globalmin.patches.facts import FilterReport, filter_report
+from globalmin.patches.inputs import (
     angular_inputs,
     close_patches,
     gaussian_patches,
@@ -46,7 +46,6 @@ from globalmin.patches.rates import (
     starts_below_zero,
     stay_failure_at_most,
 )
-from globalmin.patches.report import FilterReport, filter_report
 from globalmin.patches.train import fit_filter
 
 GAUSSIAN = RotationInvariantConstants(1.0)

@@ -9,15 +9,15 @@ from sklearn.datasets import load_digits
 from globalmin.errors import DataError, NotConverged
 from globalmin.optimize.run import Status
 from globalmin.patches.constants import RotationInvariantConstants
-from globalmin.patches.distributions import (
+from globalmin.patches.inputs import (
     angular_inputs,
     close_patches,
+    extract_patches,
     filter_at_distance,
     gabor_filter,
     gaussian_patches,
     random_filter,
 )
-from globalmin.patches.extraction import extract_patches
 from globalmin.patches.model import filter_outputs, is_dead
 from globalmin.patches.train import fit_filter, fit_random_start
 

@@ -10,8 +10,7 @@ import pytest
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.quadratic.ambiguity import bad_interpolant
 from globalmin.quadratic.claims import below_barrier, identifies, optimality_gap
 from globalmin.quadratic.duality import estimate_span_gap

@@ -10,8 +10,7 @@ import pytest
 
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError, HypothesisError
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.quadratic import ambiguity as quadratic_disagreement
 from globalmin.quadratic import identifiability as quadratic_identifiability
 from globalmin.quadratic import runs

@@ -36,7 +36,7 @@ from globalmin.quadratic.census import (
     stationary_census,
     stationary_weights,
 )
-from globalmin.quadratic.general_activation import general_network
+from globalmin.quadratic.general_activation import balanced_head, weights_on_head
 from globalmin.quadratic.identifiability import (
     critical_samples,
     exact_span_rank,
@@ -230,20 +230,21 @@ def test_completing_the_square_gives_the_same_function_on_the_extended_inputs():
 
 @pytest.mark.parametrize("coefficients", [(0.7, -1.3, 0.4), (-2.0, 0.5, 3.0)])
 def test_general_network_represents_a_prescribed_quadratic_function(coefficients):
-    """GKZ-C2.2: pairs of neurons cancel the linear term, one neuron supplies it, the constants
-    cancel.
-    """
+    """GKZ-C2.2: 2d + 2 neurons whose head sums to zero, so that the constants cancel."""
     rng = np.random.default_rng(7)
     M, b, X = rng.standard_normal((3, 3)), rng.standard_normal(3), rng.standard_normal((8, 3))
-    M = M + M.T
-    network = general_network(M, b, coefficients)
+    M, v = M + M.T, balanced_head(8)
+    W = weights_on_head(M, b, coefficients, v)
+    assert W is not None
+    alpha, beta, gamma = coefficients
+    network = ShallowNetwork(W, v, f"polynomial({gamma},{beta},{alpha})")
     np.testing.assert_allclose(
         network.predict(X), np.einsum("ij,jk,ik->i", X, M, X) + X @ b, rtol=1e-11, atol=1e-11
     )
     with pytest.raises(DataError, match="no linear part"):
-        general_network(M, b, (1.0, 0.0, 0.0))
+        weights_on_head(M, b, (1.0, 0.0, 0.0), v)
     with pytest.raises(DataError, match="alpha != 0"):
-        general_network(M, b, (0.0, 1.0, 0.0))
+        weights_on_head(M, b, (0.0, 1.0, 0.0), v)
 
 
 # --- energy barrier
@@ -326,6 +327,12 @@ def test_smallest_eigenvalue_is_bounded_below_the_barrier_and_the_bound_is_attai
 
 # --- stationary points
 # --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("subset", [(0, 3), (-1,)])
+def test_one_index_out_of_range_refuses_the_census(subset):
+    with pytest.raises(DataError, match="indices from 0 to 2"):
+        stationary_census(teacher(3, 3, 1), subsets=[(0, 1), subset])
 
 
 @pytest.mark.parametrize(("d", "m"), [(1, 1), (2, 2), (3, 4)])

@@ -524,6 +524,31 @@ def test_mixed_excess_bound_holds_at_random_points():
         )
 
 
+def test_mixed_excess_bound_is_attained_with_one_feature():
+    """SJL-T2.1q: at W = 0 by the curvature alone, at y = 0 by the gradient alone; the head that
+    counts is the second largest of each sign.
+    """
+    X = np.array([[1.0], [2.0], [-0.5]])
+    fourth = float((X**4).sum())
+    v = np.array([3.0, 2.0, 0.1, -3.0, -2.5])
+    y = 1.5 * X[:, 0] ** 2  # the minimizer is M = 1.5
+    zero = ShallowNetwork(np.zeros((5, 1)), v, "quadratic")
+    least = np.linalg.eigvalsh(hessian(zero, X, y))[0]
+    assert least == pytest.approx(-2 * 3.0 * 1.5 * fourth)
+    numbers = {"gradient_norm": 0.0, "nuclear_norm": 1.5}
+    # the curvature along the heads of size 2 is all that the theorem needs
+    bound = estimate_mixed_excess(zero.W, v, negative_curvature=2 * 2.0 * 1.5 * fourth, **numbers)
+    excess = duality.estimate_span_gap(X, zero.predict(X) - y)
+    assert excess == pytest.approx(0.5 * 1.5**2 * fourth)
+    assert bound == pytest.approx(excess, rel=1e-12)
+    one = ShallowNetwork([[0.7], [0.0], [0.0], [0.0], [0.0]], v, "quadratic")
+    norm = float(np.linalg.norm(gradient(one, X, 0 * y)[0]))
+    bound = estimate_mixed_excess(
+        one.W, v, gradient_norm=norm, negative_curvature=0.0, nuclear_norm=0.0
+    )
+    assert bound == pytest.approx(duality.estimate_span_gap(X, one.predict(X)), rel=1e-12)
+
+
 def test_planted_excess_bound_holds_at_random_points_and_is_a_function_of_the_data():
     """SJL-T2.2a sharpened: loss, weight norm and trace of the teacher; within a factor of ten at a
     good point.

@@ -41,8 +41,13 @@ def test_weights_radius_file_and_picture_come_out_of_one_call(tmp_path):
     assert ball.distance is not None
     for _ in range(20):
         before = np.linalg.norm(net.W - found.weights)
-        net = net.with_weights(W=net.W - ball.step_size * gradient(net, data.X, data.y)[0])
+        # the step is for the loss 1/(2n), the gradient here that of the sum
+        mean_gradient = gradient(net, data.X, data.y)[0] / data.n_samples
+        net = net.with_weights(W=net.W - ball.step_size * mean_gradient)
         assert np.linalg.norm(net.W - found.weights) <= ball.rate * before + 3 * ball.distance
+    # and no shorter step is meant: the last curvature seen allows at most 2/M, this is near it
+    top = np.linalg.eigvalsh(hessian(found.network, data.X, data.y))[-1] / data.n_samples
+    assert 0.5 < ball.step_size * top < 2.0
     gm.plot_recovery(found, W, tmp_path / "neurons.svg")
     assert "proved" in (tmp_path / "neurons.svg").read_text()
 
@@ -76,3 +81,26 @@ def test_the_cost_can_be_skipped_and_a_missing_proof_gives_its_reason(tmp_path):
     unproved = gm.recover_teacher(few, neurons=3, max_iter=50)
     assert unproved.radius is None
     assert unproved.ball.reason
+
+
+def test_certify_finds_the_unique_minimum_of_a_recovered_network_at_once():
+    """Fewer weights than samples: no zero loss to prove, so the ball is, in CPU seconds (it took
+    minutes once).
+    """
+    import time
+
+    data, _ = teacher("classification", 1500)
+    found = gm.recover_teacher(data, neurons=2, labels="classification", certify=False)
+    started = time.process_time()
+    certificate = gm.certify(found.network, data)
+    assert time.process_time() - started < 10
+    assert [claim.kind for claim in certificate.claims] == ["unique-minimum"]
+
+
+def test_error_bars_come_with_the_certified_weights():
+    data, W = teacher("classification", 8000)
+    found = gm.recover_teacher(data, neurons=2, labels="classification", certify=False)
+    assert found.covariance.shape == (8, 8)
+    low, high = (end[found.match(W).order] for end in found.intervals(0.999))
+    assert np.all((low <= W) & (high >= W))
+    assert found.error_against(W) < 3 * found.expected_error < 0.6

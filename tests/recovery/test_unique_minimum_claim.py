@@ -9,8 +9,7 @@ from scipy.special import expit
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.recovery.claims import unique_minimum
 from globalmin.recovery.claims.convexity_forms import BUILDERS, measure_center
 from globalmin.recovery.claims.unique_minimum import polish_minimum

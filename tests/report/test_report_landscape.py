@@ -9,7 +9,7 @@ from globalmin.proving.proof import Proof, ProvedClaim, ProvedNumbers
 from globalmin.report import figures
 from globalmin.report.measures import estimate_quadratic
 from globalmin.report.page import render
-from globalmin.report.proof import color_of
+from globalmin.report.record import color_of
 from globalmin.report.words import headline, limits, plain_statement
 from globalmin.shallow.network import ShallowNetwork
 

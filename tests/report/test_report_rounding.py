@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from globalmin.proving.proof import ProvedClaim, ProvedNumbers
-from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
-from globalmin.report.words import SHOWN, bound_text, plain_statement, shown_numbers
+from globalmin.report.words import (
+    SHOWN,
+    bound_text,
+    lower_text,
+    nearest_text,
+    plain_statement,
+    shown_numbers,
+    typeset,
+    upper_text,
+)
 
 RATIONALS = st.fractions() | st.floats(allow_nan=False, allow_infinity=False).map(Fraction)
 

@@ -8,8 +8,15 @@ from tests.sweep import recipes
 
 from globalmin import sweep
 from globalmin.errors import PlanError
-from globalmin.report.sweep_figures import average, choose, draw
-from globalmin.report.sweep_page import read_cells, render, save_figure, save_page
+from globalmin.report.sweep_page import (
+    average,
+    choose,
+    draw,
+    read_cells,
+    render,
+    save_figure,
+    save_page,
+)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from globalmin.data.generators import sphere_with_random_labels
-from globalmin.reproductions import du_convolution, du_filter, du_relu, fcl, gkz, gkz_samples
+from globalmin.reproductions import du_convolution, du_filter, du_relu, fcl, gkz_samples
 from globalmin.shallow.network import ShallowNetwork
 
 
@@ -50,8 +50,8 @@ def test_the_tail_slope_of_an_exact_geometric_decay_is_its_rate():
 
 def test_the_threshold_is_the_first_constant_with_nineteen_of_twenty():
     C = np.array([1.0, 2.0, 3.0])
-    assert gkz._threshold(C, np.array([0.5, 0.95, 1.0])) == 2.0
-    assert gkz._threshold(C, np.array([0.0, 0.1, 0.2])) == 3.0
+    assert gkz_samples._threshold(C, np.array([0.5, 0.95, 1.0])) == 2.0
+    assert gkz_samples._threshold(C, np.array([0.0, 0.1, 0.2])) == "beyond 3"
 
 
 def test_the_bad_interpolant_fits_the_samples_and_costs_at_least_twice_sigma_to_the_fourth():

@@ -10,40 +10,100 @@ import pytest
 from globalmin import references
 from globalmin.errors import DataError
 from globalmin.reproductions import Reproduction, Row, Setting, entries, entry, reproduction
-from globalmin.reproductions.registry import _ENTRIES, number_text
+from globalmin.reproductions.registry import _ENTRIES, headline, number_text
+
+
+def row(published, ours, tolerance=None, relation="=", **more):
+    """A row against a number that the paper prints in its text."""
+    return Row("a", published, ours, tolerance, relation, where="text", **more)
 
 
 def test_a_row_agrees_exactly_within_its_tolerance():
-    assert Row("a", 1.0, 1.05, 0.05000001).agrees
-    assert Row("a", 1.0, 1.06, 0.05).agrees is False
-    assert Row("a", 1.0, 0.2, 0.0, "<=").agrees
-    assert Row("a", 1.0, 1.2, 0.1, "<=").agrees is False
-    assert Row("a", 1.0, 1.2, 0.0, ">=").agrees
-    assert Row("a", 1.0, 0.5, 0.1, ">=").agrees is False
-    assert Row("a", 1.0, float("nan"), 10.0, ">=").agrees is False
+    assert row(1.0, 1.05, 0.05000001).agrees
+    assert row(1.0, 1.06, 0.05).agrees is False
+    assert row(1.0, 0.2, 0.0, "<=").agrees
+    assert row(1.0, 1.2, 0.1, "<=").agrees is False
+    assert row(1.0, 1.2, 0.0, ">=").agrees
+    assert row(1.0, 0.5, 0.1, ">=").agrees is False
+    assert row(1.0, float("nan"), 0.4, ">=").agrees is False
+    assert row(1.0, float("inf"), 0.4, ">=").agrees is False
     assert Row("a", None, 3.0, note="nothing is printed").agrees is None
-    assert Row("a", np.float64(1.0), np.int64(1), np.float64(0.0)).agrees is True
+    assert row(np.float64(1.0), np.int64(1), np.float64(0.0)).agrees is True
 
 
 def test_a_row_that_is_not_judged_says_why_and_a_judged_one_has_two_numbers():
     with pytest.raises(DataError, match="note must say why"):
-        Row("a", 1.0, 1.0)
+        row(1.0, 1.0)
     with pytest.raises(DataError, match="not two numbers"):
-        Row("a", "a straight line", 1.0, 0.1)
+        row("a straight line", 1.0, 0.1)
     with pytest.raises(DataError, match="relation '<'"):
-        Row("a", 1.0, 1.0, 0.1, "<")
+        row(1.0, 1.0, 0.1, "<")
 
 
-def test_cells_are_texts_with_sign_and_word():
-    assert Row("a", 0.5, 0.25, 1.0, note="why").texts() == (
+def test_published_needs_its_place_and_a_reference_its_source():
+    with pytest.raises(DataError, match="not where the paper prints it"):
+        Row("a", 1.0, 1.0, 0.1)
+    with pytest.raises(DataError, match="without its `source`"):
+        Row("a", None, 1.0, 0.1, reference=1.0)
+
+
+def test_the_paper_comes_before_our_reference_and_words_are_judged_by_the_reference():
+    both = row(2.0, 2.1, 0.2, reference=1.0, source="closed form")
+    assert (both.target, both.agrees, both.against) == (2.0, True, "the paper")
+    words = row("near one", 1.3, 0.2, reference=1.0, source="closed form")
+    assert (words.target, words.agrees, words.against) == (1.0, False, "our reference")
+    assert row("near one", 1.3, note="no number").against is None
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        ({"tolerance": 0.49}, "agrees"),  # catches a number off by half
+        ({"tolerance": 0.5}, "not judged"),
+        ({"tolerance": 0.3, "catches": ("ones", 1.43)}, "agrees"),
+        ({"tolerance": 0.3, "catches": ("ones", 1.42)}, "not judged"),
+        ({"tolerance": 0.3, "catches": ("ones", 0.57)}, "agrees"),
+        ({"tolerance": 0.0, "relation": ">=", "catches": ("ones", 3.0)}, "not judged"),
+        ({"tolerance": 0.0, "relation": ">=", "catches": ("ones", 0.9)}, "agrees"),
+    ],
+)
+def test_a_row_that_would_let_its_alternative_pass_is_not_judged(options, verdict):
+    one = row(1.0, 1.0, **options)
+    assert one.verdict == verdict
+    assert ("no power" in one.texts()[-1]) == (verdict == "not judged")
+
+
+def test_the_headline_counts_every_row_and_says_against_what():
+    rows = [
+        row(1.0, 1.0, 0.1),
+        row(1.0, 2.0, 0.1),
+        Row("b", None, 1.0, 0.1, reference=1.0, source="x"),
+        Row("c", None, 1.0, note="nothing is printed"),
+        row(1.0, 1.0, 2.0),
+    ]
+    assert headline(rows) == (
+        "2 agree, 1 differs, 2 not judged; 2 against the paper, 1 against our reference"
+    )
+    assert headline(rows[3:]) == "2 not judged"
+    assert headline([]) == "no rows"
+
+
+def test_cells_are_texts_with_sign_tolerance_and_word():
+    assert row(0.5, 0.25, 0.2, note="why", error="two intervals").texts() == (
         "a",
         "0.5",
+        "",
         "0.25",
-        "-0.25",
-        "agrees; why",
+        "0.2",
+        "DIFFERS",
+        "why; published: text; tolerance: two intervals",
     )
-    assert Row("a", 2, 1, 0.5).texts() == ("a", "2", "1", "-1", "DIFFERS")
-    assert Row("a", 2.0, 3.0, 0.0, ">=").texts()[1] == "≥ 2"
+    assert row(2.0, 3.0, 0.0, ">=").texts()[1] == "≥ 2"
+    words = row("line", 3.0, 0.0, "<=", reference=2.0, source="run", catches=("ones", 4.0))
+    assert words.texts() == (
+        *("a", "line", "≤ 2", "3", "0", "DIFFERS"),
+        "published: text; reference: run; would catch ones (4)",
+    )
     assert number_text(12_345) == "12,345"
     assert number_text(1.23456e-7) == "1.2346e-07"
     assert number_text("slow") == "slow"
@@ -58,20 +118,22 @@ def test_the_text_of_a_reproduction_has_every_row_and_choice():
     found = Reproduction(
         "X",
         "thumbnail",
-        (Row("share", 0.5, 0.4, 0.2, note="as printed"),),
+        (Row("share", 0.5, 0.4, 0.2, where="table 1"),),
         {"a": [1]},
         choices=("Step 0.1.",),
     )
     text = str(found)
     assert "share" in text
-    assert "agrees; as printed" in text
+    assert "agrees" in text
+    assert "published: table 1" in text
+    assert "X, thumbnail: 1 agrees; 1 against the paper" in text
     assert "- Step 0.1." in text
     assert found.row("share").ours == 0.4
     assert found.agrees
 
 
 def test_unknown_scale_is_refused_and_pick_follows_the_scale():
-    with pytest.raises(DataError, match="scale 'huge' is unknown; choose thumbnail or paper"):
+    with pytest.raises(DataError, match="scale='huge' is unknown; choose one of 'thumb"):
         Setting("huge")
     assert Setting("paper").pick(thumbnail=1, paper=2) == 2
     assert Setting().pick(thumbnail=1, paper=2) == 1

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from globalmin.report.curves import panel_curves, scattered, shares
+from globalmin.report.reproduction_figures import panel_curves, scattered, shares
 from globalmin.reproductions import Reproduction, Row
 from globalmin.reproductions.registry import Entry
 from globalmin.reproductions.saving import (
@@ -27,8 +27,8 @@ FOUND = Reproduction(
     item="GM-test",
     scale="paper",
     table=(
-        Row("share | of runs", 1 / 3, 0.3, 0.1, note="as printed"),
-        Row("words", "a line", 7, note="no number is printed"),
+        Row("share | of runs", 1 / 3, 0.3, 0.1, where="table 1"),
+        Row("words", "a line", 7, note="no number is printed", where="caption"),
     ),
     data={"x": X, "name": ["a", "b", "c"], "flag": np.array([True, False, True])},
     figures={
@@ -42,6 +42,8 @@ def test_numbers_are_stored_in_full():
     (first, second) = csv.DictReader(io.StringIO(table_csv(FOUND)))
     assert float(first["published"]) == 1 / 3
     assert first["agrees"] == "True"
+    assert (first["where"], first["power"], first["verdict"]) == ("table 1", "True", "agrees")
+    assert second["verdict"] == "not judged"
     assert second["difference"] == ""
     rows = list(csv.DictReader(io.StringIO(data_csv(FOUND))))
     assert [float(row["x"]) for row in rows] == [1.0, 2.0, 3.0]
@@ -50,7 +52,10 @@ def test_numbers_are_stored_in_full():
 
 def test_long_notes_are_folded_in_the_text():
     found = Reproduction(
-        "GM-test", "thumbnail", (Row("a", 1.0, 1.0, 0.0, note="word " * 40),), {"x": [1]}
+        "GM-test",
+        "thumbnail",
+        (Row("a", 1.0, 1.0, 0.0, note="word " * 40, where="text"),),
+        {"x": [1]},
     )
     assert max(map(len, table_text(found).splitlines())) <= 110
 
@@ -70,6 +75,7 @@ def test_publish_writes_every_file_and_the_page_twice_the_same(tmp_path):
     assert "A &lt;test&gt; &amp; more" in page
     assert "globalmin reproduce GM-test --scale paper" in page
     assert "Step &lt;0.1&gt;." in page
+    assert "1 agrees, 1 not judged; 1 against the paper" in page
     assert command(ENTRY, "thumbnail") == "globalmin reproduce GM-test"
 
 

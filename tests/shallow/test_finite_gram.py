@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from globalmin.data import memory
+from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.shallow import finite_gram as finite_gram_matrices
@@ -85,6 +85,6 @@ def test_wrong_shapes_and_sizes_are_refused(instance, monkeypatch):
         normalized_finite_gram(W[:, :2], X)
     with pytest.raises(DataError, match="differ"):
         measure_deviation(np.eye(2), np.eye(3))
-    monkeypatch.setattr(memory, "available_bytes", lambda: 100)
+    monkeypatch.setattr(validation, "available_bytes", lambda: 100)
     with pytest.raises(MemoryRefused, match="5 samples"):
         finite_gram(W, v, X)

@@ -182,5 +182,5 @@ def test_unusable_weights_are_refused(W, v, activation, message):
 
 
 def test_an_unknown_training_set_is_refused():
-    with pytest.raises(DataError, match="trained='v'"):
-        jacobian_gram(ShallowNetwork([[1.0]], [1.0]), np.ones((1, 1)), trained="v")
+    with pytest.raises(DataError, match="trained='both'"):
+        jacobian_gram(ShallowNetwork([[1.0]], [1.0]), np.ones((1, 1)), trained="both")

@@ -81,8 +81,8 @@ def test_sample_condition_forbids_ever_wider_networks():
 
 @pytest.mark.parametrize("activation", ["softplus", "tanh", "softplus(3)"])
 def test_centered_jacobian_its_mean_and_the_bounds_from_it(activation):
-    """SJL-DEF7, SJL-P7.1, SJL-L7.7 against dense matrices by their definitions, on random
-    networks.
+    """SJL-DEF7, SJL-P7.1 against dense matrices by their definitions, on random networks; lower
+    and upper bound by their formulas.
     """
     for seed in range(40):
         net = network(seed, activation=activation)
@@ -93,7 +93,23 @@ def test_centered_jacobian_its_mean_and_the_bounds_from_it(activation):
         bounds = oj.uncentering_limits(net, X)
         assert bounds.lower <= J[0] + 1e-10
         assert math.sqrt(J[1]) <= bounds.upper
-        assert oj.whitened_limit(net, X) <= np.linalg.svd(dense, compute_uv=False)[-1] + 1e-7
+        s = np.linalg.svd(dense, compute_uv=False)
+        plain = np.stack([np.kron(x, net.activation.derivative(net.W @ x) * net.v) for x in X])
+        m = (plain - dense)[0].reshape(4, 7)[0] / X[0, 0]  # the rows differ by x_i kron m
+        shift = dense.reshape(6, 4, 7)[:, 0] / X[:, :1] @ m / np.linalg.norm(m)
+        removed = np.linalg.norm(shift[:, None] * X, 2) ** 2
+        assert bounds.lower == pytest.approx(s[-1] ** 2 - removed, abs=1e-6)
+        assert bounds.upper == pytest.approx(
+            s[0] + np.linalg.norm(m) * np.linalg.norm(X, 2), abs=1e-6
+        )
+
+
+def test_uncentering_is_an_equality_where_the_slopes_have_no_mean():
+    """SJL-P7.1 at z^2: mu = 0, so that both bounds are the singular values themselves."""
+    net = network(1, activation="quadratic")
+    X = np.random.default_rng(2).standard_normal((6, 4))
+    J = np.linalg.eigvalsh(jacobian_gram(net, X))[[0, -1]]
+    assert oj.uncentering_limits(net, X) == pytest.approx((J[0], math.sqrt(J[1])), rel=1e-9)
 
 
 def test_mean_of_the_centered_jacobian_by_monte_carlo():
@@ -112,15 +128,21 @@ def test_mean_of_the_centered_jacobian_by_monte_carlo():
     assert low * 0.98 <= (z**2).sum(axis=1).mean() <= high
 
 
-def test_rank_deficient_means_give_no_bound():
-    """SJL-L7.7, SJL-P7.2: fewer neurons than features leave nothing to invert."""
-    net = network(5, k=3)
-    X = np.random.default_rng(6).standard_normal((5, 4))
-    assert oj.whitened_limit(net, X) == 0.0
-    assert oj.centered_condition_ratio(net, 5) == math.inf
-    assert oj.centered_condition_ratio(network(5), 20) == pytest.approx(
-        2 * oj.centered_condition_ratio(network(5), 5)
-    )
+def test_moments_after_whitening_are_equal_for_orthogonal_weights_and_scale_as_stated():
+    """SJL-L7.10: z = x for z^2 with orthonormal W and equal heads, so both sides are d; rho is
+    max|v|/min|v| sup|phi''| sigma_max(W)/sigma_min(Gamma W).
+    """
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    equal = ShallowNetwork(3.0 * Q, np.full(4, -0.5), "quadratic")
+    assert oj.whitened_moment_limits(equal) == pytest.approx((4.0, 4.0), rel=1e-12)
+    heads = ShallowNetwork(3.0 * Q, [1.0, -2.0, 4.0, 1.0], "quadratic")
+    assert oj.whitened_moment_limits(heads) == pytest.approx((4.0, 64.0), rel=1e-12)
+    soft = ShallowNetwork(2.0 * Q, np.ones(4), "softplus")  # gamma(2) is the same for all neurons
+    nodes = np.linspace(-10, 10, 4001)
+    weights = np.exp(-(nodes**2) / 2)
+    slope = 1 / (1 + np.exp(-2 * nodes))
+    gamma = weights @ (slope * (1 - slope)) / weights.sum()
+    assert oj.whitened_moment_limits(soft)[1] == pytest.approx(4 * (0.25 / gamma) ** 2, rel=1e-9)
 
 
 def test_nearly_orthogonal_rows_enclose_the_singular_values():
@@ -134,20 +156,35 @@ def test_nearly_orthogonal_rows_enclose_the_singular_values():
         low, high = oj.nearly_orthogonal_limits(U @ U.T)
         assert low <= s[-1] + 1e-12
         assert s[0] <= high + 1e-12
+        assert oj.correlated_rows_limit(U @ U.T) <= s[-1] + 1e-12
         A, v = rng.standard_normal((7, 3)), rng.standard_normal(7)
         assert (
             oj.scaled_rows_limit(A, v)
             <= np.linalg.svd(v[:, None] * A, compute_uv=False)[-1] + 1e-12
         )
+        signs = -2.5 * rng.choice([-1.0, 1.0], 7)
+        assert oj.scaled_rows_limit(A, signs) == pytest.approx(
+            np.linalg.svd(signs[:, None] * A, compute_uv=False)[-1], rel=1e-9
+        )
     assert oj.nearly_orthogonal_limits(np.diag([1.0, 4.0])) == pytest.approx((1.0, 4.0))
+    equal = np.array([[2.0, 1.5], [1.5, 2.0]])  # rows of one length: both bounds are attained
+    assert oj.nearly_orthogonal_limits(equal) == pytest.approx((0.5, 3.5))
+    assert oj.correlated_rows_limit(equal) == pytest.approx(0.5)
+    assert oj.correlated_rows_limit(np.diag([1.0, 100.0])) == pytest.approx(1.0)
+    assert oj.correlated_rows_limit(np.diag([0.0, 1.0])) == 0.0
 
 
-def test_spectrum_ratios_are_scale_free():
-    """SJL-P7.4, SJL-R7.3: units."""
-    net = network(8)
-    low, high = oj.jacobian_spectrum_ratios(net, 1.0, 2.0, 10)
-    scaled = net.with_weights(W=3 * net.W)
-    assert oj.jacobian_spectrum_ratios(scaled, 3.0, 6.0, 10) == pytest.approx((low, high))
+def test_spectrum_ratios_at_round_numbers():
+    """SJL-P7.4: singular values 3 and 2 of a 4 x 3 matrix, n = 25; SJL-R7.3 leaves sigma_min(W)
+    out; narrow networks have none.
+    """
+    W = np.zeros((4, 3))
+    W[:3] = np.diag([3.0, 2.5, 2.0])
+    assert oj.jacobian_spectrum_ratios(W, 12.0, 60.0, 25) == pytest.approx((2.0, 2.0))
+    assert oj.jacobian_spectrum_ratios(W, 12.0, 60.0, 25, is_class_b=True) == pytest.approx(
+        (4.0, 2.0)
+    )
+    assert oj.jacobian_spectrum_ratios(W[:2], 12.0, 60.0, 25)[0] == math.inf
 
 
 def test_gaussian_moment_of_a_quadratic_form_by_monte_carlo():

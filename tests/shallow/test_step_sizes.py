@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import globalmin as gm
 from globalmin.activations import get_activation
 from globalmin.data import Dataset, generators
 from globalmin.errors import HypothesisError
@@ -14,7 +15,6 @@ from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram
 from globalmin.shallow.provability import descent_quantities, linearize
 from globalmin.shallow.step_sizes import (
-    first_moment,
     general_step,
     has_os_head,
     has_unit_rows,
@@ -22,7 +22,10 @@ from globalmin.shallow.step_sizes import (
     relu_step,
     sgd_step,
     smooth_step,
+    stochastic_nu,
+    stochastic_step,
     theory_step,
+    usable_step,
 )
 
 
@@ -37,7 +40,10 @@ def test_theory_step_is_os_6_2_for_the_os_head_on_unit_rows():
     norm = max(np.linalg.norm(data.X @ u) for u in np.linalg.svd(data.X)[2])
     expected = 30 / (2 * 1.0**2 * sum(v * v for v in data.y) * norm**2)
     assert theory_step(network, pose(network, data, "W")) == pytest.approx(expected, rel=1e-12)
-    assert smooth_step(data.X, data.y, 1.0) == pytest.approx(expected, rel=1e-12)
+    y_norm = np.linalg.norm(data.y)
+    assert smooth_step(30, B=1.0, X_norm=norm, y_norm=y_norm) == pytest.approx(expected, rel=1e-12)
+    steep = smooth_step(30, B=2.0, X_norm=norm, y_norm=y_norm)
+    assert steep == pytest.approx(expected / 4, rel=1e-12)
 
 
 def test_theory_step_is_os_6_3_for_relu():
@@ -46,7 +52,8 @@ def test_theory_step_is_os_6_3_for_relu():
     network = ShallowNetwork.initialize(data, 20, "relu")
     expected = 30 / (3 * float(data.y @ data.y) * np.linalg.eigvalsh(data.X.T @ data.X)[-1])
     assert theory_step(network, pose(network, data, "W")) == pytest.approx(expected, rel=1e-12)
-    assert relu_step(data.X, data.y) == pytest.approx(expected, rel=1e-12)
+    norms = {"X_norm": np.linalg.norm(data.X, 2), "y_norm": np.linalg.norm(data.y)}
+    assert relu_step(30, **norms) == pytest.approx(expected, rel=1e-12)
 
 
 def test_theory_step_is_the_general_one_for_other_rows_and_heads():
@@ -98,41 +105,99 @@ def test_measured_step_is_half_the_inverse_squared_norm_of_the_jacobian(trained)
     assert measured_step(pose(network, data, trained)) == pytest.approx(0.5 / norm, rel=1e-3)
 
 
-def test_sgd_step_is_os_2_6():
-    """OS-T2.6, with the Khatri-Rao product formed."""
+def test_sgd_step_is_os_2_6_with_nu_from_the_failure_probability():
+    """OS-T2.6, with the Khatri-Rao product formed and nu from its definition."""
     data = sphere(n=12, d=6)
     phi = get_activation("softplus")
     products = np.array([np.outer(x, x).ravel() for x in data.X])
     smallest = np.linalg.svd(products, compute_uv=False)[-1]
     norm = np.linalg.norm(data.X, 2)
-    mu = 0.2066212  # E[g sigmoid(g)], os.md
-    expected = mu**2 / (9 * 3) * 12 / float(data.y @ data.y) * smallest**2 / norm**2
-    assert sgd_step(data.X, data.y, phi) == pytest.approx(expected, rel=1e-5)
+    mu = 0.20662096414  # E[g sigmoid(g)], os.md
+    for failure, n_weights in ((0.1, 120), (0.02, 6)):
+        nu = 4 / failure * (3 * norm / (mu * smallest)) ** (1 / n_weights)
+        expected = mu**2 / (9 * nu) * 12 / float(data.y @ data.y) * smallest**2 / norm**2
+        found = sgd_step(data.X, data.y, phi, n_weights=n_weights, failure=failure)
+        assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_sgd_step_refuses_data_without_the_hypothesis_and_unbounded_slopes():
-    many = sphere(n=30, d=4)
-    with pytest.raises(HypothesisError, match="sigma_min"):
-        sgd_step(many.X, many.y, get_activation("softplus"))
-    few = sphere(n=5, d=4)
-    with pytest.raises(HypothesisError, match="bounded derivative"):
-        sgd_step(few.X, few.y, get_activation("quadratic"))
+def test_sgd_step_counts_the_slope_in_its_fourth_power():
+    """OS-T2.6: for the generic statement B is sup |phi'|, also where phi'' is larger."""
+    data = sphere(n=6, d=6)
+    steep = get_activation("softplus(10)")
+    assert float(steep.supremum(2)) == pytest.approx(2.5)
+    norms = {"X_norm": np.linalg.norm(data.X, 2), "y_norm": np.linalg.norm(data.y)}
+    gap = 0.392595599 * math.sqrt(np.linalg.eigvalsh((data.X @ data.X.T) ** 2)[0])
+    nu = stochastic_nu(gap, failure=0.1, B=1.0, X_norm=norms["X_norm"], n_weights=60)
+    expected = stochastic_step(6, gap, nu=nu, B=1.0, **norms)
+    assert sgd_step(data.X, data.y, steep, n_weights=60) == pytest.approx(expected, rel=1e-8)
+    assert stochastic_step(6, gap, nu=nu, B=2.0, **norms) == pytest.approx(expected / 16)
+
+
+def test_nu_is_at_least_three_and_meets_the_failure_probability():
+    """OS-T2.6: the event fails with exactly the probability asked, unless nu = 3 already does."""
+    options = {"B": 1.0, "X_norm": 2.0, "n_weights": 50}
+    nu = stochastic_nu(0.05, failure=0.1, **options)
+    assert 4 / nu * (3 * 2.0 / 0.05) ** (1 / 50) == pytest.approx(0.1)
+    assert stochastic_nu(0.05, failure=0.999999, **{**options, "n_weights": 10**9}) > 4
+    assert stochastic_nu(6.0, failure=1.6, **options) == 3.0
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("relu", 1 / math.sqrt(2 * math.pi)), ("linear", 0.0), ("quadratic", 2.0)]
+    ("n", "d", "activation", "word"),
+    [
+        (30, 4, "softplus", "sigma_min"),
+        (5, 4, "quadratic", "bounded derivatives"),
+        (5, 4, "relu", "bounded derivatives"),
+        (5, 4, "tanh", "mu = E"),
+        (5, 4, "sigmoid", "mu = E"),
+        (5, 4, "erf", "mu = E"),
+    ],
 )
-def test_first_moment_equals_its_closed_form(name, value):
-    assert first_moment(get_activation(name)) == pytest.approx(value, abs=1e-13)
+def test_sgd_step_refuses_what_the_theorem_is_not_about_with_the_remedy(n, d, activation, word):
+    data = sphere(n=n, d=d)
+    with pytest.raises(HypothesisError, match=word) as refusal:
+        sgd_step(data.X, data.y, get_activation(activation), n_weights=40)
+    assert "per-sample" in str(refusal.value)
 
 
-def test_first_moment_agrees_with_monte_carlo():
-    g = np.random.default_rng(0).standard_normal(1_000_000)
-    phi = get_activation("tanh")
-    samples = g * phi.derivative(g)
-    assert (
-        abs(first_moment(phi) - samples.mean()) < 6 * samples.std() / 1000
-    )  # six standard errors: one failure in 5e8
+def test_a_theory_step_that_would_stand_still_is_an_error():
+    """Labels of 1e200 and labels 0: no silent run of a million updates."""
+    for eta in (0.0, math.inf, math.nan, -1.0):
+        with pytest.raises(HypothesisError, match=r"OS-T6\.2 is"):
+            usable_step(eta, "OS-T6.2")
+    assert usable_step(5e-324, "OS-T6.2") == 5e-324
+    data = sphere(n=5, d=4)
+    network = ShallowNetwork(np.zeros((20, 4)), np.full(20, 1e160), "relu")
+    for run in (
+        lambda: theory_step(network, pose(network, data, "W")),
+        lambda: gm.train(network, data, method="gradient_descent", step_size="theory"),
+    ):
+        with pytest.raises(HypothesisError, match=r"OS-L6\.6 is 0 in floats .* scale the labels"):
+            run()
+    with pytest.raises(HypothesisError, match="0 in floats"):
+        sgd_step(data.X, data.y * 1e200, get_activation("softplus"), n_weights=80)
+    with pytest.raises(HypothesisError, match="not all zero"):
+        sgd_step(data.X, np.zeros(5), get_activation("softplus"), n_weights=80)
+    odd = ShallowNetwork.initialize(data, 20, "tanh")
+    with pytest.raises(HypothesisError, match="mu = E"):
+        gm.train(odd, data, method="sgd", step_size="theory")
+
+
+@pytest.mark.parametrize("activation", ["softplus", "softplus(10)", "gelu", "relu", "tanh"])
+def test_training_takes_the_step_that_inspect_prints(activation):
+    """One theorem, one step: OS-T6.2 or OS-T6.3 for gradient descent, OS-T2.6 for SGD."""
+    data = sphere(n=8, d=6)
+    network = ShallowNetwork.initialize(data, 20, activation)
+    found = gm.inspect(data, network=network)
+    item = "OS-T6.3" if activation == "relu" else "OS-T6.2"
+    step = theory_step(network, pose(network, data, "W"))
+    assert found.theorem(item).step_size == pytest.approx(step, rel=1e-12)
+    report = found.theorem("OS-T2.6")
+    if activation in ("relu", "tanh"):
+        assert report.step_size is None
+    else:
+        step = sgd_step(data.X, data.y, get_activation(activation), n_weights=120)
+        assert report.step_size == pytest.approx(step, rel=1e-9)
 
 
 def test_recognizes_the_os_head_and_unit_rows():

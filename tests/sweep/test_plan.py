@@ -12,7 +12,7 @@ from globalmin.files import canonical_json
 from globalmin.sweep import Plan
 from globalmin.sweep.canonical import decode_result, encode_result, trial_id
 from globalmin.sweep.driver import trials_of
-from globalmin.sweep.recipe import check_parameters, code_version, find_recipe, recipe_name
+from globalmin.sweep.plan import check_parameters, code_version, find_recipe, recipe_name
 
 HERE = recipes.__name__
 

@@ -18,7 +18,7 @@ from tests.sweep.marks import children_of, count_marks, is_alive, process_enviro
 
 from globalmin import sweep
 from globalmin.errors import GlobalMinError, PlanError
-from globalmin.sweep import worker
+from globalmin.sweep import task
 from globalmin.sweep.driver import _checked_code, trials_of
 from globalmin.sweep.executors import available_cores, local, make_executor
 from globalmin.sweep.executors.local import LocalExecutor
@@ -203,7 +203,7 @@ def test_a_bad_plan_makes_no_folder(tmp_path):
         with pytest.raises(PlanError):
             sweep.run(plan, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    with pytest.raises(PlanError, match="not one of local, dask, ray"):
+    with pytest.raises(PlanError, match="unknown; choose one of 'local', 'dask', 'ray'"):
         make_executor("threads")
     with pytest.raises(PlanError, match="workers = 0"):
         make_executor("local", 0)
@@ -395,7 +395,7 @@ def test_a_worker_that_dies_while_idle_is_replaced(tmp_path):
 
 
 def test_the_worker_runs_a_task_in_this_process_too(tmp_path):
-    ((outcome, _),) = worker.run_task(_one(4, tmp_path))
+    ((outcome, _),) = task.run_task(_one(4, tmp_path))
     assert outcome.result is not None
     poisoned = Task(
         1,
@@ -403,13 +403,13 @@ def test_the_worker_runs_a_task_in_this_process_too(tmp_path):
         _code(recipes.poisoned),
         (Trial("x", '{"a":1,"folder":""}', 3),),
     )
-    ((outcome, blobs),) = worker.run_task(poisoned)
+    ((outcome, blobs),) = task.run_task(poisoned)
     assert (outcome.result, blobs) == (None, {})
     assert "no luck with seed 3" in outcome.error
 
 
 def _code(recipe):
-    from globalmin.sweep.recipe import code_version, recipe_name
+    from globalmin.sweep.plan import code_version, recipe_name
 
     return code_version(recipe_name(recipe), recipe)
 
@@ -445,7 +445,7 @@ def test_batches_run_in_this_process_too():
     trials = tuple(Trial(str(a), f'{{"a":{a},"folder":""}}', 0) for a in (1, 5, 7))
     found = {
         outcome.id: outcome
-        for outcome, _ in worker.run_task(Task(1, name, code, trials, batch=True, timeout=60))
+        for outcome, _ in task.run_task(Task(1, name, code, trials, batch=True, timeout=60))
     }
     assert found["1"].result is not None
     assert "ValueError: five" in found["5"].error
@@ -457,10 +457,10 @@ def test_batches_run_in_this_process_too():
         (Trial("x", '{"a":1}', 0),),
         batch=True,
     )
-    ((outcome, _),) = worker.run_task(short)
+    ((outcome, _),) = task.run_task(short)
     assert "return one for each" in outcome.error
     with pytest.raises(PlanError, match="another version"):
-        list(worker.run_task(Task(1, name, "other", trials)))
+        list(task.run_task(Task(1, name, "other", trials)))
 
 
 def test_a_task_in_a_process_of_its_own_reports_outcomes_and_deaths(tmp_path):

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations import dual_blocks, dual_closed, dual_series
-from globalmin.activations.dual_quadrature import STATED_ERROR
+from globalmin.activations import dual_blocks, dual_pairs, dual_series
+from globalmin.activations.dual_pairs import STATED_ERROR
 from globalmin.activations.registry import get_activation
 from globalmin.errors import DataError
 from globalmin.references import states
@@ -129,10 +129,10 @@ def dual_error(
 
 def _live_values(phi: Activation, a: Array, b: Array, c: Array, order: int) -> Array:
     """Flat arrays with a, b > 0."""
-    form = dual_closed.closed_form(phi) if order <= 1 else None
+    form = dual_pairs.closed_form(phi) if order <= 1 else None
     if form is not None:
         return form(
-            dual_closed.Pairs(np.sqrt(a), np.sqrt(b), c, *dual_closed.cosine_and_sine(a, b, c))
+            dual_pairs.Pairs(np.sqrt(a), np.sqrt(b), c, *dual_pairs.cosine_and_sine(a, b, c))
         )[order]
     if _is_exact(phi, order):
         left, right = (
@@ -143,7 +143,7 @@ def _live_values(phi: Activation, a: Array, b: Array, c: Array, order: int) -> A
         for k in range(len(left) - 1, -1, -1):
             total = total * c + left[k] * right[k]
         return total
-    pairs = dual_closed.Pairs(np.sqrt(a), np.sqrt(b), c, *dual_closed.cosine_and_sine(a, b, c))
+    pairs = dual_pairs.Pairs(np.sqrt(a), np.sqrt(b), c, *dual_pairs.cosine_and_sine(a, b, c))
     distinct, place = dual_blocks.distinct_scales(np.stack([pairs.s, pairs.t]))
     coefficients = dual_series.series_coefficients(phi, distinct, order=order)
     values, slow = dual_series.pair_sum(coefficients, place[0], place[1], pairs.rho)
@@ -167,7 +167,7 @@ def _expansion(
     table = dual_series.series_coefficients(phi, distinct, order=order, least=terms)
     tails = dual_series.tail_norms(table, terms)
     left, right = place
-    rho, _ = dual_closed.cosine_and_sine(a, b, c)
+    rho, _ = dual_pairs.cosine_and_sine(a, b, c)
     return (
         table.table[:, left],
         table.table[:, right],
@@ -181,7 +181,7 @@ def _is_exact(phi: Activation, order: int) -> bool:
     return (
         phi.coefficients is not None
         or phi.name in dual_blocks.POLYNOMIALS
-        or (order <= 1 and dual_closed.closed_form(phi) is not None)
+        or (order <= 1 and dual_pairs.closed_form(phi) is not None)
     )
 
 

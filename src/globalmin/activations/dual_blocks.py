@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, Indices, Mask
-from globalmin.activations import dual_closed
-from globalmin.activations.dual_quadrature import pair_integral
+from globalmin.activations import dual_pairs
+from globalmin.activations.dual_pairs import pair_integral
 from globalmin.activations.dual_series import block_sum, series_coefficients
 from globalmin.activations.functions import horner
 from globalmin.activations.moments import mean_curvature, mean_slope, mean_value
@@ -90,9 +90,9 @@ def cosines(C: Array, s: Array, t: Array) -> Array:
 
 def _kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kernel, list[Array]]:
     """The function of a block, and the exact diagonals."""
-    if phi.name in dual_closed.KINKED and phi.name != "linear":
+    if phi.name in dual_pairs.KINKED and phi.name != "linear":
         return _kinked_kernel(phi, scales, orders)
-    if dual_closed.closed_form(phi) is not None and max(orders) <= 1:
+    if dual_pairs.closed_form(phi) is not None and max(orders) <= 1:
         return _closed_kernel(phi, scales, orders)
     if phi.coefficients is not None or phi.name in POLYNOMIALS:
         return _polynomial_kernel(phi, scales, orders)
@@ -102,22 +102,22 @@ def _kernel(phi: Activation, scales: Array, orders: Sequence[int]) -> tuple[Kern
 def _closed_kernel(
     phi: Activation, scales: Array, orders: Sequence[int]
 ) -> tuple[Kernel, list[Array]]:
-    form, variances = dual_closed.closed_form(phi), np.square(scales)
+    form, variances = dual_pairs.closed_form(phi), np.square(scales)
     if form is None:
         raise DataError(f"{phi} has no closed form")
     diagonal = form(
-        dual_closed.Pairs(scales, scales, variances, np.ones_like(scales), np.zeros_like(scales))
+        dual_pairs.Pairs(scales, scales, variances, np.ones_like(scales), np.zeros_like(scales))
     )
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
         values = form(
-            dual_closed.Pairs(
+            dual_pairs.Pairs(
                 s[:, None],
                 t,
                 C,
-                *dual_closed.refined_sine(rho, variances[rows, None], variances[columns], C),
+                *dual_pairs.refined_sine(rho, variances[rows, None], variances[columns], C),
             )
         )
         return [values[order] for order in orders]
@@ -128,26 +128,26 @@ def _closed_kernel(
 def _kinked_kernel(
     phi: Activation, scales: Array, orders: Sequence[int]
 ) -> tuple[Kernel, list[Array]]:
-    even, odd = dual_closed.even_and_odd(phi)
+    even, odd = dual_pairs.even_and_odd(phi)
     variances = np.square(scales)
 
     def block(rows: slice, columns: slice, C: Array) -> list[Array]:
         s, t = scales[rows], scales[columns]
         rho = cosines(C, s, t)
         sigma = np.sqrt((1.0 - rho) * (1.0 + rho)) if 0 in orders else rho
-        results = dual_closed.piecewise_linear_block(
-            dual_closed.Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders
+        results = dual_pairs.piecewise_linear_block(
+            dual_pairs.Pairs(s[:, None], t, C, rho, sigma), even=even, odd=odd, orders=orders
         )
-        if rho.max() > dual_closed.STEEP_COSINE or rho.min() < -dual_closed.STEEP_COSINE:
-            i, j = np.nonzero(np.abs(rho) > dual_closed.STEEP_COSINE)
+        if rho.max() > dual_pairs.STEEP_COSINE or rho.min() < -dual_pairs.STEEP_COSINE:
+            i, j = np.nonzero(np.abs(rho) > dual_pairs.STEEP_COSINE)
             c = C[i, j]
-            near = dual_closed.Pairs(
+            near = dual_pairs.Pairs(
                 s[i],
                 t[j],
                 c,
-                *dual_closed.refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c),
+                *dual_pairs.refined_sine(rho[i, j], variances[rows][i], variances[columns][j], c),
             )
-            values = dual_closed.piecewise_linear(near, even=even, odd=odd)
+            values = dual_pairs.piecewise_linear(near, even=even, odd=odd)
             for order, result in zip(orders, results, strict=True):
                 result[i, j] = values[order]
         return results
@@ -194,14 +194,14 @@ def _series_kernel(
         values[i, j] = slow_pairs(
             phi,
             orders[which],
-            dual_closed.Pairs(s, t, C[i, j], *dual_closed.cosine_and_sine(s * s, t * t, C[i, j])),
+            dual_pairs.Pairs(s, t, C[i, j], *dual_pairs.cosine_and_sine(s * s, t * t, C[i, j])),
         )
         return values
 
     return block, [np.square(size) for size in sizes]
 
 
-def slow_pairs(phi: Activation, order: int, pairs: dual_closed.Pairs) -> Array:
+def slow_pairs(phi: Activation, order: int, pairs: dual_pairs.Pairs) -> Array:
     """Quadrature, pair by pair."""
     rows = zip(pairs.s, pairs.t, pairs.rho, pairs.sigma, strict=True)
     return np.array(
@@ -214,7 +214,7 @@ def slow_pairs(phi: Activation, order: int, pairs: dual_closed.Pairs) -> Array:
 
 def polynomial_factors(phi: Activation, variances: Array, order: int) -> Array:
     """q_k(a) for each k (rows) and variance a (columns)."""
-    rows = dual_closed.polynomial_table(phi.coefficients or POLYNOMIALS[phi.name], order)
+    rows = dual_pairs.polynomial_table(phi.coefficients or POLYNOMIALS[phi.name], order)
     return np.stack([horner(np.array(row), variances) for row in rows])
 
 

@@ -1,5 +1,6 @@
-r"""Gaussian moments of activations: E phi(sg), E phi'(sg), E phi''(sg), squares, and Hermite
-coefficients; g ~ N(0,1); and the rule that integrates them, `expectation`.
+"""Gaussian moments of activations: E phi(sg), E phi'(sg), E phi''(sg), squares, and Hermite
+coefficients; g ~ N(0,1); the rule that integrates them, `expectation`; and second moments over
+half-spaces.
 
 Floating point, accurate to about 1e-13 relative to the size of the integrand; not rigorous bounds.
 Closed forms for piecewise linear functions, polynomials and erf, quadrature for the others. `scale`
@@ -17,8 +18,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,32 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.activations.activation import Activation
+
+
+SYMMETRY = 32.0 * float(np.finfo(np.float64).eps)  # parts of phi' below this vanish
+
+
+def angle(u: ArrayLike, v: ArrayLike) -> float:
+    r"""$\angle(u, v) \in [0, \pi]$ without cancellation (never arccos); u and v are not zero."""
+    u, v = np.asarray(u, dtype=np.float64), np.asarray(v, dtype=np.float64)
+    lengths = float(np.linalg.norm(u)), float(np.linalg.norm(v))
+    if min(lengths) == 0.0 or not all(map(math.isfinite, lengths)):
+        raise DataError(
+            "the angle of a zero vector is not defined; give two finite vectors that are not zero"
+        )
+    u, v = u / lengths[0], v / lengths[1]
+    return 2.0 * math.atan2(float(np.linalg.norm(u - v)), float(np.linalg.norm(u + v)))
+
+
+@states("DU-L5.6", "DU-D6.0")
+def both_half_spaces_times(w: ArrayLike, w_star: ArrayLike) -> Array:
+    r"""$E[zz^T 1\{z^Tw \ge 0, z^Tw^* \ge 0\}]\,w^* = ((\pi-\varphi)w^* + \sin\varphi\,(W/\lVert
+    w\rVert)\,w)/(2\pi)$.
+    """
+    w, w_star = np.asarray(w, dtype=np.float64), np.asarray(w_star, dtype=np.float64)
+    phi = angle(w, w_star)
+    scale = float(np.linalg.norm(w_star)) / float(np.linalg.norm(w))
+    return ((math.pi - phi) * w_star + math.sin(phi) * scale * w) / (2.0 * math.pi)
 
 
 CHUNK = 2**22  # entries of the largest temporary array
@@ -118,6 +146,31 @@ def hermite_coefficients(
     return table.reshape(*scales.shape, count)
 
 
+@states("OS-L6.4", "OS-LH.1")
+def slope_coefficients(activation: str | Activation, count: int) -> Array:
+    r"""$\mu_r(\phi') = E[\phi'(g) h_r(g)]$ for r < count, exactly 0 where symmetry makes it so.
+
+    Write phi' = even + odd part. Where the odd part vanishes (tanh, sigmoid, erf) every odd
+    coefficient is 0, among them $\mu_\phi = \mu_1(\phi')$; where the even part is constant
+    (softplus, ReLU) every even one from r = 2 on; where it vanishes, r = 0 too. Quadrature alone
+    leaves some 1e-17 there, which a test for > 0 takes for positive.
+    """
+    phi = get_activation(activation)
+    found = hermite_coefficients(phi, count, order=1).copy()
+    half = nodes_and_weights()[0]
+    half = half[half > 0.0]
+    right, left = phi.derivative(half), phi.derivative(-half)
+    rounding = SYMMETRY * max(float(np.abs(right).max()), float(np.abs(left).max()))
+    even, odd = (right + left) / 2.0, (right - left) / 2.0
+    if np.abs(odd).max() <= rounding:
+        found[1::2] = 0.0
+    if np.ptp(even) <= rounding:
+        found[2::2] = 0.0
+    if np.abs(even).max() <= rounding:
+        found[::2] = 0.0
+    return found
+
+
 def mean_value(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:
     """E phi(s g)."""
     return hermite_coefficients(activation, 1, scale)[..., 0]
@@ -135,6 +188,55 @@ def mean_curvature(activation: str | Activation, scale: ArrayLike = 1.0) -> Arra
     mass.
     """
     return hermite_coefficients(activation, 1, scale, order=2)[..., 0]
+
+
+PROBED_SCALES = np.geomspace(2.0**-6, 2.0**6, 49)  # where the signs of mu and gamma are looked at
+VANISHING = 1e-10  # of the root mean square of phi'(s g), which is accurate to about 1e-13
+
+
+class MeanSign(StrEnum):
+    """Whether a mean is zero at every scale, at none, or at some."""
+
+    NEVER = "nowhere zero"
+    ALWAYS = "zero everywhere"
+    SOMETIMES = "zero at some scales"
+
+
+class AverageClass(NamedTuple):
+    """SJL-A2.3 of an activation, looked at on a grid of scales, an estimate."""
+
+    slope: MeanSign
+    curvature: MeanSign
+
+    @property
+    def letter(self) -> str:
+        """The class of the paper, "a" or "b"; empty if the assumption is not fulfilled."""
+        if MeanSign.SOMETIMES in self:
+            return ""
+        return "a" if self.curvature is MeanSign.NEVER else "b"
+
+
+@states("SJL-A2.3", "SJL-Ex2.4")
+def average_class(activation: str | Activation) -> AverageClass:
+    r"""Whether $\mu(s) = E\phi'(sg)$ and $\gamma(s) = E\phi''(sg)$ are zero for all s, for none, or
+    for some.
+
+    Compared with $(E\phi'(sg)^2)^{1/2}$ at 49 scales from 1/64 to 64, $s\gamma(s) = E[\phi'(sg)g]$
+    in place of $\gamma$. Scales where a mean is below what floats resolve say nothing; a change of
+    sign between the others is a zero.
+    """
+    phi, s = get_activation(activation), PROBED_SCALES
+    size = np.sqrt(mean_square_slope(phi, s))
+    return AverageClass(
+        _mean_sign(mean_slope(phi, s), size), _mean_sign(s * mean_curvature(phi, s), size)
+    )
+
+
+def _mean_sign(means: Array, size: Array) -> MeanSign:
+    signs = np.sign(means[np.abs(means) > VANISHING * size])
+    if not signs.size:
+        return MeanSign.ALWAYS
+    return MeanSign.NEVER if (signs == signs[0]).all() else MeanSign.SOMETIMES
 
 
 def mean_square(activation: str | Activation, scale: ArrayLike = 1.0) -> Array:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.activation import Activation
-from globalmin.activations.catalog import CATALOG
+from globalmin.activations.activation import CATALOG, Activation
 from globalmin.activations.suprema import Supremum, given_suprema
 from globalmin.errors import DataError
 

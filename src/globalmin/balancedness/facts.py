@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.balancedness.conserved import neuron_imbalance
-from globalmin.facts.finding import TheoremReport, check, number
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.shallow.network import head_gradient, jacobian_transpose_times, residual
 
 if TYPE_CHECKING:

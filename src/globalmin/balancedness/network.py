@@ -14,20 +14,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.layers import Convolution, Dense, Layer, Shared, sparse
 from globalmin.data.pixels import whole_number
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.activations import Activation
-
 
 Loss = Callable[["Array", "Array"], tuple[float, "Array"]]
 
@@ -55,12 +51,7 @@ def get_loss(loss: str | Loss) -> Loss:
     """The loss of this name, or the function itself."""
     if not isinstance(loss, str):
         return loss
-    if loss not in LOSSES:
-        raise DataError(
-            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, LOSSES))} or give a "
-            "function of (F, Y)"
-        )
-    return LOSSES[loss]
+    return LOSSES[one_of("loss", loss, LOSSES, remedy="or give a function of (F, Y)")]
 
 
 def smooth_slope(activation: Activation, width: float) -> Activation:

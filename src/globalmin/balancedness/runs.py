@@ -16,9 +16,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike, NDArray
-from globalmin.balancedness.conserved import Boundary, boundaries_of, conserved, conserved_counts
-from globalmin.balancedness.drift import DriftAudit, drift_audit, step_budget, step_change
+from globalmin.balancedness.conserved import (
+    Boundary,
+    DriftAudit,
+    boundaries_of,
+    conserved,
+    conserved_counts,
+    drift_audit,
+    step_budget,
+    step_change,
+)
 from globalmin.balancedness.network import HomogeneousNetwork, smooth_slope
 from globalmin.balancedness.watch import LayeredNetwork, layered_boundaries
 from globalmin.errors import DataError
@@ -220,12 +229,13 @@ def follow_flow(
 
 
 @states("DU-T4.1", "DU-T4.2", "DU-T4.3")
+@renamed(n_steps="max_iter")
 def follow_descent(
     problem: BalanceProblem,
     theta: ArrayLike,
     *,
     step_size: float,
-    n_steps: int,
+    max_iter: int,
     batch_size: int | None = None,
     decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
@@ -244,18 +254,18 @@ def follow_descent(
     eta = check_step(step_size)
     batches = _batches(problem.n_samples, batch_size, np.random.default_rng(seed))
     start = _first_state(problem, np.array(theta, dtype=np.float64), next(batches))
-    due = evenly(n_steps + 1, max_records)
+    due = evenly(max_iter + 1, max_records)
     watch = Watch(
         start,
         lambda state: state.theta,
         Recorder(_DescentTrajectory, _columns(problem, eta), gap=lambda step: _gap(due, step)),
         Options(**options),
         method="gradient_descent" if batch_size is None else "sgd",
-        default_max_iter=n_steps + 1,
+        default_max_iter=max_iter + 1,
         reached=lambda state, _: None,
         keeps_last=True,
     )
-    run = follow(watch, _descent(problem, start, eta, decay, islice(batches, n_steps)))
+    run = follow(watch, _descent(problem, start, eta, decay, islice(batches, max_iter)))
     path = run.trajectory
     if not len(path):
         raise DataError(

@@ -14,15 +14,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.balancedness.chains import WeightShape, chain_boundary
-from globalmin.balancedness.conserved import Boundary, conserved, conserved_counts, imbalance
-from globalmin.balancedness.drift import step_change
+from globalmin.balancedness.conserved import (
+    Boundary,
+    conserved,
+    conserved_counts,
+    imbalance,
+    step_change,
+)
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
@@ -32,7 +38,8 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Any], Sequence[Array]]
 
-LAYOUTS = ("out_in", "in_out")
+Layout = Literal["out_in", "in_out"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
 class BalanceWatch:
@@ -140,7 +147,7 @@ def watch_torch(module: Any, optimizer: Any = None) -> BalanceWatch:
         exact identity is followed too, weight decay included. Otherwise call `record(None)` after
         your steps.
     """
-    from globalmin.balancedness.torch_layers import attach, read_module, torch_chain
+    from globalmin.balancedness.chains import attach, read_module, torch_chain
 
     layers, boundaries, skipped = torch_chain(module)
     if not boundaries:
@@ -215,7 +222,7 @@ def watch_network(network: ShallowNetwork | LayeredNetwork) -> BalanceWatch:
 
 
 def watch_pytree(
-    params: Any, *, layout: str, activation: str | Activation = "relu"
+    params: Any, *, layout: Layout, activation: str | Activation = "relu"
 ) -> BalanceWatch:
     """Watch a JAX pytree (or any arrays): a sequence, or a mapping in its own order, of layers.
 
@@ -239,7 +246,7 @@ def watch_pytree(
 
 @states("DU-T4.1", "DU-C4.1", "DU-T4.3")
 def balancedness_of(
-    model: Any, *, layout: str = "", activation: str | Activation = "relu"
+    model: Any, *, layout: Layout | None = None, activation: str | Activation = "relu"
 ) -> dict[str, Array]:
     """||incoming||^2 - p ||outgoing||^2 of every neuron or channel, by boundary.
 
@@ -254,13 +261,14 @@ def balancedness_of(
     if isinstance(model, ShallowNetwork | LayeredNetwork):
         boundaries, pieces = _own_boundaries(model), _own_pieces(model)
     elif _is_torch(model):
-        from globalmin.balancedness.torch_layers import read_module, torch_chain
+        from globalmin.balancedness.chains import read_module, torch_chain
 
         layers, boundaries, _ = torch_chain(model)
         pieces = read_module(layers)
     else:
-        boundaries = pytree_boundaries(model, layout=layout, activation=activation)
-        pieces = [_flat_layer(layer, layout) for layer in _layers(model)]
+        order = one_of("layout", layout, LAYOUTS, remedy="(in_out: x @ W, out_in: W @ x)")
+        boundaries = pytree_boundaries(model, layout=order, activation=activation)
+        pieces = [_flat_layer(layer, order) for layer in _layers(model)]
     return {b.name: imbalance(b, pieces[b.gap], pieces[b.gap + 1]) for b in boundaries}
 
 
@@ -295,14 +303,10 @@ def layered_boundaries(network: LayeredNetwork) -> tuple[Boundary, ...]:
 
 
 def pytree_boundaries(
-    params: Any, *, layout: str, activation: str | Activation
+    params: Any, *, layout: Layout, activation: str | Activation
 ) -> tuple[Boundary, ...]:
     """Boundaries of a chain of layers, see `watch_pytree`."""
-    if layout not in LAYOUTS:
-        raise DataError(
-            f"layout={layout!r}: say 'in_out' if the code computes x @ W, 'out_in' if it computes "
-            "W @ x"
-        )
+    one_of("layout", layout, LAYOUTS, remedy="(in_out: x @ W, out_in: W @ x)")
     phi, layers = get_activation(activation), _layers(params)
     if len(layers) < 2:
         raise DataError(
@@ -370,12 +374,12 @@ def _arrays(layer: Any) -> tuple[Array, Array | None]:
     return weights[0], biases[0] if biases else None
 
 
-def _out_first(W: Array, layout: str) -> Array:
+def _out_first(W: Array, layout: Layout) -> Array:
     """Weights as out x in x window."""
     return W if layout == "out_in" else np.moveaxis(W, (-1, -2), (0, 1))
 
 
-def _shape(layer: Any, layout: str, place: int) -> WeightShape:
+def _shape(layer: Any, layout: Layout, place: int) -> WeightShape:
     W, b = _arrays(layer)
     shape = _out_first(W, layout).shape
     if b is not None and b.shape != shape[:1]:
@@ -387,7 +391,7 @@ def _shape(layer: Any, layout: str, place: int) -> WeightShape:
     return WeightShape(shape, bias=b is not None, name=str(place + 1))
 
 
-def _flat_layer(layer: Any, layout: str) -> Array:
+def _flat_layer(layer: Any, layout: Layout) -> Array:
     W, b = _arrays(layer)
     flat = np.ascontiguousarray(_out_first(W, layout)).ravel()
     return flat if b is None else np.concatenate([flat, b])

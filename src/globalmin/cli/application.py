@@ -12,18 +12,18 @@ import typer
 
 from globalmin.cli import (
     certify,
-    cite,
     classify,
     doctor,
-    exits,
     fit,
     inspect,
+    recover,
     report,
     reproduce,
     sweep,
+    terminal,
     theorem,
 )
-from globalmin.cli.console import warnings_to_stderr
+from globalmin.cli.terminal import warnings_to_stderr
 
 TRACEBACK = "GLOBALMIN_TRACEBACK"
 
@@ -71,7 +71,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
         try:
             return command(*args, **options)
         except KeyboardInterrupt as interrupt:
-            raise exits.InterruptError from interrupt
+            raise terminal.InterruptError from interrupt
 
     return wrapped
 
@@ -81,10 +81,11 @@ for _command in (
     certify.certify,
     classify.classify,
     inspect.inspect,
+    recover.recover,
     theorem.theorem,
     reproduce.reproduce,
     report.report,
-    cite.cite,
+    theorem.cite,
     doctor.doctor,
 ):
     app.command()(_interruptible(_command))
@@ -100,10 +101,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         with warnings_to_stderr():
             return int(app(args=given, prog_name="globalmin", standalone_mode=False) or 0)
     except typer.Abort:
-        return exits.INTERRUPTED
+        return terminal.INTERRUPTED
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (the interpreter flushes stdout at exit, which would fail again)
-        return exits.ACCEPTED
+        return terminal.ACCEPTED
     except BaseException as error:
         if isinstance(error, SystemExit | GeneratorExit):
             raise
@@ -113,7 +114,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _complain(error: BaseException, *, as_json: bool) -> int:
     """Say what went wrong on stderr, and as one JSON object on stdout if that was asked for."""
     usage = hasattr(error, "exit_code") and hasattr(error, "format_message")
-    code = exits.USAGE if usage else exits.code_of_error(error)
+    code = terminal.USAGE if usage else terminal.code_of_error(error)
     message = _message(error, code)
     if as_json:
         sys.stdout.write(
@@ -127,7 +128,7 @@ def _complain(error: BaseException, *, as_json: bool) -> int:
         error.show()  # pyright: ignore[reportAttributeAccessIssue]
     else:
         sys.stderr.write(f"globalmin: {message}\n")
-    if code == exits.INTERNAL and os.environ.get(TRACEBACK):
+    if code == terminal.INTERNAL and os.environ.get(TRACEBACK):
         import traceback
 
         traceback.print_exception(error)
@@ -137,9 +138,9 @@ def _complain(error: BaseException, *, as_json: bool) -> int:
 def _message(error: BaseException, code: int) -> str:
     if hasattr(error, "format_message"):
         return error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
-    if code == exits.INTERRUPTED:
+    if code == terminal.INTERRUPTED:
         return str(error) or "interrupted; nothing was written"
-    if code == exits.INTERNAL:
+    if code == terminal.INTERNAL:
         hint = "" if os.environ.get(TRACEBACK) else f" (set {TRACEBACK}=1 to see where)"
         return f"internal error, {type(error).__name__}: {error}{hint}"
     return str(error) or type(error).__name__

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from globalmin._options import TRAINABLE
+
 if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.shallow.network import ShallowNetwork
@@ -33,7 +35,7 @@ def certify(
         str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
     ],
     trained: Annotated[
-        str, typer.Option(metavar="W|vW", help="Layers that the proof may move.")
+        str, typer.Option(metavar="W|vW|v", help="Layers that the proof may move.")
     ] = "W",
     weight_decay: Annotated[
         float,
@@ -65,17 +67,16 @@ def certify(
     Writes one certificate file and checks it. The rows must be those the network was trained on; a
     table of which `fit` held rows out needs the same --test-size and --seed.
     """
-    from globalmin.cli.console import print_json, print_rows
-    from globalmin.cli.options import check_file, check_model, check_trained
+    from globalmin.cli.options import check_choice, check_file, check_model
+    from globalmin.cli.terminal import print_json, print_rows
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
-    check_trained(trained)
+    layers = check_choice("--trained", trained, TRAINABLE)
     network, part = load_stored(check_model(model), data, target, test_size, seed)
-    from globalmin.cli.proving import attempt
-    from globalmin.cli.summary import check_rows, proof_json, verdict_rows
+    from globalmin.cli.summary import attempt, check_rows, proof_json, verdict_rows
 
     made = attempt(
-        network, part, path=path, trained=trained, weight_decay=weight_decay, quiet=quiet or json
+        network, part, path=path, trained=layers, weight_decay=weight_decay, quiet=quiet or json
     )
     if json:
         written = str(path) if made.has_file else None
@@ -98,7 +99,7 @@ def load_stored(
     """The network for `target` and its training rows in stored form."""
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
-    from globalmin.data.splitting import split_rows
+    from globalmin.data.preprocessing import split_rows
     from globalmin.errors import DataError
     from globalmin.shallow.storage import load_networks
 

@@ -62,7 +62,7 @@ def classify(
     """
     from globalmin.cli.options import check_file, check_model, check_picture, check_trained
 
-    check_trained(trained)
+    layers = check_trained(trained)
     for option, path in (("--out", out), ("--picture", picture)):
         if path is not None:
             check_file(option, path)
@@ -71,7 +71,7 @@ def classify(
     from globalmin.cli.classifying import classify_and_prove, print_point
 
     network, part = load_stored(check_model(model), data, target, test_size, seed)
-    found = classify_and_prove(network, part, trained=trained, out=out, quiet=quiet or json)
+    found = classify_and_prove(network, part, trained=layers, out=out, quiet=quiet or json)
     if picture is not None:
         from globalmin.cli.classifying import write_picture
 

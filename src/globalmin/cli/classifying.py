@@ -11,27 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
-from globalmin.cli import exits
-from globalmin.cli.console import Row, print_json, print_rows, say
-from globalmin.cli.proving import Attempt, attempt
-from globalmin.cli.summary import check_rows, proof_json, verdict_rows
+from globalmin.cli import terminal
+from globalmin.cli.summary import Attempt, attempt, check_rows, proof_json, verdict_rows
+from globalmin.cli.terminal import Row, print_json, print_rows, say
 from globalmin.drawing import style
 from globalmin.landscape.classify import classify_point
-from globalmin.proving.record import Proves
+from globalmin.proving.claim import Proves
 from globalmin.report.figures import bracket, escape_curve
 from globalmin.report.measures import estimate_quadratic
-from globalmin.report.rounding import nearest_text
+from globalmin.report.words import nearest_text
 from globalmin.shallow.claims import second_order, strict_saddle
 from globalmin.shallow.network import ShallowNetwork, residual
-from globalmin.shallow.stationary import PointClass, PointKind
+from globalmin.shallow.stationary import Escape, PointClass, PointKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
-    from globalmin.shallow.stationary import Escape
 
 
 POINTS = 161
@@ -129,9 +127,9 @@ class Classified:
         file was asked for.
         """
         if self.attempt is None:
-            return exits.NOT_CERTIFIED if self.wanted_file else exits.ACCEPTED
+            return terminal.NOT_CERTIFIED if self.wanted_file else terminal.ACCEPTED
         if self.attempt.proof.is_accepted:
-            return exits.ACCEPTED
+            return terminal.ACCEPTED
         return self.attempt.exit_code
 
 
@@ -139,7 +137,7 @@ def classify_and_prove(
     network: ShallowNetwork,
     data: Dataset,
     *,
-    trained: str,
+    trained: Trained,
     out: Path | None = None,
     quiet: bool = True,
 ) -> Classified:
@@ -192,6 +190,8 @@ def _number_rows(point: PointClass) -> list[Row]:
                 "",
             )
         )
+    if point.promise:
+        rows.append(("promise", point.promise, ""))
     if point.least_eigenvalue is not None:
         counted = (
             f"{point.negative_eigenvalues} negative"
@@ -219,6 +219,7 @@ def _json(found: Classified, certificate: Path | None, picture: Path | None) -> 
         "gap",
         "negative_eigenvalues",
         "least_eigenvalue",
+        "loss_at_most",
     )
     direction = None
     if escape is not None:

@@ -18,9 +18,9 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Show versions and memory, and try a tiny certificate end to end."""
-    from globalmin.cli import exits
-    from globalmin.cli.console import print_json, print_rows
-    from globalmin.data.memory import GIB, available_bytes
+    from globalmin.cli import terminal
+    from globalmin.cli.terminal import print_json, print_rows
+    from globalmin.data.validation import GIB, available_bytes
 
     trials = run_trials()
     facts: dict[str, Any] = {
@@ -28,9 +28,9 @@ def doctor(
         "memory available": f"{available_bytes() / GIB:.1f} GiB",
     }
     code = (
-        exits.ACCEPTED
+        terminal.ACCEPTED
         if all(outcome == "ok" for outcome in trials.values())
-        else exits.NOT_CERTIFIED
+        else terminal.NOT_CERTIFIED
     )
     if json:
         print_json({"command": "doctor", "exit_code": code, "environment": facts, "trials": trials})

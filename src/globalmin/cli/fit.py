@@ -2,41 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Method(StrEnum):
-    """Training methods."""
-
-    auto = "auto"
-    levenberg_marquardt = "levenberg_marquardt"
-    homotopy = "homotopy"
-    gradient_descent = "gradient_descent"
-    sgd = "sgd"
-    gradient_flow = "gradient_flow"
-    lbfgs = "lbfgs"
-    perturbed_gradient_descent = "perturbed_gradient_descent"
-    trust_region = "trust_region"
-
-
-class Scaling(StrEnum):
-    """Treatment of the columns before training."""
-
-    standardize = "standardize"
-    rows = "rows"
-    none = "none"
-
-
-class Trained(StrEnum):
-    """Layers that training moves."""
-
-    W = "W"
-    vW = "vW"  # noqa: N815 (the papers' letters)
-
+from globalmin._options import Method, Scaling, Trained
 
 TARGET = typer.Option(
     "--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks."
@@ -72,20 +43,20 @@ def fit(
     target: Annotated[list[str], TARGET],
     activation: Annotated[str, ACTIVATION] = "softplus",
     width: Annotated[str, WIDTH] = "auto",
-    method: Annotated[Method, typer.Option(help="How to train.")] = Method.auto,
+    method: Annotated[Method, typer.Option(help="How to train.")] = "auto",
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
     ] = True,
     scaling: Annotated[
         Scaling, typer.Option(help="Treatment of the columns, undone at prediction.")
-    ] = Scaling.standardize,
+    ] = "standardize",
     seed: Annotated[
         int, typer.Option(metavar="S", min=0, help="Seed of the split and of the first weights.")
     ] = 0,
     test_size: Annotated[float, TEST_SIZE] = 0.2,
     trained: Annotated[
-        Trained, typer.Option(help="Train the first layer only (W) or both (vW).")
-    ] = Trained.W,
+        Trained, typer.Option(help="Train the first layer (W), both (vW) or the head (v).")
+    ] = "W",
     max_iter: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
     ] = None,
@@ -100,7 +71,7 @@ def fit(
 
     Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
     several targets are several networks with one certificate each. Exits with 0 only if the checker
-    accepts every file and it proves the global minimum.
+    accepts every file and it proves the global minimum (with --trained v: the minimum over heads).
     """
     from globalmin.cli.options import (
         FitOptions,
@@ -116,14 +87,14 @@ def fit(
         targets=check_targets(target),
         activation=check_activation(activation),
         width=check_width(width),
-        method=method.value,
+        method=method,
         bias=bias,
-        scaling=scaling.value,
+        scaling=scaling,
         seed=seed,
         test_size=test_size,
-        trained=trained.value,
+        trained=trained,
         max_iter=max_iter,
-        weight_decay=check_decay(weight_decay, activation, method.value, trained.value),
+        weight_decay=check_decay(weight_decay, activation, method, trained),
         out=check_output(out or Path(f"{data.stem}-fit")),
         quiet=quiet or json,
     )

@@ -1,5 +1,5 @@
-"""The work of `globalmin fit`: train, prove and measure every target, then write everything at
-once.
+"""The work of `globalmin fit`: from a file to what is trained on (the table, its split, the data
+set of every target), train, prove and measure every target, then write everything at once.
 """
 
 from __future__ import annotations
@@ -11,19 +11,84 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from globalmin.cli import exits
-from globalmin.cli.console import say, working
-from globalmin.cli.folder import MODEL, certificate_names, staged_folder
+from globalmin.cli import terminal
 from globalmin.cli.options import FitOptions
-from globalmin.cli.preparation import Prepared, TargetData, prepare, prepare_target
-from globalmin.cli.proving import Attempt, attempt, interrupted
-from globalmin.cli.recording import record_fit, record_target
+from globalmin.cli.output import MODEL, certificate_names, record_fit, record_target, staged_folder
+from globalmin.cli.summary import Attempt, attempt, interrupted
+from globalmin.cli.terminal import say, working
+from globalmin.data import Dataset, RawPart
+from globalmin.data.preprocessing import split_rows
 from globalmin.report.record import FILENAME as RECORD
 from globalmin.report.record import FitRecord, TargetRecord
 
 if TYPE_CHECKING:
-    from globalmin.data import Dataset
     from globalmin.shallow.trajectory import ShallowRun
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The table as read (all rows), its training part in stored form and raw, and the held-out
+    rows, raw.
+    """
+
+    table: Dataset
+    training: Dataset
+    raw: RawPart
+    held_out: RawPart
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TargetData:
+    """One target: its training rows, their loss floor, and what the user must be told."""
+
+    training: Dataset
+    floor: str
+    warnings: tuple[str, ...]
+
+
+def prepare(options: FitOptions) -> Prepared:
+    """Read the table and hold rows out; DataError names the place in the file."""
+    table = Dataset.load(
+        options.data, target=options.targets, bias=options.bias, scaling=options.scaling
+    )
+    if table.raw is None:
+        raise TypeError("a loaded data set keeps its raw rows")
+    train, test = split_rows(table, options.test_size, options.seed)
+    raw, held_out = (RawPart(table.raw.X[rows], table.raw.y[rows]) for rows in (train, test))
+    training = table
+    if len(test):
+        names = {"feature_names": table.feature_names, "target_names": table.target_names}
+        training = Dataset(raw.X, raw.y, bias=options.bias, scaling=options.scaling, **names)
+    return Prepared(table, training, raw, held_out, table.target_names or options.targets)
+
+
+def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetData:
+    """The data set of target j with its exact loss floor, and the warnings about constant and
+    contradicting rows.
+    """
+    training = prepared.training.for_target(j)
+    floor = training.degeneracy.loss_floor(options.activation).floor
+    warnings = _constant_target(prepared, j)
+    if floor:
+        whole = prepared.table.for_target(j).degeneracy.message(options.activation)
+        warnings.append(
+            whole
+            or training.degeneracy.message(options.activation) + " (rows of the training part)"
+        )
+    return TargetData(training, str(floor), tuple(warnings))
+
+
+def _constant_target(prepared: Prepared, j: int) -> list[str]:
+    """The warning about a target that never changes; none for a single row."""
+    labels = prepared.raw.y[:, j]
+    if labels.size < 2 or (labels != labels[0]).any():
+        return []
+    return [
+        f"the target {prepared.names[j]!r} is {labels[0]:.6g} in all {labels.size} training rows: "
+        "every network that outputs "
+        "this number fits, and nothing is learned; check that --target names the right column"
+    ]
 
 
 @dataclass(frozen=True)
@@ -82,7 +147,7 @@ def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list
             prepared, j, data, run, made, certificate=certificate, options=options
         )
         fitted.append(Fitted(data, run, made, record))
-        if made.exit_code == exits.INTERRUPTED:
+        if made.exit_code == terminal.INTERRUPTED:
             break
     return fitted
 
@@ -93,7 +158,8 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
 
     # gradient descent needs very many steps to a tiny residual, but few to the point from which its
     # convergence can be proved
-    until = "descent" if options.method == "gradient_descent" else "tolerance"
+    descends = options.method == "gradient_descent" and options.trained != "v"
+    until = "descent" if descends else "tolerance"
     return partial(
         train_auto,
         width=options.width,
@@ -159,5 +225,5 @@ def _write(
         )
     attempts = tuple(f.attempt for f in fitted)
     return Outcome(
-        options, record, attempts, exits.worst(attempt.exit_code for attempt in attempts)
+        options, record, attempts, terminal.worst(attempt.exit_code for attempt in attempts)
     )

@@ -1,16 +1,50 @@
-"""`globalmin inspect`: what the theorems say of a table before training."""
+"""`globalmin inspect`: what the theorems say of a table, before training or at a network."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from globalmin._options import SCALINGS, SCHEMES, Scaling, Scheme
+
+if TYPE_CHECKING:
+    from globalmin.data import Dataset
+    from globalmin.shallow.network import ShallowNetwork
 
 WIDTH = typer.Option(
     metavar="K", help="Number of neurons asked about, or auto: the recommended width."
 )
-ACTIVATION = typer.Option(metavar="A", help="softplus, relu, tanh, sigmoid, erf, softplus(4), ...")
+ACTIVATION = typer.Option(
+    metavar="A",
+    help="softplus (default), relu, tanh, sigmoid, erf, softplus(4), ...; with --network its own.",
+)
+SCHEME = typer.Option(  # --head: its former name
+    "--scheme",
+    "--head",
+    metavar="os|sjl|positive|du|identity",
+    help="Start that is measured (default os).",
+)
+NETWORK = typer.Option(
+    metavar="FILE",
+    help="Measure the network of this file (model.safetensors of `fit`) instead of a random start; "
+    "its stored scaling is used.",
+    exists=True,
+    dir_okay=False,
+)
+TEST_SIZE = typer.Option(
+    metavar="F",
+    help="With --network: share of rows that `fit` held out (same --seed).",
+    min=0.0,
+    max=0.95,
+)
+DELTA = typer.Option(metavar="D", help="Deviation of the first misfit (OS-T6.2, OS-T6.3, OS-C6).")
+THETA = typer.Option(metavar="T", help="Share of λ(X) that a random start may lose (OS-C6).")
+FAILURE = typer.Option(
+    metavar="P", help="Failure probability allowed where a theorem lets it be chosen."
+)
+DEPTH = typer.Option(metavar="H", help="Layers of the deep networks in the table.", min=1)
 PAGE = typer.Option(metavar="FILE", help="Also write a page with pictures.")
 
 
@@ -25,11 +59,10 @@ def inspect(
     target: Annotated[
         str, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
     ],
-    activation: Annotated[str, ACTIVATION] = "softplus",
+    network: Annotated[Path | None, NETWORK] = None,
+    activation: Annotated[str | None, ACTIVATION] = None,
     width: Annotated[str, WIDTH] = "auto",
-    head: Annotated[
-        str, typer.Option(metavar="os|sjl|du", help="Random start that is measured.")
-    ] = "os",
+    scheme: Annotated[str | None, SCHEME] = None,
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
     ] = True,
@@ -37,6 +70,11 @@ def inspect(
         str, typer.Option(metavar="S", help="standardize, rows (norm 1) or none.")
     ] = "standardize",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that start.")] = 0,
+    test_size: Annotated[float, TEST_SIZE] = 0.0,
+    delta: Annotated[float, DELTA] = 1.0,
+    theta: Annotated[float, THETA] = 0.5,
+    failure: Annotated[float, FAILURE] = 0.1,
+    depth: Annotated[int, DEPTH] = 3,
     page: Annotated[Path | None, PAGE] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")
@@ -47,27 +85,22 @@ def inspect(
     Nothing is trained and nothing is proved; the numbers are floating-point estimates. Exits with 0
     whatever the theorems say.
     """
-    from globalmin.cli.options import check_activation, check_width
-
-    check_activation(activation)
-    _check_choice("--head", head, ("os", "sjl", "du"))
-    _check_choice("--scaling", scaling, ("standardize", "rows", "none"))
-    neurons = check_width(width)
+    neurons, law, scale = check_start(activation, width, scheme, scaling)
+    check_shares(delta=delta, theta=theta, failure=failure)
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):
         raise typer.BadParameter(
             f"--page {page} is a folder or lies in none; give a file name in a folder that exists"
         )
-    from globalmin.data import Dataset
     from globalmin.inspection import inspect as look
 
-    table = Dataset.load(data, target=target, bias=bias, scaling=scaling)
-    found = look(
-        table,
-        width=None if isinstance(neurons, str) else neurons,
-        activation=activation,
-        scheme=head,
-        seed=seed,
+    table, given = load_both(
+        data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed
     )
+    found = look(
+        table, neurons, activation,
+        network=given, scheme=law, seed=seed,
+        delta=delta, theta=theta, failure=failure, depth=depth,
+    )  # fmt: skip
     if page is not None:
         from globalmin.report.inspection_page import save_page
 
@@ -76,6 +109,49 @@ def inspect(
     return 0
 
 
-def _check_choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise typer.BadParameter(f"{option} {value} is not one of {', '.join(allowed)}")
+def check_start(
+    activation: str | None, width: str, scheme: str | None, scaling: str
+) -> tuple[int | None, Scheme | None, Scaling]:
+    """Width (None: auto), law of the start and scaling; unusable ones are refused by name."""
+    from globalmin.cli.options import check_activation, check_choice, check_width
+
+    if activation is not None:
+        check_activation(activation)
+    law = None if scheme is None else check_choice("--scheme", scheme, SCHEMES)
+    scale = check_choice("--scaling", scaling, SCALINGS)
+    neurons = check_width(width)
+    return None if isinstance(neurons, str) else neurons, law, scale
+
+
+def check_shares(*, delta: float, theta: float, failure: float) -> None:
+    """Refuse deviations and probabilities outside of their ranges by name."""
+    if not delta > 0.0:
+        raise typer.BadParameter(f"--delta {delta:g} must be positive")
+    for option, value in (("--theta", theta), ("--failure", failure)):
+        if not 0.0 < value < 1.0:
+            raise typer.BadParameter(f"{option} {value:g} must lie strictly between 0 and 1")
+
+
+def load_both(
+    data: Path,
+    target: str | None,
+    network: Path | None,
+    *,
+    bias: bool,
+    scaling: Scaling,
+    test_size: float,
+    seed: int,
+) -> tuple[Dataset, ShallowNetwork | None]:
+    """The table, and the network of the file with the table scaled as the file says."""
+    from globalmin.cli.certify import load_stored
+    from globalmin.cli.options import check_model
+    from globalmin.data import Dataset
+    from globalmin.shallow.storage import load_networks
+
+    if network is None:
+        return Dataset.load(data, target=target, bias=bias, scaling=scaling), None
+    stored = load_networks(check_model(network))
+    if stored.preprocessing is None and len(stored.networks) == 1:
+        return Dataset.load(data, target=target, bias=bias, scaling=scaling), stored.networks[0]
+    given, table = load_stored(network, data, str(target), test_size, seed)
+    return table, given

@@ -5,13 +5,14 @@ usage error.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from globalmin._options import TRAINED, Method, Option, Scaling, Trained, one_of
 from globalmin.errors import DataError
 
 
@@ -23,12 +24,12 @@ class FitOptions:
     targets: tuple[str, ...]
     activation: str
     width: int | str
-    method: str
+    method: Method
     bias: bool
-    scaling: str
+    scaling: Scaling
     seed: int
     test_size: float
-    trained: str
+    trained: Trained
     max_iter: int | None
     weight_decay: float
     out: Path
@@ -100,11 +101,17 @@ def check_output(out: Path) -> Path:
     return out
 
 
-def check_trained(trained: str) -> str:
+def check_choice(option: str, value: str, choices: Collection[Option]) -> Option:
+    """One of the choices; else the error of all such options, as a mistake in the command line."""
+    try:
+        return one_of(option, value, choices)
+    except DataError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def check_trained(trained: str) -> Trained:
     """W or vW."""
-    if trained not in ("W", "vW"):
-        raise typer.BadParameter(f"--trained {trained} is neither W nor vW")
-    return trained
+    return check_choice("--trained", trained, TRAINED)
 
 
 def check_file(option: str, path: Path) -> Path:

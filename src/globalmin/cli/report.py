@@ -21,15 +21,15 @@ def report(
 
     Exits like fit: 0 only if the checker accepts every certificate.
     """
-    from globalmin.cli import exits
-    from globalmin.cli.console import print_json
+    from globalmin.cli import terminal
     from globalmin.cli.summary import proof_json
+    from globalmin.cli.terminal import print_json
     from globalmin.files import save_atomically
     from globalmin.report.page import FILENAME, render_folder
 
     page, proofs = render_folder(directory)
     path = save_atomically(directory / FILENAME, page.encode("utf-8"))
-    code = exits.worst(exits.code_of_proof(proof) for proof in proofs)
+    code = terminal.worst(terminal.code_of_proof(proof) for proof in proofs)
     if json:
         print_json(
             {

@@ -13,12 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from globalmin import reproductions
-from globalmin.cli import exits
-from globalmin.cli.console import print_json, print_rows, say
+from globalmin._options import EXECUTORS, ExecutorName
+from globalmin.cli import terminal
+from globalmin.cli.options import check_choice
+from globalmin.cli.terminal import print_json, print_rows, say
 from globalmin.errors import DataError
 from globalmin.reproductions import entries, entry
-from globalmin.reproductions.registry import Entry, Reproduction
-from globalmin.reproductions.running import check_options, writable_folder
+from globalmin.reproductions.registry import COLUMNS, Entry, Reproduction
+from globalmin.reproductions.running import SCALES, Scale, writable_folder
 from globalmin.reproductions.saving import PAGE
 
 ITEMS = typer.Argument(
@@ -49,17 +51,18 @@ def reproduce(
 ) -> int:
     """Make figures and tables of the five papers, and our certified phase diagram.
 
-    Each comes with its figure, its data and a table *published | ours | difference | note*.
+    Each comes with its figure, its data and a table *published | reference | ours | tolerance |
+    verdict | note*: published is what the paper prints, reference is ours, with its source.
 
     Run the same command again after Ctrl-C: finished trials are not computed a second time.
     Exits with 1 if a number is out of its tolerance.
     """
     if items == ["list"]:
         print_list(as_json=json)
-        return exits.ACCEPTED
+        return terminal.ACCEPTED
     chosen = chosen_entries(items)
-    check(scale, executor)
-    return make_all(chosen, out, as_json=json, scale=scale, executor=executor, seed=seed)
+    size, where = check(scale, executor)
+    return make_all(chosen, out, as_json=json, scale=size, executor=where, seed=seed)
 
 
 def print_list(*, as_json: bool) -> None:
@@ -89,12 +92,9 @@ def chosen_entries(items: Sequence[str]) -> list[Entry]:
         raise typer.BadParameter(str(error)) from error
 
 
-def check(scale: str, executor: str) -> None:
-    """Refuse an unknown scale or executor as a mistake in the command line."""
-    try:
-        check_options(scale, executor, 0)
-    except DataError as error:
-        raise typer.BadParameter(str(error)) from error
+def check(scale: str, executor: str) -> tuple[Scale, ExecutorName]:
+    """The scale and the executor; an unknown one is a mistake in the command line."""
+    return check_choice("scale", scale, SCALES), check_choice("executor", executor, EXECUTORS)
 
 
 def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: Any) -> int:
@@ -108,7 +108,7 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
             found = reproductions.reproduce(one.item, out=out, **options)
         except KeyboardInterrupt as interrupt:
             done = f"{place - 1} of {len(chosen)} items are done"
-            raise exits.InterruptError(
+            raise terminal.InterruptError(
                 f"interrupted; {done}, finished trials are kept in {out}: run it again to go on"
             ) from interrupt
         except Exception as error:
@@ -116,10 +116,10 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
                 raise
             say(f"globalmin: {one.item} failed: {error}")
             results.append(
-                {"item": one.item, "error": str(error), "exit_code": exits.code_of_error(error)}
+                {"item": one.item, "error": str(error), "exit_code": terminal.code_of_error(error)}
             )
             continue
-        say(f"    {time.monotonic() - began:.1f} s, {_judgement(found)}")
+        say(f"    {time.monotonic() - began:.1f} s, {found.headline}")
         results.append(_summary(found))
         if not as_json:
             sys.stdout.write(f"{found}\n")
@@ -127,27 +127,20 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
 
 
 def _summary(found: Reproduction) -> dict[str, Any]:
-    rows = [
-        dict(zip(("quantity", "published", "ours", "difference", "note"), row.texts(), strict=True))
-        for row in found.table
-    ]
-    code = exits.ACCEPTED if found.agrees else exits.NOT_CERTIFIED
+    rows = [dict(zip(COLUMNS, row.texts(), strict=True)) for row in found.table]
+    code = terminal.ACCEPTED if found.agrees else terminal.NOT_CERTIFIED
     return {
         "item": found.item,
         "scale": found.scale,
         "agrees": found.agrees,
+        "headline": found.headline,
         "exit_code": code,
         "table": rows,
     }
 
 
-def _judgement(found: Reproduction) -> str:
-    judged = [row.agrees for row in found.table if row.agrees is not None]
-    return f"{sum(judged)} of {len(judged)} numbers agree"
-
-
 def _finish(results: list[dict[str, Any]], out: Path, as_json: bool) -> int:
-    code = exits.worst(one["exit_code"] for one in results)
+    code = terminal.worst(one["exit_code"] for one in results)
     if as_json:
         print_json(
             {"command": "reproduce", "exit_code": code, "page": str(out / PAGE), "items": results}

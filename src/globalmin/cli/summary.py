@@ -1,30 +1,63 @@
-"""The result of a fit for people (a short table) and for programs (one JSON object)."""
+"""What commands make of a proof: progress on the terminal, an exit code, an interrupt that keeps
+the network; and the result for people (a short table) and for programs (one JSON object).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from globalmin.cli.console import COPY, Row, print_json, print_rows
-from globalmin.proving.record import Proves
-from globalmin.report.proof import color_of
-from globalmin.report.rounding import lower_text, nearest_text, upper_text
-from globalmin.report.words import (
-    NOT_GENERALIZATION,
-    bound_text,
-    digits,
-    headline,
-    least_of_class,
-    why_not_zero,
-)
+from globalmin.cli import terminal
+from globalmin.cli.terminal import COPY, Row, print_json, print_rows, working
+from globalmin.proving.claim import Proves
+from globalmin.proving.producer import prove
+from globalmin.proving.proof import Proof, no_proof
+from globalmin.report import words
+from globalmin.report.record import FitRecord, TargetRecord, color_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from globalmin.cli.fitting import Outcome
-    from globalmin.cli.proving import Attempt
-    from globalmin.proving.proof import Proof
-    from globalmin.report.record import FitRecord, TargetRecord
+    from globalmin.data import Dataset
+    from globalmin.shallow.network import ShallowNetwork
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of trying to prove something: the proof, the exit code it means, and how long each
+    part of the work took.
+    """
+
+    proof: Proof
+    exit_code: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_file(self) -> bool:
+        """Whether a certificate file was written."""
+        return self.proof.has_file
+
+    def stated(self, training: Dataset) -> Dataset:
+        """The rows that the proof speaks of: all, or those that do not repeat another."""
+        return training if self.proof.data is None else self.proof.data
+
+
+def attempt(network: ShallowNetwork, data: Dataset, *, quiet: bool, **options: Any) -> Attempt:
+    """`prove` with a progress line."""
+    with working("proving and checking", quiet=quiet):
+        proof = prove(network, data, **options)
+    return Attempt(proof, terminal.code_of_proof(proof), proof.seconds)
+
+
+def interrupted() -> Attempt:
+    """The attempt that was not made because the user interrupted."""
+    return Attempt(
+        no_proof({}, message="it was interrupted before a proof was tried"), terminal.INTERRUPTED
+    )
+
 
 COLORS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 SHORT = ("loss_upper", "objective", "floor", "gap", "gamma", "radius", "eps", "delta", "E0",
@@ -51,7 +84,7 @@ def _show(outcome: Outcome) -> None:
             ("training", _training_line(target, attempt), ""),
             (
                 "residual",
-                f"‖f(X) − y‖ / ‖y‖ = {nearest_text(target.training['relative_residual'])}",
+                f"‖f(X) − y‖ / ‖y‖ = {words.nearest_text(target.training['relative_residual'])}",
                 "",
             ),
             *verdict_rows(attempt.proof),
@@ -85,20 +118,21 @@ def proof_lines(proof: Proof) -> list[tuple[str, str]]:
         tried = list(proof.reasons.items()) or [
             (c.kind, c.reason) for c in proof.claims if c.verdict != "ACCEPTED"
         ]
-        return [("", headline(proof)), *tried]
+        return [("", words.headline(proof)), *tried]
     floor = proof.that(Proves.FLOOR)
-    first = headline(proof)
+    first = words.headline(proof)
     if floor and proof.reaches_minimum:
         first = (
-            f"{least_of_class(floor).removeprefix('the ')} is L* = "
-            f"{lower_text(floor.numbers.floor or 0.0, 6)}, proved gap of the "
-            f"stored network ≤ {upper_text(floor.numbers.gap or 0.0)}. {why_not_zero(floor)}"
+            f"{words.least_of_class(floor).removeprefix('the ')} is L* = "
+            f"{words.lower_text(floor.numbers.floor or 0.0, 6)}, proved gap of the "
+            f"stored network ≤ {words.upper_text(floor.numbers.gap or 0.0)}. "
+            f"{words.why_not_zero(floor)}"
         )
     lines = [("proved", first)]
     for claim in proof.claims:
         known = claim.numbers.by_name()
         texts = [
-            f"{name} {bound_text(name, known[name], digits(claim, name))}"
+            f"{name} {words.bound_text(name, known[name], words.digits(claim, name))}"
             for name in SHORT
             if name in known
         ]
@@ -133,9 +167,9 @@ def _training_line(target: TargetRecord, attempt: Attempt) -> str:
 def _score_line(target: TargetRecord) -> str:
     ours, ridge = target.scores.get("held_out_r2"), target.scores.get("ridge_held_out_r2")
     if ours is None:
-        return f"no score. {NOT_GENERALIZATION}"
+        return f"no score. {words.NOT_GENERALIZATION}"
     beside = "" if ridge is None else f" (ridge regression {ridge:.3f})"
-    return f"R² = {ours:.3f}{beside}. {NOT_GENERALIZATION}"
+    return f"R² = {ours:.3f}{beside}. {words.NOT_GENERALIZATION}"
 
 
 def _outcome_json(outcome: Outcome) -> dict[str, Any]:

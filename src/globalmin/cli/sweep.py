@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from globalmin.cli import exits
-from globalmin.cli.console import print_json, print_rows, say
+from globalmin._options import EXECUTORS
+from globalmin.cli import terminal
+from globalmin.cli.terminal import print_json, print_rows, say
 
 if TYPE_CHECKING:
     from globalmin.sweep import Status, Summary
@@ -162,10 +163,9 @@ TABLE = "table.parquet"
 
 def check_executor(executor: str, address: str | None) -> None:
     """A known executor, and an address only where one is understood."""
-    from globalmin.sweep.executors import NAMES
+    from globalmin.cli.options import check_choice
 
-    if executor not in NAMES:
-        raise typer.BadParameter(f"--executor {executor} is not one of {', '.join(NAMES)}")
+    check_choice("--executor", executor, EXECUTORS)
     if executor == "local" and address is not None:
         raise typer.BadParameter(f"--address {address} is for --executor dask or ray")
 
@@ -182,13 +182,13 @@ def carry_out(folder: Path, work: Callable[[], Summary], *, command: str, as_jso
             print_json(
                 {
                     "command": command,
-                    "exit_code": exits.INTERRUPTED,
+                    "exit_code": terminal.INTERRUPTED,
                     "folder": str(folder),
                     "interrupted": message,
                 }
             )
-        return exits.INTERRUPTED
-    code = exits.NOT_CERTIFIED if summary.failed else exits.ACCEPTED
+        return terminal.INTERRUPTED
+    code = terminal.NOT_CERTIFIED if summary.failed else terminal.ACCEPTED
     if as_json:
         print_json(
             {"command": command, "exit_code": code, **asdict(summary), "folder": str(folder)}
@@ -217,7 +217,7 @@ def carry_out(folder: Path, work: Callable[[], Summary], *, command: str, as_jso
 def show_status(status: Status, *, as_json: bool) -> None:
     """Counts, rate, time left."""
     if as_json:
-        print_json({"command": "sweep status", "exit_code": exits.ACCEPTED, **asdict(status)})
+        print_json({"command": "sweep status", "exit_code": terminal.ACCEPTED, **asdict(status)})
         return
     driver = (
         "running"
@@ -281,7 +281,7 @@ def show_files(files: Mapping[str, Path], *, command: str, as_json: bool) -> Non
     """Where things were written."""
     if as_json:
         names = {kind: str(path) for kind, path in files.items()}
-        print_json({"command": command, "exit_code": exits.ACCEPTED, **names})
+        print_json({"command": command, "exit_code": terminal.ACCEPTED, **names})
     else:
         print_rows([(kind, str(path), "copy") for kind, path in files.items()])
 

@@ -1,4 +1,6 @@
-"""`globalmin theorem`: one item of the catalogue in plain words, and what it says of a table."""
+"""`globalmin theorem` and `globalmin cite`: one item of the catalogue in plain words and what it
+says of a table; the work behind it and the code that states it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from globalmin.cli.inspect import ACTIVATION, WIDTH
+from globalmin.cli.inspect import (
+    ACTIVATION,
+    DELTA,
+    DEPTH,
+    FAILURE,
+    NETWORK,
+    SCHEME,
+    TEST_SIZE,
+    THETA,
+    WIDTH,
+    check_shares,
+    check_start,
+    load_both,
+)
 
 
 def theorem(
@@ -22,11 +37,10 @@ def theorem(
     target: Annotated[
         str | None, typer.Option("--target", "-t", metavar="COL", help="Column to predict.")
     ] = None,
-    activation: Annotated[str, ACTIVATION] = "softplus",
+    network: Annotated[Path | None, NETWORK] = None,
+    activation: Annotated[str | None, ACTIVATION] = None,
     width: Annotated[str, WIDTH] = "auto",
-    head: Annotated[
-        str, typer.Option(metavar="os|sjl|du", help="Random start that is measured.")
-    ] = "os",
+    scheme: Annotated[str | None, SCHEME] = None,
     bias: Annotated[
         bool, typer.Option("--bias/--no-bias", help="Append a constant column 1.")
     ] = True,
@@ -34,6 +48,11 @@ def theorem(
         str, typer.Option(metavar="S", help="standardize, rows (norm 1) or none.")
     ] = "standardize",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of that start.")] = 0,
+    test_size: Annotated[float, TEST_SIZE] = 0.0,
+    delta: Annotated[float, DELTA] = 1.0,
+    theta: Annotated[float, THETA] = 0.5,
+    failure: Annotated[float, FAILURE] = 0.1,
+    depth: Annotated[int, DEPTH] = 3,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Say a theorem in plain words, what we corrected, and with DATA what it says of these rows.
@@ -41,7 +60,6 @@ def theorem(
     Nothing is trained and nothing is proved; the numbers are floating-point estimates. Exits with 0
     whatever the theorem says.
     """
-    from globalmin.cli.options import check_activation, check_width
     from globalmin.errors import DataError
     from globalmin.theorems.sources import entry
 
@@ -49,21 +67,70 @@ def theorem(
         known = entry(item)
     except DataError as refusal:
         raise typer.BadParameter(str(refusal)) from refusal
-    check_activation(activation)
-    neurons = check_width(width)
+    neurons, law, scale = check_start(activation, width, scheme, scaling)
+    check_shares(delta=delta, theta=theta, failure=failure)
     if (data is None) != (target is None):
         raise typer.BadParameter("DATA and --target go together: give both, or neither")
-    from globalmin.data import Dataset
     from globalmin.theorems import theorem as ask
 
-    table = None if data is None else Dataset.load(data, target=target, bias=bias, scaling=scaling)
-    found = ask(
-        known.item,
-        table,
-        width=None if isinstance(neurons, str) else neurons,
-        activation=activation,
-        scheme=head,
-        seed=seed,
+    table, given = (
+        (None, None)
+        if data is None
+        else load_both(
+            data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed
+        )
     )
+    found = ask(
+        known.item, table, width=neurons, activation=activation,
+        network=given, scheme=law, seed=seed,
+        delta=delta, theta=theta, failure=failure, depth=depth,
+    )  # fmt: skip
     typer.echo(found.to_json() if json else str(found), nl=False)
     return 0
+
+
+def cite(
+    item: Annotated[
+        str,
+        typer.Argument(
+            metavar="ITEM", help="ID of an item such as SJL-T2.1, or key of a work such as SJL."
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Name the work an item belongs to and the functions that state it."""
+    from globalmin.cli import terminal
+    from globalmin.cli.terminal import print_json, print_rows
+    from globalmin.references import catalogue, works
+    from globalmin.theorems.sources import code_of_items
+
+    known = {name.lower(): name for name in (*works(), *catalogue())}
+    name = known.get(item.lower())
+    if name is None:
+        raise typer.BadParameter(_unknown(item, list(known.values())))
+    work = works()[name.partition("-")[0]]
+    items = [name] if name != work.key else list(work.items)
+    code = {listed: code_of_items().get(listed, []) for listed in items}
+    if json:
+        content = {
+            "command": "cite",
+            "exit_code": terminal.ACCEPTED,
+            "item": name,
+            "work": work.key,
+            "title": work.title,
+        }
+        print_json({**content, "code": code})
+        return terminal.ACCEPTED
+    rows = [("work", f"{work.key}: {work.title}", "bold")]
+    nothing = "nothing to compute: see globalmin theorem"
+    rows += [(listed, ", ".join(places) or nothing, "") for listed, places in code.items()]
+    print_rows(rows)
+    return terminal.ACCEPTED
+
+
+def _unknown(item: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(item.upper(), names, n=3, cutoff=0.5)
+    hint = f"; did you mean {', '.join(near)}?" if near else "; the IDs are in docs/theorems.md"
+    return f"{item!r} is not in the catalogue{hint}"

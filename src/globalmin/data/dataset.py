@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import Scaling
 from globalmin._types import Array, NDArray
 from globalmin.data.preprocessing import (
     Preprocessing,
     check_stored,
+    drawn_rows,
     fit_preprocessing,
+    held_out_count,
     refuse_unusable_labels,
 )
-from globalmin.data.splitting import drawn_rows, held_out_count
 from globalmin.data.validation import as_matrix, as_targets, column_names, frozen
 from globalmin.errors import DataError
 from globalmin.files import data_digest
@@ -87,7 +89,7 @@ class Dataset:
         y: object,
         *,
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         feature_names: Sequence[str] | None = None,
         target_names: Sequence[str] | None = None,
     ) -> None:
@@ -195,7 +197,7 @@ class Dataset:
         target: str | Sequence[str] | None = None,
         features: str | Sequence[str] | None = None,
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         max_bytes: int | None = None,
     ) -> Dataset:
         """Read a csv, npz or parquet file.
@@ -255,7 +257,7 @@ class Dataset:
         return self.preprocessings[0].bias
 
     @property
-    def scaling(self) -> str:
+    def scaling(self) -> Scaling:
         """Name of the scaling, one of `SCALINGS`."""
         return self.preprocessings[0].scaling
 

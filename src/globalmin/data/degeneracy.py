@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Heads
 from globalmin._types import Array, NDArray
-from globalmin.data import proportionality
+from globalmin.data import exact_algebra
 from globalmin.data.exact_algebra import rank_bounds
-from globalmin.data.loss_floor import LossFloor, loss_floor
-from globalmin.data.ties import Group
+from globalmin.data.loss_floor import Group, LossFloor, loss_floor
 from globalmin.data.validation import as_targets
 from globalmin.errors import DataError, DegenerateDataWarning
 
@@ -50,12 +50,12 @@ class Degeneracy:
     y: Array | None = None
 
     @cached_property
-    def equal_rows(self) -> proportionality.Groups:
+    def equal_rows(self) -> exact_algebra.Groups:
         """Groups of two or more equal rows (0.0 equals -0.0)."""
-        return proportionality.equal_groups(self.X)
+        return exact_algebra.equal_groups(self.X)
 
     @cached_property
-    def conflicting_rows(self) -> proportionality.Groups:
+    def conflicting_rows(self) -> exact_algebra.Groups:
         """Groups of equal rows whose labels are not all equal: zero loss is impossible for every
         model.
         """
@@ -68,14 +68,14 @@ class Degeneracy:
         return tuple(int(i) for i in np.flatnonzero((self.X == 0).all(axis=1)))
 
     @cached_property
-    def lines(self) -> proportionality.Groups:
+    def lines(self) -> exact_algebra.Groups:
         """Groups of two or more nonzero rows that are multiples of each other, of either sign."""
-        return proportionality.line_groups(self.X)
+        return exact_algebra.line_groups(self.X)
 
     @cached_property
-    def rays(self) -> proportionality.Groups:
+    def rays(self) -> exact_algebra.Groups:
         """Groups of two or more nonzero rows that are positive multiples of each other."""
-        positive = proportionality.pivots(self.X)[1] > 0
+        positive = exact_algebra.pivots(self.X)[1] > 0
         halves = [
             tuple(i for i in line if positive[i] == side)
             for line in self.lines
@@ -84,9 +84,9 @@ class Degeneracy:
         return tuple(sorted(half for half in halves if len(half) > 1))
 
     @cached_property
-    def opposite_rows(self) -> proportionality.Groups:
+    def opposite_rows(self) -> exact_algebra.Groups:
         """Groups of two or more nonzero rows that are equal up to sign."""
-        return proportionality.opposite_groups(self.X)
+        return exact_algebra.opposite_groups(self.X)
 
     @cached_property
     def rank_bounds(self) -> tuple[int, int]:
@@ -109,17 +109,17 @@ class Degeneracy:
             keep[list(line[1:])] = False
         return np.flatnonzero(keep)
 
-    def estimate_closest_pair(self) -> proportionality.NearPair | None:
+    def estimate_closest_pair(self) -> exact_algebra.NearPair | None:
         """The most nearly parallel rows that are not exactly parallel, and their angle, in floating
         point (cost n^2 d).
         """
-        return proportionality.estimate_closest_pair(self.X, self.line_representatives)
+        return exact_algebra.estimate_closest_pair(self.X, self.line_representatives)
 
     def loss_floor(
         self,
         activation: Activation | str,
         y: object = None,
-        heads: str = "any",
+        heads: Heads = "any",
         *,
         certifiable: bool = False,
     ) -> LossFloor:
@@ -146,7 +146,7 @@ class Degeneracy:
             self, get_activation(activation), self._labels(y), heads=heads, certifiable=certifiable
         )
 
-    def message(self, activation: Activation | str, heads: str = "any") -> str:
+    def message(self, activation: Activation | str, heads: Heads = "any") -> str:
         """Why zero loss is impossible, naming the first few rows; empty when nothing is known
         against it.
         """
@@ -160,7 +160,7 @@ class Degeneracy:
         least = f"the loss is at least {float(floor):.6g}"
         return f"zero loss is impossible {covered}, {least} (counting rows from 0): {shown}{more}"
 
-    def warn(self, activation: Activation | str, heads: str = "any") -> None:
+    def warn(self, activation: Activation | str, heads: Heads = "any") -> None:
         """Issue a DegenerateDataWarning when zero loss is impossible."""
         text = self.message(activation, heads)
         if text:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from globalmin._options import Scaling
 from globalmin._types import Array
 from globalmin.data.dataset import Dataset
 from globalmin.data.validation import as_matrix
@@ -43,7 +44,7 @@ class Planted(NamedTuple):
     W: Array | None = None
     v: Array | None = None
 
-    def dataset(self, *, bias: bool = False, scaling: str = "none") -> Dataset:
+    def dataset(self, *, bias: bool = False, scaling: Scaling = "none") -> Dataset:
         """The data set of X and y."""
         return Dataset(self.X, self.y, bias=bias, scaling=scaling)
 

@@ -3,8 +3,13 @@ of the claim `loss-floor`.
 
 If every network of the class satisfies $f(x_i) = g_i t$ on a group of samples, with known $g_i$ and
 one unknown $t$, the group costs at least $\frac12 (\|y\|^2 - (g \cdot y)^2 / \|g\|^2)$; disjoint
-groups add up (`globalmin.data.ties` has the groups). Networks with a linear activation are linear
-functions, whose least loss is that of least squares.
+groups add up. Networks with a linear activation are linear functions, whose least loss is that of
+least squares.
+
+The groups are the one rule that training, this floor and the theory share (`tied_groups`). Uniting
+groups that share a relation can only raise the floor, so the coarsest relation that the activation
+allows is used: lines for homogeneous activations that are even or odd, rays for other homogeneous
+ones, opposite pairs for other odd ones, equal rows for all.
 """
 
 from __future__ import annotations
@@ -15,19 +20,78 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import HEADS, Heads, one_of
 from globalmin._types import Array, NDArray
-from globalmin.data.exact_algebra import least_squares_floor
-from globalmin.data.proportionality import pivots
-from globalmin.data.ties import Group, is_linear, tied_groups
-from globalmin.errors import DataError, HypothesisError
+from globalmin.data.exact_algebra import least_squares_floor, pivots
+from globalmin.errors import HypothesisError
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
     from globalmin.data.degeneracy import Degeneracy
 
+_EVEN = ("abs", "quadratic")
 # the index is the code in the certificate file
 KINDS = "equal", "zero", "ray", "line", "odd", "negative label"
-HEADS = ("any", "nonnegative")
+
+
+class Group(NamedTuple):
+    """Samples whose outputs are tied together: the kind and the indices; the first is the reference
+    row.
+
+    The kinds are those of the certificate format (`KINDS`) and "linear":
+    all rows, where every network is a linear function.
+    """
+
+    kind: str
+    members: tuple[int, ...]
+
+
+def is_linear(activation: Activation) -> bool:
+    """Whether phi(z) = c z with c > 0 or c < 0: networks of every width are then linear
+    functions.
+    """
+    return activation.is_odd and activation.homogeneity == 1
+
+
+def parity(activation: Activation) -> int:
+    """1 if phi(-z) = phi(z) is known, -1 if phi(-z) = -phi(z) is, otherwise 0."""
+    if activation.is_odd:
+        return -1
+    # odd powers were is_odd
+    is_even_power = activation.name == "polynomial" and activation.homogeneity is not None
+    return 1 if is_even_power or activation.name in _EVEN else 0
+
+
+def tied_groups(
+    facts: Degeneracy, activation: Activation, *, certifiable: bool = False
+) -> list[Group]:
+    """The disjoint groups of samples whose outputs are tied together for every network with this
+    activation.
+
+    Parameters
+    ----------
+    facts : the exact facts about the rows.
+    activation : phi.
+    certifiable : only groups of the certificate format, which knows rays and no lines for the
+        linear activation.
+    """
+    zero = (
+        [Group("zero", facts.zero_rows)] if activation.vanishes_at_zero and facts.zero_rows else []
+    )
+    if activation.homogeneity is not None:
+        has_lines = parity(activation) == 1 or (parity(activation) == -1 and not certifiable)
+        kind, groups = ("line", facts.lines) if has_lines else ("ray", facts.rays)
+        return zero + [_named(facts, kind, rows) for rows in groups]
+    if activation.is_odd:
+        return zero + [_named(facts, "odd", rows) for rows in facts.opposite_rows]
+    skipped = set(facts.zero_rows) if zero else set()
+    return zero + [Group("equal", rows) for rows in facts.equal_rows if rows[0] not in skipped]
+
+
+def _named(facts: Degeneracy, kind: str, members: tuple[int, ...]) -> Group:
+    """Call a group "equal" when its rows are: that relation holds for every model."""
+    rows = facts.X[list(members)]
+    return Group("equal" if (rows == rows[0]).all() else kind, members)
 
 
 class LossFloor(NamedTuple):
@@ -72,7 +136,7 @@ def loss_floor(
     activation: Activation,
     y: Array,
     *,
-    heads: str = "any",
+    heads: Heads = "any",
     certifiable: bool = False,
 ) -> LossFloor:
     """A proved lower bound, exact as a number, of L = (1/2) sum of squared residuals over all
@@ -173,9 +237,8 @@ def _factors(X: Array, group: Group, degree: int, *, odd: bool) -> list[Fraction
     return [Fraction(value) ** degree if odd else abs(Fraction(value)) ** degree for value in lead]
 
 
-def _check_heads(heads: str, activation: Activation) -> bool:
-    if heads not in HEADS:
-        raise DataError(f"heads={heads!r} is unknown; choose one of {', '.join(map(repr, HEADS))}")
+def _check_heads(heads: Heads, activation: Activation) -> bool:
+    one_of("heads", heads, HEADS)
     if heads == "nonnegative" and not activation.is_nonnegative:
         raise HypothesisError(
             'heads="nonnegative" needs an activation that is nowhere negative, and '

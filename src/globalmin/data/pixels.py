@@ -15,11 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
+from globalmin._options import ARCHITECTURES, Architecture, one_of
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
 from globalmin.references import states
-
-ARCHITECTURES = ("fully_connected", "resnet", "convolutional_resnet")
 
 
 @dataclass(frozen=True)
@@ -147,15 +146,13 @@ def _neighbours(extent: tuple[int, ...], patch_size: int) -> NDArray[np.intp]:
     return np.where(inside, numbers, math.prod(extent))
 
 
-def geometry_of(shape: tuple[int, ...], architecture: str, patch_size: int = 3) -> Geometry:
+def geometry_of(
+    shape: tuple[int, ...], architecture: Architecture, patch_size: int = 3
+) -> Geometry:
     """The geometry of one input of this shape; windows slide only in a convolutional
     architecture.
     """
-    if architecture not in ARCHITECTURES:
-        raise DataError(
-            f"architecture={architecture!r} is unknown; choose one of "
-            f"{', '.join(map(repr, ARCHITECTURES))}"
-        )
+    one_of("architecture", architecture, ARCHITECTURES)
     if architecture == "convolutional_resnet":
         if len(shape) not in (2, 3):
             raise DataError(

@@ -1,4 +1,9 @@
-"""Scaling of inputs and labels, stored with the model and undone at prediction.
+"""What is done to a table before training: which rows train and which are held out (the one rule
+of `Dataset.split` and of the command line), and the scaling of inputs and labels, stored with the
+model and undone at prediction.
+
+A fraction is rounded up to whole rows, as scikit-learn's `train_test_split` does: a user who asks
+for a test set gets one, also of a small table.
 
 The certificates speak of the numbers *after* this step. Every operation is elementwise or by row
 and the same in fitting and in prediction, so a training row transforms to the very bits that were
@@ -7,17 +12,74 @@ certified, and equal raw rows stay equal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from globalmin._types import Array
+from globalmin._options import SCALINGS, Scaling, one_of
+from globalmin._types import Array, Indices
 from globalmin.data.validation import as_floats, as_matrix, as_names, frozen
 from globalmin.errors import DataError
 
-SCALINGS = ("standardize", "rows", "none")
+if TYPE_CHECKING:
+    from globalmin.data.dataset import Dataset
+
+
+def drawn_rows(
+    n: int, held: int, *, seed: int, always_train: Collection[int] = ()
+) -> tuple[Indices, Indices]:
+    """Indices of the training rows and of the held-out rows of n, each increasing; `held` of them
+    are held out, fewer where too many are in `always_train`.
+    """
+    order = np.random.default_rng(seed).permutation(n).tolist()
+    free = [i for i in order if i not in always_train] if always_train else order
+    test = np.array(sorted(free[:held]), dtype=np.intp)
+    return np.setdiff1d(np.arange(n), test), test
+
+
+def split_rows(table: Dataset, test_size: float, seed: int) -> tuple[Indices, Indices]:
+    """Training and held-out rows of a table; at least one row trains, and none is held out for
+    `test_size` 0.
+
+    Equal rows with different labels always train: that they contradict each other is a fact about
+    the table, and the outcome must not depend on the luck of the split.
+    """
+    held = min(math.ceil(test_size * table.n_samples), table.n_samples - 1)
+    return drawn_rows(table.n_samples, held, seed=seed, always_train=contradicting_rows(table))
+
+
+def contradicting_rows(table: Dataset) -> set[int]:
+    """Rows that equal another row but have another label, in any target."""
+    if not table.degeneracy.equal_rows:
+        return set()
+    parts = [table.for_target(j).degeneracy for j in range(table.n_targets)]
+    return {i for part in parts for group in part.conflicting_rows for i in group}
+
+
+def held_out_count(test_size: float | int, n: int) -> int:
+    """How many of n rows a fraction, rounded up, or a number of rows means; DataError unless both
+    parts get a row.
+    """
+    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
+        held = int(test_size)
+    elif isinstance(test_size, float | np.floating) and 0 < test_size < 1:
+        held = math.ceil(test_size * n)
+    else:
+        raise DataError(
+            f"test_size={test_size!r} must be a fraction strictly between 0 and 1, or a whole "
+            "number of samples"
+        )
+    if not 1 <= held < n:
+        raise DataError(
+            f"test_size={test_size} of {n} sample(s) leaves {n - held} to train on and {held} to "
+            "test; both parts need at least one"
+        )
+    return held
+
+
 LARGEST_RAW = 2.0**1000  # differences of entries up to here stay finite
 LARGEST_STORED = 2.0**250  # fourth powers (the quartic form of LIP-W) stay finite
 SMALLEST_STORED = 2.0**-250
@@ -43,7 +105,7 @@ class Preprocessing:
     target_name : name of the label, or None.
     """
 
-    scaling: str
+    scaling: Scaling
     bias: bool
     x_shift: Array
     x_scale: Array
@@ -116,7 +178,7 @@ class Preprocessing:
         """Inverse of `as_dict`."""
         names = fields.get("feature_names")
         return cls(
-            scaling=str(fields["scaling"]),
+            scaling=one_of("scaling", fields["scaling"], SCALINGS),
             bias=bool(fields["bias"]),
             x_shift=np.array(fields["x_shift"], dtype=np.float64),
             x_scale=np.array(fields["x_scale"], dtype=np.float64),
@@ -142,13 +204,9 @@ class Preprocessing:
         return np.ascontiguousarray(X)
 
 
-def check_scaling(scaling: object) -> str:
+def check_scaling(scaling: object) -> Scaling:
     """Return `scaling` if it is one of `SCALINGS`, raise DataError otherwise."""
-    if not isinstance(scaling, str) or scaling not in SCALINGS:
-        raise DataError(
-            f"scaling={scaling!r} is unknown; choose one of {', '.join(map(repr, SCALINGS))}"
-        )
-    return scaling
+    return one_of("scaling", scaling, SCALINGS)
 
 
 def fit_preprocessing(
@@ -156,7 +214,7 @@ def fit_preprocessing(
     targets: Array,
     *,
     bias: bool = True,
-    scaling: str = "standardize",
+    scaling: Scaling = "standardize",
     feature_names: Sequence[str] | None = None,
     target_names: Sequence[str] | None = None,
 ) -> tuple[Preprocessing, ...]:
@@ -228,7 +286,7 @@ def normalized_rows(X: Array) -> Array:
     return Z / np.where(norm > 0, norm, 1.0)[:, None]
 
 
-def refuse_unusable_range(X: Array, scaling: str) -> None:
+def refuse_unusable_range(X: Array, scaling: Scaling) -> None:
     """Raise DataError when fourth powers of the stored inputs would overflow, or all of them would
     vanish.
     """
@@ -251,7 +309,7 @@ def refuse_unusable_range(X: Array, scaling: str) -> None:
         )
 
 
-def refuse_unusable_labels(y: Array, scaling: str) -> None:
+def refuse_unusable_labels(y: Array, scaling: Scaling) -> None:
     """Raise DataError when the sum of squared stored labels would overflow or vanish."""
     largest = float(np.abs(y).max())
     remedy = (

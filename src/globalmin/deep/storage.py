@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from globalmin._options import ARCHITECTURES, one_of
 from globalmin.activations import get_activation
 from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError
@@ -101,7 +102,7 @@ def _assemble(tensors: dict[str, np.ndarray], header: dict[str, str]) -> StoredD
         head=tensors["a"],
         scales=tuple(tensors["scales"].ravel().tolist()),
         activation=get_activation(name if parameter is None else f"{name}({parameter})"),
-        architecture=header["architecture"],
+        architecture=one_of("architecture", header["architecture"], ARCHITECTURES),
         input_shape=tuple(json.loads(header["input_shape"])),
         patch_size=int(header["patch_size"]),
     )

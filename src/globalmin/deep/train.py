@@ -8,12 +8,13 @@ import warnings
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
-from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.data.validation import gram_bytes, require_memory
 from globalmin.deep.lipschitz import estimate_deep_descent
 from globalmin.deep.problem import DeepPoint, DeepRun, deep_recorder, pose_deep
 from globalmin.errors import DataError
@@ -24,7 +25,6 @@ from globalmin.shallow.methods.gradient_descent import check_step
 
 if TYPE_CHECKING:
     from globalmin.deep.network import DeepNetwork
-    from globalmin.deep.problem import DeepPoint
 
 
 PATIENCE = 1_000  # gradient steps without a new smallest loss
@@ -92,11 +92,13 @@ def _solve(G: Array, r: Array, shift: float) -> Array | None:
     return u if np.isfinite(u).all() else None
 
 
-MAX_ITER = {"gradient_descent": 20_000, "levenberg_marquardt": 200}
+Method = Literal["gradient_descent", "levenberg_marquardt"]
+MAX_ITER: dict[Method, int] = {"gradient_descent": 20_000, "levenberg_marquardt": 200}
 ROUNDED_FIT = (
     1e-8  # a run that stops by itself below this relative residual has met the rounding floor
 )
-UNTIL = ("tolerance", "descent")
+Until = Literal["tolerance", "descent"]
+UNTIL: tuple[Until, ...] = get_args(Until)
 
 
 @states("DU-T3.1", "DU-T3.2", "DU-T3.3")
@@ -104,11 +106,11 @@ def train_deep(
     network: DeepNetwork,
     data: Any,
     *,
-    method: str = "levenberg_marquardt",
+    method: Method = "levenberg_marquardt",
     step_size: float | None = None,
     max_iter: int | None = None,
     tol: float = 1e-12,
-    until: str = "tolerance",
+    until: Until = "tolerance",
     verbose: bool = False,
     throw: bool = False,
     monitor: Callable[..., object] | None = None,
@@ -138,11 +140,10 @@ def train_deep(
     monitor : Monitor | None
         As in `train`.
     """
-    if method not in MAX_ITER or until not in UNTIL or not tol >= 0:
-        raise DataError(
-            f"method={method!r}, until={until!r}, tol={tol!r}: choose a method of "
-            f"{', '.join(MAX_ITER)}, until of {', '.join(UNTIL)}, and tol >= 0"
-        )
+    one_of("method", method, MAX_ITER)
+    one_of("until", until, UNTIL)
+    if not tol >= 0:
+        raise DataError(f"tol={tol!r} must be a number >= 0")
     X, y = (data.X, data.y) if hasattr(data, "X") else data
     problem = pose_deep(network, X, y)
     n, pixels, _ = problem.inputs.shape
@@ -191,7 +192,7 @@ class _Target:
     provable.
     """
 
-    def __init__(self, until: str, tol: float) -> None:
+    def __init__(self, until: Until, tol: float) -> None:
         self.until, self.tol = until, tol
         self._asked = np.inf
 

@@ -17,10 +17,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from globalmin._options import Method, Scaling, Trained
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
-from globalmin.data.memory import require_memory
+from globalmin.data.validation import require_memory
 from globalmin.errors import DataError
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import prove
@@ -48,12 +49,16 @@ class ShallowNetworkEstimator(BaseEstimator):
         "width": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "activation": [str, Activation],
         "method": [StrOptions({"auto", *METHODS})],
-        "trained": [StrOptions({"W", "vW"})],
+        "trained": [StrOptions({"W", "vW", "v"})],
         "bias": ["boolean"],
         "scaling": [StrOptions(set(SCALINGS))],
         "max_iter": [None, Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "step_size": [None, StrOptions({"theory"}), Interval(Real, 0, None, closed="neither")],
+        "step_size": [
+            None,
+            StrOptions({"theory", "local"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "warm_start": ["boolean"],
         "certify": ["boolean"],
         "memory_limit": [None, Interval(Integral, 1, None, closed="left")],
@@ -61,15 +66,19 @@ class ShallowNetworkEstimator(BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    method: Method
+    trained: Trained
+    scaling: Scaling
+
     def __init__(
         self,
         *,
         width: int | str = "auto",
         activation: str | Activation = "softplus",
-        method: str = "auto",
-        trained: str = "W",
+        method: Method = "auto",
+        trained: Trained = "W",
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         max_iter: int | None = None,
         tol: float = 1e-13,
         step_size: float | str | None = None,
@@ -139,7 +148,11 @@ class ShallowNetworkEstimator(BaseEstimator):
         self._warn(runs, proofs)
 
     def _proof(
-        self, network: ShallowNetwork, data: Dataset, trained: str = "W", weight_decay: float = 0.0
+        self,
+        network: ShallowNetwork,
+        data: Dataset,
+        trained: Trained = "W",
+        weight_decay: float = 0.0,
     ) -> Proof:
         """The proof of one network, in its quick form: zero loss next to the weights, or the gap,
         is what `fit` is asked for.
@@ -190,7 +203,9 @@ class ShallowNetworkEstimator(BaseEstimator):
         if start is None:
             return train_auto(data, self.width, self.activation, method=self.method, **options)
         # named, because "auto" would draw new weights whenever the continued run falls short
-        method = method_for(start.activation) if self.method == "auto" else self.method
+        method = (
+            method_for(start.activation, self.trained) if self.method == "auto" else self.method
+        )
         return train(start, data, method=method, **options)
 
     def _store(self, targets: list[Dataset], runs: list[ShallowRun], proofs: list[Proof]) -> None:

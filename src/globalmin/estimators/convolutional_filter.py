@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.run import Status
-from globalmin.patches.extraction import extract_patches, patch_grid_shape, patch_shape
+from globalmin.patches.facts import FilterReport, filter_report
+from globalmin.patches.inputs import extract_patches, patch_grid_shape, patch_shape
 from globalmin.patches.model import filter_outputs
-from globalmin.patches.report import FilterReport, filter_report
-from globalmin.patches.train import METHODS, FilterRun, fit_filter, fit_random_start
+from globalmin.patches.train import METHODS, FilterRun, Method, fit_filter, fit_random_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +129,7 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
         image_shape: Sequence[int] | None = None,
         *,
         init: Any = None,
-        method: str = "auto",
+        method: Method = "auto",
         step_size: float | tuple[float, float] | None = None,
         max_iter: int = 200,
         tol: float = 1e-20,

@@ -12,9 +12,10 @@ from sklearn.base import _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
+from globalmin._options import Scaling, Signs
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
-from globalmin.estimators._quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
+from globalmin.estimators.quadratic import SHARED_CONSTRAINTS, QuadraticNetworkEstimator
 from globalmin.linalg.symmetric import quadratic_forms
 from globalmin.quadratic.decay import decay_path, default_decays
 
@@ -137,10 +138,10 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
         ratio: float = 1e-4,
         bias_scales: Sequence[float] | None = None,
         cv: Any = 5,
-        signs: str = "mixed",
+        signs: Signs = "mixed",
         width: int | str = "auto",
         bias: bool = True,
-        scaling: str = "standardize",
+        scaling: Scaling = "standardize",
         tol: float = 1e-10,
         max_iter: int = 50_000,
         certify: bool = True,

@@ -34,7 +34,8 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
     method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow",
         "lbfgs", "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
     trained : str
-        "W" (the head v keeps its random signs) or "vW" (both layers).
+        "W" (the head v keeps its random signs), "vW" (both layers) or "v" (the head alone, on
+        random features: solved by least squares, and its minimum over heads is what is proved).
     bias : bool
         Append a constant feature.
     scaling : str
@@ -45,7 +46,7 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
     tol : float
         Relative residual ||f - y||/||y|| to reach.
     step_size : float | str | None
-        A number or "theory", for gradient_descent and sgd only.
+        A number or "theory", for gradient_descent and sgd only; for sgd also "local".
     warm_start : bool
         Start from the networks of the previous fit where their shapes agree with the new data and
         parameters.
@@ -167,7 +168,8 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
     method : "auto", "levenberg_marquardt", "homotopy", "gradient_descent", "sgd", "gradient_flow",
         "lbfgs", "perturbed_gradient_descent" or "trust_region"; see `globalmin.train`.
     trained : str
-        "W" (the head v keeps its random signs) or "vW" (both layers).
+        "W" (the head v keeps its random signs), "vW" (both layers) or "v" (the head alone, on
+        random features: solved by least squares, and its minimum over heads is what is proved).
     bias : bool
         Append a constant feature.
     scaling : str
@@ -178,7 +180,7 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
     tol : float
         Relative residual ||f - y||/||y|| to reach.
     step_size : float | str | None
-        A number or "theory", for gradient_descent and sgd only.
+        A number or "theory", for gradient_descent and sgd only; for sgd also "local".
     warm_start : bool
         Start from the networks of the previous fit where their shapes agree with the new data and
         parameters.

@@ -13,8 +13,7 @@ from globalmin.errors import HypothesisError
 from globalmin.factorization import landscape, rank_one
 from globalmin.factorization.factors import Factors
 from globalmin.factorization.landscape import balanced_target, saddle_test
-from globalmin.facts.finding import TheoremReport, check, number
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import TheoremReport, check, fact, number
 
 if TYPE_CHECKING:
     from globalmin.facts.instance import Instance

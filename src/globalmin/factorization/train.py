@@ -19,9 +19,8 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
-from globalmin.factorization.factors import Factors, checked_matrix
+from globalmin.factorization.factors import Factors, Span, checked_matrix, improve_span
 from globalmin.factorization.landscape import Monitors, lemma_monitors
-from globalmin.factorization.span import Span, improve_span
 from globalmin.optimize.follow import Iterate, Monitor, Progress, Recorder, Watch, follow, raised_if
 from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.references import states

@@ -8,5 +8,5 @@ A family registers a function `(Instance) -> TheoremReport` per theorem; `inspec
 from globalmin.facts.finding import Finding as Finding
 from globalmin.facts.finding import Hypothesis as Hypothesis
 from globalmin.facts.finding import TheoremReport as TheoremReport
+from globalmin.facts.finding import fact as fact
 from globalmin.facts.instance import Instance as Instance
-from globalmin.facts.registry import fact as fact

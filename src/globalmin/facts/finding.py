@@ -1,20 +1,19 @@
-"""What is found out about one theorem on one instance: its hypotheses one by one, and the numbers
-it promises.
+"""What is found out about one theorem on one instance: its hypotheses one by one and the numbers
+it promises; and the one table of facts, theorem ID -> the function that says what it means.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import Any
 
-import numpy as np
-
-from globalmin.shallow.widths import parallel_groups
-
-if TYPE_CHECKING:
-    from globalmin.facts.instance import Measurements
+from globalmin.errors import DataError
+from globalmin.facts.instance import Instance
+from globalmin.references import states
 
 
 class Finding(StrEnum):
@@ -32,13 +31,15 @@ class Hypothesis:
     """One hypothesis: what it asks, the finding, and the measured value (estimates in floats unless
     said otherwise).
 
-    `is_scope` marks those that say what kind of network the theorem is about at all.
+    `is_scope` marks those that say what kind of network the theorem is about at all. `remedy` is
+    what would make it hold, in words that theorems share, so that they can be grouped.
     """
 
     statement: str
     finding: Finding
     measured: str = ""
     is_scope: bool = False
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,32 @@ class TheoremReport:
         """Whether the theorem is about this kind of network."""
         return all(h.finding is not Finding.FAILS for h in self.hypotheses if h.is_scope)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; numbers that are not finite become None."""
+        content = {**asdict(self), "finding": self.finding.value, "is_in_scope": self.is_in_scope}
+        content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in self.hypotheses]
+        content["numbers"] = [{"what": what, "value": finite(x)} for what, x in self.numbers]
+        content["never_wide_enough"] = self.width is not None and math.isinf(self.width)
+        names = ("width", "step_size", "rate", "failure")
+        return content | {name: finite(content[name]) for name in names}
+
+
+def finite(value: float | None) -> float | None:
+    """The number as JSON can hold it: None where it is missing or not finite."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
 
 def check(
-    statement: str, condition: bool, measured: str = "", *, is_scope: bool = False
+    statement: str,
+    condition: bool,
+    measured: str = "",
+    *,
+    is_scope: bool = False,
+    remedy: str = "",
 ) -> Hypothesis:
     """A hypothesis that was decided."""
-    return Hypothesis(statement, Finding.HOLDS if condition else Finding.FAILS, measured, is_scope)
+    found = Finding.HOLDS if condition else Finding.FAILS
+    return Hypothesis(statement, found, measured, is_scope, "" if condition else remedy)
 
 
 def unknown(statement: str, measured: str = "") -> Hypothesis:
@@ -112,117 +133,114 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
-def enough_width(width: int, needed: float) -> Hypothesis:
-    """The hypothesis that the network is as wide as the theorem asks."""
-    return check(f"width ≥ {number(needed)}", width >= needed, f"width {number(width)}")
+Fact = Callable[[Any], TheoremReport]
 
-
-CONVERGES = (
-    "gradient descent from a random start reaches zero loss, the residual shrinking by the rate in "
-    "every step"
+# modules that register facts, in the order of the table that `inspect` prints
+HOMES = (
+    "globalmin.kernels.facts_smooth",
+    "globalmin.kernels.facts_weights",
+    "globalmin.kernels.facts_relu",
+    "globalmin.deep.facts",
+    "globalmin.deep.facts",
+    "globalmin.quadratic.facts_landscape",
+    "globalmin.quadratic.facts_teacher",
+    "globalmin.quadratic.facts_samples",
+    "globalmin.kernels.facts_spectrum",
+    "globalmin.recovery.facts_planted",
+    "globalmin.recovery.facts",
+    "globalmin.recovery.facts_teacher",
+    "globalmin.kernels.facts_lemmas",
+    "globalmin.kernels.facts_signs",
+    "globalmin.kernels.facts_start",
+    "globalmin.patches.facts",
+    "globalmin.factorization.facts",
+    "globalmin.balancedness.facts",
+    "globalmin.one_filter.facts",
+    "globalmin.octopus.facts",
 )
 
-
-def unit_rows(m: Measurements) -> Hypothesis:
-    """All rows of norm 1."""
-    low, high = m.row_norms
-    remedy = "" if m.has_unit_rows else '; use scaling="rows" or scale them'
-    return check(
-        "all rows have norm 1", m.has_unit_rows, f"norms {number(low)} to {number(high)}{remedy}"
-    )
+_FACTS: dict[str, Fact] = {}
+_SUBJECTS: dict[str, type] = {}
+_HEADLINES: list[str] = []
 
 
-def scale_rows(m: Measurements) -> str:
-    """What to do where rows of other norms are all that stands in the way of a printed theorem's
-    numbers.
+def fact(*items: str, headline: bool = False, subject: type = Instance) -> Callable[[Fact], Fact]:
+    """Register what an item says of an instance.
+
+    The first ID is the one the report carries; further ones are lemmas that the same numbers
+    answer. A headline has a row in the table of `inspect`; the others are answered by
+    `gm.theorem(ID, data)` and `Inspection.theorem`. A theorem that is not about tables of data
+    names its subject: a teacher of one filter, an octopus.
     """
-    ours = "OS-C3" if m.is_relu else "OS-C6"
-    return (
-        ""
-        if m.has_unit_rows
-        else f'stated for rows of norm 1: inspect with scaling="rows" for its numbers; {ours} '
-        "takes any rows"
+
+    def register(function: Fact) -> Fact:
+        for item in items:
+            if item in _FACTS:
+                raise DataError(
+                    f"two facts for {item}: {_FACTS[item].__name__}, {function.__name__}"
+                )
+            _FACTS[item] = function
+            _SUBJECTS[item] = subject
+        if headline:
+            _HEADLINES.append(items[0])
+        return states(*items)(function)
+
+    return register
+
+
+def facts() -> dict[str, Fact]:
+    """Every fact of every family by ID."""
+    for home in HOMES:
+        import_module(home)
+    return dict(_FACTS)
+
+
+def subject_of(item: str) -> type:
+    """What the fact of this item is asked about."""
+    facts()
+    return _SUBJECTS[item]
+
+
+def ask(item: str, instance: object) -> TheoremReport:
+    """What the item says of the instance, under the ID that was asked for."""
+    return _as_given(replace(facts()[item](instance), item=item), instance)
+
+
+def headlines(instance: Instance) -> tuple[TheoremReport, ...]:
+    """The rows of the table of `inspect`."""
+    table = facts()
+    return tuple(
+        _as_given(table[item](instance), instance) for item in sorted(_HEADLINES, key=_place)
     )
 
 
-def smooth(m: Measurements) -> Hypothesis:
-    """Bounded first and second derivative."""
-    return check(
-        "φ' and φ'' are bounded",
-        math.isfinite(m.B) and math.isfinite(m.M),
-        f"{m.activation}: sup |φ'| = {number(m.B)}, sup |φ''| = {number(m.M)}",
-        is_scope=True,
+GIVEN = (("drawn start", "given network"), ("drawn network", "given network"))
+
+
+def _as_given(report: TheoremReport, instance: object) -> TheoremReport:
+    """The same report, its words about the drawn start said of the network the user gave."""
+    if not (isinstance(instance, Instance) and instance.start.is_given):
+        return report
+
+    def said(text: str) -> str:
+        for drawn, given in GIVEN:
+            text = text.replace(drawn, given)
+        return text
+
+    hypotheses = tuple(
+        replace(h, statement=said(h.statement), measured=said(h.measured))
+        for h in report.hypotheses
+    )
+    numbers = tuple((said(what), value) for what, value in report.numbers)
+    return replace(
+        report,
+        says=said(report.says),
+        hypotheses=hypotheses,
+        instead=said(report.instead),
+        numbers=numbers,
     )
 
 
-def positive_lambda(m: Measurements) -> Hypothesis:
-    """The limiting Gram matrix is positive definite."""
-    return check("λ(X) > 0", m.lam > 0.0, f"λ = {number(m.lam)}{why_singular(m)}")
-
-
-def why_singular(m: Measurements) -> str:
-    """Which rows make the limiting Gram matrix singular; empty if it is not."""
-    if m.lam > 0.0:
-        return ""
-    if m.facts.zero_rows:
-        return f": row {m.facts.zero_rows[0]} is zero"
-    groups = parallel_groups(m.facts, m.activation)
-    if groups:
-        word = "are multiples of each other"
-        if groups[0] in m.facts.equal_rows:
-            word = "are equal"
-        elif groups[0] in m.facts.opposite_rows:
-            word = "are equal up to sign"
-        return f": rows {groups[0][0]} and {groups[0][1]} {word}"
-    return ": below what floats resolve" if not m.slope.is_resolved else ""
-
-
-def labels(m: Measurements) -> Hypothesis:
-    """The head has the size of the labels, so they must not all be zero."""
-    return check("y ≠ 0 (the head has its size)", m.y_norm > 0.0, f"‖y‖ = {number(m.y_norm)}")
-
-
-def relu(m: Measurements) -> Hypothesis:
-    """The activation is ReLU."""
-    return check("ReLU", m.is_relu, f"{m.activation}", is_scope=True)
-
-
-def no_parallel_rows(m: Measurements) -> Hypothesis:
-    """No zero row and no two rows on one line; exact."""
-    lines, zero = m.facts.lines, m.facts.zero_rows
-    if zero:
-        return check("no two rows parallel, none zero", False, f"row {zero[0]} is zero")
-    if lines:
-        i, j = lines[0][:2]
-        opposite = float(m.X[i] @ m.X[j]) < 0.0
-        word = "antiparallel" if opposite else "equal" if (m.X[i] == m.X[j]).all() else "parallel"
-        return check(
-            "no two rows parallel, none zero", False, f"rows {i} and {j} are {word} (exact)"
-        )
-    return check("no two rows parallel, none zero", True, f"separation {number(m.separation)}")
-
-
-def gaussian(m: Measurements) -> Hypothesis:
-    """Standard normal inputs, a law; what one data set shows is its second moment."""
-    spread = float(np.linalg.norm(m.X.T @ m.X / m.n - np.eye(m.d), 2))
-    return unknown(
-        "inputs drawn from N(0, I)",
-        f"a law; here ‖XᵀX/n − I‖ = {number(spread)}, "
-        f"{number(2 * math.sqrt(m.d / m.n) + m.d / m.n)} expected",
-    )
-
-
-def thrice_bounded(m: Measurements) -> Hypothesis:
-    """Bounded first three derivatives."""
-    bounds = (m.B, m.M, float(m.activation.supremum(3)))
-    return check(
-        "φ', φ'', φ''' are bounded",
-        all(map(math.isfinite, bounds)),
-        f"{m.activation}",
-        is_scope=True,
-    )
-
-
-def at_least_as_wide(m: Measurements, k: int) -> Hypothesis:
-    """At least as many neurons as features."""
-    return check("k ≥ d", k >= m.d, f"k = {k}, d = {m.d}")
+def _place(item: str) -> tuple[int, int]:
+    function = _FACTS[item]
+    return HOMES.index(function.__module__), _HEADLINES.index(item)

@@ -15,7 +15,7 @@ from globalmin._types import Array
 if TYPE_CHECKING:
     from globalmin.activations import Activation
     from globalmin.data.degeneracy import Degeneracy
-    from globalmin.linalg.extremes import Extremes
+    from globalmin.linalg.spectrum import Extremes
     from globalmin.shallow.guarantee import KinkDescent
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.provability import DescentQuantities
@@ -99,11 +99,12 @@ class Measurements:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    r"""The drawn network, the spectrum of its $JJ^T$, and the ratios of the theorems that need no
-    unknown constant.
+    r"""The network that is measured, drawn or given, the spectrum of its $JJ^T$, and the ratios of
+    the theorems that need no unknown constant.
 
     Attributes
     ----------
+    network : its weights; every fact about "the drawn start" reads them here.
     gram : extreme eigenvalues $a^2$, $b^2$ of $JJ^T$ (and all of them for small n).
     residual_norm : $\|f(W_0)-y\|$.
     descent_ratio : $2\,\mathrm{Lip}\|r\|/a^2$ of OS-C1; below 1 gradient descent from here provably
@@ -114,6 +115,7 @@ class Start:
     kink : constants of OS-C3 (ReLU), None where it does not apply.
     Lip : Lipschitz constant of J near the start; infinite for kinks.
     deviation : $\|JJ^T/\|v\|^2-\Sigma\|$, how far this width is from the limit.
+    is_given : whether the user gave the network (`inspect(data, network=...)`); else it was drawn.
     """
 
     network: ShallowNetwork = field(repr=False)
@@ -125,6 +127,7 @@ class Start:
     kink: KinkDescent | None
     Lip: float
     deviation: float
+    is_given: bool = False
 
     @property
     def a(self) -> float:
@@ -144,7 +147,7 @@ class Instance:
     Attributes
     ----------
     m : the data and what was measured on them.
-    start : the drawn network.
+    start : the network, drawn or given.
     step_size : a step that never exceeds 1/||J||^2 near the start.
     delta, theta : the deviations allowed in OS-T6.2, OS-T6.3 and OS-C6.
     failure : the failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
@@ -161,5 +164,5 @@ class Instance:
 
     @property
     def width(self) -> int:
-        """Number of neurons of the drawn network."""
+        """Number of neurons of the network."""
         return self.start.network.width

@@ -18,8 +18,17 @@ from numba import njit
 
 from globalmin._types import Array
 from globalmin.fused.activations import RELU, SOFTPLUS, TOGETHER, quadratic, relu, softplus_block
-from globalmin.fused.lanes import BYTES, load, multiply_add, spread, store, total
-from globalmin.fused.tiles import COLUMNS, ROWS, multiply_block
+from globalmin.fused.lanes import (
+    BYTES,
+    COLUMNS,
+    ROWS,
+    load,
+    multiply_add,
+    multiply_block,
+    spread,
+    store,
+    total,
+)
 
 
 class Shape(NamedTuple):

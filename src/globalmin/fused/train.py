@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
@@ -22,7 +23,8 @@ from globalmin.references import states
 from globalmin.shallow.methods.gradient_descent import check_step
 from globalmin.shallow.problem import Problem
 
-PRECISIONS = ("double", "single", "screened")
+Precision = Literal["double", "single", "screened"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 UNCLEAR = (
     1.5  # a failure in float32 this close to the tolerance is decided by a second run in float64
 )
@@ -81,7 +83,7 @@ class _End(NamedTuple):
 
 class _Job(NamedTuple):
     activation: Activation
-    trained: str
+    trained: Trained
     step_size: float
     max_iter: int
     tol: float
@@ -97,10 +99,10 @@ def train_many(
     *,
     step_size: float,
     activation: str | Activation = "softplus",
-    trained: str = "W",
+    trained: Trained = "W",
     max_iter: int = 15_000,
     tol: float = 2.5e-3,
-    precision: str = "double",
+    precision: Precision = "double",
     record_every: int = 0,
     threads: int = 1,
 ) -> ManyRuns:
@@ -137,9 +139,8 @@ def train_many(
     return _collected(ends, tol)
 
 
-def _runner(precision: str, job: _Job) -> Callable[[_Trial], _End]:
-    if precision not in PRECISIONS:
-        raise DataError(f"precision={precision!r} is unknown; choose {', '.join(PRECISIONS)}")
+def _runner(precision: Precision, job: _Job) -> Callable[[_Trial], _End]:
+    one_of("precision", precision, PRECISIONS)
     if precision == "double":
         return lambda trial: _run(trial, job, np.float64)
     if precision == "single":
@@ -207,7 +208,7 @@ def _collected(ends: list[_End], tol: float) -> ManyRuns:
 
 
 def _job(
-    activation: str | Activation, trained: str, step_size: float, limits: tuple[int, float, int]
+    activation: str | Activation, trained: Trained, step_size: float, limits: tuple[int, float, int]
 ) -> _Job:
     max_iter, tol, record_every = limits
     phi = get_activation(activation)
@@ -216,10 +217,7 @@ def _job(
             f"activation {phi} has no fused kernel; choose relu, softplus or quadratic, or use "
             "`train`"
         )
-    if trained not in ("W", "vW"):
-        raise DataError(
-            f"trained={trained!r} is unknown; give 'W' (hidden layer only) or 'vW' (both layers)"
-        )
+    one_of("trained", trained, TRAINED)
     if max_iter < 0 or record_every < 0 or not tol >= 0:
         raise DataError(
             f"max_iter={max_iter}, record_every={record_every} and tol={tol} must be at least 0"

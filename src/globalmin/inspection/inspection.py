@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Scheme
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
-from globalmin.facts.finding import TheoremReport
+from globalmin.facts.finding import TheoremReport, ask, facts, finite, headlines, subject_of
 from globalmin.facts.instance import Instance, Measurements, Start
-from globalmin.facts.registry import ask, facts, headlines, subject_of
 from globalmin.inspection.measurements import measure, measure_start, require_room
 from globalmin.inspection.prediction import Prediction, predict
 from globalmin.kernels.facts_smooth import explicit_width
 from globalmin.kernels.limit_gram import limit_gram
-from globalmin.shallow.network import jacobian_gram, residual
+from globalmin.shallow.initialization import draw
+from globalmin.shallow.network import ShallowNetwork, jacobian_gram, residual
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = "globalmin-inspection/1"
+ACTIVATION, SCHEME = "softplus", "os"  # of the network that is drawn where none is named
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Inspection:
     Attributes
     ----------
     n_samples, n_features, width, activation, head, seed : the instance; `width` is the one asked
-        about.
+        about, `head` the law of the drawn start, or "given".
     quantities : the numbers the theorems speak of.
     theorems : one report per theorem.
     recommended_width : what training tries first, the smallest even k with k rank(X) >= 1.2 n.
@@ -113,15 +115,15 @@ class Inspection:
                 for name in ("n_samples", "n_features", "width", "activation", "head", "seed")
             },
             "recommended_width": self.recommended_width,
-            "explicit_width": _finite(self.explicit_width),
-            "step_size": _finite(self.step_size),
-            "predicted_rate": _finite(self.prediction.rate),
+            "explicit_width": finite(self.explicit_width),
+            "step_size": finite(self.step_size),
+            "predicted_rate": finite(self.prediction.rate),
             "warnings": list(self.warnings),
-            "quantities": [{**asdict(q), "value": _finite(q.value)} for q in self.quantities],
-            "theorems": [_report_dict(report) for report in self.theorems],
+            "quantities": [{**asdict(q), "value": finite(q.value)} for q in self.quantities],
+            "theorems": [report.to_dict() for report in self.theorems],
             "prediction": {
                 "steps": self.prediction.steps.tolist(),
-                "residual_norms": [_finite(x) for x in self.prediction.residual_norms.tolist()],
+                "residual_norms": [finite(x) for x in self.prediction.residual_norms.tolist()],
             },
         }
 
@@ -144,9 +146,10 @@ class Inspection:
 def inspect(
     data: Dataset,
     width: int | None = None,
-    activation: str | Activation = "softplus",
+    activation: str | Activation | None = None,
     *,
-    scheme: str = "os",
+    network: ShallowNetwork | None = None,
+    scheme: Scheme | None = None,
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
@@ -162,11 +165,15 @@ def inspect(
         One target; for several use `data.for_target(j)`.
     width : int | None
         Number of neurons asked about; by default the recommended one.
-    activation : str | Activation
-        Name or Activation.
-    scheme : str
-        Law of the random start that is measured: "os", "sjl" or "du". Every theorem is judged
-        with its own initialization.
+    activation : str | Activation | None
+        Name or Activation; by default softplus, or that of `network`.
+    network : ShallowNetwork | None
+        A network of yours, trained or not: its weights are measured in place of a drawn start, so
+        that OS-C1 to OS-C4 speak of exactly these weights. Width and activation are its own.
+    scheme : str | None
+        Law of the start that is measured: "os" (the default), "sjl", "positive" (heads 1, as
+        SJL-T2.2 wants them), "du", or "identity" (GKZ-T2.5, not random). Every theorem about
+        random starts is judged with its own initialization.
     seed : int
         Of that start.
     delta, theta : float
@@ -187,6 +194,7 @@ def inspect(
         data,
         width,
         activation,
+        network=network,
         scheme=scheme,
         seed=seed,
         delta=delta,
@@ -197,7 +205,8 @@ def inspect(
     m, start = it.m, it.start
     K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
     return Inspection(
-        m.n, m.d, it.width, m.activation.spelling, scheme, seed,
+        m.n, m.d, it.width, m.activation.spelling,
+        "given" if start.is_given else scheme or SCHEME, seed,
         quantities=_quantities(m, start),
         theorems=headlines(it),
         recommended_width=m.recommended_width,
@@ -213,27 +222,70 @@ def inspect(
 def pose(
     data: Dataset,
     width: int | None = None,
-    activation: str | Activation = "softplus",
+    activation: str | Activation | None = None,
     *,
-    scheme: str = "os",
+    network: ShallowNetwork | None = None,
+    scheme: Scheme | None = None,
     seed: int = 0,
     delta: float = 1.0,
     theta: float = 0.5,
     failure: float = 0.1,
     depth: int = 3,
 ) -> Instance:
-    """The instance that facts are asked about: the data measured, and a network drawn; arguments as
-    in `inspect`.
+    """The instance that facts are asked about: the data measured, and a network drawn or given;
+    arguments as in `inspect`.
     """
-    phi = get_activation(activation)
     k = _checked_width(width, data)
+    if network is not None:
+        _check_given(network, data, width=k, activation=activation, scheme=scheme)
+        k, activation = network.width, network.activation
+    phi = get_activation(ACTIVATION if activation is None else activation)
     _check_numbers(delta=delta, theta=theta, failure=failure, depth=depth)
     require_room(data.n_samples, data.n_features, k or data.n_samples // data.n_features + 2)
     m = measure(data, phi)
     k = m.recommended_width if k is None else k
     require_room(m.n, m.d, k)
-    start = measure_start(data, m, k, head=scheme, seed=seed, limit=limit_gram(m.X, phi))
+    drawn = network or draw(data, k, phi, scheme=scheme or SCHEME, seed=seed)
+    start = measure_start(drawn, m, limit=limit_gram(m.X, phi), is_given=network is not None)
     return Instance(m, start, _step_size(m, start), delta, theta, failure, depth)
+
+
+def _check_given(
+    network: ShallowNetwork,
+    data: Dataset,
+    *,
+    width: int | None,
+    activation: str | Activation | None,
+    scheme: str | None,
+) -> None:
+    """Refuse what contradicts the network that is given, and what cannot be measured."""
+    if not isinstance(network, ShallowNetwork):
+        raise DataError(
+            f"network={type(network).__name__}: inspect measures a ShallowNetwork, such as "
+            "run.network of gm.train"
+        )
+    if network.n_features != data.n_features:
+        raise DataError(
+            f"the network has {network.n_features} inputs, the data {data.n_features} features "
+            "(bias included); prepare the data as for training"
+        )
+    if width is not None and width != network.width:
+        raise DataError(
+            f"width={width}, but the network has {network.width} neurons; leave width out"
+        )
+    if activation is not None and get_activation(activation) != network.activation:
+        raise DataError(
+            f"activation={activation}, but the network has {network.activation}; leave it out"
+        )
+    if scheme is not None:
+        raise DataError(
+            f"scheme={scheme!r} is the law of a start to be drawn; leave it out with network="
+        )
+    if not network.v.any():
+        raise DataError(
+            "the head of the network is zero, so no weight of the first layer matters and no "
+            "theorem speaks of it; give a head with a nonzero entry"
+        )
 
 
 def _checked_width(width: int | None, data: Dataset) -> int | None:
@@ -272,6 +324,7 @@ def _step_size(m: Measurements, start: Start) -> float:
 
 def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
     v2 = float(start.network.v @ start.network.v)
+    here = "the given network" if start.is_given else "the drawn start"
     rows = [
         ("‖X‖", "largest singular value of the inputs", m.X_norm),
         ("‖y‖", "norm of the labels", m.y_norm),
@@ -288,19 +341,23 @@ def _quantities(m: Measurements, start: Start) -> tuple[Quantity, ...]:
         ("λ_max", "its largest eigenvalue", m.slope.high),
         ("λ̃(X)", "λ_min of the feature Gram matrix E[φφᵀ]", m.feature.low),
         ("σ_min(X*X)", "smallest singular value of the Khatri-Rao square", m.sigma),
-        ("κ₄", "bound of sup Σ(xᵢ·a)⁴, the square of the Jacobian's Lipschitz constant", m.kappa4),
+        (
+            "κ₄",
+            "bound of sup Σ(xᵢ·a)⁴ over ‖a‖ = 1; J has the Lipschitz constant M ‖v‖_∞ √κ₄ (OS-K4)",
+            m.kappa4,
+        ),
         ("μ_φ", "E[g φ'(g)]", m.mu),
         ("B", "sup |φ'|", m.B),
         ("M", "sup |φ''|", m.M),
         ("Var φ", "mean variance of φ(‖x‖g)", m.variance),
         ("kd/n", "trained weights per sample at this width", start.network.W.size / m.n),
-        ("‖r₀‖", "misfit of the drawn start", start.residual_norm),
+        ("‖r₀‖", f"misfit of {here}", start.residual_norm),
         (
             "a²/‖v‖²",
-            "λ_min(JJᵀ)/‖v‖² at the drawn start; its limit is λ(X)",
+            f"λ_min(JJᵀ)/‖v‖² at {here}; for random weights its limit is λ(X)",
             start.gram.low / v2 if v2 > 0 else None,
         ),
-        ("deviation", "‖JJᵀ/‖v‖² − Σ‖ at the drawn start", start.deviation),
+        ("deviation", f"‖JJᵀ/‖v‖² − Σ‖ at {here}", start.deviation),
     ]
     return tuple(Quantity(*row) for row in rows)
 
@@ -315,15 +372,3 @@ def _warnings(m: Measurements) -> tuple[str, ...]:
     if not m.facts.zero_rows and not m.facts.lines:
         found.append(m.facts.near_message())
     return tuple(text for text in found if text)
-
-
-def _report_dict(report: TheoremReport) -> dict[str, Any]:
-    content = {**asdict(report), "finding": report.finding.value, "is_in_scope": report.is_in_scope}
-    content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in report.hypotheses]
-    never = report.width is not None and math.isinf(report.width)
-    numbers = {name: _finite(content[name]) for name in ("width", "step_size", "rate", "failure")}
-    return {**content, **numbers, "never_wide_enough": never}
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None

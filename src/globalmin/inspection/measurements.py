@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.moments import hermite_coefficients, mean_square, variance
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
+from globalmin.activations.moments import mean_square, slope_coefficients, variance
+from globalmin.data.validation import gram_bytes, matrix_bytes, require_memory
 from globalmin.facts.instance import Measurements, Start
 from globalmin.kernels.khatri_rao import separation
 from globalmin.kernels.limit_gram import limit_gram
 from globalmin.kernels.movement import kink_descent
-from globalmin.linalg.extremes import Extremes, extremes, spectral_norm
 from globalmin.linalg.quartic import estimate_quartic_rows, estimate_quartic_svec
+from globalmin.linalg.spectrum import Extremes, extremes, spectral_norm
 from globalmin.shallow.guarantee import KinkDescent
-from globalmin.shallow.initialization import draw
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, preactivations, residual
 from globalmin.shallow.provability import Linearization, descent_quantities, newton_ratio
@@ -46,18 +45,15 @@ KINK_LIMIT = 20_000_000  # pre-activations up to which the scan of OS-C3 takes s
 
 
 def measure_start(
-    data: Dataset, m: Measurements, width: int, *, head: str, seed: int, limit: Array
+    network: ShallowNetwork, m: Measurements, *, limit: Array, is_given: bool = False
 ) -> Start:
-    """Draw a network by the scheme `head` and measure it; `limit` is the limiting Gram matrix
-    Sigma, which is used up.
-    """
-    network = draw(data, width, m.activation, scheme=head, seed=seed)
+    """Measure a network; `limit` is the limiting Gram matrix Sigma, which is used up."""
     K = jacobian_gram(network, m.X)
     r = residual(network, m.X, m.y)
     limit -= K / float(network.v @ network.v)
     deviation = spectral_norm(limit)
     gram = extremes(
-        K, is_singular=(m.slope.low == 0.0 and m.slope.is_resolved) or width * m.d < m.n
+        K, is_singular=(m.slope.low == 0.0 and m.slope.is_resolved) or network.W.size < m.n
     )
     a, g = math.sqrt(gram.low), float(np.linalg.norm(r))
     e = _newton_step(K, r) if a > 0.0 else math.inf
@@ -70,7 +66,8 @@ def measure_start(
     point = Linearization(a, math.sqrt(gram.high), e, g)
     descent = descent_quantities(point, Lip) if math.isfinite(Lip) else None
     newton = newton_ratio(a, e, Lip) if math.isfinite(Lip) else math.inf
-    return Start(network, gram, g, ratio, newton, descent, _kink(network, m, point), Lip, deviation)
+    kink = _kink(network, m, point)
+    return Start(network, gram, g, ratio, newton, descent, kink, Lip, deviation, is_given)
 
 
 def _newton_step(K: Array, r: Array) -> float:
@@ -127,7 +124,7 @@ def measure(data: Dataset, activation: Activation) -> Measurements:
         X_norm=float(np.linalg.norm(X, 2)), K_frobenius=frobenius, y_norm=float(np.linalg.norm(y)),
         slope=_slope(X, activation, facts), feature=_feature(X, activation, facts), squares=squares,
         kappa4=_quartic(X), separation=separation(X),
-        mu=float(hermite_coefficients(activation, 2, order=1)[1]),
+        mu=float(slope_coefficients(activation, 2)[1]),
         variance=_mean_over_rows(variance, activation, positive, len(norms), at_zero=0.0),
         mean_square=_mean_over_rows(mean_square, activation, positive, len(norms),
         at_zero=float(activation(0.0)) ** 2),
@@ -150,7 +147,7 @@ def _slope(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
 def _feature(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
     zero = bool(facts.zero_rows) and (activation.vanishes_at_zero or len(facts.zero_rows) > 1)
     return extremes(
-        limit_gram(X, activation, kind="feature"),
+        limit_gram(X, activation, kernel="features"),
         is_singular=zero or bool(parallel_groups(facts, activation)),
     )
 

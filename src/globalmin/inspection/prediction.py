@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike, NDArray
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
+from globalmin.data.validation import gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.kernels.linearized import LinearizedRun, linearize_run
 from globalmin.kernels.movement import (
@@ -25,7 +26,7 @@ from globalmin.kernels.movement import (
     neuron_movement,
 )
 from globalmin.kernels.rates import Guarantee
-from globalmin.linalg.extremes import ALL_LIMIT
+from globalmin.linalg.spectrum import ALL_LIMIT
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import (
     jacobian_gram,
@@ -200,23 +201,24 @@ def _linearized(network: ShallowNetwork, data: Dataset) -> LinearizedRun:
     )
 
 
+@renamed(n_steps="max_iter")
 def predict_run(
-    network: ShallowNetwork, data: Dataset, step_size: float | None = None, n_steps: int = 200
+    network: ShallowNetwork, data: Dataset, step_size: float | None = None, max_iter: int = 200
 ) -> RunComparison:
-    """Run gradient descent on W for n_steps and set it against prediction and theorems.
+    """Run gradient descent on W for max_iter and set it against prediction and theorems.
 
     Parameters
     ----------
     network, data : the start and the data.
     step_size : on the loss (1/2) sum of squares; by default the largest step that OS-C1 or OS-C3
         allows at the start, else 1/(2 ||J||^2).
-    n_steps : number of steps, at least 1.
+    max_iter : number of steps, at least 1.
     """
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
-    if n_steps < 1 or (step_size is not None and not 0.0 < step_size < math.inf):
+    if max_iter < 1 or (step_size is not None and not 0.0 < step_size < math.inf):
         raise DataError(
-            f"step_size={step_size!r}, n_steps={n_steps!r}: give a positive step (or None) and at "
-            "least one step"
+            f"step_size={step_size!r}, max_iter={max_iter!r}: give a positive step (or None) and "
+            "at least one step"
         )
     require_memory(
         gram_bytes(len(X), copies=4) + matrix_bytes(len(X), network.width, copies=6),
@@ -227,8 +229,8 @@ def predict_run(
     eta = step_size or (guarantee.step_size if guarantee else 0.5 / float(run.eigenvalues[-1]))
     if guarantee is not None:
         guarantee = _at_step(guarantee, eta)
-    rows, last = _descend(network, X, y, eta, n_steps)
-    t = np.arange(n_steps + 1)
+    rows, last = _descend(network, X, y, eta, max_iter)
+    t = np.arange(max_iter + 1)
     predicted = run.residual_norms(t, eta)
     deviation = np.linalg.norm(rows["outputs"] - run.outputs(t, eta), axis=1)
     slope = (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from globalmin.facts.assumptions import WIDER
 from globalmin.facts.finding import Finding, number
 
 if TYPE_CHECKING:
@@ -18,29 +20,113 @@ PRINTED = "OS-T6.2", "OS-T2.1", "OS-T6.3", "OS-T2.3", "OS-T2.5", "DU-T2.2", "DU-
 MARKS = {Finding.HOLDS: "+", Finding.FAILS: "-", Finding.UNKNOWN: "?"}
 
 
-def as_text(inspection: Inspection) -> str:
-    """The whole table: instance, widths, quantities, theorems about this network, and the others in
-    one line each.
+@dataclass(frozen=True)
+class Standing:
+    """The theorems of an inspection in the order in which one wants to read them.
+
+    Attributes
+    ----------
+    holds : those whose hypotheses all hold.
+    in_the_way : what would make further ones hold, each with the theorems it stands before; a
+        theorem that needs two things is in two groups.
+    refused : those that fail for a reason of their own, without a remedy.
+    unknown : those with a constant that nobody knows.
+    outside : those about other networks or data.
     """
+
+    holds: tuple[TheoremReport, ...]
+    in_the_way: tuple[tuple[str, tuple[TheoremReport, ...]], ...]
+    refused: tuple[TheoremReport, ...]
+    unknown: tuple[TheoremReport, ...]
+    outside: tuple[TheoremReport, ...]
+
+    @property
+    def inside(self) -> tuple[TheoremReport, ...]:
+        """Those about this kind of network, what holds first."""
+        before = {report.item: report for _, group in self.in_the_way for report in group}
+        return (*self.holds, *before.values(), *self.refused, *self.unknown)
+
+
+def standing(inspection: Inspection) -> Standing:
+    """Sort the theorems by what they say here."""
     inside = [report for report in inspection.theorems if report.is_in_scope]
-    outside = [report for report in inspection.theorems if not report.is_in_scope]
+    groups: dict[str, list[TheoremReport]] = {}
+    refused = []
+    for report in inside:
+        if report.finding is not Finding.FAILS:
+            continue
+        if not all(missing(report)):
+            refused.append(report)
+            continue
+        for remedy in missing(report):
+            groups.setdefault(remedy, []).append(report)
+    largest = sorted(groups.items(), key=lambda pair: -len(pair[1]))
+    return Standing(
+        tuple(r for r in inside if r.finding is Finding.HOLDS),
+        tuple((remedy, tuple(found)) for remedy, found in largest),
+        tuple(refused),
+        tuple(r for r in inside if r.finding is Finding.UNKNOWN),
+        tuple(r for r in inspection.theorems if not r.is_in_scope),
+    )
+
+
+def missing(report: TheoremReport) -> tuple[str, ...]:
+    """What would make it hold, each thing once; empty words where there is no remedy."""
+    return tuple(dict.fromkeys(h.remedy for h in report.hypotheses if h.finding is Finding.FAILS))
+
+
+def named(report: TheoremReport) -> str:
+    """The item, with the width from which it would hold where that is all that lacks, and a star
+    where it lacks more than one thing.
+    """
+    lacks = missing(report)
+    if lacks == (WIDER,) and report.width is not None and math.isfinite(report.width):
+        return f"{report.item} (from {number(report.width)})"
+    return f"{report.item}*" if len(lacks) > 1 else report.item
+
+
+def as_text(inspection: Inspection) -> str:
+    """The whole table: instance, what holds, what stands in the way of the rest, quantities, and
+    theorem by theorem.
+    """
+    found = standing(inspection)
     lines = [
         *_header(inspection),
+        "",
+        *_summary(inspection, found),
         "",
         "Quantities (estimates in floats)",
         *_quantities(inspection),
         "",
         *_legend(),
     ]
-    for report in inside:
+    for report in found.inside:
         lines += _report(report)
-    if outside:
-        lines += [
-            "",
-            f"Not about {inspection.activation} networks on such data: "
-            f"{', '.join(r.item for r in outside)}",
-        ]
     return "\n".join(lines) + "\n"
+
+
+def _summary(i: Inspection, found: Standing) -> list[str]:
+    lines = ["Holds here"]
+    for report in found.holds:
+        lines += _hanging(f"  {report.item:<9} {report.says}", 12)
+    lines += [] if found.holds else ["  nothing at this width and these weights"]
+    if found.in_the_way:
+        lines += ["", "Stands in the way of the others (* lacks more than this)"]
+    for remedy, reports in found.in_the_way:
+        lines += _hanging(f"  {remedy} — {', '.join(map(named, reports))}", 6)
+    short = (
+        ("Fails for a reason of its own", found.refused),
+        ("Constants that nobody knows", found.unknown),
+        (f"Not about {i.activation} networks on such data", found.outside),
+    )
+    for title, reports in short:
+        if reports:
+            lines += ["", *_hanging(f"{title}: {', '.join(r.item for r in reports)}", 4)]
+    return lines
+
+
+def _hanging(text: str, indent: int) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False)
 
 
 def _header(i: Inspection) -> list[str]:
@@ -60,7 +146,7 @@ def _header(i: Inspection) -> list[str]:
     )
     sizes = f"{i.n_samples:,} samples, {i.n_features} features, {i.activation}, width {i.width:,}"
     lines = [
-        f"instance     {sizes} (head {i.head}, seed {i.seed})",
+        f"instance     {sizes} ({origin(i)})",
         f"recommended  width {i.recommended_width:,}: the least even k with k·rank(X) ≥ 1.2 × free "
         "outputs, tried first",
         f"a priori     {explicit}; {asked}",
@@ -72,6 +158,11 @@ def _header(i: Inspection) -> list[str]:
     return lines
 
 
+def origin(i: Inspection) -> str:
+    """Where the measured weights come from."""
+    return "the given network" if i.head == "given" else f"head {i.head}, seed {i.seed}"
+
+
 def _quantities(i: Inspection) -> list[str]:
     width = max(len(q.symbol) for q in i.quantities)
     return [f"  {q.symbol:<{width}}  {number(q.value, 4):>10}  {q.meaning}" for q in i.quantities]
@@ -79,7 +170,7 @@ def _quantities(i: Inspection) -> list[str]:
 
 def _legend() -> list[str]:
     return [
-        "Theorems about this kind of network (+ holds, - fails, ? constant unknown)",
+        "Theorem by theorem (+ holds, - fails, ? constant unknown, = computed here)",
         f"  {'item':<9} {'finding':<17} {'needs width':>11} {'step':>9} {'rate':>12} "
         f"{'fails w.p. ≤':>13}",
     ]
@@ -100,6 +191,8 @@ def _report(r: TheoremReport) -> list[str]:
             initial_indent=" " * 12,
             subsequent_indent=" " * 14,
         )
+    for what, value in r.numbers:
+        lines.append(f"{' ' * 12}= {what}: {number(value, 4)}")
     if r.instead and r.finding is not Finding.HOLDS:
         lines += textwrap.wrap(
             f"instead: {r.instead}", WIDTH - 2, initial_indent=" " * 12, subsequent_indent=" " * 14

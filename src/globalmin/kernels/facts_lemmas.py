@@ -5,29 +5,25 @@ measured.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from globalmin.activations.dual import dual_kernel, dual_partial_sum
-from globalmin.activations.dual_quadrature import estimate_by_gauss_hermite
+from globalmin.activations.dual_pairs import estimate_by_gauss_hermite
 from globalmin.activations.moments import normalizer
-from globalmin.facts.finding import (
-    Hypothesis,
-    TheoremReport,
-    check,
+from globalmin.facts.assumptions import (
     labels,
     no_parallel_rows,
-    number,
     positive_lambda,
     relu,
     smooth,
     unit_rows,
 )
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number
 from globalmin.kernels import movement, probability, rates
 from globalmin.kernels.gram_bounds import lambda_lower_bounds
-from globalmin.kernels.limit_gram import gram_error
+from globalmin.kernels.limit_gram import Kind, gram_error
 from globalmin.shallow.network import preactivations
 
 if TYPE_CHECKING:
@@ -71,19 +67,19 @@ def limiting_spectrum(it: Instance) -> TheoremReport:
     )
 
 
-@fact("OS-LH.1", "OS-LH.2", "OS-L6.4", "OS-HERM")
+@fact("OS-LH.2", "OS-L6.4", "OS-HERM")
 def hermite_eigenvalue(it: Instance) -> TheoremReport:
     """The Hermite series' lower bounds of both eigenvalues."""
     m = it.m
     return TheoremReport(
-        "OS-LH.1",
+        "OS-LH.2",
         "any terms of the Hermite series bound the smallest eigenvalues from below",
         (no_parallel_rows(m),),
         numbers=(
             ("λ(X), computed", m.lam),
-            *_bounds_of(m, "derivative"),
+            *_bounds_of(m, "weights"),
             ("λ̃(X), computed", m.feature.low),
-            *_bounds_of(m, "feature"),
+            *_bounds_of(m, "features"),
         ),
     )
 
@@ -98,18 +94,18 @@ def relu_eigenvalue(it: Instance) -> TheoremReport:
         (relu(m), no_parallel_rows(m)),
         numbers=(
             ("λ(X), computed", m.lam),
-            *(_bounds_of(m, "derivative", only_relu=True) if m.is_relu else ()),
+            *(_bounds_of(m, "weights", only_relu=True) if m.is_relu else ()),
         ),
     )
 
 
 def _bounds_of(
-    m: Measurements, kind: Literal["derivative", "feature"], *, only_relu: bool = False
+    m: Measurements, kind: Kind, *, only_relu: bool = False
 ) -> tuple[tuple[str, float], ...]:
     special = ("OS-TI.1", "OS-CI.2", "DU-D2.1")
     return tuple(
         (f"at least, {b.item}: {b.description}", float(b.value))
-        for b in lambda_lower_bounds(m.X, m.activation, kind=kind)
+        for b in lambda_lower_bounds(m.X, m.activation, kernel=kind)
         if (b.item in special) == only_relu
     )
 

@@ -3,67 +3,55 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from globalmin.facts.finding import (
+from globalmin.facts.assumptions import (
     CONVERGES,
-    Hypothesis,
-    TheoremReport,
-    check,
+    DISTINCT,
+    TRAINED,
     enough_width,
     labels,
     no_parallel_rows,
-    number,
     positive_lambda,
+    promised,
     relu,
     scale_rows,
     unit_rows,
-    unknown,
 )
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.kernels import movement, probability, rates, widths
+from globalmin.kernels.facts_smooth import independent_products
+from globalmin.shallow.step_sizes import relu_step
 from globalmin.shallow.widths import moderate_relu_ratio
 
 if TYPE_CHECKING:
-    from globalmin.facts.instance import Instance, Measurements, Start
+    from globalmin.facts.instance import Instance, Measurements
+
+    Failing = Callable[[int, float, float], float]  # n, ‖X‖, delta -> probability
 
 
 @fact("OS-T6.3", headline=True)
 def meta_theorem(it: Instance) -> TheoremReport:
     """OS-T6.3 with the constant of its proof, 9.216e9."""
-    m, start, delta = it.m, it.start, it.delta
-    return _printed(
-        m,
-        start,
-        "OS-T6.3",
-        m.lam,
-        (relu(m), unit_rows(m), labels(m), positive_lambda(m)),
-        delta=delta,
-    )
+    m = it.m
+    return _printed(it, "OS-T6.3", m.lam, positive_lambda(m), probability.relu_failure)
 
 
 @fact("OS-T2.3", headline=True)
 def khatri_rao_theorem(it: Instance) -> TheoremReport:
     r"""OS-T2.3: $\sigma_{\min}(X*X)^2/(2\pi)$ in place of lambda."""
-    m, start, delta = it.m, it.start, it.delta
+    m = it.m
     lam = m.squares.low / (2.0 * math.pi)
-    gap = check(
-        "σ_min(X*X) > 0",
-        lam > 0.0,
-        f"σ_min(X*X) = {number(m.sigma)}, n = {m.n}, d(d+1)/2 = {m.d * (m.d + 1) // 2}",
-    )
-    return _printed(m, start, "OS-T2.3", lam, (relu(m), unit_rows(m), labels(m), gap), delta=delta)
+    failing = probability.relu_failure_products
+    return _printed(it, "OS-T2.3", lam, independent_products(m), failing)
 
 
 def _printed(
-    m: Measurements,
-    start: Start,
-    item: str,
-    lam: float,
-    hypotheses: tuple[Hypothesis, ...],
-    *,
-    delta: float,
+    it: Instance, item: str, lam: float, gap: Hypothesis, failing: Failing
 ) -> TheoremReport:
+    m, start, delta = it.m, it.start, it.delta
+    hypotheses = (relu(m), unit_rows(m), labels(m), gap)
     if not (lam > 0.0 and m.y_norm > 0.0 and m.has_unit_rows):
         return TheoremReport(
             item,
@@ -76,12 +64,14 @@ def _printed(
     found = rates.relu_guarantee(
         m.n, lam, X_norm=m.X_norm, y_norm=m.y_norm, residual_norm=start.residual_norm
     )
-    failure = min(1.0, 2.0 / m.n + probability.misfit_failure(m.n, m.X_norm, delta))
     wide = enough_width(start.network.width, needed)
+    failure = failing(m.n, m.X_norm, delta)
     return TheoremReport(
-        item, CONVERGES, (*hypotheses, wide), needed, found.step_size, found.rate, failure,
+        item, CONVERGES, (*hypotheses, wide, promised(failure)),
+        needed, found.step_size, found.rate, failure,
         instead="OS-C3 and the claim relu-descent speak of actual weights, before or after "
                 "training",
+        numbers=(("distance from the start, at most", found.distance),),
     )  # fmt: skip
 
 
@@ -109,7 +99,12 @@ def separated_theorem(it: Instance) -> TheoremReport:
     """OS-T2.5: separated rows."""
     m, start, delta = it.m, it.start, it.delta
     rows = "" if m.separation > 0.0 else f": {no_parallel_rows(m).measured}"
-    gap = check("separation δ > 0", m.separation > 0.0, f"δ = {number(m.separation)}{rows}")
+    gap = check(
+        "separation δ > 0",
+        m.separation > 0.0,
+        f"δ = {number(m.separation)}{rows}",
+        remedy=DISTINCT,
+    )
     hypotheses = (relu(m), unit_rows(m), labels(m), gap)
     says = "rows that are pairwise separated are enough for gradient descent to reach zero loss"
     if not (0.0 < m.separation < math.inf and m.y_norm > 0.0 and m.has_unit_rows):
@@ -121,17 +116,23 @@ def separated_theorem(it: Instance) -> TheoremReport:
             instead=scale_rows(m),
         )
     needed = widths.separated_width(m.n, m.separation, X_norm=m.X_norm, nu=delta)
-    eta = m.n / (3.0 * (m.y_norm * m.X_norm) ** 2)
+    eta = relu_step(m.n, X_norm=m.X_norm, y_norm=m.y_norm)
     rate = rates.separated_rate(m.n, m.separation, m.X_norm)
+    failure = probability.relu_failure(m.n, m.X_norm, delta)
     wide = enough_width(start.network.width, needed)
     return TheoremReport(
         "OS-T2.5",
         says,
-        (*hypotheses, wide),
+        (*hypotheses, wide, promised(failure)),
         needed,
         eta,
         rate,
-        instead="the exact λ(X) is far above δ/(100 n²)",
+        failure,
+        instead="the exact λ(X) is far above δ/(100 n²): read OS-T6.3",
+        numbers=(
+            ("δ/(100 n²)", m.separation / (widths.SEPARATION * m.n**2)),
+            ("λ(X), computed", m.lam),
+        ),
     )
 
 
@@ -150,7 +151,15 @@ def kink_theorem(it: Instance) -> TheoremReport:
         "OS-C3",
         "ours: gradient descent from exactly these ReLU weights reaches zero loss, sign changes "
         "counted",
-        (relu(m), check("a radius R with ‖r‖/(a − 3ε(R)) ≤ R exists", found is not None, shown)),
+        (
+            relu(m),
+            check(
+                "a radius R with ‖r‖/(a − 3ε(R)) ≤ R exists at the drawn start",
+                found is not None,
+                shown,
+                remedy=TRAINED,
+            ),
+        ),
         None, guarantee.step_size if guarantee else None, guarantee.rate if guarantee else None,
         instead="train first: margins grow and ‖r‖ shrinks; the claim relu-interpolation needs no "
                 "descent",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.facts.finding import TheoremReport, check, number, positive_lambda, relu, unit_rows
-from globalmin.facts.registry import fact
+from globalmin.facts.assumptions import positive_lambda, relu, unit_rows
+from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.kernels import movement, probability
 from globalmin.kernels.facts_lemmas import preactivations_of
 from globalmin.kernels.linearized import estimate_linearized_rate

@@ -9,24 +9,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.facts.finding import (
-    TheoremReport,
+from globalmin.activations.moments import MeanSign, average_class
+from globalmin.facts.assumptions import (
     at_least_as_wide,
-    check,
+    average_curvature,
+    average_slope,
+    enough_samples,
+    few_samples,
     gaussian,
-    number,
+    not_affine,
+    sized_weights,
     smooth,
-    unknown,
 )
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import Finding, Hypothesis, TheoremReport, check, fact, number, unknown
 from globalmin.kernels import overparameterization_jacobian as jacobian_parts
+from globalmin.kernels.explain_jacobian import explain_jacobian
 from globalmin.kernels.khatri_rao import khatri_rao_sigma_min
 from globalmin.linalg.symmetric import generic_rank
-from globalmin.shallow.widths import khatri_rao_ratios, sample_condition_ratio
+from globalmin.shallow.widths import khatri_rao_ratios
 
 if TYPE_CHECKING:
     from globalmin._types import Array
     from globalmin.facts.instance import Instance
+
+CHAIN_LIMIT = 800  # samples up to which `inspect` computes the chain: five n x n spectra
 
 
 @fact("SJL-C7.5", headline=True)
@@ -39,73 +45,118 @@ def products_corollary(it: Instance) -> TheoremReport:
         f"σ_min(X*X) ≥ c d and σ_max(X*X) ≤ C √(nd); here {number(low)} d and {number(high)} √(nd)",
         (
             gaussian(m),
-            check("d ≤ n", m.d <= m.n, f"d = {m.d}, n = {m.n}"),
+            enough_samples(m),
             unknown("n ≤ c₁ d²", f"n/d² = {number(m.n / m.d**2)}"),
         ),
         instead="σ_min(X*X) is computed: it is all that OS-T2.1 and OS-T2.3 need",
     )
 
 
-@fact("SJL-P7.4", "SJL-R7.3", headline=True)
-def spectrum_proposition(it: Instance) -> TheoremReport:
-    """SJL-P7.4."""
-    m, start = it.m, it.start
-    ratio = sample_condition_ratio(start.network.W, m.n)
-    low, high = jacobian_parts.jacobian_spectrum_ratios(start.network, start.a, start.b, m.n)
+@fact("SJL-P7.1", "SJL-DEF7", "SJL-L7.6", "SJL-L7.7", "SJL-P7.9", headline=True)
+def jacobian_chain(it: Instance) -> TheoremReport:
+    """SJL section 7 on the network: the chain that ends in sigma_min(J)."""
+    m, net = it.m, it.start.network
+    says = "where σ_min(J) comes from: mean slopes, whitening, nearly orthogonal rows, any data"
+    numbers: list[tuple[str, float]] = []
+    if m.n <= CHAIN_LIMIT and not_affine(m).finding is Finding.HOLDS:
+        found = explain_jacobian(net, m.X)
+        numbers.append(("σ_min(J)", found.sigma_min))
+        numbers += [(f"≥, {step.name} ({step.item})", step.value) for step in found.steps]
+        numbers += [
+            ("σ_min(J̃), slopes centered (SJL-DEF7)", found.centered),
+            ("σ_min(J)² ≥ as SJL-P7.1 is printed", found.printed),
+            ("‖J‖", found.sigma_max),
+            ("‖J‖ ≤, SJL-P7.1", found.upper),
+        ]
     return TheoremReport(
-        "SJL-P7.4",
-        f"σ_min(J) ≥ c σ_min(W) d and σ_max(J) ≤ C σ_max(W) √(nk); here {number(low)} and "
-        f"{number(high)} times that",
-        (
-            gaussian(m),
-            smooth(m),
-            at_least_as_wide(m, start.network.width),
-            unknown(
-                "n ≤ c₀ σ_min(W)⁴ d²/σ_max(W)⁸",
-                f"n σ_max⁸/(σ_min⁴ d²) = {number(ratio)}; wider networks make it worse",
-            ),
-        ),
-        instead="a = σ_min(J) is computed at the actual weights",
+        "SJL-P7.1",
+        says,
+        (not_affine(m),),
+        numbers=tuple(numbers),
+        instead="gm.explain_jacobian(network, X) prints and draws it",
     )
 
 
-@fact("SJL-DEF7", "SJL-L7.6", "SJL-L7.7", "SJL-P7.1", "SJL-P7.2", "SJL-P7.9", "SJL-L7.10")
-def centered_spectrum(it: Instance) -> TheoremReport:
-    """The centered Jacobian of the drawn network and every computable bound from it."""
-    m, net = it.m, it.start.network
-    G = jacobian_parts.centered_gram(net, m.X)
-    spectrum = np.linalg.eigvalsh(G)
-    found = jacobian_parts.uncentering_limits(net, m.X)
-    off_low, off_high = jacobian_parts.nearly_orthogonal_limits(G)
-    numbers = [
-        ("σ_min(J̃)²", float(spectrum[0])),
-        ("σ_min(J)² ≥, SJL-P7.1", found.lower),
-        ("σ_min(J)² measured", it.start.gram.low),
-        ("‖J‖ ≤, SJL-P7.1", found.upper),
-        ("‖J‖ measured", it.start.b),
-        ("σ_min(J̃)² ≥, from the off-diagonal entries, SJL-P7.9", off_low),
-        ("‖J̃‖² ≤, the same", off_high),
-        ("σ_min(J̃) ≥, whitened, SJL-L7.7", jacobian_parts.whitened_limit(net, m.X)),
-    ]
-    if m.activation.is_smooth and net.width >= m.d:
-        mean = jacobian_parts.mean_centered_jacobian(net)
-        numbers.append(("σ_min of the mean diag(v)ΓW", _least(mean)))
-        numbers.append(
-            (
-                "sample ratio of SJL-P7.2, at most an unknown constant",
-                jacobian_parts.centered_condition_ratio(net, m.n),
-            )
-        )
-        if _least(mean) > 0.0 and net.v.all():
-            low, high = jacobian_parts.whitened_moment_limits(net)
-            numbers += [("E‖z‖² whitened ≥", low), ("E‖z‖² whitened ≤", high)]
+@fact("SJL-P7.4", headline=True)
+def spectrum_proposition(it: Instance) -> TheoremReport:
+    """SJL-P7.4."""
+    m, start = it.m, it.start
+    is_class_b = average_class(m.activation).letter == "b"
+    low, high = jacobian_parts.jacobian_spectrum_ratios(
+        start.network.W, start.a, start.b, m.n, is_class_b=is_class_b
+    )
+    order = "d" if is_class_b else "σ_min(W) d"
+    ratios = ((f"σ_min(J)/({order})", low), ("σ_max(J)/(σ_max(W)√(nk))", high))
     return TheoremReport(
-        "SJL-DEF7",
-        "centering the slopes at their Gaussian mean separates a small part of the Jacobian; its "
-        "spectrum bounds that of the Jacobian",
-        (gaussian(m), smooth(m), at_least_as_wide(m, net.width)),
-        numbers=tuple(numbers),
-        instead="σ_min(J) is computed at the actual weights",
+        "SJL-P7.4",
+        f"σ_min(J) ≥ c {order} and σ_max(J) ≤ C σ_max(W) √(nk); here {number(low)} and "
+        f"{number(high)} times that",
+        (smooth(m), not_affine(m), gaussian(m), *_assumptions(it)),
+        instead="a = σ_min(J) is computed at the actual weights",
+        numbers=tuple(pair for pair in ratios if math.isfinite(pair[1])),
+    )
+
+
+def _assumptions(it: Instance) -> tuple[Hypothesis, ...]:
+    return (
+        average_slope(it),
+        average_curvature(it),
+        sized_weights(it),
+        at_least_as_wide(it.m, it.width),
+        enough_samples(it.m),
+        few_samples(it),
+    )
+
+
+@fact("SJL-R7.3")
+def odd_remark(it: Instance) -> TheoremReport:
+    """SJL-R7.3: class b, the weights do not enter."""
+    m, start = it.m, it.start
+    found = average_class(m.activation).curvature
+    low, _ = jacobian_parts.jacobian_spectrum_ratios(
+        start.network.W, start.a, start.b, m.n, is_class_b=True
+    )
+    return TheoremReport(
+        "SJL-R7.3",
+        f"class b: σ_min(J) ≥ c d whatever the weights; here {number(low)} d",
+        (
+            smooth(m),
+            check("γ(s) is zero for every s", found is MeanSign.ALWAYS, found.value, is_scope=True),
+            not_affine(m),
+            gaussian(m),
+            enough_samples(m),
+            few_samples(it),
+        ),
+        numbers=(("σ_min(J)/d", low),),
+    )
+
+
+@fact("SJL-L7.10")
+def whitened_moments(it: Instance) -> TheoremReport:
+    """SJL-L7.10: the size of the whitened slopes, for Gaussian inputs and on these."""
+    m, net = it.m, it.start.network
+    says = "the whitened slopes z have d ≤ E‖z‖² ≤ ρ²d for Gaussian inputs"
+    mean = jacobian_parts.mean_centered_jacobian(net)
+    heads = check("no head weight is zero", bool(net.v.all()))
+    full = check(
+        "diag(v)ΓW has full column rank",
+        net.width >= m.d and _least(mean) > 1e-12 * float(np.linalg.norm(mean, 2)),
+        f"σ_min = {number(_least(mean) if net.width >= m.d else 0.0)}",
+    )
+    curved = check(
+        "φ'' is bounded", math.isfinite(m.M), f"sup |φ''| = {number(m.M)}", is_scope=True
+    )
+    hypotheses = (curved, heads, full, gaussian(m))
+    if any(h.finding is Finding.FAILS for h in hypotheses):
+        return TheoremReport("SJL-L7.10", says, hypotheses)
+    low, high = jacobian_parts.whitened_moment_limits(net)
+    z = jacobian_parts.centered_slopes(net, m.X) @ np.linalg.pinv(mean).T
+    here = float((z**2).sum(axis=1).mean())
+    return TheoremReport(
+        "SJL-L7.10",
+        says,
+        hypotheses,
+        numbers=(("d", low), ("mean of ‖z‖² on these inputs", here), ("ρ²d", high)),
     )
 
 

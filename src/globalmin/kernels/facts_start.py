@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from globalmin.facts.finding import TheoremReport, check, number, relu, smooth, unit_rows
-from globalmin.facts.registry import fact
+from globalmin.facts.assumptions import relu, smooth, unit_rows
+from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.kernels import movement, rates
 from globalmin.kernels.linearized import linearize_run, predicted_steps, secant_gram
 from globalmin.shallow.hessian import estimate_hessian_norm

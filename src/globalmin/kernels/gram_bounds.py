@@ -9,18 +9,20 @@ so any partial sum is a lower bound.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import one_of
+from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
 from globalmin.activations.moments import hermite_coefficients, mean_square, mean_square_slope
-from globalmin.data.memory import gram_bytes, require_memory
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.validation import as_matrix
+from globalmin.data.validation import as_matrix, gram_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.kernels.khatri_rao import separation
+from globalmin.kernels.limit_gram import KINDS, Kind
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
 
@@ -42,15 +44,16 @@ class LambdaBound(NamedTuple):
 
 
 @states("OS-LH.1", "OS-LH.2", "OS-L6.4", "OS-L6.5")
+@renamed(kind="kernel")
 def lambda_lower_bounds(
     X: ArrayLike,
     activation: str | Activation = "relu",
     *,
-    kind: Literal["derivative", "feature"] = "derivative",
+    kernel: Kind = "weights",
     terms: int = 4,
 ) -> tuple[LambdaBound, ...]:
-    r"""Lower bounds of lambda_min of `limit_gram(X, activation, kind=kind)`: proved inequalities,
-    estimated in floats.
+    r"""Lower bounds of lambda_min of `limit_gram(X, activation, kernel=kernel)`: proved
+    inequalities, estimated in floats.
 
     Parameters
     ----------
@@ -66,10 +69,9 @@ def lambda_lower_bounds(
     the smallest weight of a row takes the place of $\mu_r^2$ (OS-L6.5).
     """
     X, phi = as_matrix(X), get_activation(activation)
-    if terms < 2 or kind not in ("derivative", "feature"):
-        raise DataError(
-            f'terms={terms!r}, kind={kind!r}: give terms >= 2 and kind "derivative" or "feature"'
-        )
+    one_of("kernel", kernel, KINDS)
+    if terms < 2:
+        raise DataError(f"terms={terms!r}: give terms >= 2")
     require_memory(
         gram_bytes(len(X), copies=5), f"lower bounds of lambda_min for {len(X):,} samples"
     )
@@ -77,34 +79,34 @@ def lambda_lower_bounds(
     if not norms.all():
         return (
             ()
-            if kind == "feature"
+            if kernel == "features"
             else (LambdaBound("OS-DEF6.1", "a zero row makes the matrix singular", 0.0),)
         )
     U = normalized_rows(X)
     cosines = U @ U.T
     np.fill_diagonal(cosines, 1.0)
-    weights = _weights(phi, norms, terms, kind)
-    shift = int(kind == "derivative")
+    weights = _weights(phi, norms, terms, kernel)
+    shift = int(kernel == "weights")
     bounds = _series_bounds(cosines, weights, shift)
-    bounds.append(_with_tail(bounds[-1].value, cosines, weights, _total(phi, norms, kind), shift))
-    if phi.name == "relu" and kind == "derivative":
+    bounds.append(_with_tail(bounds[-1].value, cosines, weights, _total(phi, norms, kernel), shift))
+    if phi.name == "relu" and kernel == "weights":
         least = float(np.square(norms).min())
         bounds += [*_separation_bounds(X, least), _arcsine_bound(cosines, least, terms)]
     return tuple(bounds)
 
 
-def _weights(phi: Activation, norms: Array, terms: int, kind: str) -> Array:
+def _weights(phi: Activation, norms: Array, terms: int, kind: Kind) -> Array:
     """Diagonals of the D_r, terms x n."""
-    if kind == "feature":
+    if kind == "features":
         return hermite_coefficients(phi, terms, norms).T
     return norms * hermite_coefficients(phi, terms, norms, order=1).T
 
 
-def _total(phi: Activation, norms: Array, kind: str) -> Array:
+def _total(phi: Activation, norms: Array, kind: Kind) -> Array:
     """Sum over all r of the squared weights: the diagonal of the matrix."""
     return (
         mean_square(phi, norms)
-        if kind == "feature"
+        if kind == "features"
         else np.square(norms) * mean_square_slope(phi, norms)
     )
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
+from globalmin.data.exact_algebra import estimate_closest_pair, line_groups
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.proportionality import estimate_closest_pair, line_groups
-from globalmin.data.validation import as_matrix
+from globalmin.data.validation import as_matrix, gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states

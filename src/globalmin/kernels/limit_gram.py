@@ -8,32 +8,33 @@ bounds of lambda_min are named here too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
+from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel, dual_matrix
-from globalmin.activations.dual_closed import KINKED, STEEP_COSINE, Pairs, closed_form
-from globalmin.data.memory import gram_bytes, require_memory
+from globalmin.activations.dual_pairs import KINKED, STEEP_COSINE, Pairs, closed_form
+from globalmin.data.exact_algebra import Groups, equal_groups
 from globalmin.data.preprocessing import normalized_rows
-from globalmin.data.proportionality import Groups, equal_groups
-from globalmin.data.validation import as_matrix
-from globalmin.errors import DataError
+from globalmin.data.validation import as_matrix, gram_bytes, require_memory
 from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
 
-    Kind = Literal["derivative", "feature"]
-
+Kind = Literal["weights", "features"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 STRIP = 2**15  # entries looked at together in the search for almost parallel rows
 
 
 @states("OS-DEF6.1", "OS-DEF3.1", "DU-D2.1")
+@renamed(kind="kernel")
 def limit_gram(
-    X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative"
+    X: ArrayLike, activation: str | Activation = "relu", *, kernel: Kind = "weights"
 ) -> Array:
     r"""The Gram matrix of an infinitely wide two-layer network at initialization, n x n.
 
@@ -43,9 +44,9 @@ def limit_gram(
         n x d inputs, any norms.
     activation : str | Activation
         Any activation of ours.
-    kind : Kind
-        "derivative" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it is
-        DU's $H^\infty$), "feature" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
+    kernel : Kind
+        "weights" for $\Sigma = XX^T \circ E[\phi'(Xw)\phi'(Xw)^T]$ (training W; for ReLU it is
+        DU's $H^\infty$), "features" for $\tilde\Sigma = E[\phi(Xw)\phi(Xw)^T]$ (training v).
 
     Theory
     ------
@@ -53,7 +54,7 @@ def limit_gram(
     between almost parallel rows are taken from the differences of the unit rows, not from cosines;
     the diagonal is exact.
     """
-    X, phi, order = as_matrix(X), get_activation(activation), _order(kind)
+    X, phi, order = as_matrix(X), get_activation(activation), _order(kernel)
     require_memory(gram_bytes(len(X), copies=3), f"the Gram matrix of {len(X):,} samples")
     groups = equal_groups(X)
     if (
@@ -82,13 +83,14 @@ def _gram_of_distinct(X: Array, phi: Activation, order: int) -> Array:
     return G
 
 
+@renamed(kind="kernel")
 def gram_error(
-    X: ArrayLike, activation: str | Activation = "relu", *, kind: Kind = "derivative"
+    X: ArrayLike, activation: str | Activation = "relu", *, kernel: Kind = "weights"
 ) -> Array:
     """Error bars of `limit_gram`, n x n: the bar of the dual kernel and the rounding of the inner
     products.
     """
-    X, order = as_matrix(X), _order(kind)
+    X, order = as_matrix(X), _order(kernel)
     require_memory(
         gram_bytes(len(X), copies=8), f"the error bars of the Gram matrix of {len(X):,} samples"
     )
@@ -116,10 +118,9 @@ def _size_outer(phi: Activation, a: Array, order: int) -> Array:
     return np.multiply.outer(size, size)
 
 
-def _order(kind: str) -> int:
-    if kind not in ("derivative", "feature"):
-        raise DataError(f'kind={kind!r}: give "derivative" or "feature"')
-    return int(kind == "derivative")
+def _order(kernel: Kind) -> int:
+    one_of("kernel", kernel, KINDS)
+    return int(kernel == "weights")
 
 
 def _refine_angles(phi: Activation, X: Array, K: Array, G: Array, order: int) -> None:

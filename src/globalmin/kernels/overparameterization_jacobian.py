@@ -77,21 +77,6 @@ def uncentering_limits(network: ShallowNetwork, X: Array) -> Uncentering:
     return Uncentering(lower, upper)
 
 
-@states("SJL-L7.7")
-def whitened_limit(network: ShallowNetwork, X: Array) -> float:
-    r"""$\sigma_{\min}(D_M\tilde J)\,\sigma_{\min}(A) \le \sigma_{\min}(\tilde J)$ with $M = A^+$; 0
-    if A has rank below d.
-    """
-    A = mean_centered_jacobian(network)
-    singular = np.linalg.svd(A, compute_uv=False)
-    d = A.shape[1]
-    if len(singular) < d or not singular[d - 1] > 1e-13 * singular[0]:
-        return 0.0
-    Z = centered_slopes(network, X) @ np.linalg.pinv(A).T
-    low = float(np.linalg.eigvalsh((Z @ Z.T) * (X @ X.T))[0])
-    return math.sqrt(max(low, 0.0)) * float(singular[d - 1])
-
-
 @states("SJL-L7.10")
 def whitened_moment_limits(network: ShallowNetwork) -> tuple[float, float]:
     r"""$(d, \rho^2d)$ enclosing $E\|z\|^2$, $z = A^+(v\circ(\phi'(Wx)-\mu))$, $x \sim N(0,I)$.
@@ -123,31 +108,31 @@ def nearly_orthogonal_limits(G: Array) -> tuple[float, float]:
     return float(squares.min()) - off, float(squares.max()) + off
 
 
-@states("SJL-P7.2")
-def centered_condition_ratio(network: ShallowNetwork, n: int) -> float:
-    r"""$\sqrt n(L^4\sigma_{\max}(W)^4+1)/(\sigma_{\min}(\Gamma W)^2d)$; SJL-P7.2 asks it to be at
-    most an unknown constant.
+@states("SJL-P7.9")
+def correlated_rows_limit(G: Array) -> float:
+    r"""$\min\|u_i\|^2(1-\|\mathrm{offdiag}(C)\|) \le \sigma_{\min}(U)^2$ with the correlations
+    $C_{ij} = u_i\cdot u_j/(\|u_i\|\|u_j\|)$, from $G = UU^T$ (ours): rows of different lengths cost
+    nothing. 0 for a row of zeros.
     """
-    d = network.n_features
-    gamma = mean_curvature(network.activation, np.linalg.norm(network.W, axis=1))
-    singular = np.linalg.svd(gamma[:, None] * network.W, compute_uv=False)
-    low = float(singular[d - 1]) if len(singular) >= d else 0.0
-    top = (float(network.activation.supremum(2)) * float(np.linalg.norm(network.W, 2))) ** 4 + 1.0
-    return math.sqrt(n) * top / (low**2 * d) if low > 0.0 else math.inf
+    lengths = np.sqrt(np.maximum(np.diag(G), 0.0))
+    if not lengths.min() > 0.0:
+        return 0.0
+    C = G / np.outer(lengths, lengths)
+    np.fill_diagonal(C, 0.0)
+    return float(lengths.min()) ** 2 * (1.0 - float(np.linalg.norm(C, 2)))
 
 
 @states("SJL-P7.4", "SJL-R7.3")
 def jacobian_spectrum_ratios(
-    network: ShallowNetwork, sigma_min: float, sigma_max: float, n: int
+    W: Array, sigma_min: float, sigma_max: float, n: int, *, is_class_b: bool = False
 ) -> tuple[float, float]:
     r"""$(\sigma_{\min}(J)/(\sigma_{\min}(W)d), \sigma_{\max}(J)/(\sigma_{\max}(W)\sqrt{nk}))$,
-    which SJL-P7.4 bounds by unknown constants.
-
-    For activations with $\gamma \equiv 0$ (SJL-R7.3) read the first without $\sigma_{\min}(W)$.
+    which SJL-P7.4 bounds by unknown constants; in class b (SJL-R7.3) the first is
+    $\sigma_{\min}(J)/d$.
     """
-    singular = np.linalg.svd(network.W, compute_uv=False)
-    k, d = network.W.shape
-    low = float(singular[-1]) if k >= d else 0.0
+    singular = np.linalg.svd(W, compute_uv=False)
+    k, d = W.shape
+    low = 1.0 if is_class_b else float(singular[-1]) if k >= d else 0.0
     return sigma_min / (low * d) if low > 0.0 else math.inf, sigma_max / (
         float(singular[0]) * math.sqrt(n * k)
     )

@@ -95,6 +95,30 @@ def misfit_failure(n: int, X_norm: float, delta: float) -> float:
     return math.exp(-(delta**2) * n / (2.0 * X_norm**2))
 
 
+@states("OS-T6.2", "OS-T2.1")
+def smooth_failure(n: int, X_norm: float, delta: float) -> float:
+    r"""$1/n + e^{-\delta^2n/(2\|X\|^2)}$: OS-L6.7 and OS-L6.12 together, as OS-T6.2 states it
+    (OS-T2.1 prints the exponent without n, erratum O1).
+    """
+    return min(1.0, 1.0 / n + misfit_failure(n, X_norm, delta))
+
+
+@states("OS-T6.3", "OS-T2.5")
+def relu_failure(n: int, X_norm: float, delta: float) -> float:
+    r"""$2/n + e^{-\delta^2n/\|X\|^2}$, as printed; the proof, OS-L6.12 with $2\delta$, gives
+    $e^{-2\delta^2n/\|X\|^2}$.
+    """
+    return min(1.0, 2.0 / n + math.exp(-(delta**2) * n / X_norm**2))
+
+
+@states("OS-T2.3")
+def relu_failure_products(n: int, X_norm: float, delta: float) -> float:
+    r"""$1/n + n e^{-n} + e^{-\delta^2n/\|X\|^2}$, as OS-T2.3 prints it: its width makes the last
+    term of OS-L6.9 smaller than OS-T6.3's 1/n.
+    """
+    return min(1.0, 1.0 / n + n * math.exp(-n) + math.exp(-(delta**2) * n / X_norm**2))
+
+
 @states("OS-L6.12")
 def expected_misfit_square(y_norm: float, variance: float) -> float:
     r"""$E\|f(W_0) - y\|^2 = \|y\|^2(1 + \mathrm{Var}\,\phi)$ exactly, for the head of OS and even

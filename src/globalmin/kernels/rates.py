@@ -7,11 +7,11 @@ sum of squares throughout.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from globalmin.errors import HypothesisError
 from globalmin.references import states
 from globalmin.shallow.guarantee import Guarantee
+from globalmin.shallow.sgd_guarantee import StochasticGuarantee
+from globalmin.shallow.step_sizes import relu_step, smooth_step, stochastic_step
 
 
 @states("OS-T6.10")
@@ -88,7 +88,7 @@ def smooth_guarantee(
     $\eta = n/(2B^2\|y\|^2\|X\|^2)$, rate $1-\frac{1}{32}\lambda/(B\|X\|)^2$, path at most
     $\sqrt{32}\frac{\sqrt n}{\|y\|}\|r_0\|/\sqrt\lambda$.
     """
-    eta = n / (2.0 * (B * y_norm * X_norm) ** 2)
+    eta = smooth_step(n, B=B, X_norm=X_norm, y_norm=y_norm)
     path = math.sqrt(32.0 * n / lam) / y_norm * residual_norm
     return Guarantee(eta, 1.0 - lam / (32.0 * (B * X_norm) ** 2), path, path)
 
@@ -102,7 +102,7 @@ def relu_guarantee(
     $\eta = n/(3\|y\|^2\|X\|^2)$, rate $1-\frac{1}{24}\lambda/\|X\|^2$, distance at most
     $6\sqrt2\frac{\sqrt n}{\|y\|}\|r_0\|/\sqrt\lambda$.
     """
-    eta = n / (3.0 * (y_norm * X_norm) ** 2)
+    eta = relu_step(n, X_norm=X_norm, y_norm=y_norm)
     distance = 6.0 * math.sqrt(2.0 * n / lam) / y_norm * residual_norm
     return Guarantee(eta, 1.0 - lam / (24.0 * X_norm**2), math.inf, distance)
 
@@ -137,63 +137,6 @@ def polyak_factor(m_L: float, beta: float, step_size: float) -> float:
     return 1.0 - step_size * m_L * (1.0 - step_size * beta / 2.0)
 
 
-@dataclass(frozen=True)
-class StochasticGuarantee:
-    r"""Step, factor of $E[\|r_t\|^21]$ per step, radius that is not left, and the bound of the
-    probability of leaving it.
-    """
-
-    step_size: float
-    rate: float
-    radius: float
-    failure: float
-
-
-@states("OS-C4")
-def stochastic_guarantee(
-    a: float,
-    b: float,
-    Lip: float,
-    residual_norm: float,
-    *,
-    n: int,
-    row_norm: float,
-    alpha: float | None = None,
-) -> StochasticGuarantee:
-    r"""SGD from any point, with an explicit probability (ours).
-
-    Parameters
-    ----------
-    a, b, residual_norm : $\sigma_{\min}(J)$, $\|J\|$, $\|r\|$ at the start.
-    Lip : Lipschitz constant of J on the ball of radius 2 rho, > 0.
-    n : number of samples.
-    row_norm : m, bound of the norms of the rows of J on the ball of radius rho, such as
-        $B\|v\|\max\|x_i\|$.
-    alpha : level in (0, a) that $\sigma_{\min}(J)$ keeps; by default 2a/3, which makes the failure
-        bound least.
-
-    Theory
-    ------
-    OS-C4: $\rho = (a-\alpha)/\mathrm{Lip}$, $b_2 = b+2\mathrm{Lip}\rho$, $\bar r = \|r\|+2b_2\rho$,
-    $H = b_2^2+\mathrm{Lip}\bar r$, $\eta = \min(\alpha^2/(Hm^2), \rho/(m\bar r))$;
-    $E[\|r_t\|^21\{t<T\}] \le (1-\eta\alpha^2/n)^t\|r\|^2$ and $P(T<\infty) \le 2\sqrt
-    n\,m\|r\|/(\alpha^2\rho)$, T the exit from radius $\rho$.
-    """
-    level = 2.0 * a / 3.0 if alpha is None else alpha
-    if not 0.0 < level < a or not Lip > 0.0:
-        raise HypothesisError(
-            f"OS-C4 needs 0 < alpha < a and Lip > 0; alpha={level:.3g}, a={a:.3g}, Lip={Lip:.3g}",
-            value=level,
-        )
-    rho = (a - level) / Lip
-    b2 = b + 2.0 * Lip * rho
-    highest = residual_norm + 2.0 * b2 * rho
-    H = b2**2 + Lip * highest
-    eta = min(level**2 / (H * row_norm**2), rho / (row_norm * highest))
-    failure = 2.0 * math.sqrt(n) * row_norm * residual_norm / (level**2 * rho)
-    return StochasticGuarantee(eta, 1.0 - eta * level**2 / n, rho, min(1.0, failure))
-
-
 @states("OS-T2.6")
 def printed_stochastic_guarantee(
     n: int,
@@ -204,7 +147,7 @@ def printed_stochastic_guarantee(
     X_norm: float,
     y_norm: float,
     n_weights: int,
-    nu: float = 3.0,
+    nu: float,
 ) -> StochasticGuarantee:
     r"""OS-T2.6 with etabar = 1: step, factor of $E[\|r_t\|^21_E]$, and $1-P(E) \le
     \frac4\nu(3B\|X\|/(\mu\sigma))^{1/(kd)}$.
@@ -215,9 +158,10 @@ def printed_stochastic_guarantee(
     ----------
     mu, sigma : $E[g\phi'(g)]$ and $\sigma_{\min}(X*X)$.
     n_weights : kd.
+    nu : at least 3; `step_sizes.stochastic_nu` solves it from a failure probability.
     """
     ratio = (mu * sigma) ** 2
-    eta = ratio / (9.0 * nu * B**4) * n / (y_norm * X_norm) ** 2
+    eta = stochastic_step(n, abs(mu) * sigma, nu=nu, B=B, X_norm=X_norm, y_norm=y_norm)
     rate = 1.0 - ratio**2 / (144.0 * n * nu * B**4 * X_norm**2)
     failure = 4.0 / nu * (3.0 * B * X_norm / math.sqrt(ratio)) ** (1.0 / n_weights)
     return StochasticGuarantee(eta, rate, math.inf, min(1.0, failure))

@@ -13,7 +13,7 @@ from globalmin.octopus.escape import escape_times_lower as escape_times_lower
 from globalmin.octopus.escape import estimate_escape_times as estimate_escape_times
 from globalmin.octopus.escape import octopus_escape_times as octopus_escape_times
 from globalmin.octopus.function import Octopus as Octopus
-from globalmin.one_filter.classify import classify_filter_point as classify_filter_point
+from globalmin.one_filter.landscape import classify_filter_point as classify_filter_point
 from globalmin.quadratic.ambiguity import Disagreement as Disagreement
 from globalmin.quadratic.ambiguity import bad_interpolant as bad_interpolant
 from globalmin.quadratic.ambiguity import disagreeing_networks as disagreeing_networks

@@ -8,25 +8,21 @@ by a curvature below what the gradient left and rounding can make of zero
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
-from globalmin.landscape.criteria import (
-    CurvatureThreshold,
-    curvature_threshold,
-    eigenvalue_rounding,
-    estimate_excess,
-)
+from globalmin.landscape import criteria
 from globalmin.linalg.spectrum import inertia, least_eigenvalue
-from globalmin.one_filter.classify import classify_filter_point
-from globalmin.one_filter.network import OneFilterNetwork
-from globalmin.one_filter.teacher import FilterTeacher
+from globalmin.one_filter.landscape import classify_filter_point
+from globalmin.one_filter.network import FilterTeacher, OneFilterNetwork
 from globalmin.references import states
+from globalmin.shallow import stationary
 from globalmin.shallow.complete_square import is_quadratic
 from globalmin.shallow.hessian import (
     check_landscape_inputs,
@@ -37,19 +33,7 @@ from globalmin.shallow.hessian import (
     hessian,
     hessian_rounding,
 )
-from globalmin.shallow.network import preactivations, residual
-from globalmin.shallow.stationary import (
-    Escape,
-    PointClass,
-    PointKind,
-    hessian_escape,
-    nearest_stationary,
-    quadratic_escape,
-)
-
-if TYPE_CHECKING:
-    from globalmin.shallow.network import ShallowNetwork
-
+from globalmin.shallow.network import ShallowNetwork, preactivations, residual
 
 DENSE_LIMIT = 1_500  # largest number of parameters whose Hessian is formed
 # largest number of parameters for which a doubtful point is followed to the stationary point next
@@ -79,11 +63,11 @@ def classify_point(
     network: ShallowNetwork | OneFilterNetwork,
     data: HasData | FilterTeacher,
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     tol: float = 1e-6,
     gap_tol: float = 1e-9,
     achieved: float | None = None,
-) -> PointClass:
+) -> stationary.PointClass:
     r"""Classify the weights of a smooth network on a data set, or of a one-filter network for its
     teacher's population loss.
 
@@ -108,7 +92,9 @@ def classify_point(
     PointClass
         Its kind is "not decided" where a negative curvature may be due to the gradient that is left
         or to rounding; the reason says how large it would have to be. With at most 400 parameters
-        the stationary point nearby is looked at first.
+        the stationary point nearby is looked at first. At nearly stationary points of quadratic
+        networks `loss_at_most` is what the gradient left and the least eigenvalue promise of the
+        loss (SJL-T2.1q, SJL-T2.2a).
 
     Theory
     ------
@@ -122,21 +108,40 @@ def classify_point(
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_landscape_inputs(network, X, y, trained)
     measured = _measure(network, X, y, trained)
-    gap, reason = estimate_excess(network, X, y, trained)
+    gap, reason = criteria.estimate_excess(network, X, y, trained)
     excess = measured.loss if gap is None else gap
+    is_nearly_stationary = measured.relative_gradient <= tol
     if excess <= gap_tol * 0.5 * float(y @ y):
-        return _verdict(PointKind.GLOBAL_MINIMUM, f"{reason}: gap {excess:.3g}", measured, excess)
-    if measured.relative_gradient > tol:
-        return _verdict(
-            PointKind.NOT_STATIONARY,
-            f"relative gradient {measured.relative_gradient:.3g}",
-            measured,
-            gap,
+        found = _verdict(
+            stationary.PointKind.GLOBAL_MINIMUM, f"{reason}: gap {excess:.3g}", measured, excess
         )
-    return _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
+    elif is_nearly_stationary:
+        found = _stationary(network, X, y, measured, trained=trained, gap=gap, achieved=achieved)
+    else:
+        words = f"relative gradient {measured.relative_gradient:.3g}"
+        found = _verdict(stationary.PointKind.NOT_STATIONARY, words, measured, gap)
+    return _promised(network, X, y, found) if is_nearly_stationary and trained == "W" else found
 
 
-def _filter_point(network: object, teacher: object, tol: float, gap_tol: float) -> PointClass:
+def _promised(
+    network: ShallowNetwork, X: Array, y: Array, found: stationary.PointClass
+) -> stationary.PointClass:
+    """The verdict with what SJL-T2.1q and SJL-T2.2a promise of the loss of such a point."""
+    below = (
+        estimate_least_eigenvalue_below(network, X, y)
+        if found.least_eigenvalue is None
+        else found.least_eigenvalue
+    )
+    curvature = max(0.0, hessian_rounding(network, X, y) - below)
+    promise = criteria.estimate_promise(network, X, y, gap=found.gap, curvature=curvature)
+    if promise is None:
+        return found
+    return replace(found, loss_at_most=promise.loss, promise=promise.reason)
+
+
+def _filter_point(
+    network: object, teacher: object, tol: float, gap_tol: float
+) -> stationary.PointClass:
     if not (isinstance(network, OneFilterNetwork) and isinstance(teacher, FilterTeacher)):
         found = f"{type(network).__name__} and {type(teacher).__name__}"
         raise DataError(f"a OneFilterNetwork is classified with its FilterTeacher, but got {found}")
@@ -150,7 +155,7 @@ class _Measured:
     relative_gradient: float
 
 
-def _measure(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Measured:
+def _measure(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> _Measured:
     r = residual(network, X, y)
     norm = gradient_norm(network, X, y, trained=trained)
     Z = preactivations(network, X)
@@ -167,36 +172,38 @@ def _stationary(
     y: Array,
     measured: _Measured,
     *,
-    trained: str,
+    trained: Trained,
     gap: float | None,
     achieved: float | None,
-) -> PointClass:
+) -> stationary.PointClass:
     """The verdict at a stationary point that is not known to be global."""
-    closed = quadratic_escape(network, X, y) if is_quadratic(network.activation) else None
+    closed = (
+        stationary.quadratic_escape(network, X, y) if is_quadratic(network.activation) else None
+    )
     if _size(network, trained) > DENSE_LIMIT:
         return _large_stationary(network, X, y, measured, trained=trained, gap=gap, escape=closed)
     seen = _curvature(network, X, y, trained)
     numbers = {"negative": seen.negative, "least": seen.least}
     kind, reason = seen.kind, seen.reason
-    if kind is PointKind.NOT_DECIDED:
+    if kind is stationary.PointKind.NOT_DECIDED:
         kind, reason = _settled(network, X, y, trained) or (kind, reason)
-    if kind is PointKind.STRICT_SADDLE:
-        found = [closed, hessian_escape(network, X, y, trained=trained, H=seen.H)]
+    if kind is stationary.PointKind.STRICT_SADDLE:
+        found = [closed, stationary.hessian_escape(network, X, y, trained=trained, H=seen.H)]
         escape = min((e for e in found if e is not None), key=lambda e: e.curvature, default=None)
         return _verdict(kind, reason, measured, gap, escape=escape, **numbers)
     if (
-        kind is PointKind.SECOND_ORDER
+        kind is stationary.PointKind.SECOND_ORDER
         and achieved is not None
         and seen.is_minimum_above(achieved, measured.loss)
     ):
         reason = (
             f"the Hessian is positive definite and a loss of {achieved:.6g} is reached elsewhere"
         )
-        return _verdict(PointKind.SPURIOUS_MINIMUM, reason, measured, gap, **numbers)
+        return _verdict(stationary.PointKind.SPURIOUS_MINIMUM, reason, measured, gap, **numbers)
     return _verdict(kind, reason, measured, gap, **numbers)
 
 
-def _size(network: ShallowNetwork, trained: str) -> int:
+def _size(network: ShallowNetwork, trained: Trained) -> int:
     return network.W.size + (network.width if trained == "vW" else 0)
 
 
@@ -210,25 +217,27 @@ class _Curvature:
     negative: int
     least: float
     found: float
-    limit: CurvatureThreshold
+    limit: criteria.CurvatureThreshold
 
     @property
-    def kind(self) -> PointKind:
+    def kind(self) -> stationary.PointKind:
         if self.found < -self.limit.largest:
-            return PointKind.STRICT_SADDLE
+            return stationary.PointKind.STRICT_SADDLE
         return (
-            PointKind.SECOND_ORDER if self.found >= -self.limit.rounding else PointKind.NOT_DECIDED
+            stationary.PointKind.SECOND_ORDER
+            if self.found >= -self.limit.rounding
+            else stationary.PointKind.NOT_DECIDED
         )
 
     @property
     def reason(self) -> str:
         limit = self.limit
-        if self.kind is PointKind.STRICT_SADDLE:
+        if self.kind is stationary.PointKind.STRICT_SADDLE:
             return (
                 f"curvature {self.found:.3g}, below the {-limit.largest:.3g} that gradient and "
                 "rounding can make of zero"
             )
-        if self.kind is PointKind.SECOND_ORDER:
+        if self.kind is stationary.PointKind.SECOND_ORDER:
             return (
                 f"no eigenvalue below rounding ({-limit.rounding:.3g}); no theorem makes such a "
                 "point global here"
@@ -245,7 +254,7 @@ class _Curvature:
         )
 
 
-def _doubt(curvature: float, limit: CurvatureThreshold) -> str:
+def _doubt(curvature: float, limit: criteria.CurvatureThreshold) -> str:
     return (
         f"curvature {curvature:.3g} may be due to the gradient that is left, {limit.gradient:.3g}: "
         f"it would show a saddle below {-limit.largest:.3g} (-sqrt(2 rho eps)), and none above "
@@ -253,9 +262,9 @@ def _doubt(curvature: float, limit: CurvatureThreshold) -> str:
     )
 
 
-def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Curvature:
+def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> _Curvature:
     H = hessian(network, X, y, trained=trained)
-    rounding = eigenvalue_rounding(network, X, y, H)
+    rounding = criteria.eigenvalue_rounding(network, X, y, H)
     least, vector = least_eigenvalue(H)
     head = network.width if trained == "vW" else 0
     U, u = vector[head:].reshape(network.W.shape), vector[:head] if head else None
@@ -265,28 +274,30 @@ def _curvature(network: ShallowNetwork, X: Array, y: Array, trained: str) -> _Cu
     ):  # along its own direction the curvature has less rounding than an eigenvalue
         along, own = curvature_along(network, X, y, U, u), curvature_rounding(network, X, y, U, u)
         found, error = (along, own) if along < -own else (least, rounding)
-    limit = curvature_threshold(
+    limit = criteria.curvature_threshold(
         network, X, y, found, trained=trained, rounding=error, direction=(U, u)
     )
     return _Curvature(H, inertia(H, shift=rounding).negative, least, found, limit)
 
 
 def _settled(
-    network: ShallowNetwork, X: Array, y: Array, trained: str
-) -> tuple[PointKind, str] | None:
+    network: ShallowNetwork, X: Array, y: Array, trained: Trained
+) -> tuple[stationary.PointKind, str] | None:
     """Kind and reason of the stationary point next to a doubtful one; None if there is none nearby,
     or it is doubtful too.
     """
     if _size(network, trained) > SETTLED_LIMIT:
         return None
-    there = nearest_stationary(network, X, y, trained=trained, tol=0.0, max_iter=SETTLING_STEPS)
+    there = stationary.nearest_stationary(
+        network, X, y, trained=trained, tol=0.0, max_iter=SETTLING_STEPS
+    )
     moved = float(
         np.hypot(np.linalg.norm(there.W - network.W), np.linalg.norm(there.v - network.v))
     )
     if moved > NEARBY * float(np.hypot(np.linalg.norm(network.W), np.linalg.norm(network.v))):
         return None
     seen = _curvature(there, X, y, trained)
-    if seen.kind is PointKind.NOT_DECIDED:
+    if seen.kind is stationary.PointKind.NOT_DECIDED:
         return None
     return seen.kind, f"at the stationary point {moved:.2g} away: {seen.reason}"
 
@@ -297,15 +308,15 @@ def _large_stationary(
     y: Array,
     measured: _Measured,
     *,
-    trained: str,
+    trained: Trained,
     gap: float | None,
-    escape: Escape | None,
-) -> PointClass:
+    escape: stationary.Escape | None,
+) -> stationary.PointClass:
     """Without the dense Hessian: the closed-form direction, or the bound of the least eigenvalue by
     blocks.
     """
     if escape is not None:
-        limit = curvature_threshold(
+        limit = criteria.curvature_threshold(
             network,
             X,
             y,
@@ -319,9 +330,13 @@ def _large_stationary(
                 f"curvature {escape.curvature:.3g} along the escape direction ({escape.method}), "
                 f"below {-limit.largest:.3g}"
             )
-            return _verdict(PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape)
+            return _verdict(
+                stationary.PointKind.STRICT_SADDLE, reason, measured, gap, escape=escape
+            )
         if escape.curvature < -limit.rounding:
-            return _verdict(PointKind.NOT_DECIDED, _doubt(escape.curvature, limit), measured, gap)
+            return _verdict(
+                stationary.PointKind.NOT_DECIDED, _doubt(escape.curvature, limit), measured, gap
+            )
     below, rounding = (
         estimate_least_eigenvalue_below(network, X, y),
         hessian_rounding(network, X, y),
@@ -331,26 +346,26 @@ def _large_stationary(
             f"least eigenvalue of the Hessian in W at least {below:.3g}; no theorem makes such a "
             "point global here"
         )
-        return _verdict(PointKind.SECOND_ORDER, reason, measured, gap)
+        return _verdict(stationary.PointKind.SECOND_ORDER, reason, measured, gap)
     reason = f"{_size(network, trained)} parameters are too many for the dense Hessian"
     if trained == "W":
         reason += (
             f"; its least eigenvalue in W is at least {below:.3g}, which leaves a saddle possible"
         )
-    return _verdict(PointKind.NOT_DECIDED, reason, measured, gap)
+    return _verdict(stationary.PointKind.NOT_DECIDED, reason, measured, gap)
 
 
 def _verdict(
-    kind: PointKind,
+    kind: stationary.PointKind,
     reason: str,
     measured: _Measured,
     gap: float | None,
     *,
     negative: int | None = None,
     least: float | None = None,
-    escape: Escape | None = None,
-) -> PointClass:
+    escape: stationary.Escape | None = None,
+) -> stationary.PointClass:
     m = measured
-    return PointClass(
+    return stationary.PointClass(
         kind, reason, m.loss, m.gradient_norm, m.relative_gradient, gap, negative, least, escape
     )

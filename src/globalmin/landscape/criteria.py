@@ -1,5 +1,6 @@
-r"""The two criteria by which a point is told: how far its loss is above the least one, and how
-negative a curvature must be before it tells a saddle from a minimum.
+r"""The criteria by which a point is told: how far its loss is above the least one, what gradient
+and curvature alone promise of it, and how negative a curvature must be before it tells a saddle
+from a minimum.
 
 Excess, from above: by duality for quadratic networks, by completing the square for quadratic
 polynomials, by Newton's theorem where zero loss is near, by the loss floor and by zero for all.
@@ -30,20 +31,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.data.degeneracy import Degeneracy
+from globalmin.errors import HypothesisError
 from globalmin.linalg.spectrum import rounding_shift
-from globalmin.linalg.symmetric import head_counts
+from globalmin.linalg.symmetric import design_matrix, head_counts, unsvec
+from globalmin.quadratic.approximate import estimate_mixed_excess, estimate_planted_excess
 from globalmin.quadratic.duality import estimate_span_gap, positive_dual
 from globalmin.quadratic.general_activation import estimate_general_gap
 from globalmin.references import states
+from globalmin.shallow import hessian
 from globalmin.shallow.complete_square import is_quadratic
-from globalmin.shallow.hessian import (
-    curvature_along,
-    gradient_norm,
-    gradient_rounding,
-    hessian_rounding,
-)
 from globalmin.shallow.lipschitz import (
     estimate_hessian_lipschitz,
     estimate_hessian_lipschitz_both_layers,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_PROVABLE = 3_000  # largest n of the n x n provability test
+LARGEST_DESIGN = 20_000_000  # n d^2 up to which least squares over all matrices are solved
 
 
 class Excess(NamedTuple):
@@ -68,7 +68,7 @@ class Excess(NamedTuple):
 
 
 @states("SJL-T2.1", "SJL-T2.2k", "GKZ-C2.2")
-def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Excess:
+def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> Excess:
     """The bound of the theorem that fits the activation and the trained layers."""
     r = residual(network, X, y)
     if network.activation.name == "quadratic":
@@ -91,7 +91,7 @@ def estimate_excess(network: ShallowNetwork, X: Array, y: Array, trained: str) -
     return Excess(None, "no loss is below zero")
 
 
-def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: str) -> Excess:
+def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: Trained) -> Excess:
     plus, minus = head_counts(network.v)
     if trained == "W" and not (plus and minus):
         sign = -1.0 if minus else 1.0
@@ -100,6 +100,86 @@ def _quadratic(network: ShallowNetwork, X: Array, y: Array, r: Array, trained: s
             0.5 * float(r @ r) - bound, "dual bound over all heads of this sign (theorem P)"
         )
     return Excess(estimate_span_gap(X, r), "least squares over all quadratic functions (theorem S)")
+
+
+class Promise(NamedTuple):
+    """What a theorem says of the loss from the gradient norm and the least eigenvalue alone, in
+    floats, and the theorem with its numbers.
+    """
+
+    loss: float
+    reason: str
+
+
+@states("SJL-T2.1q", "SJL-T2.2a")
+def estimate_promise(
+    network: ShallowNetwork, X: Array, y: Array, *, gap: float | None, curvature: float
+) -> Promise | None:
+    r"""The loss that every point with this gradient norm and least eigenvalue has at most; None
+    where neither theorem speaks.
+
+    Parameters
+    ----------
+    network, X, y : a quadratic network of which W is trained, and the data.
+    gap : loss above the least one, from which the least one is known (mixed heads).
+    curvature : $\epsilon_H \ge 0$ with Hessian $\ge -\epsilon_HI$.
+    """
+    if network.activation.name != "quadratic":
+        return None
+    plus, minus = head_counts(network.v)
+    d = X.shape[1]
+    rounding = hessian.gradient_rounding(network, X, y, trained="W")
+    gradient = hessian.gradient_norm(network, X, y) + rounding
+    if min(plus, minus) > d and gap is not None and X.shape[0] * d**2 <= LARGEST_DESIGN:
+        return _mixed_promise(network, X, y, gap=gap, gradient=gradient, curvature=curvature)
+    sign = 1.0 if plus else -1.0
+    is_planted_case = (network.v == network.v[0]).all() and network.v[0] != 0.0
+    if is_planted_case and network.width > d and (sign * y >= 0.0).all() and y.any():
+        return _planted_promise(network, X, sign * y, gradient, curvature)
+    return None
+
+
+def _mixed_promise(
+    network: ShallowNetwork, X: Array, y: Array, *, gap: float, gradient: float, curvature: float
+) -> Promise:
+    r = residual(network, X, y)
+    least = max(0.5 * float(r @ r) - gap, 0.0)
+    solution = np.asarray(np.linalg.lstsq(design_matrix(X), y, rcond=None)[0], dtype=np.float64)
+    excess = estimate_mixed_excess(
+        network.W,
+        network.v,
+        gradient_norm=gradient,
+        negative_curvature=curvature,
+        nuclear_norm=float(np.abs(np.linalg.eigvalsh(unsvec(solution))).sum()),
+    )
+    return Promise(
+        least + excess,
+        f"loss at most {least + excess:.6g}, the least one {least:.6g} and {excess:.3g}, from the "
+        f"gradient {gradient:.3g} and curvatures above {-curvature:.3g} (SJL-T2.1q)",
+    )
+
+
+def _planted_promise(
+    network: ShallowNetwork, X: Array, y: Array, gradient: float, curvature: float
+) -> Promise | None:
+    try:
+        found = estimate_planted_excess(
+            X,
+            y,
+            head=abs(float(network.v[0])),
+            gradient_norm=gradient,
+            negative_curvature=curvature,
+            weight_norm=float(np.linalg.norm(network.W)),
+        )
+    except HypothesisError:  # X without full column rank
+        return None
+    if found.loss < 0.5 * float(np.sum((np.abs(network.predict(X)) - y) ** 2)):
+        return None  # the labels are not planted
+    return Promise(
+        found.loss,
+        f"if the labels are planted, loss at most {found.loss:.3g} from the gradient "
+        f"{gradient:.3g} and curvatures above {-curvature:.3g} (SJL-T2.2a)",
+    )
 
 
 LARGEST_RADIUS = 1e60  # fourth powers stay finite
@@ -141,7 +221,7 @@ def curvature_threshold(
     y: Array,
     curvature: float,
     *,
-    trained: str,
+    trained: Trained,
     rounding: float,
     direction: Direction,
 ) -> CurvatureThreshold:
@@ -156,7 +236,7 @@ def curvature_threshold(
     direction : the unit vector u as (U, u). Where the activation has no bounds, $\rho$ is an
         estimate: four times the largest difference quotient of the curvature along it.
     """
-    epsilon = gradient_norm(network, X, y, trained=trained) + gradient_rounding(
+    epsilon = hessian.gradient_norm(network, X, y, trained=trained) + hessian.gradient_rounding(
         network, X, y, trained=trained
     )
     radius = 2.0 * epsilon / abs(curvature) if curvature != 0.0 else math.inf
@@ -167,7 +247,7 @@ def curvature_threshold(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: str) -> float:
+def _lipschitz(network: ShallowNetwork, X: Array, y: Array, R: float, trained: Trained) -> float:
     """The Lipschitz constant of the Hessian on the ball of radius R; infinite for a ball without
     bound.
     """
@@ -185,15 +265,15 @@ def _estimated_slope(
     network: ShallowNetwork, X: Array, y: Array, R: float, direction: Direction
 ) -> float:
     U, u = direction
-    here, reach = curvature_along(network, X, y, U, u), max(R, SMALLEST_STEP)
+    here, reach = hessian.curvature_along(network, X, y, U, u), max(R, SMALLEST_STEP)
     quotients = []
     for t in (-reach, -reach / 2, reach / 2, reach):
         there = network.with_weights(network.W + t * U, None if u is None else network.v + t * u)
-        quotients.append(abs(curvature_along(there, X, y, U, u) - here) / abs(t))
+        quotients.append(abs(hessian.curvature_along(there, X, y, U, u) - here) / abs(t))
     steepest = 4.0 * max(quotients)
     return steepest if math.isfinite(steepest) else math.inf
 
 
 def eigenvalue_rounding(network: ShallowNetwork, X: Array, y: Array, H: Array) -> float:
     """Error of an eigenvalue of the dense Hessian: of its entries and of the eigenvalue routine."""
-    return rounding_shift(H) + hessian_rounding(network, X, y)
+    return rounding_shift(H) + hessian.hessian_rounding(network, X, y)

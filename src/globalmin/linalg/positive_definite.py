@@ -1,5 +1,5 @@
 r"""Witnesses of positive definiteness (primitive P1): a square C with $\|C A C^T - I\|_F < 1$
-proves A > 0.
+proves A > 0; and the matrices of balls (python-flint) that reach far beyond double precision.
 
 C is the inverse of a Cholesky factor of A. In doubles this reaches condition numbers near 1e11;
 beyond, C is improved by factoring $T = C A C^T$, formed at high precision, and replacing C by
@@ -9,14 +9,49 @@ beyond, C is improved by factoring $T = C A C^T$, formed at high precision, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.linalg.balls import BallMatrix, ball_matrix, to_floats, working_precision
+
+BITS = 192
+SMALLEST_RADIUS = 2.0**-230
+Ball = Any  # flint.arb; the library ships no type that pyright could use for arithmetic
+BallMatrix = Any  # flint.arb_mat
+
+
+@contextmanager
+def working_precision(bits: int = BITS) -> Iterator[None]:
+    """Set the precision of the ball library, which is global to the process, and restore it."""
+    from flint import ctx
+
+    previous = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = previous
+
+
+def ball_matrix(values: Array) -> BallMatrix:
+    """Exact copy of a float64 matrix (a vector becomes one column)."""
+    from flint import arb_mat
+
+    rows = values.tolist() if values.ndim == 2 else [[value] for value in values.tolist()]
+    return arb_mat(rows)
+
+
+def to_floats(matrix: BallMatrix) -> Array:
+    """Midpoints rounded to doubles, in the shape of the matrix."""
+    return np.array([float(entry) for entry in matrix.entries()]).reshape(
+        matrix.nrows(), matrix.ncols()
+    )
+
 
 EPS = float(np.finfo(np.float64).eps)
 RESIDUAL_LIMIT = 0.1  # P1 needs < 1; the rest of the room is for what floats do not see

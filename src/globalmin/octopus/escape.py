@@ -9,14 +9,15 @@ it grows by $1 + 2\eta\gamma$ a step. So the waiting times grow by the factor $\
 from __future__ import annotations
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.errors import DataError
-from globalmin.octopus.descent import checked_start, checked_step_size, descent_escape_times
+from globalmin.octopus import descent
 from globalmin.octopus.function import Octopus
-from globalmin.octopus.perturbed import perturbed_descent
 from globalmin.references import states
 
 ROUNDED_DOWN = 1.0 - 1e-12  # the formulas below err by less than 1e-14 d relatively
@@ -75,7 +76,7 @@ def escape_times_lower(octopus: Octopus, step_size: float) -> Array:
     S_k\ln\frac1{1-2\eta L}$, i.e. $S_{k+1} \ge \kappa S_k + S$ with $S = \ln\tau/\ln(1+2\eta\gamma)
     \le S_1$. Rounded down by 1e-12 relatively.
     """
-    eta = checked_step_size(octopus, step_size)
+    eta = descent.checked_step_size(octopus, step_size)
     first, kappa = (
         math.log(octopus.tau) / math.log1p(2.0 * eta * octopus.gamma),
         escape_ratio(octopus.L, octopus.gamma, eta),
@@ -100,7 +101,7 @@ def escape_step_lower(
     return (
         steps
         if step_size is None
-        else steps / (2.0 * checked_step_size(octopus, step_size) * gamma)
+        else steps / (2.0 * descent.checked_step_size(octopus, step_size) * gamma)
     )
 
 
@@ -112,7 +113,7 @@ def buffer_steps_upper(octopus: Octopus, step_size: float) -> int:
     + 2u - 2u^2) \le 0$ by $L \ge \gamma$, and $g_2' \le 0$.
     """
     return math.ceil(
-        1.0 / (2.0 * checked_step_size(octopus, step_size) * octopus.gamma) * (1.0 + 1e-12)
+        1.0 / (2.0 * descent.checked_step_size(octopus, step_size) * octopus.gamma) * (1.0 + 1e-12)
     )
 
 
@@ -126,8 +127,8 @@ def estimate_escape_times(octopus: Octopus, start: ArrayLike, step_size: float) 
     small.
     """
     eta, x = (
-        checked_step_size(octopus, step_size),
-        checked_start(octopus, start, np.random.default_rng(0)),
+        descent.checked_step_size(octopus, step_size),
+        descent.checked_start(octopus, start, np.random.default_rng(0)),
     )
     up, kappa = math.log1p(2.0 * eta * octopus.gamma), escape_ratio(octopus.L, octopus.gamma, eta)
     steps, gain = _crossing(octopus, eta, up)
@@ -156,7 +157,8 @@ def _crossing(octopus: Octopus, eta: float, up: float) -> tuple[float, float]:
 
 
 EXACT = 2**53  # whole numbers up to here are float64 numbers
-METHODS = ("gradient_descent", "perturbed_gradient_descent")
+Method = Literal["gradient_descent", "perturbed_gradient_descent"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @states("DU-F7.3", "DU-F7.4")
@@ -165,7 +167,7 @@ def octopus_escape_times(
     L: float = 2.0,
     gamma: float = 1.0,
     step_size: float = 1 / 8,
-    method: str = "gradient_descent",
+    method: Method = "gradient_descent",
     *,
     seed: int = 0,
     tau: float = math.e,
@@ -214,22 +216,21 @@ def octopus_escape_times(
     array([  11,   50,  211,  875, 3598])
     """
     octopus = Octopus(dimension, L, gamma, tau)
+    one_of("method", method, METHODS)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise DataError(f"seed={seed!r} must be a whole number, at least 0")
     rng = np.random.default_rng(seed)
-    x = checked_start(octopus, start, rng)
+    x = descent.checked_start(octopus, start, rng)
     if method == "gradient_descent":
-        times = descent_escape_times(octopus, x, step_size)
-    elif method == "perturbed_gradient_descent":
+        times = descent.descent_escape_times(octopus, x, step_size)
+    else:
         options = {
             "radius": radius,
             "noise_gap": noise_gap,
             "gradient_threshold": gradient_threshold,
             "max_iter": max_iter,
         }
-        times = perturbed_descent(octopus, x, step_size, rng, **options).escape_times  # pyright: ignore[reportArgumentType]
-    else:
-        raise DataError(f"method={method!r} is unknown; choose one of {', '.join(METHODS)}")
+        times = descent.perturbed_descent(octopus, x, step_size, rng, **options).escape_times  # pyright: ignore[reportArgumentType]
     return (
         np.array(times, dtype=np.int64) if times[-1] < EXACT else np.array(times, dtype=np.float64)
     )

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import math
 
-from globalmin.facts.finding import TheoremReport, check, number, unknown
-from globalmin.facts.registry import fact
+from globalmin.facts.finding import TheoremReport, check, fact, number, unknown
+from globalmin.octopus import escape
 from globalmin.octopus.constants import (
     gaussian_miss_probability,
     gaussian_radius,
     octopus_smoothness_upper,
-)
-from globalmin.octopus.escape import (
-    buffer_steps_upper,
-    escape_ratio,
-    escape_ratio_lower,
-    escape_step_lower,
-    escape_times_lower,
 )
 from globalmin.octopus.function import Octopus
 from globalmin.octopus.warmups import two_saddle_times
@@ -37,13 +30,19 @@ def slow_descent(octopus: Octopus) -> TheoremReport:
         (check("L ≥ γ > 0, step 1/(4L)", 0.0 < gamma <= L),),
         step_size=eta,
         numbers=(
-            ("factor between the times of two saddles in a row", escape_ratio(L, gamma, eta)),
-            ("the same, at least, for every step", escape_ratio_lower(L, gamma)),
+            (
+                "factor between the times of two saddles in a row",
+                escape.escape_ratio(L, gamma, eta),
+            ),
+            ("the same, at least, for every step", escape.escape_ratio_lower(L, gamma)),
             ("time of a second saddle over that of the first, starts ½", second / first),
-            ("steps to pass all saddles ≥, ours", float(escape_times_lower(octopus, eta)[-1])),
-            ("the same, by the proof", escape_step_lower(d, L, gamma, eta)),
-            ("the same, as printed", escape_step_lower(d, L, gamma)),
-            ("steps across a buffer ≤", float(buffer_steps_upper(octopus, eta))),
+            (
+                "steps to pass all saddles ≥, ours",
+                float(escape.escape_times_lower(octopus, eta)[-1]),
+            ),
+            ("the same, by the proof", escape.escape_step_lower(d, L, gamma, eta)),
+            ("the same, as printed", escape.escape_step_lower(d, L, gamma)),
+            ("steps across a buffer ≤", float(escape.buffer_steps_upper(octopus, eta))),
             ("ε below which no point on the way is second-order stationary", smooth.epsilon),
         ),
     )

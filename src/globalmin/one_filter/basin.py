@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.one_filter.landscape import angle_of_g, barrier
+from globalmin.one_filter.network import FilterTeacher
 from globalmin.one_filter.phases import FilterState, heads_state, state_loss, step
-from globalmin.one_filter.teacher import FilterTeacher
 from globalmin.references import states
 
-STARTS = ("gaussian", "sphere")
+Scheme = Literal["gaussian", "sphere"]
+STARTS: tuple[Scheme, ...] = get_args(Scheme)
 LOOK_EVERY = 10  # steps between two trap tests
 
 
@@ -47,7 +50,7 @@ def global_basin_probability(
     n_initializations: int = 5000,
     seed: int = 0,
     *,
-    scheme: str = "gaussian",
+    scheme: Scheme = "gaussian",
 ) -> float:
     r"""One cell of Table 5.1: the share of random starts from which gradient descent reaches the
     global minimum; an estimate.
@@ -83,7 +86,7 @@ def basin_estimate(
     n_initializations: int = 5000,
     seed: int = 0,
     *,
-    scheme: str = "gaussian",
+    scheme: Scheme = "gaussian",
     step_size: float | None = None,
     max_iter: int = 20_000,
 ) -> BasinEstimate:
@@ -180,7 +183,7 @@ def _decide(
     return won, lost
 
 
-def _check(k: int, ratio: float, patch_size: int, count: int, scheme: str) -> None:
+def _check(k: int, ratio: float, patch_size: int, count: int, scheme: Scheme) -> None:
     for name, value in (("k", k), ("patch_size", patch_size), ("n_initializations", count)):
         if not isinstance(value, int | np.integer) or value < 1:
             raise DataError(f"{name}={value!r}: give an integer of at least 1")
@@ -190,5 +193,4 @@ def _check(k: int, ratio: float, patch_size: int, count: int, scheme: str) -> No
         )
     if k == 1 and ratio != 1:
         raise DataError(f"ratio={ratio!r}: with one patch (k = 1) the ratio is always 1")
-    if scheme not in STARTS:
-        raise DataError(f"scheme={scheme!r} is unknown; choose 'gaussian' or 'sphere'")
+    one_of("scheme", scheme, STARTS)

@@ -9,22 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from globalmin.activations.half_spaces import angle, both_half_spaces_times
-from globalmin.facts.finding import TheoremReport, check, number
-from globalmin.facts.registry import fact
-from globalmin.one_filter import phases
-from globalmin.one_filter.network import OneFilterNetwork
-from globalmin.one_filter.teacher import (
-    FilterTeacher,
-    half_space_mean,
-    half_space_second_moment_times,
-    initial_cosine_quantile,
-    population_loss,
-    relu_product_mean,
-    rotation_invariant_gradient,
-    rotation_invariant_loss,
-    sphere_moments,
-)
+from globalmin.activations.moments import angle, both_half_spaces_times
+from globalmin.facts.finding import TheoremReport, check, fact, number
+from globalmin.one_filter import network, phases
 from globalmin.one_filter.train import draw_network, sign_flips
 
 STEPS = 200  # of the run along which the lemmas are read
@@ -34,14 +21,14 @@ SEED = 0
 class Drawn(NamedTuple):
     """The unit teacher, the start used, its angle, the step, and the run's states."""
 
-    teacher: FilterTeacher
-    start: OneFilterNetwork
+    teacher: network.FilterTeacher
+    start: network.OneFilterNetwork
     phi: float
     step_size: float
     run: tuple[phases.FilterState, ...]
 
 
-def drawn(teacher: FilterTeacher) -> Drawn:
+def drawn(teacher: network.FilterTeacher) -> Drawn:
     """The best of the four sign flips of a start drawn as in DU-T5.4, and a run from it."""
     unit = phases.unit_teacher(teacher)
     radius = abs(unit.s) / math.sqrt(unit.k)
@@ -54,7 +41,7 @@ def drawn(teacher: FilterTeacher) -> Drawn:
     return Drawn(unit, start, angle(start.v, unit.w), eta, tuple(states))
 
 
-def _inside(net: OneFilterNetwork, teacher: FilterTeacher) -> bool:
+def _inside(net: network.OneFilterNetwork, teacher: network.FilterTeacher) -> bool:
     return phases.in_basin_set(net.v, net.a, teacher)
 
 
@@ -66,16 +53,16 @@ def _inside(net: OneFilterNetwork, teacher: FilterTeacher) -> bool:
     "DU-C5.1",
     "DU-C5.2",
     "DU-T5.4",
-    subject=FilterTeacher,
+    subject=network.FilterTeacher,
 )
-def convergence(teacher: FilterTeacher) -> TheoremReport:
+def convergence(teacher: network.FilterTeacher) -> TheoremReport:
     """The two-phase theorem at a drawn start."""
     it = drawn(teacher)
     found = phases.two_phases(it.start.v, it.start.a, it.teacher)
     numbers = [
         (
             "median of |cos φ₀| over uniform filters",
-            initial_cosine_quantile(0.75, teacher.p),
+            network.initial_cosine_quantile(0.75, teacher.p),
         )
         if teacher.p > 1
         else ("patch size", 1.0),
@@ -116,9 +103,9 @@ def convergence(teacher: FilterTeacher) -> TheoremReport:
     "DU-L5.12",
     "DU-X5.a",
     "DU-A1",
-    subject=FilterTeacher,
+    subject=network.FilterTeacher,
 )
-def invariants(teacher: FilterTeacher) -> TheoremReport:
+def invariants(teacher: network.FilterTeacher) -> TheoremReport:
     """Every invariant along a run of the exact recursion; slack at least 0 where it holds."""
     it = drawn(teacher)
     slacks: dict[str, float] = {}
@@ -144,8 +131,8 @@ def invariants(teacher: FilterTeacher) -> TheoremReport:
     )
 
 
-@fact("DU-T5.5", subject=FilterTeacher)
-def failure(teacher: FilterTeacher) -> TheoremReport:
+@fact("DU-T5.5", subject=network.FilterTeacher)
+def failure(teacher: network.FilterTeacher) -> TheoremReport:
     """How often a random start provably ends at the spurious minimum."""
     it = drawn(teacher)
     flips = sign_flips(it.start)
@@ -167,8 +154,8 @@ def failure(teacher: FilterTeacher) -> TheoremReport:
     )
 
 
-@fact("DU-L5.6", "DU-R5.2", subject=FilterTeacher)
-def identities(teacher: FilterTeacher) -> TheoremReport:
+@fact("DU-L5.6", "DU-R5.2", subject=network.FilterTeacher)
+def identities(teacher: network.FilterTeacher) -> TheoremReport:
     """The Gaussian identities by simulation, and the loss with patches on a sphere."""
     it = drawn(teacher)
     w, w_star = it.start.v, it.teacher.w
@@ -180,23 +167,23 @@ def identities(teacher: FilterTeacher) -> TheoremReport:
     both = (Z * (on * (Z @ w_star >= 0.0) * (Z @ w_star))[:, None]).mean(axis=0)
     together = both_half_spaces_times(w, w_star)
     root = math.sqrt(w.size)
-    moments = sphere_moments(w.size, root)
-    sphere = rotation_invariant_loss(w, it.start.a, it.teacher, *moments)
-    slope = rotation_invariant_gradient(w, it.start.a, it.teacher, *moments)
-    half, whole = half_space_mean(w), half_space_second_moment_times(w)
+    moments = network.sphere_moments(w.size, root)
+    sphere = network.rotation_invariant_loss(w, it.start.a, it.teacher, *moments)
+    slope = network.rotation_invariant_gradient(w, it.start.a, it.teacher, *moments)
+    half, whole = network.half_space_mean(w), network.half_space_second_moment_times(w)
     return TheoremReport(
         "DU-L5.6",
         "four Gaussian integrals give the loss in closed form; other round laws change two numbers",
         (),
         numbers=(
-            ("E[σ(z·w)σ(z·w*)]", relu_product_mean(w, w_star)),
+            ("E[σ(z·w)σ(z·w*)]", network.relu_product_mean(w, w_star)),
             ("the same over 200,000 draws", product),
             ("largest error of E[z 1{z·w ≥ 0}] over the draws", float(np.abs(mean - half).max())),
             ("the same of E[zzᵀ1{z·w ≥ 0}]w", float(np.abs(second - whole).max())),
             ("the same of E[zzᵀ1{both ≥ 0}]w*", float(np.abs(both - together).max())),
             (
                 "loss at the drawn start, Gaussian patches",
-                population_loss(w, it.start.a, it.teacher),
+                network.population_loss(w, it.start.a, it.teacher),
             ),
             ("loss there, patches on the sphere of radius √p", sphere),
             ("slope in v there, sphere", float(np.linalg.norm(slope[0]))),

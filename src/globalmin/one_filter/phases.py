@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.half_spaces import angle
-from globalmin.one_filter.teacher import FilterTeacher, g, pi_minus_g
+from globalmin.activations.moments import angle
+from globalmin.one_filter.network import FilterTeacher, g, pi_minus_g
 from globalmin.references import states
 
 if TYPE_CHECKING:

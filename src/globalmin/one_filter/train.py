@@ -16,13 +16,19 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.half_spaces import angle
+from globalmin.activations.moments import angle
 from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.one_filter.landscape import Basin, trap_test
-from globalmin.one_filter.network import OneFilterNetwork, empirical_gradient, empirical_loss
+from globalmin.one_filter.network import (
+    FilterTeacher,
+    OneFilterNetwork,
+    empirical_gradient,
+    empirical_loss,
+    population_gradient,
+    population_loss,
+)
 from globalmin.one_filter.phases import PHASE_TWO_HEAD, two_phases
-from globalmin.one_filter.teacher import FilterTeacher, population_gradient, population_loss
 from globalmin.optimize.follow import (
     Iterate,
     Options,

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.optimize.follow import End, Iterate, Monitor, Recorder, Watch, every_step, follow
@@ -19,7 +20,8 @@ from globalmin.optimize.run import Run, Status, Trajectory
 if TYPE_CHECKING:
     Oracle = Callable[[Array], tuple[float, Array]]
 
-METHODS = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
+Method = Literal["DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA"]
+METHODS: tuple[Method, ...] = get_args(Method)
 # errors of the invariants below 1e-8 on runs of some ten thousand steps of the solver
 RTOL, ATOL = 1e-11, 1e-12
 _SLIDING = (
@@ -144,7 +146,7 @@ def integrate_flow(
     measure: Callable[[Array], Any] | None = None,
     integrand: Callable[[Array, Array], Any] | None = None,
     restore: Callable[[Array], Any] | None = None,
-    method: str = "DOP853",
+    method: Method = "DOP853",
     rtol: float = RTOL,
     atol: float = ATOL,
     tol: float = 0.0,
@@ -169,8 +171,7 @@ def integrate_flow(
     max_records : the solver's steps are recorded all, then thinned to at most so many.
     verbose, throw, monitor : as in `train`.
     """
-    if method not in METHODS:
-        raise DataError(f"method={method!r} is unknown; choose one of {', '.join(METHODS)}")
+    one_of("method", method, METHODS)
     if not 0 < time < np.inf:
         raise DataError(f"time={time!r} must be a positive number: the end of the flow")
     flow = _Flow(oracle, np.array(theta, dtype=np.float64), integrand)
@@ -264,7 +265,7 @@ class _Flow:
         self,
         here: _Moment,
         time: float,
-        method: str,
+        method: Method,
         tolerances: dict[str, float],
         *,
         tol: float,

@@ -13,18 +13,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import DataError
 
 if TYPE_CHECKING:
-    from globalmin.optimize.objective_jax import Derivatives
+    from globalmin.optimize.objective_frameworks import Derivatives
 
 
-DERIVATIVES = ("auto", "jax", "central_differences")
+DerivativesFrom = Literal["auto", "jax", "central_differences"]
+DERIVATIVES: tuple[DerivativesFrom, ...] = get_args(DerivativesFrom)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def as_objective(
     *,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
-    derivatives: str = "auto",
+    derivatives: DerivativesFrom = "auto",
 ) -> Objective:
     """The loss as a function of one vector.
 
@@ -83,14 +85,11 @@ def as_objective(
             f"loss={loss!r} is not callable; give a function of the parameters that returns one "
             "number"
         )
-    if derivatives not in DERIVATIVES:
-        raise DataError(
-            f"derivatives={derivatives!r} is unknown; give one of {', '.join(DERIVATIVES)}"
-        )
+    one_of("derivatives", derivatives, DERIVATIVES)
     given = gradient is not None or hessian is not None or derivatives == "central_differences"
     if _is_module(start):
         _refuse(given, "a torch module")
-        from globalmin.optimize.objective_torch import module_objective
+        from globalmin.optimize.objective_frameworks import module_objective
 
         return module_objective(loss, start)
     if _is_array(start):
@@ -98,7 +97,7 @@ def as_objective(
             loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
         )
     _refuse(given, "a pytree")
-    from globalmin.optimize.objective_jax import pytree_objective
+    from globalmin.optimize.objective_frameworks import pytree_objective
 
     return pytree_objective(loss, start)
 
@@ -136,7 +135,7 @@ def _array_objective(
     *,
     gradient: Callable[..., Any] | None,
     hessian: Callable[..., Any] | None,
-    derivatives: str,
+    derivatives: DerivativesFrom,
 ) -> Objective:
     point = _checked_start(start)
     shape = point.shape
@@ -149,7 +148,7 @@ def _array_objective(
 
     @cache
     def traced() -> Derivatives:
-        from globalmin.optimize.objective_jax import array_derivatives
+        from globalmin.optimize.objective_frameworks import array_derivatives
 
         return array_derivatives(loss, shape)
 

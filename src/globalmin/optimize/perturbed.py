@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,23 +18,11 @@ from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.sampling import uniform_in_ball
+from globalmin.optimize import minimization
 from globalmin.optimize.follow import End, Iterate, Monitor, pull
-from globalmin.optimize.minimization import (
-    DescentRecorder,
-    Minimization,
-    Place,
-    SecondOrderTest,
-    Tolerances,
-    minimized,
-)
-from globalmin.optimize.objective import as_objective
+from globalmin.optimize.objective import DerivativesFrom, Objective, as_objective
 from globalmin.optimize.run import Status
-from globalmin.optimize.second_order import check_positive
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from globalmin.optimize.objective import Objective
-
 
 MAX_ITER = 100_000
 GRADIENT_TOLERANCE, RADIUS, WAIT = 1e-6, 1e-3, 100  # by hand: what is not given
@@ -62,13 +50,13 @@ class Perturbation:
 
     def __post_init__(self) -> None:
         for name in ("step_size", "radius"):
-            check_positive(name, getattr(self, name))
+            minimization.check_positive(name, getattr(self, name))
         if not 0.0 <= self.gradient_threshold < math.inf:
             raise DataError(f"gradient_threshold={self.gradient_threshold!r} must be a number >= 0")
         if isinstance(self.wait, bool) or int(self.wait) != self.wait or self.wait < 0:
             raise DataError(f"wait={self.wait!r} must be a whole number of steps >= 0")
         if self.decrease is not None:
-            check_positive("decrease", self.decrease)
+            minimization.check_positive("decrease", self.decrease)
 
 
 @states("DU-D7.1", "DU-D7.2", "DU-D7.3")
@@ -89,7 +77,7 @@ class Smoothness:
 
     def __post_init__(self) -> None:
         for name in ("gradient_lipschitz", "hessian_lipschitz", "loss_range"):
-            check_positive(name, getattr(self, name))
+            minimization.check_positive(name, getattr(self, name))
 
 
 @states("DU-A2", "DU-T7.2")
@@ -122,8 +110,8 @@ def perturbation_parameters(
     DU-T7.2 says that such parameters exist; it gives none.
     """
     ell, rho = smoothness.gradient_lipschitz, smoothness.hessian_lipschitz
-    check_positive("epsilon", epsilon)
-    check_positive("constant", constant)
+    minimization.check_positive("epsilon", epsilon)
+    minimization.check_positive("constant", constant)
     if not 0.0 < failure < 1.0:
         raise DataError(f"failure={failure!r} must lie strictly between 0 and 1")
     if epsilon > ell**2 / rho:
@@ -176,14 +164,14 @@ def perturbed_gradient_descent(
     curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
-    derivatives: str = "auto",
+    derivatives: DerivativesFrom = "auto",
     max_iter: int = MAX_ITER,
     stop: Callable[[Array], bool] | None = None,
     seed: int | np.random.Generator | None = 0,
     verbose: bool = False,
     throw: bool = False,
     monitor: Monitor | None = None,
-) -> Minimization:
+) -> minimization.Minimization:
     r"""Minimize a smooth function by gradient descent that leaves saddle points by noise.
 
     Either give `step_size` (and more by hand), or `smoothness` and `epsilon`, from which the
@@ -251,7 +239,7 @@ def perturbed_gradient_descent(
         gradient_tol = GRADIENT_TOLERANCE if smoothness is None else 0.0
     if curvature_tol is None and smoothness is not None and epsilon is not None:
         curvature_tol = math.sqrt(smoothness.hessian_lipschitz * epsilon)
-    tolerances = Tolerances.checked(gradient_tol, curvature_tol)
+    tolerances = minimization.Tolerances.checked(gradient_tol, curvature_tol)
     if smoothness is None and step_size is not None:
         derived = Perturbation(step_size, RADIUS, gradient_tol, WAIT)
     elif smoothness is not None and epsilon is not None:
@@ -262,7 +250,7 @@ def perturbed_gradient_descent(
         raise DataError("give step_size, or both smoothness and epsilon, from which it follows")
     numbers = _overruled(derived, (step_size, radius, gradient_threshold, wait, decrease))
     rng = np.random.default_rng(seed)
-    return minimized(
+    return minimization.minimized(
         objective,
         tolerances,
         lambda watch, test, recorder: pull(
@@ -282,12 +270,12 @@ def _overruled(derived: Perturbation, given: tuple[Any, ...]) -> Perturbation:
 
 
 def _steps(
-    place: Place,
+    place: minimization.Place,
     objective: Objective,
     numbers: Perturbation,
     rng: np.random.Generator,
-    seen: tuple[SecondOrderTest, DescentRecorder],
-) -> Generator[Iterate[Place], None, End[Place]]:
+    seen: tuple[minimization.SecondOrderTest, minimization.DescentRecorder],
+) -> Generator[Iterate[minimization.Place], None, End[minimization.Place]]:
     """Algorithm 2: noise where the gradient is small and the last noise is long ago, then a
     gradient step.
     """
@@ -303,7 +291,7 @@ def _steps(
         if norm <= numbers.gradient_threshold and t - noisy > wait:
             noisy, before = t, place
             noise = uniform_in_ball(place.x.size, numbers.radius, rng)
-            place = Place.of(objective, place.x + noise)
+            place = minimization.Place.of(objective, place.x + noise)
             recorder.perturbed(place)
         elif (
             numbers.decrease is not None
@@ -311,5 +299,8 @@ def _steps(
             and place.loss - before.loss > -numbers.decrease
         ):
             return End(Status.NO_DECREASE, before)
-        place, t = Place.of(objective, place.x - numbers.step_size * place.gradient), t + 1
+        place, t = (
+            minimization.Place.of(objective, place.x - numbers.step_size * place.gradient),
+            t + 1,
+        )
         yield Iterate(place)

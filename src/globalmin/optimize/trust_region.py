@@ -9,32 +9,24 @@ taken and the method goes on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.optimize import minimization
 from globalmin.optimize.cubic_regularization import cubic_steps
 from globalmin.optimize.follow import End, Iterate, Monitor, Watch
-from globalmin.optimize.minimization import (
-    DescentRecorder,
-    Minimization,
-    Place,
-    SecondOrderTest,
-    Tolerances,
-    minimized,
-)
-from globalmin.optimize.objective import as_objective
+from globalmin.optimize.objective import DerivativesFrom, Objective, as_objective
 from globalmin.optimize.run import Status
 from globalmin.references import states
 
-if TYPE_CHECKING:
-    from globalmin.optimize.objective import Objective
-
-
-METHODS = ("trust-exact", "trust-krylov", "trust-ncg", "cubic")
+Solver = Literal["trust-exact", "trust-krylov", "trust-ncg", "cubic"]
+METHODS: tuple[Solver, ...] = get_args(Solver)
+Method = Literal["auto", Solver]
 MAX_ITER = 2_000
 # parameters up to which "auto" takes trust-exact, which loses its quadratic convergence where the
 # Hessian is singular
@@ -56,13 +48,13 @@ def minimize(
     curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
-    derivatives: str = "auto",
+    derivatives: DerivativesFrom = "auto",
     max_iter: int = MAX_ITER,
     stop: Callable[[Array], bool] | None = None,
     verbose: bool = False,
     throw: bool = False,
     monitor: Monitor | None = None,
-) -> Minimization:
+) -> minimization.Minimization:
     r"""Minimize a smooth function by a second-order method until gradient and curvature are within
     tolerances.
 
@@ -88,8 +80,7 @@ def minimize(
     DU-D7.5 for the target; the step along w is part (b) of theorem SO (DU-CERT7): $f(x \pm \tau w)
     \le f - c\tau^2/2 + \rho\tau^3/6$.
     """
-    if method != "auto" and method not in METHODS:
-        raise DataError(f"method={method!r} is unknown; give 'auto' or one of {', '.join(METHODS)}")
+    one_of("method", method, ("auto", *METHODS))
     objective = as_objective(
         loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
     )
@@ -100,8 +91,8 @@ def minimize(
     )
     if not gradient_tol > 0:
         raise DataError(f"gradient_tol={gradient_tol!r} must be positive")
-    tolerances = Tolerances.checked(gradient_tol, curvature_tol)
-    return minimized(
+    tolerances = minimization.Tolerances.checked(gradient_tol, curvature_tol)
+    return minimization.minimized(
         objective,
         tolerances,
         lambda watch, test, recorder: _search(watch, objective, chosen, test, recorder),
@@ -112,18 +103,18 @@ def minimize(
 
 
 def _search(
-    watch: Watch[Place, Any],
+    watch: Watch[minimization.Place, Any],
     objective: Objective,
     method: str,
-    test: SecondOrderTest,
-    recorder: DescentRecorder,
-) -> End[Place] | Status | None:
+    test: minimization.SecondOrderTest,
+    recorder: minimization.DescentRecorder,
+) -> End[minimization.Place] | Status | None:
     """Local rounds of the method; between two of them a step along a direction of negative
     curvature.
     """
 
     def see(x: Array, value: float, slope: Array) -> Status | None:
-        return watch.see(Iterate(Place(x, value, slope)))
+        return watch.see(Iterate(minimization.Place(x, value, slope)))
 
     place, ended = watch.start, None
     while ended is None:
@@ -141,19 +132,19 @@ def _search(
             ended, x, value, slope = descend(
                 objective, place.x, see, method=method, gradient_tol=tolerance
             )
-            place = Place(x, value, slope)
+            place = minimization.Place(x, value, slope)
     return ended if isinstance(ended, Status) else None
 
 
 def _along_negative_curvature(
-    test: SecondOrderTest, objective: Objective, place: Place
-) -> Place | None:
+    test: minimization.SecondOrderTest, objective: Objective, place: minimization.Place
+) -> minimization.Place | None:
     found = test.estimate
     if found is None or found.least_eigenvalue >= 0:
         return None
     w = found.direction if float(place.gradient @ found.direction) <= 0 else -found.direction
     moved = negative_curvature_step(objective, place.x, w, -found.least_eigenvalue)
-    return None if moved is None else Place(*moved)
+    return None if moved is None else minimization.Place(*moved)
 
 
 def negative_curvature_step(

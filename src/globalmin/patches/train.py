@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
 from globalmin.optimize.follow import (
@@ -29,14 +30,7 @@ from globalmin.optimize.follow import (
     follow,
 )
 from globalmin.optimize.run import Run, Status, Trajectory
-from globalmin.patches.model import (
-    active_patches,
-    as_patches,
-    filter_gradient,
-    filter_loss,
-    filter_outputs,
-    is_dead,
-)
+from globalmin.patches import model
 from globalmin.patches.rates import angle_limit, max_step
 from globalmin.references import states
 
@@ -47,7 +41,8 @@ if TYPE_CHECKING:
     Filter = Weighed[Array]
     Path = Iterator[Iterate[Filter]]
 
-METHODS = ("auto", "gradient_descent", "sgd", "least_squares")
+Method = Literal["auto", "gradient_descent", "sgd", "least_squares"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def fit_filter(
     y: ArrayLike,
     w0: ArrayLike,
     *,
-    method: str = "gradient_descent",
+    method: Method = "gradient_descent",
     step_size: float | tuple[float, float] | str | None = None,
     max_iter: int = 1000,
     tol: float = 1e-12,
@@ -117,22 +112,17 @@ def fit_filter(
     tol : the run ends when the loss is at most tol times half the mean of y squared.
     options : verbose, throw, monitor as in `train`.
     """
-    Z, w = as_patches(Z, w0)
+    Z, w = model.as_patches(Z, w0)
     y = _labels(y, len(Z))
-    if (
-        method not in METHODS
-        or max_iter < 1
-        or batch_size < 1
-        or not tol >= 0.0
-        or not np.isfinite(w).all()
-    ):
+    one_of("method", method, METHODS)
+    if max_iter < 1 or batch_size < 1 or not tol >= 0.0 or not np.isfinite(w).all():
         raise DataError(
-            f"method={method!r} must be one of {METHODS}; max_iter, batch_size >= 1; tol >= 0; w0 "
-            "finite"
+            f"max_iter={max_iter!r}, batch_size={batch_size!r}, tol={tol!r}: give max_iter and "
+            "batch_size >= 1, tol >= 0 and a finite w0"
         )
-    truth = None if w_star is None else as_patches(Z, w_star)[1]
+    truth = None if w_star is None else model.as_patches(Z, w_star)[1]
     step = _step_rule(Z, y, w, step_size, (truth, constants))
-    start = Weighed(w, filter_loss(Z, y, w))
+    start = Weighed(w, model.filter_loss(Z, y, w))
     if method == "least_squares":
         path = _cell_path(Z, y, start)
     elif method == "sgd":
@@ -174,7 +164,7 @@ def fit_random_start(
     best, dead, alive, last = None, 0, 0, np.zeros(Z.shape[2])
     while alive <= restarts and dead < 100 * (restarts + 1):
         last = _scaled(Z, y, rng.standard_normal(Z.shape[2]))
-        if is_dead(Z, last):
+        if model.is_dead(Z, last):
             dead += 1
             continue
         alive += 1
@@ -189,7 +179,7 @@ def fit_random_start(
 
 def _scaled(Z: Array, y: Array, direction: Array) -> Array:
     """The multiple of a direction that fits the labels best; a positive one in any case."""
-    output = filter_outputs(Z, direction)
+    output = model.filter_outputs(Z, direction)
     size, match = float(output @ output), float(output @ y)
     return (
         direction * (match / size)
@@ -201,7 +191,7 @@ def _scaled(Z: Array, y: Array, direction: Array) -> Array:
 def _reached(Z: Array, point: Filter, target: float) -> Status | None:
     if point.loss <= target:
         return Status.CONVERGED
-    return Status.DEAD if is_dead(Z, point.network) else None
+    return Status.DEAD if model.is_dead(Z, point.network) else None
 
 
 def _distance(truth: Array | None) -> Callable[[Filter, int], tuple[float]]:
@@ -213,8 +203,8 @@ def _distance(truth: Array | None) -> Callable[[Filter, int], tuple[float]]:
 def _gradient_path(Z: Array, y: Array, point: Filter, step: Step) -> Path:
     w, value = point.network, point.loss
     while True:
-        w = w - step(w, value) * filter_gradient(Z, y, w)
-        value = filter_loss(Z, y, w)
+        w = w - step(w, value) * model.filter_gradient(Z, y, w)
+        value = model.filter_loss(Z, y, w)
         yield Iterate(Weighed(w, value))
 
 
@@ -225,8 +215,8 @@ def _sgd_path(Z: Array, y: Array, point: Filter, step: Step, batches: tuple[int,
         order = rng.permutation(len(Z))
         for first in range(0, len(Z), size):
             batch = order[first : first + size]
-            w = w - step(w, value) * filter_gradient(Z[batch], y[batch], w)
-        value = filter_loss(Z, y, w)
+            w = w - step(w, value) * model.filter_gradient(Z[batch], y[batch], w)
+        value = model.filter_loss(Z, y, w)
         yield Iterate(Weighed(w, value))
 
 
@@ -236,10 +226,15 @@ def _cell_path(Z: Array, y: Array, point: Filter) -> Path:
     """
     w, value = point.network, point.loss
     while True:
-        aim = np.linalg.lstsq(active_patches(Z, w), y, rcond=None)[0]
+        aim = np.linalg.lstsq(model.active_patches(Z, w), y, rcond=None)[0]
         tries = ((1.0 - t) * w + t * aim for t in 0.5 ** np.arange(20))
         better = next(
-            ((z, new) for z in tries if (new := filter_loss(Z, y, z)) < value * (1.0 - 1e-12)), None
+            (
+                (z, new)
+                for z in tries
+                if (new := model.filter_loss(Z, y, z)) < value * (1.0 - 1e-12)
+            ),
+            None,
         )
         if better is None:
             return
@@ -279,7 +274,7 @@ def _step_rule(
         raise DataError(
             f"step_size={step_size!r}: give a positive number, or two of them for two stages"
         )
-    half = 0.5 * filter_loss(Z, y, w0)
+    half = 0.5 * model.filter_loss(Z, y, w0)
     return lambda w, value: first if value > half else second
 
 

@@ -1,5 +1,6 @@
-"""The value `Certificate`: claims with their witnesses, the network and the data they speak of, and
-the bytes of the file.
+"""The value `Certificate`: claims with their witnesses, the network and the data they speak of,
+and the bytes of the file; what is too large for producer or checker is refused before anything is
+allocated.
 """
 
 from __future__ import annotations
@@ -9,14 +10,50 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from globalmin._types import Array
+from globalmin.errors import CannotCertify, MemoryRefused
 from globalmin.files import canonical_json, data_digest, packed, save_atomically
-from globalmin.proving.claim import Claim, Tensor
-from globalmin.proving.record import NetworkForm, subject_of
+from globalmin.proving.claim import Claim, NetworkForm, Tensor, subject_of
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
+
+MEMORY_LIMIT = 4 * 2**30
+# n x n float64 arrays alive at the same time: K, its shifted copy, C, the product, a workspace
+_MATRICES = 5
+# ball multiplications, 2 m^3 for one positive-definiteness test (certificate format, section 7)
+CHECKER_WORK = 10**11
+
+
+class HasWeights(Protocol):
+    """A network with one hidden layer, k x d."""
+
+    @property
+    def W(self) -> Array:
+        """The hidden weights."""
+        ...
+
+
+def refuse_if_too_large(n: int, network: HasWeights) -> None:
+    """Raise MemoryRefused or CannotCertify if n samples are beyond the producer's memory or the
+    checker's budget.
+    """
+    k, d = network.W.shape
+    needed = 8 * (_MATRICES * n * n + 6 * n * (k + d))
+    if needed > MEMORY_LIMIT:
+        raise MemoryRefused(
+            f"a certificate for n = {n} samples, d = {d}, k = {k} needs about {needed / 2**30:.1f} "
+            f"GiB, more than the {MEMORY_LIMIT / 2**30:.0f} GiB allowed; certify fewer samples"
+        )
+    if 2 * n**3 > CHECKER_WORK:
+        largest = int((CHECKER_WORK / 2) ** (1 / 3))
+        raise CannotCertify(
+            f"n = {n} samples: the checker's work budget ends at n = {largest}; certify fewer "
+            "samples",
+            reasons={"size": f"n = {n} > {largest}"},
+        )
 
 
 FORMAT = "globalmin-certificate/1"

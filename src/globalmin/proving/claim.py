@@ -1,15 +1,30 @@
-"""One claim of a certificate: what is said, the witness that proves it, and the same numbers as
-floats for reports.
+"""One claim of a certificate (what is said, the witness that proves it, the same numbers as floats
+for reports), and what a room registers to have something proved: the record of a claim kind, and
+the subject that its claims speak of.
+
+A module in a folder `claims` carries the records of its claims as module-level values;
+`globalmin.proving.claim` finds them. Nothing else names a kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from globalmin._options import Trained
+from globalmin._rooms import modules_in, rooms_with
+from globalmin.errors import CannotCertify, DataError
+
+if TYPE_CHECKING:
+    from globalmin.proving.certificate import SealedCertificate
 
 Json = str | int | bool | Sequence["Json"] | Mapping[str, "Json"]
 Tensor = NDArray[np.float64] | NDArray[np.int64]
@@ -41,8 +56,6 @@ class Claim:
 
     def to_json(self) -> dict[str, Json]:
         """The claim object of the certificate format, section 5."""
-        from globalmin.proving.record import records
-
         theorem = records()[self.kind].theorem
         return {"kind": self.kind, "theorem": theorem, "version": 1, **self.fields}
 
@@ -50,3 +63,171 @@ class Claim:
 def rational(value: float | Fraction) -> str:
     """The exact rational a double (or fraction) is, as "p" or "p/q" in lowest terms."""
     return str(Fraction(value))
+
+
+T = TypeVar("T")
+
+
+class Proves(StrEnum):
+    """What an accepted claim says about the minimum of the loss."""
+
+    ZERO_LOSS = "weights of zero loss exist next to the stored ones"
+    GAP = "the stored weights are at most so far above the least value of a class of networks"
+    FLOOR = "no network of a class has a loss below the floor"
+    DESCENT = "descent from the stored weights ends at the global minimum"
+    POINT = "what kind of point the stored weights are or are near"
+    DATA = "what the data determine"
+    HEAD = "the stored head is at most so far above the least loss over heads"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be proved about which network at which data.
+
+    Attributes
+    ----------
+    network, data : as stored in the file; the data without the rows that are left out.
+    trained, step_size, weight_decay : as in `prove`.
+    options : further arguments of single claims, by name.
+    notes : what the reader must be told about the data that were left out.
+    copies : how often the most frequent row of `data` occurs in all data.
+    kinds : the claims that the ladder may try; None for all.
+    """
+
+    network: Any
+    data: Any
+    trained: Trained = "W"
+    step_size: float | None = None
+    weight_decay: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    copies: int = 1
+    kinds: frozenset[str] | None = None
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What several claims need, made on first use: measuring a point is most of the work."""
+        if name not in self._known:
+            self._known[name] = make()
+        return self._known[name]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One attempt of the ladder. Levels are tried from below, and the first at which a claim holds
+    ends the climb.
+
+    Attributes
+    ----------
+    level : 1 for the strongest statement about these data.
+    build : the claim, or `CannotCertify`.
+    place : order within the level and in the file.
+    is_extra : a quick proof leaves it out if another claim of its level holds.
+    is_beside : it says nothing about the minimum, and is added to a claim that does.
+    """
+
+    level: int
+    build: Callable[[], Claim]
+    place: int = 0
+    is_extra: bool = False
+    is_beside: bool = False
+
+
+def _only_if_asked(question: Question) -> Sequence[Rung]:
+    return ()
+
+
+@dataclass(frozen=True)
+class ClaimRecord:
+    """All that the producer, the report and the command line know of a claim kind.
+
+    Attributes
+    ----------
+    kind, theorem : its name in the format, and the name of its theorem with the version.
+    proves : what it says about the minimum.
+    label : a few words for a table.
+    network : the class of networks it is about.
+    build : the claim for a question that asks for this kind.
+    rungs : when it is tried unasked.
+    sentence : its statement in plain words; `{name}` stands for a verified number. Without one the
+        checker's own statement is shown.
+    headline : what a file with this claim says if the minimum is left open.
+    limit : what a reader may think is proved and is not.
+    """
+
+    kind: str
+    theorem: str
+    proves: Proves
+    label: str
+    network: type
+    build: Callable[[Question], Claim] = field(repr=False)
+    rungs: Callable[[Question], Sequence[Rung]] = field(default=_only_if_asked, repr=False)
+    sentence: str = field(default="", repr=False)
+    headline: str = field(default="", repr=False)
+    limit: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class NetworkForm:
+    """A network as the certificate format writes it: the object `network`, and its tensors."""
+
+    description: Mapping[str, Json]
+    tensors: Mapping[str, Tensor] = field(repr=False)
+
+
+def _as_asked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Question:
+    return question
+
+
+def _no_rung(question: Question) -> CannotCertify:
+    return CannotCertify(f"no claim is known for {type(question.network).__name__}")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A class of networks that files can speak of.
+
+    Attributes
+    ----------
+    network : the class.
+    certificate : the file of some claims about a question's network and data.
+    form : how the network is written; None where `certificate` writes it itself.
+    prepare : checks the question and leaves out rows that do not matter for the wanted claims
+        (None: the ladder).
+    refusal : why the ladder has no rung.
+    """
+
+    network: type
+    certificate: Callable[[tuple[Claim, ...], Question, bool], SealedCertificate]
+    form: Callable[[Any], NetworkForm] | None = None
+    prepare: Callable[[Question, Sequence[ClaimRecord] | None], Question] = _as_asked
+    refusal: Callable[[Question], CannotCertify] = _no_rung
+
+
+@cache
+def _found() -> tuple[Mapping[str, ClaimRecord], Mapping[type, Subject]]:
+    records: dict[str, ClaimRecord] = {}
+    subjects: dict[type, Subject] = {}
+    for room in rooms_with("claims"):
+        for module in modules_in(room):
+            for value in vars(module).values():
+                if isinstance(value, ClaimRecord):
+                    records[value.kind] = value
+                elif isinstance(value, Subject):
+                    subjects[value.network] = value
+    return MappingProxyType(records), MappingProxyType(subjects)
+
+
+def records() -> Mapping[str, ClaimRecord]:
+    """Every claim kind by name."""
+    return _found()[0]
+
+
+def subject_of(network: Any) -> Subject:
+    """The subject of a network; DataError for something that no certificate can speak of."""
+    subjects = _found()[1]
+    for kind in type(network).__mro__:
+        if kind in subjects:
+            return subjects[kind]
+    names = ", ".join(sorted(known.__name__ for known in subjects))
+    raise DataError(f"nothing can be proved about a {type(network).__name__}; give one of {names}")

@@ -1,4 +1,10 @@
-"""The one road to a proof: `prove`, and `certify`, which stops before the checker.
+"""The one road to a proof: `prove`, `certify`, which stops before the checker, and `check`; with
+the ladder: which claims are tried, in which order, and when the climb is over.
+
+What is tried for which network and data is said by the records of the claims themselves
+(`ClaimRecord.rungs`); here is only the rule. Levels are tried from the strongest statement down,
+all claims of a level, and the first level at which one holds is the end. Only a bound far below the
+stored network does not end the climb: it is true, and kept for the case that nothing better holds.
 
 Everybody who wants something proved comes here: Python, the estimators, the command line, the
 recovery of teachers, the reproductions. So one question has one answer.
@@ -13,27 +19,168 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from globalmin.errors import CannotCertify, HypothesisError, MemoryRefused
-from globalmin.proving.checking import check
-from globalmin.proving.ladder import certified
-from globalmin.proving.proof import Proof, no_proof, proof_from
-from globalmin.proving.record import Question
+from globalmin._options import Trained
+from globalmin.errors import CannotCertify, DataError, HypothesisError, MemoryRefused
+from globalmin.proving.claim import Claim, ClaimRecord, Proves, Question, Rung, records, subject_of
+from globalmin.proving.proof import Proof, joined, no_proof, proof_from
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.proving.certificate import Certificate
+    from globalmin.proving.certificate import Certificate, SealedCertificate
+    from globalmin_check import Result
+
+
+def check(path: str | os.PathLike[str], data: str | os.PathLike[str] | None = None) -> Result:
+    """Verify the file at `path` with `globalmin_check` and return its result (`verdict`, `claims`,
+    `statement`, `reason`).
+
+    Parameters
+    ----------
+    path : str | os.PathLike[str]
+        The certificate file.
+    data : str | os.PathLike[str] | None
+        The data file, for a certificate that stores only the digest of its data.
+    """
+    from globalmin_check import check_file
+
+    return check_file(path, data)
+
+
+Step = tuple[ClaimRecord, Rung]
+
+
+def certified(
+    question: Question,
+    claims: Iterable[str] | None = None,
+    *,
+    store_data: bool = True,
+    is_quick: bool = False,
+) -> tuple[SealedCertificate, Question]:
+    """The certificate of the claims that hold, and the question it answers: rows may be left out.
+
+    Raises
+    ------
+    CannotCertify
+        With `reasons`, claim by claim.
+    MemoryRefused
+        If nothing holds and something was given up for the memory it needs.
+    """
+    subject = subject_of(question.network)
+    wanted = wanted_records(claims, question.network)
+    question = subject.prepare(question, wanted)
+    steps = _unasked(question) if wanted is None else [_asked(r, question) for r in wanted]
+    if not steps:
+        raise subject.refusal(question)
+    climb = _Climb(is_quick=is_quick)
+    built = climb.to_the_top(steps) if wanted is None else climb.all_of(steps)
+    if not built or (wanted is not None and climb.reasons):
+        climb.fail()
+    return subject.certificate(tuple(built), question, store_data), question
+
+
+def wanted_records(claims: Iterable[str] | None, network: object) -> tuple[ClaimRecord, ...] | None:
+    """The records of the kinds asked for, each once; None for the ladder."""
+    if claims is None:
+        return None
+    kinds = (claims,) if isinstance(claims, str) else tuple(dict.fromkeys(claims))
+    known = records()
+    if not kinds or any(kind not in known for kind in kinds):
+        raise DataError(
+            f"claims={list(kinds)!r} must name at least one of {', '.join(known)}, and nothing else"
+        )
+    foreign = [kind for kind in kinds if not isinstance(network, known[kind].network)]
+    if foreign:
+        fitting = [kind for kind, r in known.items() if isinstance(network, r.network)]
+        about = known[foreign[0]].network.__name__
+        raise DataError(
+            f"claims={list(kinds)!r}: {foreign[0]!r} is about a {about}, not about a "
+            f"{type(network).__name__}; ask for {', '.join(fitting)}"
+        )
+    return tuple(known[kind] for kind in kinds)
+
+
+def _asked(record: ClaimRecord, question: Question) -> Step:
+    return record, Rung(1, lambda: record.build(question))
+
+
+def _unasked(question: Question) -> list[Step]:
+    steps = [
+        (record, rung)
+        for record in records().values()
+        if isinstance(question.network, record.network)
+        and (question.kinds is None or record.kind in question.kinds)
+        for rung in record.rungs(question)
+    ]
+    return sorted(steps, key=lambda step: (step[1].level, step[1].place))
+
+
+def _is_wide(claims: Sequence[Claim]) -> bool:
+    """Whether all of them are bounds, and the stored network is not near any."""
+    known = records()
+    return all(known[c.kind].proves in (Proves.FLOOR, Proves.GAP) and c.is_wide for c in claims)
+
+
+class _Climb:
+    """One climb: what stood in the way of which kind, for the one who asks why."""
+
+    def __init__(self, *, is_quick: bool) -> None:
+        self.is_quick = is_quick
+        self.reasons: dict[str, str] = {}
+        self.refused: MemoryRefused | None = None
+
+    def to_the_top(self, steps: Sequence[Step]) -> list[Claim]:
+        """The claims of the first level at which one holds, and what may stand beside them."""
+        about = [step for step in steps if not step[1].is_beside]
+        best: list[Claim] = []
+        for _, level in groupby(about, key=lambda step: step[1].level):
+            built = self._level(list(level))
+            best = built if built and not (best and _is_wide(built)) else best
+            if best and not _is_wide(best):
+                break
+        beside = [step for step in steps if step[1].is_beside and best and not self.is_quick]
+        return [*best, *self.all_of(beside)]
+
+    def _level(self, steps: Sequence[Step]) -> list[Claim]:
+        if not self.is_quick:
+            return self.all_of(steps)
+        needed = [step for step in steps if not step[1].is_extra]
+        return self.all_of(needed) or self.all_of([step for step in steps if step[1].is_extra])
+
+    def all_of(self, steps: Sequence[Step]) -> list[Claim]:
+        """Those that hold, each attempted."""
+        built: list[Claim] = []
+        for record, rung in steps:
+            try:
+                built.append(rung.build())
+            except CannotCertify as failure:
+                self._note(record.kind, str(failure))
+            except MemoryRefused as refusal:
+                self.refused = self.refused or refusal
+                self._note(record.kind, str(refusal))
+        return built
+
+    def _note(self, kind: str, why: str) -> None:
+        known = self.reasons.get(kind)
+        self.reasons[kind] = why if known in (None, why) else f"{known}; {why}"
+
+    def fail(self) -> None:
+        """Raise what was found out."""
+        if self.refused is not None:
+            raise self.refused
+        raise CannotCertify(f"nothing certified: {joined(self.reasons)}", reasons=self.reasons)
 
 
 def prove(
     network: Any,
     data: Any,
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     weight_decay: float | None = None,
     claims: Iterable[str] | None = None,
     step_size: float | None = None,
@@ -52,7 +199,8 @@ def prove(
     data : Any
         The data set it was trained on; the FilterTeacher, or the matrix.
     trained : str
-        "W" or "vW", the parameters that a proof of zero loss may move.
+        "W" or "vW", the parameters that a proof of zero loss may move; "v": the minimum over heads
+        for the stored hidden weights (head-gap).
     weight_decay : float | None
         For quadratic networks, w > 0: prove the gap of L + (w/2) |W|^2 instead of L.
     claims : Iterable[str] | None
@@ -105,7 +253,7 @@ def certify(
     network: Any,
     data: Dataset,
     claims: Iterable[str] | None = None,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
     store_data: bool = True,
     step_size: float | None = None,
@@ -122,7 +270,7 @@ def certify(
         Trained network and the data set it was trained on.
     claims : Iterable[str] | None
         Kinds to prove, all of them ("interpolation", "descent", "relu-interpolation",
-        "relu-descent", "loss-floor"; for smooth networks "strict-saddle",
+        "relu-descent", "loss-floor", "head-gap"; for smooth networks "strict-saddle",
         "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
         "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also
         `certify_gram`; for deep networks "deep-descent", the only one); by default the strongest
@@ -132,7 +280,8 @@ def certify(
         other smooth networks with fewer trained weights than samples, where no zero loss can be
         proved, a unique minimum (trained "W", at most 400 weights, in its quick form).
     trained : str
-        "W" or "vW", the parameters that descent or interpolation may move.
+        "W" or "vW", the parameters that descent or interpolation may move; "v" for the claim
+        head-gap.
     store_data : bool
         Keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
     step_size : float | None

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from globalmin.proving.claim import EXACT_FIT, WIDEST_GAP
-from globalmin.proving.record import ClaimRecord, Proves
+from globalmin.proving.claim import EXACT_FIT, WIDEST_GAP, ClaimRecord, Proves, records
 
 if TYPE_CHECKING:
     from globalmin_check import Result
@@ -121,8 +120,6 @@ class ProvedClaim:
     @property
     def record(self) -> ClaimRecord | None:
         """Our record of the kind; None for a kind that only the checker knows."""
-        from globalmin.proving.record import records
-
         return records().get(self.kind)
 
     @property
@@ -232,9 +229,15 @@ class Proof:
 
     @property
     def _bounding(self) -> tuple[ProvedClaim, ...]:
-        """Claims about one and the same objective: with weight decay only those that know it."""
+        """Claims about one and the same objective and class: with weight decay only those that know
+        it, and those about heads only where no claim says more.
+        """
         penalized = tuple(c for c in self.accepted_claims if c.numbers.is_penalized)
-        return penalized or self.accepted_claims
+        if penalized:
+            return penalized
+        wider = (Proves.ZERO_LOSS, Proves.GAP, Proves.FLOOR, Proves.DESCENT)
+        says_more = any(c.proves in wider for c in self.accepted_claims)
+        return tuple(c for c in self.accepted_claims if not (says_more and c.proves is Proves.HEAD))
 
     @property
     def reaches_minimum(self) -> bool:
@@ -246,7 +249,19 @@ class Proof:
         """
         bounds = (Proves.GAP, Proves.FLOOR)
         return any(
-            c.proves is Proves.ZERO_LOSS or (c.proves in bounds and c.is_narrow)
+            c.proves is Proves.ZERO_LOSS
+            or (c.proves in bounds and c.is_narrow)
+            or (c.proves is Proves.HEAD and c.numbers.R is not None)
+            for c in self.accepted_claims
+        )
+
+    @property
+    def reaches_head_minimum(self) -> bool:
+        """Whether the accepted claims say that the stored head is the best one for the stored
+        hidden weights; all that training the head alone can reach.
+        """
+        return any(
+            c.proves is Proves.HEAD and (c.is_narrow or c.numbers.R is not None)
             for c in self.accepted_claims
         )
 

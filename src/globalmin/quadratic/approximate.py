@@ -23,7 +23,7 @@ def estimate_mixed_excess(
     W: Array, v: Array, *, gradient_norm: float, negative_curvature: float, nuclear_norm: float
 ) -> float:
     r"""Bound of $L - \min L$ at an approximate second-order point, heads of both signs:
-    $\frac{\epsilon_g}{2}\|W\|_F + \frac{\epsilon_H}{2\bar v}\|\hat M\|_*$.
+    $\frac{\epsilon_g}{4}\|W\|_F + \frac{\epsilon_H}{4\bar v}\|\hat M\|_*$.
 
     Parameters
     ----------
@@ -35,12 +35,15 @@ def estimate_mixed_excess(
     Theory
     ------
     SJL-T2.1q. $\bar v$ is the (d+1)-th largest |v| of each sign, the smaller of the two: null
-    vectors need d + 1 neurons.
+    vectors need d + 1 neurons, and give $\|Z(r)\| \le \epsilon_H/(2\bar v)$. Since $Z(r) =
+    A^*A(M-\hat M)$, $L - \min L = \frac12\langle Z(r), M-\hat M\rangle$ exactly (half of what
+    convexity gives), and $\langle Z(r), M\rangle = \frac12\langle W, \nabla L\rangle$. Attained for
+    d = 1.
     """
     vbar = _head_of_null_vectors(v, W.shape[1])
     return (
-        0.5 * gradient_norm * float(np.linalg.norm(W))
-        + negative_curvature / (2.0 * vbar) * nuclear_norm
+        0.25 * gradient_norm * float(np.linalg.norm(W))
+        + negative_curvature / (4.0 * vbar) * nuclear_norm
     )
 
 
@@ -111,6 +114,22 @@ def estimate_planted_excess(
     return PlantedBound(
         0.25 * gradient_norm * norm + 0.25 * negative_curvature / head * trace, largest, trace
     )
+
+
+@states("SJL-T2.2a")
+def printed_planted_excess(
+    n: int, *, head: float, gradient_norm: float, negative_curvature: float, nuclear_norm: float
+) -> float:
+    r"""The printed bound of SJL-T2.2a for $L = (1/2)\sum r_i^2$, to compare with ours:
+    $\frac{\epsilon_g}{\sqrt\nu}\max(\sqrt{1+14\|M^*\|_*}, \frac{4\epsilon_g}{n\sqrt\nu}) +
+    \frac{\epsilon_H}{2\nu}\|M^*\|_*$.
+
+    It holds for Gaussian inputs and $cd\log d \le n \le Cd^2$ with a probability whose constant
+    only exists; never a bound for the data at hand.
+    """
+    root = math.sqrt(head)
+    first = max(math.sqrt(1.0 + 14.0 * nuclear_norm), 4.0 * gradient_norm / (n * root))
+    return gradient_norm / root * first + negative_curvature / (2.0 * head) * nuclear_norm
 
 
 def largest_cubic_root(a: float, b: float, c: float) -> float:

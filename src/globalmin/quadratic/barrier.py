@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import design_gram, quadratic_forms, require_wide, svec, unsvec
 from globalmin.quadratic.risk import population_risk, smallest_singular_value, square_root_of
 from globalmin.references import states
+from globalmin.shallow.initialization import scale_of_labels, scaled_identity
 
-KINDS = ("paper", "exact")
+Kind = Literal["paper", "exact"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @states("GKZ-T2.1", "GKZ-T2.1b")
-def barrier(Wstar: Array, kind: str = "exact") -> float:
+def barrier(Wstar: Array, kind: Kind = "exact") -> float:
     r"""Least population risk of a W of rank < d: $2\frac{d+2}{d+1}\sigma^4$ ("exact"), at least
     $2\sigma^4$ ("paper").
 
@@ -32,13 +36,12 @@ def barrier(Wstar: Array, kind: str = "exact") -> float:
     Wstar : teacher, m x d with m >= d; of rank d, or the barrier is zero.
     kind : "exact" is attained (`exact_barrier_point`), "paper" is the published bound GKZ-T2.1b.
     """
-    if kind not in KINDS:
-        raise DataError(f"kind={kind!r} is unknown; choose 'exact' or 'paper'")
+    one_of("kind", kind, KINDS)
     require_wide(Wstar, "Wstar")
     return barrier_constant(Wstar.shape[1], kind) * smallest_singular_value(Wstar) ** 4
 
 
-def barrier_constant(d: int, kind: str = "exact") -> float:
+def barrier_constant(d: int, kind: Kind = "exact") -> float:
     r"""$2(d+2)/(d+1)$, or 2."""
     return 2.0 * (d + 2) / (d + 1) if kind == "exact" else 2.0
 
@@ -309,16 +312,7 @@ def identity_start(
         best multiple of I for Gaussian inputs, since $E y = \|W^*\|_F^2$), or a positive number.
     y : labels, for "data" only.
     """
-    if m < d or d < 1:
-        raise HypothesisError(
-            f"m={m} neurons for d={d} features; the start needs m >= d >= 1",
-            hypothesis="m >= d",
-            value=m,
-        )
-    gamma = _scale(m, d, scale, y)
-    W = np.zeros((m, d))
-    W[:d] = math.sqrt(gamma) * np.eye(d)
-    return W
+    return scaled_identity(m, d, _scale(m, d, scale, y))
 
 
 def _scale(m: int, d: int, scale: float | str, y: Array | None) -> float:
@@ -327,9 +321,9 @@ def _scale(m: int, d: int, scale: float | str, y: Array | None) -> float:
     if scale == "width":
         return float(m)
     if scale == "data":
-        if y is None or not float(np.mean(y)) > 0:
-            raise DataError("scale='data' needs labels y with a positive mean")
-        return float(np.mean(y)) / d
+        if y is None:
+            raise DataError("scale='data' needs labels y")
+        return scale_of_labels(y, d)
     if isinstance(scale, str) or not (math.isfinite(scale) and scale > 0):
         raise DataError(
             f"scale={scale!r} is unknown; choose 'paper', 'width', 'data' or a positive number"
@@ -338,7 +332,7 @@ def _scale(m: int, d: int, scale: float | str, y: Array | None) -> float:
 
 
 @states("GKZ-T2.5")
-def start_margin(W0: Array, Wstar: Array, *, kind: str = "exact") -> float:
+def start_margin(W0: Array, Wstar: Array, *, kind: Kind = "exact") -> float:
     r"""$L(W_0)$ divided by the barrier; below 1 gradient descent from $W_0$ stays at full rank and
     converges (GKZ-RATE).
     """

@@ -15,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._renamed import renamed
 from globalmin._types import Array
 from globalmin.errors import DataError
@@ -87,24 +88,17 @@ def _row(a: Array, vectors: Array, subset: tuple[int, ...]) -> StationaryPoint:
 
 def _subsets(d: int, subsets: str | Iterable[Iterable[int]]) -> list[tuple[int, ...]]:
     everything = tuple(range(d))
-    if subsets == "extremes":
-        return list(
-            dict.fromkeys(
-                [everything, *(tuple(j for j in everything if j != i) for i in everything), ()]
-            )
-        )
-    if subsets == "all":
+    if isinstance(subsets, str):
+        remedy = f"or give subsets of 0..{d - 1}"
+        if one_of("subsets", subsets, ("all", "extremes"), remedy=remedy) == "extremes":
+            but_one = (tuple(j for j in everything if j != i) for i in everything)
+            return list(dict.fromkeys([everything, *but_one, ()]))
         if d > LARGEST_COMPLETE:
             raise DataError(
                 f"the census of d={d} has 2^{d} rows; ask for subsets='extremes' or list the "
                 "subsets"
             )
         return [chosen for size in range(d + 1) for chosen in combinations(everything, size)]
-    if isinstance(subsets, str):
-        raise DataError(
-            f"subsets={subsets!r} is unknown; choose 'all', 'extremes' or give subsets of "
-            f"0..{d - 1}"
-        )
     chosen = [tuple(sorted(set(subset))) for subset in subsets]
     if any(index < 0 or index >= d for subset in chosen for index in subset):
         raise DataError(f"subsets must consist of indices from 0 to {d - 1}")

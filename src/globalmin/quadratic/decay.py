@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Signs
 from globalmin._types import Array
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import factored_forms, moment_matrix
@@ -26,7 +27,7 @@ def decay_path(
     *,
     n_decays: int = 20,
     ratio: float = 1e-3,
-    signs: str = "mixed",
+    signs: Signs = "mixed",
     v_max: float = 1.0,
     width: int | None = None,
     tol: float = TOL,
@@ -63,7 +64,7 @@ def decay_path(
 
 
 def default_decays(
-    X: Array, y: Array, *, n_decays: int, ratio: float, signs: str, v_max: float
+    X: Array, y: Array, *, n_decays: int, ratio: float, signs: Signs, v_max: float
 ) -> list[float]:
     """Weight decays from the critical one down to `ratio` times it, evenly spaced in the
     logarithm.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.data.memory import matrix_bytes, require_memory
+from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import (
     factored_forms,

@@ -61,8 +61,13 @@ def span_condition(X: Array) -> SpanCondition:
     GKZ-T2.6a: if so, every W with the teacher's outputs on the samples has $W^TW = W^{*T}W^*$. An
     estimate in floats; `exact_span_rank` proves.
     """
-    n, N = X.shape[0], critical_samples(X.shape[1])
-    singular = np.linalg.svd(design_matrix(X), compute_uv=False)
+    return span_of(design_matrix(X))
+
+
+def span_of(features: Array) -> SpanCondition:
+    """The same for n x N features of any kind."""
+    n, N = features.shape
+    singular = np.linalg.svd(features, compute_uv=False)
     largest = float(singular[0])
     rank = int((singular > max(n, N) * np.finfo(np.float64).eps * largest).sum())
     smallest = float(singular[-1]) if n >= N else 0.0
@@ -101,7 +106,7 @@ def monomial_indices(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _modular_span_rank(X: Array) -> int:
     from flint import nmod_mat
 
-    from globalmin.data.proportionality import PRIME, multiply, residues
+    from globalmin.data.exact_algebra import PRIME, multiply, residues
 
     rows, columns = monomial_indices(X.shape[1])
     field = residues(np.ascontiguousarray(X, dtype=np.float64))
@@ -115,7 +120,7 @@ def integer_monomials(X: Array) -> Any:
     """
     from flint import fmpz_mat
 
-    from globalmin.data.proportionality import integer_row
+    from globalmin.data.exact_algebra import integer_row
 
     rows, columns = monomial_indices(X.shape[1])
     scaled = [integer_row(row) for row in X]

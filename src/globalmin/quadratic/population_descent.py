@@ -24,8 +24,8 @@ from globalmin.optimize.follow import (
     follow,
 )
 from globalmin.optimize.run import Run
-from globalmin.quadratic.barrier import identity_start, population_rate
-from globalmin.quadratic.risk import population_gradient, population_risk
+from globalmin.quadratic.barrier import DescentRate, identity_start, population_rate
+from globalmin.quadratic.general_activation import general_gradient, general_risk
 from globalmin.references import states
 
 
@@ -54,6 +54,7 @@ def population_descent(
     W0: Array,
     Wstar: Array,
     *,
+    coefficients: tuple[float, float, float] = (1.0, 0.0, 0.0),
     eta: float | None = None,
     max_iter: int = 1_000,
     tol: float = 1e-15,
@@ -65,28 +66,33 @@ def population_descent(
     Parameters
     ----------
     W0, Wstar : start and teacher, m x d with m >= d.
+    coefficients : $(\alpha, \beta, \gamma)$ of the activation.
     eta : step; default the largest with a guarantee, 1/Lip, which exists below the exact barrier
-        only.
+        only, and for $\beta = 0$.
     options : verbose, throw, monitor as in `train`.
     """
     if max_iter < 1 or not tol >= 0:
         raise DataError(
             f"max_iter={max_iter} and tol={tol} must satisfy max_iter >= 1 and tol >= 0"
         )
-    guaranteed = population_rate(W0, Wstar)
+    guaranteed = general_rate(W0, Wstar, coefficients)
     if guaranteed is None and eta is None:
+        why = (
+            "the activation has a linear part"
+            if coefficients[1]
+            else "the start is not below the energy barrier"
+        )
         raise HypothesisError(
-            "the start is not below the energy barrier, so no step size has a guarantee; give eta, "
-            "or a better start",
-            hypothesis="L(W0) < barrier",
-            value=population_risk(W0, Wstar),
+            f"{why}, so no step size has a guarantee; give eta, or a better start",
+            hypothesis="L(W0) < barrier, beta = 0",
+            value=general_risk(W0, Wstar, coefficients),
         )
     covered = guaranteed is not None and (eta is None or 0 < eta <= 1.0 / guaranteed.Lip)
-    step = population_rate(W0, Wstar, eta=eta) if covered else None
+    step = general_rate(W0, Wstar, coefficients, eta=eta) if covered else None
     size = (
         float(eta) if step is None and eta is not None else (step.eta if step is not None else 0.0)
     )
-    first = Weighed(np.array(W0, dtype=np.float64), population_risk(W0, Wstar))
+    first = Weighed(np.array(W0, dtype=np.float64), general_risk(W0, Wstar, coefficients))
     watch = Watch(
         first,
         lambda point: point.network,
@@ -97,14 +103,37 @@ def population_descent(
         reached=at_most(tol * first.loss),
         keeps_last=True,
     )
-    run = follow(watch, _steps(first.network, Wstar, size))
+    run = follow(watch, _steps(first.network, Wstar, coefficients, size))
     return PopulationDescent.of(run, eta=size, rate=1.0 if step is None else step.rate)
 
 
-def _steps(W: Array, Wstar: Array, size: float) -> Iterator[Iterate[Weighed[Array]]]:
+def _steps(
+    W: Array, Wstar: Array, coefficients: tuple[float, float, float], size: float
+) -> Iterator[Iterate[Weighed[Array]]]:
     while True:
-        W = W - size * population_gradient(W, Wstar)
-        yield Iterate(Weighed(W, population_risk(W, Wstar)))
+        W = W - size * general_gradient(W, Wstar, coefficients)
+        yield Iterate(Weighed(W, general_risk(W, Wstar, coefficients)))
+
+
+@states("GKZ-RATE", "GKZ-C2.2")
+def general_rate(
+    W0: Array,
+    Wstar: Array,
+    coefficients: tuple[float, float, float],
+    *,
+    eta: float | None = None,
+) -> DescentRate | None:
+    r"""`population_rate` for $\alpha z^2 + \gamma$, whose risk is $\alpha^2$ times that of $z^2$:
+    the step is $\alpha^2$ times smaller, the rate the same. None where there is no guarantee, as
+    with $\beta \ne 0$.
+    """
+    square = coefficients[0] ** 2
+    if coefficients[1] != 0.0:
+        return None
+    found = population_rate(W0, Wstar, eta=None if eta is None else eta * square)
+    if found is None:
+        return None
+    return DescentRate(found.eta / square, found.Lip * square, found.rate, found.s2)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from globalmin._options import SIGNS, Signs, one_of
 from globalmin._types import Array
 from globalmin.data.validation import as_matrix, as_targets
 from globalmin.errors import DataError
@@ -26,7 +27,6 @@ from globalmin.quadratic.matrix import MatrixProblem
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
-SIGNS = ("mixed", "positive")
 MAX_ITER = 50_000
 TOL = 1e-10
 
@@ -96,7 +96,7 @@ def solve_quadratic(
     X: object,
     y: object,
     *,
-    signs: str = "mixed",
+    signs: Signs = "mixed",
     width: int | None = None,
     head: Array | None = None,
     weight_decay: float = 0.0,
@@ -318,9 +318,8 @@ def checked_data(X: object, y: object) -> tuple[Array, Array]:
     return samples, np.ascontiguousarray(labels[:, 0])
 
 
-def _head(d: int, signs: str, width: int | None, v_max: float) -> Array:
-    if signs not in SIGNS:
-        raise DataError(f"signs={signs!r} is unknown; choose 'mixed' or 'positive'")
+def _head(d: int, signs: Signs, width: int | None, v_max: float) -> Array:
+    one_of("signs", signs, SIGNS)
     k = (2 * d if signs == "mixed" else d) if width is None else width
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise DataError(f"width={width!r} must be an integer of at least 1")

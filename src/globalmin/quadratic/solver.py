@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin.errors import DataError
 from globalmin.optimize.follow import Iterate, Monitor, Step
 from globalmin.optimize.run import Run, Status, Trajectory
+from globalmin.quadratic.general_activation import (
+    balanced_head,
+    carries_all,
+    solve_general_quadratic,
+)
 from globalmin.quadratic.solve import MAX_ITER, QuadraticSolution, solve_quadratic
+from globalmin.references import states
+from globalmin.shallow.complete_square import is_quadratic, quadratic_coefficients
 from globalmin.shallow.network import ShallowNetwork, residual
 from globalmin.shallow.problem import Problem
 from globalmin.shallow.solvers import Solver
 from globalmin.shallow.trajectory import ShallowRecorder, ShallowRun
 
 if TYPE_CHECKING:
+    from globalmin.activations import Activation
     from globalmin.data import Dataset
     from globalmin.shallow.problem import HasData
 
@@ -47,6 +56,7 @@ def solve_from(
 def solve_fresh(
     data: Dataset,
     width: int | str = "auto",
+    activation: str | Activation = "quadratic",
     *,
     weight_decay: float = 0.0,
     max_iter: int | None = None,
@@ -135,4 +145,60 @@ def _covers(network: ShallowNetwork) -> bool:
     return bool(network.v.any())
 
 
-SOLVER = Solver("quadratic", solve_from, solve_fresh, _covers)
+@states("GKZ-C2.2")
+def solve_general_from(
+    network: ShallowNetwork,
+    data: HasData,
+    *,
+    weight_decay: float = 0.0,
+    max_iter: int | None = None,
+    seed: int = 0,
+    monitor: Monitor | None = None,
+) -> ShallowRun:
+    r"""The global minimum over W for $\alpha z^2 + \beta z + \gamma$, with the head of `network`:
+    one least-squares problem.
+    """
+    _refuse_decay(weight_decay, network.activation)
+    coefficients = quadratic_coefficients(network)
+    solution = solve_general_quadratic(data.X, data.y, coefficients, head=network.v)
+    found = network.with_weights(W=solution.network.W)
+    return _shown(_run(solution, found, data, network), monitor)
+
+
+def solve_general_fresh(
+    data: Dataset,
+    width: int | str,
+    activation: Activation,
+    *,
+    weight_decay: float = 0.0,
+    max_iter: int | None = None,
+    seed: int = 0,
+    monitor: Monitor | None = None,
+) -> ShallowRun | None:
+    """The same with heads 1 and -1, d + 1 of each or as many as are asked for; None for a width
+    with fewer. The run starts at zero weights.
+    """
+    _refuse_decay(weight_decay, activation)
+    v = balanced_head(2 * data.n_features + 2 if width == "auto" else int(width))
+    if not carries_all(activation, v, data.n_features):
+        return None
+    start = ShallowNetwork(np.zeros((v.size, data.n_features)), v, activation)
+    return solve_general_from(start, data, monitor=monitor)
+
+
+def _refuse_decay(weight_decay: float, activation: Activation) -> None:
+    if weight_decay:
+        raise DataError(
+            f"weight_decay={weight_decay!r} with {activation}: the penalized loss has a convex "
+            "problem for the activation 'quadratic' only; use that, or leave weight_decay out"
+        )
+
+
+def _covers_general(network: ShallowNetwork) -> bool:
+    return carries_all(network.activation, network.v, network.n_features)
+
+
+SOLVERS = (
+    Solver("quadratic", solve_from, solve_fresh, _covers),
+    Solver("polynomial", solve_general_from, solve_general_fresh, _covers_general, is_quadratic),
+)

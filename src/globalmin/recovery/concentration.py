@@ -13,6 +13,7 @@ from sharp: they replace a constant nobody knows by one everybody can compute, a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,8 +71,7 @@ def gradient_psi2_limit(K: int, activation: str | Activation) -> float:
     Theory
     ------
     FCL-L7 with its constant: $\|Z\|_{\psi_2} = \inf\{s: Ee^{Z^2/s^2} \le 2\}$ and $Ee^{Q/s^2} \le
-    (1-2/s^2)^{-1/2}$. The paper's triangle inequality over neurons gives the same order; the
-    residual is at most 1, not 2 (erratum to (64)).
+    (1-2/s^2)^{-1/2}$. The paper's triangle inequality over neurons gives the same order.
     """
     return (
         GAUSSIAN_PSI2
@@ -239,6 +239,11 @@ def explicit_samples(
             <= allowed
         )
 
+    return ExplicitSamples(_least(enough), found.radius, allowed, found.most + allowed, delta)
+
+
+def _least(enough: Callable[[int], bool]) -> int:
+    """The least n that is enough, to a millionth, for a condition that stays true."""
     high = 1
     while not enough(high):
         high *= 2
@@ -246,4 +251,38 @@ def explicit_samples(
     while high - low > max(1, high // 10**6):
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return ExplicitSamples(high, found.radius, allowed, found.most + allowed, delta)
+    return high
+
+
+@states("FCL-T2", "FCL-C4")
+def explicit_error_samples(
+    Wstar: Array,
+    activation: str | Activation = "sigmoid",
+    *,
+    error: float,
+    theta: float = 0.5,
+    delta: float = 0.01,
+    curvature: float | None = None,
+) -> int:
+    r"""So many samples suffice for exactly one critical point in the ball of `explicit_samples`, at
+    most `error` $\|W^*\|_F$ from the teacher, both label models; no unknown constant.
+
+    Theory
+    ------
+    FCL-T2 (8) and FCL-C4: with $\nabla f(W^*) = 0$ and curvature $\mu$ of $f_n$ on the ball of
+    radius r, a gradient $\|\nabla f_n(W^*)\| \le \mu\min(r, \mathrm{error}\|W^*\|)$ puts the
+    minimum of the ball inside it. Half of delta is for the curvature (FCL-T1), half for the
+    gradient at one point (FCL-L4).
+    """
+    if not error > 0.0:
+        raise DataError(f"error={error} must be positive: a relative error such as 0.1")
+    convex = explicit_samples(
+        Wstar, activation, theta=theta, delta=delta / 2.0, curvature=curvature
+    )
+    K, d = Wstar.shape
+    allowed = convex.least * min(convex.radius, error * float(np.linalg.norm(Wstar)))
+
+    def enough(n: int) -> bool:
+        return gradient_deviation_limit(n, d, K, activation, delta=delta / 2.0) <= allowed
+
+    return max(convex.samples, _least(enough))

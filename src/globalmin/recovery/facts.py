@@ -1,5 +1,5 @@
-"""The theorems with Gaussian inputs and planted labels (SJL-T2.5, FCL) on one instance: measured,
-not decided.
+"""The theorems of FCL, Gaussian inputs and planted labels, on one instance: measured, not decided;
+SJL-T2.5: `facts_planted`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin.errors import HypothesisError
-from globalmin.facts.finding import (
-    Hypothesis,
-    TheoremReport,
-    at_least_as_wide,
-    check,
-    gaussian,
-    number,
-    smooth,
-    thrice_bounded,
-    unknown,
-)
-from globalmin.facts.registry import fact
+from globalmin.facts.assumptions import gaussian, smooth, thrice_bounded
+from globalmin.facts.finding import Hypothesis, TheoremReport, check, fact, number
 from globalmin.recovery import bounds, concentration, geometry, information, moments, planted
 from globalmin.recovery.geometry import fourth_directional_derivative
 from globalmin.recovery.population import (
@@ -37,80 +27,6 @@ if TYPE_CHECKING:
 
 
 PLANTED = "labels planted by a network of this width"
-
-
-@fact("SJL-T2.5", headline=True)
-def local_theorem(it: Instance) -> TheoremReport:
-    """SJL-T2.5."""
-    m, start = it.m, it.start
-    W = start.network.W
-    low = float(np.linalg.svd(W, compute_uv=False)[-1]) if W.shape[0] >= W.shape[1] else 0.0
-    exponent = number(low**2 * m.d**2 / m.n)
-    return TheoremReport(
-        "SJL-T2.5",
-        "both layers trained, planted labels: linear convergence near the teacher, rate 1 − α c² "
-        f"σ_min(W)² d²/(4n), here σ²d²/n = {exponent}",
-        (
-            gaussian(m),
-            smooth(m),
-            at_least_as_wide(m, start.network.width),
-            unknown(PLANTED, "not visible in the data"),
-            unknown(
-                "start within C₀ σ_min³/σ_max d^2.5/(n^1.5 k) of the teacher", "C₀ exists only"
-            ),
-        ),
-        instead='OS-C5: gm.certify(..., trained="vW") at the trained weights',
-    )
-
-
-@fact("FCL-T1", headline=True)
-def curvature_theorem(it: Instance) -> TheoremReport:
-    """FCL-T1."""
-    m = it.m
-    return TheoremReport(
-        "FCL-T1",
-        "planted mean of K neurons: the loss is strongly convex in a ball around the teacher",
-        (
-            thrice_bounded(m),
-            check("φ is not affine", m.activation.name != "linear", f"{m.activation}"),
-            gaussian(m),
-            unknown(PLANTED, "not visible in the data"),
-            unknown("n ≥ C d K³ log²d · (…)²", f"n = {m.n}, d = {m.d}; C exists only"),
-        ),
-        instead="the claim unique-minimum (FCL-CERT) for actual weights",
-    )
-
-
-@fact("FCL-T2", headline=True)
-def unique_point(it: Instance) -> TheoremReport:
-    """FCL-T2."""
-    m = it.m
-    sample = unknown("n ≥ that of FCL-T1", f"n = {m.n}; C exists only")
-    return TheoremReport(
-        "FCL-T2",
-        "one critical point in that ball, and gradient descent converges to it",
-        (thrice_bounded(m), gaussian(m), sample),
-        instead="the claim unique-minimum (FCL-CERT)",
-    )
-
-
-@fact("FCL-T3", headline=True)
-def tensor_start(it: Instance) -> TheoremReport:
-    """FCL-T3."""
-    m = it.m
-    increasing = check(
-        "φ is odd or a sigmoid, so that its moments do not vanish",
-        m.activation.name in ("sigmoid", "tanh", "erf"),
-        f"{m.activation}",
-        is_scope=True,
-    )
-    polynomial = unknown("n ≥ d poly(K, κ, log d, 1/ε)", "the polynomial is not specified")
-    return TheoremReport(
-        "FCL-T3",
-        "tensor moments give a start within that ball",
-        (gaussian(m), increasing, polynomial),
-        instead="gm.recover_teacher, then FCL-CERT",
-    )
 
 
 WEIGHTS_LIMIT = 60  # Kd up to which Hessians and third derivatives are formed
@@ -164,16 +80,17 @@ def population_curvature(it: Instance) -> TheoremReport:
         return TheoremReport("FCL-LMIN", says, _common(it))
     (K, d), found = W.shape, bounds.population_radius(W, phi, it.theta)
     exact = np.linalg.eigvalsh(population_hessian(W, W, phi))
-    step, rate = bounds.descent_rate(found.least, found.most)
+    step, rate = bounds.descent_rate(found.least, found.most)  # of the loss 1/(2n)
     like = orthonormal_hessian(found.conditioning.sigma_min, K, d, phi)
     return TheoremReport(
         "FCL-LMIN",
         says,
         _common(it),
         None,
-        step,
-        rate,
+        step / it.m.n,
         numbers=(
+            ("step on the loss 1/(2n) Σ r²", step),
+            ("factor of the distance to the teacher per step", rate),
             ("λ_min(∇²f) ≥ ρ/(K²κ²λ)", bounds.population_curvature_least(W, phi)),
             ("λ_min(∇²f)", float(exact[0])),
             ("λ_max(∇²f)", float(exact[-1])),
@@ -286,8 +203,9 @@ def label_information(it: Instance) -> TheoremReport:
     """How well n binary labels can tell the weights."""
     m, W, phi = it.m, it.start.network.W, it.m.activation
     says = "binary labels with the teacher's probabilities; n of them tell the weights only so well"
-    probable = check("φ has values in (0, 1)", phi.name == "sigmoid", f"{phi}", is_scope=True)
-    if _is_out(it) or phi.name != "sigmoid":
+    suits = information.gives_probabilities(phi)
+    probable = check("φ has values in (0, 1)", suits, f"{phi}", is_scope=True)
+    if _is_out(it) or not suits:
         return TheoremReport("FCL-M1", says, (probable, *_common(it)))
     found = information.estimate_label_information(W, phi)
     squares, best = found.squares_covariance, found.likelihood_covariance

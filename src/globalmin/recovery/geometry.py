@@ -16,7 +16,7 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import get_activation
-from globalmin.data.memory import matrix_bytes, require_memory
+from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.references import states

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.activations import get_activation
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.recovery.bounds import conditioning
@@ -64,6 +65,12 @@ class LabelInformation:
         return np.asarray(np.linalg.inv(self.fisher), dtype=np.float64)
 
 
+def gives_probabilities(activation: str | Activation) -> bool:
+    """Whether all values lie in [0, 1], seen on a grid: what labels of FCL-M1 need."""
+    values = get_activation(activation)(np.linspace(-50.0, 50.0, 1001))
+    return bool(values.min() >= 0.0 and values.max() <= 1.0)
+
+
 @states("FCL-L4", "FCL-T2")
 def estimate_label_information(
     Wstar: Array, activation: str | Activation, *, seed: int = 0
@@ -80,10 +87,9 @@ def estimate_label_information(
     """
     phi, W = local_activation(activation), np.asarray(Wstar, dtype=np.float64)
     conditioning(W, phi)
-    low, high = float(phi(np.array(-50.0))), float(phi(np.array(50.0)))
-    if low < 0.0 or high > 1.0:
+    if not gives_probabilities(phi):
         raise HypothesisError(
-            f"{phi} gives no probabilities", hypothesis="values in [0, 1]", value=(low, high)
+            f"{phi} gives no probabilities", hypothesis="values in [0, 1]", value=str(phi)
         )
     K, d = W.shape
     Q = np.linalg.qr(W.T)[0]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ORDERS = (1, 2, 3, 4)
 PROBES = (0.25, 0.5, 1.0, 2.0, 4.0)  # scales at which a moment must vanish to count as zero
 ZERO = 1e-11  # relative to the largest value that Cauchy-Schwarz allows
+SHORTEST = 1e-12  # norms below it count as zero
 # m_1' below this part of b_1: errors of a norm are amplified too much (sigmoid: norm above 5)
 SATURATED_SLOPE = 1.0 / 30.0
 
@@ -184,13 +185,11 @@ def first_moment_inverse(
     phi = get_activation(activation)
     if not value >= 0:
         raise DataError(f"value={value} must be >= 0: the absolute value of a first moment")
-    if value == 0:
+    if value <= float(hermite_moment(SHORTEST, phi, 1)):
         return 0.0
     if value >= float(hermite_moment(largest, phi, 1)):
         return largest
-    root = brentq(
-        lambda s: float(hermite_moment(max(s, 1e-12), phi, 1)) - value, 1e-12, largest, xtol=1e-14
-    )
+    root = brentq(lambda s: float(hermite_moment(s, phi, 1)) - value, SHORTEST, largest, xtol=1e-14)
     return float(root)  # pyright: ignore[reportArgumentType]
 
 

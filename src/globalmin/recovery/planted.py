@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.moments import mean_curvature
+from globalmin.activations.moments import MeanSign, average_class
 from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
-from globalmin.shallow.lipschitz import estimate_lipschitz
+from globalmin.shallow.lipschitz import Method, estimate_lipschitz
 from globalmin.shallow.network import jacobian_gram, residual
 from globalmin.shallow.provability import (
     DescentQuantities,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-PROBES = (0.25, 0.5, 1.0, 2.0, 4.0)  # scales at which the mean curvature must vanish for class (b)
 ROUNDS = 60
 
 
@@ -71,7 +70,7 @@ def planted_scales(teacher: ShallowNetwork, n: int) -> PlantedScales:
             value=(n, k, d),
         )
     singular = np.linalg.svd(teacher.W, compute_uv=False)
-    odd = bool(np.abs(mean_curvature(teacher.activation, np.array(PROBES))).max() < 1e-9)
+    odd = average_class(teacher.activation).curvature is MeanSign.ALWAYS
     high = float(singular[0])
     low = 1.0 if odd else float(singular[-1])
     radius = low**3 / high * d**2.5 / (n**1.5 * k)
@@ -93,7 +92,12 @@ class JointDescent:
 
 @states("OS-C5", "SJL-T2.5")
 def joint_descent(
-    network: ShallowNetwork, X: Array, y: Array, *, eta: float | None = None, method: str = "rows"
+    network: ShallowNetwork,
+    X: Array,
+    y: Array,
+    *,
+    eta: float | None = None,
+    method: Method = "rows",
 ) -> JointDescent | None:
     r"""Whether gradient descent on both layers with one step reaches zero loss from these weights;
     None if not shown.
@@ -150,7 +154,7 @@ class PlantedBasin:
 
 @states("SJL-T2.5", "OS-C5")
 def planted_basin(
-    teacher: ShallowNetwork, X: Array, *, share: float = 0.5, method: str = "rows"
+    teacher: ShallowNetwork, X: Array, *, share: float = 0.5, method: Method = "rows"
 ) -> PlantedBasin | None:
     r"""SJL-T2.5 without unknown constants, for given inputs; None where the Jacobian at the teacher
     has no full row rank.

@@ -1,25 +1,33 @@
 r"""Recover the weights of an unknown network from samples: a start from moments, then descent
 (FCL-ALG2, FCL-ALG1).
 
-The network is $\frac1K\sum_k\phi(w_k\cdot x)$ and the inputs must be N(0, I): the moments are read
-against that law. Labels are real and noiseless (regression, FCL-M2) or binary with $P(y=1|x)$ equal
-to the network's output (classification, FCL-M1). Weights are recovered up to the order of the
-neurons.
+The network is $\frac1K\sum_k\phi(w_k\cdot x)$ and the inputs are Gaussian: the moments are read
+against that law. Labels are real, with or without noise (regression, FCL-M2), or binary with
+$P(y=1|x)$ equal to the network's output (classification, FCL-M1). Weights are recovered up to the
+order of the neurons, with error bars.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import ESTIMATORS, LABELS, Estimator, Inputs, Labels, one_of
 from globalmin._types import Array
 from globalmin.data import Dataset
 from globalmin.errors import DataError, HypothesisError
 from globalmin.optimize.run import Status
+from globalmin.recovery.coordinates import Coordinates, coordinates_of, fit_lengths
 from globalmin.recovery.descent import Descent, local_descent
+from globalmin.recovery.doubts import (
+    end_doubts,
+    indistinct_pair,
+    input_doubts,
+    is_exact,
+    start_notes,
+)
 from globalmin.recovery.geometry import local_activation
 from globalmin.recovery.matching import Matching, match_neurons
 from globalmin.recovery.moments import moment_orders, saturation_norm
@@ -30,100 +38,15 @@ from globalmin.recovery.tensor_initialization import (
     TensorStart,
     tensor_start,
 )
+from globalmin.recovery.uncertainty import ErrorBars, error_bars
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
-    from globalmin.recovery.descent import Descent
-    from globalmin.recovery.tensor_initialization import TensorStart
 
 
-SMALL_GAP = 0.1
-SMALL_CONTRACTION = 0.05
-PARALLEL = 0.95
-FIT = 1e-10  # loss 1/(2n) above which noiseless labels count as not fitted
-SAMPLE = 20_000
-
-
-def input_warnings(X: Array) -> list[str]:
-    """Rows that do not look like N(0, I): first and second moments beyond six standard errors."""
-    part = X[:SAMPLE]
-    n, d = part.shape
-    noise = 6.0 * (math.sqrt(d / n) + d / n)
-    mean, covariance = part.mean(axis=0), part.T @ part / n
-    off = max(float(np.linalg.norm(mean)), float(np.linalg.norm(covariance - np.eye(d), 2)) / 2.0)
-    if off > noise:
-        return [
-            f"the inputs do not look like N(0, I) (deviation {off:.2g}); the moments are read "
-            "against that law, whiten them"
-        ]
-    return []
-
-
-def start_warnings(start: TensorStart, cap: float) -> list[str]:
-    """Clipped norms, a small gap, vanishing contractions and parallel directions of the start from
-    moments.
-    """
-    found = []
-    if start.clipped.any():
-        which = ", ".join(str(i) for i in np.flatnonzero(start.clipped))
-        found.append(
-            f"clipped norms: the first moment of neuron(s) {which} exceeds what norms up to "
-            f"{cap:.3g} give; a guess"
-        )
-    if start.subspace.gap < SMALL_GAP:
-        found.append(
-            f"small gap {start.subspace.gap:.2g}: the data do not show {len(start.weights)} "
-            "directions; give more samples, fewer neurons, or suspect parallel or opposite neurons"
-        )
-    if start.orders.matrix == 3 and float(start.contractions.min()) < SMALL_CONTRACTION:
-        found.append(
-            "vanishing moment: a neuron is nearly orthogonal to alpha (cosine "
-            f"{start.contractions.min():.2g}), hardly seen"
-        )
-    if parallel_pair(start.weights):
-        found.append(
-            "parallel neurons in the start: two recovered directions nearly agree up to sign"
-        )
-    return found
-
-
-def parallel_pair(W: Array) -> bool:
-    """Whether two rows have an absolute cosine above `PARALLEL`."""
-    unit = W / np.maximum(np.linalg.norm(W, axis=1, keepdims=True), 1e-300)
-    cosines = np.abs(unit @ unit.T) - np.eye(len(W))
-    return bool(cosines.max() > PARALLEL)
-
-
-def descent_warnings(descent: Descent, phi: Activation, labels: str, *, tol: float) -> list[str]:
-    """Descent not finished, labels not fitted, parallel or saturated neurons at its end."""
-    found, cap = [], saturation_norm(phi)
-    if descent.gradient_norm > tol * 100:
-        found.append(
-            f"descent not finished: gradient norm {descent.gradient_norm:.2g}; raise max_iter"
-        )
-    if labels == "regression" and float(descent.losses[-1]) > FIT:
-        found.append(
-            f"labels not fitted: loss {descent.losses[-1]:.2g}; noise, another number of neurons, "
-            "or a spurious minimum"
-        )
-    if parallel_pair(descent.weights):
-        found.append(
-            "parallel neurons: two recovered directions nearly agree up to sign, so lengths can be "
-            "traded between them"
-        )
-    norms = np.linalg.norm(descent.weights, axis=1)
-    if norms.max() > cap:
-        found.append(
-            f"saturated norms: a neuron of norm {norms.max():.3g} > {cap:.3g} acts like a step, "
-            "its length is uncertain"
-        )
-    return found
-
-
-LABELS = ("regression", "classification")
-ESTIMATORS = ("squares", "likelihood")
+NOISELESS = 0.01  # noise over the spread of the labels below which they count as noiseless
 
 
 @dataclass(frozen=True)
@@ -133,20 +56,50 @@ class Recovery:
     Attributes
     ----------
     weights : K x d by rows, the critical point of the squared loss reached by descent (or the
-        maximum of the likelihood); the order of the rows means nothing.
+        maximum of the likelihood); the order of the rows means nothing. With offsets the last
+        column holds them.
     initialization : K x d, the start from moments.
     activation, labels : as given.
+    bars : error bars of the weights: covariance, standard errors, intervals, expected error.
     start, descent : everything measured on the way.
-    warnings : reasons to doubt the result, one sentence each; empty when none was found.
+    warnings : reasons to doubt the result, one sentence each, all read at its end; empty when none
+        was found.
+    start_notes : what the moments did not show clearly; descent may have mended it.
     """
 
     weights: Array
     initialization: Array
     activation: str
-    labels: str
+    labels: Labels
+    bars: ErrorBars = field(repr=False)
     start: TensorStart = field(repr=False)
     descent: Descent = field(repr=False)
     warnings: tuple[str, ...] = ()
+    start_notes: tuple[str, ...] = ()
+
+    @property
+    def covariance(self) -> Array:
+        """Of the weights in the order of `weights.reshape(-1)`; an estimate for large n."""
+        return self.bars.covariance
+
+    @property
+    def standard_errors(self) -> Array:
+        """Of every weight, in the shape of the weights."""
+        return self.bars.standard_errors
+
+    @property
+    def expected_error(self) -> float:
+        """The relative Frobenius error to be expected (root mean square, estimated)."""
+        return self.bars.expected_error
+
+    @property
+    def noise(self) -> float:
+        """The estimated standard deviation of the labels around the network."""
+        return self.bars.noise
+
+    def intervals(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Ends of the intervals that contain a weight with this probability."""
+        return self.bars.intervals(level)
 
     @property
     def status(self) -> Status:
@@ -179,15 +132,16 @@ def recover_teacher(
     neurons: int = 3,
     activation: str | Activation = "sigmoid",
     *,
-    labels: str = "regression",
+    labels: Labels = "regression",
     seed: int = 0,
     variant: str | TensorOptions = "tuned",
-    estimator: str = "squares",
+    estimator: Estimator = "squares",
+    inputs: Inputs = "standard",
+    offsets: bool = False,
     max_iter: int = 1_500,
     tol: float = 1e-12,
 ) -> Recovery:
-    """Recover the weights of a teacher network with head 1/K and no bias from samples with Gaussian
-    inputs.
+    r"""Recover the weights of a teacher network with head 1/K from samples with Gaussian inputs.
 
     Parameters
     ----------
@@ -195,12 +149,17 @@ def recover_teacher(
         rows of X drawn from N(0, I).
     neurons : number K of the teacher's neurons, at most the number of features.
     activation : smooth with bounded slope; for classification with values in [0, 1].
-    labels : "regression" (y is the network's output) or "classification" (y in {0, 1} with that
-        probability).
+    labels : "regression" (y is the network's output, plus noise of one variance if there is any)
+        or "classification" (y in {0, 1} with that probability).
     variant : "tuned", "literal" (the paper's algorithm) or a `TensorOptions`.
     estimator : "squares", the critical point of the squared loss, which certificates speak of; for
         classification also "likelihood", that point moved to the maximum of the likelihood,
         asymptotically the most accurate choice.
+    inputs : "standard", rows from N(0, I), or "gaussian", of any mean and covariance: both are
+        taken from the samples, and the start is found for whitened rows. Weights are always those
+        of the rows as given.
+    offsets : neurons $\phi(w\cdot x + b)$; the data then have a bias column,
+        `Dataset(X, y, bias=True, scaling="none")`, and the last column of the weights is b.
     max_iter, tol : of the descent; the tolerance is on the gradient norm of the loss 1/(2n).
 
     Returns
@@ -211,11 +170,14 @@ def recover_teacher(
     ------
     HypothesisError
         K > d, an activation with kinks or vanishing moments, or one that gives no probabilities for
-        classification.
+        classification; neurons that no number of samples tells apart (two equal ones, or opposite
+        ones that cancel).
+    DataError
+        Constant labels, among other things: they say nothing about the neurons.
     """
     phi = local_activation(activation)
     options = _options(variant)
-    _refuse(data, neurons, phi, labels)
+    _refuse(data, neurons, phi, labels, offsets=offsets)
     if estimator not in ESTIMATORS or (estimator == "likelihood" and labels != "classification"):
         raise DataError(
             f"estimator={estimator!r}: choose 'squares', or 'likelihood' with "
@@ -223,48 +185,84 @@ def recover_teacher(
         )
     moment_orders(phi)
     X, y = np.asarray(data.X), np.asarray(data.y)
-    start = tensor_start(X, y, neurons, phi, options=options, seed=seed)
+    X = X[:, :-1] if offsets else X
+    at = coordinates_of(X, inputs=inputs, offsets=offsets)
+    start = tensor_start(at.whitened(X), y, neurons, phi, options=options, seed=seed)
+    U = at.inner(X)
+    W0 = start.weights if at.is_standard else fit_lengths(X, y, start.weights, phi, at, seed=seed)
     descent = local_descent(
-        X, y, start.weights, phi, step="curvature", max_iter=max_iter, tol=tol, newton=True
+        U, y, W0, phi, step="curvature", max_iter=max_iter, tol=tol, newton=True
     )
-    weights = (
-        likelihood_refinement(X, y, descent.weights, phi)
-        if estimator == "likelihood"
-        else descent.weights
+    weights = descent.weights
+    if estimator == "likelihood":
+        weights = likelihood_refinement(U, y, weights, phi)
+    bars = error_bars(U, y, weights, phi, labels=labels, estimator=estimator)
+    warnings = _doubts(bars, U, y, phi, whitened=at.whitened(X), labels=labels, estimator=estimator)
+    return Recovery(
+        _outward(weights, at),
+        _outward(W0, at),
+        phi.spelling,
+        labels,
+        bars if at.is_standard else bars.mapped(at.outward),
+        start,
+        replace(descent, network=_outward(descent.weights, at)),
+        warnings,
+        start_notes(start, saturation_norm(phi)),
     )
-    warnings = (
-        *input_warnings(X),
-        *start_warnings(start, saturation_norm(phi)),
-        *descent_warnings(descent, phi, labels, tol=tol),
-    )
-    return Recovery(weights, start.weights, phi.spelling, labels, start, descent, warnings)
+
+
+def _outward(A: Array, at: Coordinates) -> Array:
+    return A if at.is_standard else A @ at.outward.T
+
+
+def _doubts(
+    bars: ErrorBars,
+    U: Array,
+    y: Array,
+    phi: Activation,
+    *,
+    whitened: Array,
+    labels: Labels,
+    estimator: Estimator,
+) -> tuple[str, ...]:
+    """The warnings; neurons that noiseless labels do not tell apart are refused."""
+    if is_exact(bars, y):
+        return ()
+    found = end_doubts(bars, U, y, phi, labels=labels, estimator=estimator)
+    pair = indistinct_pair(bars, U, y, phi)
+    if pair is not None:
+        why = (
+            f"neurons {pair[0]} and {pair[1]} cannot be told apart: both replaced by their mean "
+            "fit the labels as well, so they are equal, or opposite and cancel"
+        )
+        if labels == "regression" and bars.noise <= NOISELESS * float(np.std(y)):
+            raise HypothesisError(
+                why + "; ask for fewer neurons", hypothesis="distinct neurons", value=pair
+            )
+        found.append(why + ", or the samples are too few")
+    return (*input_doubts(whitened), *found)
 
 
 def _options(variant: str | TensorOptions) -> TensorOptions:
     if isinstance(variant, TensorOptions):
         return variant
-    if variant not in VARIANTS:
-        raise DataError(
-            f"variant={variant!r} is unknown; choose one of {', '.join(VARIANTS)} or give "
-            "TensorOptions"
-        )
-    return VARIANTS[variant]
+    return VARIANTS[one_of("variant", variant, VARIANTS, remedy="or give TensorOptions")]
 
 
-def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
+def _refuse(data: Dataset, neurons: int, phi: Activation, labels: Labels, *, offsets: bool) -> None:
     if not isinstance(data, Dataset):
         raise DataError(
             f"data is of type {type(data).__name__}; give gm.Dataset(X, y, bias=False, "
             "scaling='none')"
         )
-    if data.bias or data.scaling != "none":
+    if data.bias != offsets or data.scaling != "none":
         raise DataError(
-            "the teacher has no bias and no scaling; build the data with Dataset(X, y, bias=False, "
-            'scaling="none")'
+            f"offsets={offsets} with bias={data.bias}, scaling={data.scaling!r}: build the data "
+            'with Dataset(X, y, bias=False, scaling="none"), or with bias=True and offsets=True '
+            "for a teacher with offsets"
         )
-    if labels not in LABELS:
-        raise DataError(f"labels={labels!r} is unknown; choose one of {', '.join(LABELS)}")
-    d, n = data.n_features, data.n_samples
+    one_of("labels", labels, LABELS)
+    d, n = data.n_features - int(offsets), data.n_samples
     if isinstance(neurons, bool) or not isinstance(neurons, int | np.integer) or neurons < 1:
         raise DataError(f"neurons={neurons!r} must be an integer >= 1")
     if neurons > d:
@@ -278,6 +276,12 @@ def _refuse(data: Dataset, neurons: int, phi: Activation, labels: str) -> None:
         raise DataError(
             f"{n} samples are too few for {d} features; at least {2 * (d + 1)} are needed, and far "
             "more to be useful"
+        )
+    y = np.asarray(data.y)
+    if float(np.ptp(y)) <= 1e-12 * max(1.0, float(np.abs(y).max())):
+        raise DataError(
+            f"all {n} labels are {y[0]:.6g}: constant labels say nothing about the neurons (a "
+            "teacher of opposite neurons that cancel gives such labels)"
         )
     if labels == "classification":
         _refuse_classification(np.asarray(data.y), phi)

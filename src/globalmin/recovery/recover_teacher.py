@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from globalmin._options import Labels
 from globalmin.errors import CannotCertify, MemoryRefused
 from globalmin.proving.producer import prove
 from globalmin.recovery import recover as recovery
@@ -35,9 +36,10 @@ class Ball:
     radius : proved, exactly one critical point of the squared loss lies within it, a strict
         minimum; None if nothing is proved.
     distance : proved, that critical point is at most this far from the stored weights.
-    step_size, rate : gradient descent with this step (for the loss (1/2) sum of squares) converges
-        to it from every start in the ball, and every step multiplies the distance by at most
-        `rate`.
+    step_size, rate : gradient descent on the loss 1/(2n) sum of squares, the one of
+        `Recovery.descent`, with this step converges to it from every start in the ball, and every
+        step multiplies the distance by at most `rate`. (On the loss (1/2) sum of squares of
+        `gm.train` the same step is step_size / n.)
     certificate : the bytes of the accepted file. reason : why there is none.
     """
 
@@ -84,7 +86,7 @@ def recover_teacher(
     neurons: int = 3,
     activation: str | Activation = "sigmoid",
     *,
-    labels: str = "regression",
+    labels: Labels = "regression",
     seed: int = 0,
     certify: bool = True,
     **options: Any,
@@ -137,6 +139,7 @@ def recover_teacher(
     center, ball = _prove(replace(found, weights=found.descent.weights).network, data)
     if options.get("estimator", "squares") == "squares":
         parts["weights"] = center.W
+        parts["bars"] = replace(found.bars, weights=center.W)
     return ProvedRecovery(**parts, ball=ball)
 
 
@@ -155,5 +158,5 @@ def _prove(network: ShallowNetwork, data: Dataset) -> tuple[ShallowNetwork, Ball
     if not proof.is_accepted:
         return network, Ball(reason=proof.why)
     found = proof.claims[0].numbers
-    step = None if found.eta is None else float(Fraction(found.eta))
+    step = None if found.eta is None else float(Fraction(found.eta) * data.n_samples)
     return center, Ball(found.r, found.r_minus, step, found.rate, proof.certificate)

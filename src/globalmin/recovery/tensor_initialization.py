@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, NDArray
 from globalmin.activations import get_activation
 from globalmin.errors import DataError
@@ -31,6 +32,7 @@ from globalmin.recovery.tensor_decomposition import (
 from globalmin.recovery.tensor_moments import (
     REMOVALS,
     MatrixMoment,
+    Removal,
     first_moment,
     linear_fit,
     projected_tensor,
@@ -65,7 +67,7 @@ class TensorOptions:
     """
 
     alpha: str = "first_moment"
-    removal: str = "linear"
+    removal: Removal = "linear"
     split: bool = False
     power: str = "squared"
     slopes: bool = True
@@ -73,10 +75,7 @@ class TensorOptions:
     def __post_init__(self) -> None:
         choices = {"alpha": DIRECTIONS, "removal": REMOVALS, "power": ("shifted", "squared")}
         for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise DataError(
-                    f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(allowed)}"
-                )
+            one_of(name, getattr(self, name), allowed)
 
 
 LITERAL = TensorOptions(

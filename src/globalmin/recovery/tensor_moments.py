@@ -9,14 +9,18 @@ labels alike.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.symmetric import row_blocks
 from globalmin.references import states
 
-REMOVALS = ("nothing", "mean", "linear")
+Removal = Literal["nothing", "mean", "linear"]
+REMOVALS: tuple[Removal, ...] = get_args(Removal)
 
 
 def linear_fit(X: Array, y: Array) -> tuple[float, Array]:
@@ -35,7 +39,7 @@ def linear_fit(X: Array, y: Array) -> tuple[float, Array]:
 
 
 @states("FCL-VR")
-def reduced_labels(X: Array, y: Array, removal: str = "linear") -> Array:
+def reduced_labels(X: Array, y: Array, removal: Removal = "linear") -> Array:
     r"""Labels after removing nothing, their mean, or their linear fit.
 
     Theory
@@ -44,8 +48,7 @@ def reduced_labels(X: Array, y: Array, removal: str = "linear") -> Array:
     O(1/n)), but the constant 1/2 in the labels no longer multiplies pure noise. For order 2 as
     well, since $E[(xx^T-I)x] = 0$.
     """
-    if removal not in REMOVALS:
-        raise DataError(f"removal={removal!r} is unknown; choose one of {', '.join(REMOVALS)}")
+    one_of("removal", removal, REMOVALS)
     if removal == "nothing":
         return np.array(y, dtype=np.float64)
     if removal == "mean":

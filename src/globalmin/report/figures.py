@@ -13,7 +13,7 @@ import numpy as np
 
 from globalmin import drawing
 from globalmin._types import Array
-from globalmin.report.rounding import typeset
+from globalmin.report.words import lower_text, typeset, upper_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -222,8 +222,6 @@ def predictions(
 
 def short(value: float, *, up: bool, digits: int = 2) -> str:
     """A proved bound for a label, rounded to the side that keeps it true."""
-    from globalmin.report.rounding import lower_text, upper_text
-
     return typeset(upper_text(value, digits) if up else lower_text(value, digits))
 
 

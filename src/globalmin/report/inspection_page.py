@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from globalmin import drawing
-from globalmin.report.rounding import nearest_text, typeset
+from globalmin.inspection.text import named, origin, standing
 from globalmin.report.template import filled, markup
+from globalmin.report.words import nearest_text, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from globalmin.inspection import Hypothesis, Inspection, RunComparison, TheoremReport
 
 
-COLORS = {"holds": "green", "fails": "red", "constant unknown": "amber"}
+COLORS = {"holds": "green", "fails": "plain", "constant unknown": "amber"}
 
 
 def save_page(
@@ -35,10 +36,20 @@ def save_page(
 
 def render(inspection: Inspection, *, comparison: RunComparison | None = None) -> str:
     """The page as text, the same bytes for the same inspection."""
-    inside = [_view(r) for r in inspection.theorems if r.is_in_scope]
-    outside = [r.item for r in inspection.theorems if not r.is_in_scope]
+    found = standing(inspection)
     return filled(
-        "inspection.html.j2", i=inspection, theorems=inside, outside=", ".join(outside),
+        "inspection.html.j2", i=inspection, theorems=[_view(r) for r in found.inside],
+        holds=[(r.item, r.says) for r in found.holds],
+        in_the_way=[(remedy, ", ".join(map(named, group))) for remedy, group in found.in_the_way],
+        short=[
+            (title, ", ".join(r.item for r in reports))
+            for title, reports in (
+                ("Fails for a reason of its own", found.refused),
+                ("Constants that nobody knows", found.unknown),
+                ("Not about this kind of network", found.outside),
+            )
+            if reports
+        ],
         keys=_keys(inspection),
         quantities=[(q.symbol, q.meaning, number(q.value)) for q in inspection.quantities],
         pictures=_pictures(inspection, comparison),
@@ -73,6 +84,7 @@ def _view(r: TheoremReport) -> dict[str, Any]:
         "rate": _rate(r.rate),
         "failure": number(r.failure),
         "hypotheses": [_hypothesis(h) for h in r.hypotheses],
+        "numbers": [(what, number(value)) for what, value in r.numbers],
         "instead": r.instead if r.finding.value != "holds" else "",
     }
 
@@ -98,7 +110,7 @@ def _keys(i: Inspection) -> list[tuple[str, str, str]]:
             number(i.explicit_width),
             "ours, explicit: the descent theorem holds at the random start",
         ),
-        ("Width asked about", number(i.width), f"{i.activation}, head {i.head}, seed {i.seed}"),
+        ("Width asked about", number(i.width), f"{i.activation}, {origin(i)}"),
         (
             "λ(X)",
             number(i.quantity("λ(X)")),
@@ -269,6 +281,5 @@ def _log_axis(axes: Axes, values: list[float]) -> None:
 
 
 def _count(width: float) -> str:
-    from globalmin.report.rounding import nearest_text, typeset
 
     return typeset(nearest_text(width, 2)) if width >= 1e6 else f"{width:,.0f}"

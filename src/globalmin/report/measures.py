@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.linalg.symmetric import moment_matrix
 from globalmin.quadratic.duality import decay_threshold
@@ -31,7 +32,7 @@ class Margins:
     largest_norm: float
 
 
-def estimate_spectrum(network: ShallowNetwork, X: Array, *, trained: str = "W") -> Array | None:
+def estimate_spectrum(network: ShallowNetwork, X: Array, *, trained: Trained = "W") -> Array | None:
     """Eigenvalues of K = J J^T, largest first; None beyond `LARGEST_SPECTRUM` samples."""
     if X.shape[0] > LARGEST_SPECTRUM:
         return None

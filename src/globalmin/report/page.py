@@ -6,23 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from globalmin.proving.claim import Proves
 from globalmin.proving.proof import Proof, ProvedClaim
-from globalmin.proving.record import Proves
+from globalmin.report import words
 from globalmin.report.panels import panels
-from globalmin.report.proof import check_target, color_of, proved_loss
-from globalmin.report.record import FitRecord, TargetRecord, read_record
-from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
-from globalmin.report.template import filled
-from globalmin.report.words import (
-    BOUNDS,
-    NOT_GENERALIZATION,
-    SHOWN,
-    SIGNS,
-    headline,
-    limits,
-    plain_statement,
-    shown_numbers,
+from globalmin.report.record import (
+    FitRecord,
+    TargetRecord,
+    check_target,
+    color_of,
+    proved_loss,
+    read_record,
 )
+from globalmin.report.template import filled
 
 FILENAME = "report.html"
 
@@ -71,15 +67,15 @@ def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, A
         "name": target.name,
         "verdict": proof.verdict,
         "color": color_of(proof),
-        "headline": headline(proof),
-        "loss_upper": "–" if bound is None else typeset(upper_text(bound)),
+        "headline": words.headline(proof),
+        "loss_upper": "–" if bound is None else words.typeset(words.upper_text(bound)),
         "held_out_r2": _score(target.scores.get("held_out_r2")),
         "key_numbers": _keys(target, proof),
-        "statements": [{"kind": c.kind, "plain": plain_statement(c),
+        "statements": [{"kind": c.kind, "plain": words.plain_statement(c),
         "statement": c.statement} for c in accepted],
         "numbers": _verified_numbers(accepted),
         "reasons": _reasons(proof),
-        "limits": limits(proof),
+        "limits": words.limits(proof),
         "figures": panels(target, proof, prefix=prefix),
         "scores": _scores(target),
         "score_note": _score_note(target),
@@ -92,10 +88,12 @@ def _target_view(target: TargetRecord, proof: Proof, prefix: str) -> dict[str, A
 
 def _verified_numbers(claims: Sequence[ProvedClaim]) -> dict[str, Any]:
     """One table for all claims: a row per quantity, a column per claim."""
-    columns = [{name: typeset(text) for name, _, text in shown_numbers(c)} for c in claims]
+    columns = [
+        {name: words.typeset(text) for name, _, text in words.shown_numbers(c)} for c in claims
+    ]
     rows = [
         (meaning, [column.get(name, "") for column in columns])
-        for name, (meaning, _) in SHOWN.items()
+        for name, (meaning, _) in words.SHOWN.items()
         if any(name in c for c in columns)
     ]
     return {"kinds": [c.kind for c in claims], "rows": rows}
@@ -111,10 +109,10 @@ def _nearest_zero(proof: Proof) -> float | None:
 def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
     """The few numbers a reader should see first: proved ones first, then measured ones."""
     keys: list[tuple[str, str, str]] = []
-    floor, near = proof.that(*BOUNDS), _nearest_zero(proof)
+    floor, near = proof.that(*words.BOUNDS), _nearest_zero(proof)
     bound = proved_loss(proof)
     if floor:
-        shown = {name: typeset(text) for name, _, text in shown_numbers(floor)}
+        shown = {name: words.typeset(text) for name, _, text in words.shown_numbers(floor)}
         keys += [
             ("Least loss L*", *_minimum(floor, shown)),
             ("Gap to it", "≤ " + shown.get("gap", "–"), "proved"),
@@ -123,18 +121,22 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
         keys.append(
             (
                 "Training loss",
-                f"≤ {typeset(upper_text(bound, 6 if floor else 3))}",
+                f"≤ {words.typeset(words.upper_text(bound, 6 if floor else 3))}",
                 "proved, stored weights",
             )
         )
     if near is not None:
         keys.append(
-            ("Zero loss within", f"≤ {typeset(upper_text(near))}", "proved distance in weights")
+            (
+                "Zero loss within",
+                f"≤ {words.typeset(words.upper_text(near))}",
+                "proved distance in weights",
+            )
         )
     keys.append(
         (
             "Relative residual",
-            typeset(nearest_text(target.training["relative_residual"])),
+            words.typeset(words.nearest_text(target.training["relative_residual"])),
             "‖f(X) − y‖ / ‖y‖, floating point",
         )
     )
@@ -151,7 +153,7 @@ def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:
 def _minimum(claim: ProvedClaim, shown: dict[str, str]) -> tuple[str, str]:
     """Value and note of the least loss."""
     penalized = "of the penalized loss, " if "decay" in shown else ""
-    heads = f" and head {sign}" if (sign := SIGNS.get(str(claim.numbers.heads))) else ""
+    heads = f" and head {sign}" if (sign := words.SIGNS.get(str(claim.numbers.heads))) else ""
     return "≥ " + shown.get(
         "penalized_floor", shown.get("floor", "–")
     ), f"{penalized}proved for every width{heads}"
@@ -199,7 +201,7 @@ def _score_note(target: TargetRecord) -> str:
         )
     else:
         said = "The held-out score is a measurement, not a theorem."
-    return f"{NOT_GENERALIZATION} {said}"
+    return f"{words.NOT_GENERALIZATION} {said}"
 
 
 def _network(target: TargetRecord) -> list[tuple[str, str]]:
@@ -249,7 +251,7 @@ def _data_view(record: FitRecord) -> dict[str, Any]:
 
 
 def _floors(record: FitRecord) -> str:
-    floors = [typeset(lower_text(t.loss_floor, 6)) for t in record.targets]
+    floors = [words.typeset(words.lower_text(t.loss_floor, 6)) for t in record.targets]
     return "none, zero loss is not excluded" if set(floors) == {"0"} else ", ".join(floors)
 
 
@@ -264,4 +266,8 @@ def _environment_view(record: FitRecord) -> dict[str, Any]:
 def _score(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}".replace("-", "−") if abs(value) < 1000 else typeset(nearest_text(value))
+    return (
+        f"{value:.3f}".replace("-", "−")
+        if abs(value) < 1000
+        else words.typeset(words.nearest_text(value))
+    )

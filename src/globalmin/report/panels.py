@@ -1,28 +1,178 @@
 """The figures of one target with their captions and the tables behind them: a record and a proof
-in, panels of the page out.
+in, panels of the page out; those of quadratic networks (bracket, dual spectrum, barrier, samples)
+included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.proving.record import Proves
-from globalmin.report import figures
-from globalmin.report.panel import Panel, as_texts, make_panel, make_table
-from globalmin.report.panels_landscape import landscape_panels
-from globalmin.report.proof import proved_loss
-from globalmin.report.rounding import lower_text, nearest_text, typeset, upper_text
-from globalmin.report.words import SIGNS, covered_networks
+from globalmin.drawing import inline_svg
+from globalmin.proving.claim import Proves
+from globalmin.report import figures, words
+from globalmin.report.record import Histogram, Series, TargetRecord, proved_loss
+from globalmin.report.template import markup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from globalmin.proving.proof import Proof
-    from globalmin.report.record import Histogram, Series, TargetRecord
+    from globalmin.proving.proof import Proof, ProvedClaim
+
+MAX_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name and rows of text; `note` says what was left out."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of the page."""
+
+    title: str
+    svg: str
+    caption: str
+    table: Table
+
+
+def make_panel(
+    title: str, draw: Callable[[], Figure], caption: str, table: Table, name: str
+) -> Panel:
+    """Draw the figure; `name` makes the ids of the drawing unique on the page."""
+    # inline_svg escapes its label and matplotlib its texts, so this markup is safe
+    return Panel(
+        title,
+        markup(inline_svg(draw, name=name, label=f"{title}. {caption}")),
+        caption,
+        table,
+    )
+
+
+def make_table(columns: tuple[str, ...], content: Sequence[Sequence[str]]) -> Table:
+    """All rows, or every j-th beyond `MAX_ROWS`, the last always."""
+    n = len(content[0])
+    stride = -(-n // MAX_ROWS)
+    kept = sorted({*range(0, n, stride), n - 1}) if n else []
+    note = "" if stride <= 1 else f"Every {stride}th of {n} rows; all are in fit.json."
+    return Table(columns, tuple(tuple(column[i] for column in content) for i in kept), note)
+
+
+def as_texts(values: Array, digits: int) -> list[str]:
+    """Numbers rounded to the nearest and typeset."""
+    return [words.typeset(words.nearest_text(float(v), digits)) for v in values]
+
+
+def landscape_panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
+    """The panels that the accepted claims about quadratic networks call for."""
+    facts = target.quadratic or {}
+    made: list[Panel] = []
+    gap = proof.that(Proves.GAP)
+    if gap is not None:
+        made.append(_bracket_panel(gap, facts, prefix))
+        if facts.get("threshold") and gap.numbers.is_penalized:
+            made.append(_dual_panel(facts, gap, prefix))
+    below = proof.that(Proves.DESCENT)
+    if below is not None:
+        made.append(_barrier_panel(below, prefix))
+    counted = proof.that(Proves.DATA)
+    if counted is not None and facts:
+        made.append(_count_panel(facts, counted, prefix))
+    return made
+
+
+def _bracket_panel(claim: ProvedClaim, facts: dict[str, Any], prefix: str) -> Panel:
+    gap, floor = claim.numbers.gap or 0.0, claim.numbers.floor or 0.0
+    named = {"zero": "all weights zero", "linear": "least-squares line"}
+    references = [
+        (label, facts[name] - floor) for name, label in named.items() if facts.get(name) is not None
+    ]
+    caption = (
+        "Nobody gets below the proved lower bound; the network is at most "
+        f"{words.typeset(words.upper_text(gap))} above it. Gray: others on the same rows, "
+        "floating point."
+    )
+    rows = [*references, ("this network, proved at most", gap)]
+    table = make_table(
+        ("", "above the lower bound"),
+        [[name for name, _ in rows], as_texts(np.array([v for _, v in rows]), 4)],
+    )
+    return make_panel(
+        "Distance to the global minimum",
+        lambda: figures.bracket(gap, references),
+        caption,
+        table,
+        f"{prefix}-bracket",
+    )
+
+
+def _dual_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel:
+    values, threshold = (
+        np.asarray(facts["dual_eigenvalues"], dtype=np.float64),
+        float(facts["threshold"]),
+    )
+    two_sided = claim.numbers.covers_all_heads
+    caption = (
+        "Why this is the minimum: a neuron w would lower the penalized loss only if wᵀZw left the "
+        "band. Orange: the eigenvalues on its edge, whose directions are the neurons. The proof "
+        "moves the residual by the gap to be strictly inside."
+    )
+    table = make_table(
+        ("index", "eigenvalue"),
+        [[str(i + 1) for i in range(len(values))], as_texts(np.sort(values)[::-1], 6)],
+    )
+
+    def draw() -> Any:
+        return figures.dual_spectrum(values, threshold=threshold, two_sided=two_sided)
+
+    return make_panel("The dual certificate", draw, caption, table, f"{prefix}-dual")
+
+
+def _barrier_panel(claim: ProvedClaim, prefix: str) -> Panel:
+    excess, height = claim.numbers.E0 or 0.0, claim.numbers.barrier or 0.0
+    caption = (
+        "Descent never climbs, so it cannot meet rank-deficient weights, the only ones where it "
+        "could get stuck."
+    )
+    table = make_table(
+        ("", "loss above the least"),
+        [["this network", "barrier"], as_texts(np.array([excess, height]), 4)],
+    )
+    return make_panel(
+        "Below the barrier",
+        lambda: figures.barrier(excess, height),
+        caption,
+        table,
+        f"{prefix}-barrier",
+    )
+
+
+def _count_panel(facts: dict[str, Any], claim: ProvedClaim, prefix: str) -> Panel:
+    n, needed, determined = int(facts["n"]), int(facts["needed"]), claim.numbers.rank is not None
+    caption = (
+        "The squares of the rows span all symmetric matrices: outputs on these rows determine a "
+        "quadratic function everywhere."
+        if determined
+        else "The squares of the rows do not span the symmetric matrices: another network fits as "
+        "well and differs elsewhere."
+    )
+    table = make_table(("", "count"), [["samples n", "d(d+1)/2"], [str(n), str(needed)]])
+    return make_panel(
+        "Samples and unknowns",
+        lambda: figures.sample_count(n, needed, determined=determined),
+        caption,
+        table,
+        f"{prefix}-count",
+    )
 
 
 MAX_POINTS = 1500
@@ -50,14 +200,15 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
     is_descent = target.training["method"] == "gradient_descent"
     rate = _proved(proof, "rate") if is_descent else None
     level = (floor.numbers.floor or 0.0) if floor else 0.0
-    heads = SIGNS.get(str(floor.numbers.heads), "") if floor else ""
+    heads = words.SIGNS.get(str(floor.numbers.heads), "") if floor else ""
     caption = (
         f"The loss goes from {_text(losses[0])} to {_text(losses[-1])} in "
         f"{_count(int(steps[-1]), 'step')} (floating point). "
     )
     if floor:
         caption += (
-            f"Red: the proved floor, no {covered_networks(floor)}, of any width, gets below it. "
+            f"Red: the proved floor, no {words.covered_networks(floor)}, of any width, gets below "
+            "it. "
             "Green: the proved loss of the stored weights."
         )
     elif rate is not None:
@@ -90,8 +241,8 @@ def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> 
     )
     if bound is not None:
         caption += (
-            f"Green: proved, none is below {typeset(lower_text(bound))}, so the weights can move "
-            "every output independently."
+            f"Green: proved, none is below {words.typeset(words.lower_text(bound))}, so the "
+            "weights can move every output independently."
         )
     else:
         caption += "No lower bound is proved."
@@ -194,11 +345,11 @@ def _square(value: float | None) -> float | None:
 
 
 def _text(value: float) -> str:
-    return typeset(nearest_text(float(value), 2))
+    return words.typeset(words.nearest_text(float(value), 2))
 
 
 def _upper(value: float, digits: int = 3) -> str:
-    return typeset(upper_text(value, digits))
+    return words.typeset(words.upper_text(value, digits))
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,5 +1,5 @@
-"""The record of a fit, `fit.json`: all the report shows except what is proved, which the checker
-reads from the certificate.
+"""The record of a fit, `fit.json`: all the report shows except what is proved, which is read from
+the checker's result on the file, never from the producer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from globalmin.errors import DataError
+from globalmin.proving.proof import Proof, no_proof, proof_from
 
 FORMAT = "globalmin-fit/1"
 FILENAME = "fit.json"
@@ -134,3 +135,32 @@ def _target_from(content: Mapping[str, Any]) -> TargetRecord:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"the number {name} is not allowed")
+
+
+def color_of(proof: Proof) -> str:
+    """'green', 'amber' or 'red': whatever is not accepted is shown."""
+    if proof.is_accepted:
+        return "green" if proof.reaches_minimum else "amber"
+    return "amber" if proof.verdict == "UNDECIDED" else "red"
+
+
+def proved_loss(proof: Proof) -> float | None:
+    """The least proved bound of the loss of the stored weights, without weight decay."""
+    known = [c.numbers.loss_upper for c in proof.accepted_claims]
+    return min((bound for bound in known if bound is not None), default=None)
+
+
+def check_target(directory: str | Path, target: TargetRecord) -> Proof:
+    """Run the checker on the certificate file of `target` in `directory`; a missing file is
+    reported, not raised.
+    """
+    from globalmin.proving.producer import check
+
+    if target.certificate is None:
+        return no_proof(target.reasons, message=target.not_proved or "no certificate could be made")
+    path = Path(directory) / target.certificate
+    if not path.is_file():
+        return no_proof(
+            {}, message=f"the certificate {target.certificate} is missing from the folder"
+        )
+    return proof_from(check(path))

@@ -19,7 +19,8 @@ def render(records: Sequence[Mapping[str, Any]], drawings: Mapping[str, str]) ->
 
     Parameters
     ----------
-    records : one per item: item, title, scale, command, table (texts), judged, choices and files.
+    records : one per item: item, title, scale, command, headline, table (texts), judged, choices
+        and files.
     drawings : the SVG documents of the figures by file name.
     """
     views = [_view(record, drawings) for record in records]
@@ -34,7 +35,7 @@ def _view(record: Mapping[str, Any], drawings: Mapping[str, str]) -> dict[str, A
         "anchor": record["item"].replace(".", "-"),
         "word": word,
         "color": color,
-        "count": f"{sum(judged)} of {len(judged)}" if judged else word,
+        "count": record["headline"],
         "svgs": [
             _figure(file, record["title"], drawings[file]) for file in record["files"]["figures"]
         ],

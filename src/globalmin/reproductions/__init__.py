@@ -17,7 +17,8 @@ function a figure or table:
         results = setting.trials(one_cell, [{"k": k, "d": d, "seed": setting.seed} for k in ... for
         d in ...]) return Reproduction(
             item="OS-E.fig2a", scale=setting.scale, table=(Row("least k at d = 5 with half of the
-            runs fitted", 20, ours, tolerance=3, note="read off the picture"),), data={"k": ...,
+            runs fitted", 20, ours, tolerance=3, where="read off the picture", error="half a cell of
+            theirs and of ours"),), data={"k": ...,
             "d": ..., "share": ...},                     # columns of equal length, saved as one CSV
             file figures={"": lambda: phase_figures.phase_diagram(...)},      # name -> function of
             `globalmin.report` called late choices=("The paper gives no step size; ours is ... .",),
@@ -34,10 +35,12 @@ function a figure or table:
   in parallel and take `--executor`; thousands of tiny ones become one task through `recipe.batch`
   (see `globalmin.sweep`). A trial that raises is kept with its traceback and raises `TrialFailed`
   here once the others are done.
-- A row of the table compares one number: `published` is what the paper or the spec page says (None
-  where neither says anything), `ours` what we found; `tolerance` is the largest |difference| that
-  still counts as agreement, and `relation` "=", "<=" or ">=" how the two are compared. A row
-  without tolerance is shown and not judged; its note must say why.
+- A row of the table compares one number: `published` is what the paper prints and nothing else,
+  with `where`; `reference` is ours (an earlier run, a closed form) with its `source`. `tolerance`
+  is the largest |difference| that still counts as agreement, `error` says from which errors of both
+  sides it comes, and `relation` "=", "<=" or ">=" how the two are compared. `catches` names an
+  alternative (a wrong step, another rule) with its value: a row that would let it pass, or that has
+  no tolerance, is "not judged".
 - Figures are drawn from arrays by the `figures` of a family or by functions of `globalmin.report`;
   nothing is trained when they are called.
 - `choices` says, as sentences, what was chosen where the paper is silent or wrong.

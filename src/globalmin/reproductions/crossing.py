@@ -70,6 +70,22 @@ def logistic_crossing(x: ArrayLike, successes: ArrayLike, trials: ArrayLike) -> 
     )
 
 
+def most_failures(ours: int, others: int, *, level: float = 0.05) -> int:
+    """The most failures in `ours` runs that Fisher's exact test (one-sided) cannot tell from none
+    in `others` runs.
+
+    Given x failures in all, they fall into ours alone with probability C(ours, x)/C(ours + others,
+    x).
+    """
+    failures, probability = 0, 1.0
+    while failures < ours:
+        probability *= (ours - failures) / (ours + others - failures)
+        if probability < level:
+            break
+        failures += 1
+    return failures
+
+
 def _on_grid(points: Array, hits: Array, n: Array, edges: tuple[float, float]) -> Crossing:
     """The best of a grid of centers between the edges and of slopes, with the interval of the
     profile likelihood.

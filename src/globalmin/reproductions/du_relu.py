@@ -73,7 +73,7 @@ def fig21(setting: Setting) -> Reproduction:
     """N = 1,000 points of the unit sphere in 1,000 dimensions, N(0,1) labels, 100 steps; three
     panels.
     """
-    from globalmin.report.curves import panel_curves
+    from globalmin.report.reproduction_figures import panel_curves
 
     widths = setting.pick(thumbnail=(125, 250, 500), paper=(125, 250, 500, 1_000, 2_000, 4_000))
     (gram,) = setting.trials(spectrum_trial, [{"n": N, "seed": setting.seed}])
@@ -124,8 +124,22 @@ def _rows(
     widths: tuple[int, ...], found: dict[int, dict[str, Any]], gram: dict[str, Any]
 ) -> list[Row]:
     rows = [
-        Row("λ₀ of the limiting Gram matrix", 0.24619, float(gram["least"]), 5e-3, note=SPEC),
-        Row("its largest eigenvalue", 1.24806, float(gram["largest"]), 2e-2, note=SPEC),
+        Row(
+            "λ₀ of the limiting Gram matrix",
+            None,
+            float(gram["least"]),
+            5e-3,
+            reference=0.24619,
+            source=SPEC,
+        ),
+        Row(
+            "its largest eigenvalue",
+            None,
+            float(gram["largest"]),
+            2e-2,
+            reference=1.24806,
+            source=SPEC,
+        ),
     ]
     for m in widths:
         if m in REFERENCE:
@@ -133,19 +147,21 @@ def _rows(
             rows.append(
                 Row(
                     f"share of patterns changed, m = {m:,}",
-                    flips,
+                    None,
                     float(found[m]["flips"][-1]),
                     0.1 * flips,
-                    note=SPEC,
+                    reference=flips,
+                    source=SPEC,
                 )
             )
             rows.append(
                 Row(
                     f"largest movement, m = {m:,}",
-                    movement,
+                    None,
                     float(found[m]["movement"][-1]),
                     0.15 * movement,
-                    note=SPEC,
+                    reference=movement,
+                    source=SPEC,
                 )
             )
     first, last = widths[0], widths[-1]
@@ -153,11 +169,13 @@ def _rows(
     rows.append(
         Row(
             f"loss of m = {last:,} over m = {first:,}, 100 steps",
-            1.0,
+            "faster for wider networks",
             ends[-1] / ends[0],
             0.0,
             "<=",
-            note="published: faster",
+            where="text on figure 2.1",
+            reference=1.0,
+            source="the words as a ratio of losses",
         )
     )
     for name, word in (("flips", "patterns changed"), ("movement", "movement")):
@@ -165,20 +183,24 @@ def _rows(
         rows.append(
             Row(
                 f"exponent of {word} in m",
-                -0.5,
+                "smaller for wider networks",
                 float(slope),
                 0.12,
-                note="published: smaller for wider; m^(−1/2) by DU-L2.3",
+                where="text on figure 2.1",
+                reference=-0.5,
+                source="m^(−1/2) by DU-L2.3",
             )
         )
     rows.append(
         Row(
             "largest loss after 100 steps over the first",
-            1e-8,
+            "converges",
             max(float(one["loss"][-1] / one["loss"][0]) for one in found.values()),
             0.0,
             "<=",
-            note="published: converges to zero",
+            where="text on figure 2.1",
+            reference=1e-8,
+            source="taken for zero",
         )
     )
     return rows

@@ -37,9 +37,12 @@ def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
     """Steps past each saddle of the octopus, gradient descent and Algorithm 2, from one random
     start.
     """
-    from globalmin.octopus.escape import octopus_escape_times
+    from globalmin.octopus.escape import Method, octopus_escape_times
 
-    methods = {"plain": "gradient_descent", "noisy": "perturbed_gradient_descent"}
+    methods: dict[str, Method] = {
+        "plain": "gradient_descent",
+        "noisy": "perturbed_gradient_descent",
+    }
     return {
         name: octopus_escape_times(d, L, 1.0, 1 / (4 * L), method, seed=seed).astype(np.float64)
         for name, method in methods.items()
@@ -48,9 +51,8 @@ def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
 
 def values_trial(*, d: int, L: float, steps: int, seed: int) -> dict[str, Any]:
     """The function by step along both descents from the same start."""
-    from globalmin.octopus.descent import checked_start, descent_values
+    from globalmin.octopus.descent import checked_start, descent_values, perturbed_descent
     from globalmin.octopus.function import Octopus
-    from globalmin.octopus.perturbed import perturbed_descent
 
     octopus, rng = Octopus(d, L, 1.0), np.random.default_rng(seed)
     x = checked_start(octopus, None, rng)
@@ -107,10 +109,12 @@ def _escape_rows(d: int, plain: np.ndarray, noisy: np.ndarray) -> list[Row]:
         rows.append(
             Row(
                 f"last plateau over the one before, L = {L:g}",
-                FACTORS[i],
+                None,
                 ratio,
                 0.02 * FACTORS[i],
                 note="exact factor κ = 1 + ln(1/(1−2ηL))/ln(1+2ηγ); published: at least (L+γ)/γ",
+                reference=FACTORS[i],
+                source="exact factor κ = 1 + ln(1/(1−2ηL))/ln(1+2ηγ)",
             )
         )
     for i, L in enumerate(LS):
@@ -118,20 +122,22 @@ def _escape_rows(d: int, plain: np.ndarray, noisy: np.ndarray) -> list[Row]:
         rows.append(
             Row(
                 f"steps of perturbed descent past all saddles, L = {L:g}",
-                PERTURBED[d][i],
+                None,
                 steps,
                 0.3 * PERTURBED[d][i],
-                note=SPEC,
+                reference=PERTURBED[d][i],
+                source=SPEC,
             )
         )
     log_steps = np.log10(np.median(plain[:, :, -1], axis=1))
     rows += [
         Row(
             f"log10 steps of gradient descent, L = {L:g}",
-            math.log10(LAST[d][i]),
+            None,
             float(log_steps[i]),
             0.35,
-            note=SPEC,
+            reference=math.log10(LAST[d][i]),
+            source=SPEC,
         )
         for i, L in enumerate(LS)
     ]
@@ -144,15 +150,18 @@ def _escape_rows(d: int, plain: np.ndarray, noisy: np.ndarray) -> list[Row]:
             0.0,
             "<=",
             note="DU-T7.3: exponential for every start",
+            where="theorem 7.3: the ratio to its bound is at most one",
         )
     )
     rows.append(
         Row(
             "runs in which gradient descent was faster",
-            0,
+            "perturbed descent is always faster",
             int((plain[:, :, -1] < noisy[:, :, -1]).sum()),
             0.0,
-            note="published: perturbed is always faster",
+            where="text on figures 7.3 and 7.4",
+            reference=0,
+            source="no exception",
         )
     )
     return rows
@@ -192,18 +201,22 @@ def fig71(setting: Setting) -> Reproduction:
     rows = (
         Row(
             "steps from |x₂| = 10⁻⁶ to 1",
-            35,
+            None,
             int(np.argmax(np.abs(band[:, 1]) >= 1.0)),
             0.0,
             note="⌈ln(1/|x₂|)/ln 1.5⌉",
+            reference=35,
+            source="⌈ln(1/|x₂|)/ln 1.5⌉",
         ),
         *(
             Row(
                 f"steps to leave from distance {R}",
-                ref,
+                None,
                 warm.far_escape_steps(R),
                 0.0,
                 note="spec page; law 2.71 R",
+                reference=ref,
+                source="our spec page, law 2.71 R",
             )
             for R, ref in zip(distances, (27, 54, 108), strict=True)
         ),
@@ -259,25 +272,39 @@ def fig72(setting: Setting) -> Reproduction:
     rows = (
         Row(
             "value at a minimum",
-            -2 * 139.870432574007,
+            None,
             float(octopus.value(octopus.saddle(2))),
             1e-10,
             note="−2ν, ν = (37L + 13γ)τ²/6; spec page",
+            reference=-2 * 139.870432574007,
+            source="−2ν, ν = (37L + 13γ)τ²/6, our spec page",
         ),
         Row(
             "least curvature at the second saddle",
-            -2.0,
+            None,
             float(curvature[0]),
             1e-12,
             note="−2γ (DU-L7.1)",
+            reference=-2.0,
+            source="−2γ (DU-L7.1)",
         ),
-        Row("largest curvature there", 2 * math.e, float(curvature[-1]), 1e-12, note="2L"),
+        Row(
+            "largest curvature there",
+            None,
+            float(curvature[-1]),
+            1e-12,
+            note="2L",
+            reference=2 * math.e,
+            source="2L (DU-L7.1)",
+        ),
         Row(
             "largest distance of a path's end to a minimum",
-            0.0,
+            None,
             max(misses),
             1e-6,
             note="300 steps of 1/(4L)",
+            reference=0.0,
+            source="the minimum itself",
         ),
     )
     return Reproduction(
@@ -317,21 +344,41 @@ def fig75(setting: Setting) -> Reproduction:
     )
     inside = octopus.in_domain(corners * math.e * (1.0 - 1e-12))
     rows = (
-        Row("minima of the octopus, d = 2", 4, minima, 0.0, note="2^d (DU-L7.1)"),
-        Row("saddles of the octopus, d = 2", 3, saddles, 0.0, note="2^d − 1, all strict"),
+        Row(
+            "minima of the octopus, d = 2",
+            None,
+            minima,
+            0.0,
+            note="2^d (DU-L7.1)",
+            reference=4,
+            source="2^d (DU-L7.1)",
+        ),
+        Row(
+            "saddles of the octopus, d = 2",
+            None,
+            saddles,
+            0.0,
+            note="2^d − 1, all strict",
+            reference=3,
+            source="2^d − 1 (DU-L7.1)",
+        ),
         Row(
             "starts in [−1, 1]² outside the domain",
-            0,
+            None,
             int((~octopus.in_domain(cube)).sum()),
             0.0,
             note="the octopus contains the cube",
+            reference=0,
+            source="the octopus contains the cube",
         ),
         Row(
             "of nine points in units of τ, in the domain",
-            7,
+            None,
             int(inside.sum()),
             0.0,
             note="(0.5, 3) and (1.5, 1.5) are not",
+            reference=7,
+            source="counted by hand",
         ),
     )
     return Reproduction(

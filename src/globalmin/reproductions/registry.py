@@ -1,17 +1,17 @@
-"""A reproduction: its result (a table beside the published numbers, the data, the figures, and the
-choices that were made), the decorator that registers its function by ID, and the look-up that names
-close matches of an unknown ID.
+"""A reproduction: its result (a table beside what the paper prints and beside our own references,
+the data, the figures, and the choices that were made), the decorator that registers its function by
+ID, and the look-up that names close matches of an unknown ID.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from globalmin.errors import DataError
 
@@ -25,23 +25,36 @@ if TYPE_CHECKING:
 
 Number = float | int
 RELATIONS = ("=", "<=", ">=")
-COLUMNS = ("quantity", "published", "ours", "difference", "note")
+COLUMNS = ("quantity", "published", "reference", "ours", "tolerance", "verdict", "note")
+VERDICTS = {True: "agrees", False: "DIFFERS", None: "not judged"}
+PAPER, REFERENCE = "the paper", "our reference"
+FAR = 1.43  # tolerances: (1.96 + 0.84)/1.96, so that an alternative there is caught with 80 %
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table *published | ours | difference | note*.
+    """One line of the table *published | reference | ours | tolerance | verdict | note*.
+
+    A row is judged against the paper where the paper prints a number, else against our reference;
+    *agrees* and *DIFFERS* are said only by a row with **power**: one that would catch a stated
+    alternative.
 
     Parameters
     ----------
     quantity : what is compared, in words.
-    published : the number of the paper or of the spec page, or words ("straight line"), or None
-        where nothing is said.
+    published : what the paper prints, a number or words; None where it prints nothing.
     ours : the number or the words we found.
     tolerance : largest |difference| that counts as agreement; None: shown, not judged.
-    relation : "=", or "<=" / ">=": ours must be at most / at least the published number, up to the
-        tolerance.
-    note : where the published value is from, and what explains a difference.
+    relation : "=", or "<=" / ">=": ours must be at most / at least the target, up to the tolerance.
+    note : what explains a difference; why a row is not judged.
+    where : where the paper prints it ("section 3, text", "caption of figure 4").
+    reference : a number or words of our own: an earlier run, a closed form, a bound.
+    source : where the reference is from.
+    error : from which errors of both sides the tolerance comes.
+    catches : an alternative in words and the value it would give (a wrong step, another rule).
+        A row has power if that value lies beyond 1.43 tolerances: where the tolerance is 1.96
+        standard errors, four draws of five are then caught. A row without power is not judged.
+        Without `catches` the alternative is a number off by half of the target.
     """
 
     quantity: str
@@ -50,54 +63,127 @@ class Row:
     tolerance: float | None = None
     relation: str = "="
     note: str = ""
+    where: str = field(default="", kw_only=True)
+    reference: Number | str | None = field(default=None, kw_only=True)
+    source: str = field(default="", kw_only=True)
+    error: str = field(default="", kw_only=True)
+    catches: tuple[str, float] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        name = f"row {self.quantity!r}"
         if self.relation not in RELATIONS:
             raise DataError(
-                f"relation {self.relation!r} of row {self.quantity!r} is not one of "
-                f"{', '.join(RELATIONS)}"
+                f"relation {self.relation!r} of {name} is not one of {', '.join(RELATIONS)}"
             )
+        if self.published is not None and not self.where:
+            raise DataError(
+                f"{name} says published={self.published!r} but not where the paper prints it; give "
+                "`where`, or move our own number into `reference` with its `source`"
+            )
+        if self.reference is not None and not self.source:
+            raise DataError(f"{name} has reference={self.reference!r} without its `source`")
         if self.tolerance is not None and self.difference is None:
             raise DataError(
-                f"row {self.quantity!r} has a tolerance but not two numbers; give both or no "
-                "tolerance"
+                f"{name} has a tolerance but not two numbers; give both or no tolerance"
             )
         if self.tolerance is None and not self.note:
-            raise DataError(f"row {self.quantity!r} is not judged; its note must say why")
+            raise DataError(f"{name} is not judged; its note must say why")
+
+    @property
+    def target(self) -> float | None:
+        """The number ours is compared with: the paper's, or else our reference."""
+        return next((float(x) for x in (self.published, self.reference) if _is_number(x)), None)
+
+    @property
+    def against(self) -> str | None:
+        """Against what a judged row is judged: `PAPER` or `REFERENCE`; None if it is not judged."""
+        if self.agrees is None:
+            return None
+        return PAPER if _is_number(self.published) else REFERENCE
 
     @property
     def difference(self) -> float | None:
-        """Ours minus published, where both are numbers."""
-        if isinstance(self.published, str) or isinstance(self.ours, str) or self.published is None:
+        """Ours minus the target, where both are numbers."""
+        if self.target is None or isinstance(self.ours, str):
             return None
-        return float(self.ours) - float(self.published)
+        return float(self.ours) - self.target
+
+    @property
+    def has_power(self) -> bool:
+        """Whether the row would catch its alternative (see `catches`)."""
+        if self.tolerance is None or self.target is None:
+            return False
+        if self.catches is not None:
+            return not self._accepts((self.catches[1] - self.target) / FAR)
+        return self.target == 0.0 or self.tolerance < abs(self.target) / 2
 
     @property
     def agrees(self) -> bool | None:
         """Whether ours is within the tolerance; None for a row that is not judged."""
-        if self.tolerance is None or self.difference is None:
+        if self.tolerance is None or self.difference is None or not self.has_power:
             return None
-        signed = {"=": abs(self.difference), "<=": self.difference, ">=": -self.difference}[
-            self.relation
-        ]
-        return bool(isfinite(self.difference) and signed <= self.tolerance)
+        return self._accepts(self.difference)
+
+    @property
+    def verdict(self) -> str:
+        """One of `VERDICTS`."""
+        return VERDICTS[self.agrees]
+
+    def _accepts(self, difference: float) -> bool:
+        signed = {"=": abs(difference), "<=": difference, ">=": -difference}[self.relation]
+        return bool(isfinite(difference) and signed <= (self.tolerance or 0.0))
 
     def texts(self) -> tuple[str, ...]:
-        """The five cells as text, in the order of `COLUMNS`."""
-        sign = "" if self.relation == "=" else {"<=": "≤ ", ">=": "≥ "}[self.relation]
-        published = "" if self.published is None else sign + number_text(self.published)
-        difference = (
-            ""
-            if self.difference is None or self.relation != "="
-            else number_text(self.difference, signed=True)
+        """The cells as text, in the order of `COLUMNS`."""
+        sign = {"=": "", "<=": "≤ ", ">=": "≥ "}[self.relation]
+        paper = "" if self.published is None else number_text(self.published)
+        reference = "" if self.reference is None else number_text(self.reference)
+        if _is_number(self.published):
+            paper = sign + paper
+        elif _is_number(self.reference):
+            reference = sign + reference
+        tolerance = "" if self.tolerance is None else f"{self.tolerance:.2g}"
+        return (
+            self.quantity,
+            paper,
+            reference,
+            number_text(self.ours),
+            tolerance,
+            self.verdict,
+            "; ".join(part for part in self._parts() if part),
         )
-        return (self.quantity, published, number_text(self.ours), difference, self._note())
 
-    def _note(self) -> str:
-        if self.agrees is None:
-            return self.note
-        word = "agrees" if self.agrees else "DIFFERS"
-        return f"{word}; {self.note}" if self.note else word
+    def _parts(self) -> Iterator[str]:
+        yield self.note
+        yield f"published: {self.where}" if self.where else ""
+        yield f"reference: {self.source}" if self.source else ""
+        yield f"tolerance: {self.error}" if self.error and self.tolerance is not None else ""
+        if self.tolerance is None:
+            return
+        words, value = self.catches or ("a number off by half", None)
+        would = words if value is None else f"{words} ({number_text(value)})"
+        if not self.has_power:
+            yield f"no power: {would} would pass"
+        elif self.catches is not None:
+            yield f"would catch {would}"
+
+
+def _is_number(value: Number | str | None) -> TypeGuard[Number]:
+    return value is not None and not isinstance(value, str)
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """How many rows agree, differ and are not judged, and against what the judged ones stand."""
+    verdicts = [row.agrees for row in rows]
+    yes, no, open_ = (verdicts.count(word) for word in (True, False, None))
+    parts = [f"{yes} agree{'s' if yes == 1 else ''}"] if yes else []
+    parts += [f"{no} differ{'s' if no == 1 else ''}"] if no else []
+    parts += [f"{open_} not judged"] if open_ else []
+    against = [row.against for row in rows]
+    sides = [
+        f"{against.count(side)} against {side}" for side in (PAPER, REFERENCE) if side in against
+    ]
+    return "; ".join(text for text in (", ".join(parts), ", ".join(sides)) if text) or "no rows"
 
 
 def number_text(value: Number | str, *, signed: bool = False) -> str:
@@ -142,6 +228,11 @@ class Reproduction:
     def agrees(self) -> bool:
         """Whether no judged row is out of its tolerance."""
         return all(row.agrees is not False for row in self.table)
+
+    @property
+    def headline(self) -> str:
+        """The honest count: rows that agree, differ, are not judged; against paper or reference."""
+        return headline(self.table)
 
     def row(self, quantity: str) -> Row:
         """The row of the table with this quantity."""

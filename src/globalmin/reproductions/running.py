@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
+from globalmin._options import EXECUTORS, ExecutorName, one_of
 from globalmin.errors import DataError, GlobalMinError
 from globalmin.reproductions.registry import Reproduction, entry
 
-SCALES = ("thumbnail", "paper")
+Scale = Literal["thumbnail", "paper"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
 
 Value = TypeVar("Value")
 Recipe = Callable[..., Mapping[str, Any]]
@@ -40,20 +42,18 @@ class Setting:
     trials.
     """
 
-    scale: str = "thumbnail"
+    scale: Scale = "thumbnail"
     seed: int = 0
     trials: Trials = in_this_process
 
     def __post_init__(self) -> None:
-        if self.scale not in SCALES:
-            raise DataError(f"scale {self.scale!r} is unknown; choose {' or '.join(SCALES)}")
+        one_of("scale", self.scale, SCALES)
 
     def pick(self, *, thumbnail: Value, paper: Value) -> Value:
         """The value for this scale."""
         return thumbnail if self.scale == "thumbnail" else paper
 
 
-EXECUTORS = ("local", "dask", "ray")
 # columns of the sweep's table that are no results
 BOOKKEEPING = "trial", "seed", "status", "error"
 
@@ -76,7 +76,9 @@ def sources_digest() -> str:
     return total.hexdigest()[:16]
 
 
-def stored_trials(folder: Path, *, executor: str = "local", workers: int | None = None) -> Trials:
+def stored_trials(
+    folder: Path, *, executor: ExecutorName = "local", workers: int | None = None
+) -> Trials:
     """Function `trials(recipe, points)` that runs through the sweep engine and keeps one ledger a
     recipe in `folder`.
     """
@@ -151,13 +153,13 @@ TRIALS = ".trials"
 
 def reproduce(
     item: str,
-    scale: str = "thumbnail",
+    scale: Scale = "thumbnail",
     out: str | Path | None = None,
-    executor: str = "local",
+    executor: ExecutorName = "local",
     seed: int = 0,
 ) -> Reproduction:
     """Make one figure or table of the papers again; print the result for the table *published |
-    ours | difference | note*.
+    reference | ours | tolerance | verdict | note*.
 
     Parameters
     ----------
@@ -185,12 +187,10 @@ def reproduce(
     return result
 
 
-def check_options(scale: str, executor: str, seed: int) -> None:
+def check_options(scale: Scale, executor: ExecutorName, seed: int) -> None:
     """Refuse an unknown scale or executor and a negative seed, before anything is computed."""
-    if scale not in SCALES:
-        raise DataError(f"scale {scale!r} is unknown; choose {' or '.join(SCALES)}")
-    if executor not in EXECUTORS:
-        raise DataError(f"executor {executor!r} is unknown; choose {', '.join(EXECUTORS)}")
+    one_of("scale", scale, SCALES)
+    one_of("executor", executor, EXECUTORS)
     if seed < 0:
         raise DataError(f"seed {seed} is negative; give an integer of at least 0")
 

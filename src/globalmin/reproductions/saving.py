@@ -30,11 +30,12 @@ def stem(item: str, name: str = "") -> str:
 def table_text(found: Reproduction) -> str:
     """The table in columns, notes folded, the choices below it."""
     rows = [COLUMNS, *(row.texts() for row in found.table)]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    lines = [f"{found.item}, {found.scale}"]
+    shown = [i for i in range(1, 6) if any(row[i] for row in rows[1:])]
+    widths = [max(len(row[i]) for row in rows) for i in range(6)]
+    lines = [f"{found.item}, {found.scale}: {found.headline}"]
     for row in rows:
-        notes = textwrap.wrap(row[4], NOTE_WIDTH) or [""]
-        head = "  ".join((row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3))))
+        notes = textwrap.wrap(row[6], NOTE_WIDTH) or [""]
+        head = "  ".join((row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in shown)))
         lines.append(f"{head}  {notes[0]}".rstrip())
         lines += [" " * (len(head) + 2) + note for note in notes[1:]]
     for choice in found.choices:
@@ -45,19 +46,14 @@ def table_text(found: Reproduction) -> str:
 def table_csv(found: Reproduction) -> str:
     """The table with every digit, and the tolerance and relation by which each row is judged."""
     head = (
-        "quantity",
-        "published",
-        "ours",
-        "difference",
-        "relation",
-        "tolerance",
-        "agrees",
-        "note",
-    )
+        "quantity", "published", "where", "reference", "source", "ours", "difference", "relation",
+        "tolerance", "error", "power", "agrees", "verdict", "note",
+    )  # fmt: skip
     rows = (
-        (r.quantity, r.published, r.ours, r.difference, r.relation, r.tolerance, r.agrees, r.note)
+        (r.quantity, r.published, r.where, r.reference, r.source, r.ours, r.difference, r.relation,
+         r.tolerance, r.error, r.has_power, r.agrees, r.verdict, r.note)
         for r in found.table
-    )
+    )  # fmt: skip
     return _csv(head, rows)
 
 
@@ -117,6 +113,7 @@ def publish(entry: Entry, found: Reproduction, folder: Path) -> dict[str, Any]:
             "scale": found.scale,
             "command": command(entry, found.scale),
             "agrees": found.agrees,
+            "headline": found.headline,
             "columns": list(COLUMNS),
             "table": [list(row.texts()) for row in found.table],
             "judged": [row.agrees for row in found.table],

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array, NDArray
-from globalmin.data.ties import tied_groups
+from globalmin.data.loss_floor import tied_groups
 from globalmin.shallow.problem import Problem, Tie, check_shapes
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from globalmin.shallow.problem import HasData, Point
 
 
-def pose(network: ShallowNetwork, data: HasData, trained: str) -> Point:
+def pose(network: ShallowNetwork, data: HasData, trained: Trained) -> Point:
     """The training problem at the network's weights, with the best reachable labels in place of
     conflicting ones.
     """
@@ -88,7 +89,7 @@ def _facts(data: HasData, X: Array) -> Degeneracy:
 
 
 def tied_samples(facts: Degeneracy, activation: Activation) -> Iterator[Tie]:
-    """Disjoint groups of tied samples and their ratios g, from the rule of `globalmin.data.ties`.
+    """Disjoint groups of tied samples and their ratios g, by the rule of `data.loss_floor`.
 
     Theory
     ------

@@ -10,8 +10,7 @@ import numpy as np
 
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
-from globalmin.data.memory import gram_bytes, matrix_bytes, require_memory
-from globalmin.data.validation import as_matrix
+from globalmin.data.validation import as_matrix, gram_bytes, matrix_bytes, require_memory
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states

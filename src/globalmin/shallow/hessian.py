@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array
-from globalmin.data.memory import matrix_bytes, require_memory
+from globalmin.data.validation import matrix_bytes, require_memory
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.quartic import largest_eigenvalue
 from globalmin.linalg.symmetric import moment_matrix, row_blocks
 from globalmin.references import states
 from globalmin.shallow.lipschitz import estimate_lipschitz, output_rounding
 from globalmin.shallow.network import (
-    TRAINED,
     ShallowNetwork,
     head_gradient,
     jacobian_gram,
@@ -33,14 +33,11 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
 
 
-def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained: str) -> None:
+def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> None:
     """Refuse kinked activations, unknown parameter sets and data of another shape, with the
     remedy.
     """
-    if trained not in TRAINED:
-        raise DataError(
-            f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
-        )
+    one_of("trained", trained, TRAINED)
     if not network.activation.is_smooth:
         raise HypothesisError(
             f"activation {network.activation} has kinks, so there is no Hessian; use a smooth one",
@@ -61,7 +58,7 @@ def check_landscape_inputs(network: ShallowNetwork, X: Array, y: Array, trained:
 
 @states("SJL-D1")
 def gradient(
-    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W"
+    network: ShallowNetwork, X: Array, y: Array, *, trained: Trained = "W"
 ) -> tuple[Array, Array | None]:
     r"""$\nabla_WL = D_v\phi'(WX^T)\mathrm{diag}(r)X$ and, for both layers, $\nabla_vL =
     \phi(WX^T)r$ (None otherwise).
@@ -73,7 +70,7 @@ def gradient(
     ) if trained == "vW" else None
 
 
-def gradient_norm(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") -> float:
+def gradient_norm(network: ShallowNetwork, X: Array, y: Array, *, trained: Trained = "W") -> float:
     """Euclidean norm of the gradient over the trained parameters."""
     in_W, in_v = gradient(network, X, y, trained=trained)
     return math.hypot(
@@ -82,7 +79,7 @@ def gradient_norm(network: ShallowNetwork, X: Array, y: Array, *, trained: str =
 
 
 @states("SJL-D2")
-def hessian(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") -> Array:
+def hessian(network: ShallowNetwork, X: Array, y: Array, *, trained: Trained = "W") -> Array:
     r"""The dense Hessian, p x p with p = kd (trained "W") or k + kd ("vW").
 
     $H_{WW} = J^TJ + \mathrm{blockdiag}_p(v_p\sum_ir_i\phi''(z_{ip})x_ix_i^T)$, $H_{vv} =
@@ -111,7 +108,7 @@ def hessian(network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W") 
     return H
 
 
-def _jacobian(network: ShallowNetwork, X: Array, trained: str) -> Array:
+def _jacobian(network: ShallowNetwork, X: Array, trained: Trained) -> Array:
     Z = preactivations(network, X)
     S = network.activation.derivative(Z) * network.v
     J = (S[:, :, None] * X[:, None, :]).reshape(X.shape[0], -1)
@@ -201,7 +198,7 @@ def estimate_least_eigenvalue_below(network: ShallowNetwork, X: Array, y: Array)
 
 @states("SJL-D4")
 def estimate_hessian_norm(
-    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W"
+    network: ShallowNetwork, X: Array, y: Array, *, trained: Trained = "W"
 ) -> float:
     r"""$\|J\|^2 + \mathrm{Lip}\,\|r\|$, an upper bound of the norm of the Hessian up to rounding
     (SJL-D4 corrected).
@@ -215,7 +212,7 @@ def estimate_hessian_norm(
 EPS = float(np.finfo(np.float64).eps)
 
 
-def gradient_rounding(network: ShallowNetwork, X: Array, y: Array, *, trained: str) -> float:
+def gradient_rounding(network: ShallowNetwork, X: Array, y: Array, *, trained: Trained) -> float:
     """Estimated norm of the rounding error of the gradient: of the residual and of the products."""
     Z, phi = preactivations(network, X), network.activation
     rounding = output_rounding(network, X, y) + 16.0 * EPS * np.abs(phi(Z) @ network.v - y)

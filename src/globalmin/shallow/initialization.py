@@ -1,4 +1,5 @@
-"""Random first weights of the published theorems: OS-HEAD, SJL (experiments) and DU chapter 2.
+"""First weights of the published theorems: OS-HEAD, SJL (experiments) and DU chapter 2, which are
+random, and the scaled identity of GKZ-T2.5, which is not.
 
 The schemes are stated in the papers for rows of norm 1 (OS, DU) or Gaussian rows (SJL). On other
 data the pre-activations w . x_i have the size of the row's norm, about sqrt(d) on standardized
@@ -13,16 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Scheme, one_of
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
-from globalmin.errors import DataError
+from globalmin.errors import DataError, HypothesisError
 from globalmin.references import states
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
 
-    Scheme = Callable[[Array, int, int, np.random.Generator], tuple[Array, Array]]
+    Law = Callable[[Array, int, int, np.random.Generator], tuple[Array, Array]]
 
 
 @states("OS-HEAD")
@@ -50,16 +52,59 @@ def _sjl(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Arr
     return W, rng.choice([-1.0, 1.0], size=k)
 
 
+@states("SJL-T2.2", "SJL-T2.2a")
+def _positive(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    return rng.standard_normal((k, d)) / np.sqrt(d), np.ones(k)
+
+
 @states("DU-M2")
 def _du(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
     W = rng.standard_normal((k, d))
     return W, rng.choice([-1.0, 1.0], size=k) / np.sqrt(k)
 
 
-SCHEMES: dict[str, Scheme] = {"os": _os, "sjl": _sjl, "du": _du}
+@states("GKZ-T2.5")
+def scaled_identity(k: int, d: int, gamma: float) -> Array:
+    r"""$\sqrt\gamma\,[I_d; 0]$, k x d, so $W^TW = \gamma I$; needs k >= d >= 1."""
+    if k < d or d < 1:
+        raise HypothesisError(
+            f"m={k} neurons for d={d} features; the scaled identity needs m >= d >= 1",
+            hypothesis="m >= d",
+            value=k,
+        )
+    return np.sqrt(gamma) * np.eye(k, d)
+
+
+@states("GKZ-T2.5")
+def scale_of_labels(y: Array, d: int) -> float:
+    r"""$\gamma$ = mean(y)/d, positive: the best multiple of I for Gaussian inputs, since $E y =
+    \|W^*\|_F^2$ (ours; the paper's m + 4d is for teachers with N(0,1) weights only).
+    """
+    mean = float(np.mean(y))
+    if not mean > 0.0:
+        raise DataError(
+            f"the labels have mean {mean:.3g}; the scaled identity needs labels with a positive "
+            'mean, as those of a quadratic teacher have (scaling="none" keeps it)'
+        )
+    return mean / d
+
+
+def _identity(y: Array, d: int, k: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    return scaled_identity(k, d, scale_of_labels(y, d)), np.ones(k)
+
+
+SCHEMES: dict[Scheme, Law] = {
+    "os": _os,
+    "sjl": _sjl,
+    "positive": _positive,
+    "du": _du,
+    "identity": _identity,
+}
 """Functions (y, d, k, rng) -> (W, v): "os" balanced head of the size of the labels and W ~ N(0,1);
-"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "du" v = +-1/sqrt(k) and W ~ N(0,1). Signs of "sjl" and "du"
-are independent and fair."""
+"sjl" v = +-1 and W ~ N(0,1)/sqrt(d); "positive" the same with v = 1, for SJL-T2.2; "du" v =
++-1/sqrt(k) and W ~ N(0,1); "identity" v = 1 and W = sqrt(mean(y)/d) [I; 0], the start of GKZ-T2.5
+for quadratic networks. Signs of "sjl" and "du" are independent and fair; "identity" draws
+nothing."""
 
 
 def draw(
@@ -67,7 +112,7 @@ def draw(
     width: int,
     activation: str | Activation = "softplus",
     *,
-    scheme: str = "os",
+    scheme: Scheme = "os",
     seed: int | np.random.Generator | None = 0,
     weight_scale: float = 1.0,
 ) -> ShallowNetwork:
@@ -77,14 +122,11 @@ def draw(
     ----------
     data : its n_features gives d, its y the size of the head of scheme "os".
     width : number k >= 1 of hidden neurons.
-    scheme : "os", "sjl" or "du", see `SCHEMES`.
+    scheme : "os", "sjl", "positive", "du" or "identity", see `SCHEMES`.
     seed : an integer, a numpy Generator (which advances), or None for fresh entropy.
     weight_scale : factor > 0 on W0; 1.0 is the published law.
     """
-    if scheme not in SCHEMES:
-        raise DataError(
-            f"scheme={scheme!r} is unknown; choose one of {', '.join(map(repr, SCHEMES))}"
-        )
+    one_of("scheme", scheme, SCHEMES)
     if not (np.isfinite(weight_scale) and weight_scale > 0):
         raise DataError(f"weight_scale={weight_scale!r} must be a positive number")
     W, v = SCHEMES[scheme](

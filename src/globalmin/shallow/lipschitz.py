@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import Trained, one_of
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg import quartic
@@ -81,7 +82,7 @@ def output_rounding(network: ShallowNetwork, X: Array, y: Array) -> Array:
 
 
 def curvature_weights(
-    network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", rounding: float = 1.0
+    network: ShallowNetwork, X: Array, rho: float, *, trained: Trained = "W", rounding: float = 1.0
 ) -> Array:
     r"""$c_i = \max_l |v_l| s_{2,il}(\rho)$, with $|v_l| + \rho$ in place of $|v_l|$ when both
     layers are trained.
@@ -125,7 +126,12 @@ def combine_layers(mm: float, beta: float) -> float:
 
 @states("OS-K4")
 def estimate_lipschitz(
-    network: ShallowNetwork, X: Array, rho: float, *, trained: str = "W", method: str = "rows"
+    network: ShallowNetwork,
+    X: Array,
+    rho: float,
+    *,
+    trained: Trained = "W",
+    method: Method = "rows",
 ) -> float:
     r"""Lip with $\|J(\theta') - J(\theta)\| \le \mathrm{Lip}\,\|\theta' - \theta\|$ on the ball of
     radius rho, up to rounding.
@@ -145,6 +151,7 @@ def estimate_lipschitz(
     ------
     LIP-W and LIP-VW; OS-K4 for the quartic form.
     """
+    one_of("method", method, METHODS)
     q = curvature_weights(network, X, rho, trained=trained) ** 2
     if not np.isfinite(q).all():
         return math.inf
@@ -164,7 +171,10 @@ def estimate_lipschitz(
     )
 
 
-LEVELS = ("crude", "spectral", "quartic")
+Method = Literal["rows", "svec"]
+METHODS: tuple[Method, ...] = get_args(Method)
+Level = Literal["crude", "spectral", "quartic"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 MIXED = 0.385  # at least 2/(3 sqrt 3), the largest value of a^2 b on a^2 + b^2 = 1
 
 
@@ -207,7 +217,7 @@ def local_sizes(network: ShallowNetwork, X: Array, y: Array, R: float) -> LocalS
 
 @states("FCL-LIP")
 def estimate_hessian_lipschitz(
-    network: ShallowNetwork, X: Array, y: Array, R: float, *, level: str = "quartic"
+    network: ShallowNetwork, X: Array, y: Array, R: float, *, level: Level = "quartic"
 ) -> float:
     r"""$\Lambda$ with $\|\nabla^2L(W)-\nabla^2L(W')\| \le \Lambda\|W-W'\|_F$ on the ball of radius
     R, up to rounding.
@@ -218,6 +228,7 @@ def estimate_hessian_lipschitz(
     "spectral" $\lambda_{\max}(\sum c_i\|x_i\|x_ix_i^T)$, or "quartic", the root of
     $\lambda_{\max}(\sum c_ix_ix_i^T)$ times the quartic form.
     """
+    one_of("level", level, LEVELS)
     c = local_sizes(network, X, y, R).cubic_weights()
     if not np.isfinite(c).all():
         return math.inf
@@ -226,8 +237,6 @@ def estimate_hessian_lipschitz(
         return float(c @ norms**3)
     if level == "spectral":
         return quartic.largest_eigenvalue((X * (c * norms)[:, None]).T @ X)
-    if level != "quartic":
-        raise DataError(f"level={level!r} is unknown; choose one of {LEVELS}")
     return math.sqrt(quartic.largest_eigenvalue((X * c[:, None]).T @ X) * estimate_quartic(X, c))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import TRAINABLE, Scheme, Trained, one_of
 from globalmin._types import Array, ArrayLike
 from globalmin.activations import Activation, get_activation
 from globalmin.data.validation import as_weights
@@ -19,9 +20,6 @@ from globalmin.references import states
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-
-
-TRAINED = ("W", "vW")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +57,11 @@ class ShallowNetwork:
         width: int,
         activation: str | Activation = "softplus",
         *,
-        scheme: str = "os",
+        scheme: Scheme = "os",
         seed: int | np.random.Generator | None = 0,
         weight_scale: float = 1.0,
     ) -> ShallowNetwork:
-        """Draw a network for `data`; `scheme` is "os", "sjl" or "du", see
+        """Draw a network for `data`; `scheme` is "os", "sjl", "positive", "du" or "identity", see
         `shallow.initialization.draw`.
         """
         from globalmin.shallow.initialization import draw
@@ -143,15 +141,15 @@ def loss(network: ShallowNetwork, X: Array, y: Array) -> float:
 
 
 @states("OS-J", "SJL-L5.4")
-def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str = "W") -> Array:
-    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers), formed without J: OS-J,
-    SJL-L5.4. Cost n^2 (k + d).
+def jacobian_gram(network: ShallowNetwork, X: Array, *, trained: Trained = "W") -> Array:
+    r"""K = J J^T = (P diag(v)^2 P^T) o (X X^T) (+ Q Q^T for both layers, Q Q^T for the head alone),
+    formed without J: OS-J, SJL-L5.4. Cost n^2 (k + d).
     """
-    if trained not in TRAINED:
-        raise DataError(
-            f"trained={trained!r} is unknown; choose 'W' (first layer) or 'vW' (both layers)"
-        )
+    one_of("trained", trained, TRAINABLE)
     Z = preactivations(network, X)
+    if trained == "v":
+        Q = network.activation(Z)
+        return Q @ Q.T
     S = network.activation.derivative(Z) * network.v
     K = S @ S.T
     K *= X @ X.T

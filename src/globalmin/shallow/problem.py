@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from globalmin._options import TRAINABLE, Trained, one_of
 from globalmin._types import Array, NDArray
-from globalmin.data.memory import require_memory
+from globalmin.data.validation import require_memory
 from globalmin.errors import DataError
-from globalmin.shallow.network import TRAINED
 
 if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
@@ -63,14 +63,14 @@ class Tie(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Fit y at the rows of X by v . phi(W x), moving W only or both layers.
+    """Fit y at the rows of X by v . phi(W x), moving W only, both layers, or v only.
 
     Attributes
     ----------
     X, y : inputs and the labels to reach; for data with a positive loss floor the best reachable
         labels (see `degenerate`).
     activation : phi with its derivative.
-    trained : "W" or "vW".
+    trained : "W", "vW" or "v".
     scale : norm of the user's labels (1 if they are all zero); residuals are reported relative to
         it.
     floor : the loss that no network can go below; the reported loss is floor + (1/2)||r||^2.
@@ -81,7 +81,7 @@ class Problem:
     X: Array
     y: Array
     activation: Differentiable
-    trained: str = "W"
+    trained: Trained = "W"
     scale: float = 1.0
     floor: float = 0.0
     ties: tuple[Tie, ...] = ()
@@ -92,6 +92,16 @@ class Problem:
         if self.weights is None:
             return rows
         return rows * (self.weights if rows.ndim == 1 else self.weights[:, None])
+
+    @property
+    def moves_W(self) -> bool:
+        """Whether the hidden weights are trained."""
+        return "W" in self.trained
+
+    @property
+    def moves_v(self) -> bool:
+        """Whether the head is trained."""
+        return "v" in self.trained
 
     def at(self, W: Array, v: Array) -> Point:
         """The point with these weights."""
@@ -188,17 +198,22 @@ class Point:
         return self.pull_back(self.residual)
 
     def pull_back(self, u: Array) -> Direction:
-        """J^T u, shaped like (W, v); None for v if it is frozen. Cost nkd."""
-        in_v = self.features.T @ self.problem.weighted(u) if self.problem.trained == "vW" else None
+        """J^T u, shaped like (W, v); None for v and zero for W if it is frozen. Cost nkd."""
+        in_v = self.features.T @ self.problem.weighted(u) if self.problem.moves_v else None
+        if not self.problem.moves_W:
+            return np.zeros_like(self.W), in_v
         return (self.slopes * u[:, None]).T @ self.problem.X, in_v
 
     def gram(self, *, inputs_gram: Array | None = None, out: Array | None = None) -> Array:
-        """K = J J^T = (S S^T) o (X X^T), plus phi(Z) phi(Z)^T for both layers (OS-J). `inputs_gram`
-        is X X^T if it is at hand.
+        """K = J J^T = (S S^T) o (X X^T), plus phi(Z) phi(Z)^T for both layers (OS-J), the latter
+        alone for the head. `inputs_gram` is X X^T if it is at hand.
         """
+        if not self.problem.moves_W:
+            Q = self.problem.weighted(self.features)
+            return np.matmul(Q, Q.T, out=out)
         K = np.matmul(self.slopes, self.slopes.T, out=out)
         K *= self.problem.X @ self.problem.X.T if inputs_gram is None else inputs_gram
-        if self.problem.trained == "vW":
+        if self.problem.moves_v:
             Q = self.problem.weighted(self.features)
             K += Q @ Q.T
         return K
@@ -206,9 +221,17 @@ class Point:
     def moved(self, direction: Direction, step: float = -1.0) -> Point:
         """The point at theta + step * direction."""
         in_W, in_v = direction
-        return Point(
-            self.problem, self.W + step * in_W, self.v if in_v is None else self.v + step * in_v
-        )
+        v = self.v if in_v is None else self.v + step * in_v
+        return self.with_head(v) if not self.problem.moves_W else self._at(self.W + step * in_W, v)
+
+    def with_head(self, v: Array) -> Point:
+        """The point with another head; the hidden layer and its outputs are kept."""
+        moved = self._at(self.W, v)
+        moved.preactivations, moved.features = self.preactivations, self.features
+        return moved
+
+    def _at(self, W: Array, v: Array) -> Point:
+        return Point(self.problem, W, v)
 
     def distance(self, other: Point) -> float:
         """Euclidean distance of the weights."""
@@ -222,12 +245,9 @@ def length(direction: Direction) -> float:
     return float(np.sqrt(square))
 
 
-def check_shapes(network: ShallowNetwork, X: Array, y: Array, trained: str) -> None:
+def check_shapes(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> None:
     """Refuse, with the remedy, data and network that do not belong together."""
-    if trained not in TRAINED:
-        raise DataError(
-            f"trained={trained!r} is unknown; give 'W' (hidden layer only) or 'vW' (both layers)"
-        )
+    one_of("trained", trained, TRAINABLE)
     if X.ndim != 2 or y.ndim != 1 or X.shape[0] != y.shape[0] or X.shape[0] == 0:
         raise DataError(
             f"X has shape {X.shape} and y has shape {y.shape}; give X as n x d and y as n numbers, "

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.linalg.spectrum import smallest_eigenvalue_from_factor
 from globalmin.references import states
@@ -128,7 +129,7 @@ def estimate_provability(
     network: ShallowNetwork,
     X: Array,
     y: Array,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
     claim: str = "interpolation",
     K: Array | None = None,

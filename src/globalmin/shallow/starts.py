@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Method, Scheme, Trained
 from globalmin._types import Array, NDArray
 from globalmin.errors import NotConverged
 from globalmin.optimize.run import Status
@@ -38,7 +39,7 @@ def draws(
     activation: Activation,
     plan: tuple[str, ...],
     *,
-    scheme: str = "os",
+    scheme: Scheme = "os",
     seed: int | np.random.Generator | None = 0,
 ) -> Iterator[ShallowNetwork]:
     """One start per word of the plan, "published" or "separating".
@@ -180,12 +181,13 @@ def between(P: Array, Q: Array) -> Array:
 
 
 MAX_STARTS = 6
+HEAD_FITS = 1e-8  # relative residual of a head above which other hidden weights are tried
 # largest n at which a fit that reached the tolerance is also asked whether it can be proved
 PROVABILITY_LIMIT = 2_000
 
 
 def best_of_starts(
-    networks: Iterable[ShallowNetwork], data: HasData, method: str, options: dict[str, Any]
+    networks: Iterable[ShallowNetwork], data: HasData, method: Method, options: dict[str, Any]
 ) -> tuple[ShallowRun, bool]:
     """Train one network after the other until one is good; that one, or the one of smallest
     residual, and whether to stop.
@@ -204,7 +206,7 @@ def best_of_starts(
     return best, False
 
 
-def is_good(run: ShallowRun, data: HasData, trained: str = "W") -> bool:
+def is_good(run: ShallowRun, data: HasData, trained: Trained = "W") -> bool:
     """Whether the run reached its target and, where a claim exists for it and n <= 2,000, a proof
     can be expected.
     """
@@ -212,6 +214,8 @@ def is_good(run: ShallowRun, data: HasData, trained: str = "W") -> bool:
         return False
     if run.status is Status.PROVABLE or run.floor > 0 or len(data.y) > PROVABILITY_LIMIT:
         return True
+    if trained == "v":  # a minimum for these features; other features may fit
+        return run.relative_residual <= HEAD_FITS
     if not _has_claim(run.network.activation):
         return True
     from globalmin.shallow.provability import estimate_provability

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import least_eigenvalue
@@ -84,7 +85,7 @@ def _along(network: ShallowNetwork, X: Array, y: Array, a: Array, b: Array) -> E
 
 
 def hessian_escape(
-    network: ShallowNetwork, X: Array, y: Array, *, trained: str = "W", H: Array | None = None
+    network: ShallowNetwork, X: Array, y: Array, *, trained: Trained = "W", H: Array | None = None
 ) -> Escape | None:
     """The eigenvector of the least eigenvalue of the dense Hessian, if that is negative."""
     H = hessian(network, X, y, trained=trained) if H is None else H
@@ -133,6 +134,11 @@ class PointClass:
         Of the Hessian; None if it was not formed.
     escape : Escape | None
         A direction of negative curvature, if one was found.
+    loss_at_most : float | None
+        What a theorem promises of the loss from gradient norm and least eigenvalue alone
+        (SJL-T2.1q, SJL-T2.2a); None where none speaks.
+    promise : str
+        That theorem with its numbers, in words.
     """
 
     kind: PointKind
@@ -144,6 +150,8 @@ class PointClass:
     negative_eigenvalues: int | None
     least_eigenvalue: float | None
     escape: Escape | None
+    loss_at_most: float | None = None
+    promise: str = ""
 
 
 MOST_PARAMETERS = 1_500  # the Hessian is formed and factored in every step
@@ -154,7 +162,7 @@ def nearest_stationary(
     X: Array,
     y: Array,
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     tol: float = 1e-12,
     max_iter: int = 200,
 ) -> ShallowNetwork:
@@ -206,13 +214,13 @@ def nearest_stationary(
     return network
 
 
-def _flat_gradient(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Array:
+def _flat_gradient(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> Array:
     """Gradient in the order of the Hessian: v first, then W row by row."""
     in_W, in_v = gradient(network, X, y, trained=trained)
     return in_W.ravel() if in_v is None else np.concatenate([in_v, in_W.ravel()])
 
 
-def _stepped(network: ShallowNetwork, step: Array, trained: str) -> ShallowNetwork:
+def _stepped(network: ShallowNetwork, step: Array, trained: Trained) -> ShallowNetwork:
     head = network.width if trained == "vW" else 0
     W = network.W - step[head:].reshape(network.W.shape)
     return network.with_weights(W, network.v - step[:head] if head else None)

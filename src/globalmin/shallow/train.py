@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Method, Scheme, Trained, Until
 from globalmin.errors import DataError
 from globalmin.optimize.follow import Monitor
 from globalmin.shallow.methods.table import (
@@ -16,6 +17,7 @@ from globalmin.shallow.methods.table import (
     RESTARTED,
     check_method,
     check_options,
+    check_trained,
     method_for,
 )
 from globalmin.shallow.solvers import solver_for
@@ -37,12 +39,12 @@ WIDENING = (("published",), ("separating", "published"), ("separating",))
 def train(
     network: ShallowNetwork,
     data: HasData,
-    method: str = "auto",
+    method: Method = "auto",
     *,
-    trained: str = "W",
+    trained: Trained = "W",
     max_iter: int | None = None,
     tol: float = 1e-13,
-    until: str = "tolerance",
+    until: Until = "tolerance",
     step_size: float | str | None = None,
     weight_decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
@@ -66,7 +68,8 @@ def train(
         convex problem of the head of `network`, and tries these starts only where its neurons do
         not suffice for the minimum.
     trained : str
-        "W" (hidden layer only) or "vW" (both layers).
+        "W" (hidden layer only), "vW" (both layers) or "v" (head only: a convex problem, which
+        "auto" solves by least squares; gradient_descent and sgd follow their steps).
     max_iter : int | None
         Iteration limit of one start; each method has its own default.
     tol : float
@@ -75,7 +78,8 @@ def train(
         "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to be
         provable; "descent" to stop as soon as the convergence of gradient descent from here can be.
     step_size : float | str | None
-        For gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory".
+        For gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory"; for sgd
+        also "local", the step of OS-C4 at the weights of `network`.
     weight_decay : float
         W >= 0 on W, for the quadratic activation with method "auto": the minimum of the loss plus
         (w/2) |W|^2.
@@ -97,7 +101,9 @@ def train(
         A run; its `status` says how it ended, and `network` is the best network seen.
     """
     check_method(method, step_size)
-    check_options(method_for(network.activation) if method == "auto" else method, method_options)
+    check_trained(method, trained, until)
+    name = method_for(network.activation, trained) if method == "auto" else method
+    check_options(name, method_options)
     options = {
         "trained": trained,
         "max_iter": max_iter,
@@ -108,9 +114,9 @@ def train(
         "monitor": monitor,
     }
     options |= method_options | ({} if step_size is None else {"step_size": step_size})
-    if method != "auto":
+    if method != "auto" or trained == "v":
         _refuse_decay(weight_decay)
-        return METHODS[method](network, data, throw=throw, **options)
+        return METHODS[name](network, data, throw=throw, **options)
     solver = solver_for(network.activation, trained, until)
     solved = None
     if solver is not None and solver.covers(network):
@@ -121,9 +127,7 @@ def train(
             return thrown_if(throw, solved)
     _refuse_decay(weight_decay)
     starts = MAX_STARTS if can_interpolate(network, data, trained) else 1
-    run, _ = best_of_starts(
-        islice(redrawn(network, seed), starts), data, method_for(network.activation), options
-    )
+    run, _ = best_of_starts(islice(redrawn(network, seed), starts), data, name, options)
     return thrown_if(throw, _nearer(solved, run))
 
 
@@ -160,9 +164,9 @@ def train_auto(
     width: int | str = "auto",
     activation: str | Activation = "softplus",
     *,
-    method: str = "auto",
-    scheme: str = "os",
-    trained: str = "W",
+    method: Method = "auto",
+    scheme: Scheme = "os",
+    trained: Trained = "W",
     weight_decay: float = 0.0,
     seed: int | np.random.Generator | None = 0,
     max_starts: int | None = None,
@@ -212,8 +216,9 @@ def train_auto(
     from globalmin.activations import get_activation
 
     check_method(method, options.get("step_size"))
+    check_trained(method, trained, options.get("until", "tolerance"))
     phi = get_activation(activation)
-    name = method_for(phi) if method == "auto" else method
+    name = method_for(phi, trained) if method == "auto" else method
     check_options(name, options)
     solver = (
         solver_for(phi, trained, options.get("until", "tolerance")) if method == "auto" else None
@@ -221,8 +226,8 @@ def train_auto(
     solved = None
     if solver is not None:
         asked = _solver_options(weight_decay, options.get("max_iter"), seed, options.get("monitor"))
-        solved = solver.solve_fresh(data, width, **asked)
-        if solved.status.is_success or weight_decay:
+        solved = solver.solve_fresh(data, width, phi, **asked)
+        if solved is not None and (solved.status.is_success or weight_decay):
             return thrown_if(throw, solved)
     _refuse_decay(weight_decay)
     options |= {"trained": trained, "seed": seed}
@@ -244,7 +249,7 @@ def train_auto(
     return thrown_if(throw, _nearer(solved, best.with_starts(tried)))
 
 
-def _plan(widening: int | None, method: str, max_starts: int | None) -> tuple[str, ...]:
+def _plan(widening: int | None, method: Method, max_starts: int | None) -> tuple[str, ...]:
     """Kinds of the starts: six at a given width, fewer where a wider network comes next, one for a
     method without restarts.
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import UNTIL, Trained, Until, one_of
 from globalmin._types import Array, NDArray
 from globalmin.errors import DataError
 from globalmin.optimize import follow as loop
@@ -142,15 +143,12 @@ def _smallest_eigenvalue(K: Array) -> float:
         return 0.0
 
 
-UNTIL = ("tolerance", "provable", "descent")
-
-
 class Options(loop.Options, total=False):
     """Options that every method takes; see `globalmin.shallow.train`."""
 
-    trained: str
+    trained: Trained
     tol: float
-    until: str
+    until: Until
     seed: int | np.random.Generator | None
 
 
@@ -245,10 +243,9 @@ def shallow_run(watch: Watch[Point, ShallowNetwork], run: Run[ShallowNetwork]) -
     return ShallowRun.of(run, relative_residual=best.relative_residual, floor=best.problem.floor)
 
 
-def check_stopping(tol: float, until: str) -> tuple[float, str]:
+def check_stopping(tol: float, until: Until) -> tuple[float, str]:
     """Refuse stopping rules without meaning."""
     if not tol >= 0:
         raise DataError(f"tol={tol!r} must be a number >= 0 (relative residual ||f - y||/||y||)")
-    if until not in UNTIL:
-        raise DataError(f"until={until!r} is unknown; give one of {', '.join(UNTIL)}")
+    one_of("until", until, UNTIL)
     return float(tol), until

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import SIGNS, Signs, Trained, one_of
 from globalmin._types import Array
-from globalmin.data.ties import tied_groups
+from globalmin.data.loss_floor import tied_groups
 from globalmin.errors import DataError
 from globalmin.references import states
 from globalmin.shallow.degenerate import count_free_outputs
@@ -43,12 +44,11 @@ def moderate_relu_ratio(n: int, d: int, k: int) -> float:
 
 
 @states("SJL-T2.1", "SJL-T2.2")
-def quadratic_width(d: int, *, signs: str = "mixed") -> int:
+def quadratic_width(d: int, *, signs: Signs = "mixed") -> int:
     """Least width from which quadratic networks have no spurious minimum: 2d (SJL-T2.1, mixed
     signs), d (SJL-T2.2, one sign).
     """
-    if signs not in ("mixed", "positive"):
-        raise DataError(f"signs={signs!r} is unknown; choose 'mixed' or 'positive'")
+    one_of("signs", signs, SIGNS)
     return 2 * d if signs == "mixed" else d
 
 
@@ -113,7 +113,7 @@ GROWTH = (1.0, 2.0, 3.0, 4.0, 6.0)  # of the width, in the order tried
 
 
 def widths(
-    data: HasData, width: int | str, activation: Activation, trained: str = "W"
+    data: HasData, width: int | str, activation: Activation, trained: Trained = "W"
 ) -> Iterator[int]:
     """The widths to try: the given one, or for "auto" the first promising one and then wider
     ones.
@@ -128,7 +128,7 @@ def widths(
         yield _even(factor * k)
 
 
-def first_width(data: HasData, activation: Activation, trained: str = "W") -> int:
+def first_width(data: HasData, activation: Activation, trained: Trained = "W") -> int:
     """The smallest even k with k d >= 1.2 n, counting only free outputs for n and the rank of X for
     d; at least n/d + 1.
 
@@ -137,24 +137,21 @@ def first_width(data: HasData, activation: Activation, trained: str = "W") -> in
     outputs = min(
         count_free_outputs(data, activation), function_space_dimension(activation, _rank(data))
     )
-    per_neuron = _rank(data) + int(trained == "vW")
+    per_neuron = 1 if trained == "v" else _rank(data) + int(trained == "vW")
     return recommended_width(outputs, per_neuron)
 
 
-def can_interpolate(network: ShallowNetwork, data: HasData, trained: str = "W") -> bool:
+def can_interpolate(network: ShallowNetwork, data: HasData, trained: Trained = "W") -> bool:
     """Whether counting leaves hope of zero loss: as many weights that matter as free outputs, and a
     rich enough activation.
     """
     outputs = count_free_outputs(data, network.activation)
-    weights = (
-        int(np.count_nonzero(network.v)) * _rank(data)
-        if trained == "W"
-        else network.width * (_rank(data) + 1)
-    )
+    neurons = int(np.count_nonzero(network.v)) if trained == "W" else network.width
+    weights = neurons * (_rank(data) * ("W" in trained) + ("v" in trained))
     return weights >= outputs and _is_rich(data, network.activation, trained)
 
 
-def _is_rich(data: HasData, activation: Activation, trained: str) -> bool:
+def _is_rich(data: HasData, activation: Activation, trained: Trained) -> bool:
     X = np.asarray(data.X, dtype=np.float64)
     fixed_at_zero = (
         trained == "W" and not activation.vanishes_at_zero and not X.any(axis=1).all()

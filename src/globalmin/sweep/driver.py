@@ -24,8 +24,7 @@ from globalmin.files import canonical_json
 from globalmin.sweep.canonical import trial_id
 from globalmin.sweep.executors import Executor, check_executor, make_executor
 from globalmin.sweep.ledger import Outcome, Trial
-from globalmin.sweep.plan import Plan
-from globalmin.sweep.recipe import check_parameters, code_version, find_recipe
+from globalmin.sweep.plan import Plan, check_parameters, code_version, find_recipe
 from globalmin.sweep.store import Store
 from globalmin.sweep.task import Report, Schedule, Task
 

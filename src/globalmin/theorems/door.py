@@ -1,23 +1,26 @@
-"""`theorem`: one item of the catalogue in plain words, and what it says of your data."""
+"""`theorem`: one item of the catalogue in plain words, what it says of your data, and both as text
+for a terminal.
+"""
 
 from __future__ import annotations
 
 import json
-import math
+import textwrap
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from globalmin._options import Scheme
 from globalmin.data import Dataset
 from globalmin.errors import DataError
-from globalmin.facts.finding import TheoremReport
+from globalmin.facts.finding import Finding, TheoremReport, ask, facts, number, subject_of
 from globalmin.facts.instance import Instance
-from globalmin.facts.registry import ask, facts, subject_of
 from globalmin.references import works
 from globalmin.theorems.sources import Entry, code_of_items, entry, tests_of
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
+    from globalmin.shallow.network import ShallowNetwork
 
 FORMAT = "globalmin-theorem/1"
 
@@ -70,7 +73,7 @@ class Theorem:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; numbers that are not finite become None."""
         content = {**asdict(self), "format": FORMAT, "doors": [door.name for door in self.doors]}
-        return {**content, "report": None if self.report is None else _report_dict(self.report)}
+        return {**content, "report": None if self.report is None else self.report.to_dict()}
 
     def to_json(self) -> str:
         """The same as text, sorted keys, ended by a line feed."""
@@ -80,7 +83,6 @@ class Theorem:
         return text + "\n"
 
     def __str__(self) -> str:
-        from globalmin.theorems.text import as_text
 
         return as_text(self)
 
@@ -90,8 +92,9 @@ def theorem(
     data: object = None,
     *,
     width: int | None = None,
-    activation: str | Activation = "softplus",
-    scheme: str = "os",
+    activation: str | Activation | None = None,
+    network: ShallowNetwork | None = None,
+    scheme: Scheme | None = None,
     seed: int = 0,
     **options: float,
 ) -> Theorem:
@@ -107,10 +110,12 @@ def theorem(
         about saddles an Octopus. None for the statement alone.
     width : int | None
         Of the network that is drawn, as in `inspect`.
-    activation : str | Activation
-        Of that network.
-    scheme : str
-        The law of its weights, as in `inspect`.
+    activation : str | Activation | None
+        Of that network; softplus by default.
+    network : ShallowNetwork | None
+        A network of yours that is measured instead, as in `inspect`.
+    scheme : str | None
+        The law of the drawn weights, as in `inspect`.
     seed : int
         Of the draw.
     options : float
@@ -134,8 +139,15 @@ def theorem(
     known = entry(item)
     functions = tuple(code_of_items().get(known.item, ()))
     doors = _doors(known, functions)
-    options = {"width": width, "activation": activation, "scheme": scheme, "seed": seed, **options}  # pyright: ignore[reportAssignmentType]
-    report = None if data is None else _report(known, data, options)
+    asked = {
+        "width": width,
+        "activation": activation,
+        "network": network,
+        "scheme": scheme,
+        "seed": seed,
+        **options,
+    }
+    report = None if data is None else _report(known, data, asked)
     return Theorem(
         known.item,
         works()[known.item.partition("-")[0]].title,
@@ -201,16 +213,55 @@ def _answer(known: Entry, report: TheoremReport | None) -> str:
     }[report.finding.value]
 
 
-def _report_dict(report: TheoremReport) -> dict[str, Any]:
-    content = {**asdict(report), "finding": report.finding.value, "is_in_scope": report.is_in_scope}
-    content["hypotheses"] = [{**asdict(h), "finding": h.finding.value} for h in report.hypotheses]
-    content["numbers"] = [{"what": what, "value": _finite(x)} for what, x in report.numbers]
-    return (
-        content
-        | {name: _finite(content[name]) for name in ("width", "step_size", "rate")}
-        | {"failure": _finite(report.failure)}
+WIDTH = 100
+MARKS = {Finding.HOLDS: "+", Finding.FAILS: "-", Finding.UNKNOWN: "?"}
+
+
+def as_text(theorem: Theorem) -> str:
+    """Title, statement, formula and correction; then what it says of the data; then what stands
+    behind it.
+    """
+    lines = [f"{theorem.item}  {theorem.title}", f"  {theorem.work}", ""]
+    lines += [*_paragraph(theorem.statement), "", f"  {theorem.formula}"]
+    if theorem.correction:
+        lines += ["", *_paragraph(f"Corrected: {theorem.correction}")]
+    if theorem.answer:
+        lines += ["", *_paragraph(f"On your data: {theorem.answer}.")]
+    if theorem.report is not None:
+        lines += _report_lines(theorem.report)
+    lines += ["", *_paragraph(f"Status: {theorem.status}.")]
+    lines += _list("Functions", theorem.functions) + _list("Tests", theorem.tests)
+    return "\n".join(lines) + "\n"
+
+
+def _report_lines(report: TheoremReport) -> list[str]:
+    lines = _paragraph(f"Here: {report.says}.")
+    for hypothesis in report.hypotheses:
+        measured = f"  ({hypothesis.measured})" if hypothesis.measured else ""
+        lines += _hanging(f"{MARKS[hypothesis.finding]} ", f"{hypothesis.statement}{measured}")
+    asked = {
+        "least width": report.width,
+        "step": report.step_size,
+        "factor of ‖r‖ per step": report.rate,
+        "failure probability, at most": report.failure,
+    }
+    numbers = [(what, value) for what, value in asked.items() if value is not None]
+    numbers += list(report.numbers)
+    wide = max((len(what) for what, _ in numbers), default=0)
+    lines += [f"    {what:{wide}}  {number(value, 4)}" for what, value in numbers]
+    return lines + (_paragraph(f"Instead: {report.instead}.") if report.instead else [])
+
+
+def _list(word: str, names: tuple[str, ...]) -> list[str]:
+    return [f"  {word}:", *(f"    {name}" for name in names)] if names else []
+
+
+def _paragraph(text: str) -> list[str]:
+    return _hanging("", text)
+
+
+def _hanging(mark: str, text: str) -> list[str]:
+    indent = "  " + " " * len(mark)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent="  " + mark, subsequent_indent=indent, break_long_words=False
     )
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None

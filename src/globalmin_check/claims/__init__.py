@@ -8,6 +8,7 @@ from globalmin_check.claims import (
     factorization_gap,
     global_basin,
     gram_positive,
+    head_gap,
     identifies,
     interpolation,
     loss_floor,
@@ -41,6 +42,7 @@ MODULES = (
     global_basin,
     unique_minimum,
     factorization_gap,
+    head_gap,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {

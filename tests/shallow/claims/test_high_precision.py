@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.shallow.claims.trained_networks import SMOOTH, dense_jacobian, interpolating
 
-from globalmin.linalg.balls import to_floats, working_precision
+from globalmin.linalg.positive_definite import to_floats, working_precision
 from globalmin.shallow.claims.high_precision import (
     precise_cell_gram,
     precise_jacobian_gram,

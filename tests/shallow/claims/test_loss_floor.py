@@ -10,8 +10,7 @@ from tests.shallow.claims.trained_networks import interpolating
 
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.shallow.claims import loss_floor
 from globalmin.shallow.network import ShallowNetwork, loss
 

@@ -7,8 +7,7 @@ import pytest
 
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.recovery.claims import unique_minimum
 from globalmin.shallow.claims import linearized_point, relu_descent, relu_interpolation
 from globalmin.shallow.network import ShallowNetwork

@@ -10,8 +10,7 @@ from tests.shallow.claims.trained_networks import gauss_newton, interpolating, s
 
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.shallow.claims import relu_interpolation
 from globalmin.shallow.claims.relu_interpolation import reduce_samples
 from globalmin.shallow.network import ShallowNetwork

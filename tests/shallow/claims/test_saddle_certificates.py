@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from globalmin.data import Dataset
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving.producer import certify, check
 from globalmin.shallow.claims import strict_saddle
 from globalmin.shallow.claims.curvature import hessian_lipschitz_weights
 from globalmin.shallow.hessian import curvature_along, hessian

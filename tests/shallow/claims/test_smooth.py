@@ -18,9 +18,8 @@ from tests.shallow.claims.trained_networks import (
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError, MemoryRefused
 from globalmin.linalg.positive_definite import upper_witness
-from globalmin.proving import resources
-from globalmin.proving.checking import check
-from globalmin.proving.producer import certify
+from globalmin.proving import certificate as resources
+from globalmin.proving.producer import certify, check
 from globalmin.shallow.claims import descent, interpolation, linearized_point
 from globalmin.shallow.lipschitz import estimate_lipschitz
 from globalmin.shallow.network import (

@@ -17,16 +17,8 @@ from globalmin.deep.claims.high_precision import PreciseDeep
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.passes import backward, layer_grams
 from globalmin.errors import CannotCertify, DataError
-from globalmin.linalg.positive_definite import (
-    EPS,
-    Gram,
-    LowerWitness,
-    NotPositiveDefiniteError,
-    lower_witness,
-    upper_witness,
-)
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.linalg import positive_definite
+from globalmin.proving import claim
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import PreciseResidual
 from globalmin.shallow.claims.linearized_point import MARGIN, loss_above, residual_size
@@ -58,8 +50,8 @@ class DeepPoint:
     network: DeepNetwork
     X: Array = field(repr=False)
     residual: PreciseResidual = field(repr=False)
-    gram: Gram
-    lower: LowerWitness
+    gram: positive_definite.Gram
+    lower: positive_definite.LowerWitness
     norms: WeightNorms
 
     @property
@@ -75,7 +67,7 @@ class DeepPoint:
 
 @states("DU-CERT-S")
 @np.errstate(over="ignore", invalid="ignore")
-def build(network: DeepNetwork, data: Dataset, *, step_size: float | None = None) -> Claim:
+def build(network: DeepNetwork, data: Dataset, *, step_size: float | None = None) -> claim.Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason.
 
     Parameters
@@ -121,22 +113,27 @@ def measure(network: DeepNetwork, data: Dataset) -> DeepPoint:
     G = sum(layer_grams(network, network.forward(X)), np.zeros((y.size, y.size)))
     rounding = (
         (8 * sum(W.shape[1] + network.geometry.pixels for W in network.weights) + 16)
-        * EPS
+        * positive_definite.EPS
         * float(np.trace(G))
     )
-    gram = Gram(G, rounding, precise.gram)
+    gram = positive_definite.Gram(G, rounding, precise.gram)
     try:
         return DeepPoint(
-            network, X, precise.residual(), gram, lower_witness(gram), _weight_norms(network)
+            network,
+            X,
+            precise.residual(),
+            gram,
+            positive_definite.lower_witness(gram),
+            _weight_norms(network),
         )
-    except NotPositiveDefiniteError as failure:
+    except positive_definite.NotPositiveDefiniteError as failure:
         raise CannotCertify(f"J J^T is not provably positive definite: {failure}") from None
 
 
 def _weight_norms(network: DeepNetwork) -> WeightNorms:
     omega, factors = [], []
     for W in network.weights:
-        bound, C = upper_witness(W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W)
+        bound, C = positive_definite.upper_witness(W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W)
         omega.append(math.nextafter(math.sqrt(bound), math.inf))
         factors.append(C)
     return WeightNorms(np.array(omega), tuple(factors))
@@ -209,7 +206,7 @@ def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
     )
 
 
-def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -> Claim:
+def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -> claim.Claim:
     b2, C_b = _norm_bound(point.gram)
     largest = (1.0 - MARGIN) / (math.sqrt(b2) * (1.0 + MARGIN) + Lam * t) ** 2
     if step_size is not None and not 0.0 < step_size <= largest:
@@ -222,9 +219,9 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
     rate = max(1 - Fraction(eta) * Fraction(alpha) ** 2, Fraction(0))
     loss = loss_above(point.residual)
     numbers = {"a2": point.lower.bound, "b2": b2, "t": t, "eta": eta, "loss_upper": loss}
-    fields: dict[str, Json] = {name: rational(value) for name, value in numbers.items()}
-    fields |= {"rate": rational(rate), "norm": "rows" if C_b is None else "factor"}
-    tensors: dict[str, Tensor] = {"C_a": point.lower.C, "omega": point.norms.omega}
+    fields: dict[str, claim.Json] = {name: claim.rational(value) for name, value in numbers.items()}
+    fields |= {"rate": claim.rational(rate), "norm": "rows" if C_b is None else "factor"}
+    tensors: dict[str, claim.Tensor] = {"C_a": point.lower.C, "omega": point.norms.omega}
     tensors |= {f"C_omega_{h}": C for h, C in enumerate(point.norms.factors, start=1)}
     if C_b is not None:
         tensors["C_b"] = C_b
@@ -237,27 +234,27 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
         "alpha": alpha,
         "residual_norm": point.g,
     }
-    return Claim(
+    return claim.Claim(
         CLAIM.kind, fields, tensors, {**numbers, **more, "h": Lam * point.g / point.lower.bound}
     )
 
 
-def _norm_bound(gram: Gram) -> tuple[float, Array | None]:
+def _norm_bound(gram: positive_definite.Gram) -> tuple[float, Array | None]:
     if gram.values.shape[0] <= FACTOR_LIMIT:
-        return upper_witness(gram.values)
+        return positive_definite.upper_witness(gram.values)
     return (float(np.abs(gram.values).sum(axis=1).max()) + gram.noise) * (1.0 + MARGIN), None
 
 
-def _answer(question: Question) -> Claim:
+def _answer(question: claim.Question) -> claim.Claim:
     return build(question.network, question.data, step_size=question.step_size)
 
 
-CLAIM = ClaimRecord(
+CLAIM = claim.ClaimRecord(
     kind="deep-descent",
     theorem="deep-path/1",
-    proves=Proves.ZERO_LOSS,
+    proves=claim.Proves.ZERO_LOSS,
     label="descent of all layers to zero loss",
     network=DeepNetwork,
     build=_answer,
-    rungs=lambda question: (Rung(1, lambda: _answer(question)),),
+    rungs=lambda question: (claim.Rung(1, lambda: _answer(question)),),
 )

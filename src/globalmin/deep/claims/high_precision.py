@@ -7,21 +7,16 @@ way.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.deep.network import DeepNetwork
-from globalmin.linalg.balls import BallMatrix, ball_matrix, working_precision
+from globalmin.linalg.positive_definite import BallMatrix, ball_matrix, working_precision
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Json, Tensor, rational
-from globalmin.proving.record import NetworkForm, Question, Subject
+from globalmin.proving.claim import Claim, Json, NetworkForm, Question, Subject, Tensor, rational
 from globalmin.shallow.claims.high_precision import PreciseResidual, slope_of, value_of
-
-if TYPE_CHECKING:
-    from globalmin.proving.claim import Claim
-
 
 CONVOLUTIONAL = "convolutional_resnet"
 

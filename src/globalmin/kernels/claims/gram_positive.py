@@ -7,10 +7,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.activations import get_activation
 from globalmin.data import Dataset
@@ -30,11 +31,9 @@ from globalmin.linalg.positive_definite import (
     NotPositiveDefiniteError,
     lower_witness,
 )
-from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.ladder import certified
-from globalmin.proving.record import ClaimRecord, Proves, Question
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import Certificate, refuse_if_too_large
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Tensor, rational
+from globalmin.proving.producer import certified
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import MARGIN, checked_arrays, loss_above
@@ -44,7 +43,8 @@ if TYPE_CHECKING:
     from globalmin.activations import Activation
 
 
-KERNELS = ("weights", "features", "resnet")
+Kernel = Literal["weights", "features", "resnet"]
+KERNELS: tuple[Kernel, ...] = get_args(Kernel)
 ANALYTIC = ("softplus", "sigmoid", "tanh", "erf")
 _ORDERS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 # relative gain of lambda_min from one number of orders to the next below which more are not worth
@@ -77,7 +77,7 @@ class LowerGram:
 def certify_gram(
     data: Dataset | Array,
     activation: str | Activation = "relu",
-    kernel: str = "weights",
+    kernel: Kernel = "weights",
     *,
     resnet: InfiniteResidual | None = None,
     store_data: bool = True,
@@ -126,7 +126,7 @@ def build(
     network: ShallowNetwork,
     data: Dataset,
     *,
-    kernel: str = "weights",
+    kernel: Kernel = "weights",
     resnet: InfiniteResidual | None = None,
 ) -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason; the network's
@@ -140,10 +140,10 @@ def build(
     """
     X, y = checked_arrays(network, data)
     name = network.activation.certificate_name or ""
-    if kernel not in KERNELS or (kernel == "resnet") != (resnet is not None):
+    one_of("kernel", kernel, KERNELS)
+    if (kernel == "resnet") != (resnet is not None):
         raise DataError(
-            f"kernel={kernel!r} must be one of {KERNELS}, and resnet=InfiniteResidual(depth=...) "
-            "goes with 'resnet' only"
+            f"kernel={kernel!r}: resnet=InfiniteResidual(depth=...) goes with 'resnet' only"
         )
     if name not in ANALYTIC and (name != "relu" or kernel == "resnet"):
         raise CannotCertify(
@@ -166,7 +166,7 @@ def build(
     return _assemble(loss_above(precise_residual(network, X, y)), kernel, below, lower, resnet)
 
 
-def _witness(X: Array, phi: Activation, kernel: str) -> tuple[LowerGram, LowerWitness]:
+def _witness(X: Array, phi: Activation, kernel: Kernel) -> tuple[LowerGram, LowerWitness]:
     """The matrix and its witness; once more with a finer quadrature if the eigenvalue comes near
     the error of the first.
     """
@@ -202,7 +202,7 @@ def _closest(X: Array) -> str:
     )
 
 
-def _relu(X: Array, kernel: str) -> LowerGram:
+def _relu(X: Array, kernel: Kernel) -> LowerGram:
     H = relu_gram(X, features=kernel == "features")
     # an angle near 0 is known only to the square root of the rounding: such matrices go to high
     # precision
@@ -236,7 +236,11 @@ def _partial(
 
 
 def _assemble(
-    loss: float, kernel: str, below: LowerGram, lower: LowerWitness, resnet: InfiniteResidual | None
+    loss: float,
+    kernel: Kernel,
+    below: LowerGram,
+    lower: LowerWitness,
+    resnet: InfiniteResidual | None,
 ) -> Claim:
     fields: dict[str, Json] = {
         "kernel": kernel,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, NDArray
-from globalmin.linalg.balls import BallMatrix, ball_matrix, working_precision
+from globalmin.linalg.positive_definite import BallMatrix, ball_matrix, working_precision
 from globalmin.shallow.claims.high_precision import slope_of, value_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,16 @@ import numpy as np
 
 from globalmin._types import Array, NDArray
 from globalmin.errors import CannotCertify
-from globalmin.linalg.balls import Ball, ball_matrix, working_precision
-from globalmin.linalg.positive_definite import EPS, Gram, NotPositiveDefiniteError, lower_witness
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves
+from globalmin.linalg.positive_definite import (
+    EPS,
+    Ball,
+    Gram,
+    NotPositiveDefiniteError,
+    ball_matrix,
+    lower_witness,
+    working_precision,
+)
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Tensor, rational
 from globalmin.quadratic.ambiguity import exact_kernel_matrix
 from globalmin.quadratic.identifiability import critical_samples
 from globalmin.references import states

@@ -22,9 +22,8 @@ from globalmin.linalg.positive_definite import (
 )
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Claim, Json, Tensor, rational
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Tensor, rational
 from globalmin.proving.producer import certify
-from globalmin.proving.record import ClaimRecord, Proves
 from globalmin.quadratic.barrier import least_squares_matrix, require_full_rank
 from globalmin.quadratic.risk import quadratic_outputs
 from globalmin.quadratic.runs import population_samples

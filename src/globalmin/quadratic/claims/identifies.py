@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING
 
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, lower_witness
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
-from globalmin.proving.resources import CHECKER_WORK
+from globalmin.proving.certificate import CHECKER_WORK
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.quadratic.identifiability import critical_samples, exact_span_rank
 from globalmin.references import states
 from globalmin.shallow.claims.measured_point import QuadraticPoint, measure_quadratic

@@ -5,16 +5,25 @@ class (theorems P, S and D).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array, NDArray
 from globalmin.errors import CannotCertify, DataError, HypothesisError
 from globalmin.linalg.positive_definite import EPS, NotPositiveDefiniteError, lower_witness
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms, svec
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.quadratic.barrier import least_squares_matrix
 from globalmin.quadratic.decay import smallest_provable_decay
 from globalmin.quadratic.duality import decay_dual, decay_threshold, positive_dual, row_space
@@ -33,7 +42,8 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
 
 
-METHODS = ("positive", "span", "decay")
+Method = Literal["positive", "span", "decay"]
+METHODS: tuple[Method, ...] = get_args(Method)
 # of the loss of the zero network: a gap at the smallest provable weight decay that is worth a file
 _NEGLIGIBLE = 1e-6
 MARGINS = tuple(2.0**-bits for bits in range(42, 9, -3))
@@ -47,7 +57,7 @@ def build(
     data: Dataset,
     *,
     weight_decay: float | None = None,
-    method: str | None = None,
+    method: Method | None = None,
 ) -> Claim:
     r"""The claim with its dual vector, or CannotCertify with the measured reason.
 
@@ -66,8 +76,8 @@ def build(
     """
     if weight_decay is not None and not (math.isfinite(weight_decay) and weight_decay >= 0):
         raise DataError(f"weight_decay={weight_decay!r} must be a number of at least 0, or None")
-    if method is not None and method not in METHODS:
-        raise DataError(f"method={method!r} is unknown; choose 'positive', 'span' or 'decay'")
+    if method is not None:
+        one_of("method", method, METHODS)
     if (method == "decay") != bool(weight_decay) and method is not None:
         raise DataError(
             f"method={method!r} with weight_decay={weight_decay!r}: 'decay' needs a positive one, "
@@ -200,7 +210,7 @@ def _decay_factors(
 
 def _claim(
     point: QuadraticPoint,
-    method: str,
+    method: Method,
     u: Array,
     *,
     fields: dict[str, Json],
@@ -214,7 +224,7 @@ def _claim(
 
 def _assemble(
     point: QuadraticPoint,
-    method: str,
+    method: Method,
     *,
     gap: float,
     objective: float,

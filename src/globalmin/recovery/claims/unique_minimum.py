@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.recovery.claims.convexity_forms import BUILDERS, Bound, Center, measure_center
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
@@ -102,8 +111,8 @@ def build(
 def _check_arguments(
     network: ShallowNetwork, form: str | None, radius: float | None, modulus: float
 ) -> None:
-    if form is not None and form not in FORMS:
-        raise DataError(f"form={form!r} is unknown; choose one of {FORMS}")
+    if form is not None:
+        one_of("form", form, FORMS)
     if radius is not None and not (math.isfinite(radius) and radius > 0):
         raise DataError(f"radius={radius!r} must be a positive number")
     if not 0 < modulus < 1:

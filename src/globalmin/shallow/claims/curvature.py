@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array
-from globalmin.errors import CannotCertify, DataError
+from globalmin.errors import CannotCertify
 from globalmin.shallow.claims.linearized_point import SMOOTH, checked_arrays
 from globalmin.shallow.hessian import gradient_norm, gradient_rounding
 from globalmin.shallow.lipschitz import local_suprema, output_rounding, rounding_of_preactivations
-from globalmin.shallow.network import TRAINED, preactivations
+from globalmin.shallow.network import preactivations
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
 _ROOM = 1e-9
 
 
-def smooth_arrays(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[Array, Array]:
+def smooth_arrays(network: ShallowNetwork, data: Dataset, trained: Trained) -> tuple[Array, Array]:
     """X and y, after checking that the network has a Hessian the checker knows."""
     X, y = checked_arrays(network, data)
-    if trained not in TRAINED:
-        raise DataError(f"trained={trained!r} is not available; give one of {TRAINED}")
+    one_of("trained", trained, TRAINED)
     if network.activation.certificate_name not in SMOOTH:
         raise CannotCertify(
             f"second derivatives are proved for {', '.join(SMOOTH)}, not for {network.activation}"
@@ -35,7 +35,7 @@ def smooth_arrays(network: ShallowNetwork, data: Dataset, trained: str) -> tuple
     return X, y
 
 
-def gradient_above(network: ShallowNetwork, X: Array, y: Array, *, trained: str) -> float:
+def gradient_above(network: ShallowNetwork, X: Array, y: Array, *, trained: Trained) -> float:
     """Norm of the gradient from above: in floats, plus an estimate of the rounding of residual and
     products.
     """

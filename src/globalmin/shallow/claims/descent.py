@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
@@ -51,7 +60,7 @@ class NormBound:
 def build(
     network: ShallowNetwork,
     data: Dataset,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
     step_size: float | None = None,
     point: LinearizedPoint | None = None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
 from globalmin.proving.claim import Json, Tensor, rational
@@ -40,7 +41,7 @@ class HessianBall:
 
 
 def estimate_hessian_lipschitz(
-    network: ShallowNetwork, X: Array, y: Array, R: float, trained: str
+    network: ShallowNetwork, X: Array, y: Array, R: float, trained: Trained
 ) -> float:
     """Lam on the ball of radius R in floats: the lemma for W (product of two eigenvalues) or the
     one for both layers.
@@ -53,7 +54,7 @@ def estimate_hessian_lipschitz(
 
 @np.errstate(over="ignore", invalid="ignore")
 def hessian_ball(
-    network: ShallowNetwork, X: Array, y: Array, R: float, trained: str
+    network: ShallowNetwork, X: Array, y: Array, R: float, trained: Trained
 ) -> HessianBall | None:
     """The constant with its witnesses; None if the numbers leave the range of doubles."""
     if trained == "vW":

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
-from globalmin.linalg.balls import SMALLEST_RADIUS, Ball, BallMatrix, ball_matrix, working_precision
+from globalmin.linalg.positive_definite import (
+    SMALLEST_RADIUS,
+    Ball,
+    BallMatrix,
+    ball_matrix,
+    working_precision,
+)
 
 if TYPE_CHECKING:
     from globalmin.activations import Activation
@@ -42,15 +49,20 @@ def precise_residual(network: ShallowNetwork, X: Array, y: Array) -> PreciseResi
     microseconds each).
     """
     with working_precision():
-        Z = ball_matrix(X) * ball_matrix(network.W).transpose()
-        r = _apply(Z, _value_function(network)) * ball_matrix(network.v) - ball_matrix(y)
+        r = precise_features(network, X) * ball_matrix(network.v) - ball_matrix(y)
         entries = r.entries()
         # a radius whose square underflows would count as none
         radius = [0.0 if x.is_exact() else max(float(x.rad()), SMALLEST_RADIUS) for x in entries]
         return PreciseResidual(np.array([float(x) for x in entries]), np.array(radius))
 
 
-def precise_jacobian_gram(network: ShallowNetwork, X: Array, *, trained: str) -> BallMatrix:
+def precise_features(network: ShallowNetwork, X: Array) -> BallMatrix:
+    """Phi = phi(X W^T) of the stored doubles, n x k; call it within `working_precision`."""
+    Z = ball_matrix(X) * ball_matrix(network.W).transpose()
+    return _apply(Z, _value_function(network))
+
+
+def precise_jacobian_gram(network: ShallowNetwork, X: Array, *, trained: Trained) -> BallMatrix:
     """K = J J^T as balls, for matrices too ill-conditioned for doubles. Memory about 400 n^2
     bytes.
     """

@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from globalmin._options import Trained
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import NotPositiveDefiniteError
-from globalmin.proving.claim import Claim, Json, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def build(
     network: ShallowNetwork,
     data: Dataset,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
     point: LinearizedPoint | None = None,
 ) -> Claim:

@@ -11,24 +11,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import TRAINED, Trained, one_of
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
-from globalmin.linalg.balls import ball_matrix, to_floats, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
     Gram,
     LowerWitness,
     NotPositiveDefiniteError,
+    ball_matrix,
     lower_witness,
+    to_floats,
+    working_precision,
 )
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import refuse_if_too_large
 from globalmin.shallow.claims.high_precision import (
     PreciseResidual,
     precise_jacobian_gram,
     precise_residual,
 )
 from globalmin.shallow.lipschitz import rounding_of_preactivations
-from globalmin.shallow.network import TRAINED, jacobian_gram, preactivations
+from globalmin.shallow.network import jacobian_gram, preactivations
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
@@ -59,7 +62,7 @@ class LinearizedPoint:
     network: ShallowNetwork
     X: Array = field(repr=False)
     y: Array = field(repr=False)
-    trained: str
+    trained: Trained
     residual: PreciseResidual = field(repr=False)
     gram: Gram
     lower: LowerWitness
@@ -93,13 +96,12 @@ class LinearizedPoint:
 @np.errstate(
     over="ignore", invalid="ignore"
 )  # huge weights overflow to a refusal with a reason, not to a warning
-def measure(network: ShallowNetwork, data: Dataset, trained: str = "W") -> LinearizedPoint:
+def measure(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> LinearizedPoint:
     """Measure a smooth network at its data; raises CannotCertify if the activation is not covered
     or K is singular.
     """
     X, y = checked_arrays(network, data)
-    if trained not in TRAINED:
-        raise DataError(f"trained={trained!r} is not available; give one of {TRAINED}")
+    one_of("trained", trained, TRAINED)
     if network.activation.certificate_name not in SMOOTH:
         raise CannotCertify(
             f"interpolation and descent are proved for {', '.join(SMOOTH)}, not for "
@@ -159,14 +161,14 @@ def residual_size(g: float, y: Array) -> str:
     return f"relative residual {g / size:.1e}" if size > 0 else f"residual norm {g:.1e}"
 
 
-def is_too_narrow(network: ShallowNetwork, n: int, trained: str) -> bool:
+def is_too_narrow(network: ShallowNetwork, n: int, trained: Trained) -> bool:
     """Whether counting proves J J^T (n x n) singular: its rank is at most the number of nonzero
     columns of J.
     """
     return _columns(network, trained) < n
 
 
-def _columns(network: ShallowNetwork, trained: str) -> int:
+def _columns(network: ShallowNetwork, trained: Trained) -> int:
     """Columns of J that are not zero whatever the rows: d for each neuron with a nonzero head, and
     one for each trained head.
     """
@@ -175,7 +177,7 @@ def _columns(network: ShallowNetwork, trained: str) -> int:
     )
 
 
-def refuse_if_too_narrow(network: ShallowNetwork, n: int, trained: str) -> None:
+def refuse_if_too_narrow(network: ShallowNetwork, n: int, trained: Trained) -> None:
     """Raise CannotCertify where no zero-loss weights can be proved because J J^T has too small a
     rank, before it is formed.
     """
@@ -220,14 +222,14 @@ def refuse_narrow_cell(network: ShallowNetwork, n: int) -> None:
         )
 
 
-def parameter_count(network: ShallowNetwork, n: int, trained: str) -> str:
+def parameter_count(network: ShallowNetwork, n: int, trained: Trained) -> str:
     """For example `kd = 90 < n = 100`, the count that decides whether J J^T can be invertible."""
     k, d = network.W.shape
     count, name = (k * d, "kd") if trained == "W" else (k * d + k, "kd + k")
     return f"{name} = {count} {'<' if count < n else '>='} n = {n}"
 
 
-def gram_rounding(network: ShallowNetwork, X: Array, K: Array, *, trained: str) -> float:
+def gram_rounding(network: ShallowNetwork, X: Array, K: Array, *, trained: Trained) -> float:
     r"""Estimate of the Frobenius norm of the rounding error of K.
 
     Products: |S||S|^T o |X||X|^T has Frobenius norm at most trace K by Cauchy-Schwarz. Slopes: an
@@ -299,7 +301,7 @@ def _precise_product(point: LinearizedPoint, z: Array) -> Array:
         return to_floats(point.gram.precise * ball_matrix(z))[:, 0]
 
 
-def _why_singular(network: ShallowNetwork, data: Dataset, trained: str) -> str:
+def _why_singular(network: ShallowNetwork, data: Dataset, trained: Trained) -> str:
     parallel = [group[:2] for group in data.degeneracy.equal_rows[:1]]
     if parallel:
         return (

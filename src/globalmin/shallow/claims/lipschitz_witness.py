@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.linalg.positive_definite import upper_witness
 from globalmin.linalg.quartic import (
@@ -64,7 +65,7 @@ class LipschitzWitness:
 
 
 def lipschitz_witness(
-    network: ShallowNetwork, X: Array, rho: float, *, trained: str, method: str
+    network: ShallowNetwork, X: Array, rho: float, *, trained: Trained, method: str
 ) -> LipschitzWitness:
     """Witness of LIP-W or LIP-VW at radius rho, `method` "rows" or "svec"; NotPositiveDefiniteError
     if the bound overflows.
@@ -111,7 +112,7 @@ def smallest_ball(
     start: float,
     radius: Callable[[float], float],
     *,
-    trained: str,
+    trained: Trained,
 ) -> LipschitzWitness | None:
     """Walk rho upward from `start` until `radius(Lip(rho)) <= rho`: the d x d bound first, then the
     sharper; None if both fail.
@@ -135,7 +136,7 @@ def _walk(
     start: float,
     radius: Callable[[float], float],
     *,
-    trained: str,
+    trained: Trained,
     method: str,
 ) -> LipschitzWitness | None:
     rho = start

@@ -7,9 +7,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from globalmin._options import Trained
 from globalmin.errors import CannotCertify
-from globalmin.proving.claim import Claim, Json, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
 from globalmin.shallow.claims.high_precision import precise_residual
 from globalmin.shallow.claims.linearized_point import checked_arrays, loss_above
 from globalmin.shallow.claims.subject import has_floor, strongest_floor
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
 
 
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
+def build(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> Claim:
     """The claim with its groups, or CannotCertify if the data have no positive floor.
 
     Parameters

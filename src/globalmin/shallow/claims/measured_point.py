@@ -13,10 +13,17 @@ import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, MemoryRefused
-from globalmin.linalg.balls import Ball, ball_matrix, working_precision
-from globalmin.linalg.positive_definite import EPS, RESIDUAL_LIMIT, Gram, inverse_factor
+from globalmin.linalg.positive_definite import (
+    EPS,
+    RESIDUAL_LIMIT,
+    Ball,
+    Gram,
+    ball_matrix,
+    inverse_factor,
+    working_precision,
+)
 from globalmin.linalg.symmetric import design_gram
-from globalmin.proving.resources import CHECKER_WORK, MEMORY_LIMIT
+from globalmin.proving.certificate import CHECKER_WORK, MEMORY_LIMIT
 from globalmin.shallow.claims.high_precision import PreciseResidual, precise_residual
 from globalmin.shallow.claims.linearized_point import checked_arrays, loss_above
 from globalmin.shallow.network import residual

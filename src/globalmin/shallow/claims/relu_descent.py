@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
-from globalmin.linalg.balls import BallMatrix, working_precision
 from globalmin.linalg.positive_definite import (
     EPS,
+    BallMatrix,
     Gram,
     LowerWitness,
     NotPositiveDefiniteError,
     lower_witness,
     upper_witness,
+    working_precision,
 )
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import refuse_if_too_large
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Tensor, rational
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import (
     PreciseResidual,
@@ -97,7 +98,11 @@ class BracketTrial:
 @states("DU-CERT-L1", "DU-CERT-R")
 @np.errstate(over="ignore", invalid="ignore")
 def build(
-    network: ShallowNetwork, data: Dataset, trained: str = "W", *, step_size: float | None = None
+    network: ShallowNetwork,
+    data: Dataset,
+    trained: Trained = "W",
+    *,
+    step_size: float | None = None,
 ) -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason.
 

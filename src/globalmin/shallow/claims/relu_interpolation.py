@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import (
@@ -20,9 +21,8 @@ from globalmin.linalg.positive_definite import (
     NotPositiveDefiniteError,
     lower_witness,
 )
-from globalmin.proving.claim import Claim, Json, rational
-from globalmin.proving.record import ClaimRecord, Proves, Question, Rung
-from globalmin.proving.resources import refuse_if_too_large
+from globalmin.proving.certificate import refuse_if_too_large
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
 from globalmin.references import states
 from globalmin.shallow.claims.high_precision import (
     PreciseResidual,
@@ -132,7 +132,7 @@ class CellPoint:
 
 @states("DU-CERT-0")
 @np.errstate(over="ignore", invalid="ignore")
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
+def build(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason.
 
     Parameters
@@ -284,7 +284,7 @@ def _answer(question: Question) -> Claim:
 
 
 def _rungs(question: Question) -> list[Rung]:
-    is_relu = question.network.activation.name == "relu"
+    is_relu = question.network.activation.name == "relu" and question.trained != "v"
     return [Rung(1, lambda: _answer(question))] if is_relu and not has_floor(question) else []
 
 

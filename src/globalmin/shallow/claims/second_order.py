@@ -4,16 +4,16 @@ weights.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from globalmin._options import Trained, one_of
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg.positive_definite import EPS
-from globalmin.proving.claim import Claim, Json, rational
-from globalmin.proving.record import ClaimRecord, Proves
-from globalmin.proving.resources import CHECKER_WORK
+from globalmin.proving.certificate import CHECKER_WORK
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, rational
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
 from globalmin.shallow.claims.high_precision import precise_residual
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 
 DENSE = 400  # parameters up to which the format takes the whole Hessian
-METHODS = ("dense", "blocks")
+Method = Literal["dense", "blocks"]
+METHODS: tuple[Method, ...] = get_args(Method)
 MARGINS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 
 
@@ -36,9 +37,9 @@ MARGINS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 def build(
     network: ShallowNetwork,
     data: Dataset,
-    trained: str = "W",
+    trained: Trained = "W",
     *,
-    method: str | None = None,
+    method: Method | None = None,
     radius: float | None = None,
 ) -> Claim:
     r"""The claim with the least tolerances that can be proved, and what theorem SO adds about a
@@ -100,9 +101,11 @@ def _checked_radius(radius: float | None) -> float | None:
     return radius
 
 
-def _checked_method(method: str | None, network: ShallowNetwork, n: int, trained: str) -> str:
-    if method is not None and method not in METHODS:
-        raise DataError(f"method={method!r} is unknown; choose 'dense' or 'blocks'")
+def _checked_method(
+    method: Method | None, network: ShallowNetwork, n: int, trained: Trained
+) -> Method:
+    if method is not None:
+        one_of("method", method, METHODS)
     k, d = network.W.shape
     p = k * d + (k if trained == "vW" else 0)
     chosen = method or ("dense" if p <= DENSE else "blocks")

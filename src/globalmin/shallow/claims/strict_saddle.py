@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.errors import CannotCertify
-from globalmin.proving.claim import Claim, Json, Tensor, rational
-from globalmin.proving.record import ClaimRecord, Proves
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Tensor, rational
 from globalmin.references import states
 from globalmin.shallow.claims.curvature import gradient_above, smooth_arrays
 from globalmin.shallow.claims.hessian_ball import (
@@ -36,7 +36,7 @@ _DENSE = 1_500  # parameters up to which the least eigenvector of the whole Hess
 
 
 @states("SJL-T2.1", "SJL-T2.2")
-def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
+def build(network: ShallowNetwork, data: Dataset, trained: Trained = "W") -> Claim:
     r"""The claim with its direction, or CannotCertify if no direction of provably negative
     curvature is found.
 
@@ -82,7 +82,7 @@ def build(network: ShallowNetwork, data: Dataset, trained: str = "W") -> Claim:
     )
 
 
-def _best_direction(network: ShallowNetwork, X: Array, y: Array, trained: str) -> Escape | None:
+def _best_direction(network: ShallowNetwork, X: Array, y: Array, trained: Trained) -> Escape | None:
     found: list[Escape | None] = []
     if network.activation.certificate_name == "quadratic" and trained == "W":
         found.append(quadratic_escape(network, X, y))
@@ -96,7 +96,7 @@ def _best_direction(network: ShallowNetwork, X: Array, y: Array, trained: str) -
     return min(candidates, key=lambda escape: escape.curvature, default=None)
 
 
-def _with_head(escape: Escape, network: ShallowNetwork, trained: str) -> Escape:
+def _with_head(escape: Escape, network: ShallowNetwork, trained: Trained) -> Escape:
     u = np.zeros(network.width) if trained == "vW" and escape.u is None else escape.u
     return Escape(np.ascontiguousarray(escape.U), u, escape.curvature, escape.method)
 
@@ -119,7 +119,7 @@ def _gamma(network: ShallowNetwork, X: Array, y: Array, escape: Escape) -> float
 
 
 def _radius(
-    network: ShallowNetwork, X: Array, y: Array, gamma: float, trained: str
+    network: ShallowNetwork, X: Array, y: Array, gamma: float, trained: Trained
 ) -> HessianBall | None:
     """The largest ball found with Lam(R) R <= gamma; None if the numbers leave the range of
     doubles: the claim then speaks of the stored weights alone.

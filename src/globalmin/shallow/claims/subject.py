@@ -10,23 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Json, rational
-from globalmin.proving.record import ClaimRecord, NetworkForm, Proves, Question, Subject
+from globalmin.proving.claim import (
+    ClaimRecord,
+    Json,
+    NetworkForm,
+    Proves,
+    Question,
+    Subject,
+    rational,
+)
+from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import (
     SMOOTH,
     LinearizedPoint,
     checked_arrays,
     measure,
 )
+from globalmin.shallow.complete_square import as_squares, is_quadratic
 from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.data.loss_floor import LossFloor
-    from globalmin.proving.claim import Claim
-    from globalmin.proving.record import Question
+    from globalmin.proving.claim import Claim, Question
 
 
 ZERO_IS_LEAST = (
@@ -42,6 +51,10 @@ NOT_THE_RUN = (
     "run that found them."
 )
 
+# about functions, so that they mean the same for a network and for its completed squares; descent
+# and the kind of a point are about weights
+SAID_OF_SQUARES = frozenset({"optimality-gap", "interpolation"})
+
 
 def has_floor(question: Question) -> bool:
     """Whether rows conflict, so that no network of the class reaches zero loss; not asked with
@@ -56,7 +69,8 @@ def has_floor(question: Question) -> bool:
 def has_smooth_zero(question: Question) -> bool:
     """Whether the claims of zero loss for smooth activations are to be tried."""
     is_smooth = question.network.activation.certificate_name in SMOOTH
-    return is_smooth and not question.weight_decay and not has_floor(question)
+    is_asked = is_smooth and question.trained != "v" and not question.weight_decay
+    return is_asked and not has_floor(question)
 
 
 def measured_once(question: Question) -> LinearizedPoint:
@@ -65,7 +79,9 @@ def measured_once(question: Question) -> LinearizedPoint:
     return question.once("linearized point", lambda: measure(network, data, trained))
 
 
-def strongest_floor(network: ShallowNetwork, data: Dataset, trained: str) -> tuple[str, LossFloor]:
+def strongest_floor(
+    network: ShallowNetwork, data: Dataset, trained: Trained
+) -> tuple[str, LossFloor]:
     """The class of heads and the floor the claim can state; "nonnegative" only where it applies to
     the stored head and says more.
     """
@@ -83,16 +99,40 @@ def prepare(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questio
     matter.
     """
     network, decay = question.network, question.weight_decay
-    checked_arrays(network, question.data)
     if decay and network.activation.certificate_name != "quadratic":
         raise DataError(
             f"weight_decay={decay!r} is for quadratic networks, whose penalized loss has a "
             f"provable minimum; leave it out for {network.activation}"
         )
+    question = completed(question, wanted)
+    checked_arrays(question.network, question.data)
     repeated = question.data.degeneracy.equal_rows
     if not repeated or counts_repeats(question, wanted):
         return question
     return _without(question, repeated)
+
+
+@states("GKZ-C2.2")
+def completed(question: Question, wanted: Sequence[ClaimRecord] | None) -> Question:
+    r"""The question about squares on (x, 1) for a network with activation $\alpha z^2 + \beta z +
+    \gamma$, where the claims wanted say the same of both; any other question as it is.
+    """
+    network, data = question.network, question.data
+    activation = network.activation
+    if activation.certificate_name == "quadratic" or not is_quadratic(activation):
+        return question
+    if wanted is not None and any(record.kind not in SAID_OF_SQUARES for record in wanted):
+        return question
+    if data.n_features != network.n_features:
+        return question  # refused by the checks that follow
+    X, y = data.X, data.y
+    found = as_squares(network, X, y, trained=question.trained)
+    is_same = found.X is X and found.y is y
+    rows = data if is_same else Dataset.from_preprocessed(found.X, found.y, bias=found.bias)
+    notes = (*question.notes, found.note)
+    return replace(
+        question, network=found.network, data=rows, notes=notes, kinds=SAID_OF_SQUARES, _known={}
+    )
 
 
 def counts_repeats(question: Question, wanted: Sequence[ClaimRecord] | None) -> bool:
@@ -101,12 +141,15 @@ def counts_repeats(question: Question, wanted: Sequence[ClaimRecord] | None) -> 
     It does not where zero loss is to be proved for a smooth activation: the loss is zero with the
     repeated rows if and only if it is zero without them, and they would make J J^T singular. It
     does where the least loss is not zero (rows conflict, weight decay, more rows than quadratic
-    functions have dimensions), for every other claim, and for ReLU, whose claim names the
-    repetitions itself.
+    functions have dimensions, more than neurons for a head alone), for every other claim, and for
+    ReLU, whose claim names the repetitions itself.
     """
     if wanted is not None and any(r.proves is not Proves.ZERO_LOSS for r in wanted):
         return True
     activation, (n, d) = question.network.activation, question.data.X.shape
+    if question.trained == "v":  # zero loss of a head needs as many neurons as distinct rows
+        groups = question.data.degeneracy.equal_rows
+        return question.network.width < n - sum(len(g) - 1 for g in groups) or has_floor(question)
     if activation.certificate_name not in SMOOTH or question.weight_decay:
         return True
     if activation.certificate_name == "quadratic" and n > d * (d + 1) // 2:

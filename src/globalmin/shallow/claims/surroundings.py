@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from globalmin._options import Trained
 from globalmin._types import Array
 from globalmin.linalg.positive_definite import EPS
 from globalmin.proving.claim import Json, Tensor, rational
@@ -39,7 +40,7 @@ class Around:
     network: ShallowNetwork
     X: Array
     y: Array
-    trained: str
+    trained: Trained
     eps: float
     delta: float
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
+import numpy as np
+
 from globalmin.errors import DataError
 from globalmin.optimize.follow import Iterate
 from globalmin.references import states
@@ -49,11 +51,21 @@ def gradient_descent(
     OS-C1 holds.
     """
     start = pose(network, data, options.get("trained", "W"))
-    eta = theory_step(network, start) if step_size in (None, "theory") else check_step(step_size)
+    eta = _theory(network, start) if step_size in (None, "theory") else check_step(step_size)
     watch = shallow_watch(
         network, start, options, method="gradient_descent", default_max_iter=MAX_ITER
     )
     return follow(watch, steps(start, eta))
+
+
+def _theory(network: ShallowNetwork, start: Point) -> float:
+    r"""The step of the theorem that applies; $1/\|\Phi\|^2$ for the head alone, whose loss is a
+    convex quadratic function with this Lipschitz constant of its gradient.
+    """
+    if start.problem.moves_W:
+        return theory_step(network, start)
+    largest = float(np.linalg.norm(start.features, 2)) ** 2
+    return 1.0 / largest if largest > 0.0 else 1.0
 
 
 def steps(point: Point, eta: float) -> Iterator[Iterate[Point]]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from globalmin._options import one_of
 from globalmin._types import Array
-from globalmin.errors import DataError
 from globalmin.optimize.follow import Iterate
 from globalmin.optimize.gradient_flow import METHODS
 from globalmin.optimize.trust_region import DENSE
@@ -57,8 +57,8 @@ def gradient_flow(
     Cost of a step: a few gradients; with "BDF" also a Hessian and a factorization now and then,
     which grow with n p^2 + p^3.
     """
-    if solver is not None and solver not in METHODS:
-        raise DataError(f"solver={solver!r} is unknown; give one of {', '.join(METHODS)}")
+    if solver is not None:
+        one_of("solver", solver, METHODS)
     start = pose(network, data, options.get("trained", "W"))
     objective = network_objective(network, start)
     small = network.activation.is_smooth and objective.start.size <= DENSE

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from globalmin._options import Trained, one_of
 from globalmin._types import Array
-from globalmin.errors import DataError, HypothesisError
+from globalmin.errors import HypothesisError
 from globalmin.linalg.sampling import uniform_in_ball
 from globalmin.optimize.follow import Iterate, Watch
+from globalmin.optimize.minimization import estimate_at
 from globalmin.optimize.objective import Objective
 from globalmin.optimize.perturbed import Perturbation
 from globalmin.optimize.run import Status
-from globalmin.optimize.second_order import estimate_at
 from globalmin.optimize.trust_region import DENSE, METHODS, descend, negative_curvature_step
 from globalmin.references import states
 from globalmin.shallow.degenerate import pose
@@ -128,8 +129,8 @@ def trust_region(
         point (in floats) that does not fit: for quadratic networks with enough neurons of each sign
         that is a global minimum (SJL-T2.1, SJL-T2.2k).
     """
-    if solver is not None and solver not in METHODS:
-        raise DataError(f"solver={solver!r} is unknown; give one of {', '.join(METHODS)}")
+    if solver is not None:
+        one_of("solver", solver, METHODS)
     start = _smooth_start(network, data, options.get("trained", "W"), "trust_region")
     chosen = solver or ("trust-exact" if network.W.size <= DENSE else "trust-krylov")
     watch = shallow_watch(
@@ -205,7 +206,7 @@ def network_objective(network: ShallowNetwork, start: Point) -> Objective:
     return Objective(first, value_and_gradient, times, dense, at, "network")
 
 
-def _smooth_start(network: ShallowNetwork, data: HasData, trained: str, method: str) -> Point:
+def _smooth_start(network: ShallowNetwork, data: HasData, trained: Trained, method: str) -> Point:
     if not network.activation.is_smooth:
         raise HypothesisError(
             f"method={method!r} needs a smooth activation, not {network.activation}; use "

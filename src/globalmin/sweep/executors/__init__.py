@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from globalmin._options import EXECUTORS, one_of
 from globalmin.errors import PlanError
 from globalmin.sweep.executors.local import LocalExecutor, available_cores
 from globalmin.sweep.task import Report, Task
-
-NAMES = ("local", "dask", "ray")
 
 
 class Executor(Protocol):
@@ -39,8 +38,7 @@ def check_executor(name: str, workers: int | None = None, address: str | None = 
     """Refuse an unknown executor, a number of workers below one, and an address for local
     processes.
     """
-    if name not in NAMES:
-        raise PlanError(f"executor {name!r} is not one of {', '.join(NAMES)}")
+    one_of("executor", name, EXECUTORS, error=PlanError)
     if workers is not None and (
         isinstance(workers, bool) or not isinstance(workers, int) or workers < 1
     ):
@@ -55,9 +53,9 @@ def make_executor(name: str, workers: int | None = None, address: str | None = N
     if name == "local":
         return LocalExecutor(workers or available_cores())
     if name == "dask":
-        from globalmin.sweep.executors.dask import DaskExecutor
+        from globalmin.sweep.executors.cluster import DaskExecutor
 
         return DaskExecutor(workers or available_cores(), address)
-    from globalmin.sweep.executors.ray import RayExecutor
+    from globalmin.sweep.executors.cluster import RayExecutor
 
     return RayExecutor(workers or available_cores(), address)

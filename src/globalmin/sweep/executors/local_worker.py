@@ -13,7 +13,7 @@ import threading
 from multiprocessing.connection import Connection
 
 from globalmin.errors import PlanError
-from globalmin.sweep import worker
+from globalmin.sweep import task as worker
 from globalmin.sweep.task import Task, outcome_text
 
 PR_SET_PDEATHSIG = 1  # of Linux' prctl

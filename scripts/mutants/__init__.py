@@ -1,0 +1,3 @@
+"""The mutation gate: change one constant, sign, exponent or comparison of a module at a time and
+see whether a test dies.
+"""

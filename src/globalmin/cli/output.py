@@ -1,0 +1,247 @@
+"""What a fit leaves behind: the output folder, filled beside its place and moved in at the end,
+and `fit.json`: facts about the data, the run, and the arrays behind the figures.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from globalmin._types import Array, NDArray
+from globalmin.cli.doctor import environment
+from globalmin.report import measures
+from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
+from globalmin.shallow.network import ShallowNetwork, outputs
+
+if TYPE_CHECKING:
+    from globalmin.cli.fitting import Prepared, TargetData
+    from globalmin.cli.options import FitOptions
+    from globalmin.cli.summary import Attempt
+    from globalmin.data import Dataset
+    from globalmin.shallow.trajectory import ShallowRun
+
+MODEL = "model.safetensors"
+OURS = re.compile(r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html)")
+
+
+@contextmanager
+def staged_folder(out: Path) -> Iterator[Path]:
+    """A temporary folder next to `out`; its files move to `out` when the block ends well and vanish
+    when it does not.
+
+    Files of an earlier fit in `out` are replaced, those without a successor are removed; other
+    files are left alone.
+    """
+    parent = out.absolute().parent
+    made = _make_parents(parent)
+    staging = Path(tempfile.mkdtemp(prefix=".globalmin-", dir=parent))
+    try:
+        yield staging
+        _move_in(staging, out)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        _remove_empty(made)
+
+
+def _move_in(staging: Path, out: Path) -> None:
+    if not out.exists():
+        os.chmod(staging, 0o777 & ~_umask())
+        os.rename(staging, out)
+        return
+    names = sorted(path.name for path in staging.iterdir())
+    # the old certificate goes first: a folder never shows a certificate beside a network it does
+    # not speak of
+    for stale in sorted(
+        path
+        for path in out.iterdir()
+        if OURS.fullmatch(path.name) and (path.suffix == ".gmc" or path.name not in names)
+    ):
+        stale.unlink()
+    for name in sorted(names, key=lambda name: (name.endswith(".html"), name)):
+        os.replace(staging / name, out / name)
+
+
+def certificate_names(targets: Sequence[str]) -> list[str]:
+    """File name of each target's certificate; letters outside A-Z a-z 0-9 . _ - are replaced, and
+    the names differ.
+    """
+    if len(targets) == 1:
+        return ["certificate.gmc"]
+    seen: set[str] = set()
+    names = []
+    for position, target in enumerate(targets, start=1):
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", target)[:80].strip("._-") or "target"
+        unique = plain if plain.lower() not in seen else f"{plain}-{position}"
+        seen.add(unique.lower())
+        names.append(f"certificate-{unique}.gmc")
+    return names
+
+
+def _make_parents(parent: Path) -> list[Path]:
+    """Create missing parents; the list, deepest first, is for cleaning up."""
+    missing = [folder for folder in (parent, *parent.parents) if not folder.exists()]
+    parent.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def record_fit(
+    prepared: Prepared,
+    data: Sequence[TargetData],
+    targets: Sequence[TargetRecord],
+    *,
+    digests: Sequence[str],
+    options: FitOptions,
+) -> FitRecord:
+    """The record of the whole fit; `data`, `targets` and `digests` (of the rows that the proofs
+    speak of) have one entry per target that was trained.
+    """
+    training = prepared.training
+    lower, upper = training.degeneracy.rank_bounds
+    equal = training.degeneracy.equal_rows
+    facts: dict[str, Any] = {
+        "name": options.data.name,
+        "n_rows": prepared.table.n_samples,
+        "n_train": training.n_samples,
+        "n_held_out": len(prepared.held_out.y),
+        "n_raw_features": training.preprocessings[0].n_features_in,
+        "n_features": training.n_features,
+        "bias": training.bias,
+        "scaling": training.scaling,
+        "rank": str(lower) if lower == upper else f"{lower} to {upper}",
+        "equal_rows": f"{sum(map(len, equal))} in {len(equal)} groups" if equal else "none",
+        "sha256": dict(zip(prepared.names, digests, strict=False)),
+        "warnings": [warning for d in data for warning in d.warnings],
+    }
+    return FitRecord(
+        data=facts, options=options.recorded(), environment=environment(), targets=tuple(targets)
+    )
+
+
+def record_target(
+    prepared: Prepared,
+    j: int,
+    data: TargetData,
+    run: ShallowRun,
+    attempt: Attempt,
+    *,
+    certificate: str,
+    options: FitOptions,
+) -> TargetRecord:
+    """The record of target j."""
+    train, held_out = _series(run.network, data, prepared, j)
+    network = run.network
+    has_kink = network.activation.name in ("relu", "leaky_relu", "abs")
+    stated = attempt.stated(data.training)
+    spectrum = measures.estimate_spectrum(network, stated.X, trained=options.trained)
+    margins = measures.estimate_margins(network, stated.X) if has_kink else None
+    return TargetRecord(
+        name=prepared.names[j],
+        model=MODEL,
+        certificate=certificate if attempt.has_file else None,
+        network=_network_facts(network, options.trained),
+        training=_run_facts(run),
+        trajectory={name: _numbers(values) for name, values in run.trajectory.columns().items()},
+        train=train,
+        held_out=held_out,
+        scores=_scores(prepared, j, train, held_out),
+        spectrum=None if spectrum is None else spectrum.tolist(),
+        margins=None
+        if margins is None
+        else Histogram(**{name: _plain(value) for name, value in vars(margins).items()}),
+        not_proved="" if attempt.has_file else attempt.proof.reason,
+        reasons={} if attempt.has_file else dict(attempt.proof.reasons),
+        loss_floor=data.floor,
+        quadratic=_quadratic_facts(network, stated, options),
+    )
+
+
+def _quadratic_facts(
+    network: ShallowNetwork, data: Dataset, options: FitOptions
+) -> dict[str, Any] | None:
+    if network.activation.name != "quadratic":
+        return None
+    return measures.estimate_quadratic(network, data.X, data.y, weight_decay=options.weight_decay)
+
+
+def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
+    k, d = network.width, network.n_features
+    return {
+        "activation": str(network.activation),
+        "width": k,
+        "n_features": d,
+        "trained": trained,
+        "n_trained": k * (d * ("W" in trained) + ("v" in trained)),
+    }
+
+
+def _run_facts(run: ShallowRun) -> dict[str, Any]:
+    names = ("method", "message", "n_iter", "starts", "loss", "relative_residual")
+    return {"status": run.status.value, **{name: getattr(run, name) for name in names}}
+
+
+def _series(
+    network: ShallowNetwork, data: TargetData, prepared: Prepared, j: int
+) -> tuple[Series, Series | None]:
+    """Targets and outputs in the user's units, training rows and held-out rows."""
+    scaling = data.training.preprocessing
+
+    def series(X: Array, y: Array) -> Series:
+        return Series(y.tolist(), scaling.restore(outputs(network, X)).tolist())
+
+    train = series(data.training.X, prepared.raw.y[:, j])
+    held = prepared.held_out
+    return train, series(scaling.transform(held.X), held.y[:, j]) if len(held.y) else None
+
+
+def _scores(
+    prepared: Prepared, j: int, train: Series, held_out: Series | None
+) -> dict[str, float | None]:
+    scores: dict[str, float | None] = {
+        "train_r2": _r2(train),
+        "held_out_r2": None if held_out is None else _r2(held_out),
+    }
+    ridge = (
+        None
+        if held_out is None
+        else measures.ridge_outputs(prepared.raw.X, prepared.raw.y[:, j], prepared.held_out.X)
+    )
+    if ridge is not None and held_out is not None:
+        scores["ridge_train_r2"] = _r2(Series(train.target, ridge[0].tolist()))
+        scores["ridge_held_out_r2"] = _r2(Series(held_out.target, ridge[1].tolist()))
+    return scores
+
+
+def _r2(series: Series) -> float | None:
+    return measures.estimate_r2(np.array(series.target), np.array(series.output))
+
+
+def _numbers(values: NDArray[Any]) -> list[Any]:
+    """JSON has no NaN: what was not measured is null."""
+    return [None if isinstance(v, float) and not math.isfinite(v) else v for v in values.tolist()]
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

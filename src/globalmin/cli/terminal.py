@@ -1,0 +1,147 @@
+"""Where text goes, results to stdout and everything else to stderr, and how a command ends: exit
+codes, and which error means which, the contract with scripts that call `globalmin`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from globalmin.errors import (
+    CannotCertify,
+    DataError,
+    GlobalMinError,
+    HypothesisError,
+    MemoryRefused,
+    NotConverged,
+    StoreError,
+    StoreFull,
+)
+
+if TYPE_CHECKING:
+    from globalmin.proving.proof import Proof
+
+WIDTH = 110  # of lines that do not go to a terminal
+
+Row = tuple[str, str, str]  # label, text, style of the text
+COPY = "copy"  # the style of texts to be copied: a folded command is no command
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """Results on stdout as two columns; long texts are folded, unless they are there to be
+    copied.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    indent = 2 + max(len(label) for label, _, _ in rows)
+    width = (console.width if sys.stdout.isatty() else WIDTH) - indent
+    for label, text, style in rows:
+        lines = [text] if style == COPY else textwrap.wrap(text, max(width, 20)) or [""]
+        for i, line in enumerate(lines):
+            head = (label if i == 0 else "").ljust(indent)
+            styled = (
+                Text.assemble((head, "dim"), (line, "" if style == COPY else style))
+                if line
+                else Text()
+            )
+            console.print(styled, soft_wrap=True)
+
+
+def say(message: str) -> None:
+    """One line on stderr."""
+    sys.stderr.write(message + "\n")
+
+
+@contextmanager
+def warnings_to_stderr() -> Iterator[None]:
+    """Inside, a Python warning is one line on stderr, whatever filters are set outside."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        say(f"globalmin: warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on stdout; infinities and NaN are not JSON and must have been replaced
+    before.
+    """
+    sys.stdout.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+@contextmanager
+def working(title: str, *, quiet: bool) -> Iterator[None]:
+    """A spinner on stderr while something takes long, on a terminal only."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(title):
+        yield
+
+
+ACCEPTED = 0
+NOT_CERTIFIED = 1
+USAGE = 2
+MALFORMED_INPUT = 3
+UNDECIDED = 4
+INTERNAL = 5
+INTERRUPTED = 130
+
+
+class InterruptError(Exception):
+    """Ctrl-C, before there was anything worth keeping."""
+
+
+_BY_ERROR: tuple[tuple[type[BaseException], int], ...] = (
+    (MemoryRefused, UNDECIDED),
+    (MemoryError, UNDECIDED),
+    (DataError, MALFORMED_INPUT),
+    (StoreFull, UNDECIDED),
+    (StoreError, MALFORMED_INPUT),
+    (CannotCertify, NOT_CERTIFIED),
+    (NotConverged, NOT_CERTIFIED),
+    (HypothesisError, NOT_CERTIFIED),
+    (InterruptError, INTERRUPTED),
+    (KeyboardInterrupt, INTERRUPTED),
+    (GlobalMinError, NOT_CERTIFIED),
+)
+_BY_VERDICT = {"UNDECIDED": UNDECIDED, "MALFORMED": INTERNAL}
+_WORST_FIRST = (INTERRUPTED, INTERNAL, NOT_CERTIFIED, UNDECIDED, ACCEPTED)
+
+
+def code_of_error(error: BaseException) -> int:
+    """Exit code of an exception; what nobody foresaw is an internal error."""
+    return next((code for kind, code in _BY_ERROR if isinstance(error, kind)), INTERNAL)
+
+
+def code_of_proof(proof: Proof) -> int:
+    """Exit code of the verdict on a file that globalmin itself has written: malformed is then our
+    own fault.
+
+    An accepted file that leaves open whether the network is at the global minimum is no success of
+    `fit`; with the head trained alone, at the minimum over heads.
+    """
+    if proof.is_accepted:
+        is_least = proof.reaches_minimum or proof.reaches_head_minimum
+        return ACCEPTED if is_least else NOT_CERTIFIED
+    if proof.lacks_memory:
+        return UNDECIDED
+    return _BY_VERDICT.get(proof.verdict, NOT_CERTIFIED)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The code to exit with when several targets ended differently."""
+    seen = set(codes)
+    return next((code for code in _WORST_FIRST if code in seen), ACCEPTED)

@@ -1,1 +1,0 @@
-"""The claim about factored matrices."""

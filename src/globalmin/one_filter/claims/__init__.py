@@ -1,1 +1,0 @@
-"""The claims about one-filter networks."""

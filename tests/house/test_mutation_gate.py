@@ -1,0 +1,83 @@
+"""The mutation gate itself: it finds the places of a formula, and a weak test lets a mutant live
+that a strong one kills.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from scripts.mutants.gate import DIED, SURVIVED, UNREACHED, judge
+from scripts.mutants.reach import Reach
+from scripts.mutants.sites import Mutant, apply, mutants
+
+FORMULA = '''"""Words with a 7 in them."""
+HALF = 0.5
+
+
+def energy(mass: float, speed: float = 3.0) -> float:
+    """Half of 2."""
+    if mass < 0:
+        raise ValueError(f"mass={mass} is below 0")
+    return HALF * mass * speed**2 - max(mass, 1)
+'''
+
+
+def test_the_places_are_those_of_the_formula_and_not_of_the_words():
+    found = [(m.line, m.change, m.runs_at_import) for m in mutants(FORMULA, "energy")]
+    assert sorted(found) == sorted(
+        [
+            (2, "constant + 1", True),
+            (2, "constant doubled", True),
+            (5, "constant + 1", True),
+            (5, "constant doubled", True),
+            (7, "comparison at the edge", False),
+            (7, "comparison reversed", False),
+            (7, "constant + 1", False),
+            (9, "Mult swapped", False),
+            (9, "Mult swapped", False),
+            (9, "Sub swapped", False),
+            (9, "constant + 1", False),
+            (9, "constant + 1", False),
+            (9, "constant doubled", False),
+            (9, "constant doubled", False),
+            (9, "exponent + 1", False),
+            (9, "max swapped", False),
+        ]
+    )
+
+
+def test_every_change_changes_the_module_at_its_line_only():
+    lines = ast.unparse(ast.parse(FORMULA)).splitlines()
+    for mutant in mutants(FORMULA, "energy"):
+        changed = ast.unparse(apply(FORMULA, mutant)).splitlines()
+        different = [i for i, (a, b) in enumerate(zip(lines, changed, strict=True)) if a != b]
+        assert len(different) == 1, mutant
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "planted_energy.py").write_text(FORMULA)
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = src\n")
+    (tmp_path / "test_weak.py").write_text(
+        "from planted_energy import energy\n\ndef test_weak():\n    assert energy(2.0) > 0\n"
+    )
+    (tmp_path / "test_strong.py").write_text(
+        "from planted_energy import energy\n\ndef test_strong():\n    assert energy(2.0) == 7.0\n"
+    )
+    return tmp_path
+
+
+def _outcomes(project: Path, test: str, chosen: list[Mutant]) -> list[str]:
+    lines = {"src/planted_energy.py": dict.fromkeys(range(10), [test] if test else [])}
+    reach = Reach(lines, {test: 0.1})
+    return [v.outcome for v in judge(project, reach, chosen, 1, lambda _: None)]
+
+
+def test_a_weak_test_lets_a_mutant_live_that_a_strong_one_kills(project: Path):
+    squared = [m for m in mutants(FORMULA, "planted_energy") if m.change == "exponent + 1"]
+    assert _outcomes(project, "test_weak.py::test_weak", squared) == [SURVIVED]
+    assert _outcomes(project, "test_strong.py::test_strong", squared) == [DIED]
+    assert _outcomes(project, "", squared) == [UNREACHED]
