@@ -86,10 +86,12 @@ def table() -> str:
         share = f"{100 * dead / len(real):.0f} %" if real else "–"
         rows.append(f"| `{module}` | {len(real)} | {dead} | {n_equal} | {share} |")
         survivors += [e for e in rooms[module] if e["outcome"] != DIED]
+    idle = ", ".join(f"`{module}`" for module in sorted(looked_at - set(rooms)))
     lines = [
         f"{killed} of {judged} mutants killed ({100 * killed / max(judged, 1):.1f} %; "
         f"the gate asks {100 * GATE:.0f} %).",
         "",
+        *([f"Not run yet: {idle}.", ""] if idle else []),
         "| module | mutants | killed | equivalent | score |",
         "|---|---|---|---|---|",
         *rows,

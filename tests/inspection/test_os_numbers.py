@@ -112,6 +112,15 @@ def test_stochastic_theorem(data, sizes):
     assert ask("OS-T2.6", at_width(found, math.ceil(r.width) - 1)).finding == "fails"
 
 
+def test_existence_is_decided_at_a_ratio_of_one(data):
+    """OS-C2: 2 Lip e <= a, with equality; just above it fails."""
+    it = inspect(data, 20).instance
+    for ratio, finding in ((1.0, "holds"), (1.0 + 1e-12, "fails"), (1.9, "fails")):
+        assert ask("OS-C2", replace(it, start=replace(it.start, newton_ratio=ratio))).finding == (
+            finding
+        )
+
+
 @pytest.mark.parametrize("item", ["DU-T2.2", "DU-T2.3"])
 def test_thesis_theorems_add_up_three_failures(data, item):
     """Start, kernel and patterns each fail with the probability that was allowed."""
