@@ -84,6 +84,10 @@ class ExactChecks:
         """Count operations on exact numbers before they are done."""
         self._budget.charge_exact(operations)
 
+    def charge_balls(self, work: int, balls: int, bits: int) -> None:
+        """Count a pass in balls that a claim makes once, at the bits it names itself."""
+        self._budget.charge(work, balls, bits)
+
     def charge_memory(self, balls: int) -> None:
         """Refuse exact numbers that are kept, in the unit of balls, beyond the memory of the
         budget.

@@ -18,6 +18,7 @@ from tests.oracles import (
     fraction_gram_claims,
     fraction_head_claims,
     fraction_relu_descent,
+    fraction_trajectory,
     fraction_unique_minimum,
 )
 from tests.oracles.claim_grammar import CLAIMS, MalformedError, NoDataError, OtherDataError
@@ -57,6 +58,7 @@ CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
     "gram-positive": fraction_gram_claims.gram_checks,
     "unique-minimum": fraction_unique_minimum.unique_checks,
     "head-gap": fraction_head_claims.head_checks,
+    "trajectory": fraction_trajectory.trajectory_checks,
 }
 # form that is visible only with the numbers of the file: index sets
 FORM: dict[str, Callable[[Certificate, Claim], object]] = {
@@ -71,6 +73,7 @@ CLAIMS.update(
         "gram-positive": fraction_gram_claims.GRAMMAR,
         "unique-minimum": fraction_unique_minimum.GRAMMAR,
         "head-gap": fraction_head_claims.GRAMMAR,
+        "trajectory": fraction_trajectory.GRAMMAR,
     }
 )
 OTHER_NETWORKS = {

@@ -118,7 +118,7 @@ def loss_checks(net: Network, claim: Claim) -> Iterator[Check]:
     yield "loss_upper", at_most(net.loss, Interval.of(claim.fields["loss_upper"], net.bits))
 
 
-def _lipschitz(
+def lipschitz_checks(
     net: Network, claim: Claim, judge: Witnessed, lip: list[Interval]
 ) -> Iterator[Check]:
     """Theorems LIP-W and LIP-VW; the constant is appended to `lip`."""
@@ -139,7 +139,8 @@ def _lipschitz(
     lip.append((kappa.sqrt() + root) * Interval.of(Fraction(1, 2), bits))
 
 
-def _gram_checks(net: Network, claim: Claim, judge: Witnessed, K: Gram) -> Iterator[Check]:
+def gram_checks(net: Network, claim: Claim, judge: Witnessed, K: Gram) -> Iterator[Check]:
+    """K >= a2 I, and the signs of the claimed numbers."""
     f = claim.fields
     yield "a2 > 0", f["a2"] > 0
     yield "rho >= 0", f["rho"] >= 0
@@ -153,8 +154,8 @@ def interpolation_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterat
     yield from loss_checks(net, claim)
     f, bits = claim.fields, net.bits
     K, lip = net.gram(f["trained"]), []
-    yield from _gram_checks(net, claim, judge, K)
-    yield from _lipschitz(net, claim, judge, lip)
+    yield from gram_checks(net, claim, judge, K)
+    yield from lipschitz_checks(net, claim, judge, lip)
     a, one, two = Interval.of(f["a2"], bits).sqrt(), Interval.of(1, bits), Interval.of(2, bits)
     z = [Interval.of(x, bits) for x in claim.tensors["z"].numbers()]
     e = judge.energy_upper(K, net.residual, z, a)
@@ -179,8 +180,8 @@ def descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Che
     yield "eta > 0", f["eta"] > 0
     yield "0 <= rate < 1", 0 <= f["rate"] < 1
     K, lip = net.gram(f["trained"]), []
-    yield from _gram_checks(net, claim, judge, K)
-    yield from _lipschitz(net, claim, judge, lip)
+    yield from gram_checks(net, claim, judge, K)
+    yield from lipschitz_checks(net, claim, judge, lip)
     yield "b2", judge.norm(K, claim)
     a2, two, one = Interval.of(f["a2"], bits), Interval.of(2, bits), Interval.of(1, bits)
     g = inner(net.residual, net.residual).sqrt()

@@ -37,6 +37,7 @@ THEOREMS = {
     "global-basin": "filter-basin/1",
     "factorization-gap": "best-rank/1",
     "head-gap": "least-squares-gap/1",
+    "trajectory": "replayed-descent/1",
 }
 BLANK_SEAL = "0" * 64
 

@@ -184,6 +184,7 @@ def prove(
     weight_decay: float | None = None,
     claims: Iterable[str] | None = None,
     step_size: float | None = None,
+    run: Any = None,
     is_quick: bool = False,
     path: str | os.PathLike[str] | None = None,
 ) -> Proof:
@@ -207,6 +208,8 @@ def prove(
         As in `certify`.
     step_size : float | None
         As in `certify`.
+    run : Any
+        The run from its start that the claim *trajectory* speaks of, see `prove_start`.
     is_quick : bool
         Leave out claims that say more than that the minimum is reached; they may double the time.
     path : str | os.PathLike[str] | None
@@ -230,11 +233,12 @@ def prove(
     ('ACCEPTED', True)
     """
     started = time.perf_counter()
-    question = Question(network, data, trained, step_size, weight_decay or None)
+    options = {} if run is None else {"run": run}
+    question = Question(network, data, trained, step_size, weight_decay or None, options)
     try:
         certificate, answered = certified(question, claims, is_quick=is_quick)
     except (CannotCertify, HypothesisError, MemoryRefused) as error:
-        return _unproved(error, data)
+        return unproved(error, data)
     with _file_at(path) as file:
         certificate.save(file)
         proved = time.perf_counter()
@@ -308,7 +312,8 @@ def certify(
     return certificate
 
 
-def _unproved(error: CannotCertify | HypothesisError | MemoryRefused, data: Any) -> Proof:
+def unproved(error: CannotCertify | HypothesisError | MemoryRefused, data: Any) -> Proof:
+    """The proof that was not found, with the reasons."""
     reasons = error.reasons if isinstance(error, CannotCertify) else {}
     message = "none of the claims tried holds" if reasons else str(error).strip().rstrip(".")
     lacks_memory = isinstance(error, MemoryRefused)

@@ -18,6 +18,7 @@ from globalmin_check.claims import (
     second_order,
     spurious_minimum,
     strict_saddle,
+    trajectory,
     unique_minimum,
 )
 from globalmin_check.claims.factorization_network import read_factorization
@@ -43,6 +44,7 @@ MODULES = (
     unique_minimum,
     factorization_gap,
     head_gap,
+    trajectory,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {

@@ -59,13 +59,13 @@ class Descent:
     C_b: Tensor | None
 
 
-def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> Descent:
-    """Take the fields and tensors of the claim; form only."""
+def read(fields: Fields, tensors: Tensors, sizes: Sizes, *, eta: Fraction | None = None) -> Descent:
+    """Take the fields and tensors of the claim; form only. The step may be taken already."""
     factor = fields.choice("norm", ("rows", "factor")) == "factor"
     return Descent(
         curvature=read_curvature(fields, tensors, sizes),
         b2=fields.rational("b2"),
-        eta=fields.rational("eta"),
+        eta=fields.rational("eta") if eta is None else eta,
         rate=fields.rational("rate"),
         path=fields.rational("path"),
         C_b=tensors.take("C_b", "F64", sizes.n, sizes.n) if factor else None,
@@ -103,20 +103,24 @@ def check(claim: Descent, problem: Problem, _: None, checks: Checks) -> Numbers:
     eta = ball(claim.eta)
     checks.require("D8", "eta (b + Lip S)^2 <= 1", eta * (b + Lip * S) ** 2, "<=", 1)
     checks.require("D9", "1 - eta (a2 - 2 Lip g) <= rate", 1 - eta * alpha2, "<=", claim.rate)
-    _require_norm(checks, claim, tangent)
+    require_norm(checks, "D10", claim, tangent)
     require_witnesses(checks, ("D11", "D12", "D13"), common, tangent)
     return _numbers(claim, loss, (a, b, Lip, g, S))
 
 
-def _require_norm(checks: Checks, claim: Descent, tangent: Tangent) -> None:
+def require_norm(checks: Checks, number: str, claim: Descent, tangent: Tangent) -> None:
     """b2 >= lambda_max(K), by absolute row sums or by P1 on b2 I - K."""
     if claim.C_b is None:
         checks.require(
-            "D10", "largest row sum of |K| <= b2", largest(row_sums(tangent.gram())), "<=", claim.b2
+            number,
+            "largest row sum of |K| <= b2",
+            largest(row_sums(tangent.gram())),
+            "<=",
+            claim.b2,
         )
     else:
         require_positive_definite(
-            checks, "D10", "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b
+            checks, number, "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b
         )
 
 

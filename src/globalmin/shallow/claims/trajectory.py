@@ -1,0 +1,207 @@
+"""Claim `trajectory`: gradient descent from its start reaches zero loss, replayed by the checker
+step by step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin.errors import CannotCertify
+from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Tensor,
+    rational,
+)
+from globalmin.references import states
+from globalmin.shallow.claims.descent import norm_bounds
+from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
+from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
+from globalmin.shallow.claims.subject import ZERO_IS_LEAST
+from globalmin.shallow.network import ShallowNetwork
+
+if TYPE_CHECKING:
+    from globalmin._types import Array
+    from globalmin.data import Dataset
+    from globalmin.shallow.claims.descent import NormBound
+    from globalmin.shallow.from_start import StartedRun
+
+BITS = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
+# of the size of the weights; the stored doubles and the rounding of a run in floats are some 1e-13
+REACH = 1e-9
+_SPARE_BITS = 60
+
+
+@states("OS-T2.1", "OS-T6.2")
+def build(network: ShallowNetwork, data: Dataset, run: StartedRun) -> Claim:
+    """The claim about the run, or CannotCertify with the measured reason.
+
+    Parameters
+    ----------
+    network, data : the network where the run lands, and the data.
+    run : the start, the step and the number of steps.
+    """
+    point = measure(network, data, "W")
+    Delta = REACH * max(1.0, float(np.linalg.norm(network.W)))
+    for norm in norm_bounds(point, True):
+        landing = _Landing(point, norm, Delta)
+        lipschitz = landing.ball()
+        if lipschitz is not None and landing.allows(lipschitz, run.step_size):
+            return _assemble(landing, lipschitz, run)
+    raise CannotCertify(
+        f"descent with step {run.step_size:.3g} cannot be proved to go on from these weights: the "
+        f"step must be at most about {1.0 / point.gram.extremes[1]:.3g} there, and the residual "
+        f"small ({point.shortfall()})"
+    )
+
+
+class _Landing:
+    """Theorem LD in floats: the constants of the descent theorem within Delta of the point."""
+
+    def __init__(self, point: LinearizedPoint, norm: NormBound, Delta: float) -> None:
+        self.point, self.norm, self.Delta = point, norm, Delta
+
+    def ball(self) -> LipschitzWitness | None:
+        """The least ball that holds the rest of the path."""
+        point = self.point
+        start = point.g / point.a * (1.0 + MARGIN) + self.Delta
+        try:
+            return smallest_ball(
+                point.network,
+                point.X,
+                start,
+                lambda Lip: (self.path(Lip) + self.Delta) * (1.0 + MARGIN),
+                trained="W",
+            )
+        except NotPositiveDefiniteError as failure:
+            raise CannotCertify(str(failure)) from None
+
+    def alpha_squared(self, Lip: float) -> float:
+        """a'^2 - 2 Lip g' with margins on each term."""
+        a = self.point.a * (1.0 - MARGIN) - Lip * self.Delta
+        return a * a - 2.0 * Lip * self.residual(Lip) * (1.0 + MARGIN) if a > 0.0 else -1.0
+
+    def residual(self, Lip: float) -> float:
+        """The bound g' = g + (b + Lip Delta/2) Delta."""
+        b = math.sqrt(self.norm.b2)
+        return (self.point.g + (b + Lip * self.Delta / 2.0) * self.Delta) * (1.0 + MARGIN)
+
+    def path(self, Lip: float) -> float:
+        """The rest of the path, S' = 2g'/(a' + alpha')."""
+        alpha2 = self.alpha_squared(Lip)
+        if not alpha2 > 0.0:
+            return math.inf
+        a = self.point.a * (1.0 - MARGIN) - Lip * self.Delta
+        return 2.0 * self.residual(Lip) / (a + math.sqrt(alpha2)) * (1.0 + MARGIN)
+
+    def allows(self, lipschitz: LipschitzWitness, eta: float) -> bool:
+        """Whether eta (b' + Lip S')^2 <= 1, with a margin."""
+        Lip = lipschitz.Lip
+        b = math.sqrt(self.norm.b2) + Lip * (self.Delta + self.path(Lip))
+        return eta * (b * (1.0 + MARGIN)) ** 2 <= 1.0
+
+
+def log_growth(run: StartedRun, X: Array, *, rows: bool) -> float:
+    r"""$\sum_t \ln l_t$, by which the replay loses precision: $l = \max(1, \eta\beta^2 - 1) + \eta
+    C\|r\|$ with $\beta = b_1\|v\|\|X\|$, $C = b_2\|v\|_\infty\|X\|\max|x_i|$ (an estimate).
+    """
+    network, phi = run.start, run.start.activation
+    size, longest = float(np.linalg.norm(X, 2)), float(np.linalg.norm(X, axis=1).max())
+    C = float(phi.supremum(2)) * float(np.abs(network.v).max()) * size * longest
+    beta = float(phi.supremum(1)) * float(np.linalg.norm(network.v)) * size
+    least = 1.0 if rows else max(1.0, run.step_size * beta * beta - 1.0)
+    return float(np.log(least + run.step_size * C * run.norms).sum())
+
+
+def _bits(run: StartedRun, X: Array, *, rows: bool) -> int:
+    needed = log_growth(run, X, rows=rows) / math.log(2.0) + math.log2(run.n_iter + 1)
+    for bits in BITS:
+        if bits >= needed + _SPARE_BITS:
+            return bits
+    raise CannotCertify(
+        f"the replay of {run.n_iter} steps needs about {needed:.0f} bits, more than {BITS[-1]}; "
+        "start nearer to a minimum, or take a wider network"
+    )
+
+
+def _is_long(run: StartedRun, X: Array) -> bool:
+    """Whether eta beta^2 > 2, so that the global bound of the norm of J loses at every step."""
+    phi = run.start.activation
+    beta = float(phi.supremum(1)) * float(np.linalg.norm(run.start.v)) * float(np.linalg.norm(X, 2))
+    return not run.step_size * beta * beta <= 2.0
+
+
+def _assemble(landing: _Landing, lipschitz: LipschitzWitness, run: StartedRun) -> Claim:
+    point, norm, X = landing.point, landing.norm, landing.point.X
+    S, alpha2 = landing.path(lipschitz.Lip), landing.alpha_squared(lipschitz.Lip)
+    rows = _is_long(run, X)
+    x2, C_x = upper_witness(X.T @ X)
+    walked = float(run.lengths.sum()) * (1.0 + 1e-9) + 2.0 * (run.n_iter + 1) * landing.Delta
+    rate = max(1.0 - run.step_size * alpha2 * (1.0 - MARGIN), 0.0)
+    if not rate < 1.0:
+        raise CannotCertify("the rate of the descent after the last step rounds to 1")
+    fields: dict[str, Json] = {
+        "loss_upper": rational(point.loss_above),
+        "trained": "W",
+        "eta": rational(run.step_size),
+        "K": run.n_iter,
+        "bits": _bits(run, X, rows=rows),
+        "Delta": rational(landing.Delta),
+        "x2": rational(x2),
+        "expansion": "rows" if rows else "norm",
+        "a2": rational(point.lower.bound),
+        "b2": rational(norm.b2),
+        "norm": "rows" if norm.C is None else "factor",
+        "rate": rational(rate),
+        "path": rational((walked + S) * (1.0 + MARGIN)),
+        **lipschitz.fields(),
+    }
+    tensors: dict[str, Tensor] = {"C_a": point.lower.C, "C_x": C_x, **lipschitz.tensors()}
+    if norm.C is not None:
+        tensors["C_b"] = norm.C
+    if run.seed is None:
+        fields["delta0"], tensors["W0"] = "0", run.start.W
+    else:
+        fields["seed"] = run.seed
+    summary = {
+        "loss_upper": point.loss_above,
+        "eta": run.step_size,
+        "rate": rate,
+        "path": walked + S,
+        "steps": float(run.n_iter),
+        "Delta": landing.Delta,
+    }
+    return Claim(CLAIM.kind, fields, tensors, summary)
+
+
+def _answer(question: Question) -> Claim:
+    run = question.options.get("run")
+    if run is None:
+        raise CannotCertify("a trajectory needs its run: use prove_start(start, data)")
+    if question.copies > 1:
+        raise CannotCertify(
+            "rows repeat, and descent on the distinct rows is another run; give each row once"
+        )
+    return build(question.network, question.data, run)
+
+
+CLAIM = ClaimRecord(
+    kind="trajectory",
+    theorem="replayed-descent/1",
+    proves=Proves.ZERO_LOSS,
+    label="descent from its start to zero loss",
+    network=ShallowNetwork,
+    build=_answer,
+    sentence="Gradient descent with step {eta}, in exact arithmetic and from its start, reaches "
+    "after {steps} steps a neighborhood of the stored weights and converges to training loss "
+    "exactly zero; from there every step multiplies the residual by at most {rate}, and the whole "
+    f"path is no longer than {{path}}. {ZERO_IS_LEAST}",
+    limit="The statement is about this start; one start says nothing of how likely others succeed.",
+)
