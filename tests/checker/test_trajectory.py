@@ -190,7 +190,7 @@ def test_a_ball_of_starts_grows_along_the_run() -> None:
     assert 1.01 < growth < 100
     for factor, expected in ((0.999, "ACCEPTED"), (1.001, "UNDECIDED")):
         assert verdict(trajectory_file(run, Delta=1e-6, delta0=factor * 1e-6 / growth)) == expected
-    assert "every start within 1e-8 of the stored start" in check_bytes(raw).statement
+    assert "every start within 1.00000e-8 of the stored start" in check_bytes(raw).statement
 
 
 @pytest.mark.parametrize("bits", [128, 192, 1024])
