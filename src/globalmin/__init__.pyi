@@ -55,8 +55,11 @@ from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.planning import plan_recovery as plan_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
 from globalmin.reproductions import reproduce as reproduce
+from globalmin.shallow.from_start import prove_start as prove_start
 from globalmin.shallow.network import ShallowNetwork as ShallowNetwork
 from globalmin.shallow.sgd_guarantee import sgd_guarantee as sgd_guarantee
+from globalmin.shallow.start_probability import StartShare as StartShare
+from globalmin.shallow.start_probability import prove_starts as prove_starts
 from globalmin.shallow.storage import load_network as load_network
 from globalmin.shallow.storage import save_network as save_network
 from globalmin.shallow.train import train as train

@@ -321,3 +321,35 @@ def test_the_sentences_say_which_start_and_when_the_rate_begins() -> None:
     seeded = check_bytes(trajectory_file(descended(1, 1, 2, steps=12, seeded=True, seed=3)))
     assert "from every start of the cell of seed 3 (independent standard normal" in seeded.statement
     assert "how likely random starts are to succeed is not said" in " ".join(seeded.notes)
+
+
+@pytest.mark.parametrize("share", [0.5, 3.0])
+@pytest.mark.parametrize("expansion", ["norm", "rows"])
+def test_a_ball_of_starts_grows_by_the_printed_factors(expansion: str, share: float) -> None:
+    """The product of max(1, eta b^2 - 1) + eta C (|r| + b delta) along the run, in floats, for a
+    small and for a large ball: every constant of the table enters.
+    """
+    run = descended(3, 3, 4, steps=6, share=share, seed=2)
+    for delta0 in (1e-12, 1e-4):
+        fields, tensors = trajectory_claim(run, Delta=0.5, expansion=expansion, delta0=delta0)
+        raw = build(run.net, [(fields | {"rate": "1/2"}, tensors)])
+        problem, claims = read_certificate(raw, None)
+        step = _Step(claims[0].content.run, problem)
+        delta, W, grown = delta0, run.W0, arb(delta0)
+        for _ in range(run.K):
+            delta = delta * _factor(replace(run.net, W=W), run.eta, fields, delta, expansion)
+            moved, grown = step(arb_mat(W.tolist()), grown)
+            W = np.array([[float(entry) for entry in row] for row in moved.tolist()])
+        # floats against balls: rounding of weights (1e-16) and of the step are far below delta0
+        assert float(grown) == pytest.approx(delta, rel=1e-4 if delta0 < 1e-9 else 1e-9)
+
+
+def _factor(net: Smooth, eta: float, fields: dict, delta: float, expansion: str) -> float:
+    x2, b1, b2 = float(Fraction(fields["x2"])), 1.0, 0.76980036
+    longest = float(np.max(np.sum(net.X**2, axis=1)))
+    C = b2 * float(np.max(np.abs(net.v))) * np.sqrt(x2 * longest)
+    b = b1 * float(np.linalg.norm(net.v)) * np.sqrt(x2)
+    if expansion == "rows":
+        b = float(np.sqrt(np.max(np.sum(np.abs(net.gram()), axis=1)))) + C * delta
+    g = float(np.linalg.norm(net.residual()))
+    return max(1.0, eta * b * b - 1.0) + eta * C * (g + b * delta)

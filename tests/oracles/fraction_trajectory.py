@@ -84,9 +84,10 @@ def _tail(count: int, bits: int) -> tuple[Fraction, Fraction]:
     root = root_upper(Fraction(2))
     for _ in range(bits + 8):
         middle = rounded((low + high) / 2, bits + 16)
-        if erf(middle / root, 4 * bits).upper <= target:  # middle/root is below middle/sqrt 2
+        found = erf(middle / root, bits + 64)  # at a point just below middle/sqrt 2
+        if found.upper <= target:
             low = middle
-        elif erf(middle / root, 4 * bits).lower >= target:
+        elif found.lower >= target:
             high = middle
         else:
             break

@@ -161,7 +161,7 @@ def prove_start(
         With `verdict`, `statement` and `certificate`; `reasons` if nothing could be proved.
     """
     is_seed = not isinstance(start, ShallowNetwork)
-    network = _seeded(start, data, width, activation) if is_seed else start
+    network = seeded_network(start, data, width, activation) if is_seed else start
     seed = start if is_seed else None
     try:
         run = descend(network, data, step_size=step_size, max_iter=max_iter, seed=seed)
@@ -170,7 +170,7 @@ def prove_start(
     return prove(run.network, data, claims=("trajectory",), run=run, path=path)
 
 
-def _seeded(
+def seeded_network(
     seed: object, data: Dataset, width: int | None, activation: str | Activation
 ) -> ShallowNetwork:
     """The network of a seed: N(0, 1) hidden weights by the checker's rule, the head of OS."""
