@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +35,8 @@ from globalmin.shallow.step_sizes import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from globalmin._types import NDArray
     from globalmin.data import Dataset
 
@@ -48,13 +50,29 @@ class StartShare:
 
     Attributes
     ----------
-    width, activation, step_size : fixed before the first seed.
-    n_seeds, n_proved : the seeds 0..n_seeds-1; everything that was not accepted is a failure.
-    confidence, variants : the confidence asked for, and how many variants were tried in all.
-    probability_lower : with this confidence a random start succeeds at least so often, proved but
-        for the assumption on SHA-256.
-    steps : K of each proved run; reasons : why the others are not, by seed.
-    certificates : the accepted files, by seed.
+    width : int
+        Neurons; with activation, head and step fixed before the first seed.
+    activation : str
+        Of the neurons.
+    step_size : float
+        On L = (1/2) sum r^2.
+    n_seeds : int
+        The seeds 0..n_seeds-1 were tried; everything that was not accepted is a failure.
+    n_proved : int
+        Accepted certificates.
+    confidence : float
+        Of the bound.
+    variants : int
+        Settings tried in all, which the bound pays for.
+    probability_lower : float
+        With this confidence a random start succeeds at least so often; proved but for the
+        assumption on SHA-256.
+    steps : NDArray[np.int64]
+        K of each proved run.
+    reasons : Mapping[int, str]
+        Why the other seeds are not proved.
+    certificates : Mapping[int, bytes]
+        The accepted files, by seed.
     """
 
     width: int
@@ -290,3 +308,27 @@ def _said(raw: bytes) -> dict[str, Any]:
     begin, end = header["v"]["data_offsets"]
     head = raw[8 + length + begin : 8 + length + end].hex()
     return json.loads(header["__metadata__"]["certificate"]) | {"head": head}
+
+
+def plot_starts(shares: Sequence[StartShare], path: str | Path) -> Path:
+    """Share of proved starts and the probability of success, by width, as `path`.svg and .png."""
+    from globalmin.drawing import save
+
+    return save(lambda: _starts_figure(shares), Path(path))[0]
+
+
+def _starts_figure(shares: Sequence[StartShare]) -> Figure:
+    from globalmin.drawing import BLUE, DASHED, GREEN, new_axes
+
+    ordered = sorted(shares, key=lambda share: share.width)
+    widths, confidence = [share.width for share in ordered], 100 * ordered[0].confidence
+    figure, axes = new_axes("width k", f"of {ordered[0].n_seeds} random starts")
+    axes.plot(widths, [s.share for s in ordered], "o-", color=BLUE, label="proved")
+    bounds, label = [s.probability_lower for s in ordered], f"success, at least ({confidence:g} %)"
+    axes.plot(widths, bounds, "s", linestyle=DASHED, color=GREEN, label=label)
+    axes.set_xscale("log")
+    axes.set_xticks(widths, [str(width) for width in widths])
+    axes.set_xticks([], minor=True)
+    axes.set_ylim(-0.03, 1.05)
+    axes.legend(loc="best")
+    return figure

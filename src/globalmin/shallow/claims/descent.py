@@ -157,7 +157,7 @@ def _norm_and_step(
     the step forbids them.
     """
     largest = math.nan
-    for norm in norm_bounds(point, step_size is not None):
+    for norm in jacobian_norms(point, step_size is not None):
         largest = (1.0 - MARGIN) / (math.sqrt(norm.b2) * (1.0 + MARGIN) + moved) ** 2
         if step_size is None or 0.0 < step_size <= largest:
             return norm, largest if step_size is None else float(step_size)
@@ -167,7 +167,7 @@ def _norm_and_step(
     )
 
 
-def norm_bounds(point: LinearizedPoint, both: bool) -> list[NormBound]:
+def jacobian_norms(point: LinearizedPoint, both: bool) -> list[NormBound]:
     """Bounds of lambda_max(K), cheapest first; `both` where the first may forbid a given step."""
     K, high = point.gram.values, point.gram.extremes[1]
     rows = NormBound((float(np.abs(K).sum(axis=1).max()) + point.gram.noise) * (1.0 + MARGIN))

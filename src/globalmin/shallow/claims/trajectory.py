@@ -21,7 +21,7 @@ from globalmin.proving.claim import (
     rational,
 )
 from globalmin.references import states
-from globalmin.shallow.claims.descent import norm_bounds
+from globalmin.shallow.claims.descent import jacobian_norms
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
 from globalmin.shallow.claims.subject import ZERO_IS_LEAST
@@ -50,7 +50,7 @@ def build(network: ShallowNetwork, data: Dataset, run: StartedRun) -> Claim:
     """
     point = measure(network, data, "W")
     Delta = REACH * max(1.0, float(np.linalg.norm(network.W)))
-    for norm in norm_bounds(point, True):
+    for norm in jacobian_norms(point, True):
         landing = _Landing(point, norm, Delta)
         lipschitz = landing.ball()
         if lipschitz is not None and landing.allows(lipschitz, run.step_size):

@@ -1,0 +1,204 @@
+"""`globalmin starts`: how likely gradient descent from a random start reaches zero loss on these
+data, proved seed by seed, by width.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from globalmin._options import ExecutorName, Scaling
+
+if TYPE_CHECKING:
+    from globalmin.data import Dataset
+    from globalmin.shallow.start_probability import StartShare
+
+RECORD, PICTURE, FORMAT = "starts.json", "starts", "globalmin-starts/1"
+
+
+def starts(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
+    *,
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column of labels.")],
+    width: Annotated[
+        str, typer.Option(metavar="K[,K]", help="Neurons; several widths give a curve.")
+    ],
+    seeds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Seeds 0..N-1 are tried, all of them.")
+    ] = 20,
+    activation: Annotated[
+        str, typer.Option(metavar="A", help="softplus, sigmoid, tanh or erf.")
+    ] = "softplus",
+    step_size: Annotated[
+        str, typer.Option(metavar="ETA", help="One step for all, on (1/2) Σ r²; or 'theory'.")
+    ] = "theory",
+    confidence: Annotated[float, typer.Option(metavar="P", help="Of the bound.")] = 0.99,
+    variants: Annotated[
+        int,
+        typer.Option(metavar="T", min=1, help="Settings you tried before and besides these."),
+    ] = 1,
+    bias: Annotated[bool, typer.Option("--bias/--no-bias", help="Append a constant.")] = True,
+    scaling: Annotated[Scaling, typer.Option(help="Of the columns.")] = "standardize",
+    max_iter: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Steps after which a start is given up.")
+    ] = 100_000,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -starts"
+        ),
+    ] = None,
+    executor: Annotated[ExecutorName, typer.Option(help="Where the seeds run.")] = "local",
+    workers: Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes.")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of the table.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> int:
+    """Prove gradient descent from N random starts, and bound the probability that one succeeds.
+
+    The seeds 0..N-1 stand for N(0, 1) hidden weights that the checker draws again. Each start is
+    proved by a certificate of its own or counts as a failure. Data, head, width and step are fixed
+    before the first seed. Writes starts.json, starts.svg and the certificates into the output
+    folder; run again, it goes on where it was interrupted. Exits with 0 if any start is proved.
+    """
+    from globalmin.cli import terminal
+    from globalmin.cli.options import check_activation, check_output
+
+    check_activation(activation)
+    widths, step = _widths(width), _step(step_size)
+    folder = check_output(out or Path(f"{data.stem}-starts"))
+    from globalmin.data import Dataset
+    from globalmin.shallow.start_probability import prove_starts
+
+    table = Dataset.load(data, target=target, bias=bias, scaling=scaling)
+    found = []
+    for k in widths:
+        with terminal.working(f"{seeds} starts of width {k}", quiet=quiet or json):
+            share = prove_starts(
+                table,
+                width=k,
+                seeds=seeds,
+                activation=activation,
+                step_size=step,
+                confidence=confidence,
+                variants=variants - 1 + len(widths),
+                max_iter=max_iter,
+                out=folder / "work" / f"width-{k}",
+                executor=executor,
+                workers=workers,
+            )
+        found.append(share)
+        _write_certificates(share, folder / "certificates" / f"width-{k}")
+    asked = _widths_of_theorems(table, max(widths), activation)
+    record = _record(found, asked, table)
+    _write(found, record, folder)
+    if json:
+        terminal.print_json(record)
+    else:
+        _print(found, asked, folder)
+    return terminal.ACCEPTED if any(s.n_proved for s in found) else terminal.NOT_CERTIFIED
+
+
+def _widths(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.strip().isascii() and part.strip().isdigit() for part in parts):
+        raise typer.BadParameter(f"--width {text} is not a number or numbers like 10,20,40")
+    widths = [int(part) for part in parts]
+    if min(widths) < 1 or len(set(widths)) != len(widths):
+        raise typer.BadParameter(f"--width {text}: give positive widths, each once")
+    return widths
+
+
+def _step(text: str) -> float | str:
+    if text == "theory":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"--step-size {text} is neither 'theory' nor a number") from None
+
+
+def _widths_of_theorems(table: Dataset, width: int, activation: str) -> dict[str, float]:
+    """The width that each theorem of the papers about random starts would need on these data."""
+    import math
+
+    from globalmin.inspection import inspect
+
+    report = inspect(table, width, activation)
+    return {
+        theorem.item: theorem.width
+        for theorem in report.theorems
+        if theorem.is_in_scope and theorem.width is not None and math.isfinite(theorem.width)
+    }
+
+
+def _record(found: list[StartShare], asked: dict[str, float], table: Dataset) -> dict[str, Any]:
+    shares = [
+        {
+            "width": s.width,
+            "activation": s.activation,
+            "step_size": s.step_size,
+            "n_seeds": s.n_seeds,
+            "n_proved": s.n_proved,
+            "confidence": s.confidence,
+            "variants": s.variants,
+            "probability_lower": s.probability_lower,
+            "steps": s.steps.tolist(),
+            "reasons": {str(seed): why for seed, why in s.reasons.items()},
+            "statement": s.statement,
+        }
+        for s in found
+    ]
+    return {
+        "format": FORMAT,
+        "data": {"n": table.n_samples, "d": table.n_features, "sha256": table.digest},
+        "shares": shares,
+        "widths_of_theorems": asked,
+    }
+
+
+def _write_certificates(share: StartShare, folder: Path) -> None:
+    from globalmin.files import save_atomically
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed, raw in share.certificates.items():
+        save_atomically(folder / f"seed-{seed}.gmc", raw)
+
+
+def _write(found: list[StartShare], record: dict[str, Any], folder: Path) -> None:
+    import json
+
+    from globalmin.files import save_atomically
+    from globalmin.shallow.start_probability import plot_starts
+
+    text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    save_atomically(folder / RECORD, text.encode("utf-8"))
+    plot_starts(found, folder / PICTURE)
+
+
+def _print(found: list[StartShare], asked: dict[str, float], folder: Path) -> None:
+    from globalmin.cli.terminal import print_rows
+
+    head = f"{'width':>7} {'proved':>12} {'steps':>15}   probability of success"
+    lines = [head]
+    for s in found:
+        steps = f"{s.steps.min()} to {s.steps.max()}" if len(s.steps) else "-"
+        bound = f"at least {s.probability_lower:.4g} (confidence {100 * s.confidence:g} %)"
+        lines.append(f"{s.width:>7} {f'{s.n_proved} of {s.n_seeds}':>12} {steps:>15}   {bound}")
+    typer.echo("\n".join(lines))
+    rows = [("means", found[-1].statement, "")]
+    rows += [
+        (f"seed {seed}", why, "yellow") for s in found for seed, why in list(s.reasons.items())[:3]
+    ]
+    if asked:
+        widths = ", ".join(f"{item} {value:.2g}" for item, value in sorted(asked.items()))
+        rows.append(("theorems", f"width that the printed constants ask for here: {widths}", ""))
+    print_rows([*rows, ("files", str(folder), "")])
