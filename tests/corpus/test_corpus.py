@@ -74,6 +74,9 @@ REDUNDANT = {
     "deep-descent: a2 > 0",  # otherwise Lam t is not below a
     "deep-descent: b2 > 0",  # G is positive definite
     "deep-descent: t > 0",  # the residual is not zero
+    "trajectory: a2 > 0",  # otherwise a' is negative
+    "trajectory: a' > 0",  # g' >= Lip Delta^2/2, so 2 Lip g' is above a'^2 for every a' < 0
+    "trajectory: x2 > 0",  # X^T X is not negative
     "factorization-gap: F1a",  # the excess is not negative
     "T1b",  # the barrier is zero
     "T1c",  # the two heads are orthogonal

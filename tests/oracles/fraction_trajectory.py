@@ -197,6 +197,8 @@ def trajectory_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[
     """Theorem TR, then theorem LD."""
     f, bits, name = claim.fields, net.bits, net.certificate.activation
     yield "smooth activation", name in SMOOTH
+    if name not in SMOOTH:
+        return
     for word in ("eta", "Delta", "x2"):
         yield f"{word} > 0", f[word] > 0
     yield "delta0 >= 0", f.get("delta0", 0) >= 0

@@ -103,7 +103,7 @@ def replayed(run: Replay, problem: Problem, checks: ExactChecks) -> Replayed:
             moved, grown = step(W, delta)
             if not grown <= limit:
                 raise Undecided(
-                    f"check T4 is undecided: after step {t + 1} the replay at {run.bits} bits is "
+                    f"check J4 is undecided: after step {t + 1} the replay at {run.bits} bits is "
                     "known to no more than Delta"
                 )
             length, spread = _norm(moved - W), delta + grown
@@ -188,6 +188,6 @@ def _norm(A: arb_mat) -> arb:
 def _fraction(value: arb) -> Fraction:
     """The exact rational of a ball of radius zero; raises Undecided if it is not finite."""
     if not value.is_finite():
-        raise Undecided("check T4 is undecided: the replay does not stay finite")
+        raise Undecided("check J4 is undecided: the replay does not stay finite")
     mantissa, exponent = value.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -75,32 +75,32 @@ def work(claim: Trajectory, sizes: Sizes) -> tuple[int, int]:
 
 
 def exact(claim: Trajectory, problem: Problem, checks: ExactChecks) -> Replayed:
-    """T1 to T3, and T4: the one pass of the replay at the bits of the claim."""
+    """J1 to J3, and J4: the one pass of the replay at the bits of the claim."""
     run, common = claim.run, claim.landing.curvature
-    require_domain(checks, "T", common, problem)
+    require_domain(checks, "J", common, problem)
     bounded = supremum(problem.activation, problem.parameter, 1) is not None
     checks.require_fact(
-        "T3h",
+        "J3h",
         "the slope is bounded, or the expansion is by rows",
         bounded or run.rows,
         f"the activation is {problem.activation}",
     )
-    checks.require_sign("T3a", "eta > 0", run.eta)
-    checks.require_sign("T3b", "Delta > 0", run.Delta)
-    checks.require_sign("T3c", "x2 > 0", run.x2)
-    checks.require_sign("T3d", "delta0 >= 0", run.delta0)
-    checks.require_sign("T3e", "b2 > 0", claim.landing.b2)
-    checks.require_sign("T3f", "rate >= 0", claim.landing.rate)
-    checks.require("T3g", "rate < 1", claim.landing.rate, "<", Fraction(1))
+    checks.require_sign("J3a", "eta > 0", run.eta)
+    checks.require_sign("J3b", "Delta > 0", run.Delta)
+    checks.require_sign("J3c", "x2 > 0", run.x2)
+    checks.require_sign("J3d", "delta0 >= 0", run.delta0)
+    checks.require_sign("J3e", "b2 > 0", claim.landing.b2)
+    checks.require_sign("J3f", "rate >= 0", claim.landing.rate)
+    checks.require("J3g", "rate < 1", claim.landing.rate, "<", Fraction(1))
     found = replayed(run, problem, checks)
     nearest, farthest = found.distance
     if farthest > run.Delta >= nearest:
         raise Undecided(
-            f"check T4 is undecided: after {run.K} steps the replay at {run.bits} bits is within "
+            f"check J4 is undecided: after {run.K} steps the replay at {run.bits} bits is within "
             f"{decimal_up(farthest)} of the stored weights, Delta is {decimal_up(run.Delta)}"
         )
     distance = farthest if farthest <= run.Delta else nearest
-    checks.require("T4", "distance to the stored weights <= Delta", distance, "<=", run.Delta)
+    checks.require("J4", "distance to the stored weights <= Delta", distance, "<=", run.Delta)
     return found
 
 
@@ -109,24 +109,24 @@ def check(claim: Trajectory, problem: Problem, found: Replayed, checks: Checks) 
     landing, common, run = claim.landing, claim.landing.curvature, claim.run
     tangent = Tangent(problem, both=False)
     r = tangent.residual()
-    loss = require_loss(checks, "T5", problem, common.loss_upper, r)
+    loss = require_loss(checks, "J5", problem, common.loss_upper, r)
     gram = lower_product(*[list(map(list, zip(*tangent.X, strict=True)))] * 2)
-    require_positive_definite(checks, "T12", "x2 I - X^T X", shifted(gram, -1, run.x2), run.C_x)
+    require_positive_definite(checks, "J12", "x2 I - X^T X", shifted(gram, -1, run.x2), run.C_x)
     a, b, Lip = ball(common.a2).sqrt(), ball(landing.b2).sqrt(), lipschitz(common)
     Delta, eta = ball(run.Delta), ball(run.eta)
     g = root(sum_of_squares(r)) + (b + Lip * Delta / 2) * Delta
     a, b = a - Lip * Delta, b + Lip * Delta
-    checks.require("T6", "0 < a' = a - Lip Delta", 0, "<", a)
-    checks.require("T7", "2 Lip g' < a'^2", 2 * Lip * g, "<", a * a)
+    checks.require("J6", "0 < a' = a - Lip Delta", 0, "<", a)
+    checks.require("J7", "2 Lip g' < a'^2", 2 * Lip * g, "<", a * a)
     alpha2 = a * a - 2 * Lip * g
     S = 2 * g / (a + alpha2.sqrt())
-    checks.require("T8", "S' + Delta <= rho", S + Delta, "<=", common.rho)
-    checks.require("T9", "eta (b' + Lip S')^2 <= 1", eta * (b + Lip * S) ** 2, "<=", 1)
-    checks.require("T10", "1 - eta (a'^2 - 2 Lip g') <= rate", 1 - eta * alpha2, "<=", landing.rate)
+    checks.require("J8", "S' + Delta <= rho", S + Delta, "<=", common.rho)
+    checks.require("J9", "eta (b' + Lip S')^2 <= 1", eta * (b + Lip * S) ** 2, "<=", 1)
+    checks.require("J10", "1 - eta (a'^2 - 2 Lip g') <= rate", 1 - eta * alpha2, "<=", landing.rate)
     path = ball(found.path[0]).union(ball(found.path[1])) + S
-    checks.require("T11", "path of the replay + S' <= path", path, "<=", landing.path)
-    descent.require_norm(checks, "T13", landing, tangent)
-    require_witnesses(checks, ("T14", "T14", "T15"), common, tangent)
+    checks.require("J11", "path of the replay + S' <= path", path, "<=", landing.path)
+    descent.require_norm(checks, "J13", landing, tangent)
+    require_witnesses(checks, ("J14", "J14", "J15"), common, tangent)
     return _numbers(claim, found, loss, (a, b, Lip, g, S))
 
 
