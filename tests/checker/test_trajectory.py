@@ -385,7 +385,7 @@ def test_the_path_is_known_to_the_width_of_the_replay() -> None:
 
 
 def test_the_error_of_the_replay_counts_towards_the_distance() -> None:
-    """Stored weights half of Delta away, and a ball of starts whose end is a little less or a little
+    """Stored weights half of Delta away, a ball of starts whose end is a little less or a little
     more than the other half.
     """
     run = descended()
@@ -397,3 +397,22 @@ def test_the_error_of_the_replay_counts_towards_the_distance() -> None:
     for factor, expected in ((0.499, "ACCEPTED"), (0.501, "UNDECIDED")):
         found = trajectory_file(moved, Delta=1e-6, delta0=factor * 1e-6 / growth)
         assert verdict(found) == expected
+
+
+def test_the_landing_uses_the_constants_within_delta_of_the_weights() -> None:
+    """a', b', g', S' of theorem LD in floats for a Delta that matters, and the rate at its edge."""
+    run, Delta = descended(steps=200), 1e-3
+    fields, tensors = trajectory_claim(run, Delta=Delta)
+    numbers = check_bytes(build(run.net, [(fields, tensors)])).claims[0].numbers or {}
+    a, b = (float(Fraction(fields[name])) ** 0.5 for name in ("a2", "b2"))
+    Lip = float(Fraction(fields["quartic"]["kappa"])) ** 0.5
+    g = float(np.linalg.norm(run.net.residual())) + (b + Lip * Delta / 2) * Delta
+    a, b = a - Lip * Delta, b + Lip * Delta
+    alpha2 = a * a - 2 * Lip * g
+    expected = {"a": a, "b": b, "g": g, "S": 2 * g / (a + alpha2**0.5), "Lip": Lip}
+    for name, value in expected.items():
+        assert float(numbers[name]) == pytest.approx(value, rel=1e-9), name
+    rate = 1 - run.eta * alpha2
+    for factor, word in ((1 + 1e-9, "ACCEPTED"), (1 - 1e-9, "REJECTED")):
+        claim = gmc.written(fields | {"rate": Fraction(rate * factor)})
+        assert verdict(build(run.net, [(claim, tensors)])) == word
