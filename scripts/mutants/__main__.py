@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="run: modules whose name contains this")
     parser.add_argument("--again", action="store_true", help="run: judge survivors once more")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.job == "record":
         tests = [str(t) for t in settings()["tests"]]  # type: ignore[attr-defined]
         record(ROOT, FOLDER, options.tests or tests, options.jobs, bool(options.tests))

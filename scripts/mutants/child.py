@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import ClassVar
 
 from scripts.mutants.sites import Mutant, apply
 
@@ -33,6 +34,8 @@ LIBRARIES = (
 )
 PACKAGE = "globalmin"
 
+Place = tuple[str, str, int, bytes]  # of a function: its file, name, first line and columns
+
 
 def load_libraries() -> None:
     """Import what the tests import from others; no threads are started by it."""
@@ -41,14 +44,29 @@ def load_libraries() -> None:
             importlib.import_module(library)
 
 
+class Living:
+    """The functions and caches of the loaded package, found once: a child of the process that
+    found them exchanges bodies without looking at every object again.
+    """
+
+    functions: ClassVar[dict[Place, list[FunctionType]]] = {}
+    caches: ClassVar[list[functools._lru_cache_wrapper[object]]] = []
+
+
 def load_package(root: Path) -> None:
-    """Import every module of the package whose requirements are there."""
+    """Import every module of the package whose requirements are there, and look at what lives."""
     folder = root / "src"
     for file in sorted((folder / PACKAGE).rglob("*.py")):
         parts = file.relative_to(folder).with_suffix("").parts
         if "__main__" not in parts:
             with suppress(ImportError):
                 importlib.import_module(".".join(p for p in parts if p != "__init__"))
+    for thing in gc.get_objects():
+        if isinstance(thing, functools._lru_cache_wrapper):
+            Living.caches.append(thing)
+        elif isinstance(thing, FunctionType) and thing.__code__.co_filename.startswith(str(folder)):
+            Living.functions.setdefault(_place(thing.__code__), []).append(thing)
+    gc.freeze()  # the children share what is there
 
 
 def first_failure(root: Path, mutant: Mutant | None, tests: list[str], seconds: float) -> str:
@@ -99,18 +117,13 @@ def exchange(old: CodeType, new: CodeType) -> int:
 
     Whoever holds a function, by whatever name, holds the changed one; caches are emptied.
     """
-    bodies = {
-        _place(before): after
-        for before, after in zip(_codes(old), _codes(new), strict=True)
-        if before != after
-    }
     n_changed = 0
-    for thing in gc.get_objects():
-        if isinstance(thing, functools._lru_cache_wrapper):
-            thing.cache_clear()
-        elif isinstance(thing, FunctionType) and _place(thing.__code__) in bodies:
-            thing.__code__ = bodies[_place(thing.__code__)]
+    for before, after in zip(_codes(old), _codes(new), strict=True):
+        for function in Living.functions.get(_place(before), []) if before != after else []:
+            function.__code__ = after
             n_changed += 1
+    for cache in Living.caches:
+        cache.cache_clear()
     return n_changed
 
 
@@ -121,7 +134,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(part)
 
 
-def _place(code: CodeType) -> tuple[str, str, int, bytes]:
+def _place(code: CodeType) -> Place:
     return code.co_filename, code.co_qualname, code.co_firstlineno, code.co_linetable
 
 

@@ -50,17 +50,19 @@ def judge(
 def _judge(
     root: Path, reach: Reach, chosen: list[Mutant], jobs: int, progress: Callable[[Verdict], None]
 ) -> None:
+    trusted: set[str] = set()  # tests that killed and were seen to pass without the change
     waiting: list[Mutant] = list(reversed(chosen))
     running: dict[int, tuple[int, Mutant]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
                 mutant = waiting.pop()
-                process, pipe = _fork(lambda m=mutant: _meet(root, reach, m))
+                process, pipe = _fork(lambda m=mutant: _meet(root, reach, m, trusted))
                 running[pipe] = process, mutant
             for pipe in select.select(list(running), [], [])[0]:
                 process, mutant = running.pop(pipe)
                 outcome, killer = _answer(process, pipe) or (DIED, NO_ANSWER)
+                trusted.add(killer)
                 progress(Verdict(mutant, outcome, len(reach.tests(mutant)), killer))
     finally:
         for process, _ in running.values():
@@ -92,7 +94,7 @@ def _answer(process: int, pipe: int, seconds: float | None = None) -> list[str] 
     return json.loads(words) if words else None
 
 
-def _meet(root: Path, reach: Reach, mutant: Mutant) -> list[str]:
+def _meet(root: Path, reach: Reach, mutant: Mutant, trusted: set[str]) -> list[str]:
     """In the child: the outcome, and the test the mutant died of.
 
     A test that fails counts only if it passes on the unchanged module in the same surroundings.
@@ -105,7 +107,7 @@ def _meet(root: Path, reach: Reach, mutant: Mutant) -> list[str]:
             killer = _killer(root, mutant, part, reach)
             if not killer:
                 break
-            if killer == NO_ANSWER or not _killer(root, None, [killer], reach):
+            if killer in (NO_ANSWER, *trusted) or not _killer(root, None, [killer], reach):
                 return [DIED, killer]
             part.remove(killer)
     return [SURVIVED, ""]

@@ -27,11 +27,14 @@ class Reach:
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Tests that execute the mutant's line, fastest first; for a line that runs at import,
-        every test that enters the module.
+        every test that enters the module. Then the other tests of their files, which may share what
+        was computed there (a fixture of the file is recorded with its first user).
         """
         of_file = self.lines.get(mutant.file, {})
-        found = of_file.get(0 if mutant.runs_at_import else mutant.line, [])
-        return sorted((t for t in found if t in self.seconds), key=lambda t: self.seconds[t])
+        found = set(of_file.get(0 if mutant.runs_at_import else mutant.line, []))
+        files = {test.split("::")[0] for test in found}
+        near = (t for t in self.seconds if t in found or t.split("::")[0] in files)
+        return sorted(near, key=lambda t: (t not in found, self.seconds[t]))
 
 
 def record(root: Path, folder: Path, tests: list[str], jobs: int, keeps_others: bool) -> None:
