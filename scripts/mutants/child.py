@@ -7,11 +7,13 @@ import functools
 import gc
 import importlib.abc
 import importlib.machinery
+import io
 import os
 import resource
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import ClassVar
@@ -20,6 +22,7 @@ from scripts.mutants.sites import Mutant, apply
 
 LIBRARIES = (
     "flint",
+    "hypothesis",
     "jax",
     "matplotlib.figure",
     "numba",
@@ -33,15 +36,26 @@ LIBRARIES = (
     "sklearn.utils.estimator_checks",
 )
 PACKAGE = "globalmin"
+WITHOUT = ("cacheprovider", "xdist", "pytest_cov")  # plugins
+LOADED = "-Wignore::pytest.PytestAssertRewriteWarning"  # of plugins that are there before pytest
+QUIET = ("-x", "-q", LOADED, *(f"-pno:{plugin}" for plugin in WITHOUT))
 
 Place = tuple[str, str, int, bytes]  # of a function: its file, name, first line and columns
 
 
 def load_libraries() -> None:
-    """Import what the tests import from others; no threads are started by it."""
+    """Import what the tests import from others, and pytest with all it loads when it runs; no
+    threads are started by it.
+    """
+    import pytest
+
     for library in LIBRARIES:
         with suppress(ImportError):
             importlib.import_module(library)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "test_nothing.py").write_text("def test_nothing(): pass\n")
+        with redirect_stdout(io.StringIO()):
+            pytest.main([*QUIET, "--rootdir", folder, "-c", os.devnull, folder])
 
 
 class Living:
@@ -80,13 +94,11 @@ def first_failure(root: Path, mutant: Mutant | None, tests: list[str], seconds: 
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole))
     os.chdir(root)
     null = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(null, stream)
+    os.dup2(null, 1)
     if mutant is not None:
         change(root, mutant)
-    quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov"]
     watcher = _Watcher()
-    code = int(pytest.main([*quiet, *tests], plugins=[watcher]))
+    code = int(pytest.main([*QUIET, *tests], plugins=[watcher]))
     return "" if code in (0, 5) else (watcher.failed or tests[0])
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import select
 import signal
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,9 +18,10 @@ from scripts.mutants.child import first_failure, load_libraries, load_package
 from scripts.mutants.reach import Reach
 from scripts.mutants.sites import Mutant
 
-FIRST_SECONDS, MOST_SECONDS = 10.0, 60.0  # of tests in the first round, and in both, fastest first
+ROUNDS = (1.0, 10.0, 60.0)  # seconds of tests, fastest first, up to the end of each round
 PATIENCE = 4.0  # a child may take this many times the CPU seconds of its tests, and 30 s more
 DIED, SURVIVED, UNREACHED = "killed", "survived", "no test reaches it"
+OUR_FAULT = 70  # exit code of a child in which the gate failed, not a test
 NO_ANSWER = "(out of time, or the interpreter ended)"
 
 
@@ -76,11 +78,15 @@ def _fork(work: Callable[[], object]) -> tuple[int, int]:
     if process:
         os.close(there)
         return process, here
+    code = OUR_FAULT
     try:
         os.close(here)
         os.write(there, json.dumps(work()).encode())
+        code = 0
     finally:
-        os._exit(0)
+        if code:
+            traceback.print_exc()
+        os._exit(code)
 
 
 def _answer(process: int, pipe: int, seconds: float | None = None) -> list[str] | None:
@@ -90,7 +96,8 @@ def _answer(process: int, pipe: int, seconds: float | None = None) -> list[str] 
     if not words:
         os.kill(process, signal.SIGKILL)
     os.close(pipe)
-    os.waitpid(process, 0)
+    if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == OUR_FAULT:
+        raise RuntimeError("the gate itself failed; see above")
     return json.loads(words) if words else None
 
 
@@ -123,9 +130,9 @@ def _killer(root: Path, mutant: Mutant | None, tests: list[str], reach: Reach) -
 
 def _rounds(tests: list[str], seconds: dict[str, float]) -> Iterator[list[str]]:
     """The fastest tests, then those that still fit; always one at least."""
-    spent = list(accumulate(seconds[test] for test in tests))
-    first = max(1, sum(total <= FIRST_SECONDS for total in spent))
-    last = max(1, sum(total <= MOST_SECONDS for total in spent))
-    yield tests[:first]
-    if rest := tests[first:last]:
-        yield rest
+    spent, start = list(accumulate(seconds[test] for test in tests)), 0
+    for limit in ROUNDS:
+        end = max(1, sum(total <= limit for total in spent))
+        if end > start:
+            yield tests[start:end]
+        start = end
