@@ -48,6 +48,8 @@ def run(per_module: int, jobs: int, only: str, again: bool) -> None:
     log = FOLDER / "verdicts.jsonl"
     done = {key for key, entry in _verdicts().items() if entry["outcome"] == DIED or not again}
     chosen = [m for m in sample(per_module) if m.key not in done and only in m.module]
+    excused = _excused()
+    chosen.sort(key=lambda m: m.key in excused)  # the others first
     total, seen = len(chosen), 0
     with log.open("a", encoding="utf-8") as file:
 
@@ -65,6 +67,11 @@ def run(per_module: int, jobs: int, only: str, again: bool) -> None:
     print(f"{total} mutants judged")
 
 
+def _excused() -> dict[str, str]:
+    """Mutants that no input can tell from the module, with the reason."""
+    return {e["mutant"]: e["reason"] for e in settings().get("equivalent", [])}  # type: ignore
+
+
 def _verdicts() -> dict[str, dict[str, object]]:
     """The last verdict on every mutant."""
     log = FOLDER / "verdicts.jsonl"
@@ -74,7 +81,7 @@ def _verdicts() -> dict[str, dict[str, object]]:
 
 def table(per_module: int) -> str:
     """The scores of the sample by module and the survivors with their reasons, as a page."""
-    excused = {e["mutant"]: e["reason"] for e in settings().get("equivalent", [])}  # type: ignore
+    excused = _excused()
     outcomes = {key: str(entry["outcome"]) for key, entry in _verdicts().items()}
     rooms: dict[str, list[str]] = defaultdict(list)
     for mutant in sample(per_module):
