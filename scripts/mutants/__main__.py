@@ -1,7 +1,9 @@
 """`python -m scripts.mutants`: record what tests reach, run a seeded sample, write the table.
 
 python -m scripts.mutants record                 # once; minutes
+python -m scripts.mutants record tests/x.py      # what changed since
 python -m scripts.mutants run --per-module 12    # two children at a time; resumes
+python -m scripts.mutants run --again            # the survivors once more
 python -m scripts.mutants table                  # docs/mutation.md
 """
 
@@ -12,7 +14,6 @@ import json
 import random
 import tomllib
 from collections import defaultdict
-from dataclasses import asdict
 from pathlib import Path
 
 from scripts.mutants.gate import DIED, UNREACHED, Verdict, judge
@@ -42,11 +43,13 @@ def sample(per_module: int) -> list[Mutant]:
     return chosen
 
 
-def run(per_module: int, jobs: int, only: str) -> None:
-    """Judge the sample; verdicts already in the folder are kept."""
+def run(per_module: int, jobs: int, only: str, again: bool) -> None:
+    """Judge the sample; verdicts already in the folder are kept, or only deaths if `again`."""
     log = FOLDER / "verdicts.jsonl"
-    done = {entry["key"] for entry in _read(log)}
+    done = {key for key, entry in _verdicts().items() if entry["outcome"] == DIED or not again}
     chosen = [m for m in sample(per_module) if m.key not in done and only in m.module]
+    excused = _excused()
+    chosen.sort(key=lambda m: m.key in excused)  # the others first
     total, seen = len(chosen), 0
     with log.open("a", encoding="utf-8") as file:
 
@@ -54,7 +57,7 @@ def run(per_module: int, jobs: int, only: str) -> None:
             nonlocal seen
             seen += 1
             entry = {"key": verdict.mutant.key, "outcome": verdict.outcome}
-            entry |= {"n_tests": verdict.n_tests, **asdict(verdict.mutant)}
+            entry |= {"killer": verdict.killer, "n_tests": verdict.n_tests}
             file.write(json.dumps(entry) + "\n")
             file.flush()
             if verdict.outcome != DIED:
@@ -64,34 +67,39 @@ def run(per_module: int, jobs: int, only: str) -> None:
     print(f"{total} mutants judged")
 
 
-def _read(log: Path) -> list[dict[str, object]]:
+def _excused() -> dict[str, str]:
+    """Mutants that no input can tell from the module, with the reason."""
+    return {e["mutant"]: e["reason"] for e in settings().get("equivalent", [])}  # type: ignore
+
+
+def _verdicts() -> dict[str, dict[str, object]]:
+    """The last verdict on every mutant."""
+    log = FOLDER / "verdicts.jsonl"
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    return [json.loads(line) for line in lines]
+    return {entry["key"]: entry for entry in map(json.loads, lines)}
 
 
-def table() -> str:
-    """The scores by module and the survivors with their reasons, as a page."""
-    excused = {e["mutant"]: e["reason"] for e in settings().get("equivalent", [])}  # type: ignore
-    rooms: dict[str, list[dict[str, object]]] = defaultdict(list)
-    looked_at = {mutant.module for mutant in sample(1)}
-    for entry in _read(FOLDER / "verdicts.jsonl"):
-        if entry["module"] in looked_at:
-            rooms[str(entry["module"])].append(entry)
-    rows, survivors, killed, judged = [], [], 0, 0
+def table(per_module: int) -> str:
+    """The scores of the sample by module and the survivors with their reasons, as a page."""
+    excused = _excused()
+    outcomes = {key: str(entry["outcome"]) for key, entry in _verdicts().items()}
+    rooms: dict[str, list[str]] = defaultdict(list)
+    for mutant in sample(per_module):
+        rooms[mutant.module].append(mutant.key)
+    rows, killed, judged, idle = [], 0, 0, 0
     for module in sorted(rooms):
-        real = [e for e in rooms[module] if e["key"] not in excused or e["outcome"] == DIED]
-        dead = sum(e["outcome"] == DIED for e in real)
-        killed, judged = killed + dead, judged + len(real)
-        n_equal = len(rooms[module]) - len(real)
-        share = f"{100 * dead / len(real):.0f} %" if real else "–"
-        rows.append(f"| `{module}` | {len(real)} | {dead} | {n_equal} | {share} |")
-        survivors += [e for e in rooms[module] if e["outcome"] != DIED]
-    idle = ", ".join(f"`{module}`" for module in sorted(looked_at - set(rooms)))
+        met = [key for key in rooms[module] if key in outcomes]
+        dead = sum(outcomes[key] == DIED for key in met)
+        equal = sum(outcomes[key] != DIED and key in excused for key in met)
+        real = len(met) - equal
+        killed, judged, idle = killed + dead, judged + real, idle + len(rooms[module]) - len(met)
+        share = f"{100 * dead / real:.0f} %" if real else "–"
+        rows.append(f"| `{module}` | {real} | {dead} | {equal} | {share} |")
     lines = [
         f"{killed} of {judged} mutants killed ({100 * killed / max(judged, 1):.1f} %; "
-        f"the gate asks {100 * GATE:.0f} %).",
+        f"the gate asks {100 * GATE:.0f} %); at most {per_module} of each module were drawn"
+        + (f", {idle} of these not run yet." if idle else "."),
         "",
-        *([f"Not run yet: {idle}.", ""] if idle else []),
         "| module | mutants | killed | equivalent | score |",
         "|---|---|---|---|---|",
         *rows,
@@ -101,11 +109,10 @@ def table() -> str:
         "| mutant | reason |",
         "|---|---|",
     ]
-    for e in survivors:
-        reason = excused.get(str(e["key"]), "") or (
-            "no test reaches it" if e["outcome"] == UNREACHED else "not caught"
-        )
-        lines.append(f"| `{str(e['key']).replace('|', '&#124;')}` | {reason} |")
+    for key in (k for module in sorted(rooms) for k in rooms[module]):
+        if outcomes.get(key, DIED) != DIED:
+            reason = excused.get(key, outcomes[key] if outcomes[key] == UNREACHED else "not caught")
+            lines.append(f"| `{key.replace('|', '&#124;')}` | {reason} |")
     return "\n".join(lines) + "\n"
 
 
@@ -127,18 +134,21 @@ def main() -> None:
     """Parse the command line and do one of the three jobs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("job", choices=("record", "run", "table"))
+    parser.add_argument("tests", nargs="*", help="record: these anew, the others as they were")
     parser.add_argument("--per-module", type=int, default=12)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="", help="modules whose name contains this")
-    options = parser.parse_args()
+    parser.add_argument("--only", default="", help="run: modules whose name contains this")
+    parser.add_argument("--again", action="store_true", help="run: judge survivors once more")
+    options = parser.parse_intermixed_args()
     if options.job == "record":
         tests = [str(t) for t in settings()["tests"]]  # type: ignore[attr-defined]
-        record(ROOT, FOLDER, tests, options.jobs)
+        record(ROOT, FOLDER, options.tests or tests, options.jobs, bool(options.tests))
     elif options.job == "run":
-        run(options.per_module, options.jobs, options.only)
+        run(options.per_module, options.jobs, options.only, options.again)
     else:
-        PAGE.write_text(WORDS + table(), encoding="utf-8")
-        print(table().splitlines()[0])
+        page = table(options.per_module)
+        PAGE.write_text(WORDS + page, encoding="utf-8")
+        print(page.splitlines()[0])
 
 
 if __name__ == "__main__":

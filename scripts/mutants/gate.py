@@ -1,156 +1,138 @@
-"""Run mutants: each in a child of a process that has the heavy libraries loaded, with one module
-changed, until a test dies or a minute of the tests that reach the line is through.
+"""Judge mutants: each in a child of a process that has all libraries and the whole package loaded,
+until a test dies or a minute of the tests that reach the changed line is through.
 """
 
 from __future__ import annotations
 
-import ast
-import importlib.abc
-import importlib.machinery
+import json
 import os
+import select
 import signal
-import sys
-import tempfile
-import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from types import CodeType
 
+from scripts.mutants.child import first_failure, load_libraries, load_package
 from scripts.mutants.reach import Reach
-from scripts.mutants.sites import Mutant, apply
+from scripts.mutants.sites import Mutant
 
-PRELOADED = ("numpy", "scipy.optimize", "scipy.linalg", "scipy.special", "scipy.stats", "pytest")
-FIRST_SECONDS, MOST_SECONDS = 10.0, 60.0  # of tests in the first round, and in both, fastest first
-PATIENCE = 4.0  # a child may take this many times the seconds its tests took, and 60 s more
+ROUNDS = (1.0, 10.0, 60.0)  # seconds of tests, fastest first, up to the end of each round
+PATIENCE = 4.0  # a child may take this many times the CPU seconds of its tests, and 30 s more
 DIED, SURVIVED, UNREACHED = "killed", "survived", "no test reaches it"
+OUR_FAULT = 70  # exit code of a child in which the gate failed, not a test
+NO_ANSWER = "(out of time, or the interpreter ended)"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant, and how many tests it met."""
+    """What became of a mutant, how many tests reach it, and the test it died of."""
 
     mutant: Mutant
     outcome: str
     n_tests: int
+    killer: str
 
 
 def judge(
     root: Path, reach: Reach, chosen: list[Mutant], jobs: int, progress: Callable[[Verdict], None]
-) -> list[Verdict]:
-    """The verdict on every mutant, `jobs` children at a time; cost: the tests that reach it."""
-    for library in PRELOADED:
-        importlib.import_module(library)
+) -> None:
+    """Report the verdict on every mutant, `jobs` children at a time; cost: the tests that reach it.
+
+    Changes of what runs at import come first, in children that import the package anew; then the
+    package is loaded, and the children of that process exchange the bodies of functions only.
+    """
+    load_libraries()
+    _judge(root, reach, [m for m in chosen if m.runs_at_import], jobs, progress)
+    load_package(root)
+    _judge(root, reach, [m for m in chosen if not m.runs_at_import], jobs, progress)
+
+
+def _judge(
+    root: Path, reach: Reach, chosen: list[Mutant], jobs: int, progress: Callable[[Verdict], None]
+) -> None:
+    trusted: set[str] = set()  # tests that killed and were seen to pass without the change
     waiting: list[Mutant] = list(reversed(chosen))
-    running: dict[int, Mutant] = {}
-    verdicts: list[Verdict] = []
+    running: dict[int, tuple[int, Mutant]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
                 mutant = waiting.pop()
-                child = _fork(lambda m=mutant: _meet(root, reach, m))
-                running[child] = mutant
-            child, status = os.wait()
-            mutant = running.pop(child)
-            code = os.waitstatus_to_exitcode(status)
-            verdict = Verdict(mutant, _outcome(code), len(reach.tests(mutant)))
-            verdicts.append(verdict)
-            progress(verdict)
+                process, pipe = _fork(lambda m=mutant: _meet(root, reach, m, trusted))
+                running[pipe] = process, mutant
+            for pipe in select.select(list(running), [], [])[0]:
+                process, mutant = running.pop(pipe)
+                outcome, killer = _answer(process, pipe) or (DIED, NO_ANSWER)
+                trusted.add(killer)
+                progress(Verdict(mutant, outcome, len(reach.tests(mutant)), killer))
     finally:
-        for child in running:
-            os.kill(child, signal.SIGKILL)
-    return verdicts
+        for process, _ in running.values():
+            os.kill(process, signal.SIGKILL)
 
 
-def _outcome(code: int) -> str:
-    return {0: SURVIVED, 3: UNREACHED}.get(code, DIED)
-
-
-def _fork(work: Callable[[], int]) -> int:
-    child = os.fork()
-    if child:
-        return child
-    code = 1
+def _fork(work: Callable[[], object]) -> tuple[int, int]:
+    """A child that does the work, and the pipe where what it returns arrives as JSON."""
+    here, there = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(there)
+        return process, here
+    code = OUR_FAULT
     try:
-        code = work()
+        os.close(here)
+        os.write(there, json.dumps(work()).encode())
+        code = 0
     finally:
+        if code:
+            traceback.print_exc()
         os._exit(code)
 
 
-def _meet(root: Path, reach: Reach, mutant: Mutant) -> int:
-    """In the child: two rounds of tests on the changed module, each in a grandchild so that a
-    module is imported anew; 0 if all pass, 1 if one fails or time runs out, 3 if there is none.
+def _answer(process: int, pipe: int, seconds: float | None = None) -> list[str] | None:
+    """What the child returned; None if it ended without a word or let us wait too long."""
+    ready = select.select([pipe], [], [], seconds)[0]
+    words = os.read(pipe, 65536) if ready else b""
+    if not words:
+        os.kill(process, signal.SIGKILL)
+    os.close(pipe)
+    if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == OUR_FAULT:
+        raise RuntimeError("the gate itself failed; see above")
+    return json.loads(words) if words else None
+
+
+def _meet(root: Path, reach: Reach, mutant: Mutant, trusted: set[str]) -> list[str]:
+    """In the child: the outcome, and the test the mutant died of.
+
+    A test that fails counts only if it passes on the unchanged module in the same surroundings.
     """
     tests = reach.tests(mutant)
     if not tests:
-        return 3
+        return [UNREACHED, ""]
     for part in _rounds(tests, reach.seconds):
-        limit = PATIENCE * sum(reach.seconds[test] for test in part) + 60.0
-        if not _passes(_fork(lambda part=part: _run(root, mutant, part)), limit):
-            return 1
-    return 0
+        while part:
+            killer = _killer(root, mutant, part, reach)
+            if not killer:
+                break
+            if killer in (NO_ANSWER, *trusted) or not _killer(root, None, [killer], reach):
+                return [DIED, killer]
+            part.remove(killer)
+    return [SURVIVED, ""]
+
+
+def _killer(root: Path, mutant: Mutant | None, tests: list[str], reach: Reach) -> str:
+    """The first test that fails, in a process of its own; empty if all pass."""
+    limit = PATIENCE * sum(reach.seconds[test] for test in tests) + 30.0
+    child = _fork(lambda: [first_failure(root, mutant, tests, limit)])
+    answer = _answer(*child, seconds=10.0 * limit)
+    return NO_ANSWER if answer is None else answer[0]
 
 
 def _rounds(tests: list[str], seconds: dict[str, float]) -> Iterator[list[str]]:
     """The fastest tests, then those that still fit; always one at least."""
-    spent = list(accumulate(seconds[test] for test in tests))
-    first = max(1, sum(total <= FIRST_SECONDS for total in spent))
-    last = max(1, sum(total <= MOST_SECONDS for total in spent))
-    yield tests[:first]
-    if rest := tests[first:last]:
-        yield rest
-
-
-def _passes(child: int, limit: float) -> bool:
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status) == 0
-        time.sleep(0.02)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
-
-
-def _run(root: Path, mutant: Mutant, tests: list[str]) -> int:
-    """In the grandchild: pytest on the changed module, silent."""
-    import pytest
-
-    os.chdir(root)
-    null = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(null, stream)
-    os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="mutant-")
-    file = root / mutant.file
-    tree = apply(file.read_text(encoding="utf-8"), mutant)
-    sys.meta_path.insert(0, Changed(mutant.module, file, tree))
-    quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:pytest_cov"]
-    code = int(pytest.main([*quiet, *tests]))
-    return 0 if code in (0, 5) else 1
-
-
-class Changed(importlib.abc.MetaPathFinder):
-    """Finds one module and gives it another body."""
-
-    def __init__(self, module: str, file: Path, tree: ast.Module) -> None:
-        self.module, self.file, self.tree = module, file, tree
-
-    def find_spec(
-        self, fullname: str, _path: object = None, _target: object = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The changed module's loader, or None for all others."""
-        if fullname != self.module:
-            return None
-        loader = _Loader(fullname, str(self.file), self.tree)
-        return importlib.machinery.ModuleSpec(fullname, loader, origin=str(self.file))
-
-
-class _Loader(importlib.machinery.SourceFileLoader):
-    def __init__(self, name: str, file: str, tree: ast.Module) -> None:
-        super().__init__(name, file)
-        self._tree = tree
-
-    def get_code(self, fullname: str) -> CodeType:
-        return compile(self._tree, self.get_filename(fullname), "exec")
+    spent, start = list(accumulate(seconds[test] for test in tests)), 0
+    for limit in ROUNDS:
+        end = max(1, sum(total <= limit for total in spent))
+        if end > start:
+            yield tests[start:end]
+        start = end

@@ -27,15 +27,20 @@ class Reach:
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Tests that execute the mutant's line, fastest first; for a line that runs at import,
-        every test that enters the module.
+        every test that enters the module. Then the other tests of their files, which may share what
+        was computed there (a fixture of the file is recorded with its first user).
         """
         of_file = self.lines.get(mutant.file, {})
-        found = of_file.get(0 if mutant.runs_at_import else mutant.line, [])
-        return sorted((t for t in found if t in self.seconds), key=lambda t: self.seconds[t])
+        found = set(of_file.get(0 if mutant.runs_at_import else mutant.line, []))
+        files = {test.split("::")[0] for test in found}
+        near = (t for t in self.seconds if t in found or t.split("::")[0] in files)
+        return sorted(near, key=lambda t: (t not in found, self.seconds[t]))
 
 
-def record(root: Path, folder: Path, tests: list[str], jobs: int) -> None:
-    """Run the tests with coverage contexts and keep what they reach in `folder`."""
+def record(root: Path, folder: Path, tests: list[str], jobs: int, keeps_others: bool) -> None:
+    """Run the tests with coverage contexts and keep what they reach in `folder`; what other tests
+    reach stays as it was recorded if `keeps_others`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     arguments = ["-q", "-n", str(jobs), "--cov=globalmin", "--cov-context=test", "--cov-report="]
     report = ["-o", "junit_family=xunit1", f"--junitxml={folder / 'tests.xml'}"]
@@ -43,7 +48,27 @@ def record(root: Path, folder: Path, tests: list[str], jobs: int) -> None:
     command = [sys.executable, "-m", "pytest", *arguments, *report, *tests]
     subprocess.run(command, cwd=root, env={**os.environ, **environment}, check=False)
     reach = _read(root, folder)
+    if keeps_others:
+        reach = _merged(load(folder), reach)
     (folder / "reach.json").write_text(json.dumps([reach.lines, reach.seconds]), encoding="utf-8")
+
+
+def _merged(old: Reach, new: Reach) -> Reach:
+    """Test files of the new record speak for themselves; the others as before."""
+    files = {test.split("::")[0] for test in new.seconds}
+
+    def others(tests: list[str]) -> list[str]:
+        return [test for test in tests if test.split("::")[0] not in files]
+
+    lines: dict[str, dict[int, list[str]]] = {}
+    for file in old.lines.keys() | new.lines.keys():
+        before, after = old.lines.get(file, {}), new.lines.get(file, {})
+        lines[file] = {
+            line: sorted({*others(before.get(line, [])), *after.get(line, [])})
+            for line in before.keys() | after.keys()
+        }
+    kept = {test: old.seconds[test] for test in others(list(old.seconds))}
+    return Reach(lines, {**kept, **new.seconds})
 
 
 def load(folder: Path) -> Reach:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,7 +50,8 @@ class Mutant:
     """One change of one module: where, and what in words.
 
     `path` leads from the module's tree to the node: (field, index or None) at every level;
-    `runs_at_import` marks constants, defaults and class bodies.
+    `runs_at_import` marks constants, defaults and class bodies; `nth` counts equal changes of equal
+    lines, so that each has a key of its own.
     """
 
     module: str
@@ -58,6 +60,7 @@ class Mutant:
     path: tuple[tuple[str, int | None], ...]
     change: str
     runs_at_import: bool
+    nth: int = 1
 
     @property
     def file(self) -> str:
@@ -67,19 +70,24 @@ class Mutant:
     @property
     def key(self) -> str:
         """What a list of excused survivors names it by: stable when lines move."""
-        return f"{self.module}: {self.text} [{self.change}]"
+        which = f" #{self.nth}" if self.nth > 1 else ""
+        return f"{self.module}: {self.text} [{self.change}]{which}"
 
 
 def mutants(source: str, module: str) -> list[Mutant]:
     """Every mutant of a module, in the order of its lines."""
     lines, tree = source.splitlines(), ast.parse(source)
     called = _lines_of_functions(tree)
-    return [
-        Mutant(module, at, lines[at - 1].strip(), path, change, at not in called)
-        for path, node in _walk(tree, ())
-        for at in [node.lineno]
-        for change in changes(node)
-    ]
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for path, node in _walk(tree, ()):
+        text = lines[node.lineno - 1].strip()
+        for change in changes(node):
+            seen[text, change] += 1
+            at_import = node.lineno not in called
+            nth = seen[text, change]
+            found.append(Mutant(module, node.lineno, text, path, change, at_import, nth))
+    return found
 
 
 def _lines_of_functions(tree: ast.Module) -> set[int]:

@@ -154,6 +154,19 @@ def test_equal_rows_are_named_and_make_lambda_exactly_zero():
     assert found.theorem("DU-T2.1").finding is Finding.FAILS
 
 
+@pytest.mark.parametrize(
+    ("factor", "word"), [(1.0, "equal"), (0.5, "parallel"), (-1.0, "antiparallel")]
+)
+def test_rows_on_one_line_are_told_apart(factor, word):
+    """DU-T2.1: short rows, whose inner product is positive and below 1, and its opposite."""
+    X = 0.1 * np.random.default_rng(1).standard_normal((5, 3))
+    found = inspect(rows(np.vstack([X, factor * X[1]])), width=8, activation="relu")
+    assert (
+        failing(found.theorem("DU-T2.1"))["no two rows parallel, none zero"]
+        == f"rows 1 and 5 are {word} (exact)"
+    )
+
+
 def test_antiparallel_rows_break_the_hypothesis_but_not_lambda():
     """DU-T2.1 is sufficient, not necessary: ReLU tells x from -x, tanh cannot."""
     X = np.random.default_rng(1).standard_normal((5, 3))

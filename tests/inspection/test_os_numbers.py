@@ -261,6 +261,47 @@ def test_stochastic_descent_for_many_samples_takes_the_crude_constant(monkeypatc
     assert ask("OS-C4", inspect(data, 30, "relu").instance).step_size is None
 
 
+def test_a_singular_jacobian_has_no_guarantee_whatever_the_number_of_samples(monkeypatch):
+    """OS-C4 with a row twice: no step, by the search of a radius and by the crude constant."""
+    X = gm.generators.sphere_with_random_labels(4, 12, seed=0).X
+    data = gm.Dataset(np.vstack([X, X[:1]]), np.arange(5.0), bias=False, scaling="none")
+    it = inspect(data, 30).instance
+    assert it.start.a == 0.0
+    for limit in (1500, 2):
+        monkeypatch.setattr("globalmin.kernels.facts_weights.ALL_LIMIT", limit)
+        report = ask("OS-C4", it)
+        assert (report.step_size, report.failure, report.numbers) == (None, None, ())
+
+
+def test_dual_kernels_need_rows_that_are_not_zero():
+    """DU-DA0: refused where one of the first two rows is zero, three roads to one number else."""
+    X = sphere_rows()
+    for zero in (0, 1, None):
+        moved = X.copy()
+        if zero is not None:
+            moved[zero] = 0.0
+        data = gm.Dataset(moved, np.arange(4.0), bias=False, scaling="none")
+        report = ask("DU-DA0", inspect(data, 8).instance)
+        assert report.finding == ("holds" if zero is None else "fails")
+        assert len(report.numbers) == (5 if zero is None else 0)
+    values = [value for _, value in report.numbers]
+    g, w = np.polynomial.hermite_e.hermegauss(60)
+    w = w / math.sqrt(2 * math.pi)
+    a, b, c = (float(p @ q) for p, q in ((X[0], X[0]), (X[1], X[1]), (X[0], X[1])))
+    u = math.sqrt(a) * g[:, None] + 0.0 * g
+    other = c / math.sqrt(a) * g[:, None] + math.sqrt(b - c * c / a) * g
+    weights = np.outer(w, w)
+    value = (weights * np.logaddexp(0, u) * np.logaddexp(0, other)).sum()
+    slope = (weights / (1 + np.exp(-u)) / (1 + np.exp(-other))).sum()
+    assert values[:3] == pytest.approx([value] * 3, rel=1e-5)
+    assert values[3] == pytest.approx(slope, rel=1e-7)
+    assert values[4] == pytest.approx(1 / (w @ np.logaddexp(0, g) ** 2), rel=1e-7)
+
+
+def sphere_rows():
+    return gm.generators.sphere_with_random_labels(4, 3, seed=5).X
+
+
 def test_too_few_weights_need_width_and_not_training():
     """OS-C1, OS-C2, OS-C4 with kd < n: no training helps."""
     found = inspect(gm.generators.sphere_with_random_labels(30, 5, seed=0), 4)

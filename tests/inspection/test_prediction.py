@@ -11,6 +11,7 @@ import globalmin as gm
 from globalmin.data import validation
 from globalmin.errors import DataError, MemoryRefused
 from globalmin.inspection import compare_trajectory, predict_losses, predict_run
+from globalmin.inspection.prediction import predict
 from globalmin.shallow.network import residual
 
 
@@ -66,6 +67,51 @@ def test_signs_change_no_more_than_the_distance_allows(relu):
     assert all(isinstance(value, float) for value in run.summary().values())
 
 
+def test_the_last_entries_are_the_distances_and_signs_of_the_last_network(relu):
+    """Movement, distance and the largest number of changed signs of a sample, by loops."""
+    data, network, run = relu
+    moved = run.network.W - network.W
+    assert run.distance[-1] == pytest.approx(np.linalg.norm(moved))
+    assert run.neuron_movement[-1] == pytest.approx(max(np.linalg.norm(row) for row in moved))
+    old, new = data.X @ network.W.T >= 0, data.X @ run.network.W.T >= 0
+    counts = [sum(a != b) for a, b in zip(old, new, strict=True)]
+    assert min(counts) < max(counts) == run.signs_changed[-1]
+    costs = np.sort((data.X @ network.W.T) ** 2, axis=1).cumsum(axis=1)  # OS-LC.2, unit rows
+    allowed = (costs <= np.linalg.norm(moved, 2) ** 2).sum(axis=1)
+    assert run.signs_allowed[-1] >= counts[0]
+    assert run.signs_allowed[-1] >= allowed.max()
+
+
+def test_a_prediction_takes_single_steps_where_there_are_too_many_samples(monkeypatch):
+    """Beyond the size of cheap eigenvalues the recursion is followed, 200 steps of it at most; the
+    norms are those of the closed form.
+    """
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((6, 6))
+    K, r = A @ A.T, rng.standard_normal(6)
+    eta = 0.5 / np.linalg.eigvalsh(K)[-1]
+    exact = {n: predict(K, r, eta, n_steps=n) for n in (200, 201, 1000)}
+    for steps in exact.values():
+        assert steps.steps[0] == 0
+        assert len(steps.steps) > 35
+    assert exact[201].steps[-1] == 201
+    monkeypatch.setattr("globalmin.inspection.prediction.ALL_LIMIT", 5)
+    for n, full in exact.items():
+        short = predict(K, r, eta, n_steps=n)
+        kept = full.steps[full.steps <= 200]
+        assert short.steps.tolist() == kept.tolist()
+        for t, norm in zip(short.steps, short.residual_norms, strict=True):
+            powers = np.linalg.matrix_power(np.eye(6) - eta * K, int(t))
+            assert norm == pytest.approx(np.linalg.norm(powers @ r), rel=1e-9)
+        last = [
+            np.linalg.norm(np.linalg.matrix_power(np.eye(6) - eta * K, int(t)) @ r)
+            for t in (kept[-1] - 1, kept[-1])
+        ]
+        assert short.rate == pytest.approx(last[1] / last[0])
+    monkeypatch.setattr("globalmin.inspection.prediction.ALL_LIMIT", 6)
+    assert predict(K, r, eta, n_steps=201).steps[-1] == 201
+
+
 def test_wider_networks_follow_the_prediction_more_closely():
     """DU-Q2.6: the deviation from the linearization falls like 1/m, since the second-order terms
     carry the signs of the head.
@@ -102,7 +148,7 @@ def test_steps_beyond_the_theorem_get_no_envelope(smooth):
     longer = predict_run(network, data, step_size=1.5 * run.step_size, max_iter=5)
     assert longer.proved is None
     shorter = predict_run(network, data, step_size=0.5 * run.step_size, max_iter=5)
-    assert shorter.guarantee.rate > run.guarantee.rate
+    assert 1 - shorter.guarantee.rate == pytest.approx((1 - run.guarantee.rate) / 2, rel=1e-9)
     assert (shorter.measured <= shorter.proved * (1 + 1e-12)).all()
 
 

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 import globalmin as gm
 from globalmin.errors import DataError
-from globalmin.kernels.explain_jacobian import explain_jacobian, projected_slopes
+from globalmin.kernels.explain_jacobian import _root_of, explain_jacobian, projected_slopes
 from globalmin.shallow.network import ShallowNetwork
 
 
@@ -150,7 +150,20 @@ def test_the_text_names_the_costliest_step_and_the_picture_has_a_bar_for_each():
     assert len(axes.patches) == 1 + len(found.steps)
     assert next(t.get_text() for t in axes.get_yticklabels()) == "measured"
     assert axes.patches[0].get_x() + axes.patches[0].get_width() == pytest.approx(found.sigma_min)
+    values = [found.sigma_min, *(step.value for step in found.steps)]
+    bars = axes.patches
+    assert [bar.get_x() + bar.get_width() for bar in bars] == pytest.approx(values)
+    assert {bar.get_x() for bar in bars} == {axes.get_xlim()[0]} == {min(values) / 3}
+    assert axes.get_xlim()[1] == pytest.approx(4 * max(values))
+    heights = [bar.get_y() + bar.get_height() / 2 for bar in bars]  # the measured one on top
+    assert heights == pytest.approx(range(len(values) - 1, -1, -1))
+    assert axes.get_yticks().tolist() == pytest.approx(heights)
+    assert [t.get_text() for t in axes.texts] == [f"{value:.3g}" for value in values]
+    assert [t.xy[1] for t in axes.texts] == pytest.approx(heights)
     tied = explain_jacobian(network, np.vstack([X, X[:1]]))
+    nothing = tied.plot().axes[0]  # no positive value: an axis around 1
+    assert nothing.get_xlim() == pytest.approx((1 / 3, 4.0))
+    assert [bar.get_width() for bar in nothing.patches] == [0.0] * len(nothing.patches)
     assert tied.sigma_min == 0.0
     assert tied.costliest is None
     assert "full row rank" in str(tied)
@@ -168,3 +181,22 @@ def test_wrong_inputs_are_refused():
         explain_jacobian(network, X[0])
     with pytest.raises(DataError, match="not finite"):
         explain_jacobian(network, np.full((2, 5), np.nan))
+
+
+def test_a_least_eigenvalue_counts_from_four_n_roundings_on():
+    """Below 4 n eps times the largest eigenvalue it is rounding, and the value is 0."""
+    n, eps = 6, np.finfo(float).eps
+    for factor, seen in ((3.9, False), (4.1, True)):
+        least_one = factor * n * eps * 8.0
+        value = _root_of(np.diag([least_one, 1.0, 2.0, 3.0, 4.0, 8.0]))
+        assert value == (pytest.approx(math.sqrt(least_one)) if seen else 0.0)
+
+
+def test_the_largest_number_of_samples_is_taken_and_one_more_is_refused(monkeypatch):
+    network, X = drawn("softplus")
+    monkeypatch.setattr("globalmin.kernels.explain_jacobian.LARGEST", len(X))
+    assert explain_jacobian(network, X).shape == (8, 5, 9)
+    with pytest.raises(DataError, match="n from 1 to 8"):
+        explain_jacobian(network, np.vstack([X, X[:1]]))
+    with pytest.raises(DataError, match="n from 1 to 8"):
+        explain_jacobian(network, X[:0])

@@ -11,8 +11,8 @@ from globalmin.linalg.symmetric import design_matrix
 from globalmin.quadratic import barrier, risk
 from globalmin.quadratic.ambiguity import bad_interpolant
 from globalmin.quadratic.census import population_escape
-from globalmin.quadratic.identifiability import critical_samples, span_condition
-from globalmin.quadratic.population_descent import general_rate
+from globalmin.quadratic.identifiability import critical_samples, exact_span_rank, span_condition
+from globalmin.quadratic.population_descent import compare_rates, general_rate
 
 ONE = np.ones((1, 1))
 
@@ -117,3 +117,21 @@ def test_the_guarantee_for_an_impostor_is_attained_by_the_least_favourable_kerne
     np.testing.assert_allclose(np.abs(np.linalg.eigvalsh(found.M)), [1 / 3, 1.0], atol=1e-12)
     assert found.guaranteed == pytest.approx(8 / 3)
     assert found.population_risk == pytest.approx(8 / 3, rel=1e-9)
+
+
+def test_elimination_decides_up_to_the_size_it_is_allowed():
+    """GKZ-SPAN: three rows of which two are on one line, N = 3 monomials, so the rank is 2; not
+    allowed to eliminate, only 2 <= rank <= 3 is known.
+    """
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+    assert exact_span_rank(X, max_exact=3) == (2, 2)
+    assert exact_span_rank(X, max_exact=2) == (2, 3)
+
+
+def test_a_descent_has_arrived_at_a_trillionth_of_its_first_risk():
+    """GKZ-X2: so it says after enough steps, and not after two."""
+    found = compare_rates(2, 60, draws=2)
+    assert found.below == 1.0
+    assert found.reached.tolist() == [1.0, 1.0]
+    assert (found.measured > 0.4).all()  # two steps are far from a trillionth
+    assert compare_rates(2, 60, draws=2, max_iter=2).reached.tolist() == [0.0, 0.0]

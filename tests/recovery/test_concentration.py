@@ -129,6 +129,60 @@ def test_gradients_along_a_direction_are_those_of_automatic_differentiation():
         lc.sample_gradients_along(u[:2], W, X, y, "sigmoid")
 
 
+def test_the_constant_of_the_third_moment_is_attained():
+    """E|g|^3 = 2 sqrt(2/pi) = (3!/2) CUBE; the psi_2 norm of N(0, 1) has E exp(g^2/s^2) = 2."""
+    assert pytest.approx(2 * math.sqrt(2 / math.pi), rel=1e-14) == 3 * lc.CUBE
+    assert pytest.approx(2.0, rel=1e-14) == (1 - 2 / lc.GAUSSIAN_PSI2**2) ** -0.5
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.7])
+@pytest.mark.parametrize(("name", "residual"), [("sigmoid", 1.0), ("tanh", 2.0)])
+def test_deviation_bounds_are_the_sums_they_are_stated_as(name, residual, radius):
+    """FCL-L3, FCL-L4, FCL-L5, FCL-L6: n, d, K, delta unequal, every constant written out."""
+    n, d, K, delta = 500, 4, 3, 0.02
+    grid = np.linspace(-6, 6, 200_001)
+    phi = lc.local_activation(name)
+    b1, b2, b3 = (np.abs(phi.derivative(grid, order=p)).max() for p in (1, 2, 3))
+    c, a = (b1**2 + b2 * residual) / K, b1 * residual / math.sqrt(K)
+    norms = math.sqrt(2) ** 3 * math.gamma((d + 3) / 2) / math.gamma(d / 2)  # E|x|^3
+    t, u = d * K * math.log(9) + math.log(2 / delta), d * K * math.log(5) - math.log(delta)
+    if radius:
+        change = (3 * b1 * b2 / K**1.5 + b3 * residual / K) * norms * (1 + 2 / delta)
+        t += d * K * math.log(1 + 2 * radius * n * change / c) + math.log(2)
+        change = (b1**2 + b2 * residual) / K * d * (1 + 2 / delta)
+        u += d * K * math.log(1 + 2 * radius * n * change / a) + math.log(2)
+    hessian = 2 * (math.sqrt(6 * c**2 * t / n) + 2 * c * t / n) + (c / n if radius else 0)
+    third = 2 * math.sqrt(2 / math.pi) / 3
+    gradient = 2 * a * (math.sqrt(2 * u / n) + third * u / n) + (a / n if radius else 0)
+    options = {"delta": delta, "radius": radius}
+    assert lc.hessian_deviation_limit(n, d, K, name, **options) == pytest.approx(hessian, rel=1e-6)
+    assert lc.gradient_deviation_limit(n, d, K, name, **options) == pytest.approx(
+        gradient, rel=1e-6
+    )
+
+
+def test_the_least_number_that_is_enough_is_found():
+    """Exact up to a million, to a millionth beyond."""
+    for least in [*range(1, 70), 1_000, 99_999, 999_999]:
+        assert lc._least(lambda n, least=least: n >= least) == least
+    for least in (10**8 + 12_345, 3 * 10**12 + 1):
+        found = lc._least(lambda n, least=least: n >= least)
+        assert least <= found <= least * (1 + 2e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "delta", "ok"),
+    [(1, 0.5, True), (0, 0.5, False), (1, 0.0, False), (1, 1.0, False), (1, 0.999, True)],
+)
+def test_numbers_of_samples_and_probabilities_are_refused_at_their_ends(n, delta, ok):
+    for bound in (lc.hessian_deviation_limit, lc.gradient_deviation_limit):
+        if ok:
+            assert bound(n, 2, 2, "sigmoid", delta=delta) > 0
+        else:
+            with pytest.raises(DataError, match="n >= 1 and 0 < delta < 1"):
+                bound(n, 2, 2, "sigmoid", delta=delta)
+
+
 def test_moment_inequalities_behind_the_deviation_bounds():
     """FCL-L3, FCL-L4: Bernstein's condition for g and g^2, from the exact absolute moments of a
     Gaussian.

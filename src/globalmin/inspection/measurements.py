@@ -145,7 +145,7 @@ def _slope(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
 
 
 def _feature(X: Array, activation: Activation, facts: Degeneracy) -> Extremes:
-    zero = bool(facts.zero_rows) and (activation.vanishes_at_zero or len(facts.zero_rows) > 1)
+    zero = bool(facts.zero_rows) and activation.vanishes_at_zero  # if not, zero rows are equal rows
     return extremes(
         limit_gram(X, activation, kernel="features"),
         is_singular=zero or bool(parallel_groups(facts, activation)),

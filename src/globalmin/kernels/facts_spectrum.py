@@ -138,10 +138,12 @@ def whitened_moments(it: Instance) -> TheoremReport:
     says = "the whitened slopes z have d ≤ E‖z‖² ≤ ρ²d for Gaussian inputs"
     mean = jacobian_parts.mean_centered_jacobian(net)
     heads = check("no head weight is zero", bool(net.v.all()))
+    is_zero = average_class(m.activation).curvature is MeanSign.ALWAYS  # for certain: class b
+    can_be = net.width >= m.d and not is_zero
     full = check(
         "diag(v)ΓW has full column rank",
-        net.width >= m.d and _least(mean) > 1e-12 * float(np.linalg.norm(mean, 2)),
-        f"σ_min = {number(_least(mean) if net.width >= m.d else 0.0)}",
+        can_be and _least(mean) > 1e-12 * float(np.linalg.norm(mean, 2)),
+        f"σ_min = {number(_least(mean) if can_be else 0.0)}",
     )
     curved = check(
         "φ'' is bounded", math.isfinite(m.M), f"sup |φ''| = {number(m.M)}", is_scope=True

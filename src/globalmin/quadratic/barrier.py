@@ -133,8 +133,8 @@ def population_rate(W0: Array, Wstar: Array, *, eta: float | None = None) -> Des
     tau = math.sqrt(L0 / barrier_constant(W0.shape[1]))
     eigenvalues = np.linalg.eigvalsh(A)
     s2 = float(eigenvalues[0]) - tau
-    if not s2 > 0:
-        return None
+    if not s2 > (len(A) + 8) * np.finfo(np.float64).eps * (float(eigenvalues[-1]) + tau):
+        return None  # on the barrier, up to rounding
     root = math.sqrt(L0)
     Lip = (
         16.0 * (float(eigenvalues[-1]) + tau)

@@ -197,8 +197,9 @@ def polish_minimum(network: ShallowNetwork, data: Dataset, *, steps: int = 200) 
     best, size = _damped(network, X, y, steps), math.inf
     while (new := gradient_norm(best, X, y)) < 0.9 * size:
         H, kept, size = hessian(best, X, y), best, new
-        if float(np.linalg.eigvalsh(H)[0]) <= 0:
-            return best
+        spectrum = np.linalg.eigvalsh(H)
+        if not spectrum[0] > len(H) * np.finfo(np.float64).eps * spectrum[-1]:
+            return best  # singular, as far as floats tell: no Newton step
         best = best.with_weights(
             W=best.W - np.linalg.solve(H, gradient(best, X, y)[0].reshape(-1)).reshape(best.W.shape)
         )
