@@ -4,6 +4,7 @@
 
 from globalmin.deep.gram import deep_gram as deep_gram
 from globalmin.deep.gram import deep_ntk as deep_ntk
+from globalmin.deep.sufficient_width import deep_width as deep_width
 from globalmin.factorization.landscape import schedule_report as schedule_report
 from globalmin.factorization.rank_one import rank_one_run as rank_one_run
 from globalmin.kernels.gram_bounds import lambda_lower_bounds as lambda_lower_bounds

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.deep.claims.descent import estimate_jacobian_lipschitz
 from globalmin.deep.claims.high_precision import PreciseDeep
+from globalmin.deep.lipschitz import deep_jacobian_lipschitz, estimate_deep_descent
 from globalmin.deep.network import DeepNetwork
+from globalmin.deep.train import train_deep
 from globalmin.linalg.positive_definite import to_floats
 from globalmin_check import Verdict
 from globalmin_check.engine import check_bytes
@@ -72,9 +73,31 @@ def test_a_wider_network_has_a_smaller_relative_constant() -> None:
     for width in (10, 1000):
         network = DeepNetwork.initialize((5,), width, 2, "resnet", "tanh", seed=0)
         X = instance("resnet")[1].X
-        omega = np.array([np.linalg.norm(W, 2) for W in network.weights])
-        constants.append(estimate_jacobian_lipschitz(network, X, omega, 1e-6))
+        constants.append(deep_jacobian_lipschitz(network, X, 1e-6))
     assert constants[1] < constants[0]
+
+
+@pytest.mark.parametrize("architecture", list(SHAPES))
+@pytest.mark.parametrize("activation", ["tanh", "softplus"])
+def test_trainer_theory_and_claim_have_one_constant(architecture: str, activation: str) -> None:
+    """DU-CERT-S: where the claim is proved the estimate holds, with the same numbers; and a run
+    that stops as provable is certified."""
+    network, data = instance(architecture, activation, depth=3)
+    run = train_deep(network, data, until="descent")
+    assert run.status.value == "provable"
+    proved = gm.certify(run.network, data, claims=["deep-descent"]).summary()
+    found = estimate_deep_descent(run.network, data.X, data.y)
+    assert found.holds
+    # the proved a^2 lies below the eigenvalue by a relative 1e-3 at most, so t above by as much
+    assert found.lipschitz == pytest.approx(proved["Lam"], rel=1e-3)
+    assert found.radius == pytest.approx(proved["t"], rel=1e-2)
+    assert found.residual == pytest.approx(proved["residual_norm"], rel=1e-6)
+    assert found.step_size == pytest.approx(proved["eta"], rel=1e-3)
+    assert 1 - found.rate == pytest.approx(proved["rate"], abs=1e-3)
+    # the proved norms of the weights and Lam itself are enlarged by 1e-6 each, three layers deep
+    assert deep_jacobian_lipschitz(run.network, data.X, proved["t"]) == pytest.approx(
+        proved["Lam"], rel=1e-5
+    )
 
 
 def test_a_chosen_step_is_claimed_and_too_large_a_step_refused() -> None:

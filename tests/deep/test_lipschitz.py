@@ -29,27 +29,32 @@ def _instance(case, width=5, n=3, seed=0):
 
 
 def _plain_recursion(network, X, t):
-    """The recursion of theorem DS for fully connected and residual networks, sample by sample with
-    scalars.
+    """The recursion of `spec/claims/deep-descent.md` for fully connected and residual networks,
+    sample by sample with scalars, features and p by autodiff's rules written out.
     """
     L, beta = float(network.activation.supremum(1)), float(network.activation.supremum(2))
-    zero, total = abs(float(network.activation(0.0))), 0.0
+    total = 0.0
+    om = [np.linalg.svd(W, compute_uv=False)[0] + t for W in network.weights]
+    layers = list(zip(network.weights, network.scales, network.skips, strict=True))
     for x in X:
-        xi, dx, dz, om = [np.linalg.norm(x)], [0.0], [], []
-        for h, (W, kappa) in enumerate(zip(network.weights, network.scales, strict=True)):
-            om.append(np.linalg.svd(W, compute_uv=False)[0] + t)
-            dz.append(om[-1] * dx[-1] + xi[-1])
-            skip = 1.0 if network.skips[h] else 0.0
-            new = kappa * (zero * math.sqrt(len(W)) + L * om[-1] * xi[-1]) + skip * xi[-1]
-            dx.append(kappa * L * dz[-1] + skip * dx[-1])
-            xi.append(new)
-        p, dp = np.linalg.norm(network.head) + t, 1.0
+        features, z = [x], []
+        for W, s, skip in layers:
+            z.append(W @ features[-1])
+            features.append(s * network.activation(z[-1]) + (features[-1] if skip else 0.0))
+        xi, dx, dz = [np.linalg.norm(x)], [0.0], []
+        for h, (_, s, skip) in enumerate(layers):
+            dz.append(om[h] * dx[h] + xi[h])
+            dx.append(s * L * dz[h] + skip * dx[h])
+            xi.append(np.linalg.norm(features[h + 1]) + t * dx[h + 1])
+        p, dp = network.head, 1.0
         total += dx[-1] ** 2
         for h in range(network.depth - 1, -1, -1):
-            kappa, skip = network.scales[h], 1.0 if network.skips[h] else 0.0
-            q, dq = L * p, beta * dz[h] * p + L * dp
-            total += (kappa * (dq * xi[h] + q * dx[h])) ** 2
-            p, dp = kappa * om[h] * q + skip * p, kappa * (om[h] * dq + q) + skip * dp
+            W, s, skip = layers[h]
+            q0 = network.activation.derivative(z[h]) * p
+            dq = beta * dz[h] * (np.abs(p).max() + t * dp) + L * dp
+            q = np.linalg.norm(q0) + t * dq
+            total += (s * (dq * xi[h] + q * dx[h])) ** 2
+            p, dp = s * W.T @ q0 + (p if skip else 0.0), s * (om[h] * dq + q) + skip * dp
     return math.sqrt(total)
 
 

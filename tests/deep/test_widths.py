@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from globalmin.deep.constants import deep_width_order, residual_width_order
+from globalmin.deep.width_orders import deep_width_order, residual_width_order
 
 
 def test_orders_of_magnitude_for_deep_networks_grow_as_printed():

@@ -1,5 +1,7 @@
 """The producer of gram-positive claims: kernels, orders, quadrature, refusals."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,26 @@ def test_the_residual_bound_is_below_the_recursion_itself(X: np.ndarray) -> None
     least = np.linalg.eigvalsh(deep_gram(X, "resnet", 4, "softplus", c_res=0.5))[0]
     proved = certificate.summary()["lambda"]
     assert 0.02 * least < proved <= least
+
+
+def test_c_sigma_is_the_one_of_the_thesis_unless_it_is_given(X: np.ndarray) -> None:
+    """DU-DA6: c_sigma = 1/E tanh(z)^2 = 2.53617543321748, to the last digits of a double, in the
+    claim that `depth` alone asks for; DU-P3.2."""
+    certificate = gm.certify_gram(X, "tanh", "resnet", depth=3)
+    stored = certificate.claims[0].fields["c_sigma"]
+    assert float(Fraction(stored)) == pytest.approx(2.53617543321748, rel=1e-13)
+    assert (
+        certificate.to_bytes()
+        == gm.certify_gram(X, "tanh", "resnet", resnet=InfiniteResidual(3, 0.5)).to_bytes()
+    )
+    other = gm.certify_gram(X, "tanh", "resnet", resnet=InfiniteResidual(3, 0.5, 1.0))
+    assert other.summary()["kappa"] == pytest.approx(
+        certificate.summary()["kappa"] / 2.53617543321748, rel=1e-6
+    )
+    with pytest.raises(gm.errors.DataError, match="give one of them"):
+        gm.certify_gram(X, "tanh", "resnet", depth=3, resnet=InfiniteResidual(3))
+    with pytest.raises(gm.errors.DataError, match="depth=\\.\\.\\."):
+        gm.certify_gram(X, "tanh", "resnet")
 
 
 @pytest.mark.parametrize("features", [False, True])

@@ -1,11 +1,9 @@
-"""The constants in the proofs of DU-T3.1 and DU-T3.2, as far as they are explicit, corrected
-(DU-L3.1 to L3.27), and the rate promised by DU-T3.1 to T3.3, against a run.
+"""The constants in the proofs of DU-T3.1 and DU-T3.2, corrected (DU-L3.1 to L3.27), the width they
+ask for, and the rate promised by DU-T3.1 to T3.3, against a run.
 
-They hold with room to spare - the factor c_x^H with c_x about 4 makes them astronomical - and are
-here to be looked at; what can be proved of a given network is theorem DS's business
-(`deep_lipschitz`). Floats, hence estimates of the bounds.
-
-The orders of the required widths are in `widths`; their constants are unknown.
+The factor c_x^H with c_x about 6 makes them astronomical: `sufficient_width` has our own chain,
+which asks for far less, and what can be proved of a given network is theorem DS's business
+(`lipschitz`). Floats, hence estimates of the bounds.
 """
 
 from __future__ import annotations
@@ -108,6 +106,27 @@ def spectral_tail(width: int, c_w0: float, *, window: int = 1) -> float:
     """
     excess = max(c_w0 - math.sqrt(window) - 1.0, 0.0)
     return math.exp(-(excess**2) * width / 2)
+
+
+def spectral_limit(width: float, columns: float, failure: float) -> float:
+    """Bound of ||W|| that fails with probability `failure`, for W of shape width x columns with
+    standard normal entries: sqrt(m) + sqrt(columns) + sqrt(2 log(1/failure)), DU-L3.27 for
+    rectangles.
+    """
+    return math.sqrt(width) + math.sqrt(columns) + math.sqrt(2.0 * math.log(1.0 / failure))
+
+
+def mean_size(activation: str | Activation, variance: float) -> float:
+    """Bound of E|sigma(sqrt(v) z)|: |sigma(0)| + L sqrt(2 v/pi)."""
+    s = Slopes.of(activation)
+    return s.at_zero + s.L * math.sqrt(2.0 * variance / math.pi)
+
+
+def fourth_moment(activation: str | Activation, variance: float) -> float:
+    """Bound of E sigma(sqrt(v) z)^4, from |sigma(x)| <= |sigma(0)| + L |x|."""
+    s, root = Slopes.of(activation), math.sqrt(2.0 / math.pi)
+    z, tau = s.at_zero, s.L * math.sqrt(variance)
+    return z**4 + 4 * z**3 * tau * root + 6 * z**2 * tau**2 + 8 * z * tau**3 * root + 3 * tau**4
 
 
 @states("DU-L3.8")
@@ -262,6 +281,39 @@ def proof_step_size(
     return lambda0 / (2048 * n**1.5 * residual * depth**2 * math.sqrt(s.c_sigma) * size)
 
 
+def typical_start(activation: str | Activation, *, c_res: float | None = None) -> Start:
+    """Sizes that hold at the first weights with high probability for large m, inputs of norm 1:
+    ||W|| <= 3 sqrt(m) (DU-L3.27), ||a||^2 <= (9/4) m, ||a||_4^4 <= 4 m, and features at most 2
+    (DU-L3.1) or the bound of DU-L3.8.
+    """
+    c_x0 = 2.0 if c_res is None else feature_limit(activation, 3.0, c_res=c_res)
+    return Start(c_x0, 3.0, 1.5, math.sqrt(2.0))
+
+
+@states("DU-T3.1", "DU-T3.2")
+def proof_width(
+    activation: str | Activation,
+    depth: int,
+    n: int,
+    *,
+    residual: float,
+    lambda0: float,
+    c_res: float | None = None,
+) -> float:
+    """The width from which R' <= R: descent moves the weights less (DU-L3.5, L3.12) than it may
+    (DU-L3.4, L3.11), by the lemmas' own constants at a typical start.
+
+    An estimate: the probabilities of the start and the step of DU-L3.6 are not in it.
+    """
+    if not lambda0 > 0.0:
+        return math.inf
+    start = typical_start(activation, c_res=c_res)
+    R = allowed_movement(activation, start, depth, n, lambda0=lambda0, c_res=c_res)
+    sizes = {"width": 1, "residual": residual, "lambda0": lambda0, "c_res": c_res}
+    moved = predicted_movement(activation, start, depth, n, **sizes)
+    return (max(moved.first, moved.upper, moved.head) / R) ** 2
+
+
 class History(Protocol):
     """What the theorems speak of: the losses of gradient descent with one step size, at recorded
     steps.
@@ -338,38 +390,3 @@ def rate_check(history: History, lambda0: float) -> RateCheck:
     return RateCheck(
         bool(ratios[worst] <= 1.0 + 1e-9), float(ratios[worst]), int(k[worst]), promised, measured
     )
-
-
-def _quotient(numerator: float, denominator: float) -> float:
-    return numerator / denominator if denominator > 0.0 else math.inf
-
-
-@states("DU-T3.1")
-def deep_width_order(n: int, depth: int, lambda0: float, delta: float = 0.1) -> float:
-    r"""$\max(n^4/\lambda_0^4, n/\delta, n^2\ln(Hn/\delta)/\lambda_0^2)$, the width of DU-T3.1
-    without its factor $2^{O(H)}$, which the thesis does not give: an order of magnitude, no bound.
-    """
-    logarithm = math.log(depth * n / delta)
-    return max(
-        _quotient(float(n) ** 4, lambda0**4), n / delta, _quotient(n**2 * logarithm, lambda0**2)
-    )
-
-
-@states("DU-T3.2", "DU-T3.3")
-def residual_width_order(
-    n: int, depth: int, lambda0: float, delta: float = 0.1, *, pixels: int = 1
-) -> float:
-    r"""The width of DU-T3.2 (pixels = 1) and DU-T3.3 without constants and poly(p): an order of
-    magnitude, no bound.
-
-    The corrected first terms are $n^4/(\lambda_0^4H^4)$ and $n^2/\lambda_0^2$, because head and
-    first layer move without the factor 1/H (erratum E15); for convolutions $n^4/(\lambda_0^4H^2)$
-    takes the place of the second.
-    """
-    first = _quotient(float(n) ** 4, lambda0**4 * depth**4)
-    second = (
-        _quotient(n**2, lambda0**2)
-        if pixels == 1
-        else _quotient(float(n) ** 4, lambda0**4 * depth**2)
-    )
-    return max(first, second, n / delta, _quotient(n**2 * math.log(depth * n / delta), lambda0**2))

@@ -140,7 +140,7 @@ HOMES = (
     "globalmin.kernels.facts_smooth",
     "globalmin.kernels.facts_weights",
     "globalmin.kernels.facts_relu",
-    "globalmin.deep.facts",
+    "globalmin.deep.facts_convergence",
     "globalmin.deep.facts",
     "globalmin.quadratic.facts_landscape",
     "globalmin.quadratic.facts_teacher",

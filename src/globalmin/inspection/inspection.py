@@ -155,6 +155,7 @@ def inspect(
     theta: float = 0.5,
     failure: float = 0.1,
     depth: int = 3,
+    image_shape: tuple[int, ...] | None = None,
 ) -> Inspection:
     """What the theorems of the five works say of these data, with numbers: hypotheses, widths,
     steps, rates.
@@ -182,6 +183,9 @@ def inspect(
         The failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
     depth : int
         Of the deep networks in the table.
+    image_shape : tuple[int, ...] | None
+        Of one row, (channels, pixels) or (channels, height, width), for DU-T3.3; by default each
+        row is read as a signal of one channel.
 
     Raises
     ------
@@ -201,6 +205,7 @@ def inspect(
         theta=theta,
         failure=failure,
         depth=depth,
+        image_shape=image_shape,
     )
     m, start = it.m, it.start
     K, r = jacobian_gram(start.network, m.X), residual(start.network, m.X, m.y)
@@ -231,6 +236,7 @@ def pose(
     theta: float = 0.5,
     failure: float = 0.1,
     depth: int = 3,
+    image_shape: tuple[int, ...] | None = None,
 ) -> Instance:
     """The instance that facts are asked about: the data measured, and a network drawn or given;
     arguments as in `inspect`.
@@ -247,7 +253,19 @@ def pose(
     require_room(m.n, m.d, k)
     drawn = network or draw(data, k, phi, scheme=scheme or SCHEME, seed=seed)
     start = measure_start(drawn, m, limit=limit_gram(m.X, phi), is_given=network is not None)
-    return Instance(m, start, _step_size(m, start), delta, theta, failure, depth)
+    shape = _checked_shape(image_shape, m.d)
+    return Instance(m, start, _step_size(m, start), delta, theta, failure, depth, shape)
+
+
+def _checked_shape(image_shape: tuple[int, ...] | None, d: int) -> tuple[int, ...]:
+    shape = () if image_shape is None else tuple(int(size) for size in image_shape)
+    if shape and (len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) != d):
+        raise DataError(
+            f"image_shape={image_shape!r}: give (channels, pixels) or (channels, height, width) "
+            f"with the product {d}, the number of features (bias column included: load images "
+            "with bias=False)"
+        )
+    return shape
 
 
 def _check_given(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.activations.suprema import float_above
 from globalmin.deep.claims.high_precision import PreciseDeep
+from globalmin.deep.lipschitz import JacobianBound, smallest_radius
 from globalmin.deep.network import DeepNetwork
-from globalmin.deep.passes import backward, layer_grams
+from globalmin.deep.passes import layer_grams
 from globalmin.errors import CannotCertify, DataError
 from globalmin.linalg import positive_definite
 from globalmin.proving import claim
@@ -32,7 +32,6 @@ FACTOR_LIMIT = (
     300  # samples up to which a second n x n witness (a sharper step) is worth its checking time
 )
 SAMPLE_LIMIT = 2000
-_ROUNDS = 200
 
 
 @dataclass(frozen=True)
@@ -139,67 +138,13 @@ def _weight_norms(network: DeepNetwork) -> WeightNorms:
     return WeightNorms(np.array(omega), tuple(factors))
 
 
-@states("DU-CERT-S")
-def estimate_jacobian_lipschitz(network: DeepNetwork, X: Array, omega: Array, t: float) -> float:
-    r"""Estimate of $\Lambda$ of theorem DS on the ball of radius t, from norms measured at the
-    stored weights (floats).
-    """
-    passed = network.forward(X)
-    slopes = backward(network, passed)
-    L, beta = (float_above(network.activation.supremum(order)) for order in (1, 2))
-    width = math.sqrt(_overlap(network))
-    om = np.asarray(omega) + t
-    xi, dx, dz = [_norms(passed.features[0])], [np.zeros(len(X))], []
-    for h, s in enumerate(network.scales):
-        dz.append(width * (om[h] * dx[h] + xi[h]))
-        dx.append(s * L * dz[h] + (dx[h] if network.skips[h] else 0.0))
-        xi.append(_norms(passed.features[h + 1]) + t * dx[h + 1])
-    total, dp = dx[-1] ** 2, np.ones(len(X))
-    p = np.broadcast_to(network.head_matrix.T, passed.features[-1].shape)
-    for h in reversed(range(network.depth)):
-        s = network.scales[h]
-        dq = beta * dz[h] * (np.abs(p).max(axis=(1, 2)) + t * dp) + L * dp
-        q = _norms(slopes[h]) + t * dq
-        total = total + (s * width * (dq * xi[h] + q * dx[h])) ** 2
-        dp = s * width * (om[h] * dq + q) + (dp if network.skips[h] else 0.0)
-        pulled = s * network.geometry.fold(slopes[h] @ network.weights[h])
-        p = p + pulled if network.skips[h] else pulled
-    return math.sqrt(float(total.sum()))
-
-
-def _norms(x: Array) -> Array:
-    return np.sqrt((x * x).sum(axis=(1, 2)))
-
-
-def _overlap(network: DeepNetwork) -> int:
-    """The largest number of windows that one pixel is in."""
-    if network.geometry.window == 1:
-        return 1
-    return int(
-        np.bincount(network.geometry.table.ravel(), minlength=network.geometry.pixels)[
-            : network.geometry.pixels
-        ].max()
-    )
-
-
 def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
-    """T with ||r|| <= a t - Lam(t) t^2/2: the root for Lam(t), raised until Lam at the new t asks
-    for no more.
-    """
-    a2, g = point.lower.bound * (1.0 - MARGIN), max(point.g, 2.0**-500) * (1.0 + MARGIN)
-    t, Lam = 0.0, 0.0
-    for _ in range(_ROUNDS):
-        Lam = estimate_jacobian_lipschitz(point.network, point.X, point.norms.omega, t) * (
-            1.0 + 1e-6
-        )
-        rest = a2 - 2.0 * Lam * g
-        if not rest > 0.0:
-            break
-        needed = 2.0 * g / (math.sqrt(a2) + math.sqrt(rest)) * (1.0 + MARGIN)
-        if needed <= t and Lam * t < point.a * (1.0 - MARGIN):
-            return t, Lam
-        t = needed * (1.0 + 1e-4)
-    ratio = 2.0 * Lam * g / a2
+    """The radius and Lam there, by the search that `estimate_deep_descent` shares."""
+    bound = JacobianBound.of(point.network, point.network.forward(point.X), point.norms.omega)
+    t, Lam, holds = smallest_radius(bound, point.lower.bound, point.g)
+    if holds:
+        return t, Lam
+    ratio = 2.0 * Lam * point.g / point.lower.bound
     raise CannotCertify(
         f"2 Lam ||r|| / a^2 = {ratio:.3g}, must be < 1 with room for the path; train further "
         f"({residual_size(point.g, y)})"

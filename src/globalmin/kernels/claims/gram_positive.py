@@ -5,7 +5,7 @@ GP-smooth, GP-ResNet).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,6 +14,7 @@ import numpy as np
 from globalmin._options import one_of
 from globalmin._types import Array
 from globalmin.activations import get_activation
+from globalmin.activations.moments import normalizer
 from globalmin.data import Dataset
 from globalmin.errors import CannotCertify, DataError
 from globalmin.kernels.claims.gram_series import (
@@ -55,12 +56,16 @@ _SETTLED = 2e-3
 @dataclass(frozen=True)
 class InfiniteResidual:
     """The constants of an infinitely wide residual network: depth H and the scales c_res, c_sigma
-    of DU-M3b.
+    of DU-M3b; c_sigma is 1/E sigma(z)^2 of the activation, as DU defines it, unless it is given.
     """
 
     depth: int
     c_res: float = 0.5
-    c_sigma: float = 1.0
+    c_sigma: float | None = None
+
+    def scale(self, activation: Activation) -> float:
+        """c_sigma, that of the activation unless one was given."""
+        return normalizer(activation) if self.c_sigma is None else self.c_sigma
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,8 @@ def certify_gram(
     activation: str | Activation = "relu",
     kernel: Kernel = "weights",
     *,
+    depth: int | None = None,
+    c_res: float = 0.5,
     resnet: InfiniteResidual | None = None,
     store_data: bool = True,
 ) -> Certificate:
@@ -94,8 +101,12 @@ def certify_gram(
     kernel : str
         "weights" for (x_i . x_j) E[phi' phi'], "features" for E[phi phi], "resnet" for the last
         layer of a residual network.
+    depth : int | None
+        Number H of hidden weight matrices of the residual network, for kernel "resnet".
+    c_res : float
+        Strength of its residual branches; c_sigma is 1/E sigma(z)^2, as in DU-M3b.
     resnet : InfiniteResidual | None
-        Depth and constants, for kernel "resnet".
+        Instead of `depth` and `c_res`, all constants, c_sigma included.
     store_data : bool
         Keep the data in the file; otherwise only their digest.
 
@@ -116,6 +127,10 @@ def certify_gram(
         data = Dataset(X, np.zeros(X.shape[0]), bias=False, scaling="none")
     phi = get_activation(activation) if isinstance(activation, str) else activation
     network = ShallowNetwork(np.zeros((1, data.X.shape[1])), np.zeros(1), phi)
+    if depth is not None:
+        if resnet is not None:
+            raise DataError(f"depth={depth!r} and resnet={resnet!r}: give one of them")
+        resnet = InfiniteResidual(depth, c_res)
     question = Question(network, data, options={"kernel": kernel, "resnet": resnet})
     certificate: Any = certified(question, [CLAIM.kind], store_data=store_data)[0]
     return certificate
@@ -143,7 +158,8 @@ def build(
     one_of("kernel", kernel, KERNELS)
     if (kernel == "resnet") != (resnet is not None):
         raise DataError(
-            f"kernel={kernel!r}: resnet=InfiniteResidual(depth=...) goes with 'resnet' only"
+            f"kernel={kernel!r}: depth=... (or resnet=InfiniteResidual(...)) goes with 'resnet', "
+            "and only with it"
         )
     if name not in ANALYTIC and (name != "relu" or kernel == "resnet"):
         raise CannotCertify(
@@ -163,6 +179,8 @@ def build(
         raise CannotCertify(
             f"the limiting Gram matrix is not provably positive definite: {failure}; {_closest(X)}"
         ) from None
+    if resnet is not None:
+        resnet = replace(resnet, c_sigma=resnet.scale(network.activation))
     return _assemble(loss_above(precise_residual(network, X, y)), kernel, below, lower, resnet)
 
 
@@ -262,7 +280,7 @@ def _assemble(
     if below.table is not None:
         fields |= {"step": rational(below.table.step), "nodes": below.table.nodes}
         tensors["Q"] = np.array(below.orders, dtype=np.int64)
-    if resnet is not None and below.table is not None:
+    if resnet is not None and resnet.c_sigma is not None and below.table is not None:
         kappa = float(Fraction(resnet.c_sigma) * Fraction(lower.bound)) * (1.0 - MARGIN)
         tensors["C"] = lower.C / math.sqrt(resnet.c_sigma)
         slope = below.table.least_last_slope(resnet.depth, resnet.c_res, resnet.c_sigma)
