@@ -255,7 +255,7 @@ def test_empty_patches_are_served():
 @pytest.mark.parametrize(
     ("inputs", "options", "message"),
     [
-        (X, {"depth": 1}, "depth=1 leaves no residual layer"),
+        (X, {"depth": 1, "architecture": "resnet"}, "depth=1 leaves no residual layer"),
         (X, {"depth": 0, "architecture": "fully_connected"}, "depth=0"),
         (X, {"architecture": "dense"}, "architecture='dense'"),
         (X, {"architecture": "convolutional_resnet"}, "a convolution needs"),
@@ -266,7 +266,7 @@ def test_empty_patches_are_served():
             {"architecture": "convolutional_resnet", "patch_size": 5},
             "larger than the signal",
         ),
-        (X, {"c_res": 0.0}, "c_res=0.0"),
+        (X, {"c_res": 0.0, "architecture": "resnet"}, "c_res=0.0"),
         (X * np.nan, {}, "NaN"),
         (X[0], {}, "one per row"),
     ],

@@ -34,11 +34,18 @@ from globalmin.activations.dual import dual_matrices, dual_matrix
 from globalmin.activations.moments import mean_square, mean_square_slope, mean_value, normalizer
 from globalmin.data.pixels import Geometry, geometry_of, real_array
 from globalmin.data.validation import gram_bytes, require_memory
-from globalmin.deep.network import check_depth, check_residual
+from globalmin.deep.architecture import (
+    DEFAULT_ARCHITECTURE,
+    DEFAULT_DEPTH,
+    check_depth,
+    check_residual,
+)
 from globalmin.references import states
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from globalmin.deep.network import DeepNetwork
 
 
 def mean_at(activation: Activation, variances: Array) -> Array:
@@ -159,15 +166,33 @@ def framework(
         check_depth(depth, architecture),
     )
     geometry = geometry_of(inputs.shape[1:], architecture, patch_size)
-    size = len(inputs) * geometry.pixels
-    require_memory(
-        gram_bytes(size, copies=kept),
-        f"the deep recursion for n={len(inputs)} inputs of {geometry.pixels} pixel(s)",
-    )
-    pixels = geometry.arrange(inputs).reshape(size, geometry.channels)
     plain = Rule(math.sqrt(normalizer(phi)), False)
     upper = plain if architecture == "fully_connected" else Rule(check_residual(c_res) / H, True)
-    return Framework(pixels @ pixels.T, (plain,) + (upper,) * (H - 1), geometry, phi)
+    return _pose(geometry.arrange(inputs), (plain,) + (upper,) * (H - 1), geometry, phi, kept)
+
+
+def network_framework(network: DeepNetwork, X: ArrayLike, *, kept: int = 8) -> Framework:
+    """The recursion of the network's own architecture, depth, activation and scales: layer h of
+    width m_h has the limit scale s_h sqrt(m_h).
+    """
+    rules = tuple(
+        Rule(s * math.sqrt(len(W)), skip)
+        for s, W, skip in zip(network.scales, network.weights, network.skips, strict=True)
+    )
+    geometry = network.geometry
+    return _pose(geometry.arrange(X), rules, geometry, network.activation, kept)
+
+
+def _pose(
+    arranged: Array, rules: tuple[Rule, ...], geometry: Geometry, phi: Activation, kept: int
+) -> Framework:
+    size = len(arranged) * geometry.pixels
+    require_memory(
+        gram_bytes(size, copies=kept),
+        f"the deep recursion for n={len(arranged)} inputs of {geometry.pixels} pixel(s)",
+    )
+    pixels = arranged.reshape(size, geometry.channels)
+    return Framework(pixels @ pixels.T, rules, geometry, phi)
 
 
 class DeepKernel(NamedTuple):
@@ -182,12 +207,17 @@ class DeepKernel(NamedTuple):
         """Their sum, the limit of J J^T."""
         return reduce(np.add, self.layers)
 
+    @property
+    def last(self) -> Array:
+        """K^(H) = G^(H), of the last hidden weight matrix: the matrix of DU-T3.1 to T3.3."""
+        return self.layers[-2]
+
 
 @states("DU-D3.1", "DU-D3.2", "DU-D3.3")
 def deep_gram(
     X: ArrayLike,
-    architecture: Architecture = "resnet",
-    depth: int = 5,
+    architecture: Architecture = DEFAULT_ARCHITECTURE,
+    depth: int = DEFAULT_DEPTH,
     activation: str | Activation = "softplus",
     *,
     c_res: float = 0.5,
@@ -223,8 +253,8 @@ def deep_gram(
 
 def deep_features(
     X: ArrayLike,
-    architecture: Architecture = "resnet",
-    depth: int = 5,
+    architecture: Architecture = DEFAULT_ARCHITECTURE,
+    depth: int = DEFAULT_DEPTH,
     activation: str | Activation = "softplus",
     *,
     c_res: float = 0.5,
@@ -243,8 +273,8 @@ def deep_features(
 @states("DU-X3.1")
 def deep_ntk(
     X: ArrayLike,
-    architecture: Architecture = "resnet",
-    depth: int = 5,
+    architecture: Architecture = DEFAULT_ARCHITECTURE,
+    depth: int = DEFAULT_DEPTH,
     activation: str | Activation = "softplus",
     *,
     c_res: float = 0.5,
@@ -261,9 +291,20 @@ def deep_ntk(
     rate; the sum's is many times larger for residual networks.
     """
     H = check_depth(depth, architecture)
-    recursion = framework(
-        X, architecture, H, activation, c_res=c_res, patch_size=patch_size, kept=8 + 2 * H
+    return _all_layers(
+        framework(
+            X, architecture, H, activation, c_res=c_res, patch_size=patch_size, kept=8 + 2 * H
+        )
     )
+
+
+@states("DU-X3.1", "DU-D3.1", "DU-D3.2", "DU-D3.3")
+def network_kernel(network: DeepNetwork, X: ArrayLike) -> DeepKernel:
+    """The limiting Gram matrices of all layers of a given network, see `DeepNetwork.limit_gram`."""
+    return _all_layers(network_framework(network, X, kept=8 + 2 * network.depth))
+
+
+def _all_layers(recursion: Framework) -> DeepKernel:
     stage, moments = recursion.start(), []
     for rule in recursion.rules:
         P = recursion.geometry.patch_gram(stage.S)

@@ -21,6 +21,12 @@ from globalmin.activations.moments import hermite_coefficients, normalizer
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.data.pixels import real_array
 from globalmin.deep import passes as deep_passes
+from globalmin.deep.architecture import (
+    DEFAULT_ARCHITECTURE,
+    DEFAULT_DEPTH,
+    check_depth,
+    check_residual,
+)
 from globalmin.deep.gram import (
     Framework,
     Stage,
@@ -29,9 +35,10 @@ from globalmin.deep.gram import (
     last_layer_gram,
     mean_at,
     mean_square_at,
+    network_framework,
     square_slope_at,
 )
-from globalmin.deep.network import DeepNetwork, check_depth, check_residual
+from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError
 from globalmin.linalg.spectrum import estimate_lambda_min
 from globalmin.references import states
@@ -197,8 +204,8 @@ class Amplification(NamedTuple):
 @states("DU-T3.4")
 def error_amplification(
     X: ArrayLike,
-    architecture: Architecture = "resnet",
-    depth: int = 5,
+    architecture: Architecture = DEFAULT_ARCHITECTURE,
+    depth: int = DEFAULT_DEPTH,
     activation: str | Activation = "softplus",
     *,
     c_res: float = 0.5,
@@ -254,18 +261,20 @@ class LayerSplit(NamedTuple):
 
 
 @states("DU-L3.22", "DU-L3.2")
-def last_layer_split(network: DeepNetwork, X: ArrayLike, *, c_res: float = 0.5) -> LayerSplit:
-    """Evaluate both terms of DU-L3.22 for a network at its first weights; `c_res` is the one it was
-    drawn with.
+def last_layer_split(
+    network: DeepNetwork, X: ArrayLike, *, c_res: float | None = None
+) -> LayerSplit:
+    """Evaluate both terms of DU-L3.22 for a network at its first weights; the network knows its
+    c_res, and a value given here must be the same.
 
     K-hat^(H) is the last formula of the recursion applied to the finite network's own features. If
     `holds`, then lambda_min(G^(H)(0)) >= (3/4) lambda_min(K^(H)), the conclusion of DU-L3.2.
     """
+    own = network.c_res
+    if c_res is not None and own is not None and not math.isclose(c_res, own, rel_tol=1e-9):
+        raise DataError(f"c_res={c_res!r}, but this network has c_res={own!r}; leave it out")
     inputs = np.asarray(X, dtype=np.float64).reshape(-1, *network.input_shape)
-    options = {"c_res": c_res, "patch_size": network.patch_size}
-    recursion = framework(
-        inputs, network.architecture, network.depth, network.activation, **options
-    )
+    recursion = network_framework(network, inputs)
     passed = network.forward(inputs)
     below = passed.features[-2].reshape(len(recursion.S0), -1)
     P = recursion.geometry.patch_gram(below @ below.T)

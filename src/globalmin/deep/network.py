@@ -21,11 +21,19 @@ from globalmin.activations import Activation, get_activation
 from globalmin.activations.moments import normalizer
 from globalmin.data.pixels import Geometry, geometry_of, real_array, whole_number
 from globalmin.data.validation import as_weights, matrix_bytes, require_memory
+from globalmin.deep import gram as deep_limits
 from globalmin.deep import passes as deep_passes
+from globalmin.deep.architecture import (
+    DEFAULT_ARCHITECTURE,
+    DEFAULT_DEPTH,
+    check_depth,
+    check_residual,
+)
 from globalmin.errors import DataError
 from globalmin.references import states
 
 if TYPE_CHECKING:
+    from globalmin.deep.gram import DeepKernel
     from globalmin.deep.passes import Forward
 
 
@@ -33,8 +41,8 @@ if TYPE_CHECKING:
 def draw_deep(
     data_or_shape: Any,
     width: int,
-    depth: int = 3,
-    architecture: Architecture = "fully_connected",
+    depth: int = DEFAULT_DEPTH,
+    architecture: Architecture = DEFAULT_ARCHITECTURE,
     activation: str | Activation = "softplus",
     *,
     c_res: float = 0.5,
@@ -95,24 +103,6 @@ def layer_scales(
     return (plain,) + (check_residual(c_res) / (depth * math.sqrt(width)),) * (depth - 1)
 
 
-def check_depth(depth: int, architecture: Architecture) -> int:
-    """The depth as an integer, large enough for the architecture."""
-    H = whole_number(depth, "depth")
-    if H < 2 and architecture in ("resnet", "convolutional_resnet"):
-        raise DataError(
-            f"depth={H} leaves no residual layer in architecture={architecture!r}; give depth >= "
-            "2, or architecture='fully_connected' for one hidden layer"
-        )
-    return H
-
-
-def check_residual(c_res: float) -> float:
-    """The strength of the residual branches, between 0 and 1."""
-    if not 0.0 < c_res < 1.0:
-        raise DataError(f"c_res={c_res!r} must satisfy 0 < c_res < 1")
-    return float(c_res)
-
-
 def _input_shape(data_or_shape: Any) -> tuple[int, ...]:
     if isinstance(data_or_shape, int | np.integer):
         return (whole_number(int(data_or_shape), "data_or_shape"),)
@@ -133,7 +123,7 @@ class DeepNetwork:
     head : Array
         a, one weight per channel, or channels x pixels for a convolution.
     scales : tuple[float, ...]
-        s_1, ..., s_H, positive; see `deep_initialization.layer_scales` for those of the theorems.
+        s_1, ..., s_H, positive; see `deep.network.layer_scales` for those of the theorems.
     activation : Activation
         Sigma.
     architecture : str
@@ -172,15 +162,15 @@ class DeepNetwork:
         cls,
         data_or_shape: Any,
         width: int,
-        depth: int = 3,
-        architecture: Architecture = "fully_connected",
+        depth: int = DEFAULT_DEPTH,
+        architecture: Architecture = DEFAULT_ARCHITECTURE,
         activation: str | Activation = "softplus",
         *,
         c_res: float = 0.5,
         patch_size: int = 3,
         seed: int | np.random.Generator | None = 0,
     ) -> DeepNetwork:
-        """Draw a network as in the theorems, see `deep.initialization.draw_deep`."""
+        """Draw a network as in the theorems, see `deep.network.draw_deep`."""
         options = {"c_res": c_res, "patch_size": patch_size, "seed": seed}
         return draw_deep(data_or_shape, width, depth, architecture, activation, **options)
 
@@ -198,6 +188,13 @@ class DeepNetwork:
     def skips(self) -> tuple[bool, ...]:
         """Whether layer h adds the layer below."""
         return tuple(self.architecture != "fully_connected" and h > 0 for h in range(self.depth))
+
+    @property
+    def c_res(self) -> float | None:
+        """Strength of the residual branches, s_H H sqrt(m); None if fully connected."""
+        if self.architecture == "fully_connected":
+            return None
+        return self.scales[-1] * self.depth * math.sqrt(self.width)
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -270,6 +267,15 @@ class DeepNetwork:
     def layer_grams(self, X: ArrayLike) -> tuple[Array, ...]:
         """G^(1), ..., G^(H+1) of DU-G3, n x n each; their sum is J J^T."""
         return deep_passes.layer_grams(self, self.forward(X))
+
+    def limit_gram(self, X: ArrayLike) -> DeepKernel:
+        """The kernel this very network tends to as its layers widen at fixed s_h sqrt(m): `total`
+        is the limit of J J^T, `last` is K^(H), of the last hidden weight matrix.
+
+        Architecture, depth, activation, window and scales are this network's own; float64,
+        accurate to about 1e-13 relative to the size of the entries.
+        """
+        return deep_limits.network_kernel(self, X)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DeepNetwork):
