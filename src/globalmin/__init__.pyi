@@ -28,6 +28,8 @@ from globalmin.errors import HypothesisError as HypothesisError
 from globalmin.errors import MemoryRefused as MemoryRefused
 from globalmin.errors import NotConverged as NotConverged
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
+from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
+from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
