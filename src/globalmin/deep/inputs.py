@@ -14,16 +14,21 @@ import numpy as np
 
 from globalmin._options import Architecture, Scaling
 from globalmin._types import Array
+from globalmin.activations import Activation
 from globalmin.data import Dataset
 from globalmin.data.preprocessing import Preprocessing, column_statistics, fit_preprocessing
 from globalmin.data.validation import as_matrix, as_targets
 from globalmin.deep.network import DeepNetwork
+from globalmin.deep.problem import DeepRun
+from globalmin.deep.train import train_deep
 from globalmin.errors import DataError
+from globalmin.optimize.run import Status
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof
 
 ENOUGH = 8  # weights per sample of an automatic width
 LEAST_WIDTH = {"fully_connected": 64, "resnet": 64, "convolutional_resnet": 16}
+TRIES = 3  # widths tried before an automatic width is given up, each twice the one before
 STEP = 8  # an automatic width is a multiple of it
 
 Shape = tuple[int, ...]
@@ -118,6 +123,40 @@ def enough_width(n: int, shape: Shape, depth: int, architecture: Architecture, p
     while m * (window * shape[0] + pixels + (depth - 1) * window * m) < ENOUGH * n:
         m += STEP
     return m
+
+
+def train_enough(
+    data: Dataset,
+    shape: Shape,
+    *,
+    width: int | str,
+    depth: int,
+    architecture: Architecture,
+    activation: str | Activation,
+    seed: int,
+    c_res: float = 0.5,
+    patch_size: int = 3,
+    **options: Any,
+) -> DeepRun:
+    """Draw and train one network; `width="auto"` begins with `enough_width` and is doubled, twice
+    at most, as long as training misses its target. The run with the least loss.
+
+    Parameters
+    ----------
+    shape : of one input, see `network_shape`.
+    seed : of the first weights, and of minibatches.
+    options : as in `train_deep`.
+    """
+    first = enough_width(data.n_samples, shape, depth, architecture, patch_size)
+    widths = [first * 2**k for k in range(TRIES)] if width == "auto" else [int(width)]
+    form = {"c_res": c_res, "patch_size": patch_size, "seed": seed}
+    runs: list[DeepRun] = []
+    for m in widths:
+        start = DeepNetwork.initialize(shape, m, depth, architecture, activation, **form)
+        runs.append(train_deep(start, data, seed=seed, **options))
+        if runs[-1].status.is_success or runs[-1].status is Status.INTERRUPTED:
+            break
+    return min(runs, key=lambda run: run.loss)
 
 
 def distinct_rows(data: Dataset) -> tuple[Dataset, tuple[str, ...], int]:

@@ -119,8 +119,10 @@ class DeepPoint:
 
     @cached_property
     def gradient(self) -> Array:
-        """J^T r, flat."""
-        return self.pull_back(self.residual)
+        """J^T r, flat; by one and the same pass whatever else is known at the point, so that a run
+        does not depend on what is recorded of it.
+        """
+        return deep_passes.pull_back(self.network, self.passed, self.residual)
 
     @cached_property
     def slopes(self) -> tuple[Array, ...]:
@@ -180,6 +182,12 @@ class DeepTrajectory(Trajectory):
     movement: Array
     step_size: float = math.nan
     width: int = 1
+
+    def columns(self) -> dict[str, NDArray]:
+        """The arrays by name, the movement of every block in a column of its own."""
+        names = ("iteration", "loss", "gradient_norm", "lambda_last", "lambda_total")
+        moves = {f"movement_{h}": column for h, column in enumerate(self.movement.T, start=1)}
+        return {name: getattr(self, name) for name in names} | moves
 
     @property
     def relative_movement(self) -> Array:

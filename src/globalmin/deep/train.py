@@ -185,8 +185,7 @@ def train_deep(
     one_of("until", until, UNTIL)
     if not tol >= 0:
         raise DataError(f"tol={tol!r} must be a number >= 0")
-    X, y = (data.X, data.y) if hasattr(data, "X") else data
-    problem = pose_deep(network, X, y)
+    problem = pose_deep(network, *data_arrays(data))
     n, pixels, _ = problem.inputs.shape
     require_memory(
         gram_bytes(n * pixels, copies=3) + gram_bytes(n, copies=network.depth + 4),
@@ -214,6 +213,11 @@ def train_deep(
         ending=target.ending,
     )
     return _deep_run(watch, follow(watch, _steps(method, start, eta, batch, seed)), eta)
+
+
+def data_arrays(data: Any) -> tuple[Any, Any]:
+    """X and y of a Dataset or a pair."""
+    return (data.X, data.y) if hasattr(data, "X") else data
 
 
 def _steps(

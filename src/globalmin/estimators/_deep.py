@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,19 +22,20 @@ from globalmin.deep.inputs import (
     Shape,
     check_image_shape,
     deep_dataset,
-    enough_width,
     image_rows,
     network_shape,
     prove_deep,
+    train_enough,
 )
-from globalmin.deep.network import DeepNetwork
+from globalmin.deep.prediction import plot_deep
 from globalmin.deep.problem import DeepRun
-from globalmin.deep.train import MAX_ITER, Method, train_deep
+from globalmin.deep.train import MAX_ITER, Method
 from globalmin.errors import DataError
 from globalmin.estimators._base import ProvedEstimator, _single
 from globalmin.proving.proof import Proof, no_proof
 
-TRIES = 3  # widths tried before an automatic width is given up, each twice the one before
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class DeepNetworkEstimator(ProvedEstimator):
@@ -152,43 +153,23 @@ class DeepNetworkEstimator(ProvedEstimator):
         self._warn(runs, proofs)
 
     def _train(self, data: Dataset, shape: Shape, seed: int) -> DeepRun:
-        """One network; an automatic width is doubled as long as training misses its target."""
-        first = (
-            enough_width(data.n_samples, shape, self.depth, self.architecture, int(self.patch_size))
-            if self.width == "auto"
-            else int(self.width)
+        return train_enough(
+            data,
+            shape,
+            width=self.width,
+            depth=self.depth,
+            architecture=self.architecture,
+            activation=self.activation,
+            seed=seed,
+            c_res=self.c_res,
+            patch_size=int(self.patch_size),
+            method=self.method,
+            batch_size=self.batch_size,
+            step_size=self.step_size,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            verbose=bool(self.verbose),
         )
-        widths = [first * 2**k for k in range(TRIES if self.width == "auto" else 1)]
-        best: DeepRun | None = None
-        for width in widths:
-            start = DeepNetwork.initialize(
-                shape,
-                width,
-                self.depth,
-                self.architecture,
-                self.activation,
-                c_res=self.c_res,
-                patch_size=int(self.patch_size),
-                seed=seed,
-            )
-            run = train_deep(start, data, **self._options(seed))
-            best = run if best is None or run.loss < best.loss else best
-            if run.status.is_success:
-                break
-        if best is None:
-            raise TypeError("at least one width is tried")
-        return best
-
-    def _options(self, seed: int) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "batch_size": self.batch_size,
-            "step_size": self.step_size,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "verbose": bool(self.verbose),
-            "seed": seed,
-        }
 
     def _proof(self, run: DeepRun, data: Dataset) -> Proof:
         if not self.certify:
@@ -213,6 +194,31 @@ class DeepNetworkEstimator(ProvedEstimator):
             f"{run.message}; width {run.network.width}: raise max_iter or tol, widen the network "
             "or try another random_state"
         )
+
+    def plot_training(self, X: Any, y: Any, target: int = 0) -> Figure:
+        """Draw the training of one target: the spectrum of the kernel at the start, the loss that
+        it predicts of gradient descent, and the measured loss.
+
+        Parameters
+        ----------
+        X, y : what the estimator was fitted on.
+        target : which target or class.
+        """
+        check_is_fitted(self)
+        runs = self.run_ if isinstance(self.run_, list) else [self.run_]
+        steps = self.preprocessing_ if isinstance(self.preprocessing_, list) else None
+        step = (steps or [self.preprocessing_])[target]
+        rows, labels = self._checked_rows(X), self._targets(y)
+        if labels.shape != (len(rows), len(runs)):
+            raise DataError(
+                f"y has {labels.shape} labels for {len(rows)} inputs; give those of fit"
+            )
+        return plot_deep(runs[target], (step.transform(rows), step.transform_y(labels[:, target])))
+
+    def _targets(self, y: Any) -> Array:
+        """Labels as `fit` sees them, one column per network."""
+        labels = np.asarray(y, dtype=np.float64)
+        return labels.reshape(len(labels), -1)
 
     def save(self, path: Any) -> None:
         """Write the networks with their preprocessing to one file, for `globalmin.load_networks`

@@ -238,4 +238,8 @@ class DeepNetworkClassifier(ClassifierMixin, DeepNetworkEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row or image."""
-        return _winners(self.classes_, self.decision_function(X))
+        scores = self.decision_function(X)
+        return _winners(self.classes_, scores)
+
+    def _targets(self, y: Any) -> NDArray[np.float64]:
+        return _signs(np.searchsorted(self.classes_, y), len(self.classes_))

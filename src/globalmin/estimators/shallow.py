@@ -267,7 +267,8 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        return _winners(self.classes_, self.decision_function(X))
+        scores = self.decision_function(X)
+        return _winners(self.classes_, scores)
 
 
 def _winners(classes: NDArray[Any], scores: NDArray[np.float64]) -> NDArray[Any]:
