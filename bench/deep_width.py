@@ -148,8 +148,8 @@ def training_rows(case: Case) -> list[str]:
         rate = rate_check(trajectory, lambda0)
         moved = trajectory.relative_movement[-1]
         rows.append(
-            f"| {case} | {m} | {lambda0:.2e} | {trajectory.lambda_last.min():.2e} | "
-            f"{trajectory.lambda_total.min():.2e} "
+            f"| {case} | {m} | {lambda0:.2e} | {np.nanmin(trajectory.lambda_last):.2e} | "
+            f"{np.nanmin(trajectory.lambda_total):.2e} "
             f"| {rate.promised:.1e} | {rate.measured:.1e} | {rate.holds} | {moved.max():.3f} |"
         )
     return rows

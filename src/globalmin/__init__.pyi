@@ -17,6 +17,8 @@ from globalmin.balancedness.watch import watch_torch as watch_torch
 from globalmin.data import Dataset as Dataset
 from globalmin.data import generators as generators
 from globalmin.deep.network import DeepNetwork as DeepNetwork
+from globalmin.deep.prediction import plot_deep as plot_deep
+from globalmin.deep.prediction import predict_deep as predict_deep
 from globalmin.deep.storage import load_deep_network as load_deep_network
 from globalmin.deep.storage import save_deep_network as save_deep_network
 from globalmin.deep.train import train_deep as train_deep
@@ -28,6 +30,8 @@ from globalmin.errors import HypothesisError as HypothesisError
 from globalmin.errors import MemoryRefused as MemoryRefused
 from globalmin.errors import NotConverged as NotConverged
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
+from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
+from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
@@ -36,6 +40,7 @@ from globalmin.factorization.claims import certify_factorization as certify_fact
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
 from globalmin.inspection import inspect as inspect
+from globalmin.inspection.deep import inspect_deep as inspect_deep
 from globalmin.kernels.claims.gram_positive import certify_gram as certify_gram
 from globalmin.kernels.explain_jacobian import JacobianExplained as JacobianExplained
 from globalmin.kernels.explain_jacobian import explain_jacobian as explain_jacobian
@@ -61,7 +66,9 @@ from globalmin.shallow.sgd_guarantee import sgd_guarantee as sgd_guarantee
 from globalmin.shallow.start_probability import StartShare as StartShare
 from globalmin.shallow.start_probability import prove_starts as prove_starts
 from globalmin.shallow.storage import load_network as load_network
+from globalmin.shallow.storage import load_networks as load_networks
 from globalmin.shallow.storage import save_network as save_network
+from globalmin.shallow.storage import save_networks as save_networks
 from globalmin.shallow.train import train as train
 from globalmin.shallow.train import train_auto as train_auto
 from globalmin.theorems.door import Theorem as Theorem

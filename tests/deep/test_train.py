@@ -256,3 +256,62 @@ def test_the_run_follows_the_trajectory_predicted_from_the_first_gram_and_more_c
             gaps[m].append(np.abs(np.sqrt(2 * trajectory.loss) - norms).max() / norms[0])
     assert np.mean(gaps[960]) < 0.05
     assert np.mean(gaps[960]) < 0.5 * np.mean(gaps[60])
+
+
+def test_a_minibatch_update_is_eta_n_over_s_times_the_gradient_of_its_samples():
+    X, y = _data("resnet", n=6)
+    network = DeepNetwork.initialize(X, 7, 3, "resnet", seed=0)
+    options = {"method": "gradient_descent", "step_size": 0.01, "batch_size": 4, "seed": 5}
+    run = train_deep(network, (X, y), max_iter=2, **options)
+    order = np.random.default_rng(5).permutation(6)
+    theta = network.parameters
+    for rows in (order[:4], order[4:]):
+        at = network.with_parameters(theta)
+        theta = theta - 0.01 * 6 / len(rows) * at.jacobian(X[rows]).T @ (
+            at.predict(X[rows]) - y[rows]
+        )
+    last = network.with_parameters(theta)
+    assert run.n_iter == 2
+    assert run.trajectory.loss[-1] == pytest.approx(0.5 * np.square(last.predict(X) - y).sum())
+    np.testing.assert_allclose(run.network.parameters, theta, rtol=1e-10, atol=1e-12)
+
+
+def test_minibatches_without_a_step_reach_zero_loss():
+    X, y = _data("fully_connected", n=6)
+    network = DeepNetwork.initialize(X, 60, 2, activation="tanh", seed=0)
+    options = {"method": "gradient_descent", "batch_size": 2, "tol": 1e-3, "max_iter": 20_000}
+    run = train_deep(network, (X, y), **options)
+    assert run.status is Status.CONVERGED
+    with pytest.raises(DataError, match="levenberg_marquardt uses all samples"):
+        train_deep(network, (X, y), batch_size=2)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "softplus", "erf"])
+@pytest.mark.parametrize("architecture", SHAPES)
+def test_the_gradient_carried_down_is_the_one_through_the_jacobian(architecture, activation):
+    """DU-G3 (erratum E13): the fused pass, the pass with known slopes and J^T u agree."""
+    from globalmin.deep import passes
+
+    X, y = _data(architecture)
+    network = DeepNetwork.initialize(X, 6, 3, architecture, activation, seed=2)
+    passed = network.forward(X)
+    expected = network.jacobian(X).T @ y
+    np.testing.assert_allclose(passes.pull_back(network, passed, y), expected, atol=1e-13)
+    slopes = passes.backward(network, passed)
+    np.testing.assert_allclose(passes.pull_back(network, passed, y, slopes), expected, atol=1e-13)
+
+
+def test_eigenvalues_are_recorded_at_the_ends_and_everywhere_if_asked():
+    X, y = _data("fully_connected", n=60)
+    network = DeepNetwork.initialize(X, 10, 2, seed=0)
+    options = {"method": "gradient_descent", "max_iter": 30, "tol": 0.0}
+    sparse = train_deep(network, (X, y), **options).trajectory
+    every = train_deep(network, (X, y), spectra="every", **options).trajectory
+    assert np.isfinite(every.lambda_total).all()
+    assert np.isfinite(sparse.lambda_total[[0, -1]]).all()
+    assert np.isnan(sparse.lambda_total).sum() > 20
+    known = np.isfinite(sparse.lambda_last)
+    np.testing.assert_array_equal(sparse.lambda_last[known], every.lambda_last[known])
+    np.testing.assert_array_equal(sparse.loss, every.loss)
+    with pytest.raises(DataError, match="spectra"):
+        train_deep(network, (X, y), spectra="none")  # pyright: ignore[reportArgumentType]

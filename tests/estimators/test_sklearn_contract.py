@@ -6,7 +6,12 @@ import unittest
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from globalmin.estimators import ShallowNetworkClassifier, ShallowNetworkRegressor
+from globalmin.estimators import (
+    DeepNetworkClassifier,
+    DeepNetworkRegressor,
+    ShallowNetworkClassifier,
+    ShallowNetworkRegressor,
+)
 
 EXPECTED_FAILURES: dict[str, str] = {}
 
@@ -22,7 +27,12 @@ def test_pandas_is_installed_because_checks_are_skipped_without_it():
 
 
 @parametrize_with_checks(
-    [ShallowNetworkRegressor(), ShallowNetworkClassifier()],
+    [
+        ShallowNetworkRegressor(),
+        ShallowNetworkClassifier(),
+        DeepNetworkRegressor(depth=2, width=32),
+        DeepNetworkClassifier(depth=2, width=16),
+    ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_estimator_check_passes_and_is_not_skipped(estimator, check):

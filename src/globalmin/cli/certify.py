@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,6 @@ from globalmin._options import TRAINABLE
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 def certify(
@@ -95,8 +94,8 @@ def certify(
 
 def load_stored(
     model: Path, data: Path, target: str, test_size: float, seed: int
-) -> tuple[ShallowNetwork, Dataset]:
-    """The network for `target` and its training rows in stored form."""
+) -> tuple[Any, Dataset]:
+    """The network for `target`, shallow or deep, and its training rows in stored form."""
     from globalmin.data import Dataset
     from globalmin.data.loading import load_table
     from globalmin.data.preprocessing import split_rows

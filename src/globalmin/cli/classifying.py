@@ -16,6 +16,7 @@ from globalmin._types import Array
 from globalmin.cli import terminal
 from globalmin.cli.summary import Attempt, attempt, check_rows, proof_json, verdict_rows
 from globalmin.cli.terminal import Row, print_json, print_rows, say
+from globalmin.deep.network import DeepNetwork
 from globalmin.drawing import style
 from globalmin.landscape.classify import classify_point
 from globalmin.proving.claim import Proves
@@ -36,7 +37,7 @@ POINTS = 161
 DOTS_PER_INCH = 150
 
 
-def write_picture(path: Path, network: ShallowNetwork, data: Dataset, found: Classified) -> None:
+def write_picture(path: Path, network: Any, data: Dataset, found: Classified) -> None:
     """Draw and write; kinds of points that have no picture are named on stderr."""
     with style():
         figure = _figure(network, data, found)
@@ -54,7 +55,7 @@ def write_picture(path: Path, network: ShallowNetwork, data: Dataset, found: Cla
         )
 
 
-def _figure(network: ShallowNetwork, data: Dataset, found: Classified) -> Figure | None:
+def _figure(network: Any, data: Dataset, found: Classified) -> Figure | None:
     proof = None if found.attempt is None else found.attempt.proof
     if found.point.escape is not None:
         claim = None if proof is None else proof.that(Proves.POINT)
@@ -64,7 +65,7 @@ def _figure(network: ShallowNetwork, data: Dataset, found: Classified) -> Figure
         return escape_curve(steps, losses, curvature=curvature, proved=gamma is not None)
     claim = None if proof is None else proof.that(Proves.GAP)
     gap, floor = (claim.numbers.gap, claim.numbers.floor) if claim is not None else (None, None)
-    if gap is not None and floor is not None:
+    if gap is not None and floor is not None and isinstance(network, ShallowNetwork):
         facts = estimate_quadratic(network, data.X, data.y)
         return bracket(
             gap,
@@ -134,7 +135,7 @@ class Classified:
 
 
 def classify_and_prove(
-    network: ShallowNetwork,
+    network: ShallowNetwork | DeepNetwork,
     data: Dataset,
     *,
     trained: Trained,
@@ -145,9 +146,12 @@ def classify_and_prove(
     kept if `out` is given.
     """
     point = classify_point(network, data, trained=trained)
-    quadratic = network.activation.name == "quadratic"
-    if point.kind not in CLAIMS:
-        return Classified(point, None, quadratic, out is not None)
+    quadratic = isinstance(network, ShallowNetwork) and network.activation.name == "quadratic"
+    is_deep = isinstance(network, DeepNetwork)  # its saddles have no claim
+    if point.kind not in CLAIMS or (is_deep and point.kind is not PointKind.GLOBAL_MINIMUM):
+        return Classified(
+            point, None, quadratic, out is not None or point.kind is PointKind.NOT_DECIDED
+        )
     made = attempt(network, data, path=out, trained=trained, claims=CLAIMS[point.kind], quiet=quiet)
     return Classified(point, made, quadratic, out is not None)
 

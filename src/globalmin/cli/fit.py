@@ -27,6 +27,15 @@ TEST_SIZE = typer.Option(
 DECAY = typer.Option(
     metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none."
 )
+DEPTH = typer.Option(
+    metavar="H", min=1, help="Hidden layers of a deep network, all trained; without: one, shallow."
+)
+ARCHITECTURE = typer.Option(
+    metavar="A", help="fully_connected, resnet or convolutional_resnet, for deep networks."
+)
+IMAGE = typer.Option(
+    metavar="HxW", help="The columns are the pixels of images, for convolutional_resnet."
+)
 OUT = typer.Option(
     metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit"
 )
@@ -61,6 +70,9 @@ def fit(
         int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
     ] = None,
     weight_decay: Annotated[float, DECAY] = 0.0,
+    depth: Annotated[int | None, DEPTH] = None,
+    architecture: Annotated[str | None, ARCHITECTURE] = None,
+    image: Annotated[str | None, IMAGE] = None,
     out: Annotated[Path | None, OUT] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")
@@ -72,16 +84,19 @@ def fit(
     Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
     several targets are several networks with one certificate each. Exits with 0 only if the checker
     accepts every file and it proves the global minimum (with --trained v: the minimum over heads).
+    With --depth, --architecture or --image the networks are deep, smooth, and all layers train.
     """
     from globalmin.cli.options import (
         FitOptions,
         check_activation,
         check_decay,
+        check_deep,
         check_output,
         check_targets,
         check_width,
     )
 
+    layers, form, pixels = check_deep(depth, architecture, image, method, trained)
     options = FitOptions(
         data=data,
         targets=check_targets(target),
@@ -97,6 +112,9 @@ def fit(
         weight_decay=check_decay(weight_decay, activation, method, trained),
         out=check_output(out or Path(f"{data.stem}-fit")),
         quiet=quiet or json,
+        depth=layers,
+        architecture=form,
+        image=pixels,
     )
     from globalmin.cli.fitting import fit_and_write
     from globalmin.cli.summary import print_outcome

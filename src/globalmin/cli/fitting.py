@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from globalmin.cli import terminal
 from globalmin.cli.options import FitOptions
@@ -22,7 +22,7 @@ from globalmin.report.record import FILENAME as RECORD
 from globalmin.report.record import FitRecord, TargetRecord
 
 if TYPE_CHECKING:
-    from globalmin.shallow.trajectory import ShallowRun
+    from globalmin.deep.problem import DeepRun
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,28 @@ def prepare(options: FitOptions) -> Prepared:
     train, test = split_rows(table, options.test_size, options.seed)
     raw, held_out = (RawPart(table.raw.X[rows], table.raw.y[rows]) for rows in (train, test))
     training = table
-    if len(test):
-        names = {"feature_names": table.feature_names, "target_names": table.target_names}
+    names = {"feature_names": table.feature_names, "target_names": table.target_names}
+    if options.is_deep:
+        training = _deep_training(raw, options, names)
+    elif len(test):
         training = Dataset(raw.X, raw.y, bias=options.bias, scaling=options.scaling, **names)
     return Prepared(table, training, raw, held_out, table.target_names or options.targets)
+
+
+def _deep_training(raw: RawPart, options: FitOptions, names: dict[str, Any]) -> Dataset:
+    from globalmin.deep.inputs import check_image_shape, deep_dataset
+
+    is_image = options.architecture == "convolutional_resnet"
+    if options.image is not None:
+        check_image_shape(options.image, raw.X.shape[1])
+    return deep_dataset(
+        raw.X,
+        raw.y,
+        bias=options.bias and not is_image,
+        scaling=options.scaling,
+        image_shape=options.image,
+        **names,
+    )
 
 
 def prepare_target(prepared: Prepared, j: int, options: FitOptions) -> TargetData:
@@ -96,7 +114,7 @@ class Fitted:
     """One target, trained, tried to prove, and measured."""
 
     data: TargetData
-    run: ShallowRun
+    run: Any
     attempt: Attempt
     record: TargetRecord
 
@@ -152,8 +170,10 @@ def _fit_targets(prepared: Prepared, options: FitOptions, staging: Path) -> list
     return fitted
 
 
-def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
+def _trainer(options: FitOptions) -> Callable[[Dataset], Any]:
     """How to train, with its imports done, so that they do not count as training time."""
+    if options.is_deep:
+        return _deep_trainer(options)
     from globalmin.shallow.train import train_auto
 
     # gradient descent needs very many steps to a tiny residual, but few to the point from which its
@@ -174,7 +194,32 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], ShallowRun]:
     )
 
 
-def _prove(run: ShallowRun, data: TargetData, options: FitOptions, path: Path) -> Attempt:
+def _deep_trainer(options: FitOptions) -> Callable[[Dataset], DeepRun]:
+    from globalmin.deep.inputs import network_shape, train_enough
+
+    method = "levenberg_marquardt" if options.method == "auto" else options.method
+
+    def train(data: Dataset) -> DeepRun:
+        columns = data.preprocessing.n_features_in
+        form = options.architecture or "fully_connected"
+        return train_enough(
+            data,
+            network_shape(columns, form, options.image, bias=data.bias),
+            width=options.width,
+            depth=options.depth,
+            architecture=form,
+            activation=options.activation,
+            seed=options.seed,
+            method=method,
+            max_iter=options.max_iter,
+            until="descent" if method == "gradient_descent" else "tolerance",
+            verbose=not options.quiet,
+        )
+
+    return train
+
+
+def _prove(run: Any, data: TargetData, options: FitOptions, path: Path) -> Attempt:
     if run.status.value == "interrupted":
         return interrupted()
     try:

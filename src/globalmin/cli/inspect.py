@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,6 @@ from globalmin._options import SCALINGS, SCHEMES, Scaling, Scheme
 
 if TYPE_CHECKING:
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 WIDTH = typer.Option(
     metavar="K", help="Number of neurons asked about, or auto: the recommended width."
@@ -96,6 +95,19 @@ def inspect(
     table, given = load_both(
         data, target, network, bias=bias, scaling=scale, test_size=test_size, seed=seed
     )
+    from globalmin.deep.network import DeepNetwork
+
+    if isinstance(given, DeepNetwork):
+        if page is not None or neurons is not None or activation is not None or law is not None:
+            raise typer.BadParameter(
+                f"{network} holds a deep network: --page, --width, --activation and --scheme are "
+                "for shallow ones; leave them out"
+            )
+        from globalmin.inspection.deep import inspect_deep
+
+        deep = inspect_deep(given, table)
+        typer.echo(deep.to_json() if json else str(deep), nl=False)
+        return 0
     found = look(
         table, neurons, activation,
         network=given, scheme=law, seed=seed,
@@ -141,7 +153,7 @@ def load_both(
     scaling: Scaling,
     test_size: float,
     seed: int,
-) -> tuple[Dataset, ShallowNetwork | None]:
+) -> tuple[Dataset, Any]:
     """The table, and the network of the file with the table scaled as the file says."""
     from globalmin.cli.certify import load_stored
     from globalmin.cli.options import check_model

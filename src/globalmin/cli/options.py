@@ -12,7 +12,16 @@ from typing import Any
 
 import typer
 
-from globalmin._options import TRAINED, Method, Option, Scaling, Trained, one_of
+from globalmin._options import (
+    ARCHITECTURES,
+    TRAINED,
+    Architecture,
+    Method,
+    Option,
+    Scaling,
+    Trained,
+    one_of,
+)
 from globalmin.errors import DataError
 
 
@@ -34,6 +43,14 @@ class FitOptions:
     weight_decay: float
     out: Path
     quiet: bool
+    depth: int = 1
+    architecture: Architecture | None = None
+    image: tuple[int, int] | None = None
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether deep networks are trained, all layers."""
+        return self.architecture is not None
 
     @property
     def is_solved(self) -> bool:
@@ -48,6 +65,7 @@ class FitOptions:
             name: value
             for name, value in asdict(self).items()
             if name not in ("data", "targets", "out", "quiet")
+            and (self.is_deep or name not in ("depth", "architecture", "image"))
         }
 
 
@@ -82,6 +100,39 @@ def check_decay(weight_decay: float, activation: str, method: str, trained: str)
             "add --activation quadratic with --method auto and --trained W, or leave it out"
         )
     return weight_decay
+
+
+DEEP_METHODS = ("auto", "levenberg_marquardt", "gradient_descent")
+
+
+def check_deep(
+    depth: int | None, architecture: str | None, image: str | None, method: str, trained: str
+) -> tuple[int, Architecture | None, tuple[int, int] | None]:
+    """Depth, architecture (None for a shallow network) and the pixels of an image; options that
+    deep networks do not have are refused.
+    """
+    shape = None if image is None else _pixels(image)
+    if depth is None and architecture is None and image is None:
+        return 1, None, None
+    if architecture is None:
+        architecture = "fully_connected" if shape is None else "convolutional_resnet"
+    known = check_choice("--architecture", architecture, ARCHITECTURES)
+    layers = 3 if depth is None else depth
+    if known != "fully_connected" and layers < 2:
+        raise typer.BadParameter(f"--depth {layers} leaves no residual layer in {known}; give 2")
+    if method not in DEEP_METHODS or trained != "W":
+        raise typer.BadParameter(
+            f"--method {method} --trained {trained}: deep networks train all layers by "
+            f"{' or '.join(DEEP_METHODS[1:])}; leave --trained out"
+        )
+    return layers, known, shape
+
+
+def _pixels(image: str) -> tuple[int, int]:
+    parts = image.lower().split("x")
+    if len(parts) != 2 or not all(p.isascii() and p.isdigit() and int(p) > 0 for p in parts):
+        raise typer.BadParameter(f"--image {image} must be HEIGHTxWIDTH in pixels, such as 8x8")
+    return int(parts[0]), int(parts[1])
 
 
 def check_targets(targets: Sequence[str]) -> tuple[str, ...]:

@@ -20,14 +20,13 @@ from globalmin._types import Array, NDArray
 from globalmin.cli.doctor import environment
 from globalmin.report import measures
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
-from globalmin.shallow.network import ShallowNetwork, outputs
+from globalmin.shallow.network import ShallowNetwork
 
 if TYPE_CHECKING:
     from globalmin.cli.fitting import Prepared, TargetData
     from globalmin.cli.options import FitOptions
     from globalmin.cli.summary import Attempt
     from globalmin.data import Dataset
-    from globalmin.shallow.trajectory import ShallowRun
 
 MODEL = "model.safetensors"
 OURS = re.compile(r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html)")
@@ -144,7 +143,7 @@ def record_target(
     prepared: Prepared,
     j: int,
     data: TargetData,
-    run: ShallowRun,
+    run: Any,
     attempt: Attempt,
     *,
     certificate: str,
@@ -153,7 +152,8 @@ def record_target(
     """The record of target j."""
     train, held_out = _series(run.network, data, prepared, j)
     network = run.network
-    has_kink = network.activation.name in ("relu", "leaky_relu", "abs")
+    is_deep = not isinstance(network, ShallowNetwork)
+    has_kink = not is_deep and network.activation.name in ("relu", "leaky_relu", "abs")
     stated = attempt.stated(data.training)
     spectrum = measures.estimate_spectrum(network, stated.X, trained=options.trained)
     margins = measures.estimate_margins(network, stated.X) if has_kink else None
@@ -178,15 +178,23 @@ def record_target(
     )
 
 
-def _quadratic_facts(
-    network: ShallowNetwork, data: Dataset, options: FitOptions
-) -> dict[str, Any] | None:
-    if network.activation.name != "quadratic":
+def _quadratic_facts(network: Any, data: Dataset, options: FitOptions) -> dict[str, Any] | None:
+    if network.activation.name != "quadratic" or not isinstance(network, ShallowNetwork):
         return None
     return measures.estimate_quadratic(network, data.X, data.y, weight_decay=options.weight_decay)
 
 
-def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
+def _network_facts(network: Any, trained: str) -> dict[str, Any]:
+    if not isinstance(network, ShallowNetwork):
+        return {
+            "architecture": network.architecture,
+            "depth": network.depth,
+            "activation": str(network.activation),
+            "width": network.width,
+            "n_features": math.prod(network.input_shape),
+            "trained": "all",
+            "n_trained": network.n_parameters,
+        }
     k, d = network.width, network.n_features
     return {
         "activation": str(network.activation),
@@ -197,19 +205,20 @@ def _network_facts(network: ShallowNetwork, trained: str) -> dict[str, Any]:
     }
 
 
-def _run_facts(run: ShallowRun) -> dict[str, Any]:
-    names = ("method", "message", "n_iter", "starts", "loss", "relative_residual")
-    return {"status": run.status.value, **{name: getattr(run, name) for name in names}}
+def _run_facts(run: Any) -> dict[str, Any]:
+    names = ("method", "message", "n_iter", "loss", "relative_residual")
+    starts = {"starts": getattr(run, "starts", 1)}
+    return {"status": run.status.value, **starts, **{name: getattr(run, name) for name in names}}
 
 
 def _series(
-    network: ShallowNetwork, data: TargetData, prepared: Prepared, j: int
+    network: Any, data: TargetData, prepared: Prepared, j: int
 ) -> tuple[Series, Series | None]:
     """Targets and outputs in the user's units, training rows and held-out rows."""
     scaling = data.training.preprocessing
 
     def series(X: Array, y: Array) -> Series:
-        return Series(y.tolist(), scaling.restore(outputs(network, X)).tolist())
+        return Series(y.tolist(), scaling.restore(network.predict(X)).tolist())
 
     train = series(data.training.X, prepared.raw.y[:, j])
     held = prepared.held_out

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from globalmin.cli.fitting import Outcome
     from globalmin.data import Dataset
-    from globalmin.shallow.network import ShallowNetwork
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,14 @@ class Attempt:
         return training if self.proof.data is None else self.proof.data
 
 
-def attempt(network: ShallowNetwork, data: Dataset, *, quiet: bool, **options: Any) -> Attempt:
-    """`prove` with a progress line."""
+def attempt(network: Any, data: Dataset, *, quiet: bool, **options: Any) -> Attempt:
+    """`prove` with a progress line; deep networks by way of `prove_deep`."""
+    from globalmin.deep.inputs import prove_deep
+    from globalmin.deep.network import DeepNetwork
+
+    road = prove_deep if isinstance(network, DeepNetwork) else prove
     with working("proving and checking", quiet=quiet):
-        proof = prove(network, data, **options)
+        proof = road(network, data, **options)
     return Attempt(proof, terminal.code_of_proof(proof), proof.seconds)
 
 
@@ -153,8 +156,9 @@ def _data_line(record: FitRecord, target: TargetRecord) -> str:
 
 def _network_line(target: TargetRecord) -> str:
     n = target.network
-    layers = "first layer trained" if n["trained"] == "W" else "both layers trained"
-    return f"{n['activation']}, width {n['width']}, {layers} ({n['n_trained']} weights)"
+    layers = words.layers_trained(n["trained"])
+    form = f"{n['architecture'].replace('_', ' ')}, depth {n['depth']}, " if "depth" in n else ""
+    return f"{form}{n['activation']}, width {n['width']}, {layers} ({n['n_trained']} weights)"
 
 
 def _training_line(target: TargetRecord, attempt: Attempt) -> str:

@@ -66,9 +66,14 @@ def read_npz(path: Path, choice: Choice, max_bytes: int) -> Table:
             f"{path}: not a readable npz archive ({type(error).__name__}: {error!s:.100}); write "
             "it again with numpy.savez"
         ) from error
-    X = as_matrix(arrays["X"], f"{path}: array {wanted['X']!r}")
+    X = as_matrix(_flat_images(arrays["X"]), f"{path}: array {wanted['X']!r}")
     y = as_targets(arrays["y"], X.shape[0], f"{path}: array {wanted['y']!r}")
     return Table(X, y, None, (wanted["y"],) if y.shape[1] == 1 else None)
+
+
+def _flat_images(X: NDArray[Any]) -> NDArray[Any]:
+    """Images n x height x width as rows, pixel by pixel; anything else as it is."""
+    return X.reshape(len(X), -1) if X.ndim == 3 and X.size else X
 
 
 def _members(path: Path, archive: zipfile.ZipFile, max_bytes: int) -> dict[str, zipfile.ZipInfo]:

@@ -184,7 +184,7 @@ class DeepNetwork:
         """Channels m of the last hidden layer."""
         return self.weights[-1].shape[0]
 
-    @property
+    @cached_property
     def skips(self) -> tuple[bool, ...]:
         """Whether layer h adds the layer below."""
         return tuple(self.architecture != "fully_connected" and h > 0 for h in range(self.depth))
@@ -214,7 +214,14 @@ class DeepNetwork:
     @property
     def parameters(self) -> Array:
         """All weights in one vector: W^(1), ..., W^(H), a, each row by row."""
-        return np.concatenate([*(W.ravel() for W in self.weights), self.head.ravel()])
+        return self.flat.copy()
+
+    @cached_property
+    def flat(self) -> Array:
+        """The same vector, read-only and kept."""
+        vector = np.concatenate([*(W.ravel() for W in self.weights), self.head.ravel()])
+        vector.setflags(write=False)
+        return vector
 
     def with_parameters(self, theta: ArrayLike) -> DeepNetwork:
         """The same network with other weights, in the order of `parameters`."""
@@ -223,8 +230,21 @@ class DeepNetwork:
             raise DataError(
                 f"theta has shape {vector.shape}; this network has {self.n_parameters} parameters"
             )
-        pieces = self.split(vector)
-        return replace(self, weights=pieces[:-1], head=pieces[-1])
+        if not np.isfinite(vector).all():
+            raise DataError("theta contains NaN or infinity; give finite weights")
+        return self.at(vector.copy())
+
+    def at(self, theta: Array) -> DeepNetwork:
+        """The same network at a vector of finite numbers that nobody else writes to: nothing is
+        copied and nothing checked again, as every step of a training wants it.
+        """
+        theta.setflags(write=False)
+        pieces = self.split(theta)
+        moved = object.__new__(type(self))
+        form = {name: vars(self)[name] for name in self.__dataclass_fields__}
+        known = {name: getattr(self, name) for name in ("geometry", "skips", "_places")}
+        vars(moved).update(form, weights=pieces[:-1], head=pieces[-1], flat=theta, **known)
+        return moved
 
     def with_activation(self, activation: Activation) -> DeepNetwork:
         """The same weights with another activation."""
@@ -232,11 +252,15 @@ class DeepNetwork:
 
     def split(self, theta: Array) -> tuple[Array, ...]:
         """A vector of all parameters cut into the shapes of W^(1), ..., W^(H), a."""
+        return tuple(theta[place].reshape(shape) for place, shape in self._places)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[slice, tuple[int, ...]], ...]:
         shapes = [*(W.shape for W in self.weights), self.head.shape]
-        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        ends = np.cumsum([0, *(math.prod(shape) for shape in shapes)]).tolist()
         return tuple(
-            piece.reshape(shape)
-            for piece, shape in zip(np.split(theta, ends[:-1]), shapes, strict=True)
+            (slice(first, end), shape)
+            for first, end, shape in zip(ends[:-1], ends[1:], shapes, strict=True)
         )
 
     def forward(self, X: ArrayLike) -> Forward:

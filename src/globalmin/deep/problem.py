@@ -5,13 +5,13 @@ quantity is computed once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from globalmin._types import Array, ArrayLike
+from globalmin._types import Array, ArrayLike, NDArray
 from globalmin.data.degeneracy import Degeneracy
 from globalmin.deep import passes as deep_passes
 from globalmin.deep.network import DeepNetwork
@@ -21,6 +21,9 @@ from globalmin.optimize.run import Run, Trajectory
 
 if TYPE_CHECKING:
     from globalmin.deep.passes import Forward
+
+Spectra = Literal["sparse", "every"]  # how often eigenvalues are recorded
+SPECTRA: tuple[Spectra, ...] = get_args(Spectra)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,10 @@ class DeepProblem:
     def at(self, network: DeepNetwork) -> DeepPoint:
         """The point with this network's weights."""
         return DeepPoint(self, network)
+
+    def part(self, rows: NDArray[np.intp]) -> DeepProblem:
+        """The problem of some of the samples, for a minibatch."""
+        return DeepProblem(self.inputs[rows], self.y[rows], self.scale, self.floor)
 
 
 def pose_deep(network: DeepNetwork, X: ArrayLike, y: ArrayLike) -> DeepProblem:
@@ -112,13 +119,20 @@ class DeepPoint:
 
     @cached_property
     def gradient(self) -> Array:
-        """J^T r, flat."""
-        return self.pull_back(self.residual)
+        """J^T r, flat; by one and the same pass whatever else is known at the point, so that a run
+        does not depend on what is recorded of it.
+        """
+        return deep_passes.pull_back(self.network, self.passed, self.residual)
+
+    @cached_property
+    def slopes(self) -> tuple[Array, ...]:
+        """Q^(1), ..., Q^(H) of the backward pass, for the Gram matrices."""
+        return deep_passes.backward(self.network, self.passed)
 
     @cached_property
     def grams(self) -> tuple[Array, ...]:
         """G^(1), ..., G^(H+1)."""
-        return deep_passes.layer_grams(self.network, self.passed)
+        return deep_passes.layer_grams(self.network, self.passed, self.slopes)
 
     @cached_property
     def gram(self) -> Array:
@@ -127,21 +141,21 @@ class DeepPoint:
 
     def pull_back(self, u: Array) -> Array:
         """J^T u, flat."""
-        return deep_passes.pull_back(self.network, self.passed, u)
+        return deep_passes.pull_back(self.network, self.passed, u, vars(self).get("slopes"))
 
     def moved(self, direction: Array, step: float) -> DeepPoint | None:
         """The point at theta + step * direction; None if that is not finite."""
-        theta = self.network.parameters + step * direction
-        return (
-            DeepPoint(self.problem, self.network.with_parameters(theta))
-            if np.isfinite(theta).all()
-            else None
-        )
+        theta = step * direction
+        theta += self.network.flat
+        if not np.isfinite(theta).all():
+            return None
+        return DeepPoint(self.problem, self.network.at(theta))
 
 
-# up to this n the eigenvalues are recorded at every recorded step, above at steps 0, 1, 2, 4, 8,
-# ...
-EVERY_SPECTRUM = 128
+# of the work of the steps so far, what the eigenvalues recorded on the way may cost; the start and
+# the last point always have theirs
+SHARE = 0.05
+CHEAP = 0.1  # of a step: eigenvalues that cost no more are computed at every recorded step
 
 
 @dataclass(frozen=True)
@@ -154,7 +168,8 @@ class DeepTrajectory(Trajectory):
     loss : (1/2) sum of squares.
     gradient_norm : norm of the gradient in all parameters.
     lambda_last : lambda_min(G^(H)), of the last hidden weight matrix's Gram; NaN where it was not
-        computed.
+        computed: every recorded step has it with `spectra="every"`, otherwise as many as cost a
+        twentieth of the training, the first and the last always.
     lambda_total : lambda_min of the sum of all layer Grams; NaN where it was not computed.
     movement : ||W^(h) - W^(h)(0)||_F for h = 1..H and ||a - a(0)||, one column each.
     step_size : eta of gradient descent, NaN for other methods.
@@ -167,6 +182,12 @@ class DeepTrajectory(Trajectory):
     movement: Array
     step_size: float = math.nan
     width: int = 1
+
+    def columns(self) -> dict[str, NDArray]:
+        """The arrays by name, the movement of every block in a column of its own."""
+        names = ("iteration", "loss", "gradient_norm", "lambda_last", "lambda_total")
+        moves = {f"movement_{h}": column for h, column in enumerate(self.movement.T, start=1)}
+        return {name: getattr(self, name) for name in names} | moves
 
     @property
     def relative_movement(self) -> Array:
@@ -185,27 +206,56 @@ class DeepRun(Run[DeepNetwork]):
     relative_residual : at `network`; ||f - y*||/||y|| with the best reachable labels y*.
     floor : loss that no network can go below on these data (equal inputs with different labels); a
         float, not a proof.
+    start : the network the run began with.
     """
 
     trajectory: DeepTrajectory
     relative_residual: float
     floor: float = 0.0
+    start: DeepNetwork | None = field(default=None, repr=False)
 
 
-def deep_recorder(start: DeepPoint) -> Recorder[DeepPoint]:
-    """Every step at first, then thinned geometrically."""
-    first = start.network.parameters
+class DeepRecorder(Recorder[DeepPoint]):
+    """Every step at first, then thinned geometrically; eigenvalues as often as `spectra` says, and
+    at the start and the end.
+    """
 
-    def row(point: DeepPoint, iteration: int) -> tuple[float | Array, ...]:
-        small = len(point.residual) <= EVERY_SPECTRUM or iteration & (iteration - 1) == 0
-        last, total = (
-            (_smallest(point.grams[-2]), _smallest(point.gram)) if small else (np.nan, np.nan)
-        )
-        blocks = point.network.split(point.network.parameters - first)
-        moves = np.array([float(np.linalg.norm(block)) for block in blocks])
-        return float(np.linalg.norm(point.gradient)), last, total, moves
+    def __init__(self, start: DeepPoint, spectra: Spectra = "sparse") -> None:
+        super().__init__(DeepTrajectory, self._row, gap=lambda iteration: max(1, iteration // 100))
+        self._price, self._paid = relative_price(start.problem, start.network), 0.0
+        self._is_every = spectra == "every" or self._price <= CHEAP
+        self._first = start.network.flat
+        self._last: tuple[DeepPoint, int] | None = None
 
-    return Recorder(DeepTrajectory, row, gap=lambda iteration: max(1, iteration // 100))
+    def _row(self, point: DeepPoint, iteration: int) -> tuple[float | Array, ...]:
+        last, total = np.nan, np.nan
+        if self._is_every or self._paid <= SHARE * iteration:
+            self._paid += self._price
+            last, total = _smallest(point.grams[-2]), _smallest(point.gram)
+        self._last = (point, iteration)
+        blocks = point.network.split(point.network.flat - self._first)
+        moves = np.array([math.sqrt(float(block.ravel() @ block.ravel())) for block in blocks])
+        return math.sqrt(float(point.gradient @ point.gradient)), last, total, moves
+
+    def close(self) -> Trajectory:
+        """The trajectory, with the eigenvalues of its last point."""
+        if self._last is not None and self.is_recorded(self._last[1]):
+            point, row = self._last[0], list(self.rows[-1])
+            row[3:5] = _smallest(point.grams[-2]), _smallest(point.gram)
+            self.rows[-1] = tuple(row)
+        return super().close()
+
+
+def relative_price(problem: DeepProblem, network: DeepNetwork) -> float:
+    """Time of two spectra over that of a gradient step, from operations counted and eigenvalues
+    timed (18 n^3 + 1500 n^2 multiplications for two): when to compute them must not depend on the
+    clock.
+    """
+    n, pixels, _ = problem.inputs.shape
+    rows = n * pixels
+    step = 6 * rows * sum(W.size for W in network.weights)
+    grams = 2 * rows**2 * sum(W.shape[0] + W.shape[1] for W in network.weights)
+    return (18 * n**3 + 1500 * n**2 + grams) / step
 
 
 def _smallest(G: Array) -> float:

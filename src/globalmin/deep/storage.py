@@ -1,30 +1,41 @@
-"""Deep networks on disk: one safetensors file per network, of the same layout as `storage` and with
-its own format name.
+"""Deep networks on disk: what `save_network` writes and `load_network` reads of them, one
+safetensors file with one network, or several of one form (one per target or class).
 
-Tensors `W.1`, ..., `W.H`, `a` and `scales`; the metadata are the strings `format`
-("globalmin-deep-network/1"), `activation`, `parameter` (if any), `architecture`, `input_shape`,
-`patch_size` and `extra` (JSON). The same network gives the same bytes; a file appears whole or not
-at all.
+Tensors `0.W.1`, ..., `0.W.H`, `0.a`, `0.scales`, and with preprocessing `0.x_shift`, `0.x_scale`;
+the next network has `1.`, and so on. The metadata are the strings `format`
+("globalmin-deep-network/2"), `activation`, `parameter` (if any), `architecture`, `input_shape`,
+`patch_size`, `networks` (their number), `preprocessing` (if any) and `extra` (JSON). Files of the
+older format "globalmin-deep-network/1" (one network, names without `0.`, no preprocessing) are
+read. The same networks give the same bytes; a file appears whole or not at all.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from globalmin._options import ARCHITECTURES, one_of
-from globalmin.activations import get_activation
+from globalmin._types import NDArray
 from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError
 from globalmin.files import canonical_json
-from globalmin.shallow.storage import describe, write_network_file
+from globalmin.shallow.storage import (
+    load_networks,
+    network_count,
+    require_tensors,
+    save_network,
+    stored_activation,
+)
 
-FORMAT = "globalmin-deep-network/1"
+FORMATS = ("globalmin-deep-network/2", "globalmin-deep-network/1")
+NETWORK = DeepNetwork
+
+Tensors = dict[str, NDArray[np.float64]]
 
 
 class StoredDeep(NamedTuple):
@@ -34,76 +45,69 @@ class StoredDeep(NamedTuple):
     metadata: dict[str, str]
 
 
+def n_inputs(network: DeepNetwork) -> int:
+    """Numbers in one input."""
+    return math.prod(network.input_shape)
+
+
+def written(networks: Sequence[DeepNetwork]) -> tuple[Tensors, dict[str, str]]:
+    """Tensors and header fields of networks of one form, for `save_networks`."""
+    forms = {(n.depth, n.architecture, n.input_shape, n.geometry.patch_size) for n in networks}
+    if len(forms) != 1:
+        raise DataError(
+            "networks must have one depth, architecture, input shape and patch size; save others "
+            "in files of their own"
+        )
+    tensors: Tensors = {}
+    for j, network in enumerate(networks):
+        tensors |= {f"{j}.W.{h}": np.asarray(W) for h, W in enumerate(network.weights, start=1)}
+        tensors |= {f"{j}.a": network.head, f"{j}.scales": np.array(network.scales)}
+    first = networks[0]
+    return tensors, {
+        "format": FORMATS[0],
+        "architecture": first.architecture,
+        "input_shape": canonical_json(list(first.input_shape)),
+        "patch_size": str(first.patch_size),
+    }
+
+
+def read(tensors: Tensors, header: dict[str, str]) -> tuple[DeepNetwork, ...]:
+    """The networks of a file, for `load_networks`."""
+    if header["format"] == FORMATS[1]:
+        tensors = {f"0.{name}": tensor for name, tensor in tensors.items()}
+        header["networks"] = "1"
+    count = network_count(header)
+    depth = sum(name.startswith("0.W.") for name in tensors)
+    names = [*(f"W.{h}" for h in range(1, depth + 1)), "a", "scales"]
+    require_tensors(tensors, header, {f"{j}.{name}" for j in range(count) for name in names})
+    shape = json.loads(header["input_shape"])
+    return tuple(
+        DeepNetwork(
+            weights=tuple(tensors[f"{j}.W.{h}"] for h in range(1, depth + 1)),
+            head=tensors[f"{j}.a"],
+            scales=tuple(tensors[f"{j}.scales"].ravel().tolist()),
+            activation=stored_activation(header),
+            architecture=one_of("architecture", header["architecture"], ARCHITECTURES),
+            input_shape=tuple(shape),
+            patch_size=int(header["patch_size"]),
+        )
+        for j in range(count)
+    )
+
+
 def save_deep_network(
     path: str | os.PathLike[str], network: DeepNetwork, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write a network, with free strings of yours; an existing file is replaced atomically, or
-    stays as it was on any error.
-    """
-    if not all(isinstance(text, str) for pair in (metadata or {}).items() for text in pair):
-        raise DataError("metadata must map strings to strings")
-    header = describe(network.activation) | {
-        "format": FORMAT,
-        "architecture": network.architecture,
-        "input_shape": canonical_json(list(network.input_shape)),
-        "patch_size": str(network.patch_size),
-        "extra": canonical_json(dict(metadata or {})),
-    }
-    tensors = {f"W.{h}": np.asarray(W) for h, W in enumerate(network.weights, start=1)}
-    tensors |= {"a": network.head, "scales": np.array(network.scales)}
-    write_network_file(Path(path), tensors, header)
+    """Write a deep network, with free strings of yours: `save_network` without preprocessing."""
+    save_network(path, network, metadata=metadata)
 
 
 def load_deep_network(path: str | os.PathLike[str]) -> StoredDeep:
-    """Read a file of `save_deep_network`: (network, metadata)."""
-    from safetensors import SafetensorError, safe_open
-
-    if not Path(path).is_file():
-        raise DataError(f"{path}: there is no such file")
-    try:
-        with safe_open(path, framework="numpy") as stream:
-            header = dict(stream.metadata() or {})
-            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (not a dict)
-    except SafetensorError as error:
-        raise DataError(
-            f"{path}: not a readable safetensors file ({error}); give one written by "
-            "save_deep_network"
-        ) from error
-    if header.get("format") != FORMAT:
-        found = header.get("format", "no format")
-        raise DataError(
-            f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by "
-            "save_deep_network"
-        )
-    try:
-        return _assemble(tensors, header)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"{path}: {error}") from error
-
-
-def _assemble(tensors: dict[str, np.ndarray], header: dict[str, str]) -> StoredDeep:
-    depth = len(tensors) - 2
-    expected = {f"W.{h}" for h in range(1, depth + 1)} | {"a", "scales"}
-    if (
-        depth < 1
-        or set(tensors) != expected
-        or any(tensor.dtype != np.float64 for tensor in tensors.values())
-    ):
-        raise DataError(
-            "the tensors must be W.1, ..., W.H, a and scales, all F64, but are "
-            f"{', '.join(sorted(tensors))}"
-        )
-    name, parameter = header["activation"], header.get("parameter")
-    extra = json.loads(header["extra"])
-    if not isinstance(extra, dict):
-        raise DataError("the metadata field 'extra' is damaged")
-    network = DeepNetwork(
-        weights=tuple(tensors[f"W.{h}"] for h in range(1, depth + 1)),
-        head=tensors["a"],
-        scales=tuple(tensors["scales"].ravel().tolist()),
-        activation=get_activation(name if parameter is None else f"{name}({parameter})"),
-        architecture=one_of("architecture", header["architecture"], ARCHITECTURES),
-        input_shape=tuple(json.loads(header["input_shape"])),
-        patch_size=int(header["patch_size"]),
-    )
-    return StoredDeep(network, extra)
+    """Read a file with one deep network: (network, metadata); `load_network` reads it too, and
+    returns its preprocessing.
+    """
+    stored = load_networks(path)
+    if len(stored.networks) != 1 or not isinstance(stored.networks[0], DeepNetwork):
+        kinds = ", ".join(type(network).__name__ for network in stored.networks)
+        raise DataError(f"{path}: holds {kinds}, not one DeepNetwork; read it with load_network")
+    return StoredDeep(stored.networks[0], stored.metadata)

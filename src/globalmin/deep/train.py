@@ -14,9 +14,10 @@ import numpy as np
 
 from globalmin._options import one_of
 from globalmin._types import Array
+from globalmin.data.pixels import whole_number
 from globalmin.data.validation import gram_bytes, require_memory
 from globalmin.deep.lipschitz import estimate_deep_descent
-from globalmin.deep.problem import DeepPoint, DeepRun, deep_recorder, pose_deep
+from globalmin.deep.problem import SPECTRA, DeepPoint, DeepRecorder, DeepRun, Spectra, pose_deep
 from globalmin.errors import DataError
 from globalmin.optimize.follow import Iterate, Monitor, Watch, follow
 from globalmin.optimize.run import Run, Status
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 1_000  # gradient steps without a new smallest loss
+PASSES = 100  # the same of passes of minibatches
 START_DAMPING = 0.1  # lambda at the start, relative to the mean of the diagonal of G
 MAX_REJECTIONS = 12
 STALL, PROGRESS = 40, 0.99  # given up when so many systems have not lowered ||r|| by one per cent
@@ -46,6 +48,32 @@ def descent_steps(
             return Status.DIVERGED
         point = moved
         yield Iterate(point)
+        lowest, since = (point.norm, 0) if point.norm < lowest else (lowest, since + 1)
+    return None
+
+
+def minibatch_steps(
+    point: DeepPoint, eta: float, batch: int, rng: np.random.Generator
+) -> Generator[Iterate[DeepPoint], None, Status | None]:
+    """Updates theta <- theta - eta (n/s) J_B^T r_B over s samples B, drawn without replacement
+    within a pass; one iterate per pass, until the weights overflow or the loss has found no new
+    minimum for a hundred passes.
+
+    The factor n/s makes the mean of the update that of gradient descent with the same eta.
+    """
+    problem, n = point.problem, len(point.residual)
+    network, lowest, since = point.network, point.norm, 0
+    while since < PASSES:
+        order = rng.permutation(n)
+        for first in range(0, n, batch):
+            rows = order[first : first + batch]
+            moved = problem.part(rows).at(network)
+            stepped = moved.moved(moved.gradient, -eta * n / len(rows))
+            if stepped is None:
+                return Status.DIVERGED
+            network = stepped.network
+        point = problem.at(network)
+        yield Iterate(point, -(-n // batch))
         lowest, since = (point.norm, 0) if point.norm < lowest else (lowest, since + 1)
     return None
 
@@ -93,7 +121,7 @@ def _solve(G: Array, r: Array, shift: float) -> Array | None:
 
 
 Method = Literal["gradient_descent", "levenberg_marquardt"]
-MAX_ITER: dict[Method, int] = {"gradient_descent": 20_000, "levenberg_marquardt": 200}
+MAX_ITER: dict[Method, int] = {"gradient_descent": 20_000, "levenberg_marquardt": 1_000}
 ROUNDED_FIT = (
     1e-8  # a run that stops by itself below this relative residual has met the rounding floor
 )
@@ -108,9 +136,12 @@ def train_deep(
     *,
     method: Method = "levenberg_marquardt",
     step_size: float | None = None,
+    batch_size: int | None = None,
     max_iter: int | None = None,
     tol: float = 1e-12,
     until: Until = "tolerance",
+    spectra: Spectra = "sparse",
+    seed: int | np.random.Generator | None = 0,
     verbose: bool = False,
     throw: bool = False,
     monitor: Callable[..., object] | None = None,
@@ -129,12 +160,22 @@ def train_deep(
         iterates fast.
     step_size : float | None
         Eta of gradient descent; default 1/||J(theta_0)||^2, the limit of theorem DS's step as the
-        radius shrinks.
+        radius shrinks. With minibatches of s samples also 1/(n/s max_i ||J_i||^2) where that is
+        less: no batch carries the residual of its own samples beyond zero, to first order.
+    batch_size : int | None
+        Samples of one update of gradient descent, drawn anew in every pass (stochastic gradient
+        descent); None for all. An update is eta times n/s times the gradient of the batch;
+        `max_iter` counts updates, and the loss is looked at once a pass.
     tol : float
         The run ends when ||r|| <= tol ||y||.
     until : str
         "tolerance", or "descent" to end as soon as theorem DS can be expected to hold
         (`estimate_deep_descent`).
+    spectra : str
+        How often the least eigenvalues of the Gram matrices are recorded: "sparse", as many as cost
+        a twentieth of the training, or "every", at every recorded step.
+    seed : int | np.random.Generator | None
+        Of the minibatches.
     verbose, throw : bool
         As in `train`.
     monitor : Monitor | None
@@ -144,25 +185,22 @@ def train_deep(
     one_of("until", until, UNTIL)
     if not tol >= 0:
         raise DataError(f"tol={tol!r} must be a number >= 0")
-    X, y = (data.X, data.y) if hasattr(data, "X") else data
-    problem = pose_deep(network, X, y)
+    problem = pose_deep(network, *data_arrays(data))
     n, pixels, _ = problem.inputs.shape
     require_memory(
         gram_bytes(n * pixels, copies=3) + gram_bytes(n, copies=network.depth + 4),
         f"training on n={n} inputs",
     )
     start = problem.at(network)
-    eta = (
-        (_largest_step(start) if step_size is None else check_step(step_size))
-        if method == "gradient_descent"
-        else np.nan
-    )
-    steps = descent_steps(start, eta) if method == "gradient_descent" else damped_steps(start)
+    batch = _checked_batch(batch_size, method, n)
+    eta = np.nan
+    if method == "gradient_descent":
+        eta = _largest_step(start, batch) if step_size is None else check_step(step_size)
     target = _Target(until, tol)
     watch = Watch(
         start,
         lambda point: point.network,
-        deep_recorder(start),
+        DeepRecorder(start, one_of("spectra", spectra, SPECTRA)),
         {
             "max_iter": max_iter,
             "verbose": verbose,
@@ -174,11 +212,44 @@ def train_deep(
         reached=target.reached,
         ending=target.ending,
     )
-    return _deep_run(watch, follow(watch, steps), eta)
+    return _deep_run(watch, follow(watch, _steps(method, start, eta, batch, seed)), eta)
 
 
-def _largest_step(start: DeepPoint) -> float:
+def data_arrays(data: Any) -> tuple[Any, Any]:
+    """X and y of a Dataset or a pair."""
+    return (data.X, data.y) if hasattr(data, "X") else data
+
+
+def _steps(
+    method: Method,
+    start: DeepPoint,
+    eta: float,
+    batch: int | None,
+    seed: int | np.random.Generator | None,
+) -> Generator[Iterate[DeepPoint], None, Status | None]:
+    if method == "levenberg_marquardt":
+        return damped_steps(start)
+    if batch is None:
+        return descent_steps(start, eta)
+    return minibatch_steps(start, eta, batch, np.random.default_rng(seed))
+
+
+def _checked_batch(batch_size: int | None, method: Method, n: int) -> int | None:
+    """The size of minibatches, None for all samples at once."""
+    if batch_size is None:
+        return None
+    batch = whole_number(batch_size, "batch_size")
+    if method != "gradient_descent":
+        raise DataError(
+            f"batch_size={batch_size!r} is for method='gradient_descent'; {method} uses all samples"
+        )
+    return batch if batch < n else None
+
+
+def _largest_step(start: DeepPoint, batch: int | None) -> float:
     largest = float(np.linalg.eigvalsh(start.gram)[-1])
+    if batch is not None:
+        largest = max(largest, len(start.gram) / batch * float(np.diag(start.gram).max()))
     if not 0 < largest < np.inf:
         raise DataError(
             "the Jacobian is zero or not finite at these weights: no step moves the outputs; draw "
@@ -226,6 +297,7 @@ def _deep_run(watch: Watch[DeepPoint, DeepNetwork], run: Run[DeepNetwork], eta: 
         trajectory=replace(run.trajectory, step_size=eta, width=best.network.width),  # pyright: ignore[reportCallIssue]
         relative_residual=best.relative_residual,
         floor=floor,
+        start=watch.start.network,
     )
 
 

@@ -5,6 +5,8 @@ around the other rooms.
 from globalmin.estimators.convolutional_filter import (
     ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
 )
+from globalmin.estimators.deep import DeepNetworkClassifier as DeepNetworkClassifier
+from globalmin.estimators.deep import DeepNetworkRegressor as DeepNetworkRegressor
 from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,

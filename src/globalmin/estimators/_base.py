@@ -42,7 +42,92 @@ _FIT_CALLER = (
 )
 
 
-class ShallowNetworkEstimator(BaseEstimator):
+class ProvedEstimator(BaseEstimator):
+    """What every estimator of networks with a proof has: its networks, its certificates, one
+    warning per fit, and outputs in the user's units.
+    """
+
+    certify: bool
+
+    @property
+    def network_(self) -> Any:
+        """The network, if there is only one; `networks_` lists them all."""
+        if not hasattr(self, "networks_") or len(self.networks_) != 1:
+            raise AttributeError(
+                f"this {type(self).__name__} has no single network; fit it, or use networks_ if it "
+                "has several"
+            )
+        return self.networks_[0]
+
+    def save_certificate(self, path: str | Path, target: int = 0) -> Path:
+        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`,
+        and return the path.
+        """
+        check_is_fitted(self)
+        found = self.certificate_ if isinstance(self.certificate_, list) else [self.certificate_]
+        content = found[target]
+        if content is None:
+            raise DataError(
+                f"there is no accepted certificate of target {target}; see verdict_ and the "
+                "warning given by fit"
+            )
+        path = Path(path)
+        path.write_bytes(content)
+        return path
+
+    def _store_proofs(self, proofs: Sequence[Proof]) -> None:
+        self.certificate_ = _single([proof.certificate for proof in proofs])
+        self.verdict_ = _single([proof.verdict if proof.has_file else None for proof in proofs])
+        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
+        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
+
+    def _warn(self, runs: Sequence[Any], proofs: Sequence[Proof]) -> None:
+        """One warning per fit: about training if it fell short, otherwise about a proof that was
+        wanted and not found.
+        """
+        unproved = [j for j, proof in enumerate(proofs) if not proof.is_accepted]
+        short = [
+            j
+            for j, (run, proof) in enumerate(zip(runs, proofs, strict=True))
+            if not _is_enough(run, proof)
+        ]
+        if short:
+            text = f"{_about(short, runs)}{self._falls_short(runs[short[0]])}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
+        elif self.certify and unproved:
+            warnings.warn(
+                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].why}",
+                UserWarning,
+                stacklevel=_FIT_CALLER,
+            )
+
+    def _falls_short(self, run: Any) -> str:
+        """What is said of a run that missed its target, with the remedy."""
+        remedy = "raise max_iter, widen the network or try another random_state"
+        return f"{run.message}; {run.starts} start(s), width {run.width}: {remedy}"
+
+    def _checked_rows(self, X: Any) -> Array:
+        """Inputs to predict at, after scikit-learn's checks."""
+        return validate_data(self, X, reset=False)
+
+    def _outputs(self, X: Any) -> Array:
+        """Outputs of all networks at raw inputs, in the user's units, one column each."""
+        check_is_fitted(self)
+        raw = self._checked_rows(X)
+        steps = (
+            self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
+        )
+        stored = steps[0].transform(raw)
+        return np.stack(
+            [
+                step.restore(network.predict(stored))
+                for step, network in zip(steps, self.networks_, strict=True)
+            ],
+            axis=1,
+        )
+
+
+class ShallowNetworkEstimator(ProvedEstimator):
     """Base of the estimators: one network f(x) = v . phi(W x) per target."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -103,32 +188,6 @@ class ShallowNetworkEstimator(BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @property
-    def network_(self) -> ShallowNetwork:
-        """The network, if there is only one; `networks_` lists them all."""
-        if not hasattr(self, "networks_") or len(self.networks_) != 1:
-            raise AttributeError(
-                f"this {type(self).__name__} has no single network; fit it, or use networks_ if it "
-                "has several"
-            )
-        return self.networks_[0]
-
-    def save_certificate(self, path: str | Path, target: int = 0) -> Path:
-        """Write the accepted certificate (of one target or class) to a file for `globalmin-check`,
-        and return the path.
-        """
-        check_is_fitted(self)
-        found = self.certificate_ if isinstance(self.certificate_, list) else [self.certificate_]
-        content = found[target]
-        if content is None:
-            raise DataError(
-                f"there is no accepted certificate of target {target}; see verdict_ and the "
-                "warning given by fit"
-            )
-        path = Path(path)
-        path.write_bytes(content)
-        return path
-
     def _fit_targets(self, data: Dataset) -> None:
         """Train and prove one network per target, and set all fitted attributes."""
         targets = [data.for_target(j) for j in range(data.n_targets)]
@@ -160,12 +219,6 @@ class ShallowNetworkEstimator(BaseEstimator):
         if not self.certify:
             return no_proof({}, message="certify=False")
         return prove(network, data, trained=trained, weight_decay=weight_decay, is_quick=True)
-
-    def _store_proofs(self, proofs: Sequence[Proof]) -> None:
-        self.certificate_ = _single([proof.certificate for proof in proofs])
-        self.verdict_ = _single([proof.verdict if proof.has_file else None for proof in proofs])
-        self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
-        self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
 
     def _refuse_if_too_large(self, X: Array) -> None:
         """Before anything is computed; the n x n arrays decide, so an automatic width need not be
@@ -217,54 +270,13 @@ class ShallowNetworkEstimator(BaseEstimator):
         self.width_ = _single([run.width for run in runs])
         self._store_proofs(proofs)
 
-    def _warn(self, runs: list[ShallowRun], proofs: list[Proof]) -> None:
-        """One warning per fit: about training if it fell short, otherwise about a proof that was
-        wanted and not found.
-        """
-        unproved = [j for j, proof in enumerate(proofs) if not proof.is_accepted]
-        short = [
-            j
-            for j, (run, proof) in enumerate(zip(runs, proofs, strict=True))
-            if not _is_enough(run, proof)
-        ]
-        if short:
-            run = runs[short[0]]
-            remedy = "raise max_iter, widen the network or try another random_state"
-            text = (
-                f"{_about(short, runs)}{run.message}; {run.starts} start(s), width {run.width}: "
-                f"{remedy}"
-            )
-            warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
-        elif self.certify and unproved:
-            warnings.warn(
-                f"{_about(unproved, runs)}no certificate: {proofs[unproved[0]].why}",
-                UserWarning,
-                stacklevel=_FIT_CALLER,
-            )
-
-    def _outputs(self, X: Any) -> Array:
-        """Outputs of all networks at raw inputs, in the user's units, one column each."""
-        check_is_fitted(self)
-        raw = validate_data(self, X, reset=False)
-        steps = (
-            self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
-        )
-        stored = steps[0].transform(raw)
-        return np.stack(
-            [
-                step.restore(network.predict(stored))
-                for step, network in zip(steps, self.networks_, strict=True)
-            ],
-            axis=1,
-        )
-
 
 def _single(values: list[T]) -> T | list[T]:
     """The value itself for one target, the list for several."""
     return values[0] if len(values) == 1 else values
 
 
-def _is_enough(run: ShallowRun, proof: Proof) -> bool:
+def _is_enough(run: Any, proof: Proof) -> bool:
     """Whether training needs no warning: it reached its target, or rounding stopped it next to
     proved zero-loss weights.
     """
@@ -272,5 +284,5 @@ def _is_enough(run: ShallowRun, proof: Proof) -> bool:
     return run.status.is_success or at_zero
 
 
-def _about(which: list[int], runs: list[ShallowRun]) -> str:
+def _about(which: list[int], runs: Sequence[Any]) -> str:
     return "" if len(runs) == 1 else f"target {which[0]} ({len(which)} of {len(runs)} targets): "

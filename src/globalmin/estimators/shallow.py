@@ -268,10 +268,15 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
         scores = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(scores))
-        winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[winners]
+        return _winners(self.classes_, scores)
+
+
+def _winners(classes: NDArray[Any], scores: NDArray[np.float64]) -> NDArray[Any]:
+    """The class of every score: the only one, by the sign, or that with the largest output."""
+    if len(classes) == 1:
+        return np.repeat(classes, len(scores))
+    winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    return classes[winners]
 
 
 def _signs(codes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:

@@ -16,8 +16,10 @@ import numpy as np
 from globalmin._options import Trained
 from globalmin._renamed import renamed
 from globalmin._types import Array
+from globalmin.deep.network import DeepNetwork
 from globalmin.errors import DataError
 from globalmin.landscape import criteria
+from globalmin.landscape.deep_points import classify_deep_point
 from globalmin.linalg.spectrum import inertia, least_eigenvalue
 from globalmin.one_filter.landscape import classify_filter_point
 from globalmin.one_filter.network import FilterTeacher, OneFilterNetwork
@@ -60,7 +62,7 @@ class HasData(Protocol):
 @states("SJL-T2.1", "SJL-T2.2k", "GKZ-T2.3emp")
 @renamed(tolerance="tol", gap_tolerance="gap_tol")
 def classify_point(
-    network: ShallowNetwork | OneFilterNetwork,
+    network: ShallowNetwork | OneFilterNetwork | DeepNetwork,
     data: HasData | FilterTeacher,
     *,
     trained: Trained = "W",
@@ -73,8 +75,9 @@ def classify_point(
 
     Parameters
     ----------
-    network : ShallowNetwork | OneFilterNetwork
-        Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
+    network : ShallowNetwork | OneFilterNetwork | DeepNetwork
+        Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`. Of a deep network all
+        layers move, and its Hessian is not examined.
     data : HasData | FilterTeacher
         Weights, and X, y; or a `OneFilterNetwork` and its `FilterTeacher`.
     trained : str
@@ -105,6 +108,8 @@ def classify_point(
     """
     if isinstance(network, OneFilterNetwork) or isinstance(data, FilterTeacher):
         return _filter_point(network, data, tol, gap_tol)
+    if isinstance(network, DeepNetwork):
+        return classify_deep_point(network, data, tol=tol, gap_tol=gap_tol)
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     check_landscape_inputs(network, X, y, trained)
     measured = _measure(network, X, y, trained)

@@ -13,6 +13,7 @@ import numpy as np
 
 from globalmin._options import Trained
 from globalmin._types import Array
+from globalmin.deep.network import DeepNetwork
 from globalmin.linalg.symmetric import moment_matrix
 from globalmin.quadratic.duality import decay_threshold
 from globalmin.shallow.network import ShallowNetwork, jacobian_gram, preactivations, residual
@@ -32,10 +33,16 @@ class Margins:
     largest_norm: float
 
 
-def estimate_spectrum(network: ShallowNetwork, X: Array, *, trained: Trained = "W") -> Array | None:
-    """Eigenvalues of K = J J^T, largest first; None beyond `LARGEST_SPECTRUM` samples."""
+def estimate_spectrum(
+    network: ShallowNetwork | DeepNetwork, X: Array, *, trained: Trained = "W"
+) -> Array | None:
+    """Eigenvalues of K = J J^T, largest first, of a deep network that of all layers; None beyond
+    `LARGEST_SPECTRUM` samples.
+    """
     if X.shape[0] > LARGEST_SPECTRUM:
         return None
+    if isinstance(network, DeepNetwork):
+        return np.linalg.eigvalsh(np.sum(network.layer_grams(X), axis=0))[::-1]
     return np.linalg.eigvalsh(jacobian_gram(network, X, trained=trained))[::-1].astype(np.float64)
 
 

@@ -207,13 +207,15 @@ def _score_note(target: TargetRecord) -> str:
 def _network(target: TargetRecord) -> list[tuple[str, str]]:
     n, t = target.network, target.training
     starts = f" (start {t['starts']})" if t["starts"] > 1 else ""
+    layers = words.layers_trained(n["trained"]).removesuffix(" trained")
+    form = [
+        (name, str(n[name]).replace("_", " ")) for name in ("architecture", "depth") if name in n
+    ]
     return [
+        *form,
         ("activation", n["activation"]),
         ("width", str(n["width"])),
-        (
-            "trained",
-            f"{'first layer' if n['trained'] == 'W' else 'both layers'}, {n['n_trained']} weights",
-        ),
+        ("trained", f"{layers}, {n['n_trained']} weights"),
         ("method", t["method"].replace("_", " ")),
         ("steps", f"{t['n_iter']:,}{starts}"),
         ("ended", t["status"].replace("_", " ")),

@@ -297,3 +297,9 @@ def limits(proof: Proof) -> list[str]:
         "file: compare the data digest."
     )
     return items
+
+
+def layers_trained(trained: str) -> str:
+    """Which layers of a network moved: "W", "vW" or "v" of a shallow one, "all" of a deep one."""
+    named = {"W": "first layer trained", "v": "head trained", "all": "all layers trained"}
+    return named.get(trained, "both layers trained")

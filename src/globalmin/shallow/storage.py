@@ -5,6 +5,9 @@ Tensors `0.W`, `0.v`, and with preprocessing `0.x_shift`, `0.x_scale`; the next 
 and so on. The metadata are the strings `format` ("globalmin-network/1"), `activation`, `parameter`
 (if any), `networks` (their number), `preprocessing` and `extra` (JSON). The same networks give the
 same bytes. A file appears whole or not at all.
+
+The functions here are the one door to all network files: other networks than shallow ones are
+written and read by the module `storage` of their room, found by its `NETWORK` and `FORMATS`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from globalmin._rooms import rooms_with
 from globalmin._types import NDArray
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import DataError
@@ -33,9 +37,11 @@ _SCALES = ("x_shift", "x_scale")
 
 
 class Stored(NamedTuple):
-    """What `load_network` returns; preprocessing is None if none was saved."""
+    """What `load_network` returns: a ShallowNetwork or a DeepNetwork; preprocessing is None if none
+    was saved.
+    """
 
-    network: ShallowNetwork
+    network: Any
     preprocessing: Preprocessing | None
     metadata: dict[str, str]
 
@@ -43,18 +49,19 @@ class Stored(NamedTuple):
 class StoredSeveral(NamedTuple):
     """What `load_networks` returns; preprocessing is None or has one entry per network."""
 
-    networks: tuple[ShallowNetwork, ...]
+    networks: tuple[Any, ...]
     preprocessing: tuple[Preprocessing, ...] | None
     metadata: dict[str, str]
 
 
 def save_network(
     path: str | os.PathLike[str],
-    network: ShallowNetwork,
+    network: Any,
     preprocessing: Preprocessing | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write one network, with the preprocessing its inputs need and free strings of yours.
+    """Write one network, shallow or deep, with the preprocessing its inputs need and free strings
+    of yours.
 
     An existing file is replaced atomically; on any error it stays as it was, and no half-written
     file is left.
@@ -64,12 +71,12 @@ def save_network(
 
 def save_networks(
     path: str | os.PathLike[str],
-    networks: Sequence[ShallowNetwork],
+    networks: Sequence[Any],
     preprocessing: Sequence[Preprocessing] | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write several networks of one activation, `preprocessing` with one entry per network;
-    otherwise as `save_network`.
+    """Write several networks of one kind and activation, `preprocessing` with one entry per
+    network; otherwise as `save_network`.
     """
     if not networks or len({network.activation for network in networks}) != 1:
         raise DataError(
@@ -81,18 +88,17 @@ def save_networks(
             f"preprocessing has {len(preprocessing)} entries for {len(networks)} networks; give "
             "one for each"
         )
-    for j, (network, scaling) in enumerate(zip(networks, preprocessing or (), strict=False)):
-        _check_inputs(network.n_features, scaling, j)
     if not all(isinstance(text, str) for pair in (metadata or {}).items() for text in pair):
         raise DataError("metadata must map strings to strings")
-    tensors: Tensors = {}
     header = describe(networks[0].activation) | {
         "networks": str(len(networks)),
         "extra": canonical_json(dict(metadata or {})),
     }
-    for j, network in enumerate(networks):
-        tensors |= {f"{j}.W": network.W, f"{j}.v": network.v}
+    own, sizes = _written(networks)
+    tensors, described = own
     if preprocessing is not None:
+        for j, (size, scaling) in enumerate(zip(sizes, preprocessing, strict=True)):
+            _check_inputs(size, scaling, j)
         fields = [p.as_dict() for p in preprocessing]
         tensors |= {
             f"{j}.{name}": np.array(field.pop(name), dtype=np.float64)
@@ -100,7 +106,22 @@ def save_networks(
             for name in _SCALES
         }
         header["preprocessing"] = canonical_json(fields)
-    write_network_file(Path(path), tensors, header)
+    write_network_file(Path(path), tensors, header | described)
+
+
+def _written(networks: Sequence[Any]) -> tuple[tuple[Tensors, dict[str, str]], list[int]]:
+    """Tensors and header fields of networks of one kind, and how many inputs each has."""
+    if all(isinstance(network, ShallowNetwork) for network in networks):
+        tensors: Tensors = {}
+        for j, network in enumerate(networks):
+            tensors |= {f"{j}.W": network.W, f"{j}.v": network.v}
+        return (tensors, {}), [network.n_features for network in networks]
+    for room in rooms_with("storage"):
+        kind = getattr(room, "NETWORK", None)
+        if kind is not None and all(isinstance(network, kind) for network in networks):
+            return room.written(networks), [room.n_inputs(network) for network in networks]
+    kinds = ", ".join(sorted({type(network).__name__ for network in networks}))
+    raise DataError(f"networks must all be of one kind that files can hold, but are {kinds}")
 
 
 def describe(activation: Activation) -> dict[str, str]:
@@ -134,11 +155,13 @@ def load_network(path: str | os.PathLike[str]) -> Stored:
 
 
 def load_networks(path: str | os.PathLike[str]) -> StoredSeveral:
-    """Read a file of `save_network` or `save_networks`: (networks, preprocessing, metadata)."""
+    """Read a file of `save_network` or `save_networks`, of shallow or of deep networks: (networks,
+    preprocessing, metadata).
+    """
     tensors, header = _read(Path(path))
     try:
         return _assemble(tensors, header)
-    except DataError as error:
+    except (DataError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from error
 
 
@@ -161,36 +184,57 @@ def _read(path: Path) -> tuple[Tensors, dict[str, str]]:
 
 def _check_format(path: Path, header: dict[str, str]) -> None:
     found = header.get("format", "no format")
-    if found != FORMAT:
+    if found != FORMAT and _room_of(found) is None:
         raise DataError(
             f"{path}: holds {found!r} where {FORMAT!r} is needed; give a file written by "
             "save_network"
         )
 
 
+def _room_of(name: str) -> Any:
+    """The module `storage` of the room that knows this format, or None."""
+    rooms = (room for room in rooms_with("storage") if name in getattr(room, "FORMATS", ()))
+    return next(rooms, None)
+
+
 def _assemble(tensors: Tensors, header: dict[str, str]) -> StoredSeveral:
-    count = _count(header)
-    fields = _parsed(header, "preprocessing", list) if "preprocessing" in header else None
-    roles = ("W", "v") if fields is None else ("W", "v", *_SCALES)
-    expected = {f"{j}.{role}" for j in range(count) for role in roles}
+    room = None if header["format"] == FORMAT else _room_of(header["format"])
+    networks = _shallow_networks(tensors, header) if room is None else room.read(tensors, header)
+    preprocessing = None
+    if "preprocessing" in header:
+        fields = _parsed(header, "preprocessing", list)
+        if len(fields) != len(networks):
+            raise DataError(f"preprocessing has {len(fields)} entries for {len(networks)} networks")
+        size = (lambda network: network.n_features) if room is None else room.n_inputs
+        preprocessing = tuple(
+            _preprocessing(fields[j], tensors, j, size(network))
+            for j, network in enumerate(networks)
+        )
+    return StoredSeveral(networks, preprocessing, _parsed(header, "extra", dict))
+
+
+def _shallow_networks(tensors: Tensors, header: dict[str, str]) -> tuple[ShallowNetwork, ...]:
+    count = network_count(header)
+    require_tensors(tensors, header, {f"{j}.{role}" for j in range(count) for role in ("W", "v")})
+    activation = stored_activation(header)
+    return tuple(
+        ShallowNetwork(tensors[f"{j}.W"], tensors[f"{j}.v"], activation) for j in range(count)
+    )
+
+
+def require_tensors(tensors: Tensors, header: dict[str, str], own: set[str]) -> None:
+    """Refuse a file that has other tensors than its networks and their preprocessing."""
+    roles = _SCALES if "preprocessing" in header else ()
+    expected = own | {f"{j}.{role}" for j in range(network_count(header)) for role in roles}
     if set(tensors) != expected or any(tensor.dtype != np.float64 for tensor in tensors.values()):
         raise DataError(
             f"the tensors must be {', '.join(sorted(expected))}, all F64, but are "
             f"{', '.join(sorted(tensors))}"
         )
-    activation = _activation(header)
-    networks = tuple(
-        ShallowNetwork(tensors[f"{j}.W"], tensors[f"{j}.v"], activation) for j in range(count)
-    )
-    preprocessing = None
-    if fields is not None:
-        if len(fields) != count:
-            raise DataError(f"preprocessing has {len(fields)} entries for {count} networks")
-        preprocessing = tuple(_preprocessing(fields[j], tensors, j) for j in range(count))
-    return StoredSeveral(networks, preprocessing, _parsed(header, "extra", dict))
 
 
-def _count(header: dict[str, str]) -> int:
+def network_count(header: dict[str, str]) -> int:
+    """How many networks the file holds."""
     text = header.get("networks", "")
     if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 6 and int(text) >= 1):
         raise DataError(f"networks={text!r} must be the number of networks")
@@ -207,7 +251,8 @@ def _parsed(header: dict[str, str], key: str, kind: type) -> Any:
     return value
 
 
-def _activation(header: dict[str, str]) -> Activation:
+def stored_activation(header: dict[str, str]) -> Activation:
+    """The activation that the header names."""
     name, parameter = header.get("activation", ""), header.get("parameter")
     try:
         return get_activation(name if parameter is None else f"{name}({parameter})")
@@ -215,7 +260,7 @@ def _activation(header: dict[str, str]) -> Activation:
         raise DataError(f"{error}; one of your own must be registered before loading") from error
 
 
-def _preprocessing(fields: Any, tensors: Tensors, j: int) -> Preprocessing:
+def _preprocessing(fields: Any, tensors: Tensors, j: int, size: int) -> Preprocessing:
     from globalmin.data.preprocessing import Preprocessing
 
     try:
@@ -224,7 +269,7 @@ def _preprocessing(fields: Any, tensors: Tensors, j: int) -> Preprocessing:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"the preprocessing of network {j} is damaged: {error}") from error
-    _check_inputs(tensors[f"{j}.W"].shape[1], loaded, j)
+    _check_inputs(size, loaded, j)
     return loaded
 
 
