@@ -27,6 +27,7 @@ WORK_PER_EXACT = 500  # one operation on exact numbers of up to 4,000 bits
 EXACT_TERMS = 10**6
 DENSE_PARAMETERS = 400  # largest number of parameters for which a whole Hessian is formed
 STRIP = 512  # rows per block of a matrix product: below this size a product is done whole
+STRIP_BALLS = 2**20  # balls of one strip of a deep network's windows or of its Jacobian
 
 SECONDS = 900  # default limits of the command line
 GIBIBYTES = 8

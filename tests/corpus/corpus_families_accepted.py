@@ -21,6 +21,7 @@ from tests.checker.cases import Smooth, build
 from tests.checker.gram_cases import resnet_claim
 from tests.checker.relu_descent_cases import one_neuron
 from tests.checker.second_order_cases import hessian, random_smooth, saddle_claim
+from tests.corpus.corpus_relu_linearized import linearized_files
 from tests.oracles import gmc_builder as gmc
 
 Files = dict[str, bytes]
@@ -265,4 +266,4 @@ def family_accepted() -> Files:
     """All of them: file name without ending -> bytes."""
     first = gram_files() | relu_descent_files() | deep_files() | filter_files()
     second = unique_files() | factorization_files() | radius_files()
-    return first | second | head_files()
+    return first | second | head_files() | linearized_files()

@@ -5,6 +5,7 @@ shape or too many, unknown words.
 from __future__ import annotations
 
 import numpy as np
+from tests.corpus import corpus_relu_linearized as linearized
 from tests.corpus.corpus_families_accepted import family_accepted
 from tests.corpus.whole_files import (
     Edit,
@@ -26,6 +27,7 @@ KINDS = {
         "relu_descent_factor",
         ("tau", "lam", "Lam", "norm", "eps", "eta", "rate", "path"),
     ),
+    "relu_linearized": ("relu_linearized_unstable_pairs", linearized.FIELDS),
     "deep": ("deep_dense_tanh", ("a2", "b2", "norm", "t", "eta", "rate")),
     "trap": ("trap_two_patches", ("floor",)),
     "basin": ("basin_two_patches", ()),
@@ -195,7 +197,7 @@ SPECIAL: dict[str, tuple[str, Edit]] = {
 def family_malformed() -> Files:
     """All of them: file name without ending -> bytes."""
     honest = {name: opened(raw) for name, raw in family_accepted().items()}
-    table = dict(SPECIAL)
+    table = SPECIAL | linearized.MALFORMED
     for kind, (base, fields) in KINDS.items():
         table |= {name: (base, edit) for name, edit in _common(kind, honest[base], fields).items()}
     files = {}

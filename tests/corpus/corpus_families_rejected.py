@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from tests.corpus import corpus_families_accepted as a
 from tests.corpus.corpus_families_sole_faults import family_sole_faults
+from tests.corpus.corpus_relu_linearized import RELU_LINEARIZED, linearized_file
 from tests.corpus.edits import add, exchange, negate, zero
 from tests.corpus.whole_files import (
     Edit,
@@ -315,6 +316,7 @@ TABLES = {
     "head_": HEAD,
     "gram_": GRAM,
     "relu_descent_": RELU_DESCENT,
+    "relu_linearized_": RELU_LINEARIZED,
     "deep_": DEEP,
     "": FILTER,
     "unique_": UNIQUE,
@@ -326,6 +328,7 @@ FOREIGN: dict[str, Callable[[int], bytes]] = {
     "gram": lambda seed: a.gram_file("relu", seed=seed),
     "gram_series": lambda seed: a.gram_file("tanh", seed=seed),
     "relu_descent": lambda seed: a.relu_descent_file(seed),
+    "relu_linearized": lambda seed: linearized_file(seed),
     "deep": lambda seed: a.deep_file("dense", seed=seed),
     "trap": lambda seed: a.trap_file(9, 1.0 + seed, seed=seed),
     "basin": lambda seed: a.basin_file(9 - 7 * seed, 1.0, seed=seed, step=0.9999),

@@ -71,6 +71,10 @@ REDUNDANT = {
     "relu-descent: lam > 0",  # the same, with eps >= 0
     "relu-descent: Lam > 0",  # H_mid is positive definite
     "relu-descent: eps >= 0",  # E is not negative
+    "relu-linearized-descent: eps < lam",  # as for relu-descent
+    "relu-linearized-descent: lam > 0",
+    "relu-linearized-descent: Lam > 0",
+    "relu-linearized-descent: eps >= 0",
     "deep-descent: a2 > 0",  # otherwise Lam t is not below a
     "deep-descent: b2 > 0",  # G is positive definite
     "deep-descent: t > 0",  # the residual is not zero

@@ -309,3 +309,29 @@ def test_too_few_weights_need_width_and_not_training():
         failing = [h for h in found.theorem(item).hypotheses if h.finding == "fails"]
         assert [h.remedy for h in failing] == ["a wider network"], item
         assert "kd = 20 weights for n = 30 samples" in failing[0].measured
+
+
+@pytest.mark.parametrize(
+    ("item", "constant", "drops"), [("DU-T2.2", 512.0, 2.0), ("DU-T2.3", 8192.0, 4.0)]
+)
+def test_thesis_widths_of_a_table_with_rows_of_any_norm(item, constant, drops):
+    """DU-T2.2, DU-T2.3 print a width for rows that are not of norm 1: the movement of a neuron,
+    drops ||X||_F ||r||/(sqrt m lambda), is then the radius, and one neuron less may fail.
+    """
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((7, 4)) * rng.uniform(0.2, 6.0, (7, 1))
+    y = rng.standard_normal(7)
+    found = inspect(gm.Dataset(X, y, bias=False, scaling="none"), 20, "relu", failure=FAILURE)
+    r, norms = found.theorem(item), np.linalg.norm(X, axis=1)
+    lam = found.quantity("λ(X)")
+    misfit = (y @ y + norms @ norms / 2) / FAILURE
+    m = constant / math.pi * norms @ norms * norms.sum() ** 4 * misfit / (FAILURE**2 * lam**4)
+    assert r.width == pytest.approx(m, rel=1e-9)
+    radius = math.sqrt(2 * math.pi) * FAILURE * lam / (8 * drops * norms.sum() ** 2)
+    moved = drops * np.linalg.norm(X) * math.sqrt(misfit) / (math.sqrt(r.width) * lam)
+    assert moved == pytest.approx(radius, rel=1e-9)
+    assert "rows" not in " ".join(h.statement for h in r.hypotheses if h.finding == "fails")
+    if item == "DU-T2.3":
+        assert r.step_size == pytest.approx(lam / (4 * (norms @ norms) ** 2))
+    assert ask(item, at_width(found, math.ceil(r.width * (1 + 1e-12)))).finding == "holds"
+    assert ask(item, at_width(found, int(r.width * (1 - 1e-12)))).finding == "fails"

@@ -181,3 +181,87 @@ def test_flow_and_descent_widths_make_movement_and_radius_meet(n, lam):
     C = 2 / math.sqrt(2 * math.pi)  # the factor of ||r||^2 in one step, as the proof writes it
     factor = 1 - eta * lam + 2 * C * eta * (n**2 + n**1.5) * R / delta + (eta * n) ** 2
     assert factor <= 1 - eta * lam / 2 + 1e-15
+
+
+ROWS = {
+    "one row": [3.0],
+    "equal rows": [0.25] * 7,
+    "rows of very different norms": [0.01, 0.5, 2.0, 30.0],
+}
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+def test_flow_and_descent_widths_for_rows_of_any_norm(name):
+    """DU-T2.2, DU-T2.3: at the width R' = R with ||X|| = ||X||_F, and one step has the factor of
+    the proof; for a single row that factor is exactly 1 - eta lambda/2.
+    """
+    norms, delta, misfit, lam = ROWS[name], 0.1, 3.0, 0.004
+    n, P, F = len(norms), sum(norms), math.sqrt(sum(s * s for s in norms))
+    m = widths.flow_width(n, lam, misfit_square=misfit**2, delta=delta, row_norms=norms)
+    R = probability.stable_radius(lam, P, delta)
+    assert movement.flow_movement(F, misfit, m, lam) == pytest.approx(R, rel=1e-12)
+    assert 4 * P**2 * R / (math.sqrt(2 * math.pi) * delta) == pytest.approx(lam / 4, rel=1e-12)
+    m = widths.descent_width(n, lam, misfit_square=misfit**2, delta=delta, row_norms=norms)
+    R = math.sqrt(2 * math.pi) * delta * lam / (32 * P**2)
+    assert movement.descent_movement(F, misfit, m, lam) == pytest.approx(R, rel=1e-12)
+    eta, C = rates.relu_step_limit(lam, F**2), 2 / math.sqrt(2 * math.pi)
+    factor = 1 - eta * lam + 2 * C * eta * (P**2 + F * P) * R / delta + (eta * F**2) ** 2
+    assert factor <= 1 - eta * lam / 2 + 1e-15
+    decay = (1 - factor) / (eta * lam / 2)
+    assert decay == pytest.approx(1.0, rel=1e-6) if n == 1 else 1.0 < decay < 2.0
+
+
+def test_widths_of_unit_rows_are_those_without_norms_and_scaling_changes_nothing():
+    """DU-T2.2, DU-T2.3: X and y scaled by c scale lambda_0 and the squared misfit by c^2."""
+    rng = np.random.default_rng(0)
+    norms = rng.uniform(0.1, 5.0, 6)
+    for width in (widths.flow_width, widths.descent_width):
+        unit = width(6, 0.2, misfit_square=4.0, row_norms=[1.0] * 6)
+        assert unit == pytest.approx(width(6, 0.2, misfit_square=4.0), rel=1e-14)
+        here = width(6, 0.2, misfit_square=4.0, row_norms=norms.tolist())
+        for c in (1e-3, 7.0):
+            scaled = width(6, 0.2 * c**2, misfit_square=4.0 * c**2, row_norms=(c * norms).tolist())
+            assert scaled == pytest.approx(here, rel=1e-12)
+
+
+def test_the_lemmas_behind_the_widths_hold_for_rows_of_any_norm():
+    """DU-L2.2, DU-L2.5 for rows of norms .01 to 30, by Monte Carlo over patterns: the mean of
+    sum_ij |K_ij| P(pattern of i or j within R) is below 4 R P^2/sqrt(2 pi), above a quarter of it
+    for parallel rows, where |K_ij| = s_i s_j and the union of the two events is one of them.
+    """
+    rng, R = np.random.default_rng(1), 0.05
+    norms = np.array([0.01, 0.5, 2.0, 30.0])
+    bound = 4 * R * norms.sum() ** 2 / math.sqrt(2 * math.pi)
+    spread = rng.standard_normal((4, 6))
+    for directions, least in ((spread, 0.0), (np.ones((4, 6)), 0.25)):
+        X = directions / np.linalg.norm(directions, axis=1, keepdims=True) * norms[:, None]
+        near = np.abs(rng.standard_normal((40_000, 6)) @ X.T) < R * norms
+        either = (near[:, :, None] | near[:, None, :]).mean(axis=0)
+        # 40,000 draws of an event of probability .04 have a relative error of 2.5 %
+        assert least * bound < float((np.abs(X @ X.T) * either).sum()) * (1 + 3 * 0.025)
+        assert float((np.abs(X @ X.T) * either).sum()) < bound
+
+
+def test_one_step_of_descent_moves_the_outputs_by_at_most_the_frobenius_norm():
+    """DU-T2.3: ||u(1) - u(0)|| <= eta ||X||_F^2 ||r|| for any rows, with equality for parallel rows
+    on which every neuron is active and r proportional to the norms.
+    """
+    rng, eta, m = np.random.default_rng(2), 1e-3, 50
+    for trial in range(20):
+        norms = rng.uniform(0.1, 5.0, 4)
+        e = np.abs(rng.standard_normal(3))
+        X = (
+            np.outer(norms, e / np.linalg.norm(e))
+            if trial == 0
+            else rng.standard_normal((4, 3)) * norms[:, None]
+        )
+        W = np.abs(rng.standard_normal((m, 3))) if trial == 0 else rng.standard_normal((m, 3))
+        a = rng.choice([-1.0, 1.0], m) / math.sqrt(m)
+        r = norms if trial == 0 else rng.standard_normal(4)
+        on = X @ W.T > 0
+        after = W - eta * a[:, None] * ((on * r[:, None]).T @ X)
+        moved = (np.maximum(X @ after.T, 0) - np.maximum(X @ W.T, 0)) @ a
+        F2 = float((X * X).sum())
+        share = np.linalg.norm(moved) / (eta * F2 * np.linalg.norm(r))
+        assert share <= 1 + 1e-9
+        assert trial > 0 or share == pytest.approx(1.0, rel=1e-9)

@@ -15,7 +15,8 @@ from tests.mutation.oracle_margins import Tie, rational, square_root
 from tests.oracles import fraction_factorization_claims as f
 from tests.oracles.fraction_network import Network, dot
 from tests.oracles.fraction_quadratic_claims import outer_sum, quadratic_form
-from tests.oracles.fraction_relu_descent import bracket
+from tests.oracles.fraction_relu_descent import bracket, bracket_of
+from tests.oracles.fraction_relu_linearized import patterns_of
 from tests.oracles.strict_container import read
 
 Matrix = list[list[Fraction]]
@@ -130,18 +131,25 @@ def relu_residual(file: Whole) -> Tie | None:
     return _above("lam", rational(file, "eps") + square_root(dot(r, r)) / rational(file, "tau"))
 
 
-def relu_spread(file: Whole) -> Tie | None:
-    """V9: the largest (E e)_i/e_i."""
+def _bracket(file: Whole) -> tuple[Matrix, Matrix]:
+    """H_mid and E of theorem RD, or of theorem RL where the file names the pairs."""
     certificate = read(file.sealed())
-    E = bracket(Network(certificate, 64), rational(file, "tau"))[1]
-    e = certificate.claims[0].tensors["e"].numbers()
+    net, tensors = Network(certificate, 64), certificate.claims[0].tensors
+    if "U" in tensors:
+        return bracket_of(net, *patterns_of(net, set(tensors["U"].integers())))
+    return bracket(net, rational(file, "tau"))
+
+
+def relu_spread(file: Whole) -> Tie | None:
+    """V9, L9: the largest (E e)_i/e_i."""
+    E = _bracket(file)[1]
+    e = read(file.sealed()).claims[0].tensors["e"].numbers()
     return _above("eps", max(dot(row, e) / x for row, x in zip(E, e, strict=True)))
 
 
 def relu_rows(file: Whole) -> Tie | None:
-    """V10 by rows: the largest absolute row sum of H_mid."""
-    certificate = read(file.sealed())
+    """V10, L10 by rows: the largest absolute row sum of H_mid."""
     if file.claim["norm"] != "rows":
         return None
-    middle = bracket(Network(certificate, 64), rational(file, "tau"))[0]
+    middle = _bracket(file)[0]
     return _above("Lam", max(sum(map(abs, row), Fraction(0)) for row in middle))

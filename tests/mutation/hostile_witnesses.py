@@ -37,6 +37,7 @@ DIRECTIONS = {
 }  # fmt: skip
 ELSEWHERE = {
     ("relu-descent", "lam"): 1,
+    ("relu-linearized-descent", "lam"): 1,
     ("gram-positive", "lam"): 1,
     ("gram-positive", "kappa"): 1,
     ("strict-saddle", "R"): 1,
@@ -302,6 +303,9 @@ def _other_indices(rng: Rng, file: Whole, name: str) -> Whole:
     if role == "T":
         k = len(file.tensors["v"])
         tensors[name] = _increasing(rng, k, int(rng.integers(1, k + 1)))
+    elif role == "U":
+        pairs = len(file.tensors["v"]) * len(file.tensors["y"])
+        tensors[name] = _increasing(rng, pairs, int(rng.integers(0, pairs + 1)))
     elif role == "rows":
         tensors[name] = _increasing(rng, len(file.tensors["y"]), len(tensors[name]))
     elif role == "dropped":

@@ -132,8 +132,9 @@ def run_that_breaks_its_rate(rng: Rng, kind: str) -> Whole | None:
             )
             / 2
         )
-    if (
-        kind == "relu-descent"
+    if kind in (
+        "relu-descent",
+        "relu-linearized-descent",
     ):  # consistent with the lie: the bound of the step follows from lam and Lam
         lie = changed(
             lie, Lam=max(2 / rational(lie, "eta") - rational(lie, "lam"), Fraction(1, 10**9))
@@ -141,8 +142,8 @@ def run_that_breaks_its_rate(rng: Rng, kind: str) -> Whole | None:
     return lie if refuted_by_its_run(lie, least) else None
 
 
-def dead_neuron(rng: Rng) -> Whole:
-    """relu-descent: the neuron is inactive on every sample and the labels are not zero, so the
+def dead_neuron(rng: Rng, kind: str = "relu-descent") -> Whole:
+    """The neuron is inactive on every sample and the labels are not zero, so the
     gradient is zero for ever.
     """
     n = int(rng.integers(1, 3))
@@ -166,7 +167,11 @@ def dead_neuron(rng: Rng) -> Whole:
         "path": g / lam * 100 * (1 + Lam),
         "loss_upper": Fraction(10),
     }
-    pair = gmc.claim("relu-descent", **fields), {"e": np.ones(n), "C": np.eye(n)}
+    tensors: dict[str, np.ndarray] = {"e": np.ones(n), "C": np.eye(n)}
+    if kind == "relu-linearized-descent":
+        fields["steps"] = int(rng.integers(1, 4))
+        tensors["U"] = np.flatnonzero(rng.random(n) < rng.random()).astype(np.int64)
+    pair = gmc.claim(kind, **fields), tensors
     return refitted(opened(relu.build(fit, [pair])))
 
 
@@ -331,6 +336,11 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         dead_neuron,
         lambda rng: two_labels_for_one_row(rng, "relu-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "relu-descent"),
+    ),
+    "relu-linearized-descent": (
+        lambda rng: dead_neuron(rng, "relu-linearized-descent"),
+        lambda rng: two_labels_for_one_row(rng, "relu-linearized-descent"),
+        lambda rng: run_that_breaks_its_rate(rng, "relu-linearized-descent"),
     ),
     "gram-positive": (*[_gram_lie] * 5, _coarse_rule),
     "deep-descent": (

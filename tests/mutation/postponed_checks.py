@@ -118,6 +118,13 @@ def _room_for_residual(file: Whole) -> Whole:
     return changed(file, rate=1 - (1 - rational(file, "rate")) / 10**6)
 
 
+def _room_for_margins(file: Whole) -> Whole:
+    """L12: tau grows until the distance from the linear run is too large; the path with it."""
+    eps, lam = rational(file, "eps"), rational(file, "lam")
+    wide = changed(file, path=rational(file, "path") * 10**30, eps=max(eps, lam / 64))
+    return changed(wide, rate=1 - (1 - rational(file, "rate")) / 2)
+
+
 def _room_for_sigma(file: Whole) -> Whole:
     """A7: the claimed difference stays below its bound."""
     return changed(file, difference=rational(file, "difference") / 4)
@@ -218,6 +225,14 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("V10", "Lam", "Lam"),
         Knot("V11", "lam", "lam"),
     ),
+    "relu-linearized-descent": (
+        Knot("L8", "tau", "tau"),
+        Knot("L9", "eps", "eps", None, exact.relu_spread),
+        Knot("L10", "Lam", "Lam", None, exact.relu_rows),
+        Knot("L10", "Lam", "Lam"),
+        Knot("L11", "lam", "lam"),
+        Knot("L12", "margins", "tau", _room_for_margins),
+    ),
     "gram-positive": (Knot("G4", *LOSS), Knot("G7", "lam", "lam", _closed_form_only)),
     "deep-descent": (
         Knot("N3", *LOSS),
@@ -281,6 +296,7 @@ EXACT_LOSSES = {
     "ambiguous": "A5",
     "below-barrier": "B4",
     "relu-descent": "V7",
+    "relu-linearized-descent": "L7",
 }
 
 

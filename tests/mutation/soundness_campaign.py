@@ -39,7 +39,12 @@ from globalmin_check.engine import check_bytes
 Rng = np.random.Generator
 SEED = 20277
 WIDTH = 8  # honest files that one seed attacks; as many in a row hold every variant of a kind
-RUNS = ("descent", "relu-descent", "deep-descent")  # whose rate a simulated run can contradict
+RUNS = (
+    "descent",
+    "relu-descent",
+    "relu-linearized-descent",
+    "deep-descent",
+)  # whose rate a simulated run can contradict
 COLUMNS = (
     "files",
     "accepted",

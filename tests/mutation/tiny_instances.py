@@ -22,6 +22,7 @@ from tests.checker import gram_cases as gram
 from tests.checker import head_cases as head
 from tests.checker import quadratic_cases as q
 from tests.checker import relu_descent_cases as relu
+from tests.checker import relu_linearized_cases as linearized
 from tests.checker import second_order_cases as s
 from tests.checker import surroundings_cases as ball
 from tests.checker import trap_cases as trap
@@ -328,6 +329,25 @@ def _relu_descent(rng: Rng, number: int) -> bytes:
     return _scaled(opened(relu.build(fit, [(fields, tensors)])), path=1.1, eta=0.95, loss_upper=1.1)
 
 
+def _relu_linearized(rng: Rng, number: int) -> bytes:
+    n, d, k = turn(number, (1, 1, 1), (1, 1, 2), (2, 2, 1), (2, 2, 2))
+    X = np.eye(n, d) * rng.uniform(0.5, 2, (n, 1)) + 0.1 * rng.standard_normal((n, d))
+    W, v = rng.standard_normal((k, d)), rng.uniform(0.5, 1.5, k) * pick(rng, 1, -1)
+    W[0] = np.linalg.lstsq(X, rng.uniform(0.5, 2, n), rcond=None)[0]
+    if k == 2:  # so near to the kink that it may change sign
+        W[1], v[1] = 1e-9 * W[1], 0.1 * v[1]
+    fit = relu.ReluFit(X, np.zeros(n), W, v)
+    fit = replace(fit, y=fit.residual() + float(10 ** rng.uniform(-3, -1)) * rng.standard_normal(n))
+    made = linearized.claim(
+        fit, norm=turn(number // 4, "rows", "factor"), steps=int(rng.integers(1, 4))
+    )
+    if made is None:
+        raise NotProvableError("no set of pairs closes")
+    _slower(made[0])
+    file = opened(relu.build(fit, [made]))
+    return _scaled(file, path=1.1, eta=0.95, tau=1.02, loss_upper=1.1)
+
+
 def _slower(fields: dict[str, Any], kept: Fraction = Fraction(9, 10)) -> None:
     """Keep only a part of the decay per step."""
     fields["rate"] = str(1 - (1 - Fraction(fields["rate"])) * kept)
@@ -441,6 +461,7 @@ RECIPES: dict[str, Recipe] = {
     "strict-saddle": _strict_saddle,
     "second-order-stationary": _second_order,
     "relu-descent": _relu_descent,
+    "relu-linearized-descent": _relu_linearized,
     "gram-positive": _gram_positive,
     "deep-descent": _deep_descent,
     "spurious-minimum": _spurious_minimum,

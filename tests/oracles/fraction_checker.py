@@ -18,6 +18,7 @@ from tests.oracles import (
     fraction_gram_claims,
     fraction_head_claims,
     fraction_relu_descent,
+    fraction_relu_linearized,
     fraction_trajectory,
     fraction_unique_minimum,
 )
@@ -55,6 +56,7 @@ CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
     "strict-saddle": saddle_checks,
     "second-order-stationary": second_order_checks,
     "relu-descent": fraction_relu_descent.relu_descent_checks,
+    "relu-linearized-descent": fraction_relu_linearized.relu_linearized_checks,
     "gram-positive": fraction_gram_claims.gram_checks,
     "unique-minimum": fraction_unique_minimum.unique_checks,
     "head-gap": fraction_head_claims.head_checks,
@@ -66,10 +68,12 @@ FORM: dict[str, Callable[[Certificate, Claim], object]] = {
     "loss-floor": read_groups,
     "optimality-gap": read_rows,
     "gram-positive": fraction_gram_claims.read_orders,
+    "relu-linearized-descent": fraction_relu_linearized.read_pairs,
 }
 CLAIMS.update(
     {
         "relu-descent": fraction_relu_descent.GRAMMAR,
+        "relu-linearized-descent": fraction_relu_linearized.GRAMMAR,
         "gram-positive": fraction_gram_claims.GRAMMAR,
         "unique-minimum": fraction_unique_minimum.GRAMMAR,
         "head-gap": fraction_head_claims.GRAMMAR,

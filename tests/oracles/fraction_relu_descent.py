@@ -55,9 +55,13 @@ def patterns(net: Network, tau: Fraction) -> tuple[Pattern, Pattern]:
 
 
 def bracket(net: Network, tau: Fraction) -> tuple[Matrix, Matrix]:
-    """H_mid and E."""
+    """H_mid and E of theorem RD."""
+    return bracket_of(net, *patterns(net, tau))
+
+
+def bracket_of(net: Network, possible: Pattern, sure: Pattern) -> tuple[Matrix, Matrix]:
+    """H_mid and E of two patterns, one row per neuron."""
     c = net.certificate
-    possible, sure = patterns(net, tau)
     n = len(c.y)
 
     def shared(pattern: Pattern, i: int, j: int) -> Fraction:
@@ -81,32 +85,35 @@ def _shifted(A: Matrix, sign: int, shift: Fraction) -> Matrix:
     ]
 
 
-def relu_descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
-    """Theorem RD; the truth judge asks for the eigenvalues themselves and ignores e and the
-    factors.
-    """
-    c, f = net.certificate, claim.fields
-    truth = isinstance(judge, Truth)
-    yield "activation is relu", c.activation == "relu"
+def number_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
+    """Signs, step, rate, path and loss."""
+    f = claim.fields
+    yield "activation is relu", net.certificate.activation == "relu"
     for name in ("tau", "lam", "Lam", "eta", "path"):
         yield f"{name} > 0", f[name] > 0
     yield "eps >= 0", f["eps"] >= 0
     yield "0 <= rate < 1", 0 <= f["rate"] < 1
-    e = claim.tensors["e"].numbers()
-    yield "e > 0", truth or min(e) > 0
+    yield "e > 0", isinstance(judge, Truth) or min(claim.tensors["e"].numbers()) > 0
     yield "eps < lam", f["eps"] < f["lam"]
     yield "eta", f["eta"] * (f["lam"] + f["Lam"]) <= 2
     yield "rate", 1 - f["eta"] * (f["lam"] - f["eps"]) <= f["rate"]
     yield "path", (f["Lam"] + f["eps"]) * f["tau"] ** 2 <= f["path"] ** 2
     yield from loss_checks(net, claim)
-    r = net.exact_residual(c.W) or []
-    yield "residual", dot(r, r) <= ((f["lam"] - f["eps"]) * f["tau"]) ** 2
-    middle, spread = bracket(net, f["tau"])
-    if truth:
+
+
+def spectrum_checks(
+    claim: Claim, judge: Witnessed, middle: Matrix, spread: Matrix
+) -> Iterator[Check]:
+    """The norm of E and the eigenvalues of H_mid; the truth judge asks for the eigenvalues
+    themselves and ignores e and the factors.
+    """
+    f = claim.fields
+    if isinstance(judge, Truth):
         yield "eps", is_semidefinite(_shifted(spread, -1, f["eps"]))
         yield "Lam", is_semidefinite(_shifted(middle, -1, f["Lam"]))
         yield "lam", is_semidefinite(_shifted(middle, 1, -f["lam"]))
         return
+    e = claim.tensors["e"].numbers()
     yield "eps", all(dot(row, e) <= f["eps"] * x for row, x in zip(spread, e, strict=True))
     if f["norm"] == "rows":
         yield "Lam", max(sum(map(abs, row), Fraction(0)) for row in middle) <= f["Lam"]
@@ -116,3 +123,12 @@ def relu_descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterato
             witnessed_exactly(_shifted(middle, -1, f["Lam"]), claim.tensors["C_Lam"].rows()),
         )
     yield "lam", witnessed_exactly(_shifted(middle, 1, -f["lam"]), claim.tensors["C"].rows())
+
+
+def relu_descent_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
+    """Theorem RD."""
+    f = claim.fields
+    yield from number_checks(net, claim, judge)
+    r = net.exact_residual(net.certificate.W) or []
+    yield "residual", dot(r, r) <= ((f["lam"] - f["eps"]) * f["tau"]) ** 2
+    yield from spectrum_checks(claim, judge, *bracket(net, f["tau"]))

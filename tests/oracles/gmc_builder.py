@@ -31,6 +31,7 @@ THEOREMS = {
     "second-order-stationary": "second-order/1",
     "unique-minimum": "local-convexity/1",
     "relu-descent": "relu-path/1",
+    "relu-linearized-descent": "relu-linearized-path/1",
     "gram-positive": "limit-gram/1",
     "deep-descent": "deep-path/1",
     "spurious-minimum": "filter-trap/1",

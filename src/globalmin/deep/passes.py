@@ -88,15 +88,21 @@ def jacobian_blocks(network: DeepNetwork, passed: Forward) -> tuple[Array, ...]:
 def layer_grams(
     network: DeepNetwork, passed: Forward, slopes: tuple[Array, ...] | None = None
 ) -> tuple[Array, ...]:
-    """G^(1), ..., G^(H+1), n x n, without the Jacobian: s_h^2 sum over pixels l, r of <Q_il,
-    Q_jr><Phi_il, Phi_jr>. `slopes` of `backward`, where they are known, save one pass.
+    """G^(1), ..., G^(H+1), n x n: s_h^2 sum over pixels l, r of <Q_il, Q_jr><Phi_il, Phi_jr>, or
+    with the layer's Jacobian where that costs less (images). `slopes` of `backward`, where they are
+    known, save one pass.
     """
     n = len(passed.features[0])
     grams = []
     slopes = backward(network, passed) if slopes is None else slopes
     for s, Q, Phi in zip(network.scales, slopes, passed.patches, strict=True):
+        (p, m), columns = Q.shape[1:], Phi.shape[2]
+        if p**2 * (m + columns) > m * columns:
+            J = (Q.transpose(0, 2, 1) @ Phi).reshape(n, -1)
+            grams.append(s**2 * (J @ J.T))
+            continue
         product = _pixel_gram(Q) * _pixel_gram(Phi)
-        grams.append(s**2 * product.reshape(n, product.shape[0] // n, n, -1).sum(axis=(1, 3)))
+        grams.append(s**2 * product.reshape(n, p, n, p).sum(axis=(1, 3)))
     last = passed.features[-1].reshape(n, -1)
     return (*grams, last @ last.T)
 

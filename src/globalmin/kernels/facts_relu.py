@@ -211,25 +211,23 @@ def _first_misfit(m: Measurements, failure: float) -> float:
     return probability.first_misfit_square_limit(m.y_norm, squares, failure)
 
 
+def _row_norms(m: Measurements) -> list[float]:
+    return [math.sqrt(float(row @ row)) for row in m.X]
+
+
 @fact("DU-T2.2", headline=True)
 def flow_theorem(it: Instance) -> TheoremReport:
     """DU-T2.2 with the constants of its proof."""
     m, start, failure = it.m, it.start, it.failure
     says = "gradient flow of a two-layer ReLU network converges, ‖u(t)−y‖² ≤ e^(−λ₀t)‖u(0)−y‖²"
-    common = (relu(m), unit_rows(m), no_parallel_rows(m), positive_lambda(m))
-    if not (m.is_relu and m.lam > 0.0 and m.has_unit_rows):
-        return TheoremReport(
-            "DU-T2.2",
-            says,
-            common,
-            width=math.inf if m.is_relu and m.lam <= 0.0 else None,
-            instead=scale_rows(m),
-        )
-    misfit = _first_misfit(m, failure)
-    needed = widths.flow_width(m.n, m.lam, misfit_square=misfit, delta=failure)
+    common = (relu(m), no_parallel_rows(m), positive_lambda(m))
+    if not (m.is_relu and m.lam > 0.0):
+        return TheoremReport("DU-T2.2", says, common, width=math.inf if m.is_relu else None)
+    misfit, norms = _first_misfit(m, failure), _row_norms(m)
+    needed = widths.flow_width(m.n, m.lam, misfit_square=misfit, delta=failure, row_norms=norms)
     k = start.network.width
     moved = movement.flow_movement(m.X_norm, math.sqrt(misfit), k, m.lam)
-    room = probability.stable_radius(m.lam, m.n, failure)
+    room = probability.stable_radius(m.lam, math.fsum(norms), failure)
     instead = (
         f"at width {number(k)} the weights may move {number(moved)} but only {number(room)} is "
         "allowed; see OS-C3"
@@ -247,22 +245,15 @@ def descent_theorem(it: Instance) -> TheoremReport:
     says = (
         "gradient descent on a two-layer ReLU network converges, ‖u(k)−y‖² ≤ (1−ηλ₀/2)^k ‖u(0)−y‖²"
     )
-    common = (relu(m), unit_rows(m), no_parallel_rows(m), positive_lambda(m))
-    if not (m.is_relu and m.lam > 0.0 and m.has_unit_rows):
-        return TheoremReport(
-            "DU-T2.3",
-            says,
-            common,
-            width=math.inf if m.is_relu and m.lam <= 0.0 else None,
-            instead=scale_rows(m),
-        )
-    needed = widths.descent_width(
-        m.n, m.lam, misfit_square=_first_misfit(m, failure), delta=failure
-    )
-    eta = rates.relu_step_limit(m.lam, m.n)
+    common = (relu(m), no_parallel_rows(m), positive_lambda(m))
+    if not (m.is_relu and m.lam > 0.0):
+        return TheoremReport("DU-T2.3", says, common, width=math.inf if m.is_relu else None)
+    misfit, norms = _first_misfit(m, failure), _row_norms(m)
+    needed = widths.descent_width(m.n, m.lam, misfit_square=misfit, delta=failure, row_norms=norms)
+    eta = rates.relu_step_limit(m.lam, math.fsum(s * s for s in norms))
     rate = math.sqrt(1.0 - eta * m.lam / 2.0)
     wide = enough_width(start.network.width, needed)
     return TheoremReport(
         "DU-T2.3", says, (*common, wide), needed, eta, rate, min(1.0, 3.0 * failure),
-        instead="its step η ≤ λ₀/(4n²) is far below 2/λ_max; OS-C3 allows 1/(b+ε)²",
+        instead="its step η ≤ λ₀/(4‖X‖_F⁴) is far below 2/λ_max; OS-C3 allows 1/(b+ε)²",
     )  # fmt: skip

@@ -102,5 +102,6 @@ def flow_conditions(it: Instance) -> TheoremReport:
             ("λ_min(H) at the drawn start", it.start.gram.low),
             *((f"rate λ {how}", rate) for how, rate in found if rate is not None),
         ),
-        instead="after some training the claim relu-descent (DU-CERT-R) proves it",
+        instead="the claims relu-linearized-descent (descent, narrower) and relu-descent prove it, "
+        "if need be after some training (DU-CERT-R)",
     )

@@ -192,9 +192,9 @@ def gram_movement_limit(n: int, R: float, delta: float) -> float:
 
 
 @states("DU-L2.2")
-def stable_radius(lambda0: float, n: int, delta: float) -> float:
+def stable_radius(lambda0: float, n: float, delta: float) -> float:
     r"""$R = \sqrt{2\pi}\,\delta\lambda_0/(16n^2)$, where `gram_movement_limit` is exactly
-    $\lambda_0/4$.
+    $\lambda_0/4$; for rows of any norm n is the sum of the norms.
     """
     return math.sqrt(2.0 * math.pi) * delta * lambda0 / (16.0 * n**2)
 

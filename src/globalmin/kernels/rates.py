@@ -114,9 +114,9 @@ def separated_rate(n: int, separation: float, X_norm: float) -> float:
 
 
 @states("DU-T2.3")
-def relu_step_limit(lambda0: float, n: int) -> float:
-    r"""$\lambda_0/(4n^2)$, the step of DU-T2.3 with the constant that its proof allows (unit
-    rows).
+def relu_step_limit(lambda0: float, n: float) -> float:
+    r"""$\lambda_0/(4n^2)$, the step of DU-T2.3 with the constant that its proof allows; for rows of
+    any norm n is $\|X\|_F^2$.
     """
     return lambda0 / (4.0 * n**2)
 

@@ -7,6 +7,7 @@ $\lambda$, norms, sizes. Infinite where the theorem's denominator is zero.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from globalmin.kernels.probability import chernoff_exponent
 from globalmin.references import states
@@ -132,17 +133,59 @@ def gram_width(n: int, lambda0: float, *, X_norm: float, delta: float = 0.1) -> 
     return max(1.0, _quotient(32.0 * X_norm**2 * math.log(n / delta), lambda0))
 
 
+def _row_factor(n: int, row_norms: Sequence[float] | None) -> float:
+    """n^5 for unit rows, else the sum of the squared norms times the fourth power of their sum."""
+    if row_norms is None:
+        return float(n) ** 5
+    return math.fsum(s * s for s in row_norms) * math.fsum(row_norms) ** 4
+
+
 @states("DU-T2.2")
-def flow_width(n: int, lambda0: float, *, misfit_square: float, delta: float = 0.1) -> float:
+def flow_width(
+    n: int,
+    lambda0: float,
+    *,
+    misfit_square: float,
+    delta: float = 0.1,
+    row_norms: Sequence[float] | None = None,
+) -> float:
     r"""$m > \frac{512}{\pi}n^5\|y-u(0)\|^2/(\delta^2\lambda_0^4)$ (DU-T2.2 as its proof gives it);
     total failure probability 3 delta.
+
+    Parameters
+    ----------
+    n, lambda0 : number of samples and $\lambda_{\min}(H^\infty)$.
+    misfit_square : $\|y-u(0)\|^2$ or a bound of it.
+    delta : share of each of the three random events.
+    row_norms : the norms $s_i$ of the rows; unit rows if not given.
+
+    Theory
+    ------
+    For any rows $n^5$ becomes $\|X\|_F^2(\sum_is_i)^4$: a pattern within R flips with probability
+    at most $2R/\sqrt{2\pi}$ whatever the norm, so $E\|H-H(0)\| \le
+    4R\sum_{ij}|K_{ij}|/\sqrt{2\pi} \le 4R(\sum_is_i)^2/\sqrt{2\pi}$, and a neuron moves by at
+    most $2\|X\|_F\|y-u(0)\|/(\sqrt m\lambda_0)$. The width does not change if X and y are scaled
+    together.
     """
-    return max(1.0, _quotient(512.0 / math.pi * n**5 * misfit_square, delta**2 * lambda0**4))
+    factor = _row_factor(n, row_norms)
+    return max(1.0, _quotient(512.0 / math.pi * factor * misfit_square, delta**2 * lambda0**4))
 
 
 @states("DU-T2.3")
-def descent_width(n: int, lambda0: float, *, misfit_square: float, delta: float = 0.1) -> float:
+def descent_width(
+    n: int,
+    lambda0: float,
+    *,
+    misfit_square: float,
+    delta: float = 0.1,
+    row_norms: Sequence[float] | None = None,
+) -> float:
     r"""$m \ge \frac{8192}{\pi}n^5\|y-u(0)\|^2/(\delta^2\lambda_0^4)$ for gradient descent with step
     at most $\lambda_0/(4n^2)$ (DU-T2.3).
+
+    For rows of other norms $n^5$ is as in `flow_width`, and the step is at most
+    $\lambda_0/(4\|X\|_F^4)$: one step multiplies $\|r\|^2$ by at most
+    $1-\eta\lambda_0+2C\eta(P^2+\|X\|_FP)R/\delta+\eta^2\|X\|_F^4$, $P = \sum_is_i \ge \|X\|_F$.
     """
-    return max(1.0, _quotient(8192.0 / math.pi * n**5 * misfit_square, delta**2 * lambda0**4))
+    factor = _row_factor(n, row_norms)
+    return max(1.0, _quotient(8192.0 / math.pi * factor * misfit_square, delta**2 * lambda0**4))

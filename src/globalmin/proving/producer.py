@@ -274,7 +274,8 @@ def certify(
         Trained network and the data set it was trained on.
     claims : Iterable[str] | None
         Kinds to prove, all of them ("interpolation", "descent", "relu-interpolation",
-        "relu-descent", "loss-floor", "head-gap"; for smooth networks "strict-saddle",
+        "relu-descent", "relu-linearized-descent", "loss-floor", "head-gap"; for smooth networks
+        "strict-saddle",
         "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
         "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also
         `certify_gram`; for deep networks "deep-descent", the only one); by default the strongest
@@ -289,8 +290,8 @@ def certify(
     store_data : bool
         Keep the data in the file; otherwise only their digest, see `Certificate.save_data`.
     step_size : float | None
-        The step the claims descent, relu-descent, deep-descent and below-barrier should speak of;
-        by default the largest they allow.
+        The step the claims descent, relu-descent, relu-linearized-descent, deep-descent and
+        below-barrier should speak of; by default the largest they allow.
     weight_decay : float | None
         For quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2 instead of L.
 

@@ -7,8 +7,8 @@ with only W trained: $K = XX^T$, $Z = XW^T$ (n x k), head v, residual r. While e
 within $s_{il}$ of its start, its slope is 1 if *sure* ($z > s$), 0 unless *possible* ($z \ge -s$),
 and anything in [0, 1] otherwise (*unstable*).
 
-Everything is computed in floats, so these are estimates; claims relu-interpolation and relu-descent
-are the proofs, the latter of the plain form.
+Everything is computed in floats, so these are estimates; claims relu-interpolation, relu-descent
+(the plain form) and relu-linearized-descent (DU-CERT-L2, for descent) are the proofs.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from globalmin_check.claims import (
     optimality_gap,
     relu_descent,
     relu_interpolation,
+    relu_linearized_descent,
     second_order,
     spurious_minimum,
     strict_saddle,
@@ -45,6 +46,7 @@ MODULES = (
     factorization_gap,
     head_gap,
     trajectory,
+    relu_linearized_descent,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {

@@ -79,18 +79,22 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DeepDescent:
 
 def work(claim: DeepDescent, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
-    n, rows = sizes.n, sizes.n * claim.layers.pixels
-    products, balls = (4 if claim.C_b else 2) * n**3, 4 * n * n
-    for W in claim.layers.weights:
-        m, columns = W.shape
-        products += (
-            rows * rows * (m + columns + 2)
-            + 3 * rows * m * columns
-            + rows * m * limits.WORK_PER_VALUE
-        )
-        products += 2 * min(W.shape) ** 3 + m * columns * min(W.shape)
-        balls += rows * (7 * m + 2 * columns) + 3 * min(W.shape) ** 2
-    return products, balls + 3 * rows * rows
+    n, layers = sizes.n, claim.layers
+    rows, products, held, peak = n * layers.pixels, (4 if claim.C_b else 2) * n**3, 8 * n * n, 0
+    for h, W in enumerate(layers.weights):
+        (m, columns), small = W.shape, min(W.shape)
+        strip = min(limits.STRIP_BALLS, n * columns * (layers.pixels + m))
+        products += 2 * rows * m * columns + rows * m * limits.WORK_PER_VALUE
+        products += 2 * small**3 + m * columns * small
+        if layers.prefers_pairs(h):
+            products += rows * rows * (m + columns + 2)
+            pairs = 3 * rows * rows
+        else:
+            products += (n * n + rows) * m * columns
+            pairs = 4 * (strip + n * m) + rows * m
+        peak = max(peak, pairs, 4 * (strip + layers.pixels * columns))
+        held += 6 * rows * m + rows * columns // 4 + 3 * small**2
+    return products, held + peak
 
 
 def exact(claim: DeepDescent, problem: Problem, checks: ExactChecks) -> None:

@@ -50,6 +50,13 @@ class Layers:
             default=1,
         )
 
+    def prefers_pairs(self, h: int) -> bool:
+        """Whether the Gram matrix of layer h costs less by pairs of pixels than by its
+        Jacobian.
+        """
+        m, columns = self.weights[h].shape
+        return self.pixels**2 * (m + columns) <= m * columns
+
 
 def read_layers(fields: Fields) -> tuple[list[tuple[Fraction, bool]], int]:
     """Scale and kind of each layer, and the number of pixels (0: a network without pixels)."""

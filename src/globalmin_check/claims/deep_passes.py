@@ -11,9 +11,11 @@ from fractions import Fraction
 
 from flint import arb, arb_mat
 
+from globalmin_check import limits
 from globalmin_check.activations import jet, supremum
 from globalmin_check.balls import ball, largest, root, sum_of_squares, total
 from globalmin_check.claims.deep_network import Layers
+from globalmin_check.container import Tensor
 from globalmin_check.primitives import Rows, add_lower, hadamard, lower_product
 from globalmin_check.problem import Problem
 
@@ -28,23 +30,32 @@ class Passes:
         self.features: list[Rows] = [
             [list(map(arb, x[pixel::p])) for x in problem.X.rows() for pixel in range(p)]
         ]
-        self.patches: list[Rows] = []
         self.slopes: list[Rows] = []
         for scale, residual, W in zip(layers.scales, layers.residual, layers.weights, strict=True):
-            self._forward(ball(scale), residual, W.rows())
+            self._forward(ball(scale), residual, W)
         self.pulled = self._backward()
 
-    def _forward(self, scale: arb, residual: bool, W: list[list[float]]) -> None:
-        below, patches = self.features[-1], self._windows(self.features[-1])
-        Z = (arb_mat(patches) * arb_mat(W).transpose()).tolist()
-        jets = [[jet(self.problem.activation, self.problem.parameter, z) for z in row] for row in Z]
-        values = [[scale * entry[0] for entry in row] for row in jets]
-        self.patches.append(patches)
-        self.slopes.append([[entry[1] for entry in row] for row in jets])
+    def _strips(self, columns: int) -> list[slice]:
+        """Ranges of rows, whole samples, in which a matrix with so many columns is worked on."""
+        p, n = self.layers.pixels, self.problem.sizes.n
+        samples = max(1, limits.STRIP_BALLS // (p * columns))
+        return [slice(i * p, min(i + samples, n) * p) for i in range(0, n, samples)]
+
+    def _forward(self, scale: arb, residual: bool, W: Tensor) -> None:
+        below, weights = self.features[-1], arb_mat(W.rows()).transpose()
+        name, parameter = self.problem.activation, self.problem.parameter
+        values: Rows = []
+        slopes: Rows = []
+        for strip in self._strips(W.shape[1]):
+            Z = (arb_mat(self._windows(below[strip])) * weights).tolist()
+            jets = [[jet(name, parameter, z) for z in row] for row in Z]
+            values += [[scale * entry[0] for entry in row] for row in jets]
+            slopes += [[entry[1] for entry in row] for row in jets]
+        self.slopes.append(slopes)
         self.features.append(_sum(below, values) if residual else values)
 
     def _windows(self, rows: Rows) -> Rows:
-        """The windows of every pixel, one after the other; zero outside."""
+        """The windows of every pixel of whole samples, one after the other; zero outside."""
         if self.layers.patches == ((0,),):
             return rows
         p, nothing = self.layers.pixels, [arb(0)] * len(rows[0])
@@ -82,12 +93,19 @@ class Passes:
         for h in reversed(range(len(layers.weights))):
             q = [list(map(arb.__mul__, *rows)) for rows in zip(self.slopes[h], above, strict=True)]
             pairs.append((above, q))
-            scale, W = ball(layers.scales[h]), layers.weights[h].rows()
-            pulled = self._fold(
-                (arb_mat(q) * arb_mat(W) * scale).tolist(), len(self.features[h][0])
-            )
+            if h == 0:  # p_0, the derivative by the data, is not needed
+                break
+            pulled = self._pull(q, h)
             above = _sum(above, pulled) if layers.residual[h] else pulled
         return pairs[::-1]
+
+    def _pull(self, q: Rows, h: int) -> Rows:
+        """scale_h Phi^T(W_h^T q_h)."""
+        scale, W = ball(self.layers.scales[h]), arb_mat(self.layers.weights[h].rows())
+        channels, pulled = len(self.features[h][0]), []
+        for strip in self._strips(W.ncols()):
+            pulled += self._fold((arb_mat(q[strip]) * W).tolist(), channels)
+        return [[scale * entry for entry in row] for row in pulled]
 
     def residual(self) -> list[arb]:
         """r_i = f(x_i) - y_i."""
@@ -106,10 +124,38 @@ class Passes:
         ]
         G = lower_product(last, last)
         for h, (_, q) in enumerate(self.pulled):
-            product = hadamard(lower_product(q, q), lower_product(self.patches[h], self.patches[h]))
+            by_pairs = self.layers.prefers_pairs(h)
+            product = self._pairs_gram(h, q) if by_pairs else self._jacobian_gram(h, q)
             scale = ball(self.layers.scales[h] ** 2)
-            G = add_lower(G, [[scale * entry for entry in row] for row in _blocks(product, p)])
+            G = add_lower(G, [[scale * entry for entry in row] for row in product])
         return G
+
+    def _pairs_gram(self, h: int, q: Rows) -> Rows:
+        """Layer h of the Gram matrix as sums over pairs of pixels, the Jacobian never formed."""
+        patches = self._windows(self.features[h])
+        product = hadamard(lower_product(q, q), lower_product(patches, patches))
+        return _blocks(product, self.layers.pixels)
+
+    def _jacobian_gram(self, h: int, q: Rows) -> Rows:
+        """The same as J_h J_h^T, row i of J_h being the sum over the pixels of sample i of q Phi^T,
+        a few columns of Phi at a time.
+        """
+        p, n = self.layers.pixels, self.problem.sizes.n
+        m, columns = self.layers.weights[h].shape
+        samples = [slice(i * p, (i + 1) * p) for i in range(n)]
+        slopes = [arb_mat(q[sample]).transpose() for sample in samples]
+        patches = self._windows(self.features[h])
+        G, width = arb_mat(n, n), max(1, limits.STRIP_BALLS // (n * m))
+        for start in range(0, columns, width):
+            part = [row[start : start + width] for row in patches]
+            J = arb_mat(
+                [
+                    (slope * arb_mat(part[sample])).entries()
+                    for slope, sample in zip(slopes, samples, strict=True)
+                ]
+            )
+            G += J * J.transpose()
+        return G.tolist()
 
     def lipschitz(self, omega: list[Fraction], t: Fraction) -> arb:
         """A Lipschitz constant of J on the ball of radius t, for omega_h >= the norm of W_h."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from flint import arb
+
 from globalmin_check import limits
 from globalmin_check.balls import (
     decimal_down,
@@ -80,37 +82,52 @@ def work(claim: ReluDescent, sizes: Sizes) -> tuple[int, int]:
 
 def exact(claim: ReluDescent, problem: Problem, checks: ExactChecks) -> Bracket:
     """V1 to V6, and the sets PA and S of theorem RD."""
+    require_numbers(claim, problem, checks, "V")
+    return bracket(problem, claim.tau, checks)
+
+
+def require_numbers(claim: ReluDescent, problem: Problem, checks: ExactChecks, letter: str) -> None:
+    """Checks 1 to 6 of a claim about a run that stays in a bracket: activation, signs, step, rate,
+    path.
+    """
     checks.require_fact(
-        "V1",
+        f"{letter}1",
         "the activation is relu",
         problem.activation == "relu",
         f"the activation is {problem.activation}",
     )
     for number, name in zip("abcde", ("tau", "lam", "Lam", "eta", "path"), strict=True):
-        checks.require_sign(f"V2{number}", f"{name} > 0", getattr(claim, name))
-    checks.require_sign("V2f", "eps >= 0", claim.eps)
-    checks.require_sign("V2g", "rate >= 0", claim.rate)
-    checks.require("V2h", "rate < 1", claim.rate, "<", Fraction(1))
-    checks.require_fact("V2i", "every entry of e is positive", min(claim.e.values) > 0, "as stored")
-    checks.require("V3", "eps < lam", claim.eps, "<", claim.lam)
-    checks.require(
-        "V4", "eta (lam + Lam) <= 2", claim.eta * (claim.lam + claim.Lam), "<=", Fraction(2)
+        checks.require_sign(f"{letter}2{number}", f"{name} > 0", getattr(claim, name))
+    checks.require_sign(f"{letter}2f", "eps >= 0", claim.eps)
+    checks.require_sign(f"{letter}2g", "rate >= 0", claim.rate)
+    checks.require(f"{letter}2h", "rate < 1", claim.rate, "<", Fraction(1))
+    checks.require_fact(
+        f"{letter}2i", "every entry of e is positive", min(claim.e.values) > 0, "as stored"
     )
-    checks.require(
-        "V5",
-        "1 - eta (lam - eps) <= rate",
-        1 - claim.eta * (claim.lam - claim.eps),
-        "<=",
-        claim.rate,
-    )
-    checks.require(
-        "V6",
-        "(Lam + eps) tau^2 <= path^2",
-        (claim.Lam + claim.eps) * claim.tau**2,
-        "<=",
-        claim.path**2,
-    )
-    return bracket(problem, claim.tau, checks)
+    checks.require(f"{letter}3", "eps < lam", claim.eps, "<", claim.lam)
+    step = claim.eta * (claim.lam + claim.Lam)
+    checks.require(f"{letter}4", "eta (lam + Lam) <= 2", step, "<=", Fraction(2))
+    factor = 1 - claim.eta * (claim.lam - claim.eps)
+    checks.require(f"{letter}5", "1 - eta (lam - eps) <= rate", factor, "<=", claim.rate)
+    square = (claim.Lam + claim.eps) * claim.tau**2
+    checks.require(f"{letter}6", "(Lam + eps) tau^2 <= path^2", square, "<=", claim.path**2)
+
+
+def require_spectrum(
+    claim: ReluDescent, matrices: BracketMatrices, checks: Checks, letter: str
+) -> None:
+    """Checks 9 to 11: |E| <= eps and lam I <= H_mid <= Lam I."""
+    ratios = largest(matrices.spread_ratios(claim.e.values))
+    checks.require(f"{letter}9", "largest (E e)_i/e_i <= eps", ratios, "<=", claim.eps)
+    H = matrices.middle
+    if claim.C_Lam is None:
+        top = largest(row_sums(H))
+        checks.require(f"{letter}10", "largest row sum of |H_mid| <= Lam", top, "<=", claim.Lam)
+    else:
+        above = shifted(H, -1, claim.Lam)
+        require_positive_definite(checks, f"{letter}10", "Lam I - H_mid", above, claim.C_Lam)
+    below = shifted(H, 1, -claim.lam)
+    require_positive_definite(checks, f"{letter}11", "H_mid - lam I", below, claim.C)
 
 
 def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -> Numbers:
@@ -121,34 +138,17 @@ def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -
     checks.require(
         "V8", "|r|^2 <= (lam - eps)^2 tau^2", sum_of_squares(r), "<=", (margin * claim.tau) ** 2
     )
-    matrices = BracketMatrices(problem, sets)
-    checks.require(
-        "V9",
-        "largest (E e)_i/e_i <= eps",
-        largest(matrices.spread_ratios(claim.e.values)),
-        "<=",
-        claim.eps,
-    )
-    if claim.C_Lam is None:
-        checks.require(
-            "V10",
-            "largest row sum of |H_mid| <= Lam",
-            largest(row_sums(matrices.middle)),
-            "<=",
-            claim.Lam,
-        )
-    else:
-        require_positive_definite(
-            checks, "V10", "Lam I - H_mid", shifted(matrices.middle, -1, claim.Lam), claim.C_Lam
-        )
-    require_positive_definite(
-        checks, "V11", "H_mid - lam I", shifted(matrices.middle, 1, -claim.lam), claim.C
-    )
+    require_spectrum(claim, BracketMatrices(problem, sets), checks, "V")
+    return numbers_of(claim, loss, sets)
+
+
+def numbers_of(claim: ReluDescent, loss: arb, sets: Bracket) -> Numbers:
+    """What is reported of an accepted claim."""
     return {
         "loss_upper": upper_float(claim.loss_upper),
         "loss": upper_float(loss),
         "tau": upper_float(claim.tau),
-        "lambda": lower_float(margin),
+        "lambda": lower_float(claim.lam - claim.eps),
         "eps": upper_float(claim.eps),
         "Lam": upper_float(claim.Lam),
         "eta": str(claim.eta),
@@ -161,15 +161,22 @@ def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -
 def statement(claim: ReluDescent, problem: Problem) -> str:
     """The conclusion in a few sentences."""
     return (
+        f"{descent_statement(claim, problem)} Along every gradient flow on W from the stored "
+        "weights the norm of the residual is at time t at most "
+        f"exp(-{decimal_down(claim.lam - claim.eps)} t) times its value at the stored weights. The "
+        f"stored weights have loss at most {decimal_up(claim.loss_upper)}."
+    )
+
+
+def descent_statement(claim: ReluDescent, problem: Problem) -> str:
+    """What is proved of gradient descent."""
+    return (
         "Gradient descent on W (head v fixed) of the ReLU network with the claimed step eta (about "
         f"{decimal_down(claim.eta)}) from the stored weights, in exact arithmetic and with any "
         f"derivative in [0, 1] at the kink, converges to weights that fit all {problem.sizes.n} "
         "samples exactly: zero training loss, the global minimum. Every step multiplies the norm "
         f"of the residual by at most 1 - {decimal_down(1 - claim.rate)}, and the whole path is at "
-        f"most {decimal_up(claim.path)} long. Along every gradient flow on W from the stored "
-        "weights the norm of the residual is at time t at most "
-        f"exp(-{decimal_down(claim.lam - claim.eps)} t) times its value at the stored weights. The "
-        f"stored weights have loss at most {decimal_up(claim.loss_upper)}."
+        f"most {decimal_up(claim.path)} long."
     )
 
 

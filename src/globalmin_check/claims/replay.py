@@ -32,7 +32,7 @@ WORK_PER_DRAW = 3 * 10**4  # one inverse of the normal distribution
 
 @dataclass(frozen=True)
 class Replay:
-    """The fields of section 5.19 that say which run is replayed, and where it must arrive."""
+    """The fields of section 5.20 that say which run is replayed, and where it must arrive."""
 
     eta: Fraction
     K: int

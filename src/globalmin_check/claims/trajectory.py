@@ -51,7 +51,7 @@ MEANING = (
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Fields and tensors of section 5.19: the run, and the claim `descent` where it lands."""
+    """Fields and tensors of section 5.20: the run, and the claim `descent` where it lands."""
 
     run: Replay
     landing: descent.Descent

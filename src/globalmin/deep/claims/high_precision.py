@@ -129,21 +129,15 @@ class PreciseDeep:
             above = ball_matrix(np.tile(network.head_matrix.T, (n, 1)))
             for h in reversed(range(network.depth)):
                 q = _hadamard(self.slopes[h], above)
-                product = _hadamard(
-                    q * q.transpose(), self.patches[h] * self.patches[h].transpose()
-                ).tolist()
                 scale = arb(network.scales[h])
-                sums = [
-                    [
-                        sum(
-                            (product[i * p + a][j * p + b] for a in range(p) for b in range(p)),
-                            arb(0),
-                        )
-                        for j in range(n)
-                    ]
-                    for i in range(n)
-                ]
-                G = G + arb_mat(sums) * (scale * scale)
+                if p > 1:
+                    J = arb_mat(_sample_products(q, self.patches[h], p))
+                    product = J * J.transpose()
+                else:
+                    product = _hadamard(
+                        q * q.transpose(), self.patches[h] * self.patches[h].transpose()
+                    )
+                G = G + product * (scale * scale)
                 if h > 0:
                     pulled = (
                         self._fold(
@@ -164,6 +158,17 @@ class PreciseDeep:
         for place, entry in zip(chain.from_iterable(index), g.entries(), strict=True):
             result[place] += entry
         return arb_mat(g.nrows(), channels, result[:-1])
+
+
+def _sample_products(q: BallMatrix, patches: BallMatrix, p: int) -> list[list[Any]]:
+    """The rows of one layer's Jacobian: the sum over the p pixels of a sample of q Phi^T."""
+    from flint import arb_mat
+
+    slopes, windows, starts = q.tolist(), patches.tolist(), range(0, q.nrows(), p)
+    return [
+        (arb_mat(slopes[i : i + p]).transpose() * arb_mat(windows[i : i + p])).entries()
+        for i in starts
+    ]
 
 
 def _hadamard(A: BallMatrix, B: BallMatrix) -> BallMatrix:

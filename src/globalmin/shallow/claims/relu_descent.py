@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._options import Trained
-from globalmin._types import Array
+from globalmin._types import Array, Mask
 from globalmin.errors import CannotCertify
 from globalmin.linalg.positive_definite import (
     EPS,
@@ -120,42 +120,52 @@ def build(
     $\epsilon \ge \|E\|$, over all slopes that the moves $s_{li} = |v_l|\,\|(K_{ij}
     PA_{lj})_j\|\,\tau$ allow; $\eta \le 2/(\lambda' + \Lambda')$.
     """
+    point, y = measure(network, data)
+    trial = _smallest_radius(point, y)
+    return _assemble(point, trial, middle_witness(point, trial), step_size)
+
+
+def measure(network: ShallowNetwork, data: Dataset) -> tuple[ReluPoint, Array]:
+    """The point and the labels; raises CannotCertify if the theorems RD and RL do not cover the
+    network.
+    """
     X, y = checked_arrays(network, data)
     if network.activation.name != "relu":
-        raise CannotCertify(f"theorem RD is about relu, not {network.activation}")
+        raise CannotCertify(f"the theorem is about relu, not {network.activation}")
     refuse_narrow_cell(network, y.size)
     refuse_if_too_large(y.size, network)
-    residual = precise_residual(network, X, y)
-    point = ReluPoint(
-        network,
-        X,
-        residual,
-        preactivations(network, X),
-        rounding_of_preactivations(network, X),
-        X @ X.T,
-    )
-    trial = _smallest_radius(point, y)
+    Z, rounding = preactivations(network, X), rounding_of_preactivations(network, X)
+    return ReluPoint(network, X, precise_residual(network, X, y), Z, rounding, X @ X.T), y
+
+
+def middle_witness(point: ReluPoint, trial: BracketTrial) -> LowerWitness:
+    """The proof that H_mid is positive definite; CannotCertify if there is none."""
     try:
-        lower = lower_witness(_gram(point, trial))
+        return lower_witness(_gram(point, trial))
     except NotPositiveDefiniteError as failure:
         raise CannotCertify(
             f"the middle of the Gram matrices is not provably positive definite: {failure}"
         ) from None
-    return _assemble(point, trial, lower, step_size)
 
 
 def bracket(point: ReluPoint, tau: float) -> BracketTrial:
     """PA and S of theorem RD at the radius tau, with H_mid and E."""
-    v, K = point.network.v, point.K
-    slopes = slopes_of_radius(K, point.Z, v, tau)
+    v = point.network.v
+    slopes = slopes_of_radius(point.K, point.Z, v, tau)
     band = np.abs(np.abs(point.Z) - slopes.moves) <= 1e-9 * slopes.moves + point.rounding
-    is_clear = not np.any(band & (v != 0.0))
-    A, B = slopes.possible * v, slopes.sure * v
+    return bracket_of(point, slopes.possible, slopes.sure, tau, not np.any(band & (v != 0.0)))
+
+
+def bracket_of(
+    point: ReluPoint, possible: Mask, sure: Mask, tau: float = 0.0, is_clear: bool = True
+) -> BracketTrial:
+    """H_mid and E for the sets of pairs that may be active and that surely are."""
+    v, K = point.network.v, point.K
+    A, B = possible * v, sure * v
     most, least = A @ A.T, B @ B.T
-    unstable = int(np.count_nonzero(slopes.unstable))
-    return BracketTrial(
-        tau, A, B, K * (most + least) / 2.0, np.abs(K) * (most - least) / 2.0, unstable, is_clear
-    )
+    middle, spread = K * (most + least) / 2.0, np.abs(K) * (most - least) / 2.0
+    unstable = int(np.count_nonzero(possible & ~sure))
+    return BracketTrial(tau, A, B, middle, spread, unstable, is_clear)
 
 
 def _smallest_radius(point: ReluPoint, y: Array) -> BracketTrial:
@@ -170,19 +180,34 @@ def _smallest_radius(point: ReluPoint, y: Array) -> BracketTrial:
             f"{start:.3g}); widen"
         )
     tau = max(point.g, 2.0**-500) / start * (1.0 + 1e-4)
+    best: tuple[float, BracketTrial, float] | None = None
     for _ in range(_ROUNDS):
         trial = bracket(point, tau)
         margin = trial.margin()
+        if best is None or margin * tau > best[0]:
+            best = margin * tau, trial, margin
         if not margin > 0.0:
             break
         if point.g * (1.0 + 1e-4) <= margin * tau and trial.is_clear:
             return trial
         tau = max(tau * _STRETCH, point.g / margin * (1.0 + 2e-4))
+    raise CannotCertify(_how_far(point, y, best or (0.0, trial, start)))
+
+
+def _how_far(point: ReluPoint, y: Array, best: tuple[float, BracketTrial, float]) -> str:
+    """The best tau tried and which part of the residual it allows."""
+    reach, trial, margin = best
+    share = (
+        f"allows ||r|| up to {reach:.3g}, {100.0 * reach / point.g:.3g} % of it"
+        if margin > 0.0
+        else "allows no residual at all"
+    )
     count = parameter_count(point.network, y.size, "W")
-    raise CannotCertify(
-        f"||r|| = {point.g:.3g} is too large for the margins: at tau = {tau:.3g} with "
-        f"{trial.unstable} unstable pairs lambda - ||E|| = {trial.margin():.3g}; train further "
-        f"({residual_size(point.g, y)}) or widen ({count})"
+    return (
+        f"||r|| = {point.g:.3g} is too large for the margins: the best tau tried, {trial.tau:.3g} "
+        f"with {trial.unstable} unstable pairs and lambda - ||E|| = {margin:.3g}, {share}; train "
+        f"further ({residual_size(point.g, y)}) or widen ({count}); relu-linearized-descent asks "
+        "for less"
     )
 
 
@@ -199,7 +224,7 @@ def _gram(point: ReluPoint, trial: BracketTrial) -> Gram:
     return Gram(trial.middle, rounding, precise)
 
 
-def _spread_bound(trial: BracketTrial) -> tuple[float, Array]:
+def spread_bound(trial: BracketTrial) -> tuple[float, Array]:
     """Eps and e > 0 with E e <= eps e: e = (I - E/rho)^-1 1 for rho just above ||E|| has E e = rho
     (e - 1).
     """
@@ -214,15 +239,15 @@ def _spread_bound(trial: BracketTrial) -> tuple[float, Array]:
 def _assemble(
     point: ReluPoint, trial: BracketTrial, lower: LowerWitness, step_size: float | None
 ) -> Claim:
-    eps, e = _spread_bound(trial)
+    eps, e = spread_bound(trial)
     margin = Fraction(lower.bound) - Fraction(eps)
     if not point.g * (1.0 + MARGIN) <= float(margin) * trial.tau:
         raise CannotCertify(
             f"||r|| = {point.g:.6g} exceeds (lam - eps) tau = {float(margin) * trial.tau:.6g} by "
             "rounding; train further"
         )
-    Lam, C_Lam = _upper_bound(trial.middle)
-    eta = _step(lower.bound, Lam, step_size)
+    Lam, C_Lam = upper_bound(trial.middle)
+    eta = largest_step(lower.bound, Lam, step_size)
     rate = max(1 - Fraction(eta) * margin, Fraction(0))
     path = math.sqrt(Lam + eps) * trial.tau * (1.0 + MARGIN)
     numbers = {
@@ -257,13 +282,15 @@ def _assemble(
     )
 
 
-def _upper_bound(middle: Array) -> tuple[float, Array | None]:
+def upper_bound(middle: Array) -> tuple[float, Array | None]:
+    """Lam above the largest eigenvalue, with its factor up to `FACTOR_LIMIT` samples."""
     if middle.shape[0] <= FACTOR_LIMIT:
         return upper_witness(middle)
     return float(np.abs(middle).sum(axis=1).max()) * (1.0 + 1e-9), None
 
 
-def _step(lam: float, Lam: float, step_size: float | None) -> float:
+def largest_step(lam: float, Lam: float, step_size: float | None) -> float:
+    """The step asked for, or the largest one; CannotCertify if it is larger than that."""
     largest = 2.0 / (lam + Lam) * (1.0 - MARGIN)
     if step_size is not None and not 0.0 < step_size <= largest:
         raise CannotCertify(
