@@ -5,6 +5,7 @@ around the other rooms.
 from globalmin.estimators.convolutional_filter import (
     ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
 )
+from globalmin.estimators.patch_network import PatchNetworkRegressor as PatchNetworkRegressor
 from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,
