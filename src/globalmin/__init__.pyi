@@ -45,6 +45,7 @@ from globalmin.landscape.classify import classify_point as classify_point
 from globalmin.one_filter.claims import certify_filter as certify_filter
 from globalmin.one_filter.network import FilterTeacher as FilterTeacher
 from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork
+from globalmin.one_filter.verdict import trap_verdict as trap_verdict
 from globalmin.optimize.gradient_flow import gradient_flow as gradient_flow
 from globalmin.optimize.minimization import estimate_second_order as estimate_second_order
 from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed_gradient_descent

@@ -121,3 +121,19 @@ def test_the_older_filter_regressor_warns_where_it_stalls():
     with pytest.warns(ConvergenceWarning, match="no further decrease"):
         model = ConvolutionalFilterRegressor(3, 12, random_state=0, restarts=0).fit(X, y)
     assert model.status_ == "stalled"
+
+
+def test_the_regressor_asks_fresh_data_whether_it_is_in_the_trap():
+    """DU-L5.1: a teacher whose trap exists; the fit with all flips is on the true side."""
+    rng = np.random.default_rng(7)
+    X = 5.0 * rng.standard_normal((900, 20))
+    layout = patch_layout((20,), 5, 5)
+    truth = PatchNetwork(np.eye(5)[:1], np.array([[1.0, -0.6, 0.4, -0.5]]), layout)
+    y = truth.predict(X) + 0.1 * rng.standard_normal(900)
+    model = PatchNetworkRegressor(5, 5, head="trained", random_state=0).fit(X[:500], y[:500])
+    assert model.trap_verdict(X[500:], y[500:]).side == "true side"
+    trapped = clone(model).fit(X[:500], y[:500])
+    trapped.network_ = PatchNetwork(-truth.filters, -truth.head, layout)
+    assert trapped.trap_verdict(X[500:], y[500:]).side == "trap"
+    with pytest.raises(ValueError, match="one filter with trained"):
+        PatchNetworkRegressor(5, 5, random_state=0).fit(X, np.abs(y)).trap_verdict(X, y)

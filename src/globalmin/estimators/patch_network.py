@@ -23,6 +23,8 @@ from globalmin._options import (
 )
 from globalmin._types import Array
 from globalmin.errors import DataError
+from globalmin.one_filter.network import OneFilterNetwork
+from globalmin.one_filter.verdict import TrapVerdict, trap_verdict
 from globalmin.patches.fit import PatchRun, train_patches
 from globalmin.patches.layout import PatchLayout, patch_layout
 
@@ -236,6 +238,21 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         """Outputs for samples of the shape that `fit` saw."""
         check_is_fitted(self)
         return self.network_.predict(self._checked(X))
+
+    def trap_verdict(self, X: Any, y: Any, *, confidence: float = 0.95) -> TrapVerdict:
+        """Ask samples that were not trained on whether the one filter is at the opposite of the
+        true one, where training is stuck (chapter 5); an estimate with a confidence.
+        """
+        check_is_fitted(self)
+        network = self.network_
+        if self.head != "trained" or network.n_filters != 1 or network.layout.bias:
+            raise DataError(
+                f"head={self.head!r}, filters={network.n_filters}, bias={network.layout.bias}: the "
+                "trap of chapter 5 is that of one filter with trained output weights and no bias"
+            )
+        one = OneFilterNetwork(network.filters[0], network.head[0])
+        patches = network.layout.patches(self._checked(X))
+        return trap_verdict(one, patches, y, confidence=confidence)
 
     def _checked(self, X: Any) -> Array:
         rows, shape = as_rows(X)
