@@ -14,6 +14,7 @@ from globalmin.estimators import ConvolutionalFilterRegressor, PatchNetworkRegre
 from globalmin.patches.inputs import gabor_filter
 from globalmin.patches.layout import patch_layout
 from globalmin.patches.network import PatchNetwork
+from globalmin.proving.producer import check
 
 
 @pytest.fixture(autouse=True)
@@ -137,3 +138,18 @@ def test_the_regressor_asks_fresh_data_whether_it_is_in_the_trap():
     assert trapped.trap_verdict(X[500:], y[500:]).side == "trap"
     with pytest.raises(ValueError, match="one filter with trained"):
         PatchNetworkRegressor(5, 5, random_state=0).fit(X, np.abs(y)).trap_verdict(X, y)
+
+
+def test_the_regressor_proves_its_zero_loss(tmp_path):
+    """OS-T3.2: more output weights than samples; the certificate is a file that checks again."""
+    digits = load_digits()
+    X, y = digits.images[:30] / 16.0, digits.target[:30].astype(float)
+    model = PatchNetworkRegressor(3, 1, 2, "trained", bias=True, random_state=0).fit(X, y)
+    assert model.status_ == "converged"
+    proof = model.prove(X, y, path=tmp_path / "digits.gmc")
+    assert proof.verdict == "ACCEPTED"
+    assert proof.reaches_minimum
+    assert check(tmp_path / "digits.gmc").verdict == "ACCEPTED"
+    average = PatchNetworkRegressor(3, random_state=0).fit(X, 0 * y)
+    with pytest.raises(ValueError, match="head='trained'"):
+        average.prove(X, y)

@@ -22,14 +22,18 @@ from globalmin._options import (
     PatchScaling,
 )
 from globalmin._types import Array
+from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.verdict import TrapVerdict, trap_verdict
 from globalmin.patches.fit import PatchRun, train_patches
 from globalmin.patches.layout import PatchLayout, patch_layout
+from globalmin.proving.producer import prove
+from globalmin.proving.proof import Proof
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
 
 _FIT_CALLER = 4  # _warn, fit, scikit-learn's wrapper of fit, and then the line of the user
@@ -99,7 +103,7 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
     -----
     The units of X and y do not matter: both are scaled before training, and no step can raise the
     loss. A run that ends "stalled", "max_iter" or "dead" gives a ConvergenceWarning. A small loss,
-    or a status, is no proof that the minimum is global.
+    or a status, is no proof that the minimum is global; `prove` gives one where it can.
 
     Theory
     ------
@@ -238,6 +242,27 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         """Outputs for samples of the shape that `fit` saw."""
         check_is_fitted(self)
         return self.network_.predict(self._checked(X))
+
+    def prove(self, X: Any, y: Any, *, path: str | PathLike[str] | None = None) -> Proof:
+        """Let the independent checker confirm zero training loss: output weights with loss exactly
+        zero exist next to the learned ones, for the learned filters. Needs trained output weights,
+        at least as many as samples; otherwise it says why there is no proof.
+
+        Parameters
+        ----------
+        X, y : Any
+            The samples that were trained on.
+        path : str | PathLike[str] | None
+            Where the certificate file is to be.
+        """
+        check_is_fitted(self)
+        if self.head != "trained":
+            raise DataError(
+                f"head={self.head!r}: a proof may move output weights, and these are fixed; take "
+                "head='trained'"
+            )
+        data = Dataset(self._checked(X), y, bias=False, scaling="none")
+        return prove(self.network_, data, path=path)
 
     def trap_verdict(self, X: Any, y: Any, *, confidence: float = 0.95) -> TrapVerdict:
         """Ask samples that were not trained on whether the one filter is at the opposite of the
