@@ -106,7 +106,7 @@ def test_no_claim_that_moves_hidden_weights_is_tried():
 
 
 def test_more_samples_than_output_weights_leave_the_minimum_open():
-    """One filter, 16 output weights, 40 digits: the best output weights for this filter, no more."""
+    """One filter, 16 output weights, 40 digits: the best weights for this filter, no more."""
     run, data = fitted(filters=1)
     proof = gm.prove(run.network, data)
     assert not proof.reaches_minimum

@@ -27,6 +27,18 @@ TEST_SIZE = typer.Option(
 DECAY = typer.Option(
     metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none."
 )
+PATCHES = "Patch networks, for rows that are signals or flattened images"
+PATCH_SIZE = typer.Option(
+    metavar="P", help="Fit a patch network: size of a patch, 5 or 3x3.", rich_help_panel=PATCHES
+)
+STRIDE = typer.Option(metavar="S", help="Steps between patches.", rich_help_panel=PATCHES)
+FILTERS = typer.Option(metavar="M", min=1, help="Shared filters.", rich_help_panel=PATCHES)
+HEAD = typer.Option(metavar="H", help="trained, average or signed.", rich_help_panel=PATCHES)
+IMAGE_SHAPE = typer.Option(
+    metavar="HxW", help="Rows are images, 8x8 or 8x8x3.", rich_help_panel=PATCHES
+)
+PADDING = typer.Option(metavar="Z", help="Zeros around, or same.", rich_help_panel=PATCHES)
+NORMALIZE = typer.Option(metavar="N", help="none, unit or contrast.", rich_help_panel=PATCHES)
 OUT = typer.Option(
     metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit"
 )
@@ -61,6 +73,13 @@ def fit(
         int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
     ] = None,
     weight_decay: Annotated[float, DECAY] = 0.0,
+    patch_size: Annotated[str | None, PATCH_SIZE] = None,
+    stride: Annotated[str, STRIDE] = "1",
+    filters: Annotated[int, FILTERS] = 1,
+    head: Annotated[str, HEAD] = "trained",
+    image_shape: Annotated[str | None, IMAGE_SHAPE] = None,
+    padding: Annotated[str, PADDING] = "0",
+    normalize: Annotated[str, NORMALIZE] = "none",
     out: Annotated[Path | None, OUT] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")
@@ -98,6 +117,11 @@ def fit(
         out=check_output(out or Path(f"{data.stem}-fit")),
         quiet=quiet or json,
     )
+    if patch_size is not None:
+        from globalmin.cli.patches import PatchOptions, fit_patches
+
+        asked = PatchOptions(patch_size, stride, filters, head, image_shape, padding, normalize)
+        return fit_patches(options, asked, as_json=json)
     from globalmin.cli.fitting import fit_and_write
     from globalmin.cli.summary import print_outcome
 

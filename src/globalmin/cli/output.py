@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from globalmin.shallow.trajectory import ShallowRun
 
 MODEL = "model.safetensors"
-OURS = re.compile(r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html)")
+OURS = re.compile(
+    r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html|predictions\.csv)"
+)
 
 
 @contextmanager
