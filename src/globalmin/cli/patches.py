@@ -25,10 +25,11 @@ from globalmin.data.preprocessing import split_rows
 from globalmin.files import canonical_json
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.verdict import trap_verdict
-from globalmin.patches.fit import PatchRun, train_patches
+from globalmin.patches.fit import MAX_ITER, PatchRun, train_patches
 from globalmin.patches.layout import PatchLayout, patch_layout
 from globalmin.patches.storage import save_patch_network
 from globalmin.proving.producer import prove
+from globalmin.proving.proof import no_proof
 
 if TYPE_CHECKING:
     from globalmin._types import Array, NDArray
@@ -78,7 +79,7 @@ def fit_patches(options: FitOptions, patches: PatchOptions, *, as_json: bool) ->
     layout = _layout(patches, table.X.shape[1], bias=options.bias)
     head: PatchHead = check_choice("--head", patches.head, PATCH_HEADS)
     with staged_folder(options.out) as staging:
-        fitted = _train(table, layout, head, options, patches.filters, staging)
+        fitted = _train(table, layout, options, (head, patches.filters), staging)
         facts = _facts(fitted, options, layout, head)
         save_patch_network(staging / MODEL, fitted.run.network)
         _write_predictions(fitted, staging / PREDICTIONS)
@@ -145,11 +146,11 @@ def _one_or_all(values: tuple[int, ...]) -> int | tuple[int, ...]:
 def _train(
     table: Dataset,
     layout: PatchLayout,
-    head: PatchHead,
     options: FitOptions,
-    filters: int,
+    form: tuple[PatchHead, int],
     staging: Path,
 ) -> Fitted:
+    head, filters = form
     rows = split_rows(table, options.test_size, options.seed)
     X, y = table.X[rows[0]], table.y[rows[0]]
     started = time.perf_counter()
@@ -161,14 +162,18 @@ def _train(
         head=head,
         seed=options.seed,
         verbose=not options.quiet,
-        **({} if options.max_iter is None else {"max_iter": options.max_iter}),
+        max_iter=MAX_ITER if options.max_iter is None else options.max_iter,
     )
     seconds = {"train": time.perf_counter() - started}
     if not run.status.is_success:
         say(f"globalmin: warning: {run.message}")
-    with working("proving and checking", quiet=options.quiet):
+    if head == "trained":
         training = Dataset(X, y, bias=False, scaling="none")
-        proof = prove(run.network, training, path=staging / CERTIFICATE)
+        with working("proving and checking", quiet=options.quiet):
+            proof = prove(run.network, training, path=staging / CERTIFICATE)
+    else:
+        why = "a proof moves output weights, and here the output weights are fixed"
+        proof = no_proof({}, message=why)
     return Fitted(run, proof, table, rows, seconds | dict(proof.seconds))
 
 
@@ -234,19 +239,13 @@ def _show(fitted: Fitted, options: FitOptions, layout: PatchLayout, facts: dict[
     run, scores = fitted.run, facts["scores"]
     times = ", ".join(f"{name} {value:.1f} s" for name, value in fitted.seconds.items())
     held = "no score" if scores["held_out_r2"] is None else f"R² = {scores['held_out_r2']:.3f}"
+    data, network = facts["data"], facts["network"]
+    table = f"{options.data.name} → {options.targets[0]}"
+    counted = f"{table}: {data['n_train']} rows to train, {data['n_held_out']} held out"
+    form = f"{network['filters']} filter(s) {layout.filter_shape} at {layout.n_patches} patches"
     rows = [
-        (
-            "data",
-            f"{options.data.name} → {options.targets[0]}: {facts['data']['n_train']} rows to "
-            f"train, {facts['data']['n_held_out']} held out",
-            "",
-        ),  # fmt: skip
-        (
-            "network",
-            f"{run.network.n_filters} filter(s) of shape {layout.filter_shape} at "
-            f"{layout.n_patches} patches, head {facts['network']['head']}",
-            "",
-        ),  # fmt: skip
+        ("data", counted, ""),
+        ("network", f"{form}, output weights {network['head']}", ""),
         ("training", f"{run.n_iter} steps in start {run.starts}, {run.status}; {times}", ""),
         ("loss", f"{run.loss:.3g}, {run.relative_loss:.3g} of that of the zero network", ""),
         *verdict_rows(fitted.proof),

@@ -27,6 +27,7 @@ from globalmin.patches.layout import PatchLayout
 from globalmin.patches.network import PatchNetwork
 from globalmin.references import states
 
+MAX_ITER = 300  # steps of one start, unless told
 REDRAWS = 100  # draws of one filter before a dead one is accepted
 
 
@@ -73,7 +74,7 @@ def train_patches(
     filters: int = 1,
     head: PatchHead = "average",
     method: PatchMethod = "auto",
-    max_iter: int = 300,
+    max_iter: int = MAX_ITER,
     tol: float = 1e-20,
     restarts: int = 2,
     seed: int = 0,
