@@ -108,7 +108,8 @@ def train_patches(
         Of the draws.
     start : PatchNetwork | None
         Train from here instead, without flips and restarts.
-    options : verbose, throw, monitor as in `train`.
+    options : Any
+        verbose, throw, monitor as in `train`.
     """
     Z, labels = layout.patches(X), _labels(y, X)
     one_of("head", head, PATCH_HEADS)
