@@ -32,6 +32,7 @@ from globalmin.errors import NotConverged as NotConverged
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
 from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
+from globalmin.estimators import PatchNetworkRegressor as PatchNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
@@ -49,9 +50,15 @@ from globalmin.landscape.classify import classify_point as classify_point
 from globalmin.one_filter.claims import certify_filter as certify_filter
 from globalmin.one_filter.network import FilterTeacher as FilterTeacher
 from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork
+from globalmin.one_filter.verdict import trap_verdict as trap_verdict
 from globalmin.optimize.gradient_flow import gradient_flow as gradient_flow
 from globalmin.optimize.minimization import estimate_second_order as estimate_second_order
 from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed_gradient_descent
+from globalmin.patches.fit import train_patches as train_patches
+from globalmin.patches.layout import patch_layout as patch_layout
+from globalmin.patches.network import PatchNetwork as PatchNetwork
+from globalmin.patches.storage import load_patch_network as load_patch_network
+from globalmin.patches.storage import save_patch_network as save_patch_network
 from globalmin.proving.producer import certify as certify
 from globalmin.proving.producer import check as check
 from globalmin.proving.producer import prove as prove

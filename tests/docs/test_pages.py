@@ -49,6 +49,13 @@ SAID = {
         "0-3: 4 blocks, largest |D| 1.14064, largest drift 0.00125\n3-5: 16 blocks",
     ),
     "convolution.md": ("spurious local minimum",),
+    "patches.md": (
+        "converged [[ 0.   0.6  0.  -0.8  0.   0. ]] [[ 1.  -0.5  0.2  0.8]]",
+        "ACCEPTED True",
+        "true side: loss at v minus loss at -v",
+        "trap: loss at v minus loss at -v",
+        "DU-T5.3x is empty",
+    ),
     "os.md": (
         "OS-C4 a hypothesis fails here -> its hypotheses hold here",
         "μ_φ = 0",

@@ -28,6 +28,8 @@ CONTRACT = {
     "register_activation": {"phi"},  # the function itself
     "DeepNetwork": {"weights"},
     "HomogeneousNetwork": {"layers"},  # the layers themselves
+    "PatchNetworkRegressor": {"normalize"},  # every patch by itself, not the columns
+    "patch_layout": {"normalize"},
 }
 
 

@@ -151,6 +151,76 @@ def test_samples_are_fitted_from_flips_with_restarts() -> None:
     assert again.n_iter == 0
 
 
+@pytest.mark.parametrize("k", [4, 200])
+def test_default_steps_never_diverge_whatever_the_number_of_patches(k: int) -> None:
+    """DU-A1: the step comes from the smoothness of the loss; with k = 200 a step of 0.1 is above
+    the limit 4 pi/(k + pi - 1) = 0.062 of the output weights.
+    """
+    teacher = ratio_teacher(k, k / 2.0, 6, np.random.default_rng(20))
+    run = population_fit(teacher, seed=0)
+    assert run.status is not Status.DIVERGED
+    assert run.basin is Basin.GLOBAL
+    assert np.all(np.diff(run.losses) <= 0.0)
+    if k == 200:
+        assert run.step_size < 2.0 * math.pi / (k + math.pi - 1.0)
+        blown = population_run(run.start, teacher, step_size=0.1, max_iter=2000)
+        assert blown.status is Status.DIVERGED
+        assert "step_size=0.1" in blown.message
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.1, 5.0, 30.0, 100.0])
+def test_samples_in_any_units_give_the_same_run(scale: float) -> None:
+    """DU-A1: patches times s, the case that returned a relative loss of 1.8e75 without a word."""
+    teacher = FilterTeacher(np.eye(5)[0], np.array([1.0, 0.5, -0.2, 0.8]))
+    Z = patches(300, 5, 4, 21)
+    y = one_filter_outputs(Z, teacher.w, teacher.a)
+    first = sample_fit(Z, y, max_iter=150, restarts=0)
+    run = sample_fit(scale * Z, 3.0 * y, max_iter=150, restarts=0)
+    zero = 0.5 * float(np.mean(y**2))
+    assert run.loss / (9.0 * zero) == pytest.approx(first.loss / zero, rel=0.01)
+    assert first.loss < 0.01 * zero
+    assert np.all(np.diff(run.losses) <= 0.0)
+    np.testing.assert_allclose(run.network.a * scale / 3.0, first.network.a, rtol=1e-6, atol=1e-9)
+    direct = empirical_loss(scale * Z, 3.0 * y, run.network.v, run.network.a)
+    assert run.loss == pytest.approx(direct, rel=1e-9)
+
+
+def test_a_given_step_that_is_too_large_for_the_samples_ends_as_diverged() -> None:
+    teacher = FilterTeacher(np.eye(5)[0], np.array([1.0, 0.5, -0.2, 0.8]))
+    Z = patches(300, 5, 4, 22)
+    y = one_filter_outputs(Z, teacher.w, teacher.a)
+    run = sample_fit(5.0 * Z, y, step_size=0.5, max_iter=300, restarts=0)
+    assert run.status is Status.DIVERGED
+    assert "give a smaller step" in run.message
+    assert run.loss <= run.losses[0]
+
+
+def test_phases_say_where_the_explicit_theorem_is_empty_and_what_the_trap_test_says() -> None:
+    """DU-T5.3x, DU-B5: in the setting of Figure 5.2 the promised step is far below 0.1; the trap
+    test decides all the same.
+    """
+    teacher = ratio_teacher(20, 1, 25, np.random.default_rng(6))
+    run = population_fit(teacher, seed=1, max_iter=1500)
+    phases = detect_phases(run, None, teacher)
+    assert phases.basin is Basin.GLOBAL
+    assert math.isnan(phases.first_bound)
+    assert "empty" in phases.promise
+    assert "global minimum at the end" in phases.promise
+    near = OneFilterNetwork(
+        np.array([math.cos(1.1), math.sin(1.1), 0.0]), 0.2 * np.array([0.8, -0.6])
+    )
+    small = FilterTeacher(np.eye(3)[0], np.array([0.8, -0.6]))
+    covered = detect_phases(population_run(near, small, step_size=0.01, max_iter=50), None, small)
+    assert covered.promise.startswith("DU-T5.3x promises")
+    assert covered.largest_step >= 0.01
+    large = detect_phases(population_run(near, small, step_size=0.1, max_iter=50), None, small)
+    assert f"above its largest, {covered.largest_step:.3g}" in large.promise
+    away = OneFilterNetwork(-near.v, near.a)
+    none = detect_phases(population_run(away, small, max_iter=50), None, small)
+    assert "does not satisfy its hypotheses" in none.promise
+    assert math.isnan(none.largest_step)
+
+
 def test_one_patch_and_one_entry_work() -> None:
     """DU-A1: k = 1 has no spurious minimum; p = 1 is a sign."""
     one = population_fit(

@@ -34,8 +34,17 @@ ARCHITECTURE = typer.Option(
     metavar="A", help="fully_connected, resnet or convolutional_resnet, for deep networks."
 )
 IMAGE = typer.Option(
-    metavar="HxW", help="The columns are the pixels of images, for convolutional_resnet."
+    metavar="HxW", help="The columns are pixels of images: convolutional and patch networks."
 )
+PATCHES = "Patch networks, for rows that are signals or flattened images"
+PATCH_SIZE = typer.Option(
+    metavar="P", help="Fit a patch network: size of a patch, 5 or 3x3.", rich_help_panel=PATCHES
+)
+STRIDE = typer.Option(metavar="S", help="Steps between patches.", rich_help_panel=PATCHES)
+FILTERS = typer.Option(metavar="M", min=1, help="Shared filters.", rich_help_panel=PATCHES)
+HEAD = typer.Option(metavar="H", help="trained, average or signed.", rich_help_panel=PATCHES)
+PADDING = typer.Option(metavar="Z", help="Zeros around, or same.", rich_help_panel=PATCHES)
+NORMALIZE = typer.Option(metavar="N", help="none, unit or contrast.", rich_help_panel=PATCHES)
 OUT = typer.Option(
     metavar="DIR", help="Output folder.", show_default="DATA without suffix, plus -fit"
 )
@@ -73,6 +82,12 @@ def fit(
     depth: Annotated[int | None, DEPTH] = None,
     architecture: Annotated[str | None, ARCHITECTURE] = None,
     image: Annotated[str | None, IMAGE] = None,
+    patch_size: Annotated[str | None, PATCH_SIZE] = None,
+    stride: Annotated[str, STRIDE] = "1",
+    filters: Annotated[int, FILTERS] = 1,
+    head: Annotated[str, HEAD] = "trained",
+    padding: Annotated[str, PADDING] = "0",
+    normalize: Annotated[str, NORMALIZE] = "none",
     out: Annotated[Path | None, OUT] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")
@@ -84,7 +99,8 @@ def fit(
     Writes model.safetensors, certificate.gmc, report.html and fit.json into the output folder;
     several targets are several networks with one certificate each. Exits with 0 only if the checker
     accepts every file and it proves the global minimum (with --trained v: the minimum over heads).
-    With --depth, --architecture or --image the networks are deep, smooth, and all layers train.
+    With --depth, --architecture or --image the networks are deep, smooth, and all layers train;
+    with --patch-size they are patch networks.
     """
     from globalmin.cli.options import (
         FitOptions,
@@ -96,7 +112,8 @@ def fit(
         check_width,
     )
 
-    layers, form, pixels = check_deep(depth, architecture, image, method, trained)
+    pixels = image if patch_size is None else None
+    layers, form, pixels = check_deep(depth, architecture, pixels, method, trained)
     options = FitOptions(
         data=data,
         targets=check_targets(target),
@@ -116,6 +133,11 @@ def fit(
         architecture=form,
         image=pixels,
     )
+    if patch_size is not None:
+        from globalmin.cli.patches import PatchOptions, fit_patches
+
+        asked = PatchOptions(patch_size, stride, filters, head, image, padding, normalize)
+        return fit_patches(options, asked, as_json=json)
     from globalmin.cli.fitting import fit_and_write
     from globalmin.cli.summary import print_outcome
 

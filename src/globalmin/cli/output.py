@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
 
 MODEL = "model.safetensors"
-OURS = re.compile(r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html)")
+OURS = re.compile(
+    r"(model\.safetensors|certificate(-.+)?\.gmc|fit\.json|report\.html|predictions\.csv)"
+)
 
 
 @contextmanager

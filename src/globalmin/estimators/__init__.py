@@ -7,6 +7,7 @@ from globalmin.estimators.convolutional_filter import (
 )
 from globalmin.estimators.deep import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators.deep import DeepNetworkRegressor as DeepNetworkRegressor
+from globalmin.estimators.patch_network import PatchNetworkRegressor as PatchNetworkRegressor
 from globalmin.estimators.quadratic import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,

@@ -90,9 +90,10 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
     Notes
     -----
     A start is dead if no patch is active there; the gradient is zero and nothing can be learned.
-    `fit` says so with a ConvergenceWarning, as it does if the tolerance is not reached. No
-    certificate belongs to this model. `theorem_report` says which theorems of the thesis apply to
-    the patches; they are about a law of inputs and labels of a teacher, not about this data set.
+    `fit` says so with a ConvergenceWarning, as it does if the tolerance is not reached. Several
+    filters, output weights, channels and padding: `PatchNetworkRegressor`. `theorem_report` says
+    which theorems of the thesis apply to the patches; they are about a law of inputs and labels of
+    a teacher, not about this data set.
 
     Theory
     ------
@@ -201,7 +202,7 @@ class ConvolutionalFilterRegressor(RegressorMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=_FIT_CALLER,
             )
-        elif fit.status is Status.MAX_ITER:
+        elif fit.status in (Status.MAX_ITER, Status.STALLED):
             text = f"{fit.message}: raise max_iter or tol"
             warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
         elif fit.status is Status.DIVERGED:

@@ -1,5 +1,5 @@
-r"""Algorithm 1 of chapter 5: gradient descent on filter and output weights together, on the
-population loss or on samples.
+r"""Algorithm 1 of chapter 5 from random starts, on the population loss or on samples, and the
+phases of its runs.
 
 The start is drawn by DU-T5.4: one of the four sign flips (±v, ±a) lies in the basin set of the
 global minimum. Where the size of the teacher is not known, the radius of the ball is guessed and
@@ -10,99 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from dataclasses import dataclass
 
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
-from globalmin.activations.moments import angle
 from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
+from globalmin.one_filter.descent import (
+    OneFilterRun,
+    population_run,
+    root_mean_square,
+    sample_run,
+)
 from globalmin.one_filter.landscape import Basin, trap_test
-from globalmin.one_filter.network import (
-    FilterTeacher,
-    OneFilterNetwork,
-    empirical_gradient,
-    empirical_loss,
-    population_gradient,
-    population_loss,
-)
+from globalmin.one_filter.network import FilterTeacher, OneFilterNetwork
 from globalmin.one_filter.phases import PHASE_TWO_HEAD, two_phases
-from globalmin.optimize.follow import (
-    Iterate,
-    Options,
-    Recorder,
-    Watch,
-    Watching,
-    Weighed,
-    every_step,
-    follow,
-)
-from globalmin.optimize.run import Run, Status, Trajectory
 from globalmin.references import states
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Gradient = Callable[[Array, Array], tuple[Array, Array]]
-    Weights = Weighed[tuple[Array, Array]]
-
-OVERFLOW = 1e100  # a loss beyond it belongs to a diverging run
-
-
-@dataclass(frozen=True)
-class PhaseTrajectory(Trajectory):
-    """Every step of a population run: angle to w*, a . a*, |sum a - W sum a*|, |a - W a*|."""
-
-    phi: Array
-    b: Array
-    sum_error: Array
-    head_error: Array
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OneFilterRun(Run[OneFilterNetwork]):
-    """A run of Algorithm 1; the trajectory has one entry per step, the start included.
-
-    Attributes
-    ----------
-    network : the last one. loss, losses : population or empirical loss.
-    basin : what the trap test says of the last network; undecided for runs on samples, where the
-        theorem says nothing.
-    phi, b, sum_error, head_error : the columns of `PhaseTrajectory`; empty for runs on samples.
-    """
-
-    step_size: float
-    basin: Basin = Basin.UNDECIDED
-
-    @property
-    def converged(self) -> bool:
-        """Whether the loss reached the tolerance."""
-        return self.status is Status.CONVERGED
-
-    @property
-    def phi(self) -> Array:
-        """Angle to w*."""
-        return self._column("phi")
-
-    @property
-    def b(self) -> Array:
-        """A . a*."""
-        return self._column("b")
-
-    @property
-    def sum_error(self) -> Array:
-        """|sum a - W sum a*|."""
-        return self._column("sum_error")
-
-    @property
-    def head_error(self) -> Array:
-        """|a - W a*|."""
-        return self._column("head_error")
-
-    def _column(self, name: str) -> Array:
-        return getattr(self.trajectory, name, np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -117,6 +41,10 @@ class Phases:
         after it; NaN if unknown.
     first_bound, second_bound : what DU-T5.3x promises; NaN if a hypothesis fails. A measured slope
         is at most its bound.
+    largest_step : the largest step DU-T5.3x allows from this start; NaN where it allows none.
+    start_basin, basin : what the trap test says of the start and of the end of the run: a theorem
+        for every step below 2/smoothness, and mostly the stronger statement.
+    promise : what is promised of this run, in words.
     """
 
     first_steps: int | None
@@ -125,95 +53,10 @@ class Phases:
     first_bound: float
     second_bound: float
     first_steps_bound: float
-
-
-@states("DU-A1")
-def population_run(
-    network: OneFilterNetwork,
-    teacher: FilterTeacher,
-    *,
-    step_size: float = 0.1,
-    max_iter: int = 1000,
-    tol: float = 1e-14,
-    **options: Unpack[Watching],
-) -> OneFilterRun:
-    r"""Algorithm 1 on the population loss until it is at most `tol` $W^2\lVert a^*\rVert^2$ or
-    `max_iter` steps are done; `options` are verbose, throw, monitor as in `train`.
-    """
-
-    def row(point: Weights, _iteration: int) -> tuple[float, ...]:
-        v, a = point.network
-        miss = a - teacher.W * teacher.a
-        turn = angle(v, teacher.w)
-        return turn, float(a @ teacher.a), abs(float(miss.sum())), float(np.linalg.norm(miss))
-
-    run = _descend(
-        network,
-        lambda v, a: population_loss(v, a, teacher),
-        lambda v, a: population_gradient(v, a, teacher),
-        Recorder(PhaseTrajectory, row, gap=every_step),
-        (step_size, max_iter, tol * teacher.W**2 * teacher.size, options),
-    )
-    return replace(run, basin=trap_test(run.network.v, run.network.a, teacher))
-
-
-@states("DU-A1")
-def sample_run(
-    network: OneFilterNetwork,
-    Z: ArrayLike,
-    y: ArrayLike,
-    *,
-    step_size: float = 0.1,
-    max_iter: int = 1000,
-    tol: float = 1e-10,
-    **options: Unpack[Watching],
-) -> OneFilterRun:
-    """Algorithm 1 on the empirical loss of patches n x k x p, until it is at most `tol` times half
-    the mean of y squared; `options` are verbose, throw, monitor as in `train`.
-    """
-    Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    return _descend(
-        network,
-        lambda v, a: empirical_loss(Z, y, v, a),
-        lambda v, a: empirical_gradient(Z, y, v, a),
-        Recorder(gap=every_step),
-        (step_size, max_iter, tol * 0.5 * float(np.mean(y**2)), options),
-    )
-
-
-def _descend(
-    network: OneFilterNetwork,
-    loss: Callable[[Array, Array], float],
-    gradient: Gradient,
-    recorder: Recorder[Weights],
-    limits: tuple[float, int, float, Watching],
-) -> OneFilterRun:
-    step_size, max_iter, target, options = limits
-    _check(step_size, max_iter)
-
-    def steps() -> Iterator[Iterate[Weights]]:
-        v, a = network.v, network.a
-        while True:
-            dv, da = gradient(v, a)
-            v, a = v - step_size * dv, a - step_size * da
-            yield Iterate(Weighed((v, a), loss(v, a)))
-
-    def reached(point: Weights, _best: object) -> Status | None:
-        if point.loss <= target:
-            return Status.CONVERGED
-        return None if point.loss < OVERFLOW else Status.DIVERGED
-
-    watch = Watch(
-        Weighed((network.v, network.a), loss(network.v, network.a)),
-        lambda point: OneFilterNetwork(*point.network),
-        recorder,
-        Options(max_iter=max_iter, **options),
-        method="gradient_descent",
-        default_max_iter=max_iter,
-        reached=reached,
-        keeps_last=True,
-    )
-    return OneFilterRun.of(follow(watch, steps()), step_size=step_size)
+    largest_step: float
+    start_basin: Basin
+    basin: Basin
+    promise: str
 
 
 @states("DU-T5.4")
@@ -249,7 +92,7 @@ def population_fit(
     *,
     seed: int = 0,
     restarts: int = 5,
-    step_size: float = 0.1,
+    step_size: float | None = None,
     max_iter: int = 2000,
     tol: float = 1e-14,
 ) -> OneFilterRun:
@@ -258,7 +101,7 @@ def population_fit(
 
     The radius is $|s|W/\sqrt k$ (DU-T5.4), halved with every restart (Remark 5.3). Returns the
     first run that converged or that the trap test sends to the global minimum, else the one of
-    least loss.
+    least loss. `step_size` as in `population_run`.
     """
     radius = abs(teacher.s) * teacher.W / math.sqrt(teacher.k)
     best: OneFilterRun | None = None
@@ -280,16 +123,17 @@ def sample_fit(
     radius: float | None = None,
     seed: int = 0,
     restarts: int = 3,
-    step_size: float = 0.1,
+    step_size: float | None = None,
     max_iter: int = 1000,
     tol: float = 1e-10,
 ) -> OneFilterRun:
     r"""Algorithm 1 on samples from the sign flips of random starts; the first run that reaches
     `tol`, else the one of least loss.
 
-    `radius` defaults to $\sqrt{2\pi}\,|\bar y|/\sqrt k$, because $E y = Ws/\sqrt{2\pi}$ for
-    standard Gaussian patches; it is halved with every restart. The theorems are about the
-    population loss: that a run reaches the tolerance is seen, not promised.
+    `radius` defaults to $\sqrt{2\pi}\,|\bar y|/(q\sqrt k)$, q the root mean square of the patch
+    entries, because $E y = Wsq/\sqrt{2\pi}$ for Gaussian patches; it is halved with every restart.
+    `step_size` as in `sample_run`. The theorems are about the population loss: that a run reaches
+    the tolerance is seen, not promised. `PatchNetworkRegressor` goes on with least squares.
     """
     Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if Z.ndim != 3 or 0 in Z.shape or y.shape != (len(Z),):
@@ -297,7 +141,9 @@ def sample_fit(
             f"Z has shape {Z.shape} and y has shape {y.shape}; give patches (n, k, p) and n labels"
         )
     k, p = Z.shape[1:]
-    reach = math.sqrt(2.0 * math.pi / k) * abs(float(y.mean())) if radius is None else radius
+    reach = radius
+    if reach is None:
+        reach = math.sqrt(2.0 * math.pi / k) * abs(float(y.mean())) / root_mean_square(Z)
     best: OneFilterRun | None = None
     for start in _starts((p, k), reach, restarts, seed):
         run = sample_run(start, Z, y, step_size=step_size, max_iter=max_iter, tol=tol)
@@ -310,18 +156,26 @@ def sample_fit(
 
 
 @states("DU-T5.3", "DU-T5.3x")
-def detect_phases(run: OneFilterRun, start: OneFilterNetwork, teacher: FilterTeacher) -> Phases:
-    """Where phase one of a population run ends, the two measured rates and the rates of the
-    explicit theorem.
+def detect_phases(
+    run: OneFilterRun, start: OneFilterNetwork | None, teacher: FilterTeacher
+) -> Phases:
+    """Where phase one of a population run ends, the two measured rates, the rates of the explicit
+    theorem where it applies, and what the trap test says.
+
+    `start` None is the start of the run.
     """
     if run.phi.size == 0:
         raise DataError(
             "phases are seen in population runs only: a run on samples has no angle to a teacher"
         )
+    start = run.start if start is None else start
     size = teacher.W * teacher.size
     there = np.flatnonzero((np.cos(run.phi) >= 0.5) & (run.b >= PHASE_TWO_HEAD * size))
     first = int(there[0]) if there.size else None
     promised = two_phases(start.v, start.a, teacher, run.step_size)
+    allowed = two_phases(start.v, start.a, teacher)
+    most = math.nan if allowed is None else allowed.max_step
+    basins = trap_test(start.v, start.a, teacher), run.basin
     end = len(run.phi) if first is None else first + 1
     return Phases(
         first_steps=first,
@@ -332,7 +186,22 @@ def detect_phases(run: OneFilterRun, start: OneFilterNetwork, teacher: FilterTea
         first_steps_bound=math.nan
         if promised is None
         else promised.first_steps + promised.head_steps,
+        largest_step=most,
+        start_basin=basins[0],
+        basin=basins[1],
+        promise=_promise(promised is not None, most, run.step_size, basins),
     )
+
+
+def _promise(is_covered: bool, most: float, step_size: float, basins: tuple[Basin, Basin]) -> str:
+    """One sentence about DU-T5.3x and one about the trap test."""
+    if is_covered:
+        rates = "DU-T5.3x promises its two rates"
+    elif math.isnan(most):
+        rates = "DU-T5.3x is empty: the start does not satisfy its hypotheses"
+    else:
+        rates = f"DU-T5.3x is empty: the step {step_size:.3g} is above its largest, {most:.3g}"
+    return f"{rates}; the trap test says {basins[0]} at the start and {basins[1]} at the end"
 
 
 def _slope(phi: Array) -> float:
@@ -341,11 +210,3 @@ def _slope(phi: Array) -> float:
     if seen.size < 2:
         return math.nan
     return float(np.polyfit(seen, 2.0 * np.log(np.sin(phi[seen])), 1)[0])
-
-
-def _check(step_size: float, max_iter: int) -> None:
-    if not 0.0 < step_size < math.inf or max_iter < 1:
-        raise DataError(
-            f"step_size={step_size} and max_iter={max_iter}: give a positive step and at least one "
-            "iteration"
-        )

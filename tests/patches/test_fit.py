@@ -1,0 +1,254 @@
+"""Patch networks on data: derivatives, any scale, several filters, flips, honest endings."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from globalmin.errors import DataError
+from globalmin.optimize.run import Status
+from globalmin.patches.cells import Scaled, cell_path, gradient_path
+from globalmin.patches.creases import least_curvature
+from globalmin.patches.fit import train_patches
+from globalmin.patches.layout import patch_layout
+from globalmin.patches.network import (
+    PatchNetwork,
+    patch_gradient,
+    patch_jacobian,
+    patch_outputs,
+    patch_slope,
+)
+
+SIGNAL = patch_layout((36,), 9, 9)
+
+
+def drawn(seed, layout=SIGNAL, m=1, k_head=None):
+    rng = np.random.default_rng(seed)
+    head = rng.standard_normal((m, layout.n_patches)) if k_head is None else k_head
+    return PatchNetwork(rng.standard_normal((m, layout.entries)), head, layout)
+
+
+def gaussian(n=600, seed=100):
+    return np.random.default_rng(seed).standard_normal((n, 36))
+
+
+def test_output_is_the_double_sum_and_derivatives_are_those_of_automatic_differentiation():
+    """DU-M5, DU-M6: the definition by loops; the Jacobian, J^T r and J d by JAX."""
+    rng = np.random.default_rng(0)
+    Z, W, A = (rng.standard_normal(shape) for shape in ((7, 4, 3), (2, 3), (2, 4)))
+    loop = [
+        sum(A[j, i] * max(float(W[j] @ z[i]), 0.0) for j in range(2) for i in range(4)) for z in Z
+    ]
+    np.testing.assert_allclose(patch_outputs(Z, W, A), loop, rtol=1e-12)
+    H, miss = Z @ W.T, rng.standard_normal(7)
+    direction = rng.standard_normal(W.shape), rng.standard_normal(A.shape)
+    with jax.enable_x64(True):
+
+        def outputs(W, A):
+            return jnp.einsum("nkm,mk->n", jnp.maximum(jnp.asarray(Z) @ W.T, 0.0), A)
+
+        by_W, by_A = jax.jacobian(outputs, argnums=(0, 1))(jnp.asarray(W), jnp.asarray(A))
+    J = np.concatenate([np.reshape(by_W, (7, -1)), np.reshape(by_A, (7, -1))], axis=1)
+    np.testing.assert_allclose(patch_jacobian(Z, H, A, trains_head=True), J, atol=1e-14)
+    np.testing.assert_allclose(patch_jacobian(Z, H, A, trains_head=False), J[:, :6], atol=1e-14)
+    found = np.concatenate([part.ravel() for part in patch_gradient(Z, H, A, miss)])
+    np.testing.assert_allclose(found, J.T @ miss, atol=1e-13)
+    flat = np.concatenate([part.ravel() for part in direction])
+    np.testing.assert_allclose(patch_slope(Z, H, A, direction), J @ flat, atol=1e-13)
+
+
+def test_curvature_at_the_end_is_the_least_eigenvalue_of_the_hessian():
+    """The Hessian in filters and output weights together, by differences of the gradient."""
+    rng = np.random.default_rng(1)
+    Z, W, A, y = (rng.standard_normal(shape) for shape in ((9, 4, 3), (2, 3), (2, 4), 9))
+    problem = Scaled(Z, y, trains_head=True)
+    point = problem.at((W, A))
+    J = patch_jacobian(Z, point.H, A, trains_head=True)
+
+    def gradient(flat):
+        near = problem.at((flat[:6].reshape(2, 3), flat[6:].reshape(2, 4)))
+        parts = patch_gradient(Z, near.H, near.weights[1], near.miss)
+        return np.concatenate([part.ravel() for part in parts]) / 9
+
+    flat = np.concatenate([W.ravel(), A.ravel()])
+    step = 1e-6 * np.eye(14)
+    hessian = np.stack([(gradient(flat + e) - gradient(flat - e)) / 2e-6 for e in step])
+    values = np.linalg.eigvalsh(0.5 * (hessian + hessian.T))
+    expected = values[0] / values[-1]
+    assert expected < -0.01
+    assert least_curvature(problem, point, J, np.zeros((0, 14))) == pytest.approx(
+        expected, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("head", ["average", "trained"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_patches_scaled_by_a_hundredth_to_a_hundred_give_the_same_relative_loss(head, bias):
+    """Noisy labels, so that the relative loss is not rounding; within 1 % (it is 1e-6), and
+    labels times 1000 as well.
+    """
+    X = gaussian(150)
+    layout = patch_layout((36,), 9, 9, bias=bias)
+    k_head = np.full((1, 4), 0.25) if head == "average" else None
+    y = drawn(3, layout, k_head=k_head).predict(X)
+    y = y + 0.3 * y.std() * np.random.default_rng(4).standard_normal(len(y))
+    losses = {}
+    for scale in (1e-2, 1.0, 5.0, 100.0):
+        run = train_patches(scale * X, y, layout, head=head, restarts=0)
+        assert run.status is not Status.DIVERGED
+        assert np.all(np.diff(run.losses) <= 0.0)  # no step raises the loss
+        losses[scale] = run.relative_loss
+    assert 0.001 < losses[1.0] < 0.5
+    for scale, loss in losses.items():
+        assert loss == pytest.approx(losses[1.0], rel=1e-6), scale
+    taller = train_patches(X, 1000.0 * y, layout, head=head, restarts=0)
+    assert taller.relative_loss == pytest.approx(losses[1.0], rel=1e-6)
+    assert taller.loss == pytest.approx(0.5 * np.mean((1000 * y) ** 2) * losses[1.0], rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 5.0, 100.0])
+def test_a_teacher_is_found_at_every_scale(scale):
+    """DU-M5, DU-T5.4: the filter and the output weights, from a random draw and its flips."""
+    X = gaussian()
+    truth = drawn(5)
+    run = train_patches(scale * X, truth.predict(X), SIGNAL, head="trained", seed=1)
+    assert run.status is Status.CONVERGED
+    unit = truth.filters[0] / np.linalg.norm(truth.filters[0])
+    np.testing.assert_allclose(run.network.filters[0], unit, atol=1e-8)
+    size = np.linalg.norm(truth.filters[0]) / scale
+    np.testing.assert_allclose(run.network.head, size * truth.head, atol=1e-7 * size)
+
+
+@pytest.mark.parametrize(("head", "m"), [("average", 3), ("trained", 3), ("signed", 2)])
+def test_several_filters_are_fitted_to_zero_loss(head, m):
+    X = gaussian(500)
+    signs = (-1.0) ** np.arange(m) if head == "signed" else np.ones(m)
+    k_head = None if head == "trained" else np.repeat(signs[:, None] / 4, 4, axis=1)
+    truth = drawn(6, m=m, k_head=k_head)
+    run = train_patches(X, truth.predict(X), SIGNAL, head=head, filters=m, restarts=4, seed=2)
+    assert run.status is Status.CONVERGED, run.message
+    Y = gaussian(50, 101)
+    np.testing.assert_allclose(run.network.predict(Y), truth.predict(Y), atol=1e-6)
+    if head == "average":
+        assert (run.network.head == 0.25).all()
+
+
+def test_images_with_overlap_padding_and_channels_are_fitted():
+    """8 x 8 digits and their edges as two channels, a 3 x 3 filter at every pixel."""
+    images = load_digits().images[:150] / 16.0
+    X = np.stack([images, np.abs(np.gradient(images, axis=2))], axis=3)
+    layout = patch_layout((8, 8, 2), 3, 2, padding="same", bias=True)
+    truth = drawn(7, layout)
+    run = train_patches(X, truth.predict(X), layout, head="trained", seed=3, restarts=0)
+    assert run.relative_loss < 1e-2  # measured: local minima of 2e-4 and less
+    miss = run.network.predict(X) - truth.predict(X)
+    assert run.loss == pytest.approx(0.5 * np.mean(miss**2), rel=1e-6)
+    assert run.network.pictures.shape == (1, 3, 3, 2)
+
+
+def test_flips_are_needed_and_used():
+    """DU-T5.4: without restarts and flips some starts of a teacher with sum a* = 0 end in the trap;
+    with them every seed arrives.
+    """
+    X = gaussian(800, 8)
+    truth = PatchNetwork(np.eye(9)[:1], np.array([[1.0, -1.0, 1.0, -1.0]]), SIGNAL)
+    y = truth.predict(X)
+    first, all_flips = [], []
+    for seed in range(8):
+        whole = train_patches(X, y, SIGNAL, head="trained", seed=seed, restarts=0)
+        all_flips.append(whole.status is Status.CONVERGED)
+        first.append(whole.starts == 1)
+    assert all(all_flips)
+    assert not all(first)
+
+
+def test_the_trap_is_a_stationary_point_and_is_not_called_converged():
+    """DU-L5.1: a start beside the opposite filter stays there; the status says local minimum or
+    stalled, never converged.
+    """
+    X = gaussian(2000, 9)
+    truth = PatchNetwork(np.eye(9)[:1], np.array([[1.0, -0.5, 0.2, -0.6]]), SIGNAL)
+    start = PatchNetwork(-truth.filters, -truth.head, SIGNAL)
+    run = train_patches(X, truth.predict(X), SIGNAL, head="trained", start=start)
+    assert run.status in (Status.SECOND_ORDER, Status.STALLED, Status.MAX_ITER)
+    assert run.relative_loss > 0.1
+    assert run.network.filters[0] @ truth.filters[0] < 0.0
+
+
+def test_noise_ends_at_a_local_minimum_that_brute_force_cannot_improve():
+    """A second_order ending with fixed output weights: 2,000 random moves of several sizes find no
+    lower loss.
+    """
+    X, rng = gaussian(200, 10), np.random.default_rng(11)
+    truth = drawn(12, k_head=np.full((1, 4), 0.25))
+    y = truth.predict(X) + 0.3 * rng.standard_normal(200)
+    run = train_patches(X, y, SIGNAL, seed=4)
+    assert run.status is Status.SECOND_ORDER
+    assert "local minimum" in run.message
+    Z, W = SIGNAL.patches(X), run.network.filters
+    for size in (1e-1, 1e-2, 1e-3, 1e-4):
+        for _ in range(500):
+            near = W + size * np.linalg.norm(W) * rng.standard_normal(W.shape)
+            assert np.mean((patch_outputs(Z, near, run.network.head) - y) ** 2) / 2 > run.loss
+
+
+def test_a_cell_step_is_the_least_squares_solution_of_its_cell():
+    """Fixed output weights: from inside the teacher's cell one undamped step is the teacher."""
+    Z = patch_layout((36,), 9, 9).patches(gaussian(60, 13))
+    W, A = np.random.default_rng(14).standard_normal((2, 9)), np.array([[0.25] * 4, [-0.25] * 4])
+    problem = Scaled(Z, patch_outputs(Z, W, A), trains_head=False)
+    margin = np.abs(Z @ W.T).min() / np.linalg.norm(Z, axis=2).max()
+    near = W + 0.4 * margin * np.array([[1.0] + [0.0] * 8, [0.0, 1.0] + [0.0] * 7])
+    steps = [iterate.point for iterate in cell_path(problem, problem.at((near, A)))]
+    assert steps[-1].loss < 1e-28
+    assert len(steps) <= 8
+
+
+def test_gradient_steps_fall_by_their_promise():
+    """Every step lowers the loss by at least a quarter of the linear prediction."""
+    Z = SIGNAL.patches(gaussian(100, 15))
+    problem = Scaled(Z, drawn(16).predict(gaussian(100, 15)), trains_head=True)
+    start = problem.at((drawn(17).filters.copy(), drawn(17).head.copy()))
+    losses = [start.loss]
+    for iterate, _ in zip(gradient_path(problem, start), range(40), strict=False):
+        losses.append(iterate.point.loss)
+    assert len(losses) == 41
+    assert np.all(np.diff(losses) < 0.0)
+
+
+def test_degenerate_data_end_honestly():
+    zero = train_patches(gaussian(20), np.zeros(20), SIGNAL)
+    assert zero.status is Status.CONVERGED
+    assert not zero.network.predict(gaussian(20)).any()
+    blank = train_patches(np.zeros((5, 36)), np.ones(5), SIGNAL, restarts=0)
+    assert blank.status is Status.DEAD
+    assert blank.dead_starts > 0
+    negative = train_patches(gaussian(50), -np.ones(50), SIGNAL, restarts=0)
+    assert negative.relative_loss >= 0.99
+    assert negative.status is not Status.CONVERGED
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"filters": 0}, "filters=0"),
+        ({"head": "free"}, "head='free'"),
+        ({"method": "sgd"}, "method='sgd'"),
+        ({"restarts": -1}, "restarts=-1"),
+        ({"start": drawn(1, patch_layout((36,), 6, 6))}, "give a network of the same"),
+    ],
+)
+def test_wrong_options_are_refused(change, match):
+    with pytest.raises(DataError, match=match):
+        train_patches(gaussian(10), np.ones(10), SIGNAL, **change)
+
+
+def test_wrong_labels_and_weights_are_refused():
+    with pytest.raises(DataError, match="one finite label"):
+        train_patches(gaussian(10), np.ones(9), SIGNAL)
+    with pytest.raises(DataError, match="do not fit patches"):
+        PatchNetwork(np.ones((1, 8)), np.ones((1, 4)), SIGNAL)
+    assert drawn(1) == drawn(1)
+    assert hash(drawn(1)) == hash(drawn(1))
+    assert drawn(1) != drawn(2)
