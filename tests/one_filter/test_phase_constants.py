@@ -187,7 +187,7 @@ def test_two_phase_constants_follow_from_the_proof() -> None:
     needed = math.log(2) * 2 * math.pi / (math.pi - 1) / most
     assert needed <= found.head_steps <= math.ceil(1.004 * needed)
     half = (own_g(math.pi / 3) - 1) / (math.pi - 1) / 2
-    assert 0.213 == pytest.approx(half, abs=3e-4)
+    assert half == pytest.approx(0.213, abs=3e-4)
     # and lambda >= .213 size (2 pi/3)/(2 pi 2), cos(phi) >= 1/2
     second = 0.213 * size * (2 * math.pi / 3) / (4 * math.pi) / 2
     assert found.second_rate == pytest.approx(1 - most * second, rel=2e-3 * most)
