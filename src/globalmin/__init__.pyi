@@ -40,8 +40,10 @@ from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegres
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
+from globalmin.facts.explanation import Explanation as Explanation
 from globalmin.inspection import inspect as inspect
 from globalmin.inspection.deep import inspect_deep as inspect_deep
+from globalmin.inspection.explain import explain as explain
 from globalmin.kernels.claims.gram_positive import certify_gram as certify_gram
 from globalmin.kernels.explain_jacobian import JacobianExplained as JacobianExplained
 from globalmin.kernels.explain_jacobian import explain_jacobian as explain_jacobian

@@ -36,6 +36,13 @@ SAID = {
         "log10_steps_lower=1460",
         "(iv) ratio': True",
     ),
+    "explain.md": (
+        "phase one is over after so many steps",
+        "silent: the step 0.1 is above 0.00868",
+        "trap test: from step 0 on it goes to the global minimum",
+        "covered for angles from",
+        "+ OS-C1",
+    ),
     "saddles.md": (
         "second-order stationary (estimate)",
         "strict saddle (estimate)",

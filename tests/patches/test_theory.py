@@ -15,7 +15,8 @@ import pytest
 from globalmin.activations.moments import both_half_spaces_times
 from globalmin.errors import DataError, HypothesisError
 from globalmin.linalg.sampling import uniform_in_ball
-from globalmin.patches.constants import RotationInvariantConstants, closeness, estimate_constants
+from globalmin.patches.closeness import closeness
+from globalmin.patches.constants import RotationInvariantConstants, estimate_constants
 from globalmin.patches.facts import FilterReport, filter_report
 from globalmin.patches.inputs import (
     angular_inputs,
@@ -40,7 +41,6 @@ from globalmin.patches.rates import (
     contraction,
     cross_margin,
     iterations_at_most,
-    largest_good_angle,
     max_step,
     sgd_limits,
     starts_below_zero,
@@ -281,29 +281,6 @@ def test_good_start_beats_the_zero_filter_and_a_far_one_raises() -> None:
     assert not starts_below_zero(Z, -w_star, w_star)
     with pytest.raises(HypothesisError, match="not below 1"):
         angle_limit(-w_star, w_star)
-
-
-def test_repaired_sgd_bounds_hold_for_the_frequencies_of_real_runs() -> None:
-    """DU-L6.2, DU-L6.3, DU-T6.4: one Gaussian neuron, 40 runs with fresh samples of bounded
-    gradients.
-    """
-    known, w_star, eta, T = GAUSSIAN, np.array([1.0, 0.0]), 1e-5, 200
-    B = 20.0
-    bounds = sgd_limits(known, 0.5, eta, T, gradient_bound=B, eps=0.2, W=1.0)
-    assert bounds.alpha > 0.0
-    assert bounds.inner < bounds.outer < math.sin(largest_good_angle(known)) + 1e-12
-    rng = np.random.default_rng(0)
-    w = np.tile([1.0, 0.5], (40, 1))
-    out = np.zeros(40, dtype=bool)
-    for _ in range(T):
-        z = rng.standard_normal((40, 2))
-        miss = np.maximum(np.einsum("ij,ij->i", z, w), 0) - np.maximum(z @ w_star, 0)
-        step = (miss * (np.einsum("ij,ij->i", z, w) >= 0))[:, None] * z
-        assert np.linalg.norm(step, axis=1).max() <= B
-        w = w - eta * step
-        out |= np.linalg.norm(w - w_star, axis=1) > bounds.outer
-    assert out.mean() <= bounds.leave_upper
-    assert np.mean(np.linalg.norm(w - w_star, axis=1) >= 0.4) <= bounds.miss_upper
 
 
 def test_sgd_bounds_shrink_with_the_step_and_name_the_hypothesis_that_fails() -> None:

@@ -305,6 +305,15 @@ def _smooth_guarantee(network: ShallowNetwork, X: Array, point: Linearization) -
     return None if found is None else Guarantee(found.eta_max, found.rate, found.S, found.S)
 
 
+def guarantee_at(network: ShallowNetwork, data: Dataset, step_size: float) -> Guarantee | None:
+    """What OS-C1 (smooth) or OS-C3 (ReLU) promises of gradient descent from this network with this
+    step; None if neither speaks.
+    """
+    X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
+    found = _guarantee(network, X, y)
+    return None if found is None else _at_step(found, step_size)
+
+
 def _at_step(guarantee: Guarantee, eta: float) -> Guarantee | None:
     """The same promise at a smaller step; None at a larger one."""
     if eta > guarantee.step_size * (1.0 + 1e-12):

@@ -167,10 +167,14 @@ def smoothness(v: ArrayLike, a: ArrayLike, teacher: FilterTeacher) -> float:
     r"""$\beta$ of theorem TB: gradient descent from (v, a) with step below $2/\beta$ decreases the
     loss at every step.
     """
-    length, height = float(np.linalg.norm(v)), math.sqrt(teacher.size)
-    b_max = teacher.W * teacher.size + height * math.sqrt(
-        4.0 * math.pi * population_loss(v, a, teacher) / (math.pi - 1.0)
-    )
+    return smoothness_at(float(np.linalg.norm(v)), population_loss(v, a, teacher), teacher)
+
+
+@states("DU-B5")
+def smoothness_at(length: float, loss: float, teacher: FilterTeacher) -> float:
+    r"""The same from $\lVert v\rVert$ and the loss, all it depends on."""
+    height = math.sqrt(teacher.size)
+    b_max = teacher.W * teacher.size + height * math.sqrt(4.0 * math.pi * loss / (math.pi - 1.0))
     diagonal = max(
         teacher.W * b_max / (2.0 * length**2), (teacher.k + math.pi - 1.0) / (2.0 * math.pi)
     )

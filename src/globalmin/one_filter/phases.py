@@ -8,7 +8,7 @@ another filter norm W is the unit one with $a^* \leftarrow Wa^*$, which `unit_te
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -204,12 +204,15 @@ def two_phases(
 def invariant_slacks(
     before: FilterState, after: FilterState, teacher: FilterTeacher, step_size: float
 ) -> dict[str, Array]:
-    r"""Slack of each invariant over one step, >= 0 where it holds; W = 1. NaN where a hypothesis of
-    the lemma fails.
+    r"""Slack of each invariant over one step, >= 0 where it holds; NaN where a hypothesis of the
+    lemma fails. For the unit teacher of the same function, $a^* \leftarrow Wa^*$, so for any filter
+    norm W: a slack of b is one of $W b$.
 
     `angle` L5.2 (needs $\eta\lambda \le 2$), `side` L5.3, `sum` L5.4, `sine` L5.5 (needs
     $\eta\lambda \le \cos\varphi$), `head` L5.7 corrected, `bounded` L5.8 (needs $|1^Ta| \le |s|$).
     """
+    W, teacher = teacher.W, unit_teacher(teacher)
+    before, after = replace(before, b=W * before.b), replace(after, b=W * after.b)
     s, size, k = teacher.s, teacher.size, teacher.k
     lam = before.b * (math.pi - before.phi) / (2.0 * math.pi * before.length2)
     X = (g(before.phi) - 1.0) / (math.pi - 1.0) * size
@@ -249,9 +252,10 @@ def head_time(step_size: float) -> float:
 def sum_error_at_most(
     alpha0: float, phi0: float, teacher: FilterTeacher, step_size: float, t: int
 ) -> float:
-    r"""Upper bound of $|1^Ta^* - 1^Ta_t|$ while the angle does not grow (W = 1), $\eta \le
+    r"""Upper bound of $|W1^Ta^* - 1^Ta_t|$ while the angle does not grow, $\eta \le
     2\pi/(k+\pi-1)$.
     """
+    teacher = unit_teacher(teacher)
     c = (teacher.k + math.pi - 1.0) / (2.0 * math.pi)
     floor = (math.pi - float(g(phi0))) * abs(teacher.s) / (teacher.k + math.pi - 1.0)
     return (1.0 - step_size * c) ** t * abs(teacher.s - alpha0) + floor
@@ -261,9 +265,10 @@ def sum_error_at_most(
 def head_error_at_most(
     a0: ArrayLike, phi0: float, teacher: FilterTeacher, step_size: float, t: int
 ) -> float:
-    r"""Upper bound of $\lVert a_t - a^*\rVert$ while the angle does not grow (W = 1), $\eta \le
+    r"""Upper bound of $\lVert a_t - Wa^*\rVert$ while the angle does not grow, $\eta \le
     2\pi/(k+\pi-1)$.
     """
+    teacher = unit_teacher(teacher)
     start = float(np.linalg.norm(np.asarray(a0, dtype=np.float64) - teacher.a))
     floor = (math.pi - float(g(phi0))) / (math.pi - 1.0) * math.sqrt(teacher.size)
     return (1.0 - step_size * (math.pi - 1.0) / (2.0 * math.pi)) ** t * start + floor

@@ -331,6 +331,7 @@ class Watch(Generic[P, Model]):
             n_iter=self.iteration,
             method=self.method,
             loss=point.loss,
+            start=self._network(self.start),
         )
 
 

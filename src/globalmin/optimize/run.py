@@ -99,6 +99,7 @@ class Run(Generic[Model]):
     n_iter : iterations.
     method : name of the method.
     loss : at `network`.
+    start : where the run began; None if nothing was iterated.
     """
 
     network: Model
@@ -108,6 +109,7 @@ class Run(Generic[Model]):
     n_iter: int
     method: str
     loss: float
+    start: Model | None = None
 
     @property
     def losses(self) -> Array:

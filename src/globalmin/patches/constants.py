@@ -1,10 +1,12 @@
 r"""The constants $\gamma(\varphi)$, $L(\varphi)$, $\beta$, $L_{cross}(\varphi)$ of a patch law:
-closed forms and estimates; and close patches, which make a filter easy to learn: DU-T6.5, corrected
-(both bounds are false as printed).
+closed forms and estimates.
 
 DU-D6.1, DU-D6.2: $\gamma(\varphi)$ is the least eigenvalue of $E[Z_{++}Z_{++}^T]$ over filters at
 angle $\varphi$ from w*, $L(\varphi)$ the largest, $\lVert E[Z_{+-}Z_{+-}^T]\rVert \le
-\beta\varphi$, and $L_{cross}(\varphi)\varphi$ bounds the sum of the norms of the cross moments.
+\beta\varphi$, and $L_{cross}(\varphi)\varphi = c(\varphi)$ is the largest sum of the norms of the
+three cross moments over filters at angles *up to* $\varphi$ (Assumption 6.3). So c does not fall
+with the angle, but $c/\varphi$ may grow towards 0, and samples show nothing at angles between which
+no patch lies: $L_{cross}$ is known down to the smallest angle that was measured.
 """
 
 from __future__ import annotations
@@ -24,9 +26,14 @@ LEVEL = 0.95
 
 
 class FilterConstants(Protocol):
-    """What the rate theorems need to know about the inputs; L and gamma do not grow with the
-    angle.
+    r"""What the rate theorems need to know about the inputs; L and gamma do not grow with the
+    angle, $\varphi L_{cross}(\varphi)$ does not fall.
     """
+
+    @property
+    def smallest_angle(self) -> float:
+        """Angle down to which the constants are known; 0 for a closed form."""
+        ...
 
     @property
     def beta(self) -> float:
@@ -57,6 +64,11 @@ class RotationInvariantConstants:
     """
 
     second_moment: float
+
+    @property
+    def smallest_angle(self) -> float:
+        """Zero: known everywhere."""
+        return 0.0
 
     @property
     def beta(self) -> float:
@@ -92,9 +104,10 @@ class EstimatedConstants:
 
     Attributes
     ----------
-    angles : the grid, ascending, from 0. gammas, largests, crosses : arrays angles x 3 (value, low,
-        high); `crosses` is the sum of the three norms divided by the angle, NaN at 0. beta_interval
-        : of the maximum over the grid of norm/angle.
+    angles : the grid, ascending, from 0. gammas, largests, owns, crosses : arrays angles x 3
+        (value, low, high); `owns` is the norm of the (+-) moment, `crosses` the sum of the three
+        cross norms divided by the angle, NaN at 0. beta_interval : of the maximum over the grid of
+        `owns`/angle.
     n_directions, n_bootstrap, level : how they were found. The interval is the percentile bootstrap
         over samples at these directions; it knows nothing about directions that were not tried, so
         the true gamma is smaller and the others larger.
@@ -103,11 +116,17 @@ class EstimatedConstants:
     angles: Array
     gammas: Array
     largests: Array
+    owns: Array
     crosses: Array
     beta_interval: Interval
     n_directions: int
     n_bootstrap: int
     level: float = LEVEL
+
+    @property
+    def smallest_angle(self) -> float:
+        """The smallest positive angle of the grid: nothing was measured below it."""
+        return float(self.angles[1])
 
     @property
     def beta(self) -> float:
@@ -125,10 +144,35 @@ class EstimatedConstants:
         """Value at the next grid angle from below, because L does not grow."""
         return float(self.largests[max(int(np.searchsorted(self.angles, phi + 1e-12)) - 1, 0), 0])
 
+    def cross_norm(self, phi: float) -> float:
+        r"""$c(\varphi)$: the largest sum of cross norms up to the next grid angle from above.
+
+        Infinite where nothing was measured, beyond the grid and below its smallest positive angle,
+        unless all sums are 0, as for equal patches.
+        """
+        sums = self.crosses[1:, 0] * self.angles[1:]
+        i = int(np.searchsorted(self.angles, phi * (1.0 - 1e-12)))
+        if i < len(self.angles) and phi >= self.smallest_angle * (1.0 - 1e-12):
+            return float(np.max(sums[:i]))
+        return math.inf if i >= len(self.angles) or np.any(sums > 0.0) else 0.0
+
     def cross(self, phi: float) -> float:
-        """The larger value of the two neighboring positive grid angles."""
-        i = int(np.clip(np.searchsorted(self.angles, phi), 1, len(self.angles) - 1))
-        return float(np.max(self.crosses[max(i - 1, 1) : i + 1, 0]))
+        r"""$L_{cross}(\varphi) = c(\varphi)/\varphi$."""
+        norm = self.cross_norm(phi)
+        return norm / phi if phi > 0.0 else norm
+
+
+WEDGE = 50  # patches between two hyperplanes at the smallest angle of the default grid, if round
+COARSEST = math.pi / 16.0  # its smallest positive angle at most
+STEPS = 32  # geometric ones from the smallest angle to pi/2
+
+
+def angle_grid(n_patches: int) -> Array:
+    r"""Angles from 0 to $\pi/2$ for this many patches: geometric towards 0, as far down as about 50
+    patches of a round law lie between the two hyperplanes, where a moment is still a mean of many.
+    """
+    smallest = min(2.0 * math.pi * WEDGE / n_patches, COARSEST)
+    return np.concatenate([[0.0], np.geomspace(smallest, math.pi / 2.0, STEPS + 1)])
 
 
 @states("DU-D6.1", "DU-D6.2")
@@ -146,13 +190,13 @@ def estimate_constants(
 
     Parameters
     ----------
-    angles : ascending, in [0, pi/2], the first one 0; default 9 of them.
+    angles : ascending, in [0, pi/2], the first one 0; default `angle_grid`, geometric towards 0.
     n_directions : filters per angle; in dimension 2 both of them, whatever is asked.
     n_bootstrap : resamples for the intervals; 0 makes them NaN.
     """
     Z, w_star = as_patches(Z, w_star)
     grid = (
-        np.linspace(0.0, math.pi / 2.0, 9)
+        angle_grid(Z.shape[0] * Z.shape[1])
         if angles is None
         else np.asarray(angles, dtype=np.float64)
     )
@@ -173,6 +217,7 @@ def estimate_constants(
         angles=grid,
         gammas=_with_ends(table[:, 0], level),
         largests=_with_ends(table[:, 1], level),
+        owns=_with_ends(table[:, 2], level),
         crosses=_with_ends(crosses, level),
         beta_interval=Interval(*(float(x) for x in _with_ends(slopes[None, :], level)[0])),
         n_directions=len(across),
@@ -190,8 +235,8 @@ def _directions(w_star: Array, count: int, rng: np.random.Generator) -> Array:
     unit = w_star / np.linalg.norm(w_star)
     if w_star.size == 2:
         return np.array([[-unit[1], unit[0]], [unit[1], -unit[0]]])
-    across = rng.standard_normal((count, w_star.size))
-    across -= np.outer(across @ unit, unit)
+    basis = np.linalg.qr(unit[:, None], mode="complete")[0][:, 1:]  # a draw may lie along w*
+    across = rng.standard_normal((count, w_star.size - 1)) @ basis.T
     return across / np.linalg.norm(across, axis=1, keepdims=True)
 
 
@@ -248,95 +293,3 @@ def _check(grid: Array, w_star: Array, n_directions: int, n_bootstrap: int, leve
             f"n_directions={n_directions}, n_bootstrap={n_bootstrap}, level={level}: at least 1, "
             "at least 0, in (0, 1)"
         )
-
-
-@dataclass(frozen=True)
-class Closeness:
-    r"""Closeness of the patches of the samples given, and the corrected bounds.
-
-    Attributes
-    ----------
-    rho : largest angle between a patch and the mean patch of its sample. unit_norm : whether all
-        patches have length 1.
-    mu_star, mu : mass within angle $\varphi \le 2\rho$ of the hyperplane of w* and of w, divided by
-        $\varphi$ (largest ratio).
-    gamma_average : least eigenvalue of the second moment of the mean patch over samples where it is
-        on the positive side of both.
-    gamma_lower : `gamma_average` minus twice the largest mass of a patch within $\rho$ of either
-        hyperplane.
-    cross_upper : $3\max(\mu^*, \mu)$.
-    """
-
-    rho: float
-    unit_norm: bool
-    mu_star: float
-    mu: float
-    gamma_average: float
-    gamma_lower: float
-    cross_upper: float
-
-
-@states("DU-T6.5")
-def closeness(Z: ArrayLike, w: ArrayLike, w_star: ArrayLike) -> Closeness:
-    r"""The quantities of DU-T6.5 for the empirical law of the samples; measure $\gamma$ and
-    $L_{cross}$ directly where you can.
-
-    $\gamma \ge \gamma_{avg} - 2\max_iP[Z_i$ within $\rho$ of a hyperplane$]$ holds for the samples
-    themselves if no patch is longer than 1 (the average patch is not normalized). The density bound
-    is over the angles seen in the samples.
-    """
-    Z, w = as_patches(Z, w)
-    Z, w_star = as_patches(Z, w_star)
-    lengths = np.linalg.norm(Z, axis=2)
-    if not np.all(lengths > 0.0) or not np.any(w) or not np.any(w_star):
-        raise DataError(
-            "closeness needs patches and filters that are not zero; drop the zero patches, or "
-            "scale the others"
-        )
-    mean = Z.mean(axis=1)
-    rho = float(np.max(_angles(Z, mean[:, None, :])))
-    near = [
-        np.abs(np.arcsin(np.clip(Z @ u / (lengths * np.linalg.norm(u)), -1.0, 1.0)))
-        for u in (w_star, w)
-    ]
-    mass = float(np.max(np.mean((near[0] <= rho) | (near[1] <= rho), axis=0)))
-    both = mean[(mean @ w >= 0.0) & (mean @ w_star >= 0.0)]
-    average = float(np.linalg.eigvalsh(both.T @ both / len(Z))[0]) if len(both) else 0.0
-    mu_star, mu = (_density(x, 2.0 * rho) for x in near)
-    unit = bool(np.allclose(lengths, 1.0, atol=1e-9))
-    return Closeness(
-        rho, unit, mu_star, mu, max(average, 0.0), average - 2.0 * mass, 3.0 * max(mu_star, mu)
-    )
-
-
-def _angles(A: Array, B: Array) -> Array:
-    A = A / np.linalg.norm(A, axis=-1, keepdims=True)
-    length = np.linalg.norm(B, axis=-1, keepdims=True)
-    B = np.divide(B, length, out=np.zeros_like(B), where=length > 0.0)
-    return 2.0 * np.arctan2(np.linalg.norm(A - B, axis=-1), np.linalg.norm(A + B, axis=-1))
-
-
-def _density(near: Array, limit: float) -> float:
-    """Largest mass per angle over angles up to the limit, for the patch position where it is
-    largest.
-    """
-    worst = 0.0
-    for column in near.T:
-        seen = np.sort(column)
-        inside = seen <= limit
-        if inside.any():
-            share = np.arange(1, inside.sum() + 1) / len(seen)
-            worst = max(
-                worst,
-                float(
-                    np.max(
-                        np.divide(
-                            share,
-                            seen[inside],
-                            out=np.full(len(share), math.inf),
-                            where=seen[inside] > 0,
-                        )
-                    )
-                ),
-            )
-    return worst

@@ -15,29 +15,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from globalmin.errors import HypothesisError
+from globalmin.errors import DataError, HypothesisError
 from globalmin.facts.finding import TheoremReport, check, fact, number
 from globalmin.patches import model, rates
+from globalmin.patches.closeness import closeness
 from globalmin.patches.constants import (
+    EstimatedConstants,
     FilterConstants,
     RotationInvariantConstants,
-    closeness,
     estimate_constants,
 )
 from globalmin.patches.inputs import filter_at_distance, gaussian_patches
-from globalmin.patches.model import as_patches, good_start_at_least, is_dead
+from globalmin.patches.model import as_patches, is_dead
 from globalmin.patches.rates import (
     angle_limit,
     contraction,
     cross_margin,
-    largest_good_angle,
+    good_angles,
+    good_start_chance,
     max_step,
-    sgd_limits,
+    plan_sgd,
     starts_below_zero,
 )
 from globalmin.references import states
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from globalmin._types import Array
     from globalmin.facts.instance import Instance
 
@@ -57,14 +61,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class FilterReport:
-    """All findings, and what follows where all hypotheses of a rate theorem hold.
+    r"""All findings, and what follows where a rate theorem speaks; print it, or `plot()` it.
 
     Attributes
     ----------
     step_size : largest step of DU-T6.3 (DU-T6.2 for one patch) at the start; 0 if the theorem does
-        not apply.
-    rate : factor per step of the squared distance for that step; 1 if it does not apply.
+        not apply there.
+    rate : factor per step of the squared distance for that step at the start; 1 if it does not
+        apply.
     start_dead : no patch is active at the start.
+    good : the angles between which $\gamma > 6L_{cross}$; the promise ends at the lower one.
+    accuracy : $W\sin$ of it: the distance to w* at which the promise ends, 0 if it never does.
     """
 
     findings: tuple[Finding, ...]
@@ -72,11 +79,21 @@ class FilterReport:
     step_size: float
     rate: float
     start_dead: bool
+    good: tuple[float, float] = (0.0, 0.0)
+    accuracy: float = 0.0
 
     def holds(self, item: str) -> bool:
         """Whether all hypotheses of an item hold (and there are any)."""
         mine = [finding.holds for finding in self.findings if finding.item == item]
         return bool(mine) and all(mine)
+
+    def plot(self) -> Figure:
+        """The constants by angle on these patches (Figure 6.2b of the thesis)."""
+        if not isinstance(self.constants, EstimatedConstants):
+            raise DataError("constants: only measured ones are drawn; leave `constants` out")
+        from globalmin.patches.figures import constants_by_angle
+
+        return constants_by_angle(self.constants, self.good)
 
     def __str__(self) -> str:
         lines = (
@@ -89,16 +106,17 @@ class FilterReport:
             f"({each.value:.4g}) {each.meaning}".rstrip()
             for each in self.findings
         ]
+        until = f" until |w - w*| = {self.accuracy:.4g}" if self.accuracy else ""
         return "\n".join(
             [
                 *lines,
                 f"step {self.step_size:.4g}, factor per step of |w - w*|^2 {self.rate:.6g} "
-                "(estimates)",
+                f"at the start{until if self.step_size else ''} (estimates)",
             ]
         )
 
 
-@states("DU-T6.1", "DU-T6.2", "DU-T6.3", "DU-T6.4", "DU-T6.5", "DU-T6.6")
+@states("DU-T6.1", "DU-T6.2", "DU-T6.3", "DU-T6.4", "DU-T6.5", "DU-T6.6", "DU-C6.1")
 def filter_report(
     Z: ArrayLike,
     w_star: ArrayLike,
@@ -110,30 +128,32 @@ def filter_report(
     """Check the corrected hypotheses of chapter 6 on patches n x k x p, for a teacher w* and a
     start w0.
 
-    `constants` are estimated on the patches if not given (`estimate_constants` with its defaults).
+    `constants` are estimated on the patches if not given (`estimate_constants` without intervals).
     """
     Z, w_star = as_patches(Z, w_star)
     Z, w0 = as_patches(Z, w0)
-    known = estimate_constants(Z, w_star, seed=seed) if constants is None else constants
+    known = (
+        estimate_constants(Z, w_star, n_bootstrap=0, seed=seed) if constants is None else constants
+    )
     rate_item = "DU-T6.2" if Z.shape[1] == 1 else "DU-T6.3"
+    W = float(np.linalg.norm(w_star))
     try:
         phi0 = angle_limit(w0, w_star)
     except HypothesisError:
         phi0 = math.nan
+    good = good_angles(known, phi0)
     findings = [
         *_general(Z, w_star, w0, known),
-        *_rate(rate_item, known, phi0, w0, w_star),
+        *_rate(rate_item, known, phi0, float(np.linalg.norm(w0 - w_star)) / W, good),
         *_closeness(Z, w_star, w0),
     ]
-    step = max(max_step(known, phi0), 0.0) if math.isfinite(phi0) else 0.0
-    applies = step > 0.0 and all(finding.holds for finding in findings if finding.item == rate_item)
-    rate = contraction(known, phi0, step) if applies else 1.0
-    return FilterReport(tuple(findings), known, step if applies else 0.0, rate, is_dead(Z, w0))
+    step = max(max_step(known, phi0), 0.0) if good[0] < phi0 <= good[1] else 0.0
+    rate = contraction(known, phi0, step) if step > 0.0 else 1.0
+    end = W * math.sin(good[0]) if step > 0.0 else 0.0
+    return FilterReport(tuple(findings), known, step, rate, is_dead(Z, w0), good, end)
 
 
-def _general(
-    Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray, known: FilterConstants
-) -> list[Finding]:
+def _general(Z: Array, w_star: Array, w0: Array, known: FilterConstants) -> list[Finding]:
     least = known.gamma(math.pi / 2.0)
     start = starts_below_zero(Z, w0, w_star)
     found = [
@@ -151,39 +171,42 @@ def _general(
                 "on a grid of angles",
             )
         )
-    chance = good_start_at_least(1.0 / math.sqrt(8.0 * math.pi * w_star.size), w_star.size)
-    found.append(
-        Finding(
-            "DU-T6.6",
-            "a random start is good",
-            chance > 0.0,
-            chance,
-            "lower bound of its probability",
-        )
-    )
-    return found
+    p, phi_star = w_star.size, good_angles(known)[1]
+    cosine, limit = math.cos(phi_star), 1.0 / math.sqrt(8.0 * math.pi * p)
+    chance = good_start_chance(phi_star, p)
+    said = f"a random start of that length is good with probability {chance:.3g} on these patches"
+    return [*found, Finding("DU-T6.6", f"cos(phi_*) < {limit:.3g}", cosine < limit, cosine, said)]
 
 
 def _rate(
-    item: str, known: FilterConstants, phi0: float, w0: np.ndarray, w_star: np.ndarray
+    item: str, known: FilterConstants, phi0: float, ratio: float, good: tuple[float, float]
 ) -> list[Finding]:
-    ratio = float(np.linalg.norm(w0 - w_star)) / max(float(np.linalg.norm(w_star)), 1e-300)
     found = [Finding(item, "|w0 - w*| < |w*|", ratio < 1.0, ratio)]
     if not math.isfinite(phi0):
         return found
     if item == "DU-T6.2":
         found.append(Finding(item, "gamma(phi0) > 0", known.gamma(phi0) > 0.0, known.gamma(phi0)))
         return found
-    margin = min(cross_margin(known, float(phi)) for phi in np.linspace(0.0, phi0, 33))
-    found.append(
-        Finding(item, "gamma > 6 L_cross up to phi0", margin > 0.0, margin, "L_cross at the angle")
-    )
-    best = largest_good_angle(known)
-    found.append(Finding("DU-T6.4", "phi0 < phi_*", phi0 < best, best, "SGD; phi_* is the value"))
-    return found
+    low, high = good
+    seen = np.geomspace(max(known.smallest_angle, 1e-9), max(phi0, known.smallest_angle), 65)
+    margin = min(cross_margin(known, float(phi)) for phi in seen)
+    if not low < phi0 <= high:
+        said = "fails at the start already"
+    elif margin > 0.0:
+        said = f"covered down to angle {low:.3g}, nothing is known below"
+    else:
+        said = f"fails below angle {low:.3g}"
+    said = "at every angle" if low == 0.0 < high else said
+    hypothesis = f"gamma > 6 L_cross from angle {known.smallest_angle:.3g} to phi0"
+    return [
+        *found,
+        Finding(item, hypothesis, margin > 0.0, margin, said),
+        Finding("DU-T6.4", "gamma > 6 L_cross likewise", margin > 0.0, margin, said),
+        Finding("DU-T6.4", "phi0 < phi_*", phi0 < high, high, "SGD; phi_* is the value"),
+    ]
 
 
-def _closeness(Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray) -> list[Finding]:
+def _closeness(Z: Array, w_star: Array, w0: Array) -> list[Finding]:
     if not np.all(np.any(Z, axis=2)) or not np.any(w0):
         return [
             Finding(
@@ -209,6 +232,7 @@ def _closeness(Z: np.ndarray, w_star: np.ndarray, w0: np.ndarray) -> list[Findin
 
 SEED = 1  # not that of the drawn network, whose first neuron would be drawn again
 EPS = 1e-2  # of the start's distance: the accuracy asked about
+CLOSE, DOUBT = 0.2, 0.1  # accuracy and failure probability that SGD is asked for
 ROWS = 2_000  # of the data used, so that the directions around the teacher cost seconds
 
 
@@ -270,28 +294,29 @@ def one_neuron(it: Instance) -> TheoremReport:
 
 @fact("DU-T6.4", "DU-L6.2", "DU-L6.3", "DU-D6.2")
 def stochastic(it: Instance) -> TheoremReport:
-    """SGD on these inputs, with the repaired lemmas."""
+    """SGD on these inputs, with the repaired lemmas: the step and the steps they ask for."""
     Z, w_star, w0 = _setting(it)
     known = estimate_constants(Z, w_star, n_bootstrap=0, seed=SEED)
     W, r0 = float(np.linalg.norm(w_star)), float(np.linalg.norm(w0 - w_star))
-    bound = float(np.max(np.sum(Z**2, axis=2))) * 2.0 * (W + r0)
-    step = 1e-3 * known.gamma(math.asin(0.5)) / max(bound**2, 1e-300) * r0**2
+    # one sample's gradient is at most |z|^2 |w - w*|, and |w - w*| < W inside the ball
+    bound = float(np.max(np.sum(Z**2, axis=2))) * W
     gap = model.gradient_by_regions(Z, w0, w_star)
-    says = "stochastic gradient descent stays near the teacher, but for the stated probability"
+    says = "stochastic gradient descent comes near the teacher, but for the stated probability"
     try:
-        found = sgd_limits(known, r0, step, 10_000, gradient_bound=bound, eps=0.1, W=W)
+        found = plan_sgd(known, r0, gradient_bound=bound, eps=CLOSE, delta=DOUBT, W=W)
     except HypothesisError as refusal:
         return TheoremReport("DU-T6.4", says, (check(str(refusal), False),))
     return TheoremReport(
         "DU-T6.4",
         says,
-        (check("the repaired lemmas apply to 10,000 small steps (estimated constants)", True),),
-        step_size=step,
-        failure=found.leave_upper,
+        (check("the repaired lemmas apply (estimated constants)", True),),
+        step_size=found.step_size,
+        failure=found.bounds.miss_upper,
         numbers=(
+            (f"steps until ‖w−w*‖ < {CLOSE:g}‖w*‖", float(found.n_steps)),
             ("‖∇ℓ‖ at the start, from the regions", float(np.linalg.norm(gap))),
-            ("contraction α", found.alpha),
-            ("radius that is kept", found.outer),
-            ("probability of being further than 0.2‖w*‖ after them ≤", found.miss_upper),
+            ("contraction α", found.bounds.alpha),
+            ("radius that is kept", found.bounds.outer),
+            ("probability of leaving it ≤", found.bounds.leave_upper),
         ),
     )

@@ -16,6 +16,8 @@ from globalmin.references import states
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from globalmin.patches.constants import EstimatedConstants
+
 
 @states("DU-F6.3a", "DU-F6.3b", "DU-F6.3cd")
 def convergence(curves: Mapping[str, Array], x_label: str, y_label: str) -> Figure:
@@ -41,4 +43,32 @@ def filters(pairs: Mapping[str, Array]) -> Figure:
         axes.imshow(values, cmap="gray", vmin=-reach, vmax=reach)
         axes.set_title(name, fontsize=8)
         axes.set_axis_off()
+    return figure
+
+
+@states("DU-D6.1", "DU-D6.2")
+def constants_by_angle(
+    constants: EstimatedConstants, good: tuple[float, float] = (0.0, 0.0)
+) -> Figure:
+    r"""$\gamma$, L and $L_{-w^*}$ by angle to the filter as measured on patches, with intervals
+    where there are some; $6L_{cross}$ dashed, and the angles between which $\gamma$ is above it.
+    """
+    figure, axes = drawing.new_axes("angle φ to the filter", "eigenvalue", grid="xy")
+    phi = constants.angles[1:]
+    rows = {
+        "L(φ)": constants.largests[1:],
+        "γ(φ)": constants.gammas[1:],
+        "L₋w*(φ)": np.maximum.accumulate(constants.owns[1:], axis=0),
+    }
+    for color, (name, row) in zip(drawing.COLORS, rows.items(), strict=False):
+        axes.plot(phi, row[:, 0], color=color, label=name)
+        axes.fill_between(phi, row[:, 1], row[:, 2], color=color, alpha=0.15, linewidth=0)
+    if np.any(constants.crosses[1:, 0] > 0.0):
+        six = [6.0 * constants.cross(float(x)) for x in phi]
+        axes.plot(phi, six, color=drawing.RED, linestyle=drawing.DASHED, label="6 L_cross(φ)")
+    if good[1] > good[0]:
+        axes.axvspan(max(good[0], float(phi[0])), good[1], color=drawing.GREEN, alpha=0.08)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.legend()
     return figure
