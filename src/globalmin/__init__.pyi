@@ -46,7 +46,12 @@ from globalmin.one_filter.network import FilterTeacher as FilterTeacher
 from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork
 from globalmin.optimize.gradient_flow import gradient_flow as gradient_flow
 from globalmin.optimize.minimization import estimate_second_order as estimate_second_order
+from globalmin.optimize.perturbed import Smoothness as Smoothness
+from globalmin.optimize.perturbed import perturbation_parameters as perturbation_parameters
 from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed_gradient_descent
+from globalmin.optimize.perturbed_optax import perturbed_optax as perturbed_optax
+from globalmin.optimize.perturbed_torch import perturbed_torch as perturbed_torch
+from globalmin.optimize.trust_region import minimize as minimize
 from globalmin.proving.producer import certify as certify
 from globalmin.proving.producer import check as check
 from globalmin.proving.producer import prove as prove
