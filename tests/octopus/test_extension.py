@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.optimize
-from tests.octopus.test_function import points_everywhere
+from tests.octopus.octopus_cases import points_everywhere
 from tests.oracles.bernstein import at, upper
 
 from globalmin.errors import DataError

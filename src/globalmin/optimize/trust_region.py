@@ -43,7 +43,7 @@ def minimize(
     loss: Callable[..., Any],
     start: Any,
     *,
-    method: str = "auto",
+    method: Method = "auto",
     gradient_tol: float = 1e-6,
     curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
