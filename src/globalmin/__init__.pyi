@@ -55,7 +55,12 @@ from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork
 from globalmin.one_filter.verdict import trap_verdict as trap_verdict
 from globalmin.optimize.gradient_flow import gradient_flow as gradient_flow
 from globalmin.optimize.minimization import estimate_second_order as estimate_second_order
+from globalmin.optimize.perturbed import Smoothness as Smoothness
+from globalmin.optimize.perturbed import perturbation_parameters as perturbation_parameters
 from globalmin.optimize.perturbed import perturbed_gradient_descent as perturbed_gradient_descent
+from globalmin.optimize.perturbed_optax import perturbed_optax as perturbed_optax
+from globalmin.optimize.perturbed_torch import perturbed_torch as perturbed_torch
+from globalmin.optimize.trust_region import minimize as minimize
 from globalmin.patches.fit import train_patches as train_patches
 from globalmin.patches.layout import patch_layout as patch_layout
 from globalmin.patches.network import PatchNetwork as PatchNetwork

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.octopus.octopus_cases import points_everywhere
 from tests.oracles.decimal_differences import derivatives
 
 from globalmin.errors import DataError
@@ -44,18 +45,6 @@ def by_cases(x, L, gamma, tau):
         z = u - 1
         total += (-gamma - (L + gamma) * (10 * z**3 + 15 * z**4 + 6 * z**5)) * y[i + 1] ** 2
     return total + sum(L * y[j] ** 2 for j in range(i + 2, d))
-
-
-def points_everywhere(octopus, count, seed):
-    """Random points of every stage and of every buffer, with random signs."""
-    rng, d, tau = np.random.default_rng(seed), octopus.dimension, octopus.tau
-    stage = np.arange(count) % (d + 1)
-    x = rng.uniform(0.0, tau, (count, d))
-    for row, i in zip(x, stage, strict=True):
-        row[:i] = rng.uniform(2 * tau, 6 * tau, i)
-        if i < d:
-            row[i] = rng.uniform(0.0, 2 * tau)
-    return x * (rng.choice([-1.0, 1.0], x.shape) if octopus.mirrored else 1.0)
 
 
 @pytest.mark.parametrize(

@@ -225,3 +225,72 @@ def test_hypotheses_of_the_theorem_are_checked():
         Smoothness(1.0, 0.0, 1.0)
     with pytest.raises(DataError, match="wait"):
         Perturbation(0.1, 0.1, 0.1, -1)
+
+
+def test_a_threshold_above_the_tolerance_does_not_keep_the_run_from_ending():
+    """DU-A2 with the thesis's numbers (radius and threshold e/100, wait 1) and a tolerance of 1e-3
+    on the octopus: noise at the saddles only, none at the minimum.
+    """
+    octopus = gm.landscape.ExtendedOctopus(3)
+    run = perturbed_gradient_descent(
+        octopus.value,
+        [0.5, -0.4, 0.3],
+        step_size=1 / 8,
+        radius=math.e / 100,
+        gradient_threshold=math.e / 100,
+        wait=1,
+        gradient_tol=1e-3,
+        gradient=octopus.gradient,
+        hessian=octopus.hessian,
+        max_iter=2000,
+    )
+    assert run.status is Status.SECOND_ORDER
+    assert octopus.distance_to_minimum(run.vector) < 1e-3
+    assert run.perturbations
+    assert run.gradient_norms[-1] <= 1e-3
+    values = np.array([octopus.least + k * octopus.drop for k in range(3, 0, -1)])
+    losses = run.losses[list(run.perturbations)]
+    assert (abs(losses[:, None] - values).min(axis=1) < 1.0).all()  # noise at saddles only
+    assert run.estimate is not None
+    assert run.estimate.least_eigenvalue == pytest.approx(4.0)
+
+
+def test_at_a_minimum_with_a_flat_direction_the_run_ends_too():
+    """The Hessian is singular there, never positive definite; within its tolerance is enough."""
+    run = perturbed_gradient_descent(
+        lambda x: (x[0] * x[1] - 1.0) ** 2 / 2,
+        [0.0, 0.0],
+        step_size=0.1,
+        radius=0.1,
+        gradient_threshold=0.1,
+        wait=5,
+        gradient_tol=1e-6,
+        max_iter=3000,
+    )
+    assert run.status is Status.SECOND_ORDER
+    assert run.point[0] * run.point[1] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_run_that_nothing_can_end_says_so_at_the_start():
+    """DU-A2 has no end of its own: without a test, a decrease, a stop or a limit only the default
+    limit is left.
+    """
+    seen = []
+
+    def stop_soon(x):
+        seen.append(x)
+        return len(seen) > 3
+
+    with pytest.warns(RuntimeWarning, match="nothing can end this run"):
+        perturbed_gradient_descent(
+            lambda x: float("nan") if seen.append(x) or len(seen) > 5 else double_well(x),
+            [0.0, 1.0],
+            step_size=0.1,
+            gradient_tol=0.0,
+            **GIVEN,
+        )
+    seen.clear()
+    run = perturbed_gradient_descent(
+        double_well, [0.0, 1.0], step_size=0.1, gradient_tol=0.0, stop=stop_soon, **GIVEN
+    )
+    assert run.status is Status.STOPPED

@@ -12,6 +12,7 @@ from globalmin.octopus.escape import escape_ratio as escape_ratio
 from globalmin.octopus.escape import escape_times_lower as escape_times_lower
 from globalmin.octopus.escape import estimate_escape_times as estimate_escape_times
 from globalmin.octopus.escape import octopus_escape_times as octopus_escape_times
+from globalmin.octopus.extension import ExtendedOctopus as ExtendedOctopus
 from globalmin.octopus.function import Octopus as Octopus
 from globalmin.one_filter.landscape import classify_filter_point as classify_filter_point
 from globalmin.quadratic.ambiguity import Disagreement as Disagreement

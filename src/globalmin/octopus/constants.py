@@ -21,6 +21,7 @@ import numpy as np
 from globalmin._renamed import renamed
 from globalmin._types import Array, ArrayLike
 from globalmin.errors import DataError
+from globalmin.octopus.extension import ExtendedOctopus
 from globalmin.octopus.function import Octopus, Splines, derivative, horner
 from globalmin.references import states
 
@@ -41,6 +42,9 @@ class OctopusSmoothness:
     third derivatives, $\rho$, so the Hessian is Lipschitz with it along every segment inside the
     domain. `epsilon`: $\min(2\gamma\tau, 4\gamma^2/\rho)$; for any $\varepsilon$ below it, no point
     that has not passed the last saddle is $\varepsilon$-second-order stationary.
+
+    Of an `ExtendedOctopus` all but `value` are on $R^d$; `value` where the function is at most
+    $(d-1)L$, which no descent from $[-1, 1]^d$ leaves.
     """
 
     value: float
@@ -53,7 +57,8 @@ class OctopusSmoothness:
 @renamed(tolerance="tol")
 def octopus_smoothness_upper(octopus: Octopus, *, tol: float = 1e-3) -> OctopusSmoothness:
     r"""Proved upper bounds of B, $\ell$, $\rho$ on the domain, the last two within about
-    `tol` of the least possible ones.
+    `tol` of the least possible ones; of an `ExtendedOctopus`, those on $R^d$ that docs/octopus.md
+    proves.
 
     Theory
     ------
@@ -61,7 +66,10 @@ def octopus_smoothness_upper(octopus: Octopus, *, tol: float = 1e-3) -> OctopusS
     has not passed the last saddle has an eigenvalue of at most $-2\gamma$, or a slope of at least
     $2\gamma\tau$ in a buffer, which gives `epsilon`.
     """
-    gradient, hessian = _largest_norms(octopus, tol)
+    if isinstance(octopus, ExtendedOctopus):
+        gradient, hessian = octopus.gradient_lipschitz_upper, octopus.hessian_lipschitz_upper
+    else:
+        gradient, hessian = _largest_norms(octopus, tol)
     gamma, tau = octopus.gamma, octopus.tau
     value = octopus.dimension * octopus.drop * ROUNDED_UP
     epsilon = min(2.0 * gamma * tau, 4.0 * gamma**2 / hessian) / ROUNDED_UP

@@ -128,7 +128,7 @@ class Octopus:
     -----
     Outside of the domain (`in_domain`) value, gradient and Hessian are NaN: the thesis extends them
     by a theorem that gives no formula. Gradient descent from $[-1, 1]^d$ with a step of at most
-    1/(2L) never leaves the domain.
+    1/(2L) never leaves the domain. `ExtendedOctopus` is finite everywhere, for any other optimizer.
 
     Examples
     --------

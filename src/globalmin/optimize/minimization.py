@@ -291,6 +291,10 @@ class SecondOrderTest:
         self.estimate = None
         if not 0.0 < self.tolerances.gradient >= place.gradient_norm:
             return False
+        return self.curvature_holds(place)
+
+    def curvature_holds(self, place: Place) -> bool:
+        """Whether no eigenvalue of the Hessian is far below zero, whatever the gradient."""
         self.estimate = estimate_at(
             self._objective,
             place.x,

@@ -8,6 +8,7 @@ with noise, polynomially many.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Generator
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -66,9 +67,12 @@ class Smoothness:
 
     Attributes
     ----------
-    gradient_lipschitz : $\ell$, Lipschitz constant of the gradient (DU-D7.2).
-    hessian_lipschitz : $\rho$, Lipschitz constant of the Hessian (DU-D7.3).
-    loss_range : $\Delta_f \ge f(x_0) - \inf f$ (B of DU-D7.1 will do).
+    gradient_lipschitz : float
+        $\ell$, Lipschitz constant of the gradient (DU-D7.2).
+    hessian_lipschitz : float
+        $\rho$, Lipschitz constant of the Hessian (DU-D7.3).
+    loss_range : float
+        $\Delta_f \ge f(x_0) - \inf f$ (B of DU-D7.1 will do).
     """
 
     gradient_lipschitz: float
@@ -97,12 +101,17 @@ def perturbation_parameters(
 
     Parameters
     ----------
-    smoothness : $\ell$, $\rho$ and $\Delta_f$.
-    dimension : d.
-    epsilon : the accuracy, at most $\ell^2/\rho$.
-    failure : $\delta$, the probability of failure.
-    constant : c. The theorem holds for every c below some absolute constant that nobody has named;
-        1 (a step of $1/\ell$) is a choice, not a proof. Certify the point that comes out (claim
+    smoothness : Smoothness
+        $\ell$, $\rho$ and $\Delta_f$.
+    dimension : int
+        d.
+    epsilon : float
+        The accuracy, at most $\ell^2/\rho$.
+    failure : float
+        $\delta$, the probability of failure.
+    constant : float
+        c. The theorem holds for every c below some absolute constant that nobody has named; 1 (a
+        step of $1/\ell$) is a choice, not a proof. Certify the point that comes out (claim
         second-order-stationary) instead of trusting c.
 
     Theory
@@ -165,7 +174,7 @@ def perturbed_gradient_descent(
     gradient: Callable[..., Any] | None = None,
     hessian: Callable[..., Any] | None = None,
     derivatives: DerivativesFrom = "auto",
-    max_iter: int = MAX_ITER,
+    max_iter: int | None = None,
     stop: Callable[[Array], bool] | None = None,
     seed: int | np.random.Generator | None = 0,
     verbose: bool = False,
@@ -205,13 +214,15 @@ def perturbed_gradient_descent(
         Stop where the gradient is at most the first and the least eigenvalue of the Hessian at
         least minus the second (looked at once per `wait` steps, and only where the gradient is
         small). Defaults: 1e-6 and the square root of the first, or $\sqrt{\rho\epsilon}$; 0 for no
-        such test, which is also the default with `smoothness`.
+        such test, which is also the default with `smoothness`. Where the test finds the curvature
+        within its tolerance there is nothing to leave, and no noise is added: a
+        `gradient_threshold` above `gradient_tol` does not keep the run from ending.
     gradient, hessian : Callable[..., Any] | None
         For functions of an array, see `as_objective`.
     derivatives : str
         For functions of an array, see `as_objective`.
-    max_iter : int
-        Iteration limit.
+    max_iter : int | None
+        Iteration limit; 100,000 by default.
     stop : Callable[[Array], bool] | None
         Called with every iterate (a flat vector); True ends the run.
     seed : int | np.random.Generator | None
@@ -230,7 +241,8 @@ def perturbed_gradient_descent(
     ------
     DU-A2, with the stopping rule of the source (`decrease`) as an option. DU-T7.2: with high
     probability an epsilon-second-order point after $O((\ell B/\epsilon^2)\log^4)$ steps. DU-T7.1:
-    without noise, almost surely in the limit, after any number of steps.
+    without noise, almost surely in the limit, after any number of steps. Without the second-order
+    test (`gradient_tol=0`) the run is Algorithm 2 to the letter.
     """
     objective = as_objective(
         loss, start, gradient=gradient, hessian=hessian, derivatives=derivatives
@@ -249,6 +261,13 @@ def perturbed_gradient_descent(
     else:
         raise DataError("give step_size, or both smoothness and epsilon, from which it follows")
     numbers = _overruled(derived, (step_size, radius, gradient_threshold, wait, decrease))
+    if not tolerances.gradient and numbers.decrease is None and stop is None and max_iter is None:
+        warnings.warn(
+            "nothing can end this run but the limit of iterations: gradient_tol=0 tests no point, "
+            "and noise goes on at a minimum; give gradient_tol, decrease, stop or max_iter",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     rng = np.random.default_rng(seed)
     return minimization.minimized(
         objective,
@@ -256,7 +275,12 @@ def perturbed_gradient_descent(
         lambda watch, test, recorder: pull(
             watch, _steps(watch.start, objective, numbers, rng, (test, recorder))
         ),
-        {"max_iter": max_iter, "verbose": verbose, "throw": throw, "monitor": monitor},
+        {
+            "max_iter": MAX_ITER if max_iter is None else max_iter,
+            "verbose": verbose,
+            "throw": throw,
+            "monitor": monitor,
+        },
         method="perturbed_gradient_descent",
         stop=stop,
     )
@@ -277,18 +301,18 @@ def _steps(
     seen: tuple[minimization.SecondOrderTest, minimization.DescentRecorder],
 ) -> Generator[Iterate[minimization.Place], None, End[minimization.Place]]:
     """Algorithm 2: noise where the gradient is small and the last noise is long ago, then a
-    gradient step.
+    gradient step; no noise where the second-order test finds no negative curvature.
     """
-    (test, recorder), wait = seen, numbers.wait
+    (test, recorder), wait, tol = seen, numbers.wait, seen[0].tolerances.gradient
     t, noisy, tested, before = 0, -wait - 1, -wait - 1, place
+    level = False  # whether the last look at the curvature found nothing to leave
     while True:
         norm = place.gradient_norm
-        largest = max(test.tolerances.gradient, numbers.gradient_threshold)
-        if norm <= largest and t - tested > wait:
-            tested = t
-            if test.holds(place):
+        if tol > 0.0 and norm <= max(tol, numbers.gradient_threshold) and t - tested > wait:
+            tested, level = t, test.curvature_holds(place)
+            if level and norm <= tol:
                 return End(Status.SECOND_ORDER, place)
-        if norm <= numbers.gradient_threshold and t - noisy > wait:
+        if norm <= numbers.gradient_threshold and t - noisy > wait and not level:
             noisy, before = t, place
             noise = uniform_in_ball(place.x.size, numbers.radius, rng)
             place = minimization.Place.of(objective, place.x + noise)

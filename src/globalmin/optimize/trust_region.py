@@ -43,7 +43,7 @@ def minimize(
     loss: Callable[..., Any],
     start: Any,
     *,
-    method: str = "auto",
+    method: Method = "auto",
     gradient_tol: float = 1e-6,
     curvature_tol: float | None = None,
     gradient: Callable[..., Any] | None = None,
@@ -60,20 +60,35 @@ def minimize(
 
     Parameters
     ----------
-    loss, start, gradient, hessian, derivatives : as in `perturbed_gradient_descent`. Points at
-        which one of them is not finite (outside of the domain) are never stepped to; beyond 500
-        parameters products with the Hessian are not tested.
-    method : "trust-exact" (dense Hessian), "trust-krylov" or "trust-ncg" (products only) of scipy;
+    loss : Callable[..., Any]
+        As in `perturbed_gradient_descent`. Points at which it or a derivative is not finite
+        (outside of the domain) are never stepped to; beyond 500 parameters products with the
+        Hessian are not tested.
+    start : Any
+        As in `perturbed_gradient_descent`.
+    method : str
+        "trust-exact" (dense Hessian), "trust-krylov" or "trust-ncg" (products only) of scipy;
         "cubic" for cubic regularization; "auto": trust-exact up to 10 parameters, trust-krylov
         beyond.
-    gradient_tol, curvature_tol : stop where the gradient is at most the first and the
-        least eigenvalue of the Hessian at least minus the second; by default the square root of the
-        first.
-    max_iter : iteration limit, refused steps included.
-    stop : called with every iterate (a flat vector); True ends the run.
-    verbose : show a progress line if stderr is a terminal.
-    throw : raise NotConverged instead of returning a run that did not end as it should.
-    monitor : called with a `Step` at every iteration, as in `train`.
+    gradient_tol : float
+        Stop where the gradient is at most this and the curvature within its tolerance.
+    curvature_tol : float | None
+        The least eigenvalue of the Hessian must be at least minus this; by default the square root
+        of `gradient_tol`.
+    gradient, hessian : Callable[..., Any] | None
+        As in `perturbed_gradient_descent`.
+    derivatives : str
+        As in `perturbed_gradient_descent`.
+    max_iter : int
+        Iteration limit, refused steps included.
+    stop : Callable[[Array], bool] | None
+        Called with every iterate (a flat vector); True ends the run.
+    verbose : bool
+        Show a progress line if stderr is a terminal.
+    throw : bool
+        Raise NotConverged instead of returning a run that did not end as it should.
+    monitor : Monitor | None
+        Called with a `Step` at every iteration, as in `train`.
 
     Theory
     ------
