@@ -59,7 +59,7 @@ def _judge(
         while waiting or running:
             while waiting and len(running) < jobs:
                 mutant = waiting.pop()
-                process, pipe = _fork(lambda m=mutant: _meet(root, reach, m, trusted))
+                process, pipe = _fork(lambda m=mutant: meet(root, reach, m, trusted))
                 running[pipe] = process, mutant
             for pipe in select.select(list(running), [], [])[0]:
                 process, mutant = running.pop(pipe)
@@ -101,8 +101,8 @@ def _answer(process: int, pipe: int, seconds: float | None = None) -> list[str] 
     return json.loads(words) if words else None
 
 
-def _meet(root: Path, reach: Reach, mutant: Mutant, trusted: set[str]) -> list[str]:
-    """In the child: the outcome, and the test the mutant died of.
+def meet(root: Path, reach: Reach, mutant: Mutant, trusted: set[str]) -> list[str]:
+    """The outcome, and the test the mutant died of; the tests run in forks of this process.
 
     A test that fails counts only if it passes on the unchanged module in the same surroundings.
     """

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import FunctionType
 
 import pytest
-from scripts.mutants.gate import DIED, SURVIVED, UNREACHED, judge
+from scripts.mutants.child import Living, exchange
+from scripts.mutants.gate import DIED, SURVIVED, UNREACHED, meet
 from scripts.mutants.reach import Reach
 from scripts.mutants.sites import Mutant, apply, mutants
 
@@ -72,8 +74,7 @@ def project(tmp_path: Path) -> Path:
 
 def _outcomes(project: Path, test: str, chosen: list[Mutant]) -> list[str]:
     lines = {"src/planted_energy.py": dict.fromkeys(range(10), [test] if test else [])}
-    reach = Reach(lines, {test: 0.1})
-    return [v.outcome for v in judge(project, reach, chosen, 1, lambda _: None)]
+    return [meet(project, Reach(lines, {test: 0.1}), mutant, set())[0] for mutant in chosen]
 
 
 def test_a_weak_test_lets_a_mutant_live_that_a_strong_one_kills(project: Path):
@@ -81,3 +82,32 @@ def test_a_weak_test_lets_a_mutant_live_that_a_strong_one_kills(project: Path):
     assert _outcomes(project, "test_weak.py::test_weak", squared) == [SURVIVED]
     assert _outcomes(project, "test_strong.py::test_strong", squared) == [DIED]
     assert _outcomes(project, "", squared) == [UNREACHED]
+
+
+def test_a_test_that_fails_without_the_change_kills_nothing(project: Path):
+    (project / "test_broken.py").write_text("def test_broken():\n    assert False\n")
+    squared = [m for m in mutants(FORMULA, "planted_energy") if m.change == "exponent + 1"]
+    assert _outcomes(project, "test_broken.py::test_broken", squared) == [SURVIVED]
+
+
+def test_equal_changes_of_one_line_have_keys_of_their_own():
+    keys = [m.key for m in mutants(FORMULA, "energy")]
+    assert len(keys) == len(set(keys))
+    assert any(key.endswith("[Mult swapped] #2") for key in keys)
+
+
+def test_a_loaded_function_gets_the_changed_body_under_every_name(monkeypatch):
+    space: dict[str, object] = {}
+    old = compile(FORMULA, "planted.py", "exec")
+    exec(old, space)  # noqa: S102 - our own text
+    energy = space["energy"]
+    assert isinstance(energy, FunctionType)
+    alias = energy
+    code = energy.__code__
+    place = (code.co_filename, code.co_qualname, code.co_firstlineno, code.co_linetable)
+    monkeypatch.setattr(Living, "functions", {place: [energy]})
+    monkeypatch.setattr(Living, "caches", [])
+    squared = next(m for m in mutants(FORMULA, "planted") if m.change == "exponent + 1")
+    assert alias(2.0) == 7.0
+    assert exchange(old, compile(apply(FORMULA, squared), "planted.py", "exec")) == 1
+    assert alias(2.0) == 25.0

@@ -11,7 +11,7 @@ from globalmin.activations import get_activation
 from globalmin.activations.dual import dual_error, dual_kernel
 from globalmin.errors import DataError
 from globalmin.kernels import movement, probability, widths
-from globalmin.kernels.gram_bounds import lambda_lower_bounds
+from globalmin.kernels.gram_bounds import _smallest, lambda_lower_bounds
 from globalmin.kernels.limit_gram import gram_error
 from globalmin.kernels.overparameterization_jacobian import jacobian_spectrum_ratios
 from globalmin.kernels.sgd_decay import _times
@@ -94,13 +94,13 @@ def test_width_and_features_of_equal_size_have_a_spectrum_to_compare():
 
 
 def test_rounding_is_taken_off_the_bounds_by_the_largest_row_sum():
-    """OS-LH.1 on rows of which one is long: what is subtracted is n eps times the infinity norm of
-    the matrix, so a matrix that is singular up to rounding has the bound 0.
-    """
-    X = np.vstack([np.eye(3), [1.0, 1.0, 1.0 + 1e-15]])
-    near = np.vstack([X, X[3] * (1 + 1e-16)])
-    for bound in lambda_lower_bounds(np.vstack([X, 1e3 * X[0] + 1e-13]), "softplus"):
-        assert bound.value >= 0.0
+    """The least eigenvalue minus n eps times the infinity norm of the matrix, never below 0."""
+    eps = np.finfo(float).eps
+    G = np.array([[1.0, 0.0, 0.0], [0.0, 5e6, -4e6], [0.0, -4e6, 5e6]])
+    assert 1.0 - _smallest(G) == pytest.approx(3 * eps * 9e6, rel=1e-2)
+    G[0, 0] = 1e-9
+    assert _smallest(G) == 0.0
+    near = np.vstack([np.eye(3), np.ones(3), np.ones(3) * (1 + 1e-16)])
     assert all(b.value == 0.0 for b in lambda_lower_bounds(near, "quadratic", kernel="features"))
 
 

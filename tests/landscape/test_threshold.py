@@ -160,6 +160,10 @@ def test_a_stationary_point_far_away_decides_nothing(monkeypatch):
     assert classify_point(network, data, tol=1.0).kind is PointKind.NOT_DECIDED
     monkeypatch.setattr(classify_module, "NEARBY", 1.0)
     assert classify_point(network, data, tol=1.0).kind is PointKind.STRICT_SADDLE
+    size = np.hypot(0.36, 1.0)  # of all weights, the head's too
+    for factor, kind in ((1.001, PointKind.STRICT_SADDLE), (0.999, PointKind.NOT_DECIDED)):
+        monkeypatch.setattr(classify_module, "NEARBY", factor * 0.36 / size)
+        assert classify_point(network, data, tol=1.0).kind is kind
 
 
 def test_a_spurious_minimum_needs_a_hessian_above_the_bend_and_a_loss_above_what_is_left():

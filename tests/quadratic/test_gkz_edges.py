@@ -7,10 +7,14 @@ import math
 import numpy as np
 import pytest
 
+import globalmin as gm
+from globalmin.facts.finding import ask
+from globalmin.inspection.inspection import pose
 from globalmin.linalg.symmetric import design_matrix
 from globalmin.quadratic import barrier, risk
 from globalmin.quadratic.ambiguity import bad_interpolant
 from globalmin.quadratic.census import population_escape
+from globalmin.quadratic.duality import is_stationary_in_matrix
 from globalmin.quadratic.identifiability import critical_samples, exact_span_rank, span_condition
 from globalmin.quadratic.population_descent import compare_rates, general_rate
 
@@ -135,3 +139,35 @@ def test_a_descent_has_arrived_at_a_trillionth_of_its_first_risk():
     assert found.reached.tolist() == [1.0, 1.0]
     assert (found.measured > 0.4).all()  # two steps are far from a trillionth
     assert compare_rates(2, 60, draws=2, max_iter=2).reached.tolist() == [0.0, 0.0]
+
+
+def test_stationarity_on_data_is_relative_to_the_size_of_the_gradient_of_the_labels():
+    """GKZ-T2.3emp: |grad| / (4/n |W| |diag(y) X| |X|), unequal norms, by sums over samples; zero at
+    the teacher.
+    """
+    rng = np.random.default_rng(3)
+    X, Wstar = 0.3 * rng.standard_normal((12, 2)), rng.standard_normal((3, 2))
+    y = np.square(X @ Wstar.T).sum(axis=1)
+    data = gm.Dataset(X, y, bias=False, scaling="none")
+    W = np.array([[1.0, 0.2], [0.0, 0.7], [0.3, 0.3]])
+    gradient = sum(
+        4 / 12 * (np.sum((W @ x) ** 2) - label) * np.outer(W @ x, x)
+        for x, label in zip(X, y, strict=True)
+    )
+    size = 4 / 12 * np.linalg.norm(W) * np.linalg.norm(X * y[:, None]) * np.linalg.norm(X)
+    for weights, relative in ((W, np.linalg.norm(gradient) / size), (Wstar, 0.0)):
+        it = pose(data, network=gm.ShallowNetwork(weights, np.ones(3), "quadratic"))
+        seen = next(h for h in ask("GKZ-T2.3emp", it).hypotheses if h.statement == "∇L̂(W) = 0")
+        assert seen.finding == ("fails" if relative else "holds")
+        shown = float(seen.measured.removeprefix("relative "))
+        assert shown == pytest.approx(relative, rel=1e-2, abs=1e-12)  # three digits are shown
+
+
+def test_a_moment_counts_as_zero_relative_to_the_sizes_of_its_terms():
+    """SJL-L6.1: r = (1, -1 + delta) on equal rows; delta against 1e-9 of 2, at every scale of X."""
+    for size in (0.1, 1.0, 10.0):
+        X = size * np.ones((2, 1))
+        for delta, is_zero in ((1.9e-9, True), (2.1e-9, False)):
+            r = np.array([1.0, -1.0 + delta])
+            assert is_stationary_in_matrix(X, r) is is_zero
+            assert is_stationary_in_matrix(X, 7.0 * r) is is_zero
