@@ -1,5 +1,7 @@
 """`globalmin fit --depth`, and `certify`, `classify`, `inspect` on its files."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,19 @@ def test_a_network_that_is_not_trained_is_no_minimum_and_has_no_proof(run, fitte
     assert ended.code == 0
     assert ended.json["kind"] == "not stationary"
     assert run("certify", *rest, "--out", tmp_path / "x.gmc").code == 1
+
+
+def test_the_report_of_gradient_descent_shows_the_predicted_curve(run, table, tmp_path):
+    ended = run("fit", table(6), "-t", "price", "--depth", 2, "--width", 40, "--activation", "tanh",
+                "--method", "gradient_descent", "--max-iter", 40, "--test-size", 0,
+                "--out", tmp_path / "o", "--json")  # fmt: skip
+    assert ended.code in (0, 1)
+    record = json.loads((tmp_path / "o" / "fit.json").read_text(encoding="utf-8"))
+    columns = record["targets"][0]["trajectory"]
+    assert columns["predicted_loss"][0] == pytest.approx(columns["loss"][0])
+    assert columns["predicted_loss"][-1] < columns["predicted_loss"][0]
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    assert "the kernel of all layers at the start predicts" in page
 
 
 def test_images_of_an_archive_are_fitted_by_windows(run, tmp_path):
