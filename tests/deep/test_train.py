@@ -310,8 +310,10 @@ def test_eigenvalues_are_recorded_at_the_ends_and_everywhere_if_asked():
     assert np.isfinite(every.lambda_total).all()
     assert np.isfinite(sparse.lambda_total[[0, -1]]).all()
     assert np.isnan(sparse.lambda_total).sum() > 20
+    none = train_deep(network, (X, y), spectra="none", **options).trajectory
+    assert np.isnan(none.lambda_total).all()
     known = np.isfinite(sparse.lambda_last)
     np.testing.assert_array_equal(sparse.lambda_last[known], every.lambda_last[known])
     np.testing.assert_array_equal(sparse.loss, every.loss)
     with pytest.raises(DataError, match="spectra"):
-        train_deep(network, (X, y), spectra="none")  # pyright: ignore[reportArgumentType]
+        train_deep(network, (X, y), spectra="never")  # pyright: ignore[reportArgumentType]

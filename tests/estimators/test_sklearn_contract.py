@@ -31,7 +31,7 @@ def test_pandas_is_installed_because_checks_are_skipped_without_it():
         ShallowNetworkRegressor(),
         ShallowNetworkClassifier(),
         DeepNetworkRegressor(depth=2, width=32),
-        DeepNetworkClassifier(depth=2, width=16),
+        DeepNetworkClassifier(depth=2, width=32),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )

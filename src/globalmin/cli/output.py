@@ -165,7 +165,7 @@ def record_target(
         certificate=certificate if attempt.has_file else None,
         network=_network_facts(network, options.trained),
         training=_run_facts(run),
-        trajectory={name: _numbers(values) for name, values in run.trajectory.columns().items()},
+        trajectory={name: _numbers(values) for name, values in _columns(run, data).items()},
         train=train,
         held_out=held_out,
         scores=_scores(prepared, j, train, held_out),
@@ -211,6 +211,18 @@ def _run_facts(run: Any) -> dict[str, Any]:
     names = ("method", "message", "n_iter", "loss", "relative_residual")
     starts = {"starts": getattr(run, "starts", 1)}
     return {"status": run.status.value, **starts, **{name: getattr(run, name) for name in names}}
+
+
+def _columns(run: Any, data: TargetData) -> dict[str, NDArray[Any]]:
+    """The recorded steps, and for gradient descent of all layers what was to be expected of it."""
+    columns = run.trajectory.columns()
+    if run.method == "gradient_descent" and getattr(run, "start", None) is not None:
+        from globalmin.deep.prediction import predict_deep
+
+        step = run.trajectory.step_size
+        found = predict_deep(run.start, data.training, step_size=step)
+        columns["predicted_loss"] = found.losses(run.trajectory.iteration)
+    return columns
 
 
 def _series(

@@ -28,6 +28,8 @@ from globalmin.proving.proof import Proof
 
 ENOUGH = 8  # weights per sample of an automatic width
 LEAST_WIDTH = {"fully_connected": 64, "resnet": 64, "convolutional_resnet": 16}
+RECORDED = 500  # samples up to which least eigenvalues are recorded
+NEAR = 1e-6  # relative residual at which rounding stands in the way, and width does not
 TRIES = 3  # widths tried before an automatic width is given up, each twice the one before
 STEP = 8  # an automatic width is a multiple of it
 
@@ -145,8 +147,10 @@ def train_enough(
     ----------
     shape : of one input, see `network_shape`.
     seed : of the first weights, and of minibatches.
-    options : as in `train_deep`.
+    options : as in `train_deep`; beyond 500 samples no eigenvalues are recorded, which would cost
+        more than the training.
     """
+    options = {"spectra": "sparse" if data.n_samples <= RECORDED else "none"} | options
     first = enough_width(data.n_samples, shape, depth, architecture, patch_size)
     widths = [first * 2**k for k in range(TRIES)] if width == "auto" else [int(width)]
     form = {"c_res": c_res, "patch_size": patch_size, "seed": seed}
@@ -154,7 +158,8 @@ def train_enough(
     for m in widths:
         start = DeepNetwork.initialize(shape, m, depth, architecture, activation, **form)
         runs.append(train_deep(start, data, seed=seed, **options))
-        if runs[-1].status.is_success or runs[-1].status is Status.INTERRUPTED:
+        is_near = runs[-1].relative_residual <= NEAR
+        if is_near or runs[-1].status.is_success or runs[-1].status is Status.INTERRUPTED:
             break
     return min(runs, key=lambda run: run.loss)
 

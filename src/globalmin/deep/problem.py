@@ -22,7 +22,7 @@ from globalmin.optimize.run import Run, Trajectory
 if TYPE_CHECKING:
     from globalmin.deep.passes import Forward
 
-Spectra = Literal["sparse", "every"]  # how often eigenvalues are recorded
+Spectra = Literal["sparse", "every", "none"]  # how often eigenvalues are recorded
 SPECTRA: tuple[Spectra, ...] = get_args(Spectra)
 
 
@@ -168,8 +168,8 @@ class DeepTrajectory(Trajectory):
     loss : (1/2) sum of squares.
     gradient_norm : norm of the gradient in all parameters.
     lambda_last : lambda_min(G^(H)), of the last hidden weight matrix's Gram; NaN where it was not
-        computed: every recorded step has it with `spectra="every"`, otherwise as many as cost a
-        twentieth of the training, the first and the last always.
+        computed: every recorded step has it with `spectra="every"`, none with "none", otherwise
+        as many as cost a twentieth of the training, and the first and the last.
     lambda_total : lambda_min of the sum of all layer Grams; NaN where it was not computed.
     movement : ||W^(h) - W^(h)(0)||_F for h = 1..H and ||a - a(0)||, one column each.
     step_size : eta of gradient descent, NaN for other methods.
@@ -223,13 +223,14 @@ class DeepRecorder(Recorder[DeepPoint]):
     def __init__(self, start: DeepPoint, spectra: Spectra = "sparse") -> None:
         super().__init__(DeepTrajectory, self._row, gap=lambda iteration: max(1, iteration // 100))
         self._price, self._paid = relative_price(start.problem, start.network), 0.0
-        self._is_every = spectra == "every" or self._price <= CHEAP
+        self._is_every = spectra == "every" or (spectra == "sparse" and self._price <= CHEAP)
+        self._is_asked = spectra != "none"
         self._first = start.network.flat
         self._last: tuple[DeepPoint, int] | None = None
 
     def _row(self, point: DeepPoint, iteration: int) -> tuple[float | Array, ...]:
         last, total = np.nan, np.nan
-        if self._is_every or self._paid <= SHARE * iteration:
+        if self._is_every or (self._is_asked and self._paid <= SHARE * iteration):
             self._paid += self._price
             last, total = _smallest(point.grams[-2]), _smallest(point.gram)
         self._last = (point, iteration)
@@ -239,7 +240,7 @@ class DeepRecorder(Recorder[DeepPoint]):
 
     def close(self) -> Trajectory:
         """The trajectory, with the eigenvalues of its last point."""
-        if self._last is not None and self.is_recorded(self._last[1]):
+        if self._is_asked and self._last is not None and self.is_recorded(self._last[1]):
             point, row = self._last[0], list(self.rows[-1])
             row[3:5] = _smallest(point.grams[-2]), _smallest(point.gram)
             self.rows[-1] = tuple(row)

@@ -121,7 +121,7 @@ def _solve(G: Array, r: Array, shift: float) -> Array | None:
 
 
 Method = Literal["gradient_descent", "levenberg_marquardt"]
-MAX_ITER: dict[Method, int] = {"gradient_descent": 20_000, "levenberg_marquardt": 1_000}
+MAX_ITER: dict[Method, int] = {"gradient_descent": 20_000, "levenberg_marquardt": 400}
 ROUNDED_FIT = (
     1e-8  # a run that stops by itself below this relative residual has met the rounding floor
 )
@@ -173,7 +173,7 @@ def train_deep(
         (`estimate_deep_descent`).
     spectra : str
         How often the least eigenvalues of the Gram matrices are recorded: "sparse", as many as cost
-        a twentieth of the training, or "every", at every recorded step.
+        a twentieth of the training, and at both ends; "every", at every recorded step; or "none".
     seed : int | np.random.Generator | None
         Of the minibatches.
     verbose, throw : bool

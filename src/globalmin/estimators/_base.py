@@ -48,6 +48,8 @@ class ProvedEstimator(BaseEstimator):
     """
 
     certify: bool
+    networks_: list[Any]
+    preprocessing_: Any
 
     @property
     def network_(self) -> Any:
@@ -108,7 +110,8 @@ class ProvedEstimator(BaseEstimator):
 
     def _checked_rows(self, X: Any) -> Array:
         """Inputs to predict at, after scikit-learn's checks."""
-        return validate_data(self, X, reset=False)
+        checked: Any = validate_data(self, X, reset=False)
+        return checked
 
     def _outputs(self, X: Any) -> Array:
         """Outputs of all networks at raw inputs, in the user's units, one column each."""

@@ -17,6 +17,7 @@ from globalmin._options import ARCHITECTURES, Architecture, Scaling
 from globalmin._types import Array
 from globalmin.activations import Activation
 from globalmin.data import SCALINGS, Dataset
+from globalmin.data.preprocessing import Preprocessing
 from globalmin.deep.architecture import DEFAULT_ARCHITECTURE, DEFAULT_DEPTH
 from globalmin.deep.inputs import (
     Shape,
@@ -110,8 +111,9 @@ class DeepNetworkEstimator(ProvedEstimator):
                 f"X has shape {np.shape(X)}; give a table n x d, or images n x height x width "
                 "[x channels]"
             )
-        table = X if seen is None else np.asarray(X).reshape(len(X), -1)
-        table, y = validate_data(self, table, y, **options)
+        flat: Any = X if seen is None else np.asarray(X).reshape(len(X), -1)
+        checked: Any = validate_data(self, flat, y, **options)
+        table, y = checked
         given = self.image_shape if seen is None else seen
         self.image_shape_ = None if given is None else check_image_shape(given, table.shape[1])
         return self._by_channel(table), y
@@ -127,7 +129,8 @@ class DeepNetworkEstimator(ProvedEstimator):
                     f"fitted on {self.image_shape_ or 'a table'}"
                 )
             X = np.asarray(X).reshape(len(X), -1)
-        return self._by_channel(validate_data(self, X, reset=False))
+        checked: Any = validate_data(self, X, reset=False)
+        return self._by_channel(checked)
 
     def _fit_targets(self, X: Array, y: Array, *, keeps_labels: bool) -> None:
         """Train and prove one network per target, and set all fitted attributes."""
@@ -174,6 +177,8 @@ class DeepNetworkEstimator(ProvedEstimator):
     def _proof(self, run: DeepRun, data: Dataset) -> Proof:
         if not self.certify:
             return no_proof({}, message="certify=False")
+        if self.method == "levenberg_marquardt" and not run.status.is_success:
+            return no_proof({}, message="not tried, because training fell short")
         return prove_deep(run.network, data, is_quick=True)
 
     def _store(
@@ -206,8 +211,7 @@ class DeepNetworkEstimator(ProvedEstimator):
         """
         check_is_fitted(self)
         runs = self.run_ if isinstance(self.run_, list) else [self.run_]
-        steps = self.preprocessing_ if isinstance(self.preprocessing_, list) else None
-        step = (steps or [self.preprocessing_])[target]
+        step = self._steps()[target]
         rows, labels = self._checked_rows(X), self._targets(y)
         if labels.shape != (len(rows), len(runs)):
             raise DataError(
@@ -227,5 +231,9 @@ class DeepNetworkEstimator(ProvedEstimator):
         from globalmin.shallow.storage import save_networks
 
         check_is_fitted(self)
-        steps = self.preprocessing_ if isinstance(self.preprocessing_, list) else None
-        save_networks(path, self.networks_, steps or [self.preprocessing_])
+        save_networks(path, self.networks_, self._steps())
+
+    def _steps(self) -> list[Preprocessing]:
+        """The preprocessing of every network."""
+        found: Any = self.preprocessing_
+        return found if isinstance(found, list) else [found]

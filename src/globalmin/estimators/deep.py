@@ -83,7 +83,8 @@ class DeepNetworkRegressor(MultiOutputMixin, RegressorMixin, DeepNetworkEstimato
     run_ : DeepRun
         The training, with its `start`; see `plot_training`.
     trajectory_ : DeepTrajectory
-        Recorded steps (loss, gradient, movement, least eigenvalues of the Gram matrices).
+        Recorded steps (loss, gradient, movement, up to 500 samples least eigenvalues of the Gram
+        matrices).
     loss_curve_ : Array
         Loss at the recorded steps; an estimate in floating point.
     n_iter_, width_ : int

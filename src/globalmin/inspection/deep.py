@@ -90,8 +90,15 @@ def inspect_deep(network: DeepNetwork, data: Any) -> DeepInspection:
 
     Parameters
     ----------
-    network : trained or not.
-    data : a Dataset, or anything with X and y.
+    network : DeepNetwork
+        Trained or not.
+    data : Any
+        A Dataset, or anything with X and y.
+
+    Returns
+    -------
+    DeepInspection
+        Print it, or ask for `to_json()`.
     """
     if math.prod(np.shape(data.X)[1:]) != math.prod(network.input_shape):
         raise DataError(

@@ -28,6 +28,7 @@ def loss_curve(
     floor: float = 0.0,
     rate: float | None = None,
     heads: str = "",
+    predicted: Array | None = None,
 ) -> Figure:
     """Training loss by iteration on a logarithmic axis, with the proved bounds drawn over it.
 
@@ -39,8 +40,11 @@ def loss_curve(
     rate : proved factor per step of gradient descent from the stored weights on (descent claim):
         L_t <= rate^(2t) loss_upper.
     heads : the heads the floor is proved for, such as "v ≥ 0"; empty for all.
+    predicted : losses that the kernel at the start predicts, an estimate.
     """
     figure, axes = drawing.new_axes("training step", "loss  ½ Σ r²")
+    if predicted is not None:
+        axes.plot(iterations, predicted, color=drawing.ORANGE, linestyle=drawing.DASHED)
     seen = np.flatnonzero(losses > 0)
     axes.plot(
         iterations[seen],

@@ -42,7 +42,8 @@ def estimate_spectrum(
     if X.shape[0] > LARGEST_SPECTRUM:
         return None
     if isinstance(network, DeepNetwork):
-        return np.linalg.eigvalsh(np.sum(network.layer_grams(X), axis=0))[::-1]
+        K = np.sum(network.layer_grams(X), axis=0)
+        return np.linalg.eigvalsh(K)[::-1].astype(np.float64)
     return np.linalg.eigvalsh(jacobian_gram(network, X, trained=trained))[::-1].astype(np.float64)
 
 

@@ -220,12 +220,15 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
         caption += "Green: the bound the checker proved for the stored weights."
     else:
         caption += "No bound is proved."
+    predicted = target.trajectory.get("predicted_loss")
+    if predicted is not None:
+        caption += " Orange: what the kernel of all layers at the start predicts, an estimate."
     table = make_table(("step", "loss"), [[str(int(s)) for s in steps], as_texts(losses, 4)])
 
     def draw() -> Figure:
-        return figures.loss_curve(
-            steps, losses, loss_upper=bound, floor=level, rate=rate, heads=heads
-        )
+        bounds = {"loss_upper": bound, "floor": level, "rate": rate, "heads": heads}
+        foretold = None if predicted is None else _array(predicted)
+        return figures.loss_curve(steps, losses, **bounds, predicted=foretold)
 
     return make_panel("Training loss", draw, caption, table, f"{prefix}-loss")
 
