@@ -222,3 +222,13 @@ def test_tightened_claims_are_rejected(unstable: ReluFit, name: str) -> None:
     result = checked(unstable, fields | changes, tensors)
     assert result.verdict is Verdict.REJECTED
     assert f"check {number} " in result.reason, result.reason
+
+
+@pytest.mark.parametrize("pairs", [[-1], [600], [5, 5], [7, 3]])
+def test_sets_that_are_not_increasing_pairs_are_malformed(
+    unstable: ReluFit, pairs: list[int]
+) -> None:
+    fields, tensors = honest(unstable)
+    result = checked(unstable, fields, tensors | {"U": np.array(pairs, np.int64)})
+    assert result.verdict is Verdict.MALFORMED
+    assert "increasing list of pairs" in result.reason

@@ -93,10 +93,9 @@ class Passes:
         for h in reversed(range(len(layers.weights))):
             q = [list(map(arb.__mul__, *rows)) for rows in zip(self.slopes[h], above, strict=True)]
             pairs.append((above, q))
-            if h == 0:  # p_0, the derivative by the data, is not needed
-                break
-            pulled = self._pull(q, h)
-            above = _sum(above, pulled) if layers.residual[h] else pulled
+            if h > 0:  # p_0, the derivative by the data, is not needed
+                pulled = self._pull(q, h)
+                above = _sum(above, pulled) if layers.residual[h] else pulled
         return pairs[::-1]
 
     def _pull(self, q: Rows, h: int) -> Rows:
