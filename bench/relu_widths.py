@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 import globalmin as gm
+from globalmin.proving.certificate import Certificate
 from globalmin_check.engine import check_bytes
 
 KINDS = ("relu-descent", "relu-linearized-descent")
@@ -37,7 +38,7 @@ def start(n: int, d: int, m: int, seed: int) -> tuple[gm.ShallowNetwork, gm.Data
     return gm.ShallowNetwork(W, v, gm.get_activation("relu")), data
 
 
-def certificate(kind: str, n: int, d: int, m: int, seed: int) -> gm.Certificate | None:
+def certificate(kind: str, n: int, d: int, m: int, seed: int) -> Certificate | None:
     """The claim at this start, or None."""
     try:
         return gm.certify(*start(n, d, m, seed), claims=[kind])
@@ -47,7 +48,7 @@ def certificate(kind: str, n: int, d: int, m: int, seed: int) -> gm.Certificate 
 
 def first_width(kind: str, n: int, d: int) -> str:
     """The first width at which the claim holds for all seeds, its rate and the time to check it."""
-    some = 0
+    some, last = 0, 0
     for m in WIDTHS:
         if n * m * d > LARGEST:
             break

@@ -57,6 +57,15 @@ def jet(name: str, b: Fraction, z: arb) -> tuple[arb, arb, arb]:
     return (u.max(arb(0)) + e.log1p()) / slope_b, s, slope_b * ds
 
 
+def value_and_slope(name: str, b: Fraction, z: arb) -> tuple[arb, arb]:
+    """phi(z) and phi'(z) of a smooth activation: what `jet` gives, without its cost for phi''."""
+    if name == "tanh":
+        e = (-2 * abs(z)).exp()
+        below = 1 + e
+        return z.tanh(), 4 * e / (below * below)
+    return jet(name, b, z)[:2]
+
+
 def _sigmoid(u: arb) -> tuple[arb, arb, arb]:
     """1/(1+e^-u), its derivative, and e^-|u|; written so that no exponential overflows."""
     e = (-abs(u)).exp()

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from flint import arb
 
-from globalmin_check.activations import RATIONAL, SMOOTH, exact_value, jet, supremum, value
+from globalmin_check.activations import (
+    RATIONAL,
+    SMOOTH,
+    exact_value,
+    jet,
+    supremum,
+    value,
+    value_and_slope,
+)
 from globalmin_check.balls import precision
 
 jax.config.update("jax_enable_x64", True)
@@ -96,3 +104,23 @@ def test_kinks_are_enclosed() -> None:
     assert value("relu", Fraction(1), arb(0, 1)).contains(arb(0.99))
     assert value("leaky_relu", Fraction(1, 2), arb(0, 1)).contains(arb(-0.49))
     assert value("softplus", Fraction(1), arb(0)).contains(arb(2).log())
+
+
+@pytest.mark.parametrize(("name", "b"), CASES)
+def test_value_and_slope_are_those_of_the_jet(name: str, b: float) -> None:
+    """The same numbers, as sharp, also far out and on a wide ball."""
+    with precision(128):
+        for z in (0.0, 1e-30, -0.3, 2.0, -17.0, 50.0, -600.0):
+            for found, expected in zip(
+                value_and_slope(name, Fraction(b), arb(z)),
+                jet(name, Fraction(b), arb(z))[:2],
+                strict=True,
+            ):
+                assert found.overlaps(expected)
+                assert found.is_exact() or found.rel_accuracy_bits() > 100
+        wide = arb(0.5, 0.25)
+        values, slopes = value_and_slope(name, Fraction(b), wide)
+        for z in (0.25, 0.5, 0.75):
+            exact, slope = jet(name, Fraction(b), arb(z))[:2]
+            assert values.contains(exact)
+            assert slopes.contains(slope)

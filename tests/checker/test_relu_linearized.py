@@ -136,6 +136,43 @@ def test_the_moves_are_those_of_plain_loops(unstable: ReluFit) -> None:
             assert np.allclose(bound[outside], found.moves[i][outside], rtol=1e-9)
 
 
+def test_the_margins_are_decided_at_their_edges() -> None:
+    """With a third of the pairs in U: the largest tau that the first bound allows when the second
+    is useless, and the largest drift that the second allows when the first is, by plain numpy; the
+    check holds just below and fails just above.
+    """
+    rng = np.random.default_rng(5)
+    fit = trained_relu(4, 6, 30, 3)
+    Z, K, u = fit.X @ fit.W.T, fit.X @ fit.X.T, np.abs(fit.v)
+    U = rng.random(Z.shape) < 1 / 3
+    fields, tensors = cases.one_neuron(1.0, 0.5)[1:]
+    tensors = tensors | {
+        "U": np.flatnonzero(U.ravel()).astype(np.int64),
+        **{name: np.eye(4) for name in ("C", "C_Lam")},
+        "e": np.ones(4),
+    }
+    problem, claims = read_certificate(cases.build(fit, [(fields, tensors)]), None)
+    possible, sure = (Z > 0) | U, (Z > 0) & ~U
+    reach = np.sqrt(K**2 @ possible)
+    first = (np.abs(Z) / (u * reach + 1e-300))[~U].min()
+    with precision(128):
+        sets = exact(claims[0].content, problem, ExactChecks(Budget()))
+        matrices = BracketMatrices(problem, sets)
+        r = [arb(float(x)) for x in fit.residual()]
+        run = linear_run(matrices.middle, r, Fraction(1, 100), Fraction(1, 10), 3)
+        margins = Margins(problem, matrices, run)
+        assert margins.outcome(arb(first * (1 - 1e-9)), arb(10**9)) is True
+        assert margins.outcome(arb(first * (1 + 1e-9)), arb(10**9)) is False
+        sums = np.array([[float(x) for x in V] for V in run.sums])
+        w, middle = np.array([float(x) for x in run.columns]), (possible * 1.0 + sure) / 2
+        moved = np.array([np.abs((sums * K[i]) @ middle).max(axis=0) for i in range(4)])
+        moved += (np.abs(K) * w) @ U / 2
+        # the pairs that the first bound proves whatever the drift are not asked
+        least = ((np.abs(Z) / u - moved) / np.maximum(reach, 1e-300))[~U & (reach > 0)].min()
+        assert margins.outcome(arb(10**9), arb(least - 1e-9)) is True
+        assert margins.outcome(arb(10**9), arb(least + 1e-9)) is False
+
+
 def at_the_edge(rng: np.random.Generator) -> tuple[ReluFit, cases.Linearized] | None:
     """A random fit whose residual is as large as theorem RL allows (to 2 %), with exact kinks."""
     n, k = int(rng.integers(1, 4)), int(rng.integers(2, 9))
@@ -222,3 +259,13 @@ def test_tightened_claims_are_rejected(unstable: ReluFit, name: str) -> None:
     result = checked(unstable, fields | changes, tensors)
     assert result.verdict is Verdict.REJECTED
     assert f"check {number} " in result.reason, result.reason
+
+
+@pytest.mark.parametrize("pairs", [[-1], [600], [5, 5], [7, 3]])
+def test_sets_that_are_not_increasing_pairs_are_malformed(
+    unstable: ReluFit, pairs: list[int]
+) -> None:
+    fields, tensors = honest(unstable)
+    result = checked(unstable, fields, tensors | {"U": np.array(pairs, np.int64)})
+    assert result.verdict is Verdict.MALFORMED
+    assert "increasing list of pairs" in result.reason

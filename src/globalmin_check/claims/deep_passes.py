@@ -12,7 +12,7 @@ from fractions import Fraction
 from flint import arb, arb_mat
 
 from globalmin_check import limits
-from globalmin_check.activations import jet, supremum
+from globalmin_check.activations import supremum, value_and_slope
 from globalmin_check.balls import ball, largest, root, sum_of_squares, total
 from globalmin_check.claims.deep_network import Layers
 from globalmin_check.container import Tensor
@@ -48,7 +48,7 @@ class Passes:
         slopes: Rows = []
         for strip in self._strips(W.shape[1]):
             Z = (arb_mat(self._windows(below[strip])) * weights).tolist()
-            jets = [[jet(name, parameter, z) for z in row] for row in Z]
+            jets = [[value_and_slope(name, parameter, z) for z in row] for row in Z]
             values += [[scale * entry[0] for entry in row] for row in jets]
             slopes += [[entry[1] for entry in row] for row in jets]
         self.slopes.append(slopes)
@@ -93,10 +93,9 @@ class Passes:
         for h in reversed(range(len(layers.weights))):
             q = [list(map(arb.__mul__, *rows)) for rows in zip(self.slopes[h], above, strict=True)]
             pairs.append((above, q))
-            if h == 0:  # p_0, the derivative by the data, is not needed
-                break
-            pulled = self._pull(q, h)
-            above = _sum(above, pulled) if layers.residual[h] else pulled
+            if h > 0:  # p_0, the derivative by the data, is not needed
+                pulled = self._pull(q, h)
+                above = _sum(above, pulled) if layers.residual[h] else pulled
         return pairs[::-1]
 
     def _pull(self, q: Rows, h: int) -> Rows:

@@ -224,7 +224,7 @@ def _gram(point: ReluPoint, trial: BracketTrial) -> Gram:
     return Gram(trial.middle, rounding, precise)
 
 
-def spread_bound(trial: BracketTrial) -> tuple[float, Array]:
+def spread_norm(trial: BracketTrial) -> tuple[float, Array]:
     """Eps and e > 0 with E e <= eps e: e = (I - E/rho)^-1 1 for rho just above ||E|| has E e = rho
     (e - 1).
     """
@@ -239,14 +239,14 @@ def spread_bound(trial: BracketTrial) -> tuple[float, Array]:
 def _assemble(
     point: ReluPoint, trial: BracketTrial, lower: LowerWitness, step_size: float | None
 ) -> Claim:
-    eps, e = spread_bound(trial)
+    eps, e = spread_norm(trial)
     margin = Fraction(lower.bound) - Fraction(eps)
     if not point.g * (1.0 + MARGIN) <= float(margin) * trial.tau:
         raise CannotCertify(
             f"||r|| = {point.g:.6g} exceeds (lam - eps) tau = {float(margin) * trial.tau:.6g} by "
             "rounding; train further"
         )
-    Lam, C_Lam = upper_bound(trial.middle)
+    Lam, C_Lam = largest_eigenvalue(trial.middle)
     eta = largest_step(lower.bound, Lam, step_size)
     rate = max(1 - Fraction(eta) * margin, Fraction(0))
     path = math.sqrt(Lam + eps) * trial.tau * (1.0 + MARGIN)
@@ -282,7 +282,7 @@ def _assemble(
     )
 
 
-def upper_bound(middle: Array) -> tuple[float, Array | None]:
+def largest_eigenvalue(middle: Array) -> tuple[float, Array | None]:
     """Lam above the largest eigenvalue, with its factor up to `FACTOR_LIMIT` samples."""
     if middle.shape[0] <= FACTOR_LIMIT:
         return upper_witness(middle)

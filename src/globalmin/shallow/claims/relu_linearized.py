@@ -26,11 +26,11 @@ from globalmin.shallow.claims.relu_descent import (
     BracketTrial,
     ReluPoint,
     bracket_of,
+    largest_eigenvalue,
     largest_step,
     measure,
     middle_witness,
-    spread_bound,
-    upper_bound,
+    spread_norm,
 )
 from globalmin.shallow.network import ShallowNetwork
 
@@ -192,8 +192,8 @@ def _assemble(
 ) -> tuple[Claim | None, Mask]:
     """The claim with the witnesses' own numbers, or the pairs that are short with them."""
     lower = middle_witness(point, trial)
-    eps, e = spread_bound(trial)
-    Lam, C_Lam = upper_bound(trial.middle)
+    eps, e = spread_norm(trial)
+    Lam, C_Lam = largest_eigenvalue(trial.middle)
     eta = largest_step(lower.bound, Lam, step_size)
     spectrum = Spectrum(lower.bound, Lam, eps, eta)
     margin = Fraction(lower.bound) - Fraction(eps)
