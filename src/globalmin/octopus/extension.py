@@ -59,8 +59,8 @@ class Profile(NamedTuple):
         for _ in range(order):
             middle, far = slope(middle), slope(far)
         # each polynomial sees its own interval only: clip would halve JAX's derivatives at the ends
-        u = xp.where((r >= 1.0) & (r < 2.0), r, 1.0) - 1.0
-        t = xp.where((r >= 2.0) & (r < self.cap), r, float(self.center)) - self.center
+        u = (r - 1.0) * ((r >= 1.0) & (r < 2.0))
+        t = (r - self.center) * ((r >= 2.0) & (r < self.cap))
         sides = xp.where(r < 2.0, _polynomial(xp, middle, u), _polynomial(xp, far, t))
         return xp.where(r < 1.0, near, xp.sign(x) * sides if order == 1 else sides)
 
