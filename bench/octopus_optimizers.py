@@ -2,7 +2,7 @@
 stuck at which saddle.
 
 Run `python -m bench.octopus_optimizers docs` for the table of docs/octopus.md and its picture
-(about three CPU minutes); without an argument the table is printed only. Every method gets the same
+(about a CPU minute); without an argument the table is printed only. Every method gets the same
 starts, uniform on the cube, and its own default tolerances; what counts is the first point within
 0.1 of a minimum at which it asks for a gradient (Nelder-Mead and Powell: for a value).
 """
@@ -27,7 +27,7 @@ import globalmin as gm  # noqa: E402
 from globalmin.drawing import COLORS, save  # noqa: E402
 
 DIMENSIONS = (2, 3, 5, 10, 15, 20)
-STARTS = 5
+STARTS = 3
 LIMIT = 5_000
 NEAR = 0.1
 BEGIN, END = "<!-- bench.octopus_optimizers -->", "<!-- end -->"
@@ -95,14 +95,8 @@ def by_scipy(method: str) -> Method:
     return run
 
 
-def descend(count: Count, x: np.ndarray) -> None:
-    """Gradient descent with the step 1/(4L), in float64."""
-    while True:
-        x = x - count.gradient(x) / 8.0
-
-
-def by_torch(make: Callable[[list[object]], object]) -> Method:
-    """A torch optimizer, gradients by autograd."""
+def by_torch(make: Callable[[list[object]], object], *, autograd: bool = True) -> Method:
+    """A torch optimizer, gradients by autograd or, five times as fast, in closed form."""
 
     def run(count: Count, start: np.ndarray) -> None:
         import torch
@@ -111,8 +105,11 @@ def by_torch(make: Callable[[list[object]], object]) -> Method:
         optimizer = make([x])
         while True:
             count.see(x.detach().numpy())
-            optimizer.zero_grad()  # type: ignore[attr-defined]
-            count.octopus.value(x).backward()
+            if autograd:
+                optimizer.zero_grad()  # type: ignore[attr-defined]
+                count.octopus.value(x).backward()
+            else:
+                x.grad = torch.from_numpy(count.octopus.gradient(x.detach().numpy()))
             optimizer.step()  # type: ignore[attr-defined]
 
     return run
@@ -164,8 +161,10 @@ def methods() -> dict[str, Method]:
 
     noise = {"gradient_threshold": math.e / 100, "radius": math.e / 100, "wait": 1}
     found = {f"scipy {method}": by_scipy(method) for method in SCIPY}
-    found["gradient descent"] = descend
-    found["torch SGD"] = by_torch(lambda x: torch.optim.SGD(x, 1 / 8))  # type: ignore[arg-type]
+    found["torch SGD"] = by_torch(
+        lambda x: torch.optim.SGD(x, 1 / 8),  # type: ignore[arg-type]
+        autograd=False,
+    )
     found["torch SGD, momentum 0.9"] = by_torch(
         lambda x: torch.optim.SGD(x, 1 / 40, momentum=0.9)  # type: ignore[arg-type]
     )

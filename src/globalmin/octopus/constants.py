@@ -78,16 +78,24 @@ def octopus_smoothness_upper(octopus: Octopus, *, tol: float = 1e-3) -> OctopusS
 
 def _largest_norms(octopus: Octopus, tol: float) -> tuple[float, float]:
     reach = 0.0 if octopus.dimension == 1 else 1.0  # with one coordinate there is no next one
+    block, third = buffer_entries(octopus)
+    ell = largest(block, matrix_norm, np.array([1.0, 2.0, 1.0]), reach, tol)
+    rho = largest(third, form_norm, np.array([1.0, 3.0, 3.0]), reach, tol)
+    return max(ell, 2.0 * octopus.L * ROUNDED_UP), rho / octopus.tau * ROUNDED_UP
+
+
+def buffer_entries(octopus: Octopus) -> tuple[tuple[Entries, ...], tuple[Entries, ...]]:
+    r"""Entries (11, 12, 22) of the Hessian and (111, 112, 122) of the third derivatives times
+    $\tau$, in a buffer: each a sum of polynomials in u times powers of w.
+    """
     unit = Splines(octopus.L, octopus.gamma, 1.0)
     g1, g2 = unit.g1_coefficients, unit.g2_coefficients
     block = (((g1[2], 0), (g2[2], 2)), ((2.0 * g2[1], 1),), ((2.0 * g2[0], 0),))
     third = (((g1[3], 0), (g2[3], 2)), ((2.0 * g2[2], 1),), ((2.0 * g2[1], 0),))
-    ell = _largest(block, _matrix_norm, np.array([1.0, 2.0, 1.0]), reach, tol)
-    rho = _largest(third, _form_norm, np.array([1.0, 3.0, 3.0]), reach, tol)
-    return max(ell, 2.0 * octopus.L * ROUNDED_UP), rho / octopus.tau * ROUNDED_UP
+    return block, third
 
 
-def _largest(
+def largest(
     entries: tuple[Entries, ...],
     norm: Callable[[Array], Array],
     weights: Array,
@@ -101,7 +109,7 @@ def _largest(
     """
     centers, half, best = np.array([[0.5, 0.5 * reach]]), 0.5, 0.0
     while True:
-        middle, spread = _enclosures(entries, centers, half)
+        middle, spread = enclosures(entries, centers, half)
         at_center = norm(middle)
         upper = (at_center + np.sqrt(spread**2 @ weights)) * ROUNDED_UP
         best = max(best, float(at_center.max()))
@@ -117,7 +125,7 @@ def _largest(
         )
 
 
-def _enclosures(entries: tuple[Entries, ...], centers: Array, half: float) -> tuple[Array, Array]:
+def enclosures(entries: tuple[Entries, ...], centers: Array, half: float) -> tuple[Array, Array]:
     """Values of the entries at the centers and the most they change within `half` in both
     variables, by Taylor's formula.
     """
@@ -136,13 +144,13 @@ def _enclosures(entries: tuple[Entries, ...], centers: Array, half: float) -> tu
     return middle, spread
 
 
-def _matrix_norm(entries: Array) -> Array:
+def matrix_norm(entries: Array) -> Array:
     """Spectral norms of the symmetric matrices [[a, b], [b, c]]."""
     a, b, c = entries.T
     return 0.5 * np.abs(a + c) + np.hypot(0.5 * (a - c), b)
 
 
-def _form_norm(entries: Array) -> Array:
+def form_norm(entries: Array) -> Array:
     r"""Upper bounds of $\max_\theta|a\cos^3 + 3b\cos^2\sin + 3c\cos\sin^2|$, the norms of symmetric
     third-order tensors.
 

@@ -54,14 +54,14 @@ class Profile(NamedTuple):
         Below 1 it is a function of x^2, so that automatic differentiation is right at 0 too.
         """
         r = xp.abs(x)
-        near = (self.near * x * x, 2.0 * self.near * x, 2.0 * self.near + 0.0 * x)[order]
+        near = (self.near * x * x, 2.0 * self.near * x, xp.full_like(x, 2.0 * self.near))[order]
         middle, far = self.middle, self.far
         for _ in range(order):
             middle, far = slope(middle), slope(far)
         # each polynomial sees its own interval only: clip would halve JAX's derivatives at the ends
-        u = xp.where((r >= 1.0) & (r < 2.0), r, 1.0) - 1.0
-        t = xp.where((r >= 2.0) & (r < self.cap), r, float(self.center)) - self.center
-        sides = xp.where(r < 2.0, _polynomial(middle, u), _polynomial(far, t))
+        u = (r - 1.0) * ((r >= 1.0) & (r < 2.0))
+        t = (r - self.center) * ((r >= 2.0) & (r < self.cap))
+        sides = xp.where(r < 2.0, _polynomial(xp, middle, u), _polynomial(xp, far, t))
         return xp.where(r < 1.0, near, xp.sign(x) * sides if order == 1 else sides)
 
 
@@ -70,8 +70,8 @@ def slope(coefficients: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(k * c for k, c in enumerate(coefficients))[1:] or (0,)
 
 
-def _polynomial(coefficients: tuple[Any, ...], u: Any) -> Any:
-    value = 0.0 * u + coefficients[-1]
+def _polynomial(xp: Any, coefficients: tuple[Any, ...], u: Any) -> Any:
+    value = xp.full_like(u, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         value = value * u + coefficient
     return value
@@ -88,7 +88,7 @@ def profiles(L: Any, gamma: Any) -> tuple[Profile, Profile, Profile]:
     g1 = (-gamma, -2 * gamma, -gamma, (10 * gamma - 14 * L) / 3, (5 * L - 3 * gamma) / 2)
     idle = (L, 2 * L, L, -L / 2, L / 16)
     well = Profile(-gamma, g1, 4, (-nu, 0, L))
-    gate = Profile(0 * L, (0, 0, 0, 10, -15, 6), 2, (1,))
+    gate = Profile(0, (0, 0, 0, 10, -15, 6), 2, (1,))
     rise = tuple(b - a for b, a in zip(idle, g1, strict=True))
     wall = Profile(L + gamma, rise, 5, (8 * L + nu, 0, 0, L / 2, L / 16), 5)
     return well, gate, wall

@@ -151,12 +151,10 @@ def two_saddle_times(
 
 
 def _coefficient(u: Array, order: int = 0) -> Array:
-    """Of $x_2^2$: from 1 to -1, and its derivatives."""
+    """Of $x_2^2$: from 1 to -1, or its derivative."""
     if order == 0:
         return 1.0 - 2.0 * u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
-    if order == 1:
-        return -60.0 * (u * (1.0 - u)) ** 2
-    return -120.0 * u * (1.0 - u) * (1.0 - 2.0 * u)
+    return -60.0 * (u * (1.0 - u)) ** 2
 
 
 def _pair(x: ArrayLike) -> tuple[Array, Array]:
