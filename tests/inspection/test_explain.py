@@ -67,7 +67,13 @@ def test_slacks_of_chapter_five_are_the_inequalities_along_the_weights() -> None
     np.testing.assert_allclose(
         found.envelope, math.sin(1.1) ** 2 * rate ** np.arange(61), rtol=1e-12
     )
+    np.testing.assert_allclose(
+        found.lemma("DU-T5.3x").slack, found.envelope - found.measured, atol=1e-14
+    )
+    assert found.lemma("DU-L5.2").scale == found.lemma("DU-L5.5").scale == 1.0
+    assert found.lemma("DU-L5.4").scale == pytest.approx(size + s**2)
     height = math.sqrt(size)
+    assert found.lemma("DU-L5.10").scale == pytest.approx(abs(s) + height)
     miss = np.array([np.linalg.norm(a - 2 * TEACHER.a) for _, a in path])
     g = (math.pi - phi) * np.cos(phi) + np.sin(phi)
     eps = np.maximum(miss / height, math.pi - g)
@@ -98,6 +104,14 @@ def test_promises_of_chapter_five_say_when_and_why_not() -> None:
     head = quick.promise("DU-C5.2")
     assert head.promised == pytest.approx(2 * math.pi * math.log(2) / (math.pi - 1) / 0.1)
     assert head.kept is True
+    weak = gm.OneFilterNetwork(START.v, [0.004, -0.002, 0.001])
+    late = gm.explain(population_run(weak, TEACHER, step_size=0.02, max_iter=200), TEACHER)
+    own_g = (math.pi - 1.1) * math.cos(1.1) + math.sin(1.1)
+    b = population_run(weak, TEACHER, step_size=0.02, max_iter=200).b
+    first = int(np.argmax(b >= (own_g - 1) / (math.pi - 1) * TEACHER.size * 2 / 2))
+    assert first > 5
+    assert late.promise("DU-C5.2").happened == first
+    assert late.promise("DU-C5.2").kept is True
     other = gm.OneFilterNetwork([-0.5, 1.0, 0.0], [-0.5, 0.2, -0.1])
     lost = gm.explain(population_run(other, TEACHER, step_size=0.1, max_iter=300), TEACHER)
     assert lost.verdict.startswith("trapped")

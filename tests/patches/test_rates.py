@@ -172,6 +172,8 @@ def test_between_the_angles_the_worse_neighbor_is_taken() -> None:
     assert known.cross_norm(0.5) == pytest.approx(0.1)  # the sum is .1 at .2 and .08 at .8
     assert known.cross(0.5) == pytest.approx(0.2)
     assert known.cross(0.19) == known.cross(0.0) == known.cross(0.9) == math.inf
+    part = replace(known, crosses=crosses * [[1.0], [0.0], [1.0]])
+    assert (part.cross(0.2), part.cross(0.1)) == (0.0, math.inf)
     same = replace(known, crosses=0.0 * crosses)
     assert (same.cross(0.1), same.cross(0.0), same.cross(0.9)) == (0.0, 0.0, math.inf)
     assert max_step(known, 0.0) == -math.inf
@@ -246,6 +248,9 @@ def test_good_angles_are_an_interval_that_the_scan_finds() -> None:
 
     class Hopeless(Made):
         def gamma(self, phi: float) -> float:
+            return 0.0
+
+        def cross(self, phi: float) -> float:
             return 0.0
 
     assert good_angles(Hopeless()) == (0.0, 0.0)
@@ -411,7 +416,7 @@ def test_chance_of_a_good_start_depends_on_the_patches() -> None:
     of the corollary, and the report's line on three laws.
     """
     rng = np.random.default_rng(0)
-    for p, phi in ((2, 1.0), (3, 1.4), (6, 1.5), (25, 1.45), (1, 1.1)):
+    for p, phi in ((2, 1.0), (3, 1.4), (6, 1.5), (25, 1.45), (800, 1.55), (1, 1.1)):
         w = uniform_in_ball(p, math.cos(phi), rng, 40_000)
         seen = np.mean(np.linalg.norm(w - np.eye(p)[0], axis=1) <= math.sin(phi))
         chance = good_start_chance(phi, p)
@@ -451,3 +456,24 @@ def test_figure_of_the_constants_shows_what_was_measured() -> None:
     assert lines["6 L_cross(φ)"][3, 1] == pytest.approx(6 * known.cross(known.angles[4]))
     with pytest.raises(DataError, match="only measured"):
         filter_report(Z, w_star, 0.8 * w_star, RotationInvariantConstants(1.0)).plot()
+
+
+def test_bootstrap_intervals_have_their_level_and_width() -> None:
+    """DU-D6.1: on the line gamma(0) is the mean of z^2 over z >= 0, one half, with nothing chosen
+    among directions: 95 % intervals cover it in 80 repetitions as a binomial of that level does
+    (4 standard deviations), and are as wide as the normal ones (Var = 5/4).
+    """
+    found = [
+        estimate_constants(
+            gaussian_patches(400, 1, 1, 300 + seed),
+            [1.0],
+            angles=[0.0, 0.5],
+            n_bootstrap=200,
+            seed=seed,
+        ).gammas[0]
+        for seed in range(80)
+    ]
+    hits = sum(low <= 0.5 <= high for _, low, high in found)
+    assert abs(hits - 0.95 * 80) <= 4 * math.sqrt(80 * 0.95 * 0.05)
+    width = np.mean([high - low for _, low, high in found])
+    assert width == pytest.approx(2 * 1.96 * math.sqrt(1.25 / 400), rel=0.08)
