@@ -346,6 +346,7 @@ def test_plan_reaches_what_it_is_asked_for_with_the_largest_step(eps: float, del
     again = sgd_limits(
         CIRCLE, 0.5, plan.step_size, plan.n_steps, gradient_bound=1.0, eps=eps / 2, W=1.0
     )
+    assert plan.bounds == again
     assert again.miss_upper <= delta
     share = eps**2 * delta / 4
     assert plan.bounds.floor <= share
@@ -456,6 +457,16 @@ def test_figure_of_the_constants_shows_what_was_measured() -> None:
     assert lines["6 L_cross(φ)"][3, 1] == pytest.approx(6 * known.cross(known.angles[4]))
     with pytest.raises(DataError, match="only measured"):
         filter_report(Z, w_star, 0.8 * w_star, RotationInvariantConstants(1.0)).plot()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"level": 1.0}, {"level": 1.5}, {"level": 0.0}, {"n_bootstrap": -1}, {"n_directions": 0}],
+)
+def test_wrong_options_of_the_estimate_are_refused(wrong: dict) -> None:
+    """DU-D6.1: a level in (0, 1), counts that can be counts."""
+    with pytest.raises(DataError, match=next(iter(wrong))):
+        estimate_constants(gaussian_patches(30, 1, 2, 0), [1.0, 0.0], **wrong)
 
 
 def test_bootstrap_intervals_have_their_level_and_width() -> None:
