@@ -384,3 +384,16 @@ def test_a_run_without_a_chapter_is_refused() -> None:
         gm.explain(type("Other", (), {})(), data)
     with pytest.raises(DataError, match="gradient descent"):
         gm.explain(replace(run, start=None), data)
+
+
+@pytest.mark.parametrize("share", [0.4, 1.6])
+def test_step_is_found_on_both_sides_of_the_best_one(share: float) -> None:
+    """DU-M6: two steps have the same first loss; the later losses tell them apart."""
+    Z, w_star, w0, y = patch_problem(2, 0.05, n=100)
+    gradient = filter_gradient(Z, y, w0)
+    tried = np.geomspace(0.1, 100.0, 400)
+    losses = [np.mean((filter_outputs(Z, w0 - eta * gradient) - y) ** 2) for eta in tried]
+    eta = share * float(tried[int(np.argmin(losses))])
+    run = fit_filter(Z, y, w0, step_size=eta, max_iter=6, tol=0.0)
+    assert run.losses[1] < run.losses[0]
+    assert f"step {eta:.6g}"[:10] in gm.explain(run, Z, teacher=w_star).about

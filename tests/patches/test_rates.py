@@ -412,6 +412,18 @@ def test_numbers_of_close_patches_in_closed_form(rho: float, phi: float) -> None
     assert 2 / math.pi < found.mu_star < 2.5  # one sample at a tiny angle makes the largest ratio
 
 
+def test_angles_of_close_patches_do_not_depend_on_lengths() -> None:
+    """DU-T6.5: scaled patches and filters have the same rho and densities; gamma scales."""
+    Z, w, w_star = circle_pairs(400, 0.1), np.array([0.6, 0.8]), np.array([1.0, 0.0])
+    one, two = closeness(Z, w, w_star), closeness(0.5 * Z, 3 * w, 2 * w_star)
+    assert (two.rho, two.mu, two.mu_star) == (
+        pytest.approx(one.rho), pytest.approx(one.mu), pytest.approx(one.mu_star),
+    )  # fmt: skip
+    assert two.gamma_average == pytest.approx(0.25 * one.gamma_average)
+    assert one.unit_norm
+    assert not two.unit_norm
+
+
 def test_chance_of_a_good_start_depends_on_the_patches() -> None:
     """DU-T6.6, DU-C6.1: the integral against draws within 4 standard errors, above the lower bound
     of the corollary, and the report's line on three laws.
