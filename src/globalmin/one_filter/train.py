@@ -310,19 +310,13 @@ def sample_fit(
 
 
 @states("DU-T5.3", "DU-T5.3x")
-def detect_phases(
-    run: OneFilterRun,
-    start: OneFilterNetwork | None = None,
-    teacher: FilterTeacher | None = None,
-) -> Phases:
+def detect_phases(run: OneFilterRun, start: OneFilterNetwork, teacher: FilterTeacher) -> Phases:
     """Where phase one of a population run ends, the two measured rates and the rates of the
-    explicit theorem; `start` is the run's own unless given.
+    explicit theorem.
     """
-    start = run.start if start is None else start
-    if run.phi.size == 0 or start is None or teacher is None:
+    if run.phi.size == 0:
         raise DataError(
-            "phases are seen in population runs only, and with their teacher: give "
-            "detect_phases(run, teacher=...); a run on samples has no angle to a teacher"
+            "phases are seen in population runs only: a run on samples has no angle to a teacher"
         )
     size = teacher.W * teacher.size
     there = np.flatnonzero((np.cos(run.phi) >= 0.5) & (run.b >= PHASE_TWO_HEAD * size))
