@@ -67,7 +67,13 @@ def test_slacks_of_chapter_five_are_the_inequalities_along_the_weights() -> None
     np.testing.assert_allclose(
         found.envelope, math.sin(1.1) ** 2 * rate ** np.arange(61), rtol=1e-12
     )
+    np.testing.assert_allclose(
+        found.lemma("DU-T5.3x").slack, found.envelope - found.measured, atol=1e-14
+    )
+    assert found.lemma("DU-L5.2").scale == found.lemma("DU-L5.5").scale == 1.0
+    assert found.lemma("DU-L5.4").scale == pytest.approx(size + s**2)
     height = math.sqrt(size)
+    assert found.lemma("DU-L5.10").scale == pytest.approx(abs(s) + height)
     miss = np.array([np.linalg.norm(a - 2 * TEACHER.a) for _, a in path])
     g = (math.pi - phi) * np.cos(phi) + np.sin(phi)
     eps = np.maximum(miss / height, math.pi - g)
@@ -98,6 +104,14 @@ def test_promises_of_chapter_five_say_when_and_why_not() -> None:
     head = quick.promise("DU-C5.2")
     assert head.promised == pytest.approx(2 * math.pi * math.log(2) / (math.pi - 1) / 0.1)
     assert head.kept is True
+    weak = gm.OneFilterNetwork(START.v, [0.004, -0.002, 0.001])
+    late = gm.explain(population_run(weak, TEACHER, step_size=0.02, max_iter=200), TEACHER)
+    own_g = (math.pi - 1.1) * math.cos(1.1) + math.sin(1.1)
+    b = population_run(weak, TEACHER, step_size=0.02, max_iter=200).b
+    first = int(np.argmax(b >= (own_g - 1) / (math.pi - 1) * TEACHER.size * 2 / 2))
+    assert first > 5
+    assert late.promise("DU-C5.2").happened == first
+    assert late.promise("DU-C5.2").kept is True
     other = gm.OneFilterNetwork([-0.5, 1.0, 0.0], [-0.5, 0.2, -0.1])
     lost = gm.explain(population_run(other, TEACHER, step_size=0.1, max_iter=300), TEACHER)
     assert lost.verdict.startswith("trapped")
@@ -370,3 +384,16 @@ def test_a_run_without_a_chapter_is_refused() -> None:
         gm.explain(type("Other", (), {})(), data)
     with pytest.raises(DataError, match="gradient descent"):
         gm.explain(replace(run, start=None), data)
+
+
+@pytest.mark.parametrize("share", [0.4, 1.6])
+def test_step_is_found_on_both_sides_of_the_best_one(share: float) -> None:
+    """DU-M6: two steps have the same first loss; the later losses tell them apart."""
+    Z, w_star, w0, y = patch_problem(2, 0.05, n=100)
+    gradient = filter_gradient(Z, y, w0)
+    tried = np.geomspace(0.1, 100.0, 400)
+    losses = [np.mean((filter_outputs(Z, w0 - eta * gradient) - y) ** 2) for eta in tried]
+    eta = share * float(tried[int(np.argmin(losses))])
+    run = fit_filter(Z, y, w0, step_size=eta, max_iter=6, tol=0.0)
+    assert run.losses[1] < run.losses[0]
+    assert f"step {eta:.4g}," in gm.explain(run, Z, teacher=w_star).about

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from globalmin.activations.moments import angle
-from globalmin.one_filter.landscape import angle_of_g
-from globalmin.one_filter.network import FilterTeacher, population_gradient
+from globalmin.one_filter.basin import quasi_static_probability
+from globalmin.one_filter.landscape import angle_of_g, barrier, smoothness
+from globalmin.one_filter.network import FilterTeacher, population_gradient, population_loss
 from globalmin.one_filter.phases import (
     FilterState,
     head_error_at_most,
@@ -244,3 +245,49 @@ def test_state_of_a_network_is_its_four_numbers() -> None:
     basis = np.linalg.qr(np.array([[1.0, 1, 1], [1, 2, 0]]).T)[0]
     rest = np.array([1.0, 0, 1]) - basis @ (basis.T @ [1.0, 0, 1])
     assert state.rest2[0] == pytest.approx(rest @ rest)
+
+
+@pytest.mark.parametrize(("length", "scale"), [(1.0, 1.0), (0.2, 1.0), (3.0, 40.0)])
+def test_smoothness_of_the_trap_test_is_its_formula(length: float, scale: float) -> None:
+    """DU-B5: max of the two diagonal blocks plus the mixed one, every maximum by a grid."""
+    teacher = FilterTeacher([0.0, 1.5], [0.6, -0.2, 0.5])
+    v, a = length * np.array([0.6, 0.8]), scale * np.array([0.2, 0.1, -0.3])
+    loss, size = population_loss(v, a, teacher), float(teacher.a @ teacher.a)
+    b_max = 1.5 * size + math.sqrt(size) * math.sqrt(4 * math.pi * loss / (math.pi - 1))
+    assert abs(a @ teacher.a) <= b_max
+    phi = np.linspace(0, math.pi, 100_001)
+    mixed = float(np.max((math.pi - phi) * np.sin(phi))) * 1.5 * math.sqrt(size)
+    diagonal = max(1.5 * b_max / (2 * length**2), (3 + math.pi - 1) / (2 * math.pi))
+    assert smoothness(v, a, teacher) == pytest.approx(
+        diagonal + mixed / (2 * math.pi * length), rel=1e-5
+    )
+    assert smoothness(v, a, teacher) >= diagonal + mixed / (2 * math.pi * length)
+
+
+def test_barrier_is_the_least_loss_on_the_plane_between_the_basins() -> None:
+    """DU-B5: min over a . a* = 0 by projected least squares; there the angle does not matter."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        teacher = FilterTeacher(rng.standard_normal(3), rng.standard_normal(4))
+        k = teacher.k
+        M = (np.ones((k, k)) + (math.pi - 1) * np.eye(k)) / (2 * math.pi)
+        basis = np.linalg.qr(np.column_stack([teacher.a, np.eye(k)]))[0][:, 1:k]
+        want = teacher.W * teacher.a
+        best = basis @ np.linalg.solve(basis.T @ M @ basis, basis.T @ M @ want)
+        assert abs(best @ teacher.a) < 1e-12
+        value = 0.5 * float((best - want) @ M @ (best - want))
+        assert barrier(teacher) == pytest.approx(value, rel=1e-12)
+        assert population_loss(rng.standard_normal(3), best, teacher) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("k", "ratio", "p"), [(2, 0.5, 3), (2, 1.2, 6), (30, 4.0, 6), (5, 0.0, 4)])
+def test_quasi_static_chance_is_the_share_of_directions_below_the_saddle(
+    k: int, ratio: float, p: int
+) -> None:
+    """DU-TAB5.1: P(phi0 < phi_s), by drawing directions, within 4 standard errors."""
+    g_s = 1 - ratio * (math.pi - 1) / (k + math.pi - 1 - ratio)
+    draws = np.random.default_rng(k).standard_normal((40_000, p))
+    phi = np.arccos(draws[:, 0] / np.linalg.norm(draws, axis=1))
+    seen = np.mean([own_g(x) > g_s for x in phi])
+    assert abs(quasi_static_probability(k, ratio, p) - seen) <= 4 * math.sqrt(0.25 / 40_000)
+    assert quasi_static_probability(k, (k + math.pi - 1) / math.pi + 1e-9, p) == 1.0

@@ -104,7 +104,7 @@ def test_random_start_with_flips_finds_the_teacher_and_shows_two_phases() -> Non
     run = population_fit(teacher, seed=1, max_iter=1500)
     assert run.converged
     assert run.basin is Basin.GLOBAL
-    phases = detect_phases(run, teacher=teacher)
+    phases = detect_phases(run, run.start, teacher)
     assert math.isnan(phases.first_bound)
     assert math.isnan(phases.second_bound)
     assert phases.first_steps is not None
@@ -120,7 +120,7 @@ def test_phases_of_a_covered_start_respect_the_explicit_bounds() -> None:
     teacher = FilterTeacher(np.eye(3)[0], np.array([0.8, -0.6]))
     start = OneFilterNetwork(np.array([math.cos(1.1), math.sin(1.1), 0.0]), 0.2 * teacher.a)
     run = population_run(start, teacher, step_size=0.01, max_iter=3000)
-    phases = detect_phases(run, teacher=teacher)
+    phases = detect_phases(run, run.start, teacher)
     assert run.start == start
     assert phases.first_steps is not None
     assert phases.first_steps <= phases.first_steps_bound

@@ -172,6 +172,8 @@ def test_between_the_angles_the_worse_neighbor_is_taken() -> None:
     assert known.cross_norm(0.5) == pytest.approx(0.1)  # the sum is .1 at .2 and .08 at .8
     assert known.cross(0.5) == pytest.approx(0.2)
     assert known.cross(0.19) == known.cross(0.0) == known.cross(0.9) == math.inf
+    part = replace(known, crosses=crosses * [[1.0], [0.0], [1.0]])
+    assert (part.cross(0.2), part.cross(0.1)) == (0.0, math.inf)
     same = replace(known, crosses=0.0 * crosses)
     assert (same.cross(0.1), same.cross(0.0), same.cross(0.9)) == (0.0, 0.0, math.inf)
     assert max_step(known, 0.0) == -math.inf
@@ -246,6 +248,9 @@ def test_good_angles_are_an_interval_that_the_scan_finds() -> None:
 
     class Hopeless(Made):
         def gamma(self, phi: float) -> float:
+            return 0.0
+
+        def cross(self, phi: float) -> float:
             return 0.0
 
     assert good_angles(Hopeless()) == (0.0, 0.0)
@@ -341,6 +346,7 @@ def test_plan_reaches_what_it_is_asked_for_with_the_largest_step(eps: float, del
     again = sgd_limits(
         CIRCLE, 0.5, plan.step_size, plan.n_steps, gradient_bound=1.0, eps=eps / 2, W=1.0
     )
+    assert plan.bounds == again
     assert again.miss_upper <= delta
     share = eps**2 * delta / 4
     assert plan.bounds.floor <= share
@@ -406,12 +412,24 @@ def test_numbers_of_close_patches_in_closed_form(rho: float, phi: float) -> None
     assert 2 / math.pi < found.mu_star < 2.5  # one sample at a tiny angle makes the largest ratio
 
 
+def test_angles_of_close_patches_do_not_depend_on_lengths() -> None:
+    """DU-T6.5: scaled patches and filters have the same rho and densities; gamma scales."""
+    Z, w, w_star = circle_pairs(400, 0.1), np.array([0.6, 0.8]), np.array([1.0, 0.0])
+    one, two = closeness(Z, w, w_star), closeness(0.5 * Z, 3 * w, 2 * w_star)
+    assert (two.rho, two.mu, two.mu_star) == (
+        pytest.approx(one.rho), pytest.approx(one.mu), pytest.approx(one.mu_star),
+    )  # fmt: skip
+    assert two.gamma_average == pytest.approx(0.25 * one.gamma_average)
+    assert one.unit_norm
+    assert not two.unit_norm
+
+
 def test_chance_of_a_good_start_depends_on_the_patches() -> None:
     """DU-T6.6, DU-C6.1: the integral against draws within 4 standard errors, above the lower bound
     of the corollary, and the report's line on three laws.
     """
     rng = np.random.default_rng(0)
-    for p, phi in ((2, 1.0), (3, 1.4), (6, 1.5), (25, 1.45), (1, 1.1)):
+    for p, phi in ((2, 1.0), (3, 1.4), (6, 1.5), (25, 1.45), (800, 1.55), (1, 1.1)):
         w = uniform_in_ball(p, math.cos(phi), rng, 40_000)
         seen = np.mean(np.linalg.norm(w - np.eye(p)[0], axis=1) <= math.sin(phi))
         chance = good_start_chance(phi, p)
@@ -451,3 +469,34 @@ def test_figure_of_the_constants_shows_what_was_measured() -> None:
     assert lines["6 L_cross(φ)"][3, 1] == pytest.approx(6 * known.cross(known.angles[4]))
     with pytest.raises(DataError, match="only measured"):
         filter_report(Z, w_star, 0.8 * w_star, RotationInvariantConstants(1.0)).plot()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"level": 1.0}, {"level": 1.5}, {"level": 0.0}, {"n_bootstrap": -1}, {"n_directions": 0}],
+)
+def test_wrong_options_of_the_estimate_are_refused(wrong: dict) -> None:
+    """DU-D6.1: a level in (0, 1), counts that can be counts."""
+    with pytest.raises(DataError, match=next(iter(wrong))):
+        estimate_constants(gaussian_patches(30, 1, 2, 0), [1.0, 0.0], **wrong)
+
+
+def test_bootstrap_intervals_have_their_level_and_width() -> None:
+    """DU-D6.1: on the line gamma(0) is the mean of z^2 over z >= 0, one half, with nothing chosen
+    among directions: 95 % intervals cover it in 80 repetitions as a binomial of that level does
+    (4 standard deviations), and are as wide as the normal ones (Var = 5/4).
+    """
+    found = [
+        estimate_constants(
+            gaussian_patches(400, 1, 1, 300 + seed),
+            [1.0],
+            angles=[0.0, 0.5],
+            n_bootstrap=200,
+            seed=seed,
+        ).gammas[0]
+        for seed in range(80)
+    ]
+    hits = sum(low <= 0.5 <= high for _, low, high in found)
+    assert abs(hits - 0.95 * 80) <= 4 * math.sqrt(80 * 0.95 * 0.05)
+    width = np.mean([high - low for _, low, high in found])
+    assert width == pytest.approx(2 * 1.96 * math.sqrt(1.25 / 400), rel=0.08)

@@ -186,7 +186,7 @@ def test_beta_is_one_over_pi_p_on_the_sphere(p: int) -> None:
 
 def test_bootstrap_intervals_cover_the_closed_form() -> None:
     """DU-D6.1: in dimension 2 both directions are tried, so the interval has to cover gamma(.5) in
-    most of 20 repetitions.
+    most of 20 repetitions; the level itself is tested where nothing is chosen (test_rates).
     """
     truth, hits = GAUSSIAN.gamma(0.5), 0
     for seed in range(20):
@@ -251,7 +251,7 @@ def test_number_of_iterations_is_enough() -> None:
 
 def test_filter_descends_at_least_as_fast_as_promised_on_close_patches() -> None:
     """DU-T6.3: mixture inputs with sigma = .5, spread .03, k = 4, p = 3; L_cross at the angle; 0 of
-    100 steps violate it.
+    60 steps violate it.
     """
     w_star = random_filter(3, 0)
     Z = close_patches(8000, 4, w_star, 0.03, 1, sigma=0.5)

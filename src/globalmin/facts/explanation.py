@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-12  # of a lemma's scale: a slack above minus this is not negative
 FAINTEST = 1e-9  # slack over scale that has the palest color
-READ = 200  # steps looked at, or cells drawn, if there are more
+READ, DRAWN = 200, 64  # steps looked at, and cells drawn, if there are more
 WORDS = 58  # width of a column of the printed summary
 
 
@@ -196,7 +196,7 @@ class Explanation:
         from matplotlib.colors import to_rgba
 
         green, red = to_rgba(drawing.GREEN), to_rgba(drawing.RED)
-        first = steps_to_read(len(self.steps) - 1)  # of every cell
+        first = steps_to_read(len(self.steps) - 1, DRAWN)  # of every cell
         x = np.append(self.steps[first] + 1, self.steps[-1] + 2).astype(np.float64)
         for row, lemma in enumerate(self.lemmas):
             least = np.fmin.reduceat(lemma.slack, first)

@@ -154,7 +154,7 @@ def _promises(
     teacher: FilterTeacher,
     promise: phases.TwoPhases | None,
 ) -> list[Promise]:
-    measured = detect_phases(run, teacher=teacher)
+    measured = detect_phases(run, start, teacher)
     first = math.nan if measured.first_steps is None else float(measured.first_steps)
     found = [_head_promise(run, start, teacher)]
     if promise is None:

@@ -157,19 +157,18 @@ def sample_fit(
 
 @states("DU-T5.3", "DU-T5.3x")
 def detect_phases(
-    run: OneFilterRun,
-    start: OneFilterNetwork | None = None,
-    teacher: FilterTeacher | None = None,
+    run: OneFilterRun, start: OneFilterNetwork | None, teacher: FilterTeacher
 ) -> Phases:
     """Where phase one of a population run ends, the two measured rates, the rates of the explicit
-    theorem where it applies, and what the trap test says; `start` is the run's own unless given.
+    theorem where it applies, and what the trap test says.
+
+    `start` None is the start of the run.
     """
-    start = run.start if start is None else start
-    if run.phi.size == 0 or start is None or teacher is None:
+    if run.phi.size == 0:
         raise DataError(
-            "phases are seen in population runs only, and with their teacher: give "
-            "detect_phases(run, teacher=...); a run on samples has no angle to a teacher"
+            "phases are seen in population runs only: a run on samples has no angle to a teacher"
         )
+    start = run.start if start is None else start
     size = teacher.W * teacher.size
     there = np.flatnonzero((np.cos(run.phi) >= 0.5) & (run.b >= PHASE_TWO_HEAD * size))
     first = int(there[0]) if there.size else None

@@ -104,7 +104,7 @@ FINEST = 1e-6  # its smallest angle; below it the theorem is said to reach 0
 
 @states("DU-T6.3", "DU-T6.4")
 def good_angles(constants: FilterConstants, phi0: float | None = None) -> tuple[float, float]:
-    r"""The angles low, high between which $\gamma \ge 6L_{cross}$ holds without a gap: around phi0,
+    r"""The angles low, high between which $\gamma > 6L_{cross}$ holds without a gap: around phi0,
     or the widest such range; (0, 0) if there is none. high is the $\varphi_*$ of DU-T6.4.
 
     DU-T6.3 promises descent from distance $W\sin\varphi$ with $\varphi$ between them down to
@@ -112,7 +112,7 @@ def good_angles(constants: FilterConstants, phi0: float | None = None) -> tuple[
     """
     count = math.ceil(math.log(math.pi / 2.0 / FINEST) / math.log(RATIO))
     angles = math.pi / 2.0 * RATIO ** -np.arange(count)[::-1]
-    good = [cross_margin(constants, float(phi)) >= 0.0 for phi in angles]
+    good = [cross_margin(constants, float(phi)) > 0.0 for phi in angles]
     ends = np.flatnonzero(np.diff([0, *good, 0]))
     runs = [
         (0.0 if i == 0 else float(angles[i]), float(angles[j - 1]))
@@ -137,18 +137,19 @@ def good_start_chance(phi_star: float, p: int) -> float:
     from scipy.stats import beta
 
     alpha = math.cos(phi_star)
-    if phi_star <= 0.0 or p == 1:
-        return 0.0 if phi_star <= 0.0 else _good_on_the_line(alpha)
+    if p == 1:
+        return _good_on_the_line(alpha)
     if alpha < 1e-12:
         return 0.5
     half = (p - 1) / 2.0
     least = 1.0 - math.sin(phi_star)  # shorter filters are too far away in every direction
 
-    def part(s: float) -> float:
+    def at(share: float) -> float:
+        s = alpha * share ** (1.0 / p)  # so that the share is uniform
         cosine = (s**2 + alpha**2) / (2.0 * s)
-        return p * s ** (p - 1) / alpha**p * float(beta.sf((1.0 + cosine) / 2.0, half, half))
+        return float(beta.sf((1.0 + cosine) / 2.0, half, half))
 
-    return float(quad(part, least, alpha, epsabs=1e-10)[0]) if least < alpha else 0.0
+    return float(quad(at, (least / alpha) ** p, 1.0, epsabs=1e-10)[0]) if least < alpha else 0.0
 
 
 def _good_on_the_line(alpha: float) -> float:
@@ -204,7 +205,18 @@ def sgd_limits(
         $(1-\eta\alpha)r^2 + \eta^2B^2 + \eta\kappa$ with $\kappa = 6c(\psi)W^2\sin\psi$ (ours), and
         the floor is $(\eta B^2+\kappa)/\alpha$; $\kappa = 0$ if the good angles reach 0.
     """
-    phi1, cross, kappa = _reach(constants, start_distance / W, down_to)
+    reach = _reach(constants, start_distance / W, down_to)
+    return _limits(constants, reach, step_size, n_steps, (start_distance, gradient_bound, eps, W))
+
+
+def _limits(
+    constants: FilterConstants,
+    reach: tuple[float, float, float],
+    step_size: float,
+    n_steps: int,
+    sizes: tuple[float, float, float, float],
+) -> SgdBounds:
+    (phi1, cross, kappa), (start_distance, gradient_bound, eps, W) = reach, sizes
     M = constants.largest(0.0) + 10.0 * cross + 4.0 * constants.beta
     alpha = constants.gamma(phi1) - 6.0 * cross - step_size * M**2
     _require(alpha > 0.0, "alpha = gamma(phi1) - 6 L_cross - eta M^2 > 0", alpha)
@@ -266,19 +278,17 @@ def plan_sgd(
     is too large already.
     """
     _require(0.0 < eps < 1.0 and 0.0 < delta < 1.0, "0 < eps, delta < 1", min(eps, delta))
-    share = 0.25 * (eps * W) ** 2 * delta
+    share, sizes = 0.25 * (eps * W) ** 2 * delta, (start_distance, gradient_bound, eps / 2.0, W)
+    reach = _reach(constants, start_distance / W, down_to)
 
     def tried(step: float) -> SgdPlan | None:
-        limits = {"gradient_bound": gradient_bound, "eps": eps / 2.0, "W": W, "down_to": down_to}
         try:
-            alpha = sgd_limits(constants, start_distance, step, 1, **limits).alpha
-        except HypothesisError as error:
-            if error.hypothesis in NEVER:
-                raise
+            alpha = _limits(constants, reach, step, 1, sizes).alpha
+        except HypothesisError:
             return None
         shrink = math.log1p(-min(step * alpha, 1.0 - 1e-12))
         steps = max(1, math.ceil(math.log(min(share / start_distance**2, 1.0)) / shrink))
-        found = sgd_limits(constants, start_distance, step, steps, **limits)
+        found = _limits(constants, reach, step, steps, sizes)
         kept = found.floor <= share and found.leave_upper <= delta / 2.0
         return SgdPlan(step, steps, found) if kept else None
 
@@ -299,7 +309,6 @@ def plan_sgd(
 
 
 SMALLEST = 1e-18  # a step below it would need more steps than anyone can make
-NEVER = ("0 < r0 < W", "phi0 < phi_*", "the good angles reach below phi0")  # at no step
 
 
 @states("DU-L6.2")
