@@ -11,8 +11,8 @@ import globalmin as gm
 
 E = math.e
 GRADIENT, PERTURBED = "gradient_descent", "perturbed_gradient_descent"
-# (d, L): T_d of gradient descent and of perturbed gradient descent, medians over 8 starts of another
-# program (DU-F7.3, DU-F7.4; the thesis prints no number)
+# (d, L): T_d of gradient descent and of perturbed gradient descent, medians over 8 starts of
+# another program (DU-F7.3, DU-F7.4; the thesis prints no number)
 MEDIANS = {
     (5, 1.0): (491, 99.5),
     (5, 1.5): (1.38e3, 129.5),

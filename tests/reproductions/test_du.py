@@ -1,5 +1,5 @@
-"""Wrong experiments planted in the figures of DU are seen by their thumbnails: another step, another
-law of the start, the full gradient instead of SGD, a wrong success rule.
+"""Wrong experiments planted in the figures of DU are seen by their thumbnails: a wrong step, a
+wrong law of the start, the full gradient instead of SGD, a wrong success rule.
 
 DU-F2.1, DU-F4.1, DU-F4.2, DU-F5.1b, DU-F5.2, DU-TAB5.1, DU-F6.2b, DU-F6.3a, DU-F6.3b, DU-F6.3cd,
 DU-F6.4, DU-F7.1, DU-F7.2, DU-F7.3.
@@ -53,7 +53,7 @@ def test_inputs_of_another_dimension_are_seen_in_the_spectrum():
     assert [row.verdict for row in rows] == ["DIFFERS", "DIFFERS"]
 
 
-def test_an_unequal_start_and_a_short_step_are_seen_in_figure_41(monkeypatch):
+def test_an_unequal_start_and_the_other_objective_are_seen_in_figure_41(monkeypatch):
     assert not differing("DU-F4.1")
     with monkeypatch.context() as patch:
         patch.setattr(du_factorization, "RATIO", 2.0)
@@ -122,13 +122,10 @@ def test_the_full_gradient_and_half_the_step_are_seen_in_figures_63a_and_63b(mon
     with monkeypatch.context() as patch:
         patch.setitem(du_convolution.STEPS, "smooth", 0.25)
         assert len(differing("DU-F6.3a")) >= 4
-    with monkeypatch.context() as patch:
-        patch.setattr(du_convolution, "BATCH", 300)
-        patch.setattr(du_convolution, "DRAWS", 10)
-        seen = differing("DU-F6.3a")
-    assert "mean log10 |w − w*| at the end, σ = 1" in seen or (
-        "its spread over the runs, σ = 1" in seen
-    )
+    monkeypatch.setattr(du_convolution, "BATCH", 50)  # as good as the full gradient
+    seen = differing("DU-F6.3a")
+    assert "mean log10 |w − w*| at the end, σ = 1" in seen
+    assert "its spread over the runs, σ = 1" in seen
 
 
 def digit_rows(draws=10):

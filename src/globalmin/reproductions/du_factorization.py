@@ -66,7 +66,8 @@ def fig41(setting: Setting) -> Reproduction:
         name: _factor_runs(setting, (d, rank), penalty, UNEQUAL, 1)
         for name, penalty in PENALTIES.items()
     }
-    finer = _factor_runs(setting, (d, rank), 0.0, UNEQUAL, 1, step_size=STEP / 2)
+    plain = next(iter(PENALTIES.values()))
+    finer = _factor_runs(setting, (d, rank), plain, UNEQUAL, 1, step_size=STEP / 2)
     shown = {
         part: [(one[0]["objective"], one[0]["norm_u"] / one[0]["norm_v"]) for one in runs.values()]
         for part, runs in (("", equal), ("unequal", unequal))
