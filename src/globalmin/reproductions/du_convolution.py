@@ -153,33 +153,6 @@ def _distance_rows(
     return rows
 
 
-@states("DU-F6.3a")
-@reproduction("DU-F6.3a", title="Figure 6.3a: one neuron, smoother inputs are learned faster")
-def fig63a(setting: Setting) -> Reproduction:
-    """Distance to the teacher by step of SGD for four spreads of the angle."""
-    choices = (
-        "Printed: SGD, unit inputs, the law of the angle, one start and one step for all σ. Not "
-        "printed: p, start, step, the values of σ, the axes; ours are p = 2, ‖w₀ − w*‖ = 0.8, "
-        "step 0.5, σ as a standard deviation.",
-        "The second interval of the law is printed wrong; [−3π/2, −π/2] is meant (erratum E22, "
-        "misprint).",
-    )
-    words = ("σ", "larger σ is smoother, and faster")
-    return _distance_figure(setting, "DU-F6.3a", SMOOTH, words=words, choices=choices)
-
-
-@states("DU-F6.3b")
-@reproduction("DU-F6.3b", title="Figure 6.3b: closer patches are learned faster")
-def fig63b(setting: Setting) -> Reproduction:
-    """Distance to the teacher by step of SGD for five spreads of the patches."""
-    choices = (
-        "Printed: SGD, the law of the patches with σ = 1. Not printed: k, p, start, step, the "
-        "values of σ₂, the axes; ours are k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1.",
-    )
-    words = ("σ₂", "smaller σ₂ is closer, and faster")
-    return _distance_figure(setting, "DU-F6.3b", CLOSE, words=words, choices=choices)
-
-
 ANGLES = np.linspace(0.0, math.pi, 33)
 SHOWN = (0.2, 1.0)  # spreads of the angular law beside the Gaussian
 
@@ -322,3 +295,30 @@ def _moment_rows(
         ),
     ]
     return rows
+
+
+@states("DU-F6.3a")
+@reproduction("DU-F6.3a", title="Figure 6.3a: one neuron, smoother inputs are learned faster")
+def fig63a(setting: Setting) -> Reproduction:
+    """Distance to the teacher by step of SGD for four spreads of the angle."""
+    choices = (
+        "Printed: SGD, unit inputs, the law of the angle, one start and one step for all σ. Not "
+        "printed: p, start, step, the values of σ, the axes; ours are p = 2, ‖w₀ − w*‖ = 0.8, "
+        "step 0.5, σ as a standard deviation.",
+        "The second interval of the law is printed wrong; [−3π/2, −π/2] is meant (erratum E22, "
+        "misprint).",
+    )
+    words = ("σ", "larger σ is smoother, and faster")
+    return _distance_figure(setting, "DU-F6.3a", SMOOTH, words=words, choices=choices)
+
+
+@states("DU-F6.3b")
+@reproduction("DU-F6.3b", title="Figure 6.3b: closer patches are learned faster")
+def fig63b(setting: Setting) -> Reproduction:
+    """Distance to the teacher by step of SGD for five spreads of the patches."""
+    choices = (
+        "Printed: SGD, the law of the patches with σ = 1. Not printed: k, p, start, step, the "
+        "values of σ₂, the axes; ours are k = 8, p = 5, ‖w₀ − w*‖ = 0.7, step 1.",
+    )
+    words = ("σ₂", "smaller σ₂ is closer, and faster")
+    return _distance_figure(setting, "DU-F6.3b", CLOSE, words=words, choices=choices)

@@ -128,7 +128,8 @@ def fig72(setting: Setting) -> Reproduction:
             "b": lambda: tube_in_space(tube_boxes(TAU), saddles, space.saddle(3), long),
         },
         choices=(
-            FIXED + " Not printed: starts and step; the step is that of figures 7.3 and 7.4.",
+            FIXED + " Not printed: starts and step; the step is that of figures 7.3 and 7.4. Our "
+            "paths in the plane are orange.",
         ),
     )
 
