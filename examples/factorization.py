@@ -1,9 +1,8 @@
 """Matrix factorization: gradient descent from a small random start, the proof that it ended at the
 best rank, and the pictures.
 
-Run it with `python examples/factorization.py [folder] [steps]`; it writes four pictures (SVG and
-PNG) to the folder, default `figures`. `steps` are those of the three-layer network of figure 4.2,
-default 1000 (four CPU minutes; the thesis has 10,000).
+Run it with `python examples/factorization.py [folder]`; it writes two pictures (SVG and PNG) to the
+folder, default `figures`. Figures 4.1 and 4.2 of the thesis: `globalmin reproduce DU-F4.1 DU-F4.2`.
 """
 
 import sys
@@ -13,12 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import globalmin as gm
-from globalmin.balancedness.network import fully_connected
-from globalmin.balancedness.runs import follow_descent, pose_balance
 from globalmin.drawing import save
 from globalmin.factorization import figures as figures
 from globalmin.factorization.landscape import (
-    PENALTY,
     footnote_schedule,
     printed_schedule,
     schedule_report,
@@ -29,7 +25,7 @@ from globalmin.factorization.rank_one import (
     first_stage_at_most,
     rank_one_run,
 )
-from globalmin.factorization.train import descend_factors, estimate_norm
+from globalmin.factorization.train import descend_factors
 
 
 def proof(size: int = 300, rank: int = 10) -> str:
@@ -43,57 +39,6 @@ def proof(size: int = 300, rank: int = 10) -> str:
     with tempfile.TemporaryDirectory() as folder:
         result = gm.check(certificate.save(Path(folder) / "factors.gmc"))
     return f"{result.verdict}: {result.statement}"
-
-
-def figure_4_1(folder: Path) -> dict[str, float]:
-    """Both objectives from the same unbalanced start: similar speed; the ratio of the norms
-    settles, regularized at 1.
-    """
-    rng = np.random.default_rng(0)
-    M = rng.standard_normal((100, 5)) @ rng.standard_normal((5, 80))
-    start = gm.Factors.initialize((100, 80), 5, scale=0.25, seed=1)
-    start = gm.Factors(2.0 * start.U, start.V)
-    options = {"step_size": 0.1 / estimate_norm(M), "max_iter": 400, "tol": 0.0}
-    plain = descend_factors(M, start, **options)
-    penalized = descend_factors(M, start, penalty=PENALTY, **options)
-    curves = [(run.objectives, run.norm_u / run.norm_v) for run in (plain, penalized)]
-    save(lambda: figures.objective_and_ratio(*curves), folder / "figure-4-1")
-    reached = [
-        float(np.flatnonzero(run.objectives < 1e-10 * run.objectives[0])[0])
-        for run in (plain, penalized)
-    ]
-    ratio = plain.norm_u[-1] / plain.norm_v[-1]
-    return {
-        "4.1 steps, plain": reached[0],
-        "4.1 steps, regularized": reached[1],
-        "4.1 final ratio, plain": float(ratio),
-    }
-
-
-def figure_4_2(folder: Path, n_steps: int) -> dict[str, float]:
-    """Three layers of widths 100, 100, 10 on 1,000 inputs of dimension 1,000, both starts of the
-    thesis.
-    """
-    rng = np.random.default_rng(0)
-    X, Y = rng.standard_normal((1000, 1000)), rng.standard_normal((1000, 10))
-    network = fully_connected((1000, 100, 100, 10), "relu")
-    problem = pose_balance(network, X, Y)
-    norms, steps, found = [], np.empty(0), {}
-    for name, variances in (("balanced", (1e-6, 1e-5, 1e-4)), ("unbalanced", (1e-4, 1e-4, 1e-4))):
-        theta = np.concatenate(
-            [
-                np.sqrt(v) * rng.standard_normal(size)
-                for v, size in zip(variances, network.sizes, strict=True)
-            ]
-        )
-        run = follow_descent(problem, theta, step_size=0.05, max_iter=n_steps, max_records=200)
-        norms.append(run.norms)
-        steps = run.time / 0.05
-        for h, value in enumerate(run.norms[-1]):
-            found[f"4.2 {name}, squared norm of layer {h + 1}"] = float(value)
-        found[f"4.2 {name}, largest difference"] = float(np.abs(np.diff(run.norms, axis=1)).max())
-    save(lambda: figures.layer_balance(steps, *norms), folder / "figure-4-2")
-    return found
 
 
 def schedules(folder: Path) -> dict[str, float]:
@@ -159,13 +104,7 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "figures")
     folder.mkdir(parents=True, exist_ok=True)
     print(proof())
-    n_steps = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    for part in (
-        figure_4_1(folder),
-        schedules(folder),
-        rank_one(folder),
-        figure_4_2(folder, n_steps),
-    ):
+    for part in (schedules(folder), rank_one(folder)):
         for name, value in part.items():
             print(f"{name}: {value:.6g}")
 

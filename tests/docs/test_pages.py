@@ -63,6 +63,11 @@ SAID = {
         "trap: loss at v minus loss at -v",
         "DU-T5.3x is empty",
     ),
+    "du-ch2.md": ("DU-T2.1 its hypotheses hold here",),
+    "du-ch3.md": ("ACCEPTED",),
+    "du-ch4.md": ("log10_steps_lower=1460",),
+    "du-ch5.md": ("spurious local minimum", "DU-T5.3x its hypotheses hold here"),
+    "du-ch7.md": ("steps to pass all saddles ≥, ours",),
     "os.md": (
         "OS-C4 a hypothesis fails here -> its hypotheses hold here",
         "μ_φ = 0",

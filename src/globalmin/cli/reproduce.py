@@ -20,7 +20,7 @@ from globalmin.cli.terminal import print_json, print_rows, say
 from globalmin.errors import DataError
 from globalmin.reproductions import entries, entry
 from globalmin.reproductions.registry import COLUMNS, Entry, Reproduction
-from globalmin.reproductions.running import SCALES, Scale, writable_folder
+from globalmin.reproductions.running import SCALES, Scale, data_for, writable_folder
 from globalmin.reproductions.saving import PAGE
 
 ITEMS = typer.Argument(
@@ -34,6 +34,10 @@ OUT = typer.Option(
     metavar="DIR",
     help="Folder for figures, tables, data and index.html; trials are kept there too.",
 )
+DATA = typer.Option(
+    metavar="FILE",
+    help="MNIST's images, idx format, .gz or not, for the items that learn from digits.",
+)
 
 
 def reproduce(
@@ -45,6 +49,7 @@ def reproduce(
         str, typer.Option(metavar="local|dask|ray", help="Where the trials run.")
     ] = "local",
     seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of every draw.")] = 0,
+    data: Annotated[Path | None, DATA] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the tables.")
     ] = False,
@@ -62,7 +67,9 @@ def reproduce(
         return terminal.ACCEPTED
     chosen = chosen_entries(items)
     size, where = check(scale, executor)
-    return make_all(chosen, out, as_json=json, scale=size, executor=where, seed=seed)
+    if data is not None and not any(one.takes_data for one in chosen):
+        data_for(chosen[0], data)
+    return make_all(chosen, out, as_json=json, data=data, scale=size, executor=where, seed=seed)
 
 
 def print_list(*, as_json: bool) -> None:
@@ -97,7 +104,9 @@ def check(scale: str, executor: str) -> tuple[Scale, ExecutorName]:
     return check_choice("scale", scale, SCALES), check_choice("executor", executor, EXECUTORS)
 
 
-def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: Any) -> int:
+def make_all(
+    chosen: Sequence[Entry], out: Path, *, as_json: bool, data: Path | None = None, **options: Any
+) -> int:
     """Make every item; one that fails does not stop the others. Returns the exit code."""
     writable_folder(out)
     results: list[dict[str, Any]] = []
@@ -105,7 +114,8 @@ def make_all(chosen: Sequence[Entry], out: Path, *, as_json: bool, **options: An
         say(f"[{place}/{len(chosen)}] {one.item}: {one.title}")
         began = time.monotonic()
         try:
-            found = reproductions.reproduce(one.item, out=out, **options)
+            images = data if one.takes_data else None
+            found = reproductions.reproduce(one.item, out=out, data=images, **options)
         except KeyboardInterrupt as interrupt:
             done = f"{place - 1} of {len(chosen)} items are done"
             raise terminal.InterruptError(

@@ -61,10 +61,12 @@ def layer_balance(steps: Array, balanced: Array, unbalanced: Array) -> Figure:
         for h in range(norms.shape[1] - 1):
             words = f"layers {h + 1}, {h + 2}"
             left.plot(steps, norms[:, h] - norms[:, h + 1], color=COLORS[h], label=words)
-            right.semilogy(steps, norms[:, h] / norms[:, h + 1], color=COLORS[h], label=words)
+            right.plot(steps, norms[:, h] / norms[:, h + 1], color=COLORS[h], label=words)
         left.set_ylabel(f"{name}: difference")
         right.set_ylabel(f"{name}: ratio")
         right.axhline(1.0, color=MUTED, linestyle="--", linewidth=1.0)
+        if (norms[:, :-1] > 3.0 * norms[:, 1:]).any():
+            right.set_yscale("log")
         for axes in (left, right):
             axes.set_xlabel("step")
             axes.legend()

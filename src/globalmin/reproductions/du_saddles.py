@@ -1,11 +1,11 @@
-"""DU, figures 7.1 to 7.5: two warm-ups, the octopus, and gradient descent against perturbed
-gradient descent on it.
+"""DU, figures 7.1, 7.2 and 7.5: two warm-ups, the tube and the octopus with paths of gradient
+descent, and their domains.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,175 +13,12 @@ from globalmin.references import states
 from globalmin.reproductions.registry import Reproduction, Row, reproduction
 
 if TYPE_CHECKING:
+    from globalmin.octopus.function import Octopus
     from globalmin.reproductions.running import Setting
 
-LS = (1.0, 1.5, 2.0, 3.0)
-LAST = {
-    5: (491, 1.38e3, 3.67e3, 2.0e4),
-    10: (7.32e4, 7.24e5, 4.60e6, 7.72e7),
-}  # medians of T_d, gradient descent, spec page
-PERTURBED = {5: (99.5, 129.5, 170.0, 220.5), 10: (234.0, 308.5, 368.0, 488.5)}
-FACTORS = (2.710, 3.409, 4.106, 5.497)
-SHOWN = 1_000  # steps in the figures
-SPEC = "the thesis prints no number; median of the spec page over 8 starts"
-CHOICES = (
-    "The values of L are lost in the source; L = 1, 1.5, 2, 3 with γ = 1. Step 1/(4L), τ = e, "
-    "noise radius e/100, threshold γe/100, t_thres = 1 as printed; starts uniform on [−1, 1]^d.",
-    "Gradient descent is followed in logarithms: in float64 a waiting coordinate underflows to "
-    "zero and the run is stuck for "
-    "ever, so that a plot of 'never converges' at d = 10 may be that artefact.",
-)
-
-
-def escape_trial(*, d: int, L: float, seed: int) -> dict[str, Any]:
-    """Steps past each saddle of the octopus, gradient descent and Algorithm 2, from one random
-    start.
-    """
-    from globalmin.octopus.escape import Method, octopus_escape_times
-
-    methods: dict[str, Method] = {
-        "plain": "gradient_descent",
-        "noisy": "perturbed_gradient_descent",
-    }
-    return {
-        name: octopus_escape_times(d, L, 1.0, 1 / (4 * L), method, seed=seed).astype(np.float64)
-        for name, method in methods.items()
-    }
-
-
-def values_trial(*, d: int, L: float, steps: int, seed: int) -> dict[str, Any]:
-    """The function by step along both descents from the same start."""
-    from globalmin.octopus.descent import checked_start, descent_values, perturbed_descent
-    from globalmin.octopus.function import Octopus
-
-    octopus, rng = Octopus(d, L, 1.0), np.random.default_rng(seed)
-    x = checked_start(octopus, None, rng)
-    noisy = perturbed_descent(octopus, x, 1 / (4 * L), rng, n_values=steps)
-    return {
-        "plain": descent_values(octopus, x, 1 / (4 * L), range(steps + 1)),
-        "noisy": noisy.values[: steps + 1],
-    }
-
-
-def _escape(setting: Setting, d: int, item: str) -> Reproduction:
-    from globalmin.octopus.figures import objective_by_step
-    from globalmin.octopus.function import Octopus
-
-    draws = setting.pick(thumbnail=8, paper=100)
-    points = [
-        {"d": d, "L": L, "seed": 100 * setting.seed + draw} for L in LS for draw in range(draws)
-    ]
-    times = setting.trials(escape_trial, points)
-    curves = setting.trials(
-        values_trial, [{"d": d, "L": L, "steps": SHOWN, "seed": setting.seed} for L in LS]
-    )
-    plain, noisy = (
-        np.array([one[name] for one in times]).reshape(len(LS), draws, d)
-        for name in ("plain", "noisy")
-    )
-    t = np.arange(SHOWN + 1, dtype=np.float64)
-    shown = {
-        f"L = {L:g}": {
-            "gradient descent": (t, np.asarray(one["plain"])),
-            "perturbed": (t, np.asarray(one["noisy"])),
-        }
-        for L, one in zip(LS, curves, strict=True)
-    }
-    least = {f"L = {L:g}": Octopus(d, L, 1.0).least for L in LS}
-    return Reproduction(
-        item=item,
-        scale=setting.scale,
-        table=tuple(_escape_rows(d, plain, noisy)),
-        data={
-            "L": np.repeat(LS, len(t)),
-            "step": np.tile(t, len(LS)),
-            **{name: np.concatenate([one[name] for one in curves]) for name in ("plain", "noisy")},
-        },
-        figures={"": lambda: objective_by_step(shown, least=least)},
-        choices=CHOICES,
-    )
-
-
-def _escape_rows(d: int, plain: np.ndarray, noisy: np.ndarray) -> list[Row]:
-    rows = []
-    for i, L in enumerate(LS):
-        ratio = float(np.median(plain[i, :, -1] / plain[i, :, -2]))
-        rows.append(
-            Row(
-                f"last plateau over the one before, L = {L:g}",
-                None,
-                ratio,
-                0.02 * FACTORS[i],
-                note="exact factor κ = 1 + ln(1/(1−2ηL))/ln(1+2ηγ); published: at least (L+γ)/γ",
-                reference=FACTORS[i],
-                source="exact factor κ = 1 + ln(1/(1−2ηL))/ln(1+2ηγ)",
-            )
-        )
-    for i, L in enumerate(LS):
-        steps = float(np.median(noisy[i, :, -1]))
-        rows.append(
-            Row(
-                f"steps of perturbed descent past all saddles, L = {L:g}",
-                None,
-                steps,
-                0.3 * PERTURBED[d][i],
-                reference=PERTURBED[d][i],
-                source=SPEC,
-            )
-        )
-    log_steps = np.log10(np.median(plain[:, :, -1], axis=1))
-    rows += [
-        Row(
-            f"log10 steps of gradient descent, L = {L:g}",
-            None,
-            float(log_steps[i]),
-            0.35,
-            reference=math.log10(LAST[d][i]),
-            source=SPEC,
-        )
-        for i, L in enumerate(LS)
-    ]
-    bound = max((L + 1.0) ** (d - 1) / float(plain[i, :, -1].min()) for i, L in enumerate(LS))
-    rows.append(
-        Row(
-            "((L+γ)/γ)^(d−1) over the fastest run",
-            1.0,
-            bound,
-            0.0,
-            "<=",
-            note="DU-T7.3: exponential for every start",
-            where="theorem 7.3: the ratio to its bound is at most one",
-        )
-    )
-    rows.append(
-        Row(
-            "runs in which gradient descent was faster",
-            "perturbed descent is always faster",
-            int((plain[:, :, -1] < noisy[:, :, -1]).sum()),
-            0.0,
-            where="text on figures 7.3 and 7.4",
-            reference=0,
-            source="no exception",
-        )
-    )
-    return rows
-
-
-@states("DU-F7.3")
-@reproduction(
-    "DU-F7.3",
-    title="Figure 7.3: gradient descent and perturbed gradient descent on the octopus, d = 5",
-)
-def fig73(setting: Setting) -> Reproduction:
-    """Plateaus that grow by a fixed factor against plateaus of constant length."""
-    return _escape(setting, 5, "DU-F7.3")
-
-
-@states("DU-F7.4")
-@reproduction("DU-F7.4", title="Figure 7.4: the same in d = 10 dimensions")
-def fig74(setting: Setting) -> Reproduction:
-    """As figure 7.3; gradient descent needs up to 1e8 steps."""
-    return _escape(setting, 10, "DU-F7.4")
+L, GAMMA, TAU = math.e, 1.0, math.e  # section 7.7.1
+STEP = 1.0 / (4.0 * L)  # that of figures 7.3 and 7.4
+FIXED = "Printed: L = e, γ = 1, τ = e (section 7.7.1), saddles blue, minimum red, path pink."
 
 
 @states("DU-F7.1")
@@ -198,27 +35,31 @@ def fig71(setting: Setting) -> Reproduction:
     band = warm.descent_path(warm.saddle_gradient, [0.9, 1e-6], warm.STEP, 35)
     distances = (10, 20, 40)
     far = warm.descent_path(warm.far_gradient, [-10.0, 0.5], warm.STEP, warm.far_escape_steps(10))
+    law = 1.0 + math.log(2.0) / math.log(1.5)
     rows = (
         Row(
             "steps from |x₂| = 10⁻⁶ to 1",
             None,
             int(np.argmax(np.abs(band[:, 1]) >= 1.0)),
             0.0,
-            note="⌈ln(1/|x₂|)/ln 1.5⌉",
-            reference=35,
-            source="⌈ln(1/|x₂|)/ln 1.5⌉",
+            reference=math.ceil(6.0 * math.log(10.0) / math.log(1.5)),
+            source="⌈ln(1/|x₂|)/ln 1.5⌉, from x₂ ← 1.5 x₂ below (7.2)",
+            error="none: an integer",
+            catches=("half the step", math.ceil(6.0 * math.log(10.0) / math.log(1.25))),
         ),
         *(
             Row(
                 f"steps to leave from distance {R}",
-                None,
+                "t ≈ R to the saddle, then as from 2⁻ᴿ",
                 warm.far_escape_steps(R),
-                0.0,
-                note="spec page; law 2.71 R",
-                reference=ref,
-                source="our spec page, law 2.71 R",
+                2.0,
+                where="section 7.3, second example",
+                reference=law * R,
+                source="R(1 + ln 2/ln 1.5)",
+                error="whole steps, and the piece that joins slope and saddle: two steps",
+                catches=("no wait at the saddle", float(R)),
             )
-            for R, ref in zip(distances, (27, 54, 108), strict=True)
+            for R in distances
         ),
     )
     return Reproduction(
@@ -228,8 +69,9 @@ def fig71(setting: Setting) -> Reproduction:
         data=_path_columns({"thin band": band, "far start": far}),
         figures={"": lambda: warmups(band, far)},
         choices=(
-            "The thesis says only that a connection exists between slope and saddle; ours is twice "
-            "continuously differentiable.",
+            "Printed: both functions but for the piece between slope and saddle, of which only the "
+            "existence is said; ours is twice continuously differentiable. Not printed: the "
+            "starts of the paths.",
         ),
     )
 
@@ -245,76 +87,133 @@ def _path_columns(paths: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
+STARTS = ((0.5, 0.5), (-0.5, 0.5), (-0.7, -0.3), (0.2, -0.6))
+# steps past the three saddles of the tube from (1/2, 1/2, 1/2), golden values of our spec page
+PASSED = (13, 77, 399)
+
+
 @states("DU-F7.2")
 @reproduction(
-    "DU-F7.2", title="Figure 7.2: tube and octopus in two dimensions with paths of gradient descent"
+    "DU-F7.2",
+    title="Figure 7.2: tube and octopus with paths of gradient descent, the tube in three "
+    "dimensions",
 )
 def fig72(setting: Setting) -> Reproduction:
-    """From the first saddle to the second and on to a minimum."""
+    """From the first saddle to the second and on to a minimum, in two and in three dimensions."""
     from globalmin.octopus.figures import tube_and_octopus
     from globalmin.octopus.function import Octopus
     from globalmin.octopus.warmups import descent_path
+    from globalmin.report.thesis_figures import tube_in_space
 
-    tube, octopus = Octopus(2, math.e, 1.0, mirrored=False), Octopus(2, math.e, 1.0)
-    starts = {
-        "0.5, 0.5": (0.5, 0.5),
-        "−0.5, 0.5": (-0.5, 0.5),
-        "−0.7, −0.3": (-0.7, -0.3),
-        "0.2, −0.6": (0.2, -0.6),
-    }
-    paths = {
-        name: descent_path(octopus.gradient, start, 1 / (4 * math.e), 300)
-        for name, start in starts.items()
-    }
-    first = paths["0.5, 0.5"]
-    curvature = np.linalg.eigvalsh(octopus.hessian(octopus.saddle(1)))
-    misses = [float(np.linalg.norm(np.abs(path[-1]) - 4.0 * math.e)) for path in paths.values()]
-    rows = (
-        Row(
-            "value at a minimum",
-            None,
-            float(octopus.value(octopus.saddle(2))),
-            1e-10,
-            note="−2ν, ν = (37L + 13γ)τ²/6; spec page",
-            reference=-2 * 139.870432574007,
-            source="−2ν, ν = (37L + 13γ)τ²/6, our spec page",
-        ),
-        Row(
-            "least curvature at the second saddle",
-            None,
-            float(curvature[0]),
-            1e-12,
-            note="−2γ (DU-L7.1)",
-            reference=-2.0,
-            source="−2γ (DU-L7.1)",
-        ),
-        Row(
-            "largest curvature there",
-            None,
-            float(curvature[-1]),
-            1e-12,
-            note="2L",
-            reference=2 * math.e,
-            source="2L (DU-L7.1)",
-        ),
-        Row(
-            "largest distance of a path's end to a minimum",
-            None,
-            max(misses),
-            1e-6,
-            note="300 steps of 1/(4L)",
-            reference=0.0,
-            source="the minimum itself",
-        ),
-    )
+    tube, octopus = Octopus(2, L, GAMMA, TAU, mirrored=False), Octopus(2, L, GAMMA, TAU)
+    space = Octopus(3, L, GAMMA, TAU, mirrored=False)
+    paths = [descent_path(octopus.gradient, start, STEP, 300) for start in STARTS]
+    long = descent_path(space.gradient, [0.5, 0.5, 0.5], STEP, 500)
+    saddles = np.array([space.saddle(passed) for passed in range(3)])
+    names = [f"({a:g}, {b:g})".replace("-", "−") for a, b in STARTS]
+    flat = np.concatenate([np.column_stack([path, np.full(len(path), np.nan)]) for path in paths])
+    points = np.concatenate([flat, long])
+    lengths = [len(path) for path in (*paths, long)]
     return Reproduction(
         item="DU-F7.2",
         scale=setting.scale,
-        table=rows,
-        data=_path_columns(paths),
-        figures={"": lambda: tube_and_octopus(tube, octopus, first, list(paths.values()))},
-        choices=("L = τ = e, γ = 1; the thesis gives neither L nor the starts.",),
+        table=(*_shape_rows(octopus, paths), *_space_rows(space, long)),
+        data={
+            "start": np.repeat([*names, "(0.5, 0.5, 0.5)"], lengths),
+            "step": np.concatenate([np.arange(n) for n in lengths]),
+            **{f"x{i + 1}": points[:, i] for i in range(3)},
+        },
+        figures={
+            "": lambda: tube_and_octopus(tube, octopus, paths[0], paths),
+            "b": lambda: tube_in_space(tube_boxes(TAU), saddles, space.saddle(3), long),
+        },
+        choices=(
+            FIXED + " Not printed: starts and step; the step is that of figures 7.3 and 7.4. Our "
+            "paths in the plane are orange.",
+        ),
     )
+
+
+def tube_boxes(tau: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The four boxes of the tube in three dimensions, (7.5): low and high corners."""
+    boxes = []
+    for i in range(4):
+        low = np.where(np.arange(3) < i, 2.0, 0.0)
+        high = np.where(np.arange(3) < i, 6.0, np.where(np.arange(3) == i, 2.0, 1.0))
+        boxes.append((low * tau, high * tau))
+    return boxes
+
+
+def _shape_rows(octopus: Octopus, paths: list[np.ndarray]) -> list[Row]:
+    drop = (37.0 * L + 13.0 * GAMMA) * TAU**2 / 6.0
+    curvature = np.linalg.eigvalsh(octopus.hessian(octopus.saddle(1)))
+    misses = [float(np.linalg.norm(np.abs(path[-1]) - 4.0 * TAU)) for path in paths]
+    return [
+        Row(
+            "value at a minimum",
+            "−2ν, ν = −g₁(2τ) + 4Lτ²",
+            float(octopus.value(octopus.saddle(2))),
+            1e-10,
+            where="(7.4) and section 7.7.1",
+            reference=-2.0 * drop,
+            source="ν = (37L + 13γ)τ²/6 by integrating the printed spline",
+            error="rounding",
+        ),
+        Row(
+            "least curvature at the second saddle",
+            -2.0 * GAMMA,
+            float(curvature[0]),
+            1e-12,
+            where="(7.4): −γx₂², so −2γ",
+            error="rounding",
+        ),
+        Row(
+            "largest curvature there",
+            2.0 * L,
+            float(curvature[-1]),
+            1e-12,
+            where="(7.4): L(x₁ − 4τ)², so 2L",
+            error="rounding",
+        ),
+        Row(
+            "largest distance of a path's end to a minimum, d = 2",
+            0.0,
+            max(misses),
+            1e-6,
+            where="the optimum is at (4τ, 4τ), below (7.4)",
+            error="what 300 steps leave",
+            catches=("a path that stays at the second saddle", 4.0 * TAU),
+        ),
+    ]
+
+
+def _space_rows(space: Octopus, path: np.ndarray) -> list[Row]:
+    passed = [int(np.argmax(path[:, k] >= 2.0 * TAU)) for k in range(3)]
+    rows = [
+        Row(
+            f"steps past saddle {k + 1}, d = 3",
+            None,
+            passed[k],
+            0.0,
+            reference=PASSED[k],
+            source="our spec page, another program",
+            error="none: an integer",
+            catches=("half the step", 2.0 * PASSED[k]),
+        )
+        for k in range(3)
+    ]
+    rows.append(
+        Row(
+            "points of the path outside of the tube, d = 3",
+            0,
+            int((~space.in_domain(path)).sum()),
+            0.0,
+            where="proof of lemma 7.2: descent stays in D₀",
+            error="none: a count",
+            catches=("one point", 1.0),
+        )
+    )
+    return rows
 
 
 @states("DU-F7.5")
@@ -326,7 +225,7 @@ def fig75(setting: Setting) -> Reproduction:
     from globalmin.octopus.figures import domains
     from globalmin.octopus.function import Octopus
 
-    octopus = Octopus(2, math.e, 1.0)
+    octopus = Octopus(2, L, GAMMA, TAU)
     saddles, minima = octopus.critical_counts()
     cube = np.random.default_rng(setting.seed).uniform(-1.0, 1.0, (1_000, 2))
     corners = np.array(
@@ -342,34 +241,33 @@ def fig75(setting: Setting) -> Reproduction:
             [1.5, 1.5],
         ]
     )
-    inside = octopus.in_domain(corners * math.e * (1.0 - 1e-12))
+    inside = octopus.in_domain(corners * TAU * (1.0 - 1e-12))
     rows = (
         Row(
             "minima of the octopus, d = 2",
-            None,
+            4,
             minima,
             0.0,
-            note="2^d (DU-L7.1)",
-            reference=4,
-            source="2^d (DU-L7.1)",
+            where="section 7.7.1, step 2: 2^d copies of the tube, each with its minimum",
+            error="none: a count",
         ),
         Row(
             "saddles of the octopus, d = 2",
             None,
             saddles,
             0.0,
-            note="2^d − 1, all strict",
             reference=3,
-            source="2^d − 1 (DU-L7.1)",
+            source="2^d − 1: mirror images of the tube's d saddles that differ",
+            error="none: a count",
         ),
         Row(
             "starts in [−1, 1]² outside the domain",
-            None,
+            0,
             int((~octopus.in_domain(cube)).sum()),
             0.0,
-            note="the octopus contains the cube",
-            reference=0,
-            source="the octopus contains the cube",
+            where="section 7.7.1, step 2: the cube is a subset of the octopus",
+            error="none: a count of 1,000",
+            catches=("the tube alone", 750.0),
         ),
         Row(
             "of nine points in units of τ, in the domain",
@@ -378,17 +276,20 @@ def fig75(setting: Setting) -> Reproduction:
             0.0,
             note="(0.5, 3) and (1.5, 1.5) are not",
             reference=7,
-            source="counted by hand",
+            source="counted by hand in (7.12)",
+            error="none: a count",
+            catches=("a union that ends at d", 6.0),
         ),
     )
     return Reproduction(
         item="DU-F7.5",
         scale=setting.scale,
         table=rows,
-        data={"x1": corners[:, 0] * math.e, "x2": corners[:, 1] * math.e, "inside": inside},
-        figures={"": lambda: domains(math.e)},
+        data={"x1": corners[:, 0] * TAU, "x2": corners[:, 1] * TAU, "inside": inside},
+        figures={"": lambda: domains(TAU)},
         choices=(
-            "(7.12) must take the union up to i = d + 1 and (7.18) must sum to j = d (erratum "
-            "E26).",
+            FIXED,
+            "The union in (7.12) is printed up to d; d + 1 is meant, as in (7.5) (erratum E26, "
+            "misprint).",
         ),
     )

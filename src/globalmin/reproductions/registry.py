@@ -252,9 +252,13 @@ HOMES = (
     "gkz_samples",
     "du_relu",
     "du_factorization",
+    "du_layers",
     "du_filter",
+    "du_table",
     "du_convolution",
+    "du_digits",
     "du_saddles",
+    "du_escape",
     "certified_phase",
 )
 
@@ -263,13 +267,14 @@ _ENTRIES: dict[str, Entry] = {}
 
 @dataclass(frozen=True)
 class Entry:
-    """One registered reproduction: the ID of the item, its title, and the function that makes
-    it.
+    """One registered reproduction: the ID of the item, its title, the function that makes it, and
+    whether it can use a data file of the user's.
     """
 
     item: str
     title: str
     run: Function
+    takes_data: bool = False
 
     @property
     def command(self) -> str:
@@ -277,7 +282,9 @@ class Entry:
         return f"globalmin reproduce {self.item}"
 
 
-def reproduction(item: str, *, title: str) -> Callable[[Function], Function]:
+def reproduction(
+    item: str, *, title: str, takes_data: bool = False
+) -> Callable[[Function], Function]:
     """Register the decorated function as the reproduction of `item`; an ID has one function."""
 
     def register(function: Function) -> Function:
@@ -287,7 +294,7 @@ def reproduction(item: str, *, title: str) -> Callable[[Function], Function]:
                 f"item {item!r} is reproduced by {known.run.__qualname__} and by "
                 f"{function.__qualname__}; keep one"
             )
-        _ENTRIES[item] = Entry(item, title, function)
+        _ENTRIES[item] = Entry(item, title, function, takes_data)
         return function
 
     return register

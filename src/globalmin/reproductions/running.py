@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from globalmin._options import EXECUTORS, ExecutorName, one_of
 from globalmin.errors import DataError, GlobalMinError
-from globalmin.reproductions.registry import Reproduction, entry
+from globalmin.reproductions.registry import Entry, Reproduction, entries, entry
 
 Scale = Literal["thumbnail", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -38,13 +38,14 @@ def in_this_process(recipe: Recipe, points: Sequence[Point]) -> list[dict[str, A
 
 @dataclass(frozen=True)
 class Setting:
-    """Scale and seed of one reproduction, and the function `trials(recipe, points)` that runs its
-    trials.
+    """Scale and seed of one reproduction, the function `trials(recipe, points)` that runs its
+    trials, and the data file to use instead of what the package carries.
     """
 
     scale: Scale = "thumbnail"
     seed: int = 0
     trials: Trials = in_this_process
+    data: Path | None = None
 
     def __post_init__(self) -> None:
         one_of("scale", self.scale, SCALES)
@@ -157,6 +158,8 @@ def reproduce(
     out: str | Path | None = None,
     executor: ExecutorName = "local",
     seed: int = 0,
+    *,
+    data: str | Path | None = None,
 ) -> Reproduction:
     """Make one figure or table of the papers again; print the result for the table *published |
     reference | ours | tolerance | verdict | note*.
@@ -174,17 +177,31 @@ def reproduce(
         Where the trials run: "local" processes, "dask" or "ray".
     seed : int
         Of every random draw; the published numbers beside ours do not depend on it.
+    data : str | Path | None
+        Images in MNIST's own format (idx, packed by gzip or not), for the items that learn from
+        digits; None: the digits of scikit-learn.
     """
     found = entry(item)
     check_options(scale, executor, seed)
+    images = None if data is None else data_for(found, Path(data))
     folder = None if out is None else writable_folder(Path(out))
     with _trial_folder(folder) as store:
-        result = found.run(Setting(scale, seed, stored_trials(store, executor=executor)))
+        result = found.run(Setting(scale, seed, stored_trials(store, executor=executor), images))
     if folder is not None:
         from globalmin.reproductions.saving import publish
 
         publish(found, result, folder)
     return result
+
+
+def data_for(found: Entry, data: Path) -> Path:
+    """The data file in full; `DataError` if there is none, or if the item cannot use one."""
+    if not found.takes_data:
+        able = ", ".join(one.item for one in entries().values() if one.takes_data)
+        raise DataError(f"data {data}: {found.item} takes no data file, only {able} do")
+    if not data.is_file():
+        raise DataError(f"data {data} is no file; give MNIST's train-images-idx3-ubyte or its .gz")
+    return data.resolve()
 
 
 def check_options(scale: Scale, executor: ExecutorName, seed: int) -> None:

@@ -1,0 +1,79 @@
+"""MNIST's own file format, packed or not; anything else is refused with its reason."""
+
+import gzip
+import struct
+
+import numpy as np
+import pytest
+
+import globalmin as gm
+from globalmin.errors import DataError
+from globalmin.reproductions import du_digits, entries, entry
+from globalmin.reproductions.running import Setting
+
+RNG = np.random.default_rng(0)
+
+
+def idx(images, *, magic=b"\x00\x00\x08\x03", sizes=None):
+    return magic + struct.pack(">III", *(sizes or images.shape)) + images.tobytes()
+
+
+@pytest.fixture
+def images():
+    """Twelve images of 9 x 8 pixels."""
+    return RNG.integers(0, 256, (12, 9, 8), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_images_are_read_as_written(tmp_path, images, packed):
+    path = tmp_path / ("images.gz" if packed else "images")
+    path.write_bytes(gzip.compress(idx(images)) if packed else idx(images))
+    found = du_digits.read_idx_images(path)
+    assert found.shape == (12, 9, 8)
+    np.testing.assert_array_equal(found * 255.0, images)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda raw: b"", "begins with nothing"),
+        (lambda raw: raw[:10], "not with 00000803"),
+        (lambda raw: b"\x00\x00\x08\x01" + raw[4:], "begins with 00000801"),
+        (lambda raw: b"\x00\x00\x0d\x03" + raw[4:], "begins with 00000d03"),
+        (lambda raw: raw[:-1], "announces 864 pixels and holds 863"),
+        (lambda raw: raw + b"\x00", "holds more"),
+        (lambda raw: raw[:4] + struct.pack(">III", 0, 9, 8) + raw[16:], "announces 0 images"),
+        (lambda raw: raw[:4] + struct.pack(">III", 216, 4, 1) + raw[16:], "216 images of 4 x 1"),
+        (lambda raw: raw[:4] + b"\xff" * 12 + raw[16:], "at most"),
+        (lambda raw: gzip.compress(raw)[:-20], "cannot be read"),
+    ],
+)
+def test_anything_else_is_refused(tmp_path, images, change, words):
+    path = tmp_path / "images"
+    path.write_bytes(change(idx(images)))
+    with pytest.raises(DataError, match=words):
+        du_digits.read_idx_images(path)
+
+
+def test_a_missing_file_and_an_item_without_images_are_refused(tmp_path):
+    with pytest.raises(DataError, match="is no file"):
+        gm.reproduce("DU-F6.4", data=tmp_path / "none")
+    with pytest.raises(DataError, match=r"takes no data file, only DU-F6\.3cd, DU-F6\.4 do"):
+        gm.reproduce("DU-F7.1", data=tmp_path / "none")
+    assert [one.item for one in entries().values() if one.takes_data] == ["DU-F6.3cd", "DU-F6.4"]
+
+
+def test_figure_64_learns_from_a_file_and_judges_nothing_it_has_no_reference_for(
+    tmp_path, monkeypatch
+):
+    """DU-F6.4, DU-F6.3cd: the images of the file, at stride 2, are what the filters see."""
+    monkeypatch.setattr(du_digits, "EPOCHS", 6)
+    path = tmp_path / "images.gz"
+    path.write_bytes(gzip.compress(idx(RNG.integers(0, 256, (64, 9, 9), dtype=np.uint8))))
+    assert du_digits.patches_of(str(path), 50).shape == (50, 9, 25)
+    setting = Setting(data=path)
+    found = entry("DU-F6.4").run(setting)
+    assert {row.verdict for row in found.table} == {"not judged"}
+    assert any("Images from the file given" in choice for choice in found.choices)
+    losses = entry("DU-F6.3cd").run(setting)
+    assert losses.data["relative_loss"][6] < losses.data["relative_loss"][0]
