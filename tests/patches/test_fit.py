@@ -9,7 +9,13 @@ from sklearn.datasets import load_digits
 from globalmin.errors import DataError
 from globalmin.optimize.run import Status
 from globalmin.patches.cells import Scaled, cell_path, gradient_path
-from globalmin.patches.creases import Held, crease_path, ending, least_curvature
+from globalmin.patches.creases import (
+    Held,
+    crease_path,
+    ending,
+    least_curvature,
+    most_wanting,
+)
 from globalmin.patches.fit import Draws, train_patches
 from globalmin.patches.layout import patch_layout
 from globalmin.patches.network import (
@@ -229,6 +235,24 @@ def test_a_point_that_is_no_minimum_is_never_called_one():
     one = Scaled(np.array([[[1.0]]]), np.array([2.0]), trains_head=False)
     origin = one.at((np.zeros((1, 1)), np.ones((1, 1))))
     assert ending(one, origin, Held([(0, 0, 0)])).status is Status.STALLED
+
+
+def test_a_held_kink_is_let_go_to_the_side_that_its_force_wants():
+    """One patch z = 1 at w = 0 with output weight 1: c = r. A force in [0, c] stays, below 0 goes
+    to the inactive side, above c to the active one.
+    """
+    place = (0, 0, 0)
+    for label, force, freed, active in (
+        (-2.0, 1.0, None, set()),  # c = 2: between
+        (-2.0, -0.5, place, set()),
+        (-2.0, 2.5, place, {place}),
+        (2.0, 0.0, place, {place}),  # c = -2: a concave kink is never a minimum
+    ):
+        problem = Scaled(np.ones((1, 1, 1)), np.array([label]), trains_head=False)
+        point, held = problem.at((np.zeros((1, 1)), np.ones((1, 1)))), Held([place])
+        assert most_wanting(point, np.array([force]), held) == freed
+        assert held.active == active
+        assert held.kinks == ([place] if freed is None else [])
 
 
 def test_every_draw_comes_with_its_sign_flips():

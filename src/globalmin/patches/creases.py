@@ -96,7 +96,7 @@ def crease_path(problem: Scaled, point: PatchPoint) -> Ending:
             if is_lower:
                 yield Iterate(point)
             continue
-        freed = _most_wanting(point, forces, held)
+        freed = most_wanting(point, forces, held)
         if freed is None:
             break
     return ending(problem, point, Held(last))  # letting them go did not help
@@ -151,7 +151,7 @@ def _place(q: int | np.intp, shape: tuple[int, ...]) -> Place:
     return int(n), int(i), int(j)
 
 
-def _most_wanting(point: PatchPoint, forces: Array, held: Held) -> Place | None:
+def most_wanting(point: PatchPoint, forces: Array, held: Held) -> Place | None:
     """Let go the kink whose force is farthest outside of [0, c_s], to the side it wants."""
     if not held.kinks:
         return None
