@@ -52,6 +52,18 @@ def test_a_table_of_signals_gives_model_predictions_and_the_trap_verdict(run, si
     assert json.loads((out / "fit.json").read_text())["network"]["patch_size"] == [4]
 
 
+def test_the_best_output_weights_for_these_filters_are_no_global_minimum(run, signals, tmp_path):
+    """Noise: head-gap is accepted, its minimum is that over output weights alone; exit code 1."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((100, 12))
+    y = teacher(X, [1.0, -0.5, 0.4]) + 0.1 * rng.standard_normal(100)
+    ended = run("fit", signals(X, y), "-t", "y", "--patch-size", 4, "--stride", 4, "--no-bias",
+                "--test-size", 0, "--out", tmp_path / "o", "--json")  # fmt: skip
+    assert ended.json["verdict"] == "ACCEPTED"
+    assert ended.json["claims"][0]["kind"] == "head-gap"
+    assert ended.code == 1
+
+
 def test_images_with_enough_output_weights_are_proved(run, signals, tmp_path):
     digits = load_digits()
     X, y = digits.data[:30] / 16.0, digits.target[:30].astype(float)

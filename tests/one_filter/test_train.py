@@ -188,6 +188,22 @@ def test_samples_in_any_units_give_the_same_run(scale: float) -> None:
     assert run.loss == pytest.approx(direct, rel=1e-9)
 
 
+def test_a_short_filter_makes_the_step_shorter_and_never_raises_the_loss() -> None:
+    """DU-A1: the gradient in v grows like 1/|v|, so next to the true filter the step of the output
+    weights overshoots by far.
+    """
+    Z, a = patches(200, 4, 3, 23), np.array([1.0, 0.4, 0.7])
+    w = np.array([1.0, 2.0, -1.0, 0.5])
+    y = one_filter_outputs(Z, w, a)
+    start = OneFilterNetwork(0.01 * (w + np.array([0.2, 0.0, 0.2, 0.0])), a)
+    run = sample_run(start, Z, y, max_iter=40)
+    assert np.all(np.diff(run.losses) <= 0.0)
+    assert run.loss < run.losses[0]
+    active = np.maximum(Z @ (start.v / np.linalg.norm(start.v)), 0.0) / math.sqrt(np.mean(Z**2))
+    first = 1.0 / float(np.linalg.eigvalsh(active.T @ active / len(Z))[-1])
+    assert run.step_size < 0.6 * first
+
+
 def test_a_given_step_that_is_too_large_for_the_samples_ends_as_diverged() -> None:
     teacher = FilterTeacher(np.eye(5)[0], np.array([1.0, 0.5, -0.2, 0.8]))
     Z = patches(300, 5, 4, 22)

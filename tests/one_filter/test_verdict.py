@@ -113,6 +113,17 @@ def test_trained_networks_are_told_apart():
         assert np.mean((on.network.predict(fresh) - labels) ** 2) < 0.01 * np.mean(labels**2)
 
 
+def test_losses_are_those_of_samples_that_did_not_fit_the_output_weights():
+    """Labels that are noise and 40 output weights on 90 samples: the loss on fresh samples is above
+    that of zero (about 1 + 40/50), on the fitted ones it would be about half of it.
+    """
+    rng = np.random.default_rng(5)
+    Z, y = rng.standard_normal((180, 40, 3)), rng.standard_normal(180)
+    found = trap_verdict(OneFilterNetwork(np.ones(3), np.ones(40)), Z, y)
+    assert found.relative_loss.estimate > 1.1
+    assert (found.n_fit, found.n_test) == (90, 90)
+
+
 def test_what_the_data_cannot_tell_is_left_undecided():
     """Labels that have nothing to do with the filter: at 99.9 % nothing is claimed."""
     rng = np.random.default_rng(4)

@@ -118,6 +118,7 @@ def test_data_in_another_form_are_refused():
     for wrong in (
         gm.Dataset(data.X, data.y),
         gm.Dataset(data.X, data.y, bias=False),
+        gm.Dataset(data.X[:, :-1], data.y, bias=True, scaling="none"),
         gm.Dataset(data.X[:, :-1], data.y, bias=False, scaling="none"),
     ):
         with pytest.raises(DataError, match="scaling='none'"):

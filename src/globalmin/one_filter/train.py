@@ -23,6 +23,9 @@ from globalmin.one_filter.descent import (
     root_mean_square,
     sample_run,
 )
+from globalmin.one_filter.descent import (
+    PhaseTrajectory as PhaseTrajectory,
+)
 from globalmin.one_filter.landscape import Basin, trap_test
 from globalmin.one_filter.network import FilterTeacher, OneFilterNetwork
 from globalmin.one_filter.phases import PHASE_TWO_HEAD, two_phases

@@ -61,7 +61,7 @@ def _to_the_end(problem: Scaled, point: PatchPoint, steps: int) -> Ending:
 
 
 @dataclass
-class _Held:
+class Held:
     """The kinks that are held, and those let go to the active side, until a step is taken."""
 
     kinks: list[Place] = field(default_factory=list)
@@ -79,7 +79,8 @@ class _Held:
 
 def crease_path(problem: Scaled, point: PatchPoint) -> Ending:
     """Least squares along the kinks that stop it, until none of them wants to be left."""
-    held, unknowns = _Held(), problem.unknowns * len(point.weights[0])
+    held, unknowns = Held(), problem.unknowns * len(point.weights[0])
+    last: list[Place] = []  # held when the point was reached
     for _ in range(MOST if unknowns <= LARGEST else 0):
         H = held.products(point.H)
         J = patch_jacobian(problem.Z, H, point.weights[1], trains_head=problem.trains_head)
@@ -89,15 +90,16 @@ def crease_path(problem: Scaled, point: PatchPoint) -> Ending:
         if better is not None:
             held.active.clear()
             held.kinks += [kink] if kink else []
+            last = list(held.kinks)
             is_lower = better.loss < point.loss
             point = balanced(problem, better)
             if is_lower:
                 yield Iterate(point)
             continue
-        freed = _most_wanting(point, forces, held)
+        freed = most_wanting(point, forces, held)
         if freed is None:
             break
-    return _ending(problem, point, held)
+    return ending(problem, point, Held(last))  # letting them go did not help
 
 
 def _constraints(problem: Scaled, kinks: list[Place], unknowns: int) -> Array:
@@ -119,7 +121,7 @@ def _held_step(J: Array, point: PatchPoint, C: Array, height: Array) -> tuple[Ar
 
 
 def _line_search(
-    problem: Scaled, point: PatchPoint, step: Array, held: _Held
+    problem: Scaled, point: PatchPoint, step: Array, held: Held
 ) -> tuple[PatchPoint | None, Place | None]:
     """The best of the full step and the kinks it crosses, and the kink to hold there; None if
     nothing is lower and no kink is at hand.
@@ -149,7 +151,7 @@ def _place(q: int | np.intp, shape: tuple[int, ...]) -> Place:
     return int(n), int(i), int(j)
 
 
-def _most_wanting(point: PatchPoint, forces: Array, held: _Held) -> Place | None:
+def most_wanting(point: PatchPoint, forces: Array, held: Held) -> Place | None:
     """Let go the kink whose force is farthest outside of [0, c_s], to the side it wants."""
     if not held.kinks:
         return None
@@ -170,7 +172,7 @@ def _weights_of(point: PatchPoint, kinks: list[Place]) -> Array:
     return np.array([point.miss[n] * point.weights[1][j, i] for n, i, j in kinks])
 
 
-def _ending(problem: Scaled, point: PatchPoint, held: _Held) -> End[PatchPoint]:
+def ending(problem: Scaled, point: PatchPoint, held: Held) -> End[PatchPoint]:
     """A local minimum as far as floats can tell, or a stalled run; the note says what was seen."""
     H = held.products(point.H)
     J = patch_jacobian(problem.Z, H, point.weights[1], trains_head=problem.trains_head)
@@ -195,7 +197,7 @@ def _ending(problem: Scaled, point: PatchPoint, held: _Held) -> End[PatchPoint]:
     return End(Status.SECOND_ORDER, point, note)
 
 
-def _is_creased(problem: Scaled, point: PatchPoint, held: _Held) -> bool:
+def _is_creased(problem: Scaled, point: PatchPoint, held: Held) -> bool:
     """Whether the point is on a kink that is not held."""
     lengths = np.linalg.norm(problem.Z, axis=2)[:, :, None]
     lengths = lengths * np.linalg.norm(point.weights[0], axis=1)

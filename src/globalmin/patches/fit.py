@@ -121,7 +121,7 @@ def train_patches(
         )
     units = _units(Z, labels, bias=layout.bias)
     scaled = Scaled(Z / units.patches, labels / units.labels, head == "trained")
-    draws = _Draws(scaled, filters, head, np.random.default_rng(seed))
+    draws = Draws(scaled, filters, head, np.random.default_rng(seed))
     starts = draws.flips(restarts) if start is None else iter([_given(start, layout, units)])
     best: PatchRun | None = None
     for count, weights in enumerate(starts, start=1):
@@ -180,7 +180,7 @@ def _given(start: PatchNetwork, layout: PatchLayout, units: _Units) -> Weights:
     return start.filters * units.patches / units.labels, np.array(start.head)
 
 
-class _Draws:
+class Draws:
     """Random starts with their sign flips, and how many dead filters were drawn again."""
 
     def __init__(
