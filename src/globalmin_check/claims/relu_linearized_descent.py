@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from globalmin_check import limits
 from globalmin_check.balls import ball, decimal_up, root, sum_of_squares
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
@@ -58,7 +59,8 @@ def work(claim: ReluLinearizedDescent, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
     n, k, N = sizes.n, sizes.k, claim.steps
     products, balls = relu_descent.work(claim.rates, sizes)
-    return products + N * n * n * (k + 1) + 2 * n * n * k, balls + N * (n + 2 * k) + 6 * n * k
+    products += N * n * (n * (k + 1) + 10 * limits.WORK_PER_VALUE) + 2 * n * n * k
+    return products, balls + 3 * N * (n + k + 1) + 6 * n * k
 
 
 def exact(claim: ReluLinearizedDescent, problem: Problem, checks: ExactChecks) -> Bracket:
