@@ -127,6 +127,15 @@ def test_promises_of_chapter_five_say_when_and_why_not() -> None:
     assert side.promise("DU-T5.5").kept is None
 
 
+def test_bounds_of_sum_and_head_speak_up_to_their_largest_step() -> None:
+    """DU-L5.10, DU-L5.11: a step of 2 pi/(k + pi - 1) is allowed, a longer one is not."""
+    most = 2.0 * math.pi / (3 + math.pi - 1.0)
+    for step, spoken in ((most, True), (1.01 * most, False)):
+        found = gm.explain(population_run(START, TEACHER, step_size=step, max_iter=3), TEACHER)
+        assert (found.lemma("DU-L5.10").n_steps > 0) is spoken
+        assert (found.lemma("DU-L5.11").n_steps > 0) is spoken
+
+
 def test_first_step_below_the_barrier_is_the_one_named() -> None:
     """DU-B5: a start above the barrier; the step is the first with a smaller loss."""
     start = gm.OneFilterNetwork(START.v, [3.0, 2.0, -1.0])

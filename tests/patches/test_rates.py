@@ -377,6 +377,29 @@ def test_planned_sgd_arrives() -> None:
     assert np.sum(np.hypot(w[0] - 1, w[1]) < 0.27) >= 35
 
 
+def test_contraction_of_more_than_everything_is_refused() -> None:
+    """DU-L6.2: eta alpha <= 1; constants with L below gamma, which no law has, would break it."""
+
+    class Inconsistent(Made):
+        def gamma(self, phi: float) -> float:
+            return 3.0
+
+        def largest(self, phi: float) -> float:
+            return 0.1
+
+        def cross(self, phi: float) -> float:
+            return 0.0
+
+    for step, refused in ((0.3, False), (0.5, True)):
+        arguments = (Inconsistent(), 0.5, step, 10)
+        options = {"gradient_bound": 0.1, "eps": 0.1, "W": 1.0}
+        if refused:
+            with pytest.raises(HypothesisError, match="eta alpha <= 1"):
+                sgd_limits(*arguments, **options)
+        else:
+            assert sgd_limits(*arguments, **options).alpha == pytest.approx(3 - 0.3 * 0.3**2)
+
+
 def test_plan_says_what_stands_in_its_way() -> None:
     """DU-T6.4: a start too far, an accuracy below the ball that the constants cover, nonsense."""
     with pytest.raises(HypothesisError, match="r0 < W"):
