@@ -133,6 +133,21 @@ def test_report_says_down_to_which_angle_a_law_is_covered() -> None:
     assert "at every angle" in str(same)
 
 
+@pytest.mark.parametrize(("distance", "near"), [(0.99, True), (1.01, False), (1.5, False)])
+def test_report_asks_for_a_start_nearer_than_the_filter_is_long(
+    distance: float, near: bool
+) -> None:
+    """DU-T6.2: |w0 - w*| < |w*|, for a filter of length 2, with its ratio."""
+    Z, w_star = gaussian_patches(200, 1, 3, 0), 2.0 * random_filter(3, 0)
+    w0 = w_star + 2.0 * distance * np.eye(3)[0]
+    report = filter_report(Z, w_star, w0, RotationInvariantConstants(1.0))
+    first = next(f for f in report.findings if f.hypothesis == "|w0 - w*| < |w*|")
+    assert first.value == pytest.approx(distance)
+    assert first.holds is near
+    assert (report.step_size > 0.0) is near
+    assert report.holds("DU-T6.2") is near
+
+
 def test_measured_constants_are_the_moments_of_the_definitions() -> None:
     """DU-D6.1, DU-D6.2: gamma, L, the (+-) norm and the cross norms at the grid angles, dimension 2
     (both directions), by sums over the samples.
