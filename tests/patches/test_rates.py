@@ -207,6 +207,9 @@ def test_grid_goes_down_as_far_as_fifty_patches_lie_between() -> None:
     Z = gaussian_patches(4000, 1, 3, 1)
     found = estimate_constants(Z, random_filter(3, 0), angles=[0, 1.0], n_bootstrap=0, seed=0)
     assert found.gamma(1.0) == pytest.approx(RotationInvariantConstants(1.0).gamma(1.0), rel=0.15)
+    assert found.n_directions == 20
+    few = estimate_constants(Z[:50], random_filter(3, 0), angles=[0, 1.0], n_directions=1)
+    assert few.n_bootstrap == 50
 
 
 @pytest.mark.parametrize("phi", [0.3, 0.9, 1.2])
