@@ -21,7 +21,7 @@ from globalmin.one_filter.train import population_run, sample_run
 from globalmin.patches.constants import estimate_constants
 from globalmin.patches.inputs import close_patches, gaussian_patches, random_filter
 from globalmin.patches.model import filter_gradient, filter_outputs
-from globalmin.patches.rates import good_angles, max_step
+from globalmin.patches.rates import good_angles, max_step, plan_sgd
 from globalmin.patches.train import fit_filter
 
 TEACHER = gm.FilterTeacher([2.0, 0.0, 0.0], [0.8, -0.6, 0.3])
@@ -127,6 +127,15 @@ def test_promises_of_chapter_five_say_when_and_why_not() -> None:
     assert side.promise("DU-T5.5").kept is None
 
 
+def test_bounds_of_sum_and_head_speak_up_to_their_largest_step() -> None:
+    """DU-L5.10, DU-L5.11: a step of 2 pi/(k + pi - 1) is allowed, a longer one is not."""
+    most = 2.0 * math.pi / (3 + math.pi - 1.0)
+    for step, spoken in ((most, True), (1.01 * most, False)):
+        found = gm.explain(population_run(START, TEACHER, step_size=step, max_iter=3), TEACHER)
+        assert (found.lemma("DU-L5.10").n_steps > 0) is spoken
+        assert (found.lemma("DU-L5.11").n_steps > 0) is spoken
+
+
 def test_first_step_below_the_barrier_is_the_one_named() -> None:
     """DU-B5: a start above the barrier; the step is the first with a smaller loss."""
     start = gm.OneFilterNetwork(START.v, [3.0, 2.0, -1.0])
@@ -211,6 +220,13 @@ def test_one_neuron_has_both_terms_and_its_own_theorem() -> None:
     assert found.lemma("DU-T6.2").n_steps > 0
     assert found.promise("DU-T6.4").promised > 1
     assert found.promise("DU-T6.1").words.startswith("the start beats")
+    Z = gaussian_patches(400, 1, 3, 2)  # of different lengths
+    run = fit_filter(Z, filter_outputs(Z, w_star), w0, step_size=0.01, max_iter=2, tol=0.0)
+    known = estimate_constants(Z, w_star, n_bootstrap=0)
+    longest = float(np.max(np.sum(Z**2, axis=2)))
+    plan = plan_sgd(known, 0.4, gradient_bound=longest, eps=0.2, delta=0.1, W=1.0)
+    promised = gm.explain(run, Z, teacher=w_star).promise("DU-T6.4").promised
+    assert promised == pytest.approx(plan.n_steps, rel=1e-6)
 
 
 def test_runs_that_chapter_six_does_not_follow_are_refused() -> None:

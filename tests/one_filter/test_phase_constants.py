@@ -280,7 +280,10 @@ def test_barrier_is_the_least_loss_on_the_plane_between_the_basins() -> None:
         assert population_loss(rng.standard_normal(3), best, teacher) == pytest.approx(value)
 
 
-@pytest.mark.parametrize(("k", "ratio", "p"), [(2, 0.5, 3), (2, 1.2, 6), (30, 4.0, 6), (5, 0.0, 4)])
+@pytest.mark.parametrize(
+    ("k", "ratio", "p"),
+    [(2, 0.5, 3), (2, 1.2, 6), (30, 4.0, 6), (5, 0.0, 4), (9, 2.0, 2), (4, 1.0, 1)],
+)
 def test_quasi_static_chance_is_the_share_of_directions_below_the_saddle(
     k: int, ratio: float, p: int
 ) -> None:

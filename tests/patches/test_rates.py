@@ -133,6 +133,21 @@ def test_report_says_down_to_which_angle_a_law_is_covered() -> None:
     assert "at every angle" in str(same)
 
 
+@pytest.mark.parametrize(("distance", "near"), [(0.99, True), (1.01, False), (1.5, False)])
+def test_report_asks_for_a_start_nearer_than_the_filter_is_long(
+    distance: float, near: bool
+) -> None:
+    """DU-T6.2: |w0 - w*| < |w*|, for a filter of length 2, with its ratio."""
+    Z, w_star = gaussian_patches(200, 1, 3, 0), 2.0 * random_filter(3, 0)
+    w0 = w_star + 2.0 * distance * np.eye(3)[0]
+    report = filter_report(Z, w_star, w0, RotationInvariantConstants(1.0))
+    first = next(f for f in report.findings if f.hypothesis == "|w0 - w*| < |w*|")
+    assert first.value == pytest.approx(distance)
+    assert first.holds is near
+    assert (report.step_size > 0.0) is near
+    assert report.holds("DU-T6.2") is near
+
+
 def test_measured_constants_are_the_moments_of_the_definitions() -> None:
     """DU-D6.1, DU-D6.2: gamma, L, the (+-) norm and the cross norms at the grid angles, dimension 2
     (both directions), by sums over the samples.
@@ -192,6 +207,9 @@ def test_grid_goes_down_as_far_as_fifty_patches_lie_between() -> None:
     Z = gaussian_patches(4000, 1, 3, 1)
     found = estimate_constants(Z, random_filter(3, 0), angles=[0, 1.0], n_bootstrap=0, seed=0)
     assert found.gamma(1.0) == pytest.approx(RotationInvariantConstants(1.0).gamma(1.0), rel=0.15)
+    assert found.n_directions == 20
+    few = estimate_constants(Z[:50], random_filter(3, 0), angles=[0, 1.0], n_directions=1)
+    assert few.n_bootstrap == 50
 
 
 @pytest.mark.parametrize("phi", [0.3, 0.9, 1.2])
@@ -375,6 +393,29 @@ def test_planned_sgd_arrives() -> None:
             miss = (hidden - np.maximum(z[0], 0)) * (hidden >= 0)
             w -= plan.step_size * miss * z
     assert np.sum(np.hypot(w[0] - 1, w[1]) < 0.27) >= 35
+
+
+def test_contraction_of_more_than_everything_is_refused() -> None:
+    """DU-L6.2: eta alpha <= 1; constants with L below gamma, which no law has, would break it."""
+
+    class Inconsistent(Made):
+        def gamma(self, phi: float) -> float:
+            return 3.0
+
+        def largest(self, phi: float) -> float:
+            return 0.1
+
+        def cross(self, phi: float) -> float:
+            return 0.0
+
+    for step, refused in ((0.3, False), (0.5, True)):
+        arguments = (Inconsistent(), 0.5, step, 10)
+        options = {"gradient_bound": 0.1, "eps": 0.1, "W": 1.0}
+        if refused:
+            with pytest.raises(HypothesisError, match="eta alpha <= 1"):
+                sgd_limits(*arguments, **options)
+        else:
+            assert sgd_limits(*arguments, **options).alpha == pytest.approx(3 - 0.3 * 0.3**2)
 
 
 def test_plan_says_what_stands_in_its_way() -> None:
