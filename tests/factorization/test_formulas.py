@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from globalmin.errors import DataError
 from globalmin.factorization import landscape, rank_one
 from globalmin.factorization.factors import Factors
 from globalmin.factorization.rank_one import RankOneState
@@ -215,3 +216,34 @@ def test_the_constants_of_the_proof():
     assert 1 / found.c_init_stage_one**2 == pytest.approx(600)
     assert math.exp(-200 * found.c_init_stage_two**2 / found.c_1) == pytest.approx(0.5)
     assert math.exp(-400 * found.c_init_printed**2 / found.c_1) == pytest.approx(0.5)
+
+
+def test_the_rest_is_squared_where_a_run_is_read():
+    """DU-T4.5: alpha = beta = 1, sigma = 2, c_1 = 1/2, c_step = 0.2: the squared rest must shrink
+    by 0.9; 0.93 does not do, though 0.93^2 would.
+    """
+    for alpha_rest, beta_rest in ((1.0, 0.0), (0.0, 1.0), (0.6, 0.8)):
+        for factor, holds in ((0.93, False), (0.89, True)):
+            rests = [0.2, 0.2 * math.sqrt(factor)]
+            path = [RankOneState(1.0, 1.0, alpha_rest * x, beta_rest * x) for x in rests]
+            run = rank_one._read_run(path, 2.0, 0.2, 1e-3)
+            assert (run.first_stage, run.c_1) == (0, 0.5)
+            assert run.stage_two["(c) rest shrinks"] is holds
+
+
+def test_the_first_stage_ends_where_the_signals_hold_half_of_sigma():
+    """DU-T4.5: alpha^2 + beta^2 at least sigma/2, not before and not after."""
+    signals = (0.49, 0.51, 0.99, 1.01)
+    path = [RankOneState(math.sqrt(x / 2), math.sqrt(x / 2), 0.0, 0.0) for x in signals]
+    assert rank_one._read_run(path, 2.0, 0.2, 1e-3).first_stage == 3
+    assert rank_one._read_run(path[:3], 2.0, 0.2, 1e-3).first_stage is None
+
+
+def test_it_is_the_largest_entry_that_must_be_of_moderate_size():
+    """A tiny entry beside ordinary ones is no reason to refuse; a huge one is."""
+    tiny = np.array([[1.0, 1e-300], [0.0, 2.0]])
+    assert Factors(tiny, tiny).U[0, 1] == 1e-300
+    with pytest.raises(DataError, match="largest entry of 1e\\+200"):
+        Factors(np.array([[1.0, 1e200]]), np.array([[1.0, 1.0]]))
+    with pytest.raises(DataError, match="largest entry of 1e-200"):
+        Factors(np.array([[0.0, 1e-200]]), np.array([[1.0, 1.0]]))

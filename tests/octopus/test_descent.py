@@ -305,3 +305,22 @@ def test_same_seed_same_times():
             octopus_escape_times(6, 1.5, step_size=1 / 6, method=method, seed=9) for _ in range(2)
         )
         np.testing.assert_array_equal(first, second)
+
+
+def test_the_defaults_of_perturbed_descent_are_those_of_the_thesis():
+    """DU-F7.3, DU-F7.4: threshold gamma e/100 at its edge (one dimension, gradient x), radius
+    e/100, a gap of one step.
+    """
+    octopus = Octopus(1, 1.0, 0.5)
+    for x, noise in ((0.0135, True), (0.0137, False)):  # e/200 = 0.01359...
+        run = perturbed_descent(octopus, [x], 0.1, np.random.default_rng(0), max_iter=1)
+        assert bool(run.noise_steps) is noise
+    given = {"radius": math.e / 100, "noise_gap": 1, "gradient_threshold": math.e / 200}
+    default, same, other = (
+        perturbed_descent(octopus, [0.001], 0.1, np.random.default_rng(1), max_iter=6, **options)
+        for options in ({}, given, given | {"radius": math.e / 99})
+    )
+    assert default.x == same.x != other.x
+    rng = np.random.default_rng(2)
+    often = perturbed_descent(octopus, [0.1], 0.01, rng, gradient_threshold=9.0, max_iter=5)
+    assert often.noise_steps == [0, 2, 4]

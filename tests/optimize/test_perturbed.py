@@ -294,3 +294,17 @@ def test_a_run_that_nothing_can_end_says_so_at_the_start():
         double_well, [0.0, 1.0], step_size=0.1, gradient_tol=0.0, stop=stop_soon, **GIVEN
     )
     assert run.status is Status.STOPPED
+
+
+def test_defaults_of_the_constant_and_of_the_wait():
+    """DU-T7.2: c = 1, a step of 1/l, by default in both functions; a wait of 0 has a meaning."""
+    smooth = Smoothness(11.0, 12.0, 0.25)
+    start = np.array([0.5, 0.7])
+    run = perturbed_gradient_descent(
+        double_well, start, smoothness=smooth, epsilon=0.05, max_iter=1, **GIVEN
+    )
+    moved = start - double_well_gradient(start) / 11.0
+    assert run.losses[-1] == pytest.approx(double_well(moved), rel=1e-12)
+    published = perturbation_parameters(smooth, 2, epsilon=0.05)
+    assert published == perturbation_parameters(smooth, 2, epsilon=0.05, failure=0.1, constant=1.0)
+    assert Perturbation(0.1, 0.1, 0.1, 0).wait == 0
