@@ -23,6 +23,7 @@ PROGRAMS = {page: blocks(page) for page in PAGES if page.name not in LISTS and b
 SAID = {
     "README.md": ("ACCEPTED", "DU-F7.3"),
     "quadratic.md": ("ACCEPTED", "(2, 8, 5)", "strict saddle"),
+    "deep.md": ("ACCEPTED", "global minimum", "DeepNetwork 10"),
     "sjl.md": (
         "SJL-T2.1 its hypotheses hold here",
         "SJL-T2.1b a hypothesis fails here",
@@ -90,6 +91,12 @@ assert all(Path(name).exists() for name in ("fit.gmc", "factors.gmc", "fit/repor
 """,
     "quadratic.md": "import os; assert os.path.exists('quadratic.gmc')",
     "factorization.md": "import os; assert os.path.exists('factors.gmc')",
+    "deep.md": """
+assert model.score(new[:400], wanted[:400]) > 0.9
+assert (scores.argmax(axis=1) == wanted[:400]).mean() > 0.9
+first = 0.5 * np.square(start.predict(data.X) - data.y).sum()
+assert abs(before.losses([0])[0] / first - 1) < 1e-9
+""",
     "tutorial.md": "assert model.verdict_ == 'ACCEPTED'",
     "recovery.md": """
 assert found.error_against(W) < 1e-10 and .03 < found.radius < .06

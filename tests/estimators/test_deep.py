@@ -8,7 +8,13 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import globalmin as gm
-from globalmin.deep.inputs import deep_dataset, distinct_rows, enough_width, image_rows
+from globalmin.deep.inputs import (
+    LEAST_WIDTH,
+    deep_dataset,
+    distinct_rows,
+    enough_width,
+    image_rows,
+)
 from globalmin.errors import DataError
 
 RNG = np.random.default_rng(0)
@@ -100,6 +106,8 @@ def test_repeated_rows_are_left_out_of_the_proof_and_contradicting_ones_are_not_
     assert part.n_samples == 8
     assert copies == 3
     assert "4 of 12 rows" in notes[0]
+    contradicting = gm.Dataset(twice, np.r_[Y[:8, 0], Y[:3, 0] + 1.0, Y[:1, 0]])
+    assert distinct_rows(contradicting) == (contradicting, (), 1)
     with pytest.warns(UserWarning, match="no certificate"):
         model.fit(twice, np.r_[Y[:8, 0], Y[:3, 0] + 1.0, Y[:1, 0]])
     assert model.certificate_ is None
@@ -111,11 +119,11 @@ def test_repeated_rows_are_left_out_of_the_proof_and_contradicting_ones_are_not_
     [("fully_connected", (5,)), ("resnet", (9,)), ("convolutional_resnet", (2, 4, 4))],
 )
 def test_an_automatic_width_has_eight_weights_per_sample(architecture, shape):
-    for n in (3, 3_000):
+    for n in (3, 2_430, 3_000):  # 2,430: 32 channels of the convolution do, counted exactly
         m = enough_width(n, shape, 3, architecture, 3)
         network = gm.DeepNetwork.initialize(shape, m, 3, architecture)
         assert network.n_parameters >= 8 * n
-        if m > 64:
+        if m > LEAST_WIDTH[architecture]:
             smaller = gm.DeepNetwork.initialize(shape, m - 8, 3, architecture)
             assert smaller.n_parameters < 8 * n
 

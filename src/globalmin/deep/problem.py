@@ -96,7 +96,7 @@ class DeepPoint:
     @cached_property
     def norm(self) -> float:
         """||r||."""
-        return float(np.linalg.norm(self.residual))
+        return math.sqrt(float(self.residual @ self.residual))
 
     @property
     def error(self) -> float:
@@ -147,14 +147,15 @@ class DeepPoint:
         """The point at theta + step * direction; None if that is not finite."""
         theta = step * direction
         theta += self.network.flat
-        if not np.isfinite(theta).all():
+        # one product for the usual case: a sum of squares is finite only if all of them are
+        if not math.isfinite(float(theta @ theta)) and not np.isfinite(theta).all():
             return None
         return DeepPoint(self.problem, self.network.at(theta))
 
 
 # of the work of the steps so far, what the eigenvalues recorded on the way may cost; the start and
 # the last point always have theirs
-SHARE = 0.05
+SHARE = 0.03
 CHEAP = 0.1  # of a step: eigenvalues that cost no more are computed at every recorded step
 
 
@@ -169,7 +170,7 @@ class DeepTrajectory(Trajectory):
     gradient_norm : norm of the gradient in all parameters.
     lambda_last : lambda_min(G^(H)), of the last hidden weight matrix's Gram; NaN where it was not
         computed: every recorded step has it with `spectra="every"`, none with "none", otherwise
-        as many as cost a twentieth of the training, and the first and the last.
+        as many as cost some 3 % of the training, and the first and the last.
     lambda_total : lambda_min of the sum of all layer Grams; NaN where it was not computed.
     movement : ||W^(h) - W^(h)(0)||_F for h = 1..H and ||a - a(0)||, one column each.
     step_size : eta of gradient descent, NaN for other methods.

@@ -173,7 +173,7 @@ def train_deep(
         (`estimate_deep_descent`).
     spectra : str
         How often the least eigenvalues of the Gram matrices are recorded: "sparse", as many as cost
-        a twentieth of the training, and at both ends; "every", at every recorded step; or "none".
+        some 3 % of the training, and at both ends; "every", at every recorded step; or "none".
     seed : int | np.random.Generator | None
         Of the minibatches.
     verbose, throw : bool
