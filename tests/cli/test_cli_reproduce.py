@@ -96,6 +96,19 @@ def test_mistakes_are_usage_errors_and_write_nothing(run, tmp_path, arguments, m
     assert everything_below(tmp_path) == set()
 
 
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("DU-F7.1", "takes no data file, only DU-F6.3cd, DU-F6.4 do"),
+        ("DU-F6.4", "is no file; give MNIST's train-images-idx3-ubyte or its .gz"),
+    ],
+)
+def test_data_that_cannot_be_used_are_refused(run, tmp_path, item, message):
+    ended = run("reproduce", item, "--data", tmp_path / "none", "--out", tmp_path / "made")
+    assert ended.code == 3
+    assert message in " ".join(ended.err.split())
+
+
 def test_a_file_in_place_of_the_folder_is_refused(run, tmp_path):
     (tmp_path / "made").write_text("mine", encoding="utf-8")
     ended = run("reproduce", QUICK, "--out", tmp_path / "made")
