@@ -44,11 +44,13 @@ def sample(per_module: int) -> list[Mutant]:
 
 
 def run(per_module: int, jobs: int, only: str, again: bool) -> None:
-    """Judge the sample; verdicts already in the folder are kept, or only deaths if `again`."""
-    log = FOLDER / "verdicts.jsonl"
-    done = {key for key, entry in _verdicts().items() if entry["outcome"] == DIED or not again}
+    """Judge the sample; verdicts already in the folder are kept, but `again` looks once more at
+    survivors that have no excuse.
+    """
+    log, excused = FOLDER / "verdicts.jsonl", _excused()
+    known = _verdicts().items()
+    done = {key for key, e in known if e["outcome"] == DIED or key in excused or not again}
     chosen = [m for m in sample(per_module) if m.key not in done and only in m.module]
-    excused = _excused()
     chosen.sort(key=lambda m: m.key in excused)  # the others first
     total, seen = len(chosen), 0
     with log.open("a", encoding="utf-8") as file:

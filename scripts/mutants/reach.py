@@ -49,16 +49,15 @@ def record(root: Path, folder: Path, tests: list[str], jobs: int, keeps_others: 
     subprocess.run(command, cwd=root, env={**os.environ, **environment}, check=False)
     reach = _read(root, folder)
     if keeps_others:
-        reach = _merged(load(folder), reach)
+        reach = _merged(load(folder), reach, {test for test in tests if "::" not in test})
     (folder / "reach.json").write_text(json.dumps([reach.lines, reach.seconds]), encoding="utf-8")
 
 
-def _merged(old: Reach, new: Reach) -> Reach:
-    """Test files of the new record speak for themselves; the others as before."""
-    files = {test.split("::")[0] for test in new.seconds}
+def _merged(old: Reach, new: Reach, files: set[str]) -> Reach:
+    """The tests of the new record and of its files speak for themselves; the others as before."""
 
     def others(tests: list[str]) -> list[str]:
-        return [test for test in tests if test.split("::")[0] not in files]
+        return [t for t in tests if t not in new.seconds and t.split("::")[0] not in files]
 
     lines: dict[str, dict[int, list[str]]] = {}
     for file in old.lines.keys() | new.lines.keys():

@@ -414,6 +414,12 @@ def test_numbers_of_the_local_theorem_are_those_of_the_statement():
     assert float(measured.split()[2].replace(",", "")) == pytest.approx(ratio, rel=1e-2)
     b = found("SJL-T2.5", soft(activation="tanh"))[1]["n ≤ c₀ d²/σ_max(W)⁸ (2.3), class b"]
     assert float(b.measured.split()[2].replace(",", "")) == pytest.approx(s[0] ** 8, rel=1e-2)
+    Z = X9 @ W8.T
+    slopes = (1 / (1 + np.exp(-Z)))[:, :, None] * X9[:, None, :]
+    J = np.hstack([np.logaddexp(0, Z), slopes.reshape(9, -1)])
+    a = np.linalg.svd(J, compute_uv=False)[-1]  # half of a^2 is left at half of the largest radius
+    shrinks = n["its step on (1/2)Σr²"] * a**2 / 2
+    assert n["1 − its factor of ‖r‖ per step"] == pytest.approx(shrinks, rel=1e-6)
     planted = "labels planted by a network of this width"
     assert statements[planted].finding is HOLDS
     other = instance(X9, SOFT + 0.1, W8, ONES, "softplus")

@@ -13,6 +13,7 @@ import globalmin as gm
 from globalmin.activations import get_activation
 from globalmin.facts.finding import Finding
 from globalmin.recovery.facts_teacher import (
+    _moment_hypotheses,
     curvature_theorem,
     rho_is_positive,
     tensor_theorem,
@@ -205,3 +206,19 @@ def test_inspect_and_the_theorem_door_show_the_numbers():
     wide = gm.theorem("FCL-T1", data, width=20, activation="sigmoid").report
     assert wide.finding is Finding.FAILS
     assert any("K = 20" in h.measured for h in wide.hypotheses)
+
+
+def test_the_slope_of_the_first_moment_is_shown_at_the_norms_of_the_neurons():
+    """FCL-T3, Assumption 4: alpha_2 at the largest norm by quadrature, for short neurons too; a
+    neuron of norm 0 has E[phi'(0) z^2] = 1/4.
+    """
+    g, w = np.polynomial.hermite_e.hermegauss(80)
+    w = w / math.sqrt(2 * math.pi)
+    for norms in ((0.3, 0.5), (0.3, 2.0), (0.0, 0.0)):
+        slope = sigmoid(max(norms) * g) * (1 - sigmoid(max(norms) * g))
+        alpha = float(w @ (slope * g**2))
+        seen = _moment_hypotheses(np.diag(norms), get_activation("sigmoid"))[1]
+        assert seen.finding is Finding.HOLDS
+        shown, amplified = (float(seen.measured.split()[i]) for i in (2, -1))
+        assert shown == pytest.approx(alpha, rel=1e-2)  # three digits are shown
+        assert amplified == pytest.approx(1 / alpha, rel=1e-2)

@@ -97,6 +97,22 @@ def test_theory_step_is_that_of_descent_where_its_hypothesis_holds():
     assert theory_step(network, start) == pytest.approx(quantities.eta_max, rel=1e-9)
 
 
+def test_the_radius_of_the_descent_step_is_twice_the_newton_length():
+    """OS-C1 for z^3, whose second derivative grows: Lip on the ball of radius 2 |r| / a."""
+    rng = np.random.default_rng(2)
+    X, W = rng.standard_normal((5, 6)), rng.standard_normal((12, 6))
+    network = ShallowNetwork(W, rng.standard_normal(12), get_activation("polynomial(0,0,0,1)"))
+    data = Dataset.from_preprocessed(X, network.predict(X) + 1e-2 * rng.standard_normal(5))
+    start = pose(network, data, "W")
+    point = linearize(jacobian_gram(network, X), start.residual)
+    radii = 2 * point.g / point.a, 2 * point.g * point.a
+    right, wrong = (
+        descent_quantities(point, estimate_lipschitz(network, X, R, trained="W")) for R in radii
+    )
+    assert theory_step(network, start) == pytest.approx(right.eta_max, rel=1e-12)
+    assert wrong is None or abs(wrong.eta_max / right.eta_max - 1) > 1e-9
+
+
 @pytest.mark.parametrize("trained", ["W", "vW"])
 def test_measured_step_is_half_the_inverse_squared_norm_of_the_jacobian(trained):
     data = sphere()

@@ -175,7 +175,7 @@ def misfit_sigmas(
     eigenvalues, vectors = np.linalg.eigh(covariance)
     kept = eigenvalues > 1e-9 * eigenvalues[-1]
     m = int(kept.sum())
-    if len(X) <= W.size + m or m == 0 or not eigenvalues[-1] > 0.0:
+    if len(X) <= W.size + m or m == 0:
         return 0.0
     statistic = float((((vectors[:, kept].T @ (H.T @ e)) ** 2) / eigenvalues[kept]).sum())
     return (statistic - m) / math.sqrt(2.0 * m)
