@@ -70,14 +70,12 @@ class OneFilterRun(Run[OneFilterNetwork]):
     network : the last one. loss, losses : population or empirical loss.
     basin : what the trap test says of the last network; undecided for runs on samples, where the
         theorem says nothing (`trap_verdict` asks the data).
-    start : the first network.
     step_size : the step, the last one where it is chosen as the run goes (for patches and labels of
         mean square 1).
     phi, b, sum_error, head_error : the columns of `PhaseTrajectory`; empty for runs on samples.
     """
 
     step_size: float
-    start: OneFilterNetwork
     basin: Basin = Basin.UNDECIDED
 
     @property

@@ -167,11 +167,11 @@ def detect_phases(
 
     `start` None is the start of the run.
     """
-    if run.phi.size == 0:
+    start = run.start if start is None else start
+    if run.phi.size == 0 or start is None:
         raise DataError(
             "phases are seen in population runs only: a run on samples has no angle to a teacher"
         )
-    start = run.start if start is None else start
     size = teacher.W * teacher.size
     there = np.flatnonzero((np.cos(run.phi) >= 0.5) & (run.b >= PHASE_TWO_HEAD * size))
     first = int(there[0]) if there.size else None
