@@ -57,9 +57,8 @@ KERNELS = {
     "E[phi(u) phi(u)^T], b^(h) = b^(h-1) + t mu with u ~ N(0, K^(h-1)) and mu = E[phi(u)], the "
     "Gram matrix of the last layer of "
     "an infinitely wide residual network of depth H",
-    "layers": "the limiting Gram matrix, by the recursion GP-deep of the claim's page, of the blocks "
-    "named below of an "
-    "infinitely wide deep network with the layers named below",
+    "layers": "the limiting Gram matrix, by the recursion GP-deep of the claim's page, of the "
+    "blocks named below of an infinitely wide deep network with the layers named below",
 }
 
 
