@@ -304,6 +304,28 @@ def _coarse_rule(rng: Rng) -> Whole:
     return opened(gram.build("tanh", np.array([[x]]), [(fields, tensors)]))
 
 
+def _layers_lie(rng: Rng) -> Whole:
+    """gram-positive, kernel "layers": more than a |x|^2 E[erf'(|x| g)^2] = a s^2 (4/pi)/sqrt(1 + 4
+    s^2) for one layer and one sample, or equal rows below two layers.
+    """
+    rule = {"step": Fraction(1, 2), "nodes": 16, "terms": 2}
+    X = rng.standard_normal((2, 2)) / 4
+    if pick(rng, True, False):
+        X, a = X[:1], float(pick(rng, 0.5, 2.0))
+        fields, tensors = gram.deep_claim("erf", X, [(a, False)], **rule)
+        s2 = float((X[0] ** 2).sum())
+        lam = Fraction(a * s2 * 4 / np.pi / np.sqrt(1 + 4 * s2)) * (
+            1 + hair(rng) + Fraction(1, 10**12)
+        )
+    else:
+        X[1] = X[0]
+        layers, blocks = [(1.0, False), (0.5, pick(rng, True, False))], pick(rng, "last", "all")
+        eye = np.eye(2)
+        fields, tensors = gram.deep_claim("erf", X + 0.1 * eye, layers, blocks, **rule)
+        lam = hair(rng) / 8
+    return refitted(with_field(opened(gram.build("erf", X, [(fields, tensors)])), "lam", lam))
+
+
 PLANTS: dict[str, tuple[Plant, ...]] = {
     "interpolation": (
         lambda rng: two_labels_for_one_row(rng, "interpolation"),
@@ -332,7 +354,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         lambda rng: two_labels_for_one_row(rng, "relu-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "relu-descent"),
     ),
-    "gram-positive": (*[_gram_lie] * 5, _coarse_rule),
+    "gram-positive": (*[_gram_lie] * 5, _coarse_rule, _layers_lie),
     "deep-descent": (
         lambda rng: two_labels_for_one_row(rng, "deep-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "deep-descent"),

@@ -13,16 +13,11 @@ from globalmin_check import limits
 from globalmin_check.balls import ball, decimal_down, decimal_up, lower_float, upper_float
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
-from globalmin_check.claims.deep_limit import (
-    DeepLimit,
-    LimitLayers,
-    limit_work,
-    read_limit,
-    zero_window,
-)
+from globalmin_check.claims.deep_limit import DeepLimit
 from globalmin_check.claims.gaussian import ANALYTIC, Trapezoid
 from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.limit_gram import Near, Norms, Series, near_pairs, norms, relu_gram
+from globalmin_check.claims.limit_layers import LimitLayers, limit_work, read_limit, zero_window
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss, residual
 from globalmin_check.positive import require_positive_definite

@@ -158,7 +158,7 @@ def _terms(recursion: Framework, least: float) -> tuple[int, float, float]:
         s = np.sqrt(np.maximum(np.diag(rows), np.finfo(np.float64).tiny))
         rho = np.abs(rows / np.outer(s, s)) - 2.0 * np.eye(len(s))
         layers.append((float(s.max()), min(float(rho.max()), 1.0) if len(s) > 1 else 0.0))
-    remainder = math.inf
+    terms, remainder = TERMS[0], math.inf
     for terms in TERMS:
         sizes = [_remainder(recursion.activation, s, rho, terms) for s, rho in layers]
         remainder = SPREAD * len(recursion.S0) * max(s**2 for s, _ in layers) * sum(sizes)
