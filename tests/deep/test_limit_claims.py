@@ -82,6 +82,31 @@ def test_too_few_terms_are_never_accepted_for_more():
     assert check_bytes(gram_cases.build("tanh", X, [claim])).verdict is not Verdict.ACCEPTED
 
 
+def test_the_remainder_is_needed_and_nearly_attained():
+    """One coefficient of softplus' = sigmoid, two unit rows with cosine rho = .7: what is left out
+    is nearly all of order one, so the bound |rho| sqrt(tau tau) is nearly attained. A claim a fifth
+    or a thousandth of it above the truth is not accepted, one below what the bound leaves is (with
+    the factor 2.5 for P1, whose triangular factor takes the ball twice)."""
+    rho = 0.7
+    X = np.array([[1.0, 0.0], [rho, np.sqrt(1 - rho**2)]])
+    K = gram_cases.deep_matrix("softplus", X, [(1.0, False)], "last")
+    tau = K[0, 0] - 0.25  # c_0 = E sigmoid = 1/2
+    assert 0.9 < (K[0, 1] - rho * 0.25) / (rho**2 * tau) <= 1
+    partial = np.array([[K[0, 0], rho * 0.25], [rho * 0.25, K[0, 0]]])
+    truth, left_out = K[0, 0] - K[0, 1], K[0, 1] - rho * 0.25
+    for lam, accepted in (
+        (truth + 0.2 * left_out, False),
+        (truth + 0.001 * left_out, False),
+        (K[0, 0] - rho * 0.25 - 2.5 * rho**2 * tau, True),
+    ):
+        fields, tensors = gram_cases.deep_claim(
+            "softplus", X, [(1.0, False)], terms=1, lam=float(lam)
+        )
+        tensors["C"] = np.linalg.inv(np.linalg.cholesky(partial - lam * np.eye(2)))
+        verdict = check_bytes(gram_cases.build("softplus", X, [(fields, tensors)])).verdict
+        assert (verdict is Verdict.ACCEPTED) is accepted
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -11,7 +11,7 @@ from flint import arb
 from globalmin_check.balls import ball, root, sum_of_squares, total
 from globalmin_check.claims.gaussian import Trapezoid
 from globalmin_check.claims.limit_layers import LimitLayers
-from globalmin_check.primitives import Rows, lower_product
+from globalmin_check.primitives import Rows, add_lower, lower_product
 from globalmin_check.problem import Problem
 
 
@@ -73,11 +73,8 @@ class DeepLimit:
             P, slope = moments[h]
             square = ball(self.layers.squares[h])
             pulled = [[square * B[a][c] * slope[a][c] for c in range(a + 1)] for a in range(N)]
-            for a in range(N):
-                for c in range(a + 1):
-                    term = pulled[a][c] * P[a][c]
-                    twice = a // p == c // p and a != c
-                    result[a // p][c // p] += 2 * term if twice else term
+            product = [[pulled[a][c] * P[a][c] for c in range(a + 1)] for a in range(N)]
+            result = add_lower(result, self._traced(product))  # B is zero at different pixels
             if h:
                 below = self._adjoint(pulled)
                 B = (
