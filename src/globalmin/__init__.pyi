@@ -16,6 +16,7 @@ from globalmin.balancedness.watch import watch_pytree as watch_pytree
 from globalmin.balancedness.watch import watch_torch as watch_torch
 from globalmin.data import Dataset as Dataset
 from globalmin.data import generators as generators
+from globalmin.deep.claims.limit import certify_deep_gram as certify_deep_gram
 from globalmin.deep.network import DeepNetwork as DeepNetwork
 from globalmin.deep.prediction import plot_deep as plot_deep
 from globalmin.deep.prediction import predict_deep as predict_deep

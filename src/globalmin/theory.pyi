@@ -2,8 +2,11 @@
 `_exports`.
 """
 
+from globalmin.deep.constants import rate_check as rate_check
 from globalmin.deep.gram import deep_gram as deep_gram
 from globalmin.deep.gram import deep_ntk as deep_ntk
+from globalmin.deep.lipschitz import deep_jacobian_lipschitz as deep_jacobian_lipschitz
+from globalmin.deep.lipschitz import estimate_deep_descent as estimate_deep_descent
 from globalmin.deep.sufficient_width import deep_width as deep_width
 from globalmin.factorization.landscape import schedule_report as schedule_report
 from globalmin.factorization.rank_one import rank_one_run as rank_one_run

@@ -115,3 +115,90 @@ def resnet_claim(name: str, X: np.ndarray, **changes: Any) -> tuple[dict, dict, 
     C = np.linalg.inv(np.linalg.cholesky(A - kappa * np.eye(len(A))))
     complete = gmc.claim("gram-positive", **({"loss_upper": Fraction(0)} | fields | changes))
     return complete, {"Q": np.array(orders, np.int64), "C": C}, t * t * kappa * slope
+
+
+def _pair_moments(name: str, P: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """E[phi phi], E[phi' phi'] and E phi for N(0, P), pair by pair on a square grid."""
+    z, w = np.polynomial.hermite_e.hermegauss(60)
+    weights = np.outer(w, w) / (2 * np.pi)
+    F, slope = np.zeros_like(P), np.zeros_like(P)
+    for a in range(len(P)):
+        for b in range(len(P)):
+            size, other = np.sqrt(P[a, a]), np.sqrt(P[b, b])
+            rho = 1.0 if a == b else P[a, b] / (size * other)
+            u = size * z[:, None] + 0 * z
+            v = other * (rho * z[:, None] + np.sqrt(max(1 - rho * rho, 0.0)) * z)
+            F[a, b] = (weights * jet(name, u)[0] * jet(name, v)[0]).sum()
+            slope[a, b] = (weights * jet(name, u)[1] * jet(name, v)[1]).sum()
+    mean = np.array([(w / np.sqrt(2 * np.pi)) @ jet(name, np.sqrt(k) * z)[0] for k in np.diag(P)])
+    return F, slope, mean
+
+
+def deep_matrix(
+    name: str,
+    X: np.ndarray,
+    layers: list[tuple[float, bool]],
+    blocks: str,
+    windows: np.ndarray | None = None,
+) -> np.ndarray:
+    """GP-deep with a dense operator for the windows: T(S) = sum over o of E_o S E_o^T."""
+    places = np.array([[0]]) if windows is None else windows
+    n, p = len(X), len(places)
+    rows = X.reshape(n, -1, p).transpose(0, 2, 1).reshape(n * p, -1)
+    shifts = []
+    for o in range(places.shape[1]):
+        E = np.zeros((p, p))
+        for pixel, place in enumerate(places[:, o]):
+            if place >= 0:
+                E[pixel, place] = 1.0
+        shifts.append(np.kron(np.eye(n), E))
+    S, b, kept = rows @ rows.T, np.zeros(n * p), []
+    for square, residual in layers:
+        P = sum(E @ S @ E.T for E in shifts)
+        F, slope, mean = _pair_moments(name, P)
+        kept.append((P, slope))
+        t = np.sqrt(square)
+        cross = t * (np.outer(b, mean) + np.outer(mean, b))
+        S = square * F + (S + cross if residual else 0.0)
+        b = t * mean + (b if residual else 0.0)
+    B = np.kron(np.ones((n, n)), np.eye(p))
+    add = np.kron(np.eye(n), np.ones((1, p)))
+    result = add @ (B * S) @ add.T if blocks == "all" else np.zeros((n, n))
+    for (square, residual), (P, slope) in zip(reversed(layers), reversed(kept), strict=True):
+        pulled = square * B * slope
+        result = result + add @ (pulled * P) @ add.T
+        if blocks == "last":
+            break
+        B = sum(E.T @ pulled @ E for E in shifts) + (B if residual else 0.0)
+    return result
+
+
+def deep_claim(
+    name: str,
+    X: np.ndarray,
+    layers: list[tuple[float, bool]],
+    blocks: str = "last",
+    *,
+    windows: np.ndarray | None = None,
+    slack: float = 0.99,
+    **changes: Any,
+) -> tuple[dict, dict]:
+    """An honest claim about a deep network."""
+    K = deep_matrix(name, X, layers, blocks, windows)
+    lam = float(np.linalg.eigvalsh(K)[0]) * slack
+    fields: dict[str, Any] = {
+        "kernel": "layers",
+        "method": "series",
+        "step": Fraction(1, 16),
+        "nodes": 240,
+        "blocks": blocks,
+        "terms": 24,
+        "loss_upper": Fraction(0),
+        "lam": lam,
+    }
+    fields["layers"] = [{"residual": skip, "scale2": Fraction(square)} for square, skip in layers]
+    tensors: dict[str, Any] = {"C": inverse_factor(K - lam * np.eye(len(K)))}
+    if windows is not None:
+        fields["pixels"] = len(windows)
+        tensors["patches"] = np.array(windows, np.int64)
+    return gmc.claim("gram-positive", **(fields | changes)), tensors

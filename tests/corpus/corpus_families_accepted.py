@@ -52,9 +52,32 @@ def resnet_file(name: str, seed: int = 0) -> bytes:
     return gram.build(name, X, [(fields, tensors)])
 
 
+LAYERS: dict[str, list[tuple[float, bool]]] = {
+    "one": [(1.5, False)],
+    "two": [(1.5, False), (0.5, False)],
+    "residual": [(1.5, False), (0.25, True)],
+}
+WINDOWS = np.array([[0, 1], [1, -1]])  # not symmetric: T and its transpose differ
+
+
+def layers_file(
+    name: str, form: str, blocks: str = "last", *, windows: bool = False, seed: int = 0
+) -> bytes:
+    """A deep network at two short samples, of one pixel or two."""
+    X = short_rows(seed)
+    options = {"windows": WINDOWS if windows else None, "slack": 0.9, "terms": 8, **RULE}
+    return gram.build(name, X, [gram.deep_claim(name, X, LAYERS[form], blocks, **options)])
+
+
 def gram_files() -> Files:
-    """gram-positive: closed form, series, residual networks."""
+    """gram-positive: closed form, series, residual networks, deep networks."""
     return {
+        "gram_layers_one_erf": layers_file("erf", "one"),
+        "gram_layers_dense_tanh": layers_file("tanh", "two"),
+        "gram_layers_dense_all_tanh": layers_file("tanh", "two", "all"),
+        "gram_layers_residual_all_sigmoid": layers_file("sigmoid", "residual", "all"),
+        "gram_layers_windows_tanh": layers_file("tanh", "residual", windows=True),
+        "gram_layers_windows_all_tanh": layers_file("tanh", "residual", "all", windows=True),
         "gram_relu_weights": gram_file("relu"),
         "gram_relu_features": gram_file("relu", "features"),
         "gram_tanh_weights": gram_file("tanh"),

@@ -23,6 +23,10 @@ from tests.corpus.whole_files import (
 Files = dict[str, bytes]
 KINDS = {
     "gram": ("gram_tanh_weights", ("kernel", "method", "lam", "step", "nodes")),
+    "gram_layers": (
+        "gram_layers_windows_tanh",
+        ("kernel", "method", "lam", "step", "nodes", "layers", "blocks", "terms", "pixels"),
+    ),
     "relu_descent": (
         "relu_descent_factor",
         ("tau", "lam", "Lam", "norm", "eps", "eta", "rate", "path"),
@@ -94,6 +98,35 @@ SPECIAL: dict[str, tuple[str, Edit]] = {
     "gram_resnet_closed": ("gram_resnet_tanh", word(method="closed")),
     "gram_resnet_depth_one": ("gram_resnet_tanh", word(depth=1)),
     "gram_resnet_without_kappa": ("gram_resnet_tanh", word(kappa=...)),
+    "gram_layers_empty": ("gram_layers_dense_tanh", word(layers=[])),
+    "gram_layers_first_residual": (
+        "gram_layers_dense_tanh",
+        word(layers=[{"residual": True, "scale2": "1"}]),
+    ),
+    "gram_layers_residual_a_number": (
+        "gram_layers_dense_tanh",
+        word(layers=[{"residual": 0, "scale2": "1"}]),
+    ),
+    "gram_layers_extra_field_inside": (
+        "gram_layers_dense_tanh",
+        word(layers=[{"residual": False, "scale2": "1", "width": 3}]),
+    ),
+    "gram_layers_blocks_unknown": ("gram_layers_dense_tanh", word(blocks="first")),
+    "gram_layers_terms_zero": ("gram_layers_dense_tanh", word(terms=0)),
+    "gram_layers_terms_too_many": ("gram_layers_dense_tanh", word(terms=4097)),
+    "gram_layers_closed": ("gram_layers_dense_tanh", word(method="closed")),
+    "gram_layers_with_orders": (
+        "gram_layers_dense_tanh",
+        new_tensor("Q", np.arange(3, dtype=np.int64)),
+    ),
+    "gram_layers_with_kappa": ("gram_layers_dense_tanh", word(kappa="1")),
+    "gram_layers_pixels_zero": ("gram_layers_windows_tanh", word(pixels=0)),
+    "gram_layers_pixels_not_dividing": ("gram_layers_windows_tanh", word(pixels=3)),
+    "gram_layers_window_outside": ("gram_layers_windows_tanh", array("patches", lambda w: w + 1)),
+    "gram_weights_with_layers": (
+        "gram_tanh_weights",
+        word(layers=[{"residual": False, "scale2": "1"}]),
+    ),
     "relu_descent_norm_unknown": ("relu_descent_factor", word(norm="spectral")),
     "relu_descent_rows_with_the_factor": ("relu_descent_factor", word(norm="rows")),
     "relu_descent_weights_a_matrix": ("relu_descent_factor", shape_of("e", 3, 1)),

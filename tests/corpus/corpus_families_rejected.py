@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from tests.corpus import corpus_families_accepted as a
 from tests.corpus.corpus_families_sole_faults import family_sole_faults
+from tests.corpus.corpus_layers_rejected import LAYERS
 from tests.corpus.corpus_relu_linearized import RELU_LINEARIZED, linearized_file
 from tests.corpus.edits import add, exchange, negate, zero
 from tests.corpus.whole_files import (
@@ -314,7 +315,7 @@ HEAD: Table = {
 }
 TABLES = {
     "head_": HEAD,
-    "gram_": GRAM,
+    "gram_": GRAM | LAYERS,
     "relu_descent_": RELU_DESCENT,
     "relu_linearized_": RELU_LINEARIZED,
     "deep_": DEEP,
@@ -327,6 +328,7 @@ TABLES = {
 FOREIGN: dict[str, Callable[[int], bytes]] = {
     "gram": lambda seed: a.gram_file("relu", seed=seed),
     "gram_series": lambda seed: a.gram_file("tanh", seed=seed),
+    "gram_layers": lambda seed: a.layers_file("tanh", "two", seed=seed),
     "relu_descent": lambda seed: a.relu_descent_file(seed),
     "relu_linearized": lambda seed: linearized_file(seed),
     "deep": lambda seed: a.deep_file("dense", seed=seed),

@@ -203,7 +203,7 @@ def unseal(raw: bytes, data: bytes | None = None) -> Draft:
     )
 
 
-WORDS = {"kind", "theorem", "trained", "method", "norm", "heads", "kernel", "form"}
+WORDS = {"kind", "theorem", "trained", "method", "norm", "heads", "kernel", "form", "blocks"}
 
 
 def _numbers(fields: dict[str, Any]) -> dict[str, Any]:

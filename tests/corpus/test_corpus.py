@@ -67,6 +67,8 @@ REDUNDANT = {
     "gram-positive: rows not zero",  # the matrix shows it
     "gram-positive: c_sigma > 0",  # the same
     "gram-positive: step > 0",  # the last node is at 2 or beyond
+    "gram-positive: scale2 > 0",  # the matrix shows it
+    "gram-positive: windows not zero",  # the same
     "relu-descent: eps < lam",  # otherwise there is no rate below 1
     "relu-descent: lam > 0",  # the same, with eps >= 0
     "relu-descent: Lam > 0",  # H_mid is positive definite

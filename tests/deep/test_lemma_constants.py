@@ -9,7 +9,12 @@ import pytest
 
 from globalmin.deep import constants
 from globalmin.deep.constants import Start
-from globalmin.deep.gram_bounds import moment_lipschitz
+from globalmin.deep.gram import deep_features, framework
+from globalmin.deep.gram_bounds import (
+    depth_independent_limit,
+    error_amplification,
+    moment_lipschitz,
+)
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.width_orders import deep_width_order, residual_width_order
 
@@ -184,3 +189,43 @@ def test_the_moment_constants_are_attained():
     assert moment_lipschitz("softplus", 3.0) == pytest.approx(
         (1.0, 0.125 * (math.log(2) + math.sqrt(6 / math.pi)))
     )
+
+
+def test_the_depth_independent_bound_uses_the_diagonal_of_the_recursion():
+    """DU-P3.2: the variances that the scalar recursion reaches are those of the n x n one, for rows
+    of different norms and a sigma that is not odd; the slope moment by quadrature."""
+    X = np.random.default_rng(2).standard_normal((4, 3)) * [[0.5], [1.0], [1.5], [2.0]]
+    H, c_res = 6, 0.9
+    found = depth_independent_limit(X, H, "softplus", c_res=c_res)
+    variances = np.diag(deep_features(X, "resnet", H, "softplus", c_res=c_res)[H - 1].S)
+    z, w = np.polynomial.hermite_e.hermegauss(120)
+    slopes = 1 / (1 + np.exp(-np.sqrt(variances)[:, None] * z))
+    moments = slopes**2 @ w / math.sqrt(2 * math.pi)
+    assert found.slope == pytest.approx(moments.min(), rel=1e-10)
+    K, b = deep_features(X, "resnet", H, "softplus", c_res=c_res)[1]
+    assert found.kappa == pytest.approx(np.linalg.eigvalsh(K - np.outer(b, b))[0], rel=1e-8)
+    assert found.bound == pytest.approx((c_res / H) ** 2 * found.kappa * found.slope, rel=1e-12)
+
+
+@pytest.mark.parametrize("architecture", ["fully_connected", "resnet", "convolutional_resnet"])
+def test_the_error_amplification_as_written(architecture):
+    """DU-T3.4: factors of layers 2..H-1 from the spec page, E12, with softplus and windows of 3."""
+    X, H, c_res = np.random.default_rng(3).standard_normal((3, 5)), 4, 0.9
+    shaped = X.reshape(3, 1, 5) if architecture == "convolutional_resnet" else X
+    options = {"c_res": c_res}
+    found = error_amplification(shaped, architecture, H, "softplus", **options)
+    stages = deep_features(shaped, architecture, H, "softplus", **options)
+    geometry = framework(shaped, architecture, H, "softplus", **options).geometry
+    q, root = (3 if architecture == "convolutional_resnet" else 1), math.sqrt(2 / math.pi)
+    assert len(found) == H - 2
+    for h, factor in enumerate(found, start=1):
+        v = np.diag(geometry.patch_gram(stages[h].S)).max()
+        size = math.log(2) + math.sqrt(v) * root
+        skip = architecture != "fully_connected"
+        s = c_res / H if skip else math.sqrt(C)
+        gram = s**2 * q * (1 + 2 * 0.125 * size)
+        mean = s * 0.125 * q
+        if skip:
+            gram += 1 + 2 * s * (size + np.abs(stages[h].b).max() * 0.125 * q)
+            mean += 1
+        assert (factor.gram, factor.mean) == pytest.approx((gram, mean), rel=1e-10)

@@ -309,6 +309,19 @@ def _coarse_rule(rng: Rng) -> Whole:
     return opened(gram.build("tanh", np.array([[x]]), [(fields, tensors)]))
 
 
+def _layers_lie(rng: Rng) -> Whole:
+    """gram-positive, kernel "layers": more than a |x|^2 E[erf'(|x| g)^2] = a s^2 (4/pi)/sqrt(1 + 4
+    s^2), one layer and one sample.
+    """
+    X, a = rng.standard_normal((1, 2)) / 4, float(pick(rng, 0.5, 2.0))
+    rule = {"step": Fraction(1, 2), "nodes": 16, "terms": 2}
+    fields, tensors = gram.deep_claim("erf", X, [(a, False)], **rule)
+    s2 = float((X[0] ** 2).sum())
+    above = 1 + hair(rng) + Fraction(1, 10**12)  # the float below is good to 1e-15
+    lam = Fraction(float(a * s2 * 4 / np.pi / np.sqrt(1 + 4 * s2))) * above
+    return refitted(with_field(opened(gram.build("erf", X, [(fields, tensors)])), "lam", lam))
+
+
 PLANTS: dict[str, tuple[Plant, ...]] = {
     "interpolation": (
         lambda rng: two_labels_for_one_row(rng, "interpolation"),
@@ -342,7 +355,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         lambda rng: two_labels_for_one_row(rng, "relu-linearized-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "relu-linearized-descent"),
     ),
-    "gram-positive": (*[_gram_lie] * 5, _coarse_rule),
+    "gram-positive": (*[_gram_lie] * 5, _coarse_rule, _layers_lie),
     "deep-descent": (
         lambda rng: two_labels_for_one_row(rng, "deep-descent"),
         lambda rng: run_that_breaks_its_rate(rng, "deep-descent"),

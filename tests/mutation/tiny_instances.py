@@ -364,6 +364,11 @@ def _gram_positive(rng: Rng, number: int) -> bytes:
         name = "erf" if style == "erf" else pick(rng, "tanh", "sigmoid", "softplus")
         X = X[:1] if name != "erf" else X
         pair = gram.claim(name, X, kernel, top=1, slack=0.8, step=Fraction(1, 2), nodes=16)
+    elif number // 8 % 2:
+        name, X = "erf", X[:1]
+        layers = [(1.5, False), *([(0.5, pick(rng, True, False))] if number // 16 % 2 else [])]
+        rule = {"slack": 0.8, "terms": 2, "step": Fraction(1, 2), "nodes": 16}
+        pair = gram.deep_claim(name, X, layers, pick(rng, "last", "all"), **rule)
     else:
         name = pick(rng, "tanh", "sigmoid")
         fields, _, _ = resnet_claim(name, X[:1], step=Fraction(1, 2), nodes=16, depth=2)

@@ -29,6 +29,7 @@ from tests.oracles.claim_grammar import (
 from tests.oracles.definiteness import eliminated, shifted, witnessed
 from tests.oracles.fraction_activations import derivatives
 from tests.oracles.fraction_claims import Check, Truth, Witnessed, loss_checks
+from tests.oracles.fraction_deep_limit import DeepLimit, has_zero_window, read_layers, read_windows
 from tests.oracles.fraction_elementary import (
     decay,
     exp_minus_one,
@@ -42,6 +43,7 @@ from tests.oracles.strict_container import Certificate, Claim
 
 ANALYTIC = ("softplus", "sigmoid", "tanh", "erf")
 _RESNET, _SERIES = {"depth", "c_res", "c_sigma", "kappa"}, {"step", "nodes"}
+_LAYERS = {"layers", "blocks", "terms"}
 
 
 def _natural(least: int) -> Any:
@@ -52,23 +54,35 @@ def _natural(least: int) -> Any:
     return reader
 
 
+def _terms(value: Any) -> int:
+    require(type(value) is int and 1 <= value <= 4096, "terms is not an integer in 1..4096")
+    return value
+
+
 def _roles(fields: Fields, sizes: Sizes) -> list[Role]:
     resnet, series = fields["kernel"] == "resnet", fields["method"] == "series"
-    require(series or not resnet, "a residual network has no closed form")
-    demand(
-        fields, (_SERIES if series else set()) | (_RESNET if resnet else set()), _SERIES | _RESNET
-    )
-    return [*squares("C", sizes[0]), *([Role("Q", "I64", (None,))] if series else [])]
+    layered = fields["kernel"] == "layers"
+    require(series or not (resnet or layered), "a deep network has no closed form")
+    needed = (_SERIES if series else set()) | (_RESNET if resnet else set())
+    needed |= _LAYERS | ({"pixels"} & set(fields)) if layered else set()
+    demand(fields, needed, _SERIES | _RESNET | _LAYERS | {"pixels"})
+    p = fields.get("pixels", 1)
+    require(sizes[1] % p == 0, "d is not a multiple of pixels")
+    patches = [Role("patches", "I64", (p, None))] if "pixels" in fields else []
+    orders = [Role("Q", "I64", (None,))] if series and not layered else []
+    return [*squares("C", sizes[0]), *orders, *patches]
 
 
 GRAMMAR = Grammar(
     "limit-gram/1",
     {
-        "kernel": one_of("weights", "features", "resnet"),
+        "kernel": one_of("weights", "features", "resnet", "layers"),
         "method": one_of("closed", "series"),
         "lam": rational,
     },
-    rationals("step", "c_res", "c_sigma", "kappa") | {"nodes": _natural(1), "depth": _natural(2)},
+    rationals("step", "c_res", "c_sigma", "kappa")
+    | {"nodes": _natural(1), "depth": _natural(2), "pixels": _natural(1)}
+    | {"layers": read_layers, "blocks": one_of("last", "all"), "terms": _terms},
     _roles,
 )
 
@@ -76,6 +90,9 @@ GRAMMAR = Grammar(
 def read_orders(certificate: Certificate, claim: Claim) -> list[int]:
     """Q, strictly increasing within its range; anything else is malformed."""
     if claim.fields["method"] == "closed":
+        return []
+    if claim.fields["kernel"] == "layers":
+        _windows(claim)
         return []
     orders, first = claim.tensors["Q"].integers(), int(claim.fields["kernel"] == "resnet")
     require(
@@ -324,6 +341,15 @@ def _last_slope(net: Network, rule: Rule, f: Fields) -> Interval:
     return least if least is not None else rule.of(0)
 
 
+def _windows(claim: Claim) -> list[list[int]]:
+    """The rows of `patches`; without pixels one window of one pixel."""
+    if "patches" not in claim.tensors:
+        return [[0]]
+    flat, p = claim.tensors["patches"].integers(), claim.fields["pixels"]
+    q = len(flat) // p
+    return read_windows([flat[k * q : (k + 1) * q] for k in range(p)], p)
+
+
 def gram_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
     """GP-ReLU, GP-smooth, GP-ResNet. Truth asks whether the partial sum (not the whole kernel) has
     the eigenvalue.
@@ -340,7 +366,13 @@ def gram_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]
     yield "rows not zero", all(any(x) for x in c.X)
     yield from loss_checks(net, claim)
     bound = f["kappa"] if resnet else f["lam"]
-    if not series:
+    if f["kernel"] == "layers":
+        windows = _windows(claim)
+        yield "nodes * step >= 2", f["nodes"] * f["step"] >= 2
+        yield "scale2 > 0", all(square > 0 for square, _ in f["layers"])
+        yield "windows not zero", not has_zero_window(c.X, windows)
+        A = DeepLimit(c.X, Rule(net, f["step"], f["nodes"]), f, windows).matrix()
+    elif not series:
         A = [[_relu_entry(x, u, features, bits) for u in c.X] for x in c.X]
     else:
         yield "nodes * step >= 2", f["nodes"] * f["step"] >= 2

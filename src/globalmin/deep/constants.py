@@ -361,10 +361,12 @@ def rate_check(history: History, lambda0: float) -> RateCheck:
 
     Parameters
     ----------
-    history : a trajectory of `deep.train.train_deep` with method "gradient_descent", or anything
-        with the same three names.
-    lambda0 : lambda_min(K^(H)), see `deep_gram`; lambda_min of the full kernel gives a promise that
-        is not the theorems'.
+    history : History
+        A trajectory of `train_deep` with method "gradient_descent", or anything with the same three
+        names.
+    lambda0 : float
+        lambda_min(K^(H)), see `deep_gram`; lambda_min of the full kernel gives a promise that is
+        not the theorems'.
     """
     k, loss, eta = (
         np.asarray(history.iteration),

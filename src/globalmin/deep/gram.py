@@ -291,7 +291,7 @@ def deep_ntk(
     rate; the sum's is many times larger for residual networks.
     """
     H = check_depth(depth, architecture)
-    return _all_layers(
+    return all_layers(
         framework(
             X, architecture, H, activation, c_res=c_res, patch_size=patch_size, kept=8 + 2 * H
         )
@@ -301,10 +301,11 @@ def deep_ntk(
 @states("DU-X3.1", "DU-D3.1", "DU-D3.2", "DU-D3.3")
 def network_kernel(network: DeepNetwork, X: ArrayLike) -> DeepKernel:
     """The limiting Gram matrices of all layers of a given network, see `DeepNetwork.limit_gram`."""
-    return _all_layers(network_framework(network, X, kept=8 + 2 * network.depth))
+    return all_layers(network_framework(network, X, kept=8 + 2 * network.depth))
 
 
-def _all_layers(recursion: Framework) -> DeepKernel:
+def all_layers(recursion: Framework) -> DeepKernel:
+    """The limiting Gram matrices of all blocks of an instance of the recursion."""
     stage, moments = recursion.start(), []
     for rule in recursion.rules:
         P = recursion.geometry.patch_gram(stage.S)

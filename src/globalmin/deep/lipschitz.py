@@ -143,10 +143,14 @@ def deep_jacobian_lipschitz(
 
     Parameters
     ----------
-    network, X : a network whose sigma' is Lipschitz, and its inputs; with a kink the answer is
-        `math.inf`.
-    radius : of the ball, in the Euclidean norm of all parameters.
-    norms : spectral norms of the weight matrices, if they are at hand.
+    network : DeepNetwork
+        With a Lipschitz sigma'; with a kink the answer is `math.inf`.
+    X : ArrayLike
+        Its inputs.
+    radius : float
+        Of the ball, in the Euclidean norm of all parameters.
+    norms : ArrayLike | None
+        Spectral norms of the weight matrices, if they are at hand.
 
     Theory
     ------

@@ -16,6 +16,7 @@ from globalmin_check.activations import jet
 from globalmin_check.balls import ball, lower_float, precision, total
 
 ANALYTIC = ("softplus", "sigmoid", "tanh", "erf")
+Jets = list[tuple[arb, ...]]  # of one size at all nodes
 
 
 def _strip(name: str) -> arb:
@@ -47,6 +48,7 @@ class Trapezoid:
         self.end = ball(step * nodes)
         self.points = [ball(step * j) for j in range(-nodes, nodes + 1)]
         self.weights = [self.h * (-z * z / 2).exp() / (2 * arb.pi()).sqrt() for z in self.points]
+        self._tables: dict[int, list[list[arb]]] = {}  # of one pass, hence of one precision
 
     def _analytic(self, s: arb) -> tuple[arb, arb]:
         """The half width a of a strip in z on which phi(sz) is analytic and bounded, and 2/(e^(2 pi
@@ -56,15 +58,21 @@ class Trapezoid:
         a = arb(lower_float((_strip(self.name) / (scale * s)).min(arb.pi() / self.h)))
         return a, 2 / (2 * arb.pi() * a / self.h).expm1()
 
-    def slopes(self, s: arb) -> list[arb]:
-        """phi'(s z) at the nodes."""
-        return [jet(self.name, self.parameter, s * z)[1] for z in self.points]
+    def jets(self, s: arb) -> Jets:
+        """(phi, phi', ...) at s z for the nodes z."""
+        return [jet(self.name, self.parameter, s * z) for z in self.points]
 
-    def coefficients(self, sizes: list[arb], orders: list[int]) -> list[list[arb]]:
+    def coefficients(
+        self, sizes: list[arb], orders: list[int], jets: list[Jets] | None = None
+    ) -> list[list[arb]]:
         """c_r(s) = E[phi'(s g) h_r(g)] for every s and every order r."""
-        table = self._hermite(max(orders))
+        top = max(orders)
+        if top not in self._tables:
+            self._tables[top] = self._hermite(top)
+        table = self._tables[top]
+        values = jets or [self.jets(s) for s in sizes]
         rows = (
-            arb_mat([self.slopes(s) for s in sizes])
+            arb_mat([[entry[1] for entry in row] for row in values])
             * arb_mat([table[r] for r in orders]).transpose()
         )
         return [
@@ -106,10 +114,9 @@ class Trapezoid:
             for r, row in enumerate(right)
         ]
 
-    def mean(self, s: arb, what: str) -> arb:
+    def mean(self, s: arb, what: str, jets: Jets | None = None) -> arb:
         """E[f(s g)] for f = "phi", "phi^2" or "phi'^2"."""
-        jets = [jet(self.name, self.parameter, s * z) for z in self.points]
-        values = [entry[1] if "'" in what else entry[0] for entry in jets]
+        values = [entry[1] if "'" in what else entry[0] for entry in jets or self.jets(s)]
         if "^2" in what:
             values = list(map(arb.__mul__, values, values))
         p, q = self._growth(s, what)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -79,6 +79,25 @@ class LowerGram:
     orders: tuple[int, ...] = ()
 
 
+class PreparedGram(Protocol):
+    """A kernel that another family has measured: its fields, tensors and matrix in floats."""
+
+    @property
+    def fields(self) -> dict[str, Json]:
+        """The fields of the claim but lam and loss_upper."""
+        ...
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors but C."""
+        ...
+
+    @property
+    def gram(self) -> Gram:
+        """The matrix."""
+        ...
+
+
 def certify_gram(
     data: Dataset | Array,
     activation: str | Activation = "relu",
@@ -143,6 +162,7 @@ def build(
     *,
     kernel: Kernel = "weights",
     resnet: InfiniteResidual | None = None,
+    deep: PreparedGram | None = None,
 ) -> Claim:
     r"""The claim with its witness, or CannotCertify with the measured reason; the network's
     activation is the kernel's.
@@ -154,6 +174,8 @@ def build(
     GP-ResNet: $\lambda_{\min}(K^{(H)}) \ge t^2 \kappa \min_i E[\phi'^2]$.
     """
     X, y = checked_arrays(network, data)
+    if deep is not None:
+        return _prepared(loss_above(precise_residual(network, X, y)), deep)
     name = network.activation.certificate_name or ""
     one_of("kernel", kernel, KERNELS)
     if (kernel == "resnet") != (resnet is not None):
@@ -182,6 +204,18 @@ def build(
     if resnet is not None:
         resnet = replace(resnet, c_sigma=resnet.scale(network.activation))
     return _assemble(loss_above(precise_residual(network, X, y)), kernel, below, lower, resnet)
+
+
+def _prepared(loss: float, deep: PreparedGram) -> Claim:
+    try:
+        lower = lower_witness(deep.gram)
+    except NotPositiveDefiniteError as failure:
+        raise CannotCertify(
+            f"the limiting kernel is not provably positive definite: {failure}"
+        ) from None
+    bounds: dict[str, Json] = {"lam": rational(lower.bound), "loss_upper": rational(loss)}
+    summary = {"loss_upper": loss, "estimate": deep.gram.extremes[0], "lambda": lower.bound}
+    return Claim(CLAIM.kind, {**deep.fields, **bounds}, {**deep.tensors, "C": lower.C}, summary)
 
 
 def _witness(X: Array, phi: Activation, kernel: Kernel) -> tuple[LowerGram, LowerWitness]:

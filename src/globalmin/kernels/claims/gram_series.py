@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from globalmin._types import Array, NDArray
+from globalmin.activations.trapezoid import hermite, quadrature
 from globalmin.linalg.positive_definite import BallMatrix, ball_matrix, working_precision
 from globalmin.shallow.claims.high_precision import slope_of, value_of
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 # the rule's error is about e^-60; e^-150 where the matrix is so ill-conditioned that it matters
 NATS = 60.0, 150.0
-_STRIPS = {"tanh": math.pi / 4, "erf": 1.0}
 
 
 @dataclass(frozen=True)
@@ -86,29 +86,6 @@ class HermiteTable:
             mean = values @ weights
             K, bias = K + 2.0 * t * bias * mean + t * t * (values**2 @ weights), bias + t * mean
         return float((np.asarray(phi.derivative(np.sqrt(K)[:, None] * z)) ** 2 @ weights).min())
-
-
-def quadrature(phi: Activation, largest: float, top: int, nats: float) -> tuple[float, int]:
-    """Step and nodes of the trapezoid rule (lemma TR of the claim's page), row norms up to
-    `largest`, orders up to `top`.
-    """
-    b = 1.0 if phi.parameter is None else phi.parameter
-    scale = b if phi.certificate_name in ("softplus", "sigmoid") else 1.0
-    a = _STRIPS.get(phi.certificate_name or "", math.pi / 2) / (scale * largest)
-    narrow = 2.0 * math.pi * a / (nats + a * a / 2.0 + a * math.sqrt(top))
-    wide = (
-        3.0 * math.pi / (math.sqrt(top) + math.sqrt(top + 6.0 * nats))
-    )  # for rows so short that the strip is cut at pi/step
-    step = min(narrow, wide)
-    return step, math.ceil(2.0 * math.sqrt(nats) / step) + 1
-
-
-def hermite(z: Array, top: int) -> Array:
-    """Orthonormal Hermite polynomials h_0..h_top at z, one row per order."""
-    rows = [np.ones_like(z), z]
-    for r in range(1, top):
-        rows.append((z * rows[-1] - math.sqrt(r) * rows[-2]) / math.sqrt(r + 1))
-    return np.array(rows[: top + 1])
 
 
 def series_gram(X: Array, table: HermiteTable, orders: tuple[int, ...], *, features: bool) -> Array:
