@@ -317,3 +317,12 @@ def test_eigenvalues_are_recorded_at_the_ends_and_everywhere_if_asked():
     np.testing.assert_array_equal(sparse.loss, every.loss)
     with pytest.raises(DataError, match="spectra"):
         train_deep(network, (X, y), spectra="never")  # pyright: ignore[reportArgumentType]
+
+
+def test_the_step_of_minibatches_is_that_at_which_no_batch_overshoots_its_own_sample():
+    X, y = _data("fully_connected", n=6)
+    network = DeepNetwork.initialize(X, 20, 2, seed=0)
+    run = train_deep(network, (X, y), method="gradient_descent", batch_size=1, max_iter=6)
+    G = sum(network.layer_grams(X))
+    largest = max(np.linalg.eigvalsh(G)[-1], 6 * np.diag(G).max())
+    assert run.trajectory.step_size == pytest.approx(1.0 / largest, rel=1e-12)
