@@ -28,7 +28,7 @@ def look(rows, activation="tanh", **options):
 def test_the_rows_of_the_table_are_the_explicit_widths(item, architecture):
     """DU-T3.1, DU-T3.2, DU-T3.3 on rows of any norm: width, step, rate and lambda_0 of theorem DW,
     c_res = 1/2; never an unknown constant."""
-    found = look(X, depth=2, failure=0.2, image_shape=(1, 3, 3)).theorem(item)
+    found = look(X, depth=2, failure=0.2, image_shape=(3, 3)).theorem(item)
     inputs = X.reshape(6, 1, 3, 3) if item == "DU-T3.3" else X
     direct = gm.theory.deep_width(inputs, Y, architecture, 2, "tanh", delta=0.2)
     lam = np.linalg.eigvalsh(deep_gram(inputs, architecture, 2, "tanh", c_res=0.5))[0]
@@ -79,7 +79,18 @@ def test_tables_are_signals_and_short_rows_are_outside():
     assert not narrow.is_in_scope
     assert narrow.width is None
     with pytest.raises(DataError, match="image_shape"):
-        look(X, image_shape=(1, 2, 4))
+        look(X, image_shape=(2, 4))
+
+
+def test_channels_come_last_as_in_the_estimators():
+    """DU-T3.3 on rows of 3 x 3 pixels with two channels each, (height, width, channels)."""
+    rows = np.random.default_rng(1).standard_normal((4, 18))
+    images = rows.reshape(4, 3, 3, 2).transpose(0, 3, 1, 2)
+    direct = gm.theory.deep_width(images, Y[:4], "convolutional_resnet", 2, "tanh")
+    found = look(rows, depth=2, image_shape=(3, 3, 2)).theorem("DU-T3.3")
+    assert found.width == pytest.approx(direct.width, rel=0.02)
+    other = look(rows, depth=2, image_shape=(3, 6)).theorem("DU-T3.3").width
+    assert other != pytest.approx(direct.width, rel=0.02)
 
 
 def test_repeated_rows_and_large_tables_say_why():

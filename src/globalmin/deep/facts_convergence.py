@@ -8,6 +8,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from globalmin._options import Architecture
 from globalmin.deep.architecture import check_depth
 from globalmin.deep.constants import proof_width
@@ -133,19 +135,18 @@ def residual_theorem(it: Instance) -> finding.TheoremReport:
 @fact("DU-T3.3", headline=True)
 def convolutional_theorem(it: Instance) -> finding.TheoremReport:
     """DU-T3.3, explicit: on images of the shape that was given, else on each row as a signal."""
-    m, shape = it.m, it.image_shape or (1, it.m.d)
-    what = " × ".join(map(str, shape)) if it.image_shape else f"a signal of {m.d} pixels"
+    m, shape = it.m, it.image_shape
+    what = f"an image {' × '.join(map(str, shape))}" if shape else f"a signal of {m.d} pixels"
+    sides = shape[:2] or (m.d,)
     says = (
         f"the same for a convolutional residual network of depth {max(it.depth, 2)} with windows "
         f"of side 3, each row read as {what}"
     )
-    wide = finding.check(
-        "at least 3 pixels along every side", min(shape[1:]) >= 3, what, is_scope=True
-    )
+    wide = finding.check("at least 3 pixels along every side", min(sides) >= 3, what, is_scope=True)
     return _convergence(
         it,
         finding.TheoremReport("DU-T3.3", says, (wide,)),
         "convolutional_resnet",
-        m.X.reshape(m.n, *shape),
-        math.prod(shape[1:]),
+        np.moveaxis(m.X.reshape(m.n, *sides, -1), -1, 1),  # channels first
+        math.prod(sides),
     )

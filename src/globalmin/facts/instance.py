@@ -152,7 +152,7 @@ class Instance:
     delta, theta : the deviations allowed in OS-T6.2, OS-T6.3 and OS-C6.
     failure : the failure probability allowed where a theorem lets it be chosen (DU, OS-T3.2).
     depth : of the deep networks.
-    image_shape : (channels, pixels) or (channels, height, width) of one row, empty for tables.
+    image_shape : (height, width[, channels]) of one row, empty for tables.
     """
 
     m: Measurements

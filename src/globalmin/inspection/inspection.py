@@ -184,8 +184,8 @@ def inspect(
     depth : int
         Of the deep networks in the table.
     image_shape : tuple[int, ...] | None
-        Of one row, (channels, pixels) or (channels, height, width), for DU-T3.3; by default each
-        row is read as a signal of one channel.
+        Of one row, (height, width) or (height, width, channels), for DU-T3.3; by default each row
+        is read as a signal of one channel.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def _checked_shape(image_shape: tuple[int, ...] | None, d: int) -> tuple[int, ..
     shape = () if image_shape is None else tuple(int(size) for size in image_shape)
     if shape and (len(shape) not in (2, 3) or min(shape) < 1 or math.prod(shape) != d):
         raise DataError(
-            f"image_shape={image_shape!r}: give (channels, pixels) or (channels, height, width) "
+            f"image_shape={image_shape!r}: give (height, width) or (height, width, channels) "
             f"with the product {d}, the number of features (bias column included: load images "
             "with bias=False)"
         )
