@@ -86,11 +86,15 @@ def test_channels_come_last_as_in_the_estimators():
     """DU-T3.3 on rows of 3 x 3 pixels with two channels each, (height, width, channels)."""
     rows = np.random.default_rng(1).standard_normal((4, 18))
     images = rows.reshape(4, 3, 3, 2).transpose(0, 3, 1, 2)
-    direct = gm.theory.deep_width(images, Y[:4], "convolutional_resnet", 2, "tanh")
-    found = look(rows, depth=2, image_shape=(3, 3, 2)).theorem("DU-T3.3")
-    assert found.width == pytest.approx(direct.width, rel=0.02)
-    other = look(rows, depth=2, image_shape=(3, 6)).theorem("DU-T3.3").width
-    assert other != pytest.approx(direct.width, rel=0.02)
+    K = deep_gram(images, "convolutional_resnet", 2, "tanh", c_res=0.5)
+    least = {
+        shape: dict(look(rows, depth=2, image_shape=shape).theorem("DU-T3.3").numbers)[
+            "λ₀ = λ_min(K^(H))"
+        ]
+        for shape in ((3, 3, 2), (3, 6))
+    }
+    assert least[3, 3, 2] == pytest.approx(np.linalg.eigvalsh(K)[0], rel=1e-9)
+    assert least[3, 6] != pytest.approx(least[3, 3, 2], rel=1e-3)
 
 
 def test_repeated_rows_and_large_tables_say_why():
