@@ -203,7 +203,18 @@ def unseal(raw: bytes, data: bytes | None = None) -> Draft:
     )
 
 
-WORDS = {"kind", "theorem", "trained", "method", "norm", "heads", "kernel", "form", "blocks"}
+WORDS = {
+    "kind",
+    "theorem",
+    "trained",
+    "method",
+    "norm",
+    "heads",
+    "kernel",
+    "form",
+    "blocks",
+    "expansion",
+}
 
 
 def _numbers(fields: dict[str, Any]) -> dict[str, Any]:

@@ -371,6 +371,10 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
     "unique-minimum": (_unique_lie,),
     "factorization-gap": (minima.gap_below_better_factors,),
     "head-gap": (minima.gap_below_the_best_head,),
+    "trajectory": (
+        lambda rng: two_labels_for_one_row(rng, "trajectory"),
+        lambda rng: run_that_breaks_its_rate(rng, "trajectory"),
+    ),
 }
 
 

@@ -261,6 +261,16 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("U13", "flat2", "flat2"),
         Knot("U14", "square", "square.kappa"),
     ),
+    "trajectory": (
+        Knot("J5", *LOSS),
+        Knot("J8", "S' + Delta <= rho", "rho", refit=True),
+        Knot("J9", "step", "b2"),
+        Knot("J10", "rate", "rate"),
+        Knot("J12", "x2", "x2"),
+        Knot("J13", "b2", "b2"),
+        Knot("J14", "quartic kappa", "quartic.kappa"),
+        Knot("J15", "a2", "a2"),
+    ),
     "head-gap": (
         Knot("H2", *LOSS),
         Knot("H3", "gap", "gap"),

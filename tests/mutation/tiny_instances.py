@@ -25,6 +25,7 @@ from tests.checker import relu_descent_cases as relu
 from tests.checker import relu_linearized_cases as linearized
 from tests.checker import second_order_cases as s
 from tests.checker import surroundings_cases as ball
+from tests.checker import trajectory_cases as runs
 from tests.checker import trap_cases as trap
 from tests.checker import unique_minimum_cases as unique
 from tests.checker.cases import Smooth, build
@@ -454,6 +455,22 @@ def _head_gap(rng: Rng, number: int) -> bytes:
     return _scaled(file, loss_upper=1.01, mu=0.9, **{"gap" if k < n else "R": 1.2})
 
 
+def _trajectory(rng: Rng, number: int) -> bytes:
+    n, d, k = turn(number, (1, 1, 2), (2, 2, 2), (1, 2, 2))
+    run = runs.descended(
+        n,
+        d,
+        k,
+        activation=turn(number, "tanh", "softplus"),
+        steps=turn(number, 2, 0, 4),
+        share=float(rng.uniform(0.3, 0.9)),
+        seed=_seed(rng),
+    )
+    expansion = turn(number // 2, "norm", "rows")
+    file = opened(runs.trajectory_file(run, Delta=1e-8, rho=0.2, expansion=expansion))
+    return _scaled(file, loss_upper=1.01, b2=1.01, path=1.01)
+
+
 RECIPES: dict[str, Recipe] = {
     "interpolation": _interpolation,
     "descent": _descent,
@@ -474,6 +491,7 @@ RECIPES: dict[str, Recipe] = {
     "unique-minimum": _unique_minimum,
     "factorization-gap": _factorization_gap,
     "head-gap": _head_gap,
+    "trajectory": _trajectory,
 }
 
 

@@ -216,7 +216,9 @@ def _run_facts(run: Any) -> dict[str, Any]:
 def _columns(run: Any, data: TargetData) -> dict[str, NDArray[Any]]:
     """The recorded steps, and for gradient descent of all layers what was to be expected of it."""
     columns = run.trajectory.columns()
-    if run.method == "gradient_descent" and getattr(run, "start", None) is not None:
+    from globalmin.deep.network import DeepNetwork
+
+    if run.method == "gradient_descent" and isinstance(run.start, DeepNetwork):
         from globalmin.deep.prediction import predict_deep
 
         step = run.trajectory.step_size

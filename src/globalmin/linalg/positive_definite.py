@@ -209,7 +209,9 @@ def _precise_lower_witness(gram: Gram, precise_gap: float) -> LowerWitness:
             f"= {n} is too large for more"
         )
     start = inverse_factor(_minus_shift(gram.values, -_shift(gram.values, gram.noise)))
-    unshifted = None if start is None else _refine(gram.precise, 0.0, start, limit=precise_gap / 10)
+    # a residual of delta moves the eigenvalue by a share of delta; at condition 1e28 a factor of
+    # doubles leaves .001 to .002, depending on the machine
+    unshifted = None if start is None else _refine(gram.precise, 0.0, start, limit=precise_gap / 4)
     if unshifted is None:
         raise NotPositiveDefiniteError(
             f"smallest eigenvalue {low:.3g} of largest {high:.3g}: singular or indefinite"
