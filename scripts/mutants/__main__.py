@@ -122,8 +122,9 @@ PAGE = ROOT / "docs" / "mutation.md"
 WORDS = """# Formulas pinned
 
 A test must be able to fail. `make mutants` changes one constant, sign, exponent, operator or
-comparison of a module at a time (a seeded sample of all such places in the modules of SJL, GKZ, OS,
-FCL and DU), runs the tests that reach the changed line, and counts the changes that no test notices.
+comparison of a module at a time (a seeded sample of all such places in the modules of SJL, GKZ,
+OS, FCL and DU), runs the tests that reach the changed line, and counts the changes that no test
+notices.
 Messages of errors, docstrings and annotations are left alone. Only tests of the rooms themselves
 may kill (`scripts/mutants/gate.toml`), not the long campaigns or the docs, so a score is a lower
 bound of what `make test` catches. Changes that cannot be told apart by any input are listed as

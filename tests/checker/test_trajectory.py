@@ -416,3 +416,12 @@ def test_the_landing_uses_the_constants_within_delta_of_the_weights() -> None:
     for factor, word in ((1 + 1e-9, "ACCEPTED"), (1 - 1e-9, "REJECTED")):
         claim = gmc.written(fields | {"rate": Fraction(rate * factor)})
         assert verdict(build(run.net, [(claim, tensors)])) == word
+
+
+def test_an_unbounded_cell_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 1,024 bits 0 or all 1: no ball holds the quantile, and NaN must not become a distance."""
+    monkeypatch.setattr("globalmin_check.claims.replay._cell", lambda place: arb(0, "inf"))
+    run = descended(1, 1, 2, steps=0, seeded=True, seed=3)
+    result = check_bytes(trajectory_file(run))
+    assert result.verdict is Verdict.UNDECIDED
+    assert "finite" in result.reason

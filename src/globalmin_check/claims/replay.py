@@ -24,7 +24,6 @@ from globalmin_check.verdict import Malformed, Undecided
 
 BITS = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 STEPS = 10**6
-SEEDS = 10**18
 SEED_BITS = 1024  # of the cell of one entry
 WORK_PER_STEP = 10**4  # so that many steps of a tiny network are counted too
 WORK_PER_DRAW = 3 * 10**4  # one inverse of the normal distribution
@@ -53,9 +52,7 @@ def read_replay(fields: Fields, tensors: Tensors, sizes: Sizes) -> Replay:
         raise Malformed(f"{fields.where}.K is more than {STEPS}")
     if bits not in BITS:
         raise Malformed(f"{fields.where}.bits is {bits}, not one of {', '.join(map(str, BITS))}")
-    seed = fields.integer("seed", 0) if fields.has("seed") else None
-    if seed is not None and seed >= SEEDS:
-        raise Malformed(f"{fields.where}.seed is not below 10^18")
+    seed = fields.integer("seed", 0) if fields.has("seed") else None  # of at most 18 digits
     stored = seed is None
     return Replay(
         eta=fields.rational("eta"),
