@@ -68,7 +68,7 @@ def found(tmp_path_factory) -> gm.StartShare:
 def test_four_seeds_are_proved_and_the_sentence_says_what_it_rests_on(found) -> None:
     assert (found.n_proved, found.n_seeds) == (4, 4)
     assert found.probability_lower == pytest.approx(0.01**0.25, abs=1e-4)
-    assert "4 of 4 starts" in found.statement
+    assert "From 4 of 4 starts" in found.statement
     assert "SHA-256 are taken as independent" in found.statement
     assert "Nothing is said of other data" in found.statement
     assert (found.steps > 0).all()

@@ -101,9 +101,9 @@ class StartShare:
             else ""
         )
         return (
-            f"{self.n_proved} of {self.n_seeds} starts with independent N(0, 1) hidden weights and "
-            f"{self.width} {self.activation} neurons are proved: gradient descent on W with step "
-            f"{self.step_size:.6g} reaches zero loss from them. So with confidence "
+            f"From {self.n_proved} of {self.n_seeds} starts with independent N(0, 1) hidden "
+            f"weights and {self.width} {self.activation} neurons, gradient descent on W with step "
+            f"{self.step_size:.6g} is proved to reach zero loss. So with confidence "
             f"{100 * self.confidence:g} % a random start succeeds on these data with probability "
             f"at least {self.probability_lower:g}{tried}. Fixed before the first seed: data, head, "
             f"width, step and the number of seeds. Assumed: {_ASSUMPTION}. Nothing is said of "
