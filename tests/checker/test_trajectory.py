@@ -24,7 +24,8 @@ from tests.oracles.fraction_trajectory import cell
 
 from globalmin_check import Verdict
 from globalmin_check.certificate import read_certificate
-from globalmin_check.claims.replay import _cell, _Step
+from globalmin_check.claims.replay import _cell, _radius
+from globalmin_check.claims.replay_steps import HiddenStep
 from globalmin_check.engine import check_bytes
 
 
@@ -244,13 +245,19 @@ def test_steps_are_charged_before_the_first_one() -> None:
     assert "exceeds the budget" in result.reason
 
 
+def stepped(raw: bytes, W: np.ndarray, delta: arb) -> tuple[np.ndarray, arb]:
+    """The weights after one step of the checker from W, and what becomes of the radius delta."""
+    problem, claims = read_certificate(raw, None)
+    content = claims[0].content
+    step = HiddenStep(content.run, content.expansion, problem)
+    moved, factor = step(0, (arb_mat(W.tolist()),), delta)
+    rows = [[float(entry) for entry in row] for row in moved[0].mid().tolist()]
+    return np.array(rows), (factor * delta + _radius(moved)).upper()
+
+
 def expansion_of(raw: bytes, W: np.ndarray, delta: float) -> float:
     """The factor the checker uses at W for the radius delta."""
-    problem, claims = read_certificate(raw, None)
-    step = _Step(claims[0].content.run, problem)
-    before = arb(delta)
-    after = step(arb_mat(W.tolist()), before)[1]
-    return float(after) / delta
+    return float(stepped(raw, W, arb(delta))[1]) / delta
 
 
 @pytest.mark.parametrize("expansion", ["norm", "rows"])
@@ -335,13 +342,10 @@ def test_a_ball_of_starts_grows_by_the_printed_factors(expansion: str, share: fl
     for delta0 in (1e-12, 1e-4):
         fields, tensors = trajectory_claim(run, Delta=0.5, expansion=expansion, delta0=delta0)
         raw = build(run.net, [(fields | {"rate": "1/2"}, tensors)])
-        problem, claims = read_certificate(raw, None)
-        step = _Step(claims[0].content.run, problem)
         delta, W, grown = delta0, run.W0, arb(delta0)
         for _ in range(run.K):
             delta = delta * _factor(replace(run.net, W=W), run.eta, fields, delta, expansion)
-            moved, grown = step(arb_mat(W.tolist()), grown)
-            W = np.array([[float(entry) for entry in row] for row in moved.tolist()])
+            W, grown = stepped(raw, W, grown)
         # floats against balls: rounding of weights (1e-16) and of the step are far below delta0
         assert float(grown) == pytest.approx(delta, rel=1e-4 if delta0 < 1e-9 else 1e-9)
 

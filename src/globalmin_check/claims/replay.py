@@ -1,25 +1,26 @@
-"""Gradient descent replayed in balls from its start (theorem TR of `spec/claims/trajectory.md`).
+"""A descent replayed in balls from its start (theorem TR of `spec/claims/trajectory.md`), whatever
+the network.
 
-One pass at the bits the claim names. After every step the weights are reset to the midpoints of
-their balls, and one number `delta` bounds the distance to every exact run from the start set.
+One pass at the bits the claim names. A map of the family gives the balls of the next weights and a
+Lipschitz constant of the step on the ball of radius `delta`; after every step the weights are reset
+to the midpoints of their balls, and `delta` bounds the distance to every exact run from the start
+set.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 
 from flint import arb, arb_mat, fmpz
 
-from globalmin_check import limits
-from globalmin_check.activations import jet, supremum
-from globalmin_check.balls import ball, column, largest, precision, root, sum_of_squares
+from globalmin_check.balls import ball, column, decimal_down, decimal_up, precision, root
+from globalmin_check.balls import sum_of_squares as squares
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import ExactChecks
-from globalmin_check.container import Tensor, Tensors
-from globalmin_check.primitives import hadamard, lower_product, row_sums
-from globalmin_check.problem import Problem, Sizes
+from globalmin_check.container import Tensor, Tensors, digest_of
 from globalmin_check.verdict import Malformed, Undecided
 
 BITS = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
@@ -28,44 +29,65 @@ SEED_BITS = 1024  # of the cell of one entry
 WORK_PER_STEP = 10**4  # so that many steps of a tiny network are counted too
 WORK_PER_DRAW = 3 * 10**4  # one inverse of the normal distribution
 
+Weights = tuple[arb_mat, ...]  # one matrix a layer; a vector is a column
+# number of the step, exact weights, delta -> balls of the next weights, Lipschitz constant
+StepMap = Callable[[int, Weights, arb], tuple[Weights, arb]]
+
 
 @dataclass(frozen=True)
-class Replay:
-    """The fields of section 5.20 that say which run is replayed, and where it must arrive."""
+class Start:
+    """The start set: a ball around stored weights, or the cell of a seed (weights of one layer)."""
+
+    stored: tuple[Tensor, ...]
+    delta0: Fraction
+    seed: int | None
+    shape: tuple[int, ...]  # of the matrix that a seed draws, otherwise of the first tensor
+
+    @property
+    def work(self) -> int:
+        """Ball multiplications of the draw."""
+        return 0 if self.seed is None else WORK_PER_DRAW * self.shape[0] * self.shape[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Which steps are replayed from where, and where they must arrive."""
 
     eta: Fraction
     K: int
     bits: int
     Delta: Fraction
-    x2: Fraction
-    rows: bool  # expansion by row sums of K(w_t) instead of the global bound of |J|
-    C_x: Tensor
-    W0: Tensor | None
-    delta0: Fraction
-    seed: int | None
+    start: Start
 
 
-def read_replay(fields: Fields, tensors: Tensors, sizes: Sizes) -> Replay:
-    """Take the fields and tensors of the run; form only."""
+def read_run(
+    fields: Fields, tensors: Tensors, roles: dict[str, tuple[int, ...]], *, seeds: bool = False
+) -> Run:
+    """Take the fields of the run and the tensors of its start, by role and shape; form only. A seed
+    draws the first of them.
+    """
     K, bits = fields.integer("K", 0), fields.integer("bits", BITS[0])
     if K > STEPS:
         raise Malformed(f"{fields.where}.K is more than {STEPS}")
     if bits not in BITS:
         raise Malformed(f"{fields.where}.bits is {bits}, not one of {', '.join(map(str, BITS))}")
-    seed = fields.integer("seed", 0) if fields.has("seed") else None  # of at most 18 digits
-    stored = seed is None
-    return Replay(
+    return Run(
         eta=fields.rational("eta"),
         K=K,
         bits=bits,
         Delta=fields.rational("Delta"),
-        x2=fields.rational("x2"),
-        rows=fields.choice("expansion", ("norm", "rows")) == "rows",
-        C_x=tensors.take("C_x", "F64", sizes.d, sizes.d),
-        W0=tensors.take("W0", "F64", sizes.k, sizes.d) if stored else None,
-        delta0=fields.rational("delta0") if stored else Fraction(0),
-        seed=seed,
+        start=_read_start(fields, tensors, roles, seeds),
     )
+
+
+def _read_start(
+    fields: Fields, tensors: Tensors, roles: dict[str, tuple[int, ...]], seeds: bool
+) -> Start:
+    shape = next(iter(roles.values()))
+    if seeds and fields.has("seed"):
+        return Start((), Fraction(0), fields.integer("seed", 0), shape)  # of at most 18 digits
+    stored = tuple(tensors.take(role, "F64", *lengths) for role, lengths in roles.items())
+    return Start(stored, fields.rational("delta0"), None, shape)
 
 
 @dataclass(frozen=True)
@@ -79,93 +101,84 @@ class Replayed:
     delta: Fraction
 
 
-def charge(run: Replay, sizes: Sizes, checks: ExactChecks) -> None:
-    """Count the whole pass before its first step."""
-    n, d, k = sizes.n, sizes.d, sizes.k
-    step = 2 * n * k * d + limits.WORK_PER_VALUE * n * k + WORK_PER_STEP
-    step += n * n * (k + d) if run.rows else 0
-    draws = 0 if run.seed is None else WORK_PER_DRAW * k * d
-    balls = 6 * n * k + 4 * k * d + n * d + (3 * n * n if run.rows else 0)
-    checks.charge_balls(step * run.K + draws, balls, run.bits)
+def charge(run: Run, step: int, balls: int, checks: ExactChecks) -> None:
+    """Count the whole pass before its first step: `step` multiplications each, and what every step
+    costs.
+    """
+    checks.charge_balls((step + WORK_PER_STEP) * run.K + run.start.work, balls, run.bits)
 
 
-def replayed(run: Replay, problem: Problem, checks: ExactChecks) -> Replayed:
-    """Follow K steps; raises Undecided if the bound of the distance outgrows Delta."""
-    charge(run, problem.sizes, checks)
+def follow(
+    run: Run, begin: Callable[[Weights], StepMap], stored: Sequence[Tensor], number: str
+) -> Replayed:
+    """Make the K steps; raises Undecided, for the check `number`, if the bound of the distance
+    outgrows Delta. `begin` prepares the map, at the bits of the run, from the midpoints of the
+    start.
+    """
     with precision(run.bits):
-        step, limit = _Step(run, problem), ball(run.Delta)
-        W, delta = _start(run, problem.sizes)
+        weights, delta = _drawn(run.start)
+        step, limit = begin(weights), ball(run.Delta)
         shortest = longest = arb(0)
         for t in range(run.K):
-            moved, grown = step(W, delta)
+            moved, factor = step(t, weights, delta)
+            grown = (factor * delta + _radius(moved)).upper()
             if not grown <= limit:
                 raise Undecided(
-                    f"check J4 is undecided: after step {t + 1} the replay at {run.bits} bits is "
-                    "known to no more than Delta"
+                    f"check {number} is undecided: after step {t + 1} the replay at {run.bits} "
+                    "bits is known to no more than Delta"
                 )
-            length, spread = _norm(moved - W), delta + grown
+            middle, spread = tuple(layer.mid() for layer in moved), delta + grown
+            length = _distance(middle, weights)
             shortest = (shortest + length - spread).lower()
             longest = (longest + length + spread).upper()
-            W, delta = moved, grown
-        away = _norm(W - arb_mat(problem.W.rows()))
-        near, far = (away - delta).lower(), (away + delta).upper()
+            weights, delta = middle, grown
+        away = _distance(weights, tuple(map(matrix, stored)))
         return Replayed(
-            (_fraction(near), _fraction(far)),
-            (_fraction(shortest), _fraction(longest)),
-            _fraction(delta),
+            (_fraction((away - delta).lower(), number), _fraction((away + delta).upper(), number)),
+            (_fraction(shortest, number), _fraction(longest, number)),
+            _fraction(delta, number),
         )
 
 
-class _Step:
-    """One step w -> w - eta grad L(w): midpoints, and the bound of lemma 1 and theorem TR."""
-
-    def __init__(self, run: Replay, problem: Problem) -> None:
-        self.problem, self.rows, self.eta = problem, run.rows, ball(run.eta)
-        self.points = problem.X.rows()
-        self.X, self.y = arb_mat(self.points), column(problem.y.values.tolist())
-        self.v = [arb(entry) for entry in problem.v.values]
-        squares = [sum_of_squares([arb(entry) for entry in row]) for row in self.points]
-        name, parameter = problem.activation, problem.parameter
-        bend = supremum(name, parameter, 2)
-        slope = supremum(name, parameter, 1)
-        # kappa0 <= x2 max |x_i|^2, so J is C-Lipschitz everywhere
-        self.C = (
-            ball(bend or 0) * largest(map(abs, self.v)) * (ball(run.x2) * largest(squares)).sqrt()
+def require_arrival(checks: ExactChecks, number: str, run: Run, found: Replayed) -> None:
+    """The distance after K steps is at most Delta: one outcome of one pass."""
+    nearest, farthest = found.distance
+    if farthest > run.Delta >= nearest:
+        raise Undecided(
+            f"check {number} is undecided: after {run.K} steps the replay at {run.bits} bits is "
+            f"within {decimal_up(farthest)} of the stored weights, Delta is {decimal_up(run.Delta)}"
         )
-        head = root(sum_of_squares(self.v))
-        self.beta = None if slope is None else ball(slope) * head * ball(run.x2).sqrt()
+    distance = farthest if farthest <= run.Delta else nearest
+    checks.require(number, "distance to the stored weights <= Delta", distance, "<=", run.Delta)
 
-    def __call__(self, W: arb_mat, delta: arb) -> tuple[arb_mat, arb]:
-        name, parameter = self.problem.activation, self.problem.parameter
-        jets = [[jet(name, parameter, z) for z in row] for row in (self.X * W.transpose()).tolist()]
-        values = arb_mat([[entry[0] for entry in row] for row in jets])
-        r = (values * column(self.v) - self.y).entries()
-        B = [[entry[1] * v for entry, v in zip(row, self.v, strict=True)] for row in jets]
-        pulled = arb_mat(
-            [[entry * factor for entry in row] for row, factor in zip(B, r, strict=True)]
+
+def start_words(start: Start) -> str:
+    """Which starts the statement is about."""
+    if start.seed is not None:
+        return (
+            f"every start of the cell of seed {start.seed} (independent standard normal entries, "
+            "1,024 bits each from SHA-256)"
         )
-        moved = W - (pulled.transpose() * self.X) * self.eta
-        rounding = root(sum_of_squares([entry.rad() for entry in moved.entries()]))
-        grown = self._expansion(B, root(sum_of_squares(r)), delta) * delta + rounding
-        return moved.mid(), grown.upper()
-
-    def _expansion(self, B: list[list[arb]], g: arb, delta: arb) -> arb:
-        """A Lipschitz constant of w -> w - eta grad L(w) on the ball of radius delta (lemma 1)."""
-        if self.rows or self.beta is None:
-            K = hadamard(lower_product(B, B), lower_product(self.points, self.points))
-            b = root(largest(row_sums(K))) + self.C * delta
-        else:
-            b = self.beta
-        return (self.eta * b * b - 1).max(arb(1)) + self.eta * self.C * (g + b * delta)
+    lengths = " ".join(str(length) for tensor in start.stored for length in tensor.shape)
+    name = digest_of(f"globalmin-start/1 {lengths}", *start.stored)[:12]
+    if start.delta0 == 0:
+        return f"the stored start {name}"
+    return f"every start within {decimal_down(start.delta0)} of the stored start {name}"
 
 
-def _start(run: Replay, sizes: Sizes) -> tuple[arb_mat, arb]:
+def matrix(tensor: Tensor) -> arb_mat:
+    """A stored matrix, or a stored vector as a column, in exact balls."""
+    return arb_mat(tensor.rows()) if len(tensor.shape) == 2 else column(tensor.values.tolist())
+
+
+def _drawn(start: Start) -> tuple[Weights, arb]:
     """w_0 and delta_0: the stored doubles and the claimed radius, or the cell of the seed."""
-    if run.W0 is not None:
-        return arb_mat(run.W0.rows()), ball(run.delta0).upper()
-    entries = [_cell(f"{run.seed}|{j}") for j in range(sizes.k * sizes.d)]
-    W = arb_mat(sizes.k, sizes.d, [entry.mid() for entry in entries])
-    return W, root(sum_of_squares([entry.rad() for entry in entries])).upper()
+    if start.seed is None:
+        return tuple(map(matrix, start.stored)), ball(start.delta0).upper()
+    k, d = start.shape
+    entries = [_cell(f"{start.seed}|{j}") for j in range(k * d)]
+    W = arb_mat(k, d, [entry.mid() for entry in entries])
+    return (W,), root(squares([entry.rad() for entry in entries])).upper()
 
 
 def _cell(place: str) -> arb:
@@ -178,13 +191,19 @@ def _cell(place: str) -> arb:
     return lower.union(upper)
 
 
-def _norm(A: arb_mat) -> arb:
-    return root(sum_of_squares(A.entries()))
+def _radius(weights: Weights) -> arb:
+    """The norm of the radii of all entries."""
+    return root(squares([entry.rad() for layer in weights for entry in layer.entries()]))
 
 
-def _fraction(value: arb) -> Fraction:
+def _distance(one: Weights, other: Weights) -> arb:
+    pairs = zip(one, other, strict=True)
+    return root(squares([entry for a, b in pairs for entry in (a - b).entries()]))
+
+
+def _fraction(value: arb, number: str) -> Fraction:
     """The exact rational of a ball of radius zero; raises Undecided if it is not finite."""
     if not value.is_finite():
-        raise Undecided("check J4 is undecided: the replay does not stay finite")
+        raise Undecided(f"check {number} is undecided: the replay does not stay finite")
     mantissa, exponent = value.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
