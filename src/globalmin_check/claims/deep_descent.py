@@ -62,14 +62,17 @@ class DeepDescent:
     C_omega: list[Tensor]
 
 
-def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DeepDescent:
-    """Take the fields and tensors of the claim; form only."""
+def read(
+    fields: Fields, tensors: Tensors, sizes: Sizes, *, eta: Fraction | None = None
+) -> DeepDescent:
+    """Take the fields and tensors of the claim; form only. The step may be taken already."""
     layers, n = cast(Layers, sizes.deep), sizes.n  # only files with a deep network hold this claim
     factor = fields.choice("norm", ("rows", "factor")) == "factor"
     orders = [min(W.shape) for W in layers.weights]
     return DeepDescent(
         layers=layers,
-        **{name: fields.rational(name) for name in ("loss_upper", "a2", "b2", "t", "eta", "rate")},
+        **{name: fields.rational(name) for name in ("loss_upper", "a2", "b2", "t", "rate")},
+        eta=fields.rational("eta") if eta is None else eta,
         omega=list(map(Fraction, tensors.take("omega", "F64", len(orders)).values)),
         C_a=tensors.take("C_a", "F64", n, n),
         C_b=tensors.take("C_b", "F64", n, n) if factor else None,
@@ -79,13 +82,22 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DeepDescent:
 
 def work(claim: DeepDescent, sizes: Sizes) -> tuple[int, int]:
     """Ball multiplications and balls held at once."""
-    n, layers = sizes.n, claim.layers
-    rows, products, held, peak = n * layers.pixels, (4 if claim.C_b else 2) * n**3, 8 * n * n, 0
-    for h, W in enumerate(layers.weights):
+    products, held = work_of_passes(claim.layers, sizes.n)
+    products += (4 if claim.C_b else 2) * sizes.n**3
+    for W in claim.layers.weights:
         (m, columns), small = W.shape, min(W.shape)
+        products += 2 * small**3 + m * columns * small
+        held += 3 * small**2
+    return products, held
+
+
+def work_of_passes(layers: Layers, n: int) -> tuple[int, int]:
+    """The same for the two passes and the Gram matrix alone."""
+    rows, products, held, peak = n * layers.pixels, 0, 8 * n * n, 0
+    for h, W in enumerate(layers.weights):
+        m, columns = W.shape
         strip = min(limits.STRIP_BALLS, n * columns * (layers.pixels + m))
         products += 2 * rows * m * columns + rows * m * limits.WORK_PER_VALUE
-        products += 2 * small**3 + m * columns * small
         if layers.prefers_pairs(h):
             products += rows * rows * (m + columns + 2)
             pairs = 3 * rows * rows
@@ -93,24 +105,31 @@ def work(claim: DeepDescent, sizes: Sizes) -> tuple[int, int]:
             products += (n * n + rows) * m * columns
             pairs = 4 * (strip + n * m) + rows * m
         peak = max(peak, pairs, 4 * (strip + layers.pixels * columns))
-        held += 6 * rows * m + rows * columns // 4 + 3 * small**2
+        held += 6 * rows * m + rows * columns // 4
     return products, held + peak
 
 
 def exact(claim: DeepDescent, problem: Problem, checks: ExactChecks) -> None:
     """N1 and N2."""
+    require_numbers(claim, problem, checks, "N")
+
+
+def require_numbers(claim: DeepDescent, problem: Problem, checks: ExactChecks, letter: str) -> None:
+    """Checks 1 and 2 of a claim about descent on all layers: activation, signs."""
     name = problem.activation
     checks.require_fact(
-        "N1",
+        f"{letter}1",
         "the activation is smooth with a bounded slope",
         name in BOUNDED,
         f"the activation is {name}",
     )
     for number, word in zip("abcd", ("a2", "b2", "t", "eta"), strict=True):
-        checks.require_sign(f"N2{number}", f"{word} > 0", getattr(claim, word))
-    checks.require_sign("N2e", "rate >= 0", claim.rate)
-    checks.require("N2f", "rate < 1", claim.rate, "<", Fraction(1))
-    checks.require_fact("N2g", "every omega_h is positive", min(claim.omega) > 0, "as stored")
+        checks.require_sign(f"{letter}2{number}", f"{word} > 0", getattr(claim, word))
+    checks.require_sign(f"{letter}2e", "rate >= 0", claim.rate)
+    checks.require(f"{letter}2f", "rate < 1", claim.rate, "<", Fraction(1))
+    checks.require_fact(
+        f"{letter}2g", "every omega_h is positive", min(claim.omega) > 0, "as stored"
+    )
 
 
 def check(claim: DeepDescent, problem: Problem, _: None, checks: Checks) -> Numbers:
@@ -132,19 +151,26 @@ def check(claim: DeepDescent, problem: Problem, _: None, checks: Checks) -> Numb
     checks.require(
         "N7", "1 - eta (a - Lam t)^2 <= rate", 1 - eta * (a - Lam * t) ** 2, "<=", claim.rate
     )
+    require_spectra(checks, ("N8", "N9", "N10"), claim, passes)
+    return _numbers(claim, loss, (a, b, Lam, g))
+
+
+def require_spectra(
+    checks: Checks, numbers: tuple[str, str, str], claim: DeepDescent, passes: Passes
+) -> None:
+    """omega_h above the norm of W_h, G <= b2 I and G >= a2 I."""
     for h, (W, omega, C) in enumerate(
         zip(claim.layers.weights, claim.omega, claim.C_omega, strict=True), start=1
     ):
         require_positive_definite(
-            checks, f"N8.{h}", f"omega_{h}^2 I - W_{h} W_{h}^T", _above(W, omega), C
+            checks, f"{numbers[0]}.{h}", f"omega_{h}^2 I - W_{h} W_{h}^T", _above(W, omega), C
         )
-    G = passes.gram()
+    G, b2 = passes.gram(), claim.b2
     if claim.C_b is None:
-        checks.require("N9", "largest row sum of |G| <= b2", largest(row_sums(G)), "<=", claim.b2)
+        checks.require(numbers[1], "largest row sum of |G| <= b2", largest(row_sums(G)), "<=", b2)
     else:
-        require_positive_definite(checks, "N9", "b2 I - G", shifted(G, -1, claim.b2), claim.C_b)
-    require_positive_definite(checks, "N10", "G - a2 I", shifted(G, 1, -claim.a2), claim.C_a)
-    return _numbers(claim, loss, (a, b, Lam, g))
+        require_positive_definite(checks, numbers[1], "b2 I - G", shifted(G, -1, b2), claim.C_b)
+    require_positive_definite(checks, numbers[2], "G - a2 I", shifted(G, 1, -claim.a2), claim.C_a)
 
 
 def _above(W: Tensor, omega: Fraction) -> Rows:

@@ -7,31 +7,39 @@ channel. The constants are those of `spec/claims/deep-descent.md`.
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Sequence
 
 from flint import arb, arb_mat
 
 from globalmin_check import limits
 from globalmin_check.activations import supremum, value_and_slope
-from globalmin_check.balls import ball, largest, root, sum_of_squares, total
+from globalmin_check.balls import Number, ball, column, largest, root, sum_of_squares, total
 from globalmin_check.claims.deep_network import Layers
-from globalmin_check.container import Tensor
 from globalmin_check.primitives import Rows, add_lower, hadamard, lower_product
 from globalmin_check.problem import Problem
 
 
 class Passes:
-    """x_h, z_h and p_h of every sample at the stored weights."""
+    """x_h, z_h and p_h of every sample at the stored weights, or at those given: W_1, ..., W_H and
+    the head, a column.
+    """
 
-    def __init__(self, problem: Problem, layers: Layers) -> None:
+    def __init__(
+        self, problem: Problem, layers: Layers, weights: Sequence[arb_mat] | None = None
+    ) -> None:
         self.problem, self.layers = problem, layers
         p = layers.pixels
-        self.head = [problem.v.values[pixel::p].tolist() for pixel in range(p)]
+        if weights is None:
+            self.weights = [arb_mat(W.rows()) for W in layers.weights]
+            head = list(map(arb, problem.v.values))
+        else:
+            self.weights, head = list(weights[:-1]), weights[-1].entries()
+        self.head: Rows = [head[pixel::p] for pixel in range(p)]
         self.features: list[Rows] = [
             [list(map(arb, x[pixel::p])) for x in problem.X.rows() for pixel in range(p)]
         ]
         self.slopes: list[Rows] = []
-        for scale, residual, W in zip(layers.scales, layers.residual, layers.weights, strict=True):
+        for scale, residual, W in zip(layers.scales, layers.residual, self.weights, strict=True):
             self._forward(ball(scale), residual, W)
         self.pulled = self._backward()
 
@@ -41,12 +49,12 @@ class Passes:
         samples = max(1, limits.STRIP_BALLS // (p * columns))
         return [slice(i * p, min(i + samples, n) * p) for i in range(0, n, samples)]
 
-    def _forward(self, scale: arb, residual: bool, W: Tensor) -> None:
-        below, weights = self.features[-1], arb_mat(W.rows()).transpose()
+    def _forward(self, scale: arb, residual: bool, W: arb_mat) -> None:
+        below, weights = self.features[-1], W.transpose()
         name, parameter = self.problem.activation, self.problem.parameter
         values: Rows = []
         slopes: Rows = []
-        for strip in self._strips(W.shape[1]):
+        for strip in self._strips(W.ncols()):
             Z = (arb_mat(self._windows(below[strip])) * weights).tolist()
             jets = [[value_and_slope(name, parameter, z) for z in row] for row in Z]
             values += [[scale * entry[0] for entry in row] for row in jets]
@@ -88,7 +96,7 @@ class Passes:
     def _backward(self) -> list[tuple[Rows, Rows]]:
         """(p_h, q_h = phi'(z_h) o p_h) for h = H..1, reversed to h = 1..H."""
         layers, n = self.layers, self.problem.sizes.n
-        above: Rows = [list(map(arb, row)) for row in self.head] * n
+        above: Rows = self.head * n
         pairs: list[tuple[Rows, Rows]] = []
         for h in reversed(range(len(layers.weights))):
             q = [list(map(arb.__mul__, *rows)) for rows in zip(self.slopes[h], above, strict=True)]
@@ -100,7 +108,7 @@ class Passes:
 
     def _pull(self, q: Rows, h: int) -> Rows:
         """scale_h Phi^T(W_h^T q_h)."""
-        scale, W = ball(self.layers.scales[h]), arb_mat(self.layers.weights[h].rows())
+        scale, W = ball(self.layers.scales[h]), self.weights[h]
         channels, pulled = len(self.features[h][0]), []
         for strip in self._strips(W.ncols()):
             pulled += self._fold((arb_mat(q[strip]) * W).tolist(), channels)
@@ -156,9 +164,24 @@ class Passes:
             G += J * J.transpose()
         return G.tolist()
 
-    def lipschitz(self, omega: list[Fraction], t: Fraction) -> arb:
+    def gradient(self, r: list[arb]) -> tuple[arb_mat, ...]:
+        """J^T r, as W_1, ..., W_H and the head, a column."""
+        p = self.layers.pixels
+        blocks = []
+        for h, (_, q) in enumerate(self.pulled):
+            weighted = [[r[a // p] * entry for entry in row] for a, row in enumerate(q)]
+            product = arb_mat(weighted).transpose() * arb_mat(self._windows(self.features[h]))
+            blocks.append(product * ball(self.layers.scales[h]))
+        sums = [
+            (arb_mat([r]) * arb_mat(self.features[-1][pixel::p])).entries() for pixel in range(p)
+        ]
+        head = [row[channel] for channel in range(len(sums[0])) for row in sums]
+        return *blocks, column(head)
+
+    def lipschitz(self, omega: Sequence[Number], t: Number) -> arb:
         """A Lipschitz constant of J on the ball of radius t, for omega_h >= the norm of W_h."""
-        radius, om = ball(t), [ball(value + t) for value in omega]
+        radius = ball(t)
+        om = [ball(value) + radius for value in omega]
         return root(total(self._spread(i, om, radius) for i in range(self.problem.sizes.n)))
 
     def _norm(self, rows: Rows, i: int) -> arb:

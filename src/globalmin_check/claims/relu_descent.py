@@ -59,12 +59,15 @@ class ReluDescent:
     C_Lam: Tensor | None
 
 
-def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> ReluDescent:
-    """Take the fields and tensors of the claim; form only."""
+def read(
+    fields: Fields, tensors: Tensors, sizes: Sizes, *, eta: Fraction | None = None
+) -> ReluDescent:
+    """Take the fields and tensors of the claim; form only. The step may be taken already."""
     factor = fields.choice("norm", ("rows", "factor")) == "factor"
-    names = ("loss_upper", "tau", "lam", "Lam", "eps", "eta", "rate", "path")
+    names = ("loss_upper", "tau", "lam", "Lam", "eps", "rate", "path")
     return ReluDescent(
         **{name: fields.rational(name) for name in names},
+        eta=fields.rational("eta") if eta is None else eta,
         e=tensors.take("e", "F64", sizes.n),
         C=tensors.take("C", "F64", sizes.n, sizes.n),
         C_Lam=tensors.take("C_Lam", "F64", sizes.n, sizes.n) if factor else None,
@@ -114,20 +117,21 @@ def require_numbers(claim: ReluDescent, problem: Problem, checks: ExactChecks, l
 
 
 def require_spectrum(
-    claim: ReluDescent, matrices: BracketMatrices, checks: Checks, letter: str
+    claim: ReluDescent, matrices: BracketMatrices, checks: Checks, letter: str, first: int = 9
 ) -> None:
-    """Checks 9 to 11: |E| <= eps and lam I <= H_mid <= Lam I."""
+    """Three checks, numbered from `first` on: |E| <= eps and lam I <= H_mid <= Lam I."""
+    spread, above_number, below_number = (f"{letter}{first + i}" for i in range(3))
     ratios = largest(matrices.spread_ratios(claim.e.values))
-    checks.require(f"{letter}9", "largest (E e)_i/e_i <= eps", ratios, "<=", claim.eps)
+    checks.require(spread, "largest (E e)_i/e_i <= eps", ratios, "<=", claim.eps)
     H = matrices.middle
     if claim.C_Lam is None:
         top = largest(row_sums(H))
-        checks.require(f"{letter}10", "largest row sum of |H_mid| <= Lam", top, "<=", claim.Lam)
+        checks.require(above_number, "largest row sum of |H_mid| <= Lam", top, "<=", claim.Lam)
     else:
         above = shifted(H, -1, claim.Lam)
-        require_positive_definite(checks, f"{letter}10", "Lam I - H_mid", above, claim.C_Lam)
+        require_positive_definite(checks, above_number, "Lam I - H_mid", above, claim.C_Lam)
     below = shifted(H, 1, -claim.lam)
-    require_positive_definite(checks, f"{letter}11", "H_mid - lam I", below, claim.C)
+    require_positive_definite(checks, below_number, "H_mid - lam I", below, claim.C)
 
 
 def check(claim: ReluDescent, problem: Problem, sets: Bracket, checks: Checks) -> Numbers:

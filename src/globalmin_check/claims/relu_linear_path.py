@@ -26,6 +26,10 @@ class LinearRun:
     length: arb
     columns: list[arb]
 
+    def from_nearby(self, e: arb) -> LinearRun:
+        """Bounds for the linear run from every residual within lam e (theorem RL')."""
+        return LinearRun(self.sums, self.rest + e, self.length + e, [w + e for w in self.columns])
+
 
 def linear_run(H: Rows, r: list[arb], eta: Fraction, lam: Fraction, steps: int) -> LinearRun:
     """Follow the linear run for so many steps; H is given by its lower triangle."""
@@ -52,17 +56,16 @@ class Margins:
         self.problem, self.sets, self.K, self.run = problem, matrices.sets, matrices.K, run
         self.heads = [abs(arb(v)) for v in problem.v.values]
 
-    def outcome(self, tau: arb, drift: arb) -> bool | None:
-        """Whether s_li < |z_li| for all of them: False if some pair certainly fails, None if some
-        is open; drift is nu + eps tau/lam.
+    def outcome(self, tau: arb, drift: arb, rooms: list[arb] | None = None) -> bool | None:
+        """Whether s_li < |z_li| for all of them, or s_li < |z_li| - room_i: False if some pair
+        certainly fails, None if some is open; drift is nu + eps tau/lam.
         """
         squares = arb_mat([[entry * entry for entry in row] for row in self.K])
         reach = (squares * arb_mat(self.sets.possible)).tolist()
         result: bool | None = True
         for i, row in enumerate(preactivations(self.problem)):
-            for outcome in self._of_sample(
-                i, list(map(abs, row)), list(map(root, reach[i])), (tau, drift)
-            ):
+            sizes = [abs(z) - (rooms[i] if rooms else 0) for z in row]
+            for outcome in self._of_sample(i, sizes, list(map(root, reach[i])), (tau, drift)):
                 if outcome is False:
                     return False
                 result = result if outcome else None

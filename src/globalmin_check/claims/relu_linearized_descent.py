@@ -5,6 +5,7 @@ its linearized path (`spec/claims/relu-linearized-descent.md`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 from globalmin_check import limits
@@ -44,14 +45,16 @@ class ReluLinearizedDescent:
     unstable: frozenset[int]
 
 
-def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> ReluLinearizedDescent:
-    """Take the fields and tensors of the claim; form only."""
+def read(
+    fields: Fields, tensors: Tensors, sizes: Sizes, *, eta: Fraction | None = None
+) -> ReluLinearizedDescent:
+    """Take the fields and tensors of the claim; form only. The step may be taken already."""
     pairs = tensors.take("U", "I64", None).values
     inside = not pairs or (pairs[0] >= 0 and pairs[-1] < sizes.n * sizes.k)
     if not inside or not all(a < b for a, b in pairwise(pairs)):
         raise Malformed(f"{fields.where}: U is not an increasing list of pairs")
     steps = fields.integer("steps", 1)
-    rates = relu_descent.read(fields, tensors, sizes)
+    rates = relu_descent.read(fields, tensors, sizes, eta=eta)
     return ReluLinearizedDescent(rates, steps, frozenset(pairs))
 
 
@@ -66,6 +69,11 @@ def work(claim: ReluLinearizedDescent, sizes: Sizes) -> tuple[int, int]:
 def exact(claim: ReluLinearizedDescent, problem: Problem, checks: ExactChecks) -> Bracket:
     """L1 to L6, and the sets PA and S of theorem RL: the stored signs outside U."""
     relu_descent.require_numbers(claim.rates, problem, checks, "L")
+    return stored_signs(claim, problem, checks)
+
+
+def stored_signs(claim: ReluLinearizedDescent, problem: Problem, checks: ExactChecks) -> Bracket:
+    """PA and S: the signs of the stored weights outside U, decided exactly."""
     k = problem.sizes.k
     pattern = active(problem.X.rows(), problem.W, checks)
     possible, sure = [list(row) for row in pattern], [list(row) for row in pattern]

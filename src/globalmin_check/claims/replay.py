@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
+from itertools import islice
+from math import prod
 
 from flint import arb, arb_mat, fmpz
 
@@ -36,17 +38,17 @@ StepMap = Callable[[int, Weights, arb], tuple[Weights, arb]]
 
 @dataclass(frozen=True)
 class Start:
-    """The start set: a ball around stored weights, or the cell of a seed (weights of one layer)."""
+    """The start set: a ball around stored weights, or the cell of a seed."""
 
     stored: tuple[Tensor, ...]
     delta0: Fraction
     seed: int | None
-    shape: tuple[int, ...]  # of the matrix that a seed draws, otherwise of the first tensor
+    shapes: tuple[tuple[int, ...], ...]  # of the weights, in the order in which a seed draws them
 
     @property
     def work(self) -> int:
         """Ball multiplications of the draw."""
-        return 0 if self.seed is None else WORK_PER_DRAW * self.shape[0] * self.shape[1]
+        return 0 if self.seed is None else WORK_PER_DRAW * sum(map(prod, self.shapes))
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def read_run(
     fields: Fields, tensors: Tensors, roles: dict[str, tuple[int, ...]], *, seeds: bool = False
 ) -> Run:
     """Take the fields of the run and the tensors of its start, by role and shape; form only. A seed
-    draws the first of them.
+    draws all of them, in this order.
     """
     K, bits = fields.integer("K", 0), fields.integer("bits", BITS[0])
     if K > STEPS:
@@ -83,11 +85,11 @@ def read_run(
 def _read_start(
     fields: Fields, tensors: Tensors, roles: dict[str, tuple[int, ...]], seeds: bool
 ) -> Start:
-    shape = next(iter(roles.values()))
+    shapes = tuple(roles.values())
     if seeds and fields.has("seed"):
-        return Start((), Fraction(0), fields.integer("seed", 0), shape)  # of at most 18 digits
+        return Start((), Fraction(0), fields.integer("seed", 0), shapes)  # of at most 18 digits
     stored = tuple(tensors.take(role, "F64", *lengths) for role, lengths in roles.items())
-    return Start(stored, fields.rational("delta0"), None, shape)
+    return Start(stored, fields.rational("delta0"), None, shapes)
 
 
 @dataclass(frozen=True)
@@ -175,10 +177,13 @@ def _drawn(start: Start) -> tuple[Weights, arb]:
     """w_0 and delta_0: the stored doubles and the claimed radius, or the cell of the seed."""
     if start.seed is None:
         return tuple(map(matrix, start.stored)), ball(start.delta0).upper()
-    k, d = start.shape
-    entries = [_cell(f"{start.seed}|{j}") for j in range(k * d)]
-    W = arb_mat(k, d, [entry.mid() for entry in entries])
-    return (W,), root(squares([entry.rad() for entry in entries])).upper()
+    entries = [_cell(f"{start.seed}|{j}") for j in range(sum(map(prod, start.shapes)))]
+    middle = iter(entry.mid() for entry in entries)
+    weights = tuple(
+        arb_mat(shape[0], shape[1] if shape[1:] else 1, list(islice(middle, prod(shape))))
+        for shape in start.shapes
+    )
+    return weights, root(squares([entry.rad() for entry in entries])).upper()
 
 
 def _cell(place: str) -> arb:
