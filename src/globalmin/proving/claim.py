@@ -113,6 +113,30 @@ class Question:
 
 
 @dataclass(frozen=True)
+class StartQuestion:
+    """From which start descent is to be proved to reach zero loss; what does not matter for a class
+    of networks is refused or ignored there.
+
+    Attributes
+    ----------
+    start : a network, or the seed that stands for its random weights.
+    data : the samples.
+    width, depth, architecture, activation : of the network of a seed.
+    step_size, max_iter, path : as in `prove_start`.
+    """
+
+    start: Any
+    data: Any
+    width: int | None = None
+    depth: int | None = None
+    architecture: str | None = None
+    activation: Any = None
+    step_size: float | str = "theory"
+    max_iter: int | None = None
+    path: Any = None
+
+
+@dataclass(frozen=True)
 class Rung:
     """One attempt of the ladder. Levels are tried from below, and the first at which a claim holds
     ends the climb.
@@ -153,6 +177,7 @@ class ClaimRecord:
         checker's own statement is shown.
     headline : what a file with this claim says if the minimum is left open.
     limit : what a reader may think is proved and is not.
+    instead : what it says about the minimum where its verified word `landing` is another one.
     """
 
     kind: str
@@ -165,6 +190,7 @@ class ClaimRecord:
     sentence: str = field(default="", repr=False)
     headline: str = field(default="", repr=False)
     limit: str = field(default="", repr=False)
+    instead: Mapping[str, Proves] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -195,6 +221,7 @@ class Subject:
     prepare : checks the question and leaves out rows that do not matter for the wanted claims
         (None: the ladder).
     refusal : why the ladder has no rung.
+    from_start : the proof about descent from a start of this class, for networks with a depth.
     """
 
     network: type
@@ -202,6 +229,7 @@ class Subject:
     form: Callable[[Any], NetworkForm] | None = None
     prepare: Callable[[Question, Sequence[ClaimRecord] | None], Question] = _as_asked
     refusal: Callable[[Question], CannotCertify] = _no_rung
+    from_start: Callable[[StartQuestion], Any] | None = None
 
 
 @cache
@@ -221,6 +249,19 @@ def _found() -> tuple[Mapping[str, ClaimRecord], Mapping[type, Subject]]:
 def records() -> Mapping[str, ClaimRecord]:
     """Every claim kind by name."""
     return _found()[0]
+
+
+def deep_door(start: Any, depth: int | None) -> Callable[[StartQuestion], Any]:
+    """Who proves that descent from a network with a depth reaches zero loss; DataError if nobody
+    does for this start.
+    """
+    known = [s for s in _found()[1].values() if s.from_start is not None]
+    found = known if depth is not None else [s for s in known if isinstance(start, s.network)]
+    for subject in found:
+        if subject.from_start is not None:
+            return subject.from_start
+    names = ", ".join(sorted(s.network.__name__ for s in known))
+    raise DataError(f"start={start!r} must be a ShallowNetwork or {names}, or an integer seed")
 
 
 def subject_of(network: Any) -> Subject:

@@ -185,6 +185,7 @@ def prove(
     claims: Iterable[str] | None = None,
     step_size: float | None = None,
     run: Any = None,
+    landing: str | None = None,
     is_quick: bool = False,
     path: str | os.PathLike[str] | None = None,
 ) -> Proof:
@@ -210,6 +211,8 @@ def prove(
         As in `certify`.
     run : Any
         The run from its start that the claim *trajectory* speaks of, see `prove_start`.
+    landing : str | None
+        What is proved where that run ends, see `prove_start`.
     is_quick : bool
         Leave out claims that say more than that the minimum is reached; they may double the time.
     path : str | os.PathLike[str] | None
@@ -233,7 +236,8 @@ def prove(
     ('ACCEPTED', True)
     """
     started = time.perf_counter()
-    options = {} if run is None else {"run": run}
+    given = {"run": run, "landing": landing}
+    options = {name: value for name, value in given.items() if value is not None}
     question = Question(network, data, trained, step_size, weight_decay or None, options)
     try:
         certificate, answered = certified(question, claims, is_quick=is_quick)

@@ -125,7 +125,9 @@ class ProvedClaim:
     @property
     def proves(self) -> Proves | None:
         """What the claim says about the minimum."""
-        return None if self.record is None else self.record.proves
+        if self.record is None:
+            return None
+        return self.record.instead.get(str(self.numbers.others.get("landing")), self.record.proves)
 
     @property
     def is_accepted(self) -> bool:

@@ -12,14 +12,17 @@ import math
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from globalmin._options import LANDINGS, Architecture, Landing, one_of
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.errors import CannotCertify, DataError
+from globalmin.proving.claim import StartQuestion, deep_door
 from globalmin.proving.producer import prove, unproved
+from globalmin.shallow.claims.relu_trajectory import KINKED
 from globalmin.shallow.degenerate import pose
 from globalmin.shallow.initialization import os_head
 from globalmin.shallow.methods.gradient_descent import MAX_ITER, check_step, steps
@@ -97,8 +100,7 @@ def descend(
     Raises CannotCertify, with the number that must fall below 1, if that does not happen within
     `max_iter` steps. A step costs one gradient, O(n k d).
     """
-    first = pose(start, data, "W")
-    eta = theory_step(start, first) if step_size == "theory" else check_step(step_size)
+    first, eta = first_point(start, data, step_size)
     norms, lengths, last, asked = [], [], math.inf, 0.2 * first.problem.scale
     point = first
     for following in islice((i.point for i in steps(first, eta)), max_iter + 1):
@@ -119,19 +121,30 @@ def descend(
     )
 
 
+def first_point(
+    start: ShallowNetwork, data: Dataset, step_size: float | str
+) -> tuple[Point, float]:
+    """The start as a point of its problem, and the step."""
+    first = pose(start, data, "W")
+    return first, theory_step(start, first) if step_size == "theory" else check_step(step_size)
+
+
 def _ratio(start: ShallowNetwork, point: Point, data: Dataset) -> float:
     network = start.with_weights(W=point.W, v=point.v)
     return estimate_provability(network, data.X, data.y, "W", claim="descent")
 
 
 def prove_start(
-    start: ShallowNetwork | int,
+    start: Any,
     data: Dataset,
     *,
     width: int | None = None,
+    depth: int | None = None,
+    architecture: Architecture = "fully_connected",
     activation: str | Activation = "softplus",
     step_size: float | str = "theory",
     max_iter: int = MAX_ITER,
+    landing: Landing = "descent",
     path: str | os.PathLike[str] | None = None,
 ) -> Proof:
     """Prove that gradient descent from this start reaches zero loss: the headline of the papers,
@@ -139,19 +152,29 @@ def prove_start(
 
     Parameters
     ----------
-    start : ShallowNetwork | int
-        The network at the start, whose head stays fixed; or a seed, which stands for independent
-        N(0, 1) hidden weights that the checker draws again, with the head of OS.
+    start : ShallowNetwork | DeepNetwork | int
+        The network at the start: a shallow one, whose head stays fixed, or a deep one, of which all
+        layers and the head are trained; or a seed, which stands for independent N(0, 1) weights
+        that the checker draws again, hidden weights with the head of OS, or with `depth` all
+        weights and the head.
     data : Dataset
         The samples.
     width : int | None
-        Neurons, for a seed.
+        Neurons, for a seed; of every layer.
+    depth : int | None
+        For a seed: hidden weight matrices of a deep network; None for a shallow one.
+    architecture : str
+        For a seed with a depth: "fully_connected", "resnet" or "convolutional_resnet".
     activation : str | Activation
-        For a seed: softplus, sigmoid, tanh or erf.
+        For a seed: softplus, sigmoid, tanh, erf; relu for a shallow one.
     step_size : float | str
-        The step on L = (1/2) sum r^2; "theory" for that of the theorem which speaks of the start.
+        The step on L = (1/2) sum r^2; "theory" for that of the theorem which speaks of the start,
+        for a deep network 0.6/|J|^2 at the start.
     max_iter : int
         Steps after which the attempt is given up.
+    landing : str
+        "descent"; for ReLU networks also "loss": only that the loss after the last step is below a
+        bound, and nothing about later steps.
     path : str | os.PathLike[str] | None
         Where the certificate file is to be.
 
@@ -160,14 +183,31 @@ def prove_start(
     Proof
         With `verdict`, `statement` and `certificate`; `reasons` if nothing could be proved.
     """
-    is_seed = not isinstance(start, ShallowNetwork)
+    one_of("landing", landing, LANDINGS)
+    is_seed = _is_seed(start)
+    if depth is not None or not (is_seed or isinstance(start, ShallowNetwork)):
+        form = {"width": width, "depth": depth, "architecture": architecture}
+        how = {"step_size": step_size, "max_iter": max_iter, "path": path}
+        return deep_door(start, depth)(
+            StartQuestion(start, data, activation=activation, **form, **how)
+        )
     network = seeded_network(start, data, width, activation) if is_seed else start
-    seed = start if is_seed else None
+    options = {"step_size": step_size, "max_iter": max_iter, "seed": start if is_seed else None}
+    if network.activation.name in KINKED:
+        from globalmin.shallow.relu_from_start import prove_kinked
+
+        return prove_kinked(network, data, landing=landing, path=path, **options)
+    if landing != "descent":
+        raise DataError(f"landing={landing!r} is for networks with kinks, not {activation}")
     try:
-        run = descend(network, data, step_size=step_size, max_iter=max_iter, seed=seed)
+        run = descend(network, data, **options)
     except CannotCertify as error:
         return unproved(error, data)
     return prove(run.network, data, claims=("trajectory",), run=run, path=path)
+
+
+def _is_seed(start: object) -> bool:
+    return isinstance(start, int | np.integer) and not isinstance(start, bool)
 
 
 def seeded_network(

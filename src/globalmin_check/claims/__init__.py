@@ -4,6 +4,7 @@ from globalmin_check.claims import (
     ambiguous,
     below_barrier,
     deep_descent,
+    deep_trajectory,
     descent,
     factorization_gap,
     global_basin,
@@ -16,6 +17,7 @@ from globalmin_check.claims import (
     relu_descent,
     relu_interpolation,
     relu_linearized_descent,
+    relu_trajectory,
     second_order,
     spurious_minimum,
     strict_saddle,
@@ -47,6 +49,8 @@ MODULES = (
     head_gap,
     trajectory,
     relu_linearized_descent,
+    relu_trajectory,
+    deep_trajectory,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {

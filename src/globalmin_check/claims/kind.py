@@ -43,4 +43,9 @@ class ClaimKind(Generic[Content, Objects]):
     vacuous: Callable[[Content, Problem, Numbers], str] = _not_vacuous
     notes: tuple[str, ...] = ()
     network: str = "shallow"
-    zero_loss: bool = False  # whether it proves that weights with zero loss exist
+    # whether it proves that weights with zero loss exist, or the fields for which it does
+    zero_loss: bool | Callable[[Content], bool] = False
+
+    def proves_zero_loss(self, content: Content) -> bool:
+        """Whether an accepted claim with these fields proves that weights with zero loss exist."""
+        return self.zero_loss(content) if callable(self.zero_loss) else self.zero_loss

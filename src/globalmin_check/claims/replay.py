@@ -63,10 +63,15 @@ class Run:
 
 
 def read_run(
-    fields: Fields, tensors: Tensors, roles: dict[str, tuple[int, ...]], *, seeds: bool = False
+    fields: Fields,
+    tensors: Tensors,
+    roles: dict[str, tuple[int, ...]],
+    *,
+    seeds: bool = False,
+    eta: Fraction | None = None,
 ) -> Run:
     """Take the fields of the run and the tensors of its start, by role and shape; form only. A seed
-    draws all of them, in this order.
+    draws all of them, in this order. The step may be taken already.
     """
     K, bits = fields.integer("K", 0), fields.integer("bits", BITS[0])
     if K > STEPS:
@@ -74,7 +79,7 @@ def read_run(
     if bits not in BITS:
         raise Malformed(f"{fields.where}.bits is {bits}, not one of {', '.join(map(str, BITS))}")
     return Run(
-        eta=fields.rational("eta"),
+        eta=fields.rational("eta") if eta is None else eta,
         K=K,
         bits=bits,
         Delta=fields.rational("Delta"),

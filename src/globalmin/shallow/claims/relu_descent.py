@@ -59,7 +59,8 @@ _STRETCH = 1.02
 @dataclass(frozen=True)
 class ReluPoint:
     """The stored network at its data: residual, pre-activations with their rounding, inner
-    products.
+    products; and for a run that only passes near the stored weights, by how much its residual may
+    differ (`shift`) and its pre-activations (part of `rounding`).
     """
 
     network: ShallowNetwork
@@ -68,6 +69,7 @@ class ReluPoint:
     Z: Array = field(repr=False)
     rounding: Array = field(repr=False)
     K: Array = field(repr=False)
+    shift: float = 0.0
 
     @property
     def g(self) -> float:

@@ -94,7 +94,11 @@ def build(
     $s_{li}$ bounds the move by the linear run $r^0_{k+1} = (I - \eta H)r^0_k$, by the slopes in U
     and by the distance $\epsilon\tau/\lambda$ of the two runs. U is grown from the empty set.
     """
-    point, y = measure(network, data)
+    return least_claim(*measure(network, data), step_size)
+
+
+def least_claim(point: ReluPoint, y: Array, step_size: float | None) -> Claim:
+    """The claim with the least set U, or CannotCertify."""
     U = np.abs(point.Z) <= point.rounding
     for _ in range(_ROUNDS):
         trial = _trial(point, U)
@@ -138,15 +142,17 @@ def _estimated(
     )
 
 
-def linear_run(H: Array, r: Array, spectrum: Spectrum) -> LinearRun:
-    """The linear run until a small part of the residual is left."""
+def linear_run(H: Array, r: Array, spectrum: Spectrum, shift: float = 0.0) -> LinearRun:
+    """The linear run until a small part of the residual is left; bounds for every run whose first
+    residual differs by at most `shift`.
+    """
     decay = -math.log1p(-min(spectrum.eta * spectrum.lam, 1.0 - 1e-12))
     steps = max(1, min(MOST_STEPS, math.ceil(-math.log(REST) / decay)))
     path = np.empty((steps + 1, r.size))
     path[0] = r
     for k in range(steps):
         path[k + 1] = path[k] - spectrum.eta * (H @ path[k])
-    rest = float(np.linalg.norm(path[-1])) / spectrum.lam
+    rest = (float(np.linalg.norm(path[-1])) + shift) / spectrum.lam
     sums = spectrum.eta * np.cumsum(path[:-1], axis=0)
     length = spectrum.eta * float(np.linalg.norm(path[:-1], axis=1).sum()) + rest
     return LinearRun(sums, rest, length, spectrum.eta * np.abs(path[:-1]).sum(axis=0) + rest)
@@ -177,12 +183,12 @@ def moves(point: ReluPoint, U: Mask, run: LinearRun, spectrum: Spectrum, tau: fl
 
 def _short_pairs(point: ReluPoint, U: Mask, spectrum: Spectrum) -> Mask:
     """Pairs whose margin the moves may use up."""
-    run = linear_run(_trial(point, U).middle, point.residual.r, spectrum)
+    run = linear_run(_trial(point, U).middle, point.residual.r, spectrum, point.shift)
     return _not_clear(point, U, run, spectrum)
 
 
 def _not_clear(point: ReluPoint, U: Mask, run: LinearRun, spectrum: Spectrum) -> Mask:
-    tau = path_length(run, spectrum, point.g)
+    tau = path_length(run, spectrum, point.g + point.shift)
     table = moves(point, U, run, spectrum, tau)
     return np.abs(point.Z) <= table * (1.0 + 1e-6) + point.rounding
 
@@ -199,11 +205,11 @@ def _assemble(
     margin = Fraction(lower.bound) - Fraction(eps)
     if not margin > 0:
         raise CannotCertify(f"||E|| <= {eps:.6g} is not below lambda_min >= {lower.bound:.6g}")
-    run = linear_run(trial.middle, point.residual.r, spectrum)
+    run = linear_run(trial.middle, point.residual.r, spectrum, point.shift)
     short = _not_clear(point, U, run, spectrum) & ~U
     if short.any():
         return None, short
-    tau = path_length(run, spectrum, point.g)
+    tau = path_length(run, spectrum, point.g + point.shift)
     rate = max(1 - Fraction(eta) * margin, Fraction(0))
     path = math.sqrt(Lam + eps) * tau * (1.0 + MARGIN)
     loss = loss_above(point.residual)

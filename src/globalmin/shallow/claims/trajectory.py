@@ -120,13 +120,14 @@ def log_growth(run: StartedRun, X: Array, *, rows: bool) -> float:
     return float(np.log(least + run.step_size * C * run.norms).sum())
 
 
-def _bits(run: StartedRun, X: Array, *, rows: bool) -> int:
-    needed = log_growth(run, X, rows=rows) / math.log(2.0) + math.log2(run.n_iter + 1)
+def enough_bits(growth: float, n_iter: int) -> int:
+    """The precision for a replay of so many steps whose factors have a product of e^growth."""
+    needed = growth / math.log(2.0) + math.log2(n_iter + 1)
     for bits in BITS:
         if bits >= needed + _SPARE_BITS:
             return bits
     raise CannotCertify(
-        f"the replay of {run.n_iter} steps needs about {needed:.0f} bits, more than {BITS[-1]}; "
+        f"the replay of {n_iter} steps needs about {needed:.0f} bits, more than {BITS[-1]}; "
         "start nearer to a minimum, or take a wider network"
     )
 
@@ -152,7 +153,7 @@ def _assemble(landing: _Landing, lipschitz: LipschitzWitness, run: StartedRun) -
         "trained": "W",
         "eta": rational(run.step_size),
         "K": run.n_iter,
-        "bits": _bits(run, X, rows=rows),
+        "bits": enough_bits(log_growth(run, X, rows=rows), run.n_iter),
         "Delta": rational(landing.Delta),
         "x2": rational(x2),
         "expansion": "rows" if rows else "norm",
