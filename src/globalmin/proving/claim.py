@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from globalmin._options import Trained
+from globalmin._options import Architecture, Trained
 from globalmin._rooms import modules_in, rooms_with
 from globalmin.errors import CannotCertify, DataError
 
@@ -129,10 +129,10 @@ class StartQuestion:
     data: Any
     width: int | None = None
     depth: int | None = None
-    architecture: str | None = None
+    architecture: Architecture = "fully_connected"
     activation: Any = None
     step_size: float | str = "theory"
-    max_iter: int | None = None
+    max_iter: int = 10_000
     path: Any = None
 
 

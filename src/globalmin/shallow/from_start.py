@@ -72,10 +72,14 @@ def seeded_start(seed: int, width: int, n_features: int) -> Array:
     Entry j (row by row) is $\Phi^{-1}(m_j/2^{1024})$, $m_j$ the integer of the four SHA-256 digests
     of "globalmin-start/1|seed|j|b", b = 0..3. The checker draws it again, to any precision.
     """
+    return seeded_entries(seed, width * n_features).reshape(width, n_features)
+
+
+def seeded_entries(seed: int, count: int) -> Array:
+    """The first entries of the start of a seed, in the order in which the checker draws them."""
     if not 0 <= seed < 10**18:
         raise DataError(f"seed={seed!r} must be an integer from 0 to 10^18 - 1")
-    entries = [_normal(f"{seed}|{j}") for j in range(width * n_features)]
-    return np.array(entries).reshape(width, n_features)
+    return np.array([_normal(f"{seed}|{j}") for j in range(count)])
 
 
 def _normal(place: str) -> float:

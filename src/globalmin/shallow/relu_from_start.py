@@ -118,6 +118,6 @@ def _why(question: Callable[[Point], bool], eta: float, n_iter: int, point: Poin
     return (
         f"gradient descent with step {eta:.3g} does not come within the reach of "
         f"relu-linearized-descent in {n_iter} steps (relative residual "
-        f"{point.relative_residual:.2g}){reason}. Where pairs slide along kinks it never does: take "
-        'a wider network, or ask for less with landing="loss"'
+        f"{point.relative_residual:.2g}){reason}. Where pairs slide along kinks it never does: "
+        'take a wider network, or ask for less with landing="loss"'
     )

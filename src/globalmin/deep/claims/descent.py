@@ -152,7 +152,7 @@ def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
 
 
 def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -> claim.Claim:
-    b2, C_b = _norm_bound(point.gram)
+    b2, C_b = norm_bound(point.gram)
     largest = (1.0 - MARGIN) / (math.sqrt(b2) * (1.0 + MARGIN) + Lam * t) ** 2
     if step_size is not None and not 0.0 < step_size <= largest:
         raise CannotCertify(
@@ -166,10 +166,7 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
     numbers = {"a2": point.lower.bound, "b2": b2, "t": t, "eta": eta, "loss_upper": loss}
     fields: dict[str, claim.Json] = {name: claim.rational(value) for name, value in numbers.items()}
     fields |= {"rate": claim.rational(rate), "norm": "rows" if C_b is None else "factor"}
-    tensors: dict[str, claim.Tensor] = {"C_a": point.lower.C, "omega": point.norms.omega}
-    tensors |= {f"C_omega_{h}": C for h, C in enumerate(point.norms.factors, start=1)}
-    if C_b is not None:
-        tensors["C_b"] = C_b
+    tensors = witnesses(point, C_b)
     more = {
         "rate": float(rate),
         "path": t,
@@ -184,7 +181,15 @@ def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -
     )
 
 
-def _norm_bound(gram: positive_definite.Gram) -> tuple[float, Array | None]:
+def witnesses(point: DeepPoint, C_b: Array | None) -> dict[str, claim.Tensor]:
+    """The tensors that prove the spectrum of G and the norms of the weights."""
+    tensors: dict[str, claim.Tensor] = {"C_a": point.lower.C, "omega": point.norms.omega}
+    tensors |= {f"C_omega_{h}": C for h, C in enumerate(point.norms.factors, start=1)}
+    return tensors if C_b is None else tensors | {"C_b": C_b}
+
+
+def norm_bound(gram: positive_definite.Gram) -> tuple[float, Array | None]:
+    """b2 above the largest eigenvalue, with its factor up to `FACTOR_LIMIT` samples."""
     if gram.values.shape[0] <= FACTOR_LIMIT:
         return positive_definite.upper_witness(gram.values)
     return (float(np.abs(gram.values).sum(axis=1).max()) + gram.noise) * (1.0 + MARGIN), None

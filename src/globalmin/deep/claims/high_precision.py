@@ -15,7 +15,16 @@ from globalmin._types import Array
 from globalmin.deep.network import DeepNetwork
 from globalmin.linalg.positive_definite import BallMatrix, ball_matrix, working_precision
 from globalmin.proving.certificate import Certificate
-from globalmin.proving.claim import Claim, Json, NetworkForm, Question, Subject, Tensor, rational
+from globalmin.proving.claim import (
+    Claim,
+    Json,
+    NetworkForm,
+    Question,
+    StartQuestion,
+    Subject,
+    Tensor,
+    rational,
+)
 from globalmin.shallow.claims.high_precision import PreciseResidual, slope_of, value_of
 
 CONVOLUTIONAL = "convolutional_resnet"
@@ -55,10 +64,17 @@ def _certificate(claims: tuple[Claim, ...], question: Question, store_data: bool
     return Certificate(claims, question.network, question.data, store_data, question.notes)
 
 
+def _from_start(question: StartQuestion) -> Any:
+    from globalmin.deep.from_start import prove_deep_start
+
+    return prove_deep_start(question)
+
+
 SUBJECT = Subject(
     DeepNetwork,
     _certificate,
     lambda network: NetworkForm(deep_network_object(network), deep_network_tensors(network)),
+    from_start=_from_start,
 )
 
 

@@ -75,30 +75,32 @@ def build(network: ShallowNetwork, data: Dataset, run: StartedRun, landing: Land
     if name not in KINKED:
         raise CannotCertify(f"relu-trajectory is about {', '.join(KINKED)}, not {name}")
     X, y = checked_arrays(network, data)
-    if landing == "descent":
-        landed = landing_claim(network, data, run.step_size)
-        fields, tensors, summary = {**landed.fields}, {**landed.tensors}, {**landed.summary}
-        walked = float(run.lengths.sum()) * (1.0 + 1e-9) + 2.0 * (run.n_iter + 1) * reach_of(
-            network
-        )
-        summary["path"] = (walked + summary["path"]) * (1.0 + MARGIN)
-        fields["path"] = rational(summary["path"])
-    else:
-        residual = precise_residual(network, X, y)
-        top = residual.norm_above() + lipschitz_of_outputs(network, X) * reach_of(network)
-        bound = 0.5 * top * top * (1.0 + 1e-6)
-        loss = loss_above(residual)
-        fields, tensors = {"loss_upper": rational(loss), "bound": rational(bound)}, {}
-        summary = {"loss_upper": loss, "bound": bound, "eta": run.step_size}
-    return _assemble(run, X, landing, (fields, tensors, summary))
+    landed = _descent(network, data, run) if landing == "descent" else _loss(network, X, y)
+    return _assemble(run, X, landing, landed)
 
 
-def _assemble(
-    run: StartedRun,
-    X: Array,
-    landing: Landing,
-    landed: tuple[dict[str, Json], dict[str, Tensor], dict[str, float]],
-) -> Claim:
+Landed = tuple[dict[str, Json], dict[str, Tensor], dict[str, float]]  # fields, tensors, summary
+
+
+def _descent(network: ShallowNetwork, data: Dataset, run: StartedRun) -> Landed:
+    """What relu-linearized-descent says, with the whole path."""
+    landed = landing_claim(network, data, run.step_size)
+    walked = float(run.lengths.sum()) * (1.0 + 1e-9)
+    walked += 2.0 * (run.n_iter + 1) * reach_of(network)
+    path = (walked + landed.summary["path"]) * (1.0 + MARGIN)
+    fields = {**landed.fields, "path": rational(path)}
+    return fields, {**landed.tensors}, {**landed.summary, "path": path}
+
+
+def _loss(network: ShallowNetwork, X: Array, y: Array) -> Landed:
+    """A bound of the loss within Delta of the weights."""
+    residual = precise_residual(network, X, y)
+    top = residual.norm_above() + lipschitz_of_outputs(network, X) * reach_of(network)
+    numbers = {"loss_upper": loss_above(residual), "bound": 0.5 * top * top * (1.0 + 1e-6)}
+    return {name: rational(value) for name, value in numbers.items()}, {}, numbers
+
+
+def _assemble(run: StartedRun, X: Array, landing: Landing, landed: Landed) -> Claim:
     fields, tensors, summary = landed
     x2, C_x = upper_witness(X.T @ X)
     growth = run.step_size * lipschitz_of_outputs(run.start, X) ** 2 - 1.0
@@ -116,7 +118,7 @@ def _assemble(
         fields["delta0"], tensors["W0"] = "0", run.start.W
     else:
         fields["seed"] = run.seed
-    summary |= {"steps": float(run.n_iter), "Delta": Delta}
+    summary |= {"eta": run.step_size, "steps": float(run.n_iter), "Delta": Delta}
     return Claim(CLAIM.kind, fields, tensors, summary)
 
 
