@@ -35,9 +35,18 @@ class Linearized:
 
 
 def linearized(
-    fit: ReluFit, U: np.ndarray, steps: int, *, share: float = 0.999, norm: str = "factor"
+    fit: ReluFit,
+    U: np.ndarray,
+    steps: int,
+    *,
+    share: float = 0.999,
+    norm: str = "factor",
+    eta: float | None = None,
+    moved: float = 0.0,
 ) -> Linearized | None:
-    """The table s and what it is made of, pair by pair; None if the bracket is too wide."""
+    """The table s and what it is made of, pair by pair; None if the bracket is too wide. `moved`
+    is by how much the first residual may differ.
+    """
     K, Z, u = fit.X @ fit.X.T, fit.X @ fit.W.T, np.abs(fit.v)
     on = Z > 0
     possible, sure = np.where(U, True, on), np.where(U, False, on)
@@ -52,14 +61,14 @@ def linearized(
     Lam = float(values[-1] if norm == "factor" else np.abs(H).sum(axis=1).max()) * 1.001
     if not eps < lam:
         return None
-    eta, r0 = 1.99 / (lam + Lam), fit.residual()
+    eta, r0 = 1.99 / (lam + Lam) if eta is None else eta, fit.residual()
     size, rows = float(np.linalg.norm(r0)), [r0]
     for _ in range(steps):
         rows.append(rows[-1] - eta * H @ rows[-1])
-    rest = float(np.linalg.norm(rows[-1])) / lam
+    rest = (float(np.linalg.norm(rows[-1])) + moved) / lam
     T0 = eta * sum(float(np.linalg.norm(r)) for r in rows[:-1]) + rest
     w = eta * sum(np.abs(r) for r in rows[:-1]) + rest
-    tau = min(T0 * lam, size) / (lam - eps) * 1.001 + 1e-15
+    tau = min(T0 * lam, size + moved) / (lam - eps) * 1.001 + 1e-15
     moves = np.zeros_like(Z)
     for i in range(len(Z)):
         for neuron in range(len(u)):
@@ -75,12 +84,16 @@ def linearized(
     return Linearized(U, H, E, lam, Lam, eps, eta, tau, moves)
 
 
-def least_set(fit: ReluFit, steps: int, **options: Any) -> Linearized | None:
-    """The least U that the theorem closes with, from the empty set upwards."""
+def least_set(
+    fit: ReluFit, steps: int, *, rooms: np.ndarray | float = 0.0, **options: Any
+) -> Linearized | None:
+    """The least U that the theorem closes with, from the empty set upwards; `rooms` is what every
+    margin must have besides.
+    """
     Z = fit.X @ fit.W.T
-    U = Z == 0.0
+    U = np.abs(Z) <= rooms
     while (found := linearized(fit, U, steps, **options)) is not None:
-        short = (np.abs(Z) <= found.moves * 1.001) & ~U
+        short = (np.abs(Z) <= found.moves * 1.001 + rooms) & ~U
         if not short.any():
             return found
         U = U | short
@@ -94,6 +107,12 @@ def claim(
     found = least_set(fit, steps, norm=norm)
     if found is None:
         return None
+    fields, tensors = parts(fit, found, steps, norm)
+    return gmc.claim("relu-linearized-descent", **(fields | changes)), tensors
+
+
+def parts(fit: ReluFit, found: Linearized, steps: int, norm: str) -> tuple[dict, dict]:
+    """The fields and tensors of theorem RL."""
     size, n = float(np.linalg.norm(fit.residual())), len(fit.y)
     fields: dict[str, Any] = {
         "tau": found.tau,
@@ -114,7 +133,7 @@ def claim(
     }
     if norm == "factor":
         tensors["C_Lam"] = inverse_factor(found.Lam * np.eye(n) - found.H)
-    return gmc.claim("relu-linearized-descent", **(fields | changes)), tensors
+    return fields, tensors
 
 
 def one_neuron(w: float, y: float, **changes: Any) -> tuple[ReluFit, dict, dict]:

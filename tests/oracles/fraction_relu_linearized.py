@@ -120,9 +120,13 @@ def _moves(row: list[Fraction], on: list[bool], safe: list[bool], run: Run, bits
 
 
 def excesses(
-    net: Network, f: Fields, sets: tuple[Pattern, Pattern], run: Run
+    net: Network,
+    f: Fields,
+    sets: tuple[Pattern, Pattern],
+    run: Run,
+    rooms: list[Interval] | None = None,
 ) -> Iterator[Interval]:
-    """s_li - |z_li| outside U."""
+    """s_li - |z_li| outside U, or s_li + room_i - |z_li|."""
     c, bits = net.certificate, net.bits
     drift = run.rest + Interval.of(f["eps"] * f["tau"] / f["lam"], bits)
     for neuron, (on, safe, v) in enumerate(zip(*sets, c.v, strict=True)):
@@ -135,7 +139,8 @@ def excesses(
             second = _moves(row, on, safe, run, bits) + reach * drift
             least = smaller(reach * Interval.of(f["tau"], bits), second)
             z = abs(net.preactivations[i][neuron])
-            yield Interval.of(abs(v), bits) * least - Interval.of(z, bits)
+            excess = Interval.of(abs(v), bits) * least - Interval.of(z, bits)
+            yield excess if rooms is None else excess + rooms[i]
 
 
 def relu_linearized_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[Check]:
