@@ -1,5 +1,5 @@
-"""Small honest certificates of the claim relu-trajectory: gradient descent in floats by the plainest
-means, then the witnesses of its landing.
+"""Small honest certificates of the claim relu-trajectory: descent in floats by the plainest means,
+then the witnesses of its landing.
 """
 
 from __future__ import annotations

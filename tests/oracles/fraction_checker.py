@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tests.oracles import (
     fraction_deep_claims,
+    fraction_deep_trajectory,
     fraction_factorization_claims,
     fraction_filter_claims,
     fraction_gram_claims,
@@ -84,6 +85,8 @@ CLAIMS.update(
         "relu-trajectory": fraction_relu_trajectory.GRAMMAR,
     }
 )
+fraction_deep_claims.GRAMMARS["deep-trajectory"] = fraction_deep_trajectory.GRAMMAR
+fraction_deep_claims.CHECKS["deep-trajectory"] = fraction_deep_trajectory.deep_trajectory_checks
 OTHER_NETWORKS = {
     "deep": fraction_deep_claims,
     "filter": fraction_filter_claims,

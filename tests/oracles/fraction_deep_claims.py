@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -125,8 +125,29 @@ def _windows(network: dict[str, Any], tensors: dict[str, Tensor]) -> list[list[i
     return [flat[i : i + q] for i in range(0, len(flat), q)]
 
 
+def _roles(fields: Fields, n: int, shapes: list[tuple[int, ...]]) -> list[Role]:
+    """The tensors of deep-descent; `shapes` are those of W_1, ..., W_H and of the head."""
+    orders = [min(shape) for shape in shapes[:-1]]
+    roles = [Role("C_a", "F64", (n, n)), Role("omega", "F64", (len(orders),))]
+    roles += [Role("C_b", "F64", (n, n))] if fields["norm"] == "factor" else []
+    return roles + [Role(f"C_omega_{h}", "F64", (m, m)) for h, m in enumerate(orders, start=1)]
+
+
+@dataclass(frozen=True)
+class DeepGrammar:
+    """Theorem, fields, optional fields and tensors of a claim about deep networks."""
+
+    theorem: str
+    fields: dict[str, Any]
+    optional: dict[str, Any]
+    roles: Callable[[Fields, int, list[tuple[int, ...]]], list[Role]]
+
+
+GRAMMARS = {"deep-descent": DeepGrammar("deep-path/1", FIELDS, {}, _roles)}
+
+
 def _deep_claims(
-    entries: Any, n: int, weights: list[Tensor], tensors: dict[str, Tensor]
+    entries: Any, n: int, shapes: list[tuple[int, ...]], tensors: dict[str, Tensor]
 ) -> list[Claim]:
     require(
         isinstance(entries, list) and 1 <= len(entries) <= MAX_CLAIMS,
@@ -135,23 +156,22 @@ def _deep_claims(
     result = []
     for index, entry in enumerate(entries):
         require(
-            isinstance(entry, dict) and entry.get("kind") == "deep-descent",
+            isinstance(entry, dict) and entry.get("kind") in GRAMMARS,
             "not a claim about a deep network",
         )
+        kind = entry["kind"]
+        grammar = GRAMMARS[kind]
         require(
             type(entry.get("version")) is int and entry["version"] == 1, "unknown claim version"
         )
-        require(entry.get("theorem") == "deep-path/1", "wrong theorem")
+        require(entry.get("theorem") == grammar.theorem, "wrong theorem")
+        names, readers = set(entry) - {"kind", "version", "theorem"}, grammar.fields
         require(
-            set(entry) - {"kind", "version", "theorem"} == set(FIELDS), "claim has wrong fields"
+            set(readers) <= names <= set(readers) | set(grammar.optional), "claim has wrong fields"
         )
-        fields: Fields = {name: reader(entry[name]) for name, reader in FIELDS.items()}
-        roles = [Role("C_a", "F64", (n, n)), Role("omega", "F64", (len(weights),))]
-        roles += [Role("C_b", "F64", (n, n))] if fields["norm"] == "factor" else []
-        roles += [
-            Role(f"C_omega_{h}", "F64", (min(W.shape),) * 2) for h, W in enumerate(weights, start=1)
-        ]
-        result.append(Claim("deep-descent", fields, _claim_tensors(index, roles, tensors)))
+        fields: Fields = {name: (readers | grammar.optional)[name](entry[name]) for name in names}
+        roles = grammar.roles(fields, n, shapes)
+        result.append(Claim(kind, fields, _claim_tensors(index, roles, tensors)))
     return result
 
 
@@ -174,7 +194,8 @@ def read_deep(raw: bytes, data: bytes | None = None) -> DeepCertificate:
     require(d % p == 0, "pixels do not divide d")
     weights = _matrices(kinds, windows, d // p, tensors)
     head = _expect(tensors, "v", "F64", (weights[-1].shape[0] * p,))
-    claims = _deep_claims(top["claims"], n, weights, tensors)
+    shapes = [*(W.shape for W in weights), head.shape]
+    claims = _deep_claims(top["claims"], n, shapes, tensors)
     require(not tensors, "tensor that nobody asked for")
     if not samples:
         raise NoDataError("the data are not in the file and were not given")
@@ -332,20 +353,40 @@ def _omega_matrix(W: list[list[Fraction]], omega: Fraction, bits: int) -> list[l
 
 def deep_checks(c: DeepCertificate, claim: Claim, judge: Witnessed, bits: int) -> Iterator[Check]:
     """Theorem DS."""
-    f, truth = claim.fields, isinstance(judge, Truth)
+    f = claim.fields
 
     def of(value: Fraction | int) -> Interval:
         return Interval.of(value, bits)
 
+    yield from sign_checks(c, claim)
+    samples = [DeepPasses(c, x, bits) for x in c.X]
+    r = [sample.output() - of(y) for sample, y in zip(samples, c.y, strict=True)]
+    yield "loss_upper", at_most(inner(r, r) * of(Fraction(1, 2)), of(f["loss_upper"]))
+    omega = claim.tensors["omega"].numbers()
+    Lam = lipschitz(samples, omega, f["t"], truth=isinstance(judge, Truth))
+    a, b, t, eta = of(f["a2"]).sqrt(), of(f["b2"]).sqrt(), of(f["t"]), of(f["eta"])
+    yield "Lam t < a", less(Lam * t, a)
+    yield "residual", at_most(inner(r, r).sqrt(), a * t - Lam * t.square() * of(Fraction(1, 2)))
+    yield "eta", at_most(eta * (b + Lam * t).square(), of(1))
+    yield "rate", at_most(of(1) - eta * (a - Lam * t).square(), of(f["rate"]))
+    yield from spectrum_checks(c, claim, judge, samples)
+
+
+def sign_checks(c: DeepCertificate, claim: Claim) -> Iterator[Check]:
+    """Activation and signs."""
+    f = claim.fields
     yield "activation", c.activation in BOUNDED
     for name in ("a2", "b2", "t", "eta"):
         yield f"{name} > 0", f[name] > 0
     yield "0 <= rate < 1", 0 <= f["rate"] < 1
-    omega = claim.tensors["omega"].numbers()
-    yield "omega > 0", min(omega) > 0
-    samples = [DeepPasses(c, x, bits) for x in c.X]
-    r = [sample.output() - of(y) for sample, y in zip(samples, c.y, strict=True)]
-    yield "loss_upper", at_most(inner(r, r) * of(Fraction(1, 2)), of(f["loss_upper"]))
+    yield "omega > 0", min(claim.tensors["omega"].numbers()) > 0
+
+
+def lipschitz(
+    samples: list[DeepPasses], omega: list[Fraction], t: Fraction, *, truth: bool
+) -> Interval:
+    """Lam on the ball of radius t; for the truth an interval down to the true suprema."""
+    c, of = samples[0].c, samples[0].of
     rounded, exact = (
         suprema(c.activation, c.parameter),
         suprema(c.activation, c.parameter, exact=True),
@@ -354,14 +395,16 @@ def deep_checks(c: DeepCertificate, claim: Claim, judge: Witnessed, bits: int) -
         Interval.between(of((exact if truth else rounded)[k] or 0), of(rounded[k] or 0))
         for k in (0, 1)
     ]
-    Lam = total(
-        (sample.spread(omega, f["t"], (bounds[0], bounds[1])) for sample in samples), bits
-    ).sqrt()
-    a, b, t, eta = of(f["a2"]).sqrt(), of(f["b2"]).sqrt(), of(f["t"]), of(f["eta"])
-    yield "Lam t < a", less(Lam * t, a)
-    yield "residual", at_most(inner(r, r).sqrt(), a * t - Lam * t.square() * of(Fraction(1, 2)))
-    yield "eta", at_most(eta * (b + Lam * t).square(), of(1))
-    yield "rate", at_most(of(1) - eta * (a - Lam * t).square(), of(f["rate"]))
+    spreads = (sample.spread(omega, t, (bounds[0], bounds[1])) for sample in samples)
+    return total(spreads, samples[0].bits).sqrt()
+
+
+def spectrum_checks(
+    c: DeepCertificate, claim: Claim, judge: Witnessed, samples: list[DeepPasses]
+) -> Iterator[Check]:
+    """The norms of the weights and the eigenvalues of G."""
+    f, bits, truth = claim.fields, samples[0].bits, isinstance(judge, Truth)
+    omega, of = claim.tensors["omega"].numbers(), samples[0].of
     for h, (W, om) in enumerate(zip(c.weights, omega, strict=True), start=1):
         yield (
             f"omega_{h}",
@@ -378,6 +421,9 @@ def deep_checks(c: DeepCertificate, claim: Claim, judge: Witnessed, bits: int) -
     yield "a2", judge.definite(shifted(G, -f["a2"]), claim.tensors["C_a"].rows())
 
 
+CHECKS = {"deep-descent": deep_checks}
+
+
 def _judged(c: DeepCertificate, judge: Witnessed) -> tuple[bool | None, str]:
     undecided = ""
     for bits in PRECISIONS:
@@ -385,7 +431,7 @@ def _judged(c: DeepCertificate, judge: Witnessed) -> tuple[bool | None, str]:
         for index, claim in enumerate(c.claims):
             outcomes += [
                 (f"claim {index}: {name}", x)
-                for name, x in guarded(deep_checks(c, claim, judge, bits))
+                for name, x in guarded(CHECKS[claim.kind](c, claim, judge, bits))
             ]
         failed = [name for name, outcome in outcomes if outcome is False]
         if failed:
