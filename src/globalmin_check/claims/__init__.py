@@ -17,6 +17,7 @@ from globalmin_check.claims import (
     relu_interpolation,
     relu_linearized_descent,
     second_order,
+    sgd_trajectory,
     spurious_minimum,
     strict_saddle,
     trajectory,
@@ -47,6 +48,7 @@ MODULES = (
     head_gap,
     trajectory,
     relu_linearized_descent,
+    sgd_trajectory,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {

@@ -22,6 +22,10 @@ def _not_vacuous(content: object, problem: Problem, numbers: Numbers) -> str:
     return ""
 
 
+def _always(content: object) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class ClaimKind(Generic[Content, Objects]):
     """Everything the engine knows of a claim kind.
@@ -44,3 +48,4 @@ class ClaimKind(Generic[Content, Objects]):
     notes: tuple[str, ...] = ()
     network: str = "shallow"
     zero_loss: bool = False  # whether it proves that weights with zero loss exist
+    reaches_zero: Callable[[Content], bool] = _always  # whether this one of its kind does
