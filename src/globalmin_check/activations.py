@@ -39,6 +39,12 @@ def supremum(name: str, b: Fraction, order: int) -> Fraction | None:
     return None if value is None else value * b**power
 
 
+def steepest(name: str, b: Fraction) -> arb:
+    """The ball of b_1 >= sup |phi'|; NaN, which no comparison lets pass, where it is infinite."""
+    bound = supremum(name, b, 1)
+    return arb("nan") if bound is None else ball(bound)
+
+
 def jet(name: str, b: Fraction, z: arb) -> tuple[arb, arb, arb]:
     """phi(z), phi'(z), phi''(z) of a smooth activation."""
     if name == "quadratic":
@@ -64,6 +70,27 @@ def value_and_slope(name: str, b: Fraction, z: arb) -> tuple[arb, arb]:
         below = 1 + e
         return z.tanh(), 4 * e / (below * below)
     return jet(name, b, z)[:2]
+
+
+def values_and_slopes(name: str, b: Fraction, zs: list[arb]) -> tuple[list[arb], list[arb]]:
+    """The values and slopes of a smooth activation at many points, with few operations: for long
+    replays, where absolute errors count (a saturated slope is known to 2^-bits, not to 2^-bits of
+    itself).
+    """
+    if name == "quadratic":
+        return [z * z for z in zs], [2 * z for z in zs]
+    if name == "tanh":
+        values = list(map(arb.tanh, zs))
+        return values, [1 - value * value for value in values]
+    if name == "erf":
+        scale = 2 / arb.pi().sqrt()
+        return list(map(arb.erf, zs)), [scale * (-z * z).exp() for z in zs]
+    slope = ball(b)
+    powers = [(slope * z).exp() for z in zs]
+    shares = [power / (1 + power) for power in powers]
+    if name == "sigmoid":
+        return shares, [slope * share * (1 - share) for share in shares]
+    return [power.log1p() / slope for power in powers], shares
 
 
 def _sigmoid(u: arb) -> tuple[arb, arb, arb]:

@@ -117,7 +117,8 @@ def _require_consistency(claims: tuple[Claim, ...], results: tuple[ClaimResult, 
     ]
     floors = [claim.content for claim in proved if claim.kind.name == "loss-floor"]
     positive = any(content.floor > 0 and not content.nonnegative for content in floors)
-    if positive and any(claim.kind.proves_zero_loss(claim.content) for claim in proved):
+    zero = any(claim.kind.zero_loss and claim.kind.reaches_zero(claim.content) for claim in proved)
+    if positive and zero:
         raise RuntimeError("a positive loss floor and zero-loss weights were both proved")
 
 

@@ -19,6 +19,7 @@ from globalmin_check.claims import (
     relu_linearized_descent,
     relu_trajectory,
     second_order,
+    sgd_trajectory,
     spurious_minimum,
     strict_saddle,
     trajectory,
@@ -51,6 +52,7 @@ MODULES = (
     relu_linearized_descent,
     relu_trajectory,
     deep_trajectory,
+    sgd_trajectory,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {

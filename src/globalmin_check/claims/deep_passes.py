@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from flint import arb, arb_mat
 
 from globalmin_check import limits
-from globalmin_check.activations import supremum, value_and_slope
+from globalmin_check.activations import supremum, value_and_slope, values_and_slopes
 from globalmin_check.balls import Number, ball, column, largest, root, sum_of_squares, total
 from globalmin_check.claims.deep_network import Layers
 from globalmin_check.primitives import Rows, add_lower, hadamard, lower_product
@@ -27,7 +27,7 @@ class Passes:
     def __init__(
         self, problem: Problem, layers: Layers, weights: Sequence[arb_mat] | None = None
     ) -> None:
-        self.problem, self.layers = problem, layers
+        self.problem, self.layers, self.is_replayed = problem, layers, weights is not None
         p = layers.pixels
         if weights is None:
             self.weights = [arb_mat(W.rows()) for W in layers.weights]
@@ -51,16 +51,23 @@ class Passes:
 
     def _forward(self, scale: arb, residual: bool, W: arb_mat) -> None:
         below, weights = self.features[-1], W.transpose()
-        name, parameter = self.problem.activation, self.problem.parameter
         values: Rows = []
         slopes: Rows = []
         for strip in self._strips(W.ncols()):
             Z = (arb_mat(self._windows(below[strip])) * weights).tolist()
-            jets = [[value_and_slope(name, parameter, z) for z in row] for row in Z]
-            values += [[scale * entry[0] for entry in row] for row in jets]
-            slopes += [[entry[1] for entry in row] for row in jets]
+            jets = [self._jets(row) for row in Z]
+            values += [[scale * entry for entry in row] for row, _ in jets]
+            slopes += [row for _, row in jets]
         self.slopes.append(slopes)
         self.features.append(_sum(below, values) if residual else values)
+
+    def _jets(self, zs: list[arb]) -> tuple[list[arb], list[arb]]:
+        """Values and slopes; along a replay only their absolute errors count."""
+        name, parameter = self.problem.activation, self.problem.parameter
+        if self.is_replayed:
+            return values_and_slopes(name, parameter, zs)
+        pairs = [value_and_slope(name, parameter, z) for z in zs]
+        return [value for value, _ in pairs], [slope for _, slope in pairs]
 
     def _windows(self, rows: Rows) -> Rows:
         """The windows of every pixel of whole samples, one after the other; zero outside."""

@@ -75,7 +75,7 @@ def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DeepTrajectory:
         f"W0_{h}": W.shape for h, W in enumerate(layers.weights, start=1)
     }
     roles["v0"] = (layers.head,)
-    run = read_run(fields, tensors, roles, seeds=True, eta=eta)
+    run = read_run(fields, tensors, eta, roles, seeds=True)
     return DeepTrajectory(run, landing, fields.rational("path"))
 
 

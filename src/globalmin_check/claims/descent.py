@@ -103,25 +103,20 @@ def check(claim: Descent, problem: Problem, _: None, checks: Checks) -> Numbers:
     eta = ball(claim.eta)
     checks.require("D8", "eta (b + Lip S)^2 <= 1", eta * (b + Lip * S) ** 2, "<=", 1)
     checks.require("D9", "1 - eta (a2 - 2 Lip g) <= rate", 1 - eta * alpha2, "<=", claim.rate)
-    require_norm(checks, "D10", claim, tangent)
+    require_norm(checks, "D10", tangent, claim.b2, claim.C_b)
     require_witnesses(checks, ("D11", "D12", "D13"), common, tangent)
     return _numbers(claim, loss, (a, b, Lip, g, S))
 
 
-def require_norm(checks: Checks, number: str, claim: Descent, tangent: Tangent) -> None:
+def require_norm(
+    checks: Checks, number: str, tangent: Tangent, b2: Fraction, C_b: Tensor | None
+) -> None:
     """b2 >= lambda_max(K), by absolute row sums or by P1 on b2 I - K."""
-    if claim.C_b is None:
-        checks.require(
-            number,
-            "largest row sum of |K| <= b2",
-            largest(row_sums(tangent.gram())),
-            "<=",
-            claim.b2,
-        )
+    if C_b is None:
+        largest_sum = largest(row_sums(tangent.gram()))
+        checks.require(number, "largest row sum of |K| <= b2", largest_sum, "<=", b2)
     else:
-        require_positive_definite(
-            checks, number, "b2 I - K", shifted(tangent.gram(), -1, claim.b2), claim.C_b
-        )
+        require_positive_definite(checks, number, "b2 I - K", shifted(tangent.gram(), -1, b2), C_b)
 
 
 def _numbers(claim: Descent, loss: arb, parts: tuple[arb, arb, arb, arb, arb]) -> Numbers:

@@ -22,6 +22,10 @@ def _not_vacuous(content: object, problem: Problem, numbers: Numbers) -> str:
     return ""
 
 
+def _always(content: object) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class ClaimKind(Generic[Content, Objects]):
     """Everything the engine knows of a claim kind.
@@ -43,9 +47,5 @@ class ClaimKind(Generic[Content, Objects]):
     vacuous: Callable[[Content, Problem, Numbers], str] = _not_vacuous
     notes: tuple[str, ...] = ()
     network: str = "shallow"
-    # whether it proves that weights with zero loss exist, or the fields for which it does
-    zero_loss: bool | Callable[[Content], bool] = False
-
-    def proves_zero_loss(self, content: Content) -> bool:
-        """Whether an accepted claim with these fields proves that weights with zero loss exist."""
-        return self.zero_loss(content) if callable(self.zero_loss) else self.zero_loss
+    zero_loss: bool = False  # whether it proves that weights with zero loss exist
+    reaches_zero: Callable[[Content], bool] = _always  # whether this one of its kind does

@@ -21,6 +21,7 @@ from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import relu_descent, relu_linearized_descent
 from globalmin_check.claims.kind import ClaimKind, Numbers
+from globalmin_check.claims.landing import require_x2
 from globalmin_check.claims.relu_bracket import BracketMatrices
 from globalmin_check.claims.relu_linear_path import Margins, linear_run
 from globalmin_check.claims.relu_linearized_descent import ReluLinearizedDescent
@@ -43,8 +44,6 @@ from globalmin_check.claims.replay import (
 from globalmin_check.claims.trajectory import ONE_START_NOTE
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.network import require_loss, residual
-from globalmin_check.positive import require_positive_definite
-from globalmin_check.primitives import lower_product, shifted
 from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
@@ -74,12 +73,13 @@ class ReluTrajectory:
 
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> ReluTrajectory:
     """Take the fields and tensors of the claim; form only."""
-    run = read_run(fields, tensors, {"W0": (sizes.k, sizes.d)}, seeds=True)
+    eta = fields.rational("eta")
+    run = read_run(fields, tensors, eta, {"W0": (sizes.k, sizes.d)}, seeds=True)
     x2, C_x = fields.rational("x2"), tensors.take("C_x", "F64", sizes.d, sizes.d)
     if fields.choice("landing", ("descent", "loss")) == "loss":
         loss_upper, bound = fields.rational("loss_upper"), fields.rational("bound")
         return ReluTrajectory(run, x2, C_x, None, loss_upper, bound)
-    landing = relu_linearized_descent.read(fields, tensors, sizes, eta=run.eta)
+    landing = relu_linearized_descent.read(fields, tensors, sizes, eta=eta)
     return ReluTrajectory(run, x2, C_x, landing, landing.rates.loss_upper, Fraction(0))
 
 
@@ -125,9 +125,7 @@ def check(claim: ReluTrajectory, problem: Problem, objects: Objects, checks: Che
     found, sets = objects
     r = residual(problem)
     loss = require_loss(checks, "RT9", problem, claim.loss_upper, r)
-    columns = list(map(list, zip(*problem.X.rows(), strict=True)))
-    x2 = shifted(lower_product(columns, columns), -1, claim.x2)
-    require_positive_definite(checks, "RT10", "x2 I - X^T X", x2, claim.C_x)
+    require_x2(checks, "RT10", problem, claim.x2, claim.C_x)
     moved = lipschitz_of_outputs(problem, claim.x2) * ball(claim.run.Delta)
     if claim.landing is None or sets is None:
         top = root(sum_of_squares(r)) + moved
@@ -221,5 +219,6 @@ CLAIM = ClaimKind(
     check,
     statement,
     notes=(DESCENT_NOTE, ONE_START_NOTE, GENERALIZATION_NOTE),
-    zero_loss=lambda claim: claim.landing is not None,
+    zero_loss=True,
+    reaches_zero=lambda claim: claim.landing is not None,
 )

@@ -65,21 +65,23 @@ class Run:
 def read_run(
     fields: Fields,
     tensors: Tensors,
+    eta: Fraction,
     roles: dict[str, tuple[int, ...]],
     *,
     seeds: bool = False,
-    eta: Fraction | None = None,
+    order: Tensor | None = None,
 ) -> Run:
     """Take the fields of the run and the tensors of its start, by role and shape; form only. A seed
-    draws all of them, in this order. The step may be taken already.
+    draws all of them, in this order; with an order there are as many steps as it has entries.
     """
-    K, bits = fields.integer("K", 0), fields.integer("bits", BITS[0])
+    K = fields.integer("K", 0) if order is None else len(order.values)
+    bits = fields.integer("bits", BITS[0])
     if K > STEPS:
         raise Malformed(f"{fields.where}.K is more than {STEPS}")
     if bits not in BITS:
         raise Malformed(f"{fields.where}.bits is {bits}, not one of {', '.join(map(str, BITS))}")
     return Run(
-        eta=fields.rational("eta") if eta is None else eta,
+        eta=eta,
         K=K,
         bits=bits,
         Delta=fields.rational("Delta"),
