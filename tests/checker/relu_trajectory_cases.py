@@ -114,7 +114,7 @@ def relu_trajectory_claim(
     if landing == "loss":
         size = float(np.linalg.norm(run.residual()))
         fields["loss_upper"] = Fraction(size * size) + Fraction(1, 10**30)
-        fields["bound"] = float((size + moved * max(1.0, abs(run.left))) ** 2 / 2 * 1.001)
+        fields["bound"] = float((size + moved) ** 2 / 2 * 1.001)
     else:
         rooms = np.linalg.norm(run.fit.X, axis=1)[:, None] * Delta * 1.000001
         options = {"norm": norm, "eta": run.eta, "moved": float(moved)}

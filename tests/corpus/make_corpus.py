@@ -20,6 +20,12 @@ from tests.corpus.corpus_families_rejected import family_rejected
 from tests.corpus.corpus_malformed import malformed
 from tests.corpus.corpus_previous_bugs import previous_bugs_malformed, previous_bugs_rejected
 from tests.corpus.corpus_rejected import rejected
+from tests.corpus.corpus_started import (
+    started_accepted,
+    started_malformed,
+    started_rejected,
+    started_undecided,
+)
 from tests.corpus.corpus_trajectory import (
     trajectory_accepted,
     trajectory_malformed,
@@ -61,19 +67,30 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 def _families() -> tuple[dict[str, File], dict[str, Any]]:
     """The files of the families' claims and of former defects; all of rejected/ are refused."""
     faults = family_rejected() | trajectory_rejected() | previous_bugs_rejected()
+    faults |= started_rejected()
+    undecided = started_undecided()
     files: dict[str, File] = {
         f"accepted/{name}.gmc": (raw, None)
-        for name, raw in (family_accepted() | trajectory_accepted()).items()
+        for name, raw in (family_accepted() | trajectory_accepted() | started_accepted()).items()
     }
-    files |= {f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in faults.items()}
+    files |= {
+        f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in (faults | undecided).items()
+    }
     files |= {
         f"malformed/{name}.gmc": (raw, None)
         for name, raw in (
-            family_malformed() | trajectory_malformed() | previous_bugs_malformed()
+            family_malformed()
+            | trajectory_malformed()
+            | started_malformed()
+            | previous_bugs_malformed()
         ).items()
     }
-    return files, {
+    expected: dict[str, Any] = {
         f"rejected/{name}.gmc": {"reason": reason} for name, (_, reason) in faults.items() if reason
+    }
+    return files, expected | {
+        f"rejected/{name}.gmc": {"reason": reason, "verdicts": ["UNDECIDED"]}
+        for name, (_, reason) in undecided.items()
     }
 
 

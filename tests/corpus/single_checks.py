@@ -33,7 +33,7 @@ def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
     if kind == "deep":
         file = deep.read_deep(raw, data)
         yield from (
-            ("deep-descent", deep.deep_checks(file, claim, Witnessed(), FEWER))
+            (claim.kind, deep.CHECKS[claim.kind](file, claim, Witnessed(), FEWER))
             for claim in file.claims
         )
     elif kind == "filter":

@@ -83,6 +83,17 @@ REDUNDANT = {
     "trajectory: a2 > 0",  # otherwise a' is negative
     "trajectory: a' > 0",  # g' >= Lip Delta^2/2, so 2 Lip g' is above a'^2 for every a' < 0
     "trajectory: x2 > 0",  # X^T X is not negative
+    "deep-trajectory: a2 > 0",  # as for deep-descent
+    "deep-trajectory: b2 > 0",
+    "deep-trajectory: t > 0",
+    "relu-trajectory: eps < lam",  # as for relu-descent
+    "relu-trajectory: lam > 0",
+    "relu-trajectory: Lam > 0",
+    "relu-trajectory: eps >= 0",
+    "relu-trajectory: tau > 0",  # Delta moves the residual
+    "relu-trajectory: path > 0",  # the whole path is not negative
+    "relu-trajectory: path",  # nor shorter than its rest
+    "relu-trajectory: x2 > 0",  # X^T X is not negative
     "factorization-gap: F1a",  # the excess is not negative
     "T1b",  # the barrier is zero
     "T1c",  # the two heads are orthogonal

@@ -19,14 +19,13 @@ WORK_PER_PAIR = 100  # two comparisons, and the choice of the side
 
 
 def negative_slope(problem: Problem) -> Fraction:
-    """The slope of the activation on the negative side; it is 1 on the other."""
+    """The slope of the activation on the negative side, in [-1, 1); it is 1 on the other."""
     return {"relu": Fraction(0), "abs": Fraction(-1)}.get(problem.activation, problem.parameter)
 
 
 def lipschitz_of_outputs(problem: Problem, x2: Fraction) -> arb:
-    """The number beta = b_1 |v| sqrt(x2): f is beta-Lipschitz in W, everywhere."""
-    steepest = max(Fraction(1), abs(negative_slope(problem)))
-    return ball(steepest) * root(sum_of_squares(list(map(arb, problem.v.values)))) * ball(x2).sqrt()
+    """The number beta = |v| sqrt(x2): f is beta-Lipschitz in W, everywhere."""
+    return root(sum_of_squares(list(map(arb, problem.v.values)))) * ball(x2).sqrt()
 
 
 def lengths(problem: Problem) -> list[arb]:

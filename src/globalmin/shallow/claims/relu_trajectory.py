@@ -44,10 +44,10 @@ def reach_of(network: ShallowNetwork) -> float:
 
 
 def lipschitz_of_outputs(network: ShallowNetwork, X: Array) -> float:
-    """The number beta = b_1 |v| |X| with |f(W) - f(W')| <= beta |W - W'|, with a margin."""
-    slope = float(network.activation.supremum(1))
-    size = float(np.linalg.norm(network.v)) * float(np.linalg.norm(X, 2))
-    return slope * size * (1.0 + 1e-6)
+    """The number beta = |v| |X| with |f(W) - f(W')| <= beta |W - W'|, with a margin; no slope is
+    above 1.
+    """
+    return float(np.linalg.norm(network.v)) * float(np.linalg.norm(X, 2)) * (1.0 + 1e-6)
 
 
 @states("OS-T6.3", "DU-T2.2")
