@@ -122,7 +122,9 @@ def _too_wide(file: Any) -> None:
 
 
 def _too_long(file: Any) -> None:
-    put(eta=Fraction(201, 100) / (Fraction(file.claim["lam"]) + Fraction(file.claim["Lam"])))(file)
+    """A step just too long, with a tau for its longer path."""
+    sides = Fraction(file.claim["lam"]) + Fraction(file.claim["Lam"])
+    several(put(eta=Fraction(201, 100) / sides), times("tau", 2), times("path", 4))(file)
 
 
 def _too_far(file: Any) -> None:
