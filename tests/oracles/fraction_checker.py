@@ -19,6 +19,7 @@ from tests.oracles import (
     fraction_head_claims,
     fraction_relu_descent,
     fraction_relu_linearized,
+    fraction_replay_variants,
     fraction_trajectory,
     fraction_unique_minimum,
 )
@@ -61,6 +62,7 @@ CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
     "unique-minimum": fraction_unique_minimum.unique_checks,
     "head-gap": fraction_head_claims.head_checks,
     "trajectory": fraction_trajectory.trajectory_checks,
+    "sgd-trajectory": fraction_replay_variants.sgd_checks,
 }
 # form that is visible only with the numbers of the file: index sets
 FORM: dict[str, Callable[[Certificate, Claim], object]] = {
@@ -69,6 +71,7 @@ FORM: dict[str, Callable[[Certificate, Claim], object]] = {
     "optimality-gap": read_rows,
     "gram-positive": fraction_gram_claims.read_orders,
     "relu-linearized-descent": fraction_relu_linearized.read_pairs,
+    "sgd-trajectory": fraction_replay_variants.read_order,
 }
 CLAIMS.update(
     {
@@ -78,6 +81,7 @@ CLAIMS.update(
         "unique-minimum": fraction_unique_minimum.GRAMMAR,
         "head-gap": fraction_head_claims.GRAMMAR,
         "trajectory": fraction_trajectory.GRAMMAR,
+        "sgd-trajectory": fraction_replay_variants.GRAMMAR,
     }
 )
 OTHER_NETWORKS = {
