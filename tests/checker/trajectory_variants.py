@@ -64,18 +64,20 @@ def sampled(
     share: float = 0.9,
     seed: int = 0,
     seeded: bool = False,
+    noise: float = 0.1,
 ) -> Sampled:
-    """One permutation an epoch, with `share` of the step 1/(b_1 |v| max|x_i|)^2."""
-    first = descended(n, d, k, activation=activation, steps=0, seed=seed)
-    net, rng = first.net, np.random.default_rng([seed, 1])
-    if seeded:
-        W0 = seeded_weights(seed, k, d)
-        start = replace(net, W=W0, y=np.zeros(n))
-        net = replace(start, y=start.residual() + 0.1 * rng.standard_normal(n))
+    """One permutation an epoch, with `share` of the step 1/(b_1 |v| max|x_i|)^2; labels at about
+    `noise` from the first outputs.
+    """
+    first = descended(n, d, k, activation=activation, steps=0, seed=seed).net
+    rng = np.random.default_rng([seed, 1])
+    W0 = seeded_weights(seed, k, d) if seeded else first.W
+    net = replace(first, W=W0, y=np.zeros(n))
+    net = replace(net, y=net.residual() + noise * rng.standard_normal(n))
     longest = float(np.max(np.sum(net.X**2, axis=1)))
     eta = float(share / (SUPREMA[activation][0] ** 2 * (net.v @ net.v) * longest))
     order = np.concatenate([rng.permutation(n) for _ in range(epochs)] or [[]]).astype(np.int64)
-    W0, walked = net.W, 0.0
+    walked = 0.0
     for i in order:
         one = replace(net, X=net.X[[i]], y=net.y[[i]])
         G = (one.values()[1] * one.v * one.residual()[:, None]).T @ one.X
