@@ -29,7 +29,8 @@ def loss_claim(
         b, Lip = (float(Fraction(x)) ** 0.5 for x in (fields["b2"], fields["quartic"]["kappa"]))
         g += (b + Lip * Delta / 2) * Delta
     else:
-        slope = SUPREMA[run.net.activation][0] * np.linalg.norm(run.net.v)
+        b1 = SUPREMA[run.net.activation][0]
+        slope = np.linalg.norm(run.net.v) * (b1 if np.isfinite(b1) else 1.0)
         g += slope * float(Fraction(fields["x2"])) ** 0.5 * Delta
     bound = float(g * g / 2 * room + 1e-30)
     roles = ("C_x", "W0", "C_kappa") if local else ("C_x", "W0")
@@ -65,11 +66,16 @@ def sampled(
     seed: int = 0,
     seeded: bool = False,
     noise: float = 0.1,
+    tilt: float = 0.0,
 ) -> Sampled:
     """One permutation an epoch, with `share` of the step 1/(b_1 |v| max|x_i|)^2; labels at about
-    `noise` from the first outputs.
+    `noise` from the first outputs. Steps of orthogonal rows commute: `tilt` makes the last not
+    orthogonal to the first.
     """
     first = descended(n, d, k, activation=activation, steps=0, seed=seed).net
+    X = first.X.copy()
+    X[-1] = X[-1] + tilt * X[0]
+    first = replace(first, X=X / np.linalg.norm(X, axis=1, keepdims=True))
     rng = np.random.default_rng([seed, 1])
     W0 = seeded_weights(seed, k, d) if seeded else first.W
     net = replace(first, W=W0, y=np.zeros(n))
@@ -100,7 +106,7 @@ def sgd_numbers(run: Sampled, fields: dict[str, Any], Delta: float, block: int) 
     gam = cc * alpha**2 / (1 + run.eta * m * m * (n * block) ** 0.5) ** 2
     beta = b1 * float(np.linalg.norm(net.v)) * float(fields["x2"]) ** 0.5
     D = (float(np.linalg.norm(net.residual())) + beta * Delta) / alpha
-    M = 4 / gam * run.eta * m * (5 * block / (4 * cc)) ** 0.5 * D
+    M = 4 / gam * run.eta * m * (5 * block / (4 * cc)) ** 0.5 * D if cc > 0 else 1.0
     return {"alpha": alpha, "cc": cc, "kap": kap, "gam": gam, "D": D, "M": M, "m": m}
 
 

@@ -49,6 +49,7 @@ def honest(rng: Rng, variant: str) -> Hostile:
     if variant == "sgd":
         Delta, noise = Delta * 1e-3, float(10 ** rng.uniform(-6, -2.5))
         options = {"share": float(rng.uniform(0.3, 1.3)), "epochs": int(rng.integers(0, 7))}
+        options["tilt"] = float(rng.uniform(0, 0.7)) * (n > 1)
         run = sampled(*sizes, activation=name, seed=seed, noise=noise, **options)
         block = n + int(rng.integers(0, 2))
         return Hostile(run.net, *sgd_claim(run, Delta=Delta, rho=0.1, block=block))
