@@ -262,6 +262,7 @@ def certify(
     store_data: bool = True,
     step_size: float | None = None,
     weight_decay: float | None = None,
+    run: Any = None,
 ) -> Certificate:
     """The certificate that `prove` would have checked: the strongest claims about the stored
     weights that hold, with their witnesses.
@@ -294,6 +295,8 @@ def certify(
         below-barrier should speak of; by default the largest they allow.
     weight_decay : float | None
         For quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2 instead of L.
+    run : Any
+        As in `prove`.
 
     Returns
     -------
@@ -308,7 +311,8 @@ def certify(
     MemoryRefused
         Before anything large is allocated, naming the memory needed.
     """
-    question = Question(network, data, trained, step_size, weight_decay)
+    options = {} if run is None else {"run": run}
+    question = Question(network, data, trained, step_size, weight_decay, options)
     certificate: Any = certified(question, claims, store_data=store_data)[0]
     return certificate
 

@@ -187,7 +187,7 @@ def prove_starts(
     (4, 0.3162)
     """
     _check(seeds, confidence, variants)
-    eta = _one_step(data, width, activation, step_size)
+    eta = common_step(data, width, activation, step_size)
     setting = {"width": width, "activation": activation, "step_size": eta, "max_iter": max_iter}
     with TemporaryDirectory(prefix="globalmin-starts-") as passing:
         folder = Path(passing if out is None else out)
@@ -224,7 +224,9 @@ def _check(seeds: int, confidence: float, variants: int) -> None:
         raise DataError(f"variants={variants!r} must be at least 1, this setting included")
 
 
-def _one_step(data: Dataset, width: int, activation: str, step_size: float | str) -> float:
+def common_step(
+    data: Dataset, width: int, activation: str, step_size: float | str = "theory"
+) -> float:
     """The step of all seeds, fixed before the first is drawn: "theory" looks at data and head only.
 
     OS-T6.2 for unit rows, otherwise 1/(B |v| |X|)^2, which no |J(W)|^2 exceeds (OS-L6.6).
