@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,8 @@ def certified(
     built = climb.to_the_top(steps) if wanted is None else climb.all_of(steps)
     if not built or (wanted is not None and climb.reasons):
         climb.fail()
-    return subject.certificate(tuple(built), question, store_data), question
+    answered = replace(question, unmet=climb.reasons)
+    return subject.certificate(tuple(built), question, store_data), answered
 
 
 def wanted_records(claims: Iterable[str] | None, network: object) -> tuple[ClaimRecord, ...] | None:
@@ -209,7 +211,9 @@ def prove(
     step_size : float | None
         As in `certify`.
     run : Any
-        The run from its start that the claim *trajectory* speaks of, see `prove_start`.
+        A run of gradient descent that kept its start, as `train(..., until="proved")` returns it:
+        the ladder then begins with the claim *trajectory* about that start, and `reasons` says what
+        stands in the way if the file has none. See also `prove_start`.
     is_quick : bool
         Leave out claims that say more than that the minimum is reached; they may double the time.
     path : str | os.PathLike[str] | None
@@ -249,6 +253,7 @@ def prove(
         certificate=content if result.verdict == "ACCEPTED" else None,
         data=answered.data,
         copies=answered.copies,
+        reasons={} if run is None else answered.unmet,
         seconds={"prove": proved - started, "check": time.perf_counter() - proved},
     )
 

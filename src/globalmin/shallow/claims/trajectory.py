@@ -17,6 +17,7 @@ from globalmin.proving.claim import (
     Json,
     Proves,
     Question,
+    Rung,
     Tensor,
     rational,
 )
@@ -24,8 +25,9 @@ from globalmin.references import states
 from globalmin.shallow.claims.descent import jacobian_norms
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
-from globalmin.shallow.claims.subject import ZERO_IS_LEAST
+from globalmin.shallow.claims.subject import ZERO_IS_LEAST, has_smooth_zero
 from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.trajectory import ShallowRun
 
 if TYPE_CHECKING:
     from globalmin._types import Array
@@ -185,11 +187,23 @@ def _answer(question: Question) -> Claim:
     run = question.options.get("run")
     if run is None:
         raise CannotCertify("a trajectory needs its run: use prove_start(start, data)")
+    if isinstance(run, ShallowRun):
+        from globalmin.shallow.from_start import started
+
+        run = started(run)
     if question.copies > 1:
         raise CannotCertify(
             "rows repeat, and descent on the distinct rows is another run; give each row once"
         )
     return build(question.network, question.data, run)
+
+
+def _rungs(question: Question) -> list[Rung]:
+    """First of its level where a run came with the question: it says most, because it speaks of the
+    start.
+    """
+    is_asked = question.options.get("run") is not None and has_smooth_zero(question)
+    return [Rung(1, lambda: _answer(question), place=-1)] if is_asked else []
 
 
 CLAIM = ClaimRecord(
@@ -199,6 +213,7 @@ CLAIM = ClaimRecord(
     label="descent from its start to zero loss",
     network=ShallowNetwork,
     build=_answer,
+    rungs=_rungs,
     sentence="Gradient descent with step {eta}, in exact arithmetic and from its start, reaches "
     "after {steps} steps a neighborhood of the stored weights and converges to training loss "
     "exactly zero; from there every step multiplies the residual by at most {rate}, and the whole "
