@@ -86,7 +86,7 @@ def outcome(setting: Setting, seed: int) -> Outcome:
         path = Path(folder) / "start.gmc"
         certificate.save(path)
         result = gm.check(path)
-    numbers = result.claims[0].numbers
+    numbers = result.claims[0].numbers or {}
     return Outcome(
         seed,
         result.verdict.value,

@@ -111,15 +111,30 @@ class _Landing:
 
 
 def log_growth(run: StartedRun, X: Array, *, rows: bool) -> float:
-    r"""$\sum_t \ln l_t$, by which the replay loses precision: $l = \max(1, \eta\beta^2 - 1) + \eta
-    C\|r\|$ with $\beta = b_1\|v\|\|X\|$, $C = b_2\|v\|_\infty\|X\|\max|x_i|$ (an estimate).
+    r"""$\sum_t \ln l_t$, by which the replay loses precision (an estimate)."""
+    return float(_log_factors(run, X, rows=rows).sum())
+
+
+def estimate_replay_errors(run: StartedRun, X: Array) -> Array:
+    r"""$\ln e_t$, t = 0..K, with $e_0 = 0$ and $e_{t+1} = l_t e_t + 1$: how the bound $\delta_t$ of
+    the replay grows from a stored start, in units of the rounding of one step (an estimate).
+    """
+    errors = [-math.inf]
+    for factor in _log_factors(run, X, rows=_is_long(run, X)):
+        errors.append(float(np.logaddexp(errors[-1] + factor, 0.0)))
+    return np.array(errors)
+
+
+def _log_factors(run: StartedRun, X: Array, *, rows: bool) -> Array:
+    r"""$\ln l_t$, $l = \max(1, \eta\beta^2 - 1) + \eta C\|r\|$ with $\beta = b_1\|v\|\|X\|$, $C =
+    b_2\|v\|_\infty\|X\|\max|x_i|$; by rows the first term is taken as 1.
     """
     network, phi = run.start, run.start.activation
     size, longest = float(np.linalg.norm(X, 2)), float(np.linalg.norm(X, axis=1).max())
     C = float(phi.supremum(2)) * float(np.abs(network.v).max()) * size * longest
     beta = float(phi.supremum(1)) * float(np.linalg.norm(network.v)) * size
     least = 1.0 if rows else max(1.0, run.step_size * beta * beta - 1.0)
-    return float(np.log(least + run.step_size * C * run.norms).sum())
+    return np.log(least + run.step_size * C * run.norms)
 
 
 def _bits(run: StartedRun, X: Array, *, rows: bool) -> int:
