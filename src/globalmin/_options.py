@@ -22,7 +22,7 @@ PatchMethod = Literal["auto", "gradient_descent", "least_squares"]  # of `train_
 Labels = Literal["regression", "classification"]  # what a teacher's outputs became
 Estimator = Literal["squares", "likelihood"]  # of the weights of a teacher
 Inputs = Literal["standard", "gaussian"]  # the law of the rows a teacher saw
-Until = Literal["tolerance", "provable", "descent"]  # what ends a training
+Until = Literal["tolerance", "provable", "descent", "proved"]  # what ends a training
 ExecutorName = Literal["local", "dask", "ray"]  # of sweeps
 Method = Literal[  # of `train` and the estimators
     "auto",

@@ -91,6 +91,7 @@ class Question:
     options : further arguments of single claims, by name.
     notes : what the reader must be told about the data that were left out.
     copies : how often the most frequent row of `data` occurs in all data.
+    unmet : claim by claim, what stood in the way beside those that hold.
     kinds : the claims that the ladder may try; None for all.
     """
 
@@ -102,6 +103,7 @@ class Question:
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     copies: int = 1
+    unmet: Mapping[str, str] = field(default_factory=dict)
     kinds: frozenset[str] | None = None
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 

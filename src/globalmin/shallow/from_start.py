@@ -24,7 +24,7 @@ from globalmin.shallow.degenerate import pose
 from globalmin.shallow.initialization import os_head
 from globalmin.shallow.methods.gradient_descent import MAX_ITER, check_step, steps
 from globalmin.shallow.network import ShallowNetwork
-from globalmin.shallow.provability import estimate_provability
+from globalmin.shallow.provability import LANDED, estimate_provability
 from globalmin.shallow.step_sizes import theory_step
 
 if TYPE_CHECKING:
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from globalmin.data import Dataset
     from globalmin.proving.proof import Proof
     from globalmin.shallow.problem import Point
+    from globalmin.shallow.trajectory import ShallowRun
 
-LANDED = 0.5  # of 1, where the descent theorem begins to hold: room for Delta and for the step
 _ASKED_EVERY = 0.8  # the theorem is asked when the residual fell by a fifth since the last question
 _CELL_BITS = 1024
+_TINY = 1e-300  # keeps the logarithm of a loss of zero finite
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,36 @@ class StartedRun:
     seed: int | None
     norms: Array = field(repr=False)
     lengths: Array = field(repr=False)
+
+
+def started(run: ShallowRun) -> StartedRun:
+    """The run of `train(..., method="gradient_descent")` as the claim *trajectory* speaks of it.
+
+    Between recorded steps the residual and the length of the path are interpolated; the length of
+    the whole path is exact, the residuals decide only how many bits the replay is given.
+
+    Raises CannotCertify for the run of another method, for one that moved the head, and for one
+    whose last step is not the network it returned.
+    """
+    seen = run.trajectory
+    if run.start is None or run.step_size is None:
+        raise CannotCertify(
+            f"the run of {run.method} has no start and step that could be replayed: train by "
+            "method='gradient_descent', until='proved'"
+        )
+    if not np.array_equal(run.start.v, run.network.v):
+        raise CannotCertify("both layers moved, and the claim is about runs that keep the head")
+    if seen.iteration[-1] != run.n_iter or seen.loss[-1] != run.loss:
+        raise CannotCertify(
+            f"the network is not that of the last of {run.n_iter} steps ({run.message}): train "
+            "until='proved'"
+        )
+    every = np.arange(run.n_iter + 1)
+    norms = np.exp(np.interp(every, seen.iteration, 0.5 * np.log(2.0 * seen.loss + _TINY)))
+    walked = np.interp(every, seen.iteration, seen.path_length)
+    return StartedRun(
+        run.start, run.network, run.step_size, run.n_iter, None, norms[:-1], np.diff(walked)
+    )
 
 
 def seeded_start(seed: int, width: int, n_features: int) -> Array:

@@ -17,6 +17,7 @@ from globalmin.proving.claim import (
     Json,
     Proves,
     Question,
+    Rung,
     Tensor,
     rational,
 )
@@ -24,8 +25,9 @@ from globalmin.references import states
 from globalmin.shallow.claims.descent import jacobian_norms
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
-from globalmin.shallow.claims.subject import ZERO_IS_LEAST
+from globalmin.shallow.claims.subject import ZERO_IS_LEAST, has_smooth_zero
 from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.trajectory import ShallowRun
 
 if TYPE_CHECKING:
     from globalmin._types import Array
@@ -109,15 +111,30 @@ class _Landing:
 
 
 def log_growth(run: StartedRun, X: Array, *, rows: bool) -> float:
-    r"""$\sum_t \ln l_t$, by which the replay loses precision: $l = \max(1, \eta\beta^2 - 1) + \eta
-    C\|r\|$ with $\beta = b_1\|v\|\|X\|$, $C = b_2\|v\|_\infty\|X\|\max|x_i|$ (an estimate).
+    r"""$\sum_t \ln l_t$, by which the replay loses precision (an estimate)."""
+    return float(_log_factors(run, X, rows=rows).sum())
+
+
+def estimate_replay_errors(run: StartedRun, X: Array) -> Array:
+    r"""$\ln e_t$, t = 0..K, with $e_0 = 0$ and $e_{t+1} = l_t e_t + 1$: how the bound $\delta_t$ of
+    the replay grows from a stored start, in units of the rounding of one step (an estimate).
+    """
+    errors = [-math.inf]
+    for factor in _log_factors(run, X, rows=_is_long(run, X)):
+        errors.append(float(np.logaddexp(errors[-1] + factor, 0.0)))
+    return np.array(errors)
+
+
+def _log_factors(run: StartedRun, X: Array, *, rows: bool) -> Array:
+    r"""$\ln l_t$, $l = \max(1, \eta\beta^2 - 1) + \eta C\|r\|$ with $\beta = b_1\|v\|\|X\|$, $C =
+    b_2\|v\|_\infty\|X\|\max|x_i|$; by rows the first term is taken as 1.
     """
     network, phi = run.start, run.start.activation
     size, longest = float(np.linalg.norm(X, 2)), float(np.linalg.norm(X, axis=1).max())
     C = float(phi.supremum(2)) * float(np.abs(network.v).max()) * size * longest
     beta = float(phi.supremum(1)) * float(np.linalg.norm(network.v)) * size
     least = 1.0 if rows else max(1.0, run.step_size * beta * beta - 1.0)
-    return float(np.log(least + run.step_size * C * run.norms).sum())
+    return np.log(least + run.step_size * C * run.norms)
 
 
 def _bits(run: StartedRun, X: Array, *, rows: bool) -> int:
@@ -185,11 +202,23 @@ def _answer(question: Question) -> Claim:
     run = question.options.get("run")
     if run is None:
         raise CannotCertify("a trajectory needs its run: use prove_start(start, data)")
+    if isinstance(run, ShallowRun):
+        from globalmin.shallow.from_start import started
+
+        run = started(run)
     if question.copies > 1:
         raise CannotCertify(
             "rows repeat, and descent on the distinct rows is another run; give each row once"
         )
     return build(question.network, question.data, run)
+
+
+def _rungs(question: Question) -> list[Rung]:
+    """First of its level where a run came with the question: it says most, because it speaks of the
+    start.
+    """
+    is_asked = question.options.get("run") is not None and has_smooth_zero(question)
+    return [Rung(1, lambda: _answer(question), place=-1)] if is_asked else []
 
 
 CLAIM = ClaimRecord(
@@ -199,6 +228,7 @@ CLAIM = ClaimRecord(
     label="descent from its start to zero loss",
     network=ShallowNetwork,
     build=_answer,
+    rungs=_rungs,
     sentence="Gradient descent with step {eta}, in exact arithmetic and from its start, reaches "
     "after {steps} steps a neighborhood of the stored weights and converges to training loss "
     "exactly zero; from there every step multiplies the residual by at most {rate}, and the whole "
