@@ -23,6 +23,8 @@ Labels = Literal["regression", "classification"]  # what a teacher's outputs bec
 Estimator = Literal["squares", "likelihood"]  # of the weights of a teacher
 Inputs = Literal["standard", "gaussian"]  # the law of the rows a teacher saw
 Until = Literal["tolerance", "provable", "descent", "proved"]  # what ends a training
+Landing = Literal["descent", "loss"]  # what is proved where a run from its start ends
+StartMethod = Literal["gradient_descent", "sgd"]  # whose runs are proved from their start
 ExecutorName = Literal["local", "dask", "ray"]  # of sweeps
 Method = Literal[  # of `train` and the estimators
     "auto",
@@ -50,6 +52,8 @@ LABELS: tuple[Labels, ...] = get_args(Labels)
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 INPUTS: tuple[Inputs, ...] = get_args(Inputs)
 UNTIL: tuple[Until, ...] = get_args(Until)
+LANDINGS: tuple[Landing, ...] = get_args(Landing)
+START_METHODS: tuple[StartMethod, ...] = get_args(StartMethod)
 EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
 
 Option = TypeVar("Option", bound=str)

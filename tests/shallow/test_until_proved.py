@@ -11,7 +11,8 @@ import globalmin as gm
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.claim import Claim, Question
 from globalmin.proving.producer import certified
-from globalmin.shallow.claims.trajectory import build, estimate_replay_errors, log_growth
+from globalmin.shallow.claims.replay import estimate_replay_errors, log_growth
+from globalmin.shallow.claims.trajectory import build
 from globalmin.shallow.from_start import StartedRun, descend, started
 from globalmin.shallow.trajectory import ShallowRun
 from globalmin_check.engine import check_bytes

@@ -236,7 +236,7 @@ def _columns(run: Any, data: TargetData, options: FitOptions) -> dict[str, NDArr
 
 
 def _replay_errors(run: ShallowRun, data: TargetData) -> Array:
-    from globalmin.shallow.claims.trajectory import estimate_replay_errors
+    from globalmin.shallow.claims.replay import estimate_replay_errors
     from globalmin.shallow.from_start import started
 
     steps = run.trajectory.iteration

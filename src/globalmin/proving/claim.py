@@ -155,6 +155,8 @@ class ClaimRecord:
         checker's own statement is shown.
     headline : what a file with this claim says if the minimum is left open.
     limit : what a reader may think is proved and is not.
+    variants : records of claims of this kind that say less, by the word that the checker verified
+        as their `landing`.
     """
 
     kind: str
@@ -167,6 +169,7 @@ class ClaimRecord:
     sentence: str = field(default="", repr=False)
     headline: str = field(default="", repr=False)
     limit: str = field(default="", repr=False)
+    variants: Mapping[str, ClaimRecord] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,12 @@ class ProvedClaim:
 
     @property
     def record(self) -> ClaimRecord | None:
-        """Our record of the kind; None for a kind that only the checker knows."""
-        return records().get(self.kind)
+        """Our record of the kind, or of what this claim says of it; None for a kind that only the
+        checker knows.
+        """
+        record = records().get(self.kind)
+        landing = str(self.numbers.others.get("landing", ""))
+        return None if record is None else record.variants.get(landing, record)
 
     @property
     def proves(self) -> Proves | None:
