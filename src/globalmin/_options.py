@@ -22,8 +22,9 @@ PatchMethod = Literal["auto", "gradient_descent", "least_squares"]  # of `train_
 Labels = Literal["regression", "classification"]  # what a teacher's outputs became
 Estimator = Literal["squares", "likelihood"]  # of the weights of a teacher
 Inputs = Literal["standard", "gaussian"]  # the law of the rows a teacher saw
-Until = Literal["tolerance", "provable", "descent"]  # what ends a training
-Landing = Literal["descent", "loss"]  # what is proved where a replayed run ends
+Until = Literal["tolerance", "provable", "descent", "proved"]  # what ends a training
+Landing = Literal["descent", "loss"]  # what is proved where a run from its start ends
+StartMethod = Literal["gradient_descent", "sgd"]  # whose runs are proved from their start
 ExecutorName = Literal["local", "dask", "ray"]  # of sweeps
 Method = Literal[  # of `train` and the estimators
     "auto",
@@ -52,6 +53,7 @@ ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 INPUTS: tuple[Inputs, ...] = get_args(Inputs)
 UNTIL: tuple[Until, ...] = get_args(Until)
 LANDINGS: tuple[Landing, ...] = get_args(Landing)
+START_METHODS: tuple[StartMethod, ...] = get_args(StartMethod)
 EXECUTORS: tuple[ExecutorName, ...] = get_args(ExecutorName)
 
 Option = TypeVar("Option", bound=str)

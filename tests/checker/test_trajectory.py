@@ -20,7 +20,7 @@ from tests.checker.trajectory_cases import (
 )
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
-from tests.oracles.fraction_trajectory import cell
+from tests.oracles.fraction_replay import cell
 
 from globalmin_check import Verdict
 from globalmin_check.certificate import read_certificate

@@ -12,7 +12,7 @@ import numpy as np
 from tests.checker.cases import Smooth, build, curvature, loss_bound
 from tests.corpus.small_producer import inverse_factor
 from tests.oracles import gmc_builder as gmc
-from tests.oracles.fraction_trajectory import seeded_weights
+from tests.oracles.fraction_replay import seeded_weights
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Descended:
     K: int
     walked: float
     seed: int | None = None
+    v0: np.ndarray | None = None  # where both layers moved
 
 
 def descended(
@@ -37,25 +38,31 @@ def descended(
     share: float = 0.5,
     seed: int = 0,
     seeded: bool = False,
+    trained: str = "W",
 ) -> Descended:
-    """Descent with `share` of the step 1/(b_1 |v| |X|)^2 (for z^2: 1/|J|^2 at the start)."""
+    """Descent with `share` of the step 1/(b_1 |v| |X|)^2 (for z^2 and for both layers: half of
+    1/|J|^2 at the start).
+    """
     rng = np.random.default_rng(seed)
     X = np.linalg.qr(rng.standard_normal((max(n, d), max(n, d))))[0][:n, :d]
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
     v = np.where(np.arange(k) % 2, -1.0, 1.0) / np.sqrt(k) * 2
     W0 = seeded_weights(seed, k, d) if seeded else rng.standard_normal((k, d))
-    net = Smooth(X, np.zeros(n), W0, v, activation)
+    net = Smooth(X, np.zeros(n), W0, v, activation, trained)
     net = replace(net, y=net.residual() + 0.1 * rng.standard_normal(n))
     size = np.linalg.norm(X, 2) * np.linalg.norm(v)
-    bound = np.linalg.eigvalsh(net.gram())[-1] * 2 if activation == "quadratic" else size**2
+    local = activation == "quadratic" or trained == "vW"
+    bound = np.linalg.eigvalsh(net.gram())[-1] * 2 if local else size**2
     eta = float(share / bound)
     walked = 0.0
     for _ in range(steps):
-        _, P, _ = net.values()
+        Q, P, _ = net.values()
         G = (P * net.v * net.residual()[:, None]).T @ X
-        walked += eta * float(np.linalg.norm(G))
-        net = replace(net, W=net.W - eta * G)
-    return Descended(net, W0, eta, steps, walked, seed if seeded else None)
+        g = Q.T @ net.residual() * (trained == "vW")
+        walked += eta * float(np.hypot(np.linalg.norm(G), np.linalg.norm(g)))
+        net = replace(net, W=net.W - eta * G, v=net.v - eta * g)
+    v0 = v if trained == "vW" else None
+    return Descended(net, W0, eta, steps, walked, seed if seeded else None, v0)
 
 
 def trajectory_claim(
@@ -63,7 +70,7 @@ def trajectory_claim(
     *,
     Delta: float = 1e-9,
     rho: float = 0.05,
-    expansion: str = "norm",
+    expansion: str | None = None,
     delta0: float = 0.0,
     bits: int = 128,
     **changes: Any,
@@ -91,13 +98,15 @@ def trajectory_claim(
         "bits": bits,
         "Delta": Delta,
         "x2": x2,
-        "expansion": expansion,
+        "expansion": expansion or ("norm" if run.v0 is None else "rows"),
     }
     tensors["C_x"] = inverse_factor(x2 * np.eye(len(gram)) - gram)
     if run.seed is None:
         fields["delta0"], tensors["W0"] = Fraction(delta0), run.W0
     else:
         fields["seed"] = run.seed
+    if run.v0 is not None:
+        tensors["v0"] = run.v0
     return gmc.claim("trajectory", **(fields | changes)), tensors
 
 

@@ -148,6 +148,49 @@ def test_gradient_descent_is_certified_by_the_descent_claim(run, table, tmp_path
     assert "later step" in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
 
 
+def test_gradient_descent_until_proved_is_proved_from_its_start_and_drawn(run, table, tmp_path):
+    """OS-T2.1 for the run of this very fit; the page shows the residual and the replay's error."""
+    arguments = ("--method", "gradient_descent", "--until", "proved", "--width", 60, "--json")
+    ended = run(
+        "fit", table(8), "-t", "price", "--out", tmp_path / "o", "--test-size", 0, *arguments
+    )
+    assert ended.code == 0, ended
+    target = ended.json["targets"][0]
+    assert [c["kind"] for c in target["claims"]] == ["trajectory", "descent", "interpolation"]
+    assert target["claims"][0]["numbers"]["steps"] == target["training"]["n_iter"]
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    assert "Gradient descent from its own start provably reaches" in page
+    assert "From the random start" in page
+    assert "error of the replay, 128 bits" in page
+    assert "later step" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--until", "proved"), "add --method gradient_descent"),
+        (("--until", "proved", "--method", "gradient_descent", "--trained", "vW"), "--trained W"),
+        (("--until", "descent", "--depth", 2), "shallow networks"),
+        (("--until", "never"), "never"),
+    ],
+)
+def test_until_is_refused_where_it_means_nothing(run, table, arguments, word):
+    ended = run("fit", table(8), "-t", "price", *arguments)
+    assert ended.code == 2
+    assert word in " ".join(ended.err.split())
+
+
+def test_repeated_rows_are_told_to_be_in_the_way_of_a_proof_from_the_start(run, table, tmp_path):
+    def repeat(rows):
+        rows[1] = list(rows[0])
+
+    path = table(8, change=repeat)
+    arguments = ("--method", "gradient_descent", "--until", "proved", "--width", 60, "-q")
+    ended = run("fit", path, "-t", "price", "--out", tmp_path / "o", "--test-size", 0, *arguments)
+    assert ended.code == 0, ended
+    assert "not in the certificate: trajectory: rows repeat" in ended.err
+
+
 def test_both_layers_can_be_trained(run, table, tmp_path):
     ended = run(
         "fit",

@@ -21,7 +21,7 @@ def table(tmp_path):
 def test_widths_are_proved_seed_by_seed_and_the_files_are_written(run, table, tmp_path):
     out = tmp_path / "out"
     options = ("--activation", "tanh", "--seeds", 2, "--workers", 1, "--out", out, "-q")
-    ended = run("starts", table, "-t", "y", "--width", "20,40", *options)
+    ended = run("starts", table, "-t", "y", "--widths", "20,40", *options)
     assert ended.code == 0, ended
     assert "40       2 of 2" in ended.out
     assert "at least 0.0707 (confidence 99 %)" in ended.out  # two widths: (.01/2)^(1/2)
@@ -29,7 +29,12 @@ def test_widths_are_proved_seed_by_seed_and_the_files_are_written(run, table, tm
     assert [share["n_proved"] for share in record["shares"]] == [2, 2]
     assert record["shares"][0]["variants"] == 2
     assert max(record["widths_of_theorems"].values()) > 1e3
-    assert (out / "starts.svg").stat().st_size > 1000
+    assert record["recommended_width"] == 2  # even, times the rank 4 at least 1.2 n
+    assert "the 2 bounds hold together with confidence 99 %" in ended.out
+    assert "recommends to try 2 neurons first" in ended.out
+    picture = (out / "starts.svg").read_text(encoding="utf-8")
+    assert "OS-C6" in picture
+    assert "inspect recommends" in picture
     file = out / "certificates" / "width-40" / "seed-1.gmc"
     result = gm.check(file)
     assert result.verdict == "ACCEPTED"

@@ -6,6 +6,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import PolynomialFeatures
 
+import globalmin as gm
 from globalmin.estimators import ShallowNetworkRegressor
 
 RNG = np.random.default_rng(7)
@@ -176,3 +177,19 @@ def test_predicting_before_fitting_is_refused_in_the_words_of_scikit_learn():
     with pytest.raises(NotFittedError):
         ShallowNetworkRegressor().predict(X)
     assert not hasattr(ShallowNetworkRegressor(), "network_")
+
+
+def test_gradient_descent_until_proved_has_a_certificate_about_its_own_start(tmp_path):
+    """OS-T2.1 for the random start of the fit: the file says trajectory first."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((6, 4)), rng.standard_normal(6)
+    options = {"method": "gradient_descent", "until": "proved", "width": 30, "scaling": "rows"}
+    model = ShallowNetworkRegressor(activation="tanh", random_state=0, **options).fit(X, y)
+    assert model.verdict_ == "ACCEPTED"
+    result = gm.check(model.save_certificate(tmp_path / "run.gmc"))
+    assert [claim.kind for claim in result.claims] == ["trajectory", "interpolation"]
+    assert float(result.claims[0].numbers["steps"]) == model.n_iter_
+    twice = np.vstack([X, X[:1]]), np.append(y, y[0])
+    with pytest.warns(UserWarning, match="not say all that was asked for: trajectory: rows repeat"):
+        model.fit(*twice)
+    assert model.verdict_ == "ACCEPTED"

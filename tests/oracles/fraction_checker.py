@@ -21,6 +21,7 @@ from tests.oracles import (
     fraction_relu_descent,
     fraction_relu_linearized,
     fraction_relu_trajectory,
+    fraction_replay_variants,
     fraction_trajectory,
     fraction_unique_minimum,
 )
@@ -64,6 +65,7 @@ CHECKS: dict[str, Callable[[Network, Claim, Witnessed], Iterator[Check]]] = {
     "head-gap": fraction_head_claims.head_checks,
     "trajectory": fraction_trajectory.trajectory_checks,
     "relu-trajectory": fraction_relu_trajectory.relu_trajectory_checks,
+    "sgd-trajectory": fraction_replay_variants.sgd_checks,
 }
 # form that is visible only with the numbers of the file: index sets
 FORM: dict[str, Callable[[Certificate, Claim], object]] = {
@@ -73,6 +75,7 @@ FORM: dict[str, Callable[[Certificate, Claim], object]] = {
     "gram-positive": fraction_gram_claims.read_orders,
     "relu-linearized-descent": fraction_relu_linearized.read_pairs,
     "relu-trajectory": fraction_relu_trajectory.read_pairs,
+    "sgd-trajectory": fraction_replay_variants.read_order,
 }
 CLAIMS.update(
     {
@@ -83,6 +86,7 @@ CLAIMS.update(
         "head-gap": fraction_head_claims.GRAMMAR,
         "trajectory": fraction_trajectory.GRAMMAR,
         "relu-trajectory": fraction_relu_trajectory.GRAMMAR,
+        "sgd-trajectory": fraction_replay_variants.GRAMMAR,
     }
 )
 fraction_deep_claims.GRAMMARS["deep-trajectory"] = fraction_deep_trajectory.GRAMMAR

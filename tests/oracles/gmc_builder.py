@@ -39,6 +39,7 @@ THEOREMS = {
     "factorization-gap": "best-rank/1",
     "head-gap": "least-squares-gap/1",
     "trajectory": "replayed-descent/1",
+    "sgd-trajectory": "replayed-sgd/1",
     "relu-trajectory": "replayed-relu-descent/1",
     "deep-trajectory": "replayed-deep-descent/1",
 }

@@ -7,7 +7,7 @@ import pytest
 from flint import ctx
 
 import globalmin as gm
-from globalmin.shallow.claims.trajectory import log_growth
+from globalmin.shallow.claims.replay import log_growth
 from globalmin.shallow.from_start import descend, seeded_start
 from globalmin.shallow.network import jacobian_gram, residual
 from globalmin_check.claims.replay import _cell

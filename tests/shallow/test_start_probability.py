@@ -10,8 +10,8 @@ from scipy.stats import beta
 
 import globalmin as gm
 from globalmin.shallow.start_probability import (
-    _one_step,
     _require_one_setting,
+    common_step,
     probability_below,
 )
 from globalmin.shallow.step_sizes import general_step
@@ -107,11 +107,11 @@ def test_the_step_is_fixed_by_data_and_head_alone() -> None:
     """OS-T6.2 on unit rows; elsewhere the bound of |J| that holds at every W (OS-L6.6)."""
     unit = gm.generators.sphere_with_random_labels(8, 5, seed=0)
     size = np.linalg.norm(unit.X, 2) * np.linalg.norm(unit.y)
-    assert _one_step(unit, 10, "tanh", "theory") == pytest.approx(8 / (2 * size**2))
+    assert common_step(unit, 10, "tanh", "theory") == pytest.approx(8 / (2 * size**2))
     rng = np.random.default_rng(0)
     table = gm.Dataset(rng.standard_normal((8, 3)), rng.standard_normal(8))
     v = np.full(10, np.linalg.norm(table.y) / np.sqrt(80))
-    step = _one_step(table, 10, "softplus", "theory")
+    step = common_step(table, 10, "softplus", "theory")
     assert step == pytest.approx(general_step(table.X, v, 1.0))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from globalmin._options import Method, Scaling, Trained
+from globalmin._options import Method, Scaling, Trained, Until
 
 TARGET = typer.Option(
     "--target", "-t", metavar="COL", help="Column to predict; repeat it for several networks."
@@ -26,6 +26,10 @@ TEST_SIZE = typer.Option(
 )
 DECAY = typer.Option(
     metavar="W", min=0.0, help="Penalty (W/2)|weights|², quadratic activation only; zero is none."
+)
+UNTIL = typer.Option(
+    help="What ends the training; proved, with gradient_descent: a proof about its own start.",
+    show_default="descent for gradient_descent, else tolerance",
 )
 DEPTH = typer.Option(
     metavar="H", min=1, help="Hidden layers of a deep network, all trained; without: one, shallow."
@@ -78,6 +82,7 @@ def fit(
     max_iter: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most steps of one start.")
     ] = None,
+    until: Annotated[Until | None, UNTIL] = None,
     weight_decay: Annotated[float, DECAY] = 0.0,
     depth: Annotated[int | None, DEPTH] = None,
     architecture: Annotated[str | None, ARCHITECTURE] = None,
@@ -109,6 +114,7 @@ def fit(
         check_deep,
         check_output,
         check_targets,
+        check_until,
         check_width,
     )
 
@@ -132,6 +138,7 @@ def fit(
         depth=layers,
         architecture=form,
         image=pixels,
+        until=check_until(until, method, trained, is_shallow=form is None and patch_size is None),
     )
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches

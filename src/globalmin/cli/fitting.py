@@ -5,7 +5,7 @@ set of every target), train, prove and measure every target, then write everythi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from globalmin.cli.summary import Attempt, attempt, interrupted
 from globalmin.cli.terminal import say, working
 from globalmin.data import Dataset, RawPart
 from globalmin.data.preprocessing import split_rows
+from globalmin.proving.proof import joined
 from globalmin.report.record import FILENAME as RECORD
 from globalmin.report.record import FitRecord, TargetRecord
 
@@ -176,10 +177,6 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], Any]:
         return _deep_trainer(options)
     from globalmin.shallow.train import train_auto
 
-    # gradient descent needs very many steps to a tiny residual, but few to the point from which its
-    # convergence can be proved
-    descends = options.method == "gradient_descent" and options.trained != "v"
-    until = "descent" if descends else "tolerance"
     return partial(
         train_auto,
         width=options.width,
@@ -187,7 +184,7 @@ def _trainer(options: FitOptions) -> Callable[[Dataset], Any]:
         method=options.method,
         trained=options.trained,
         max_iter=options.max_iter,
-        until=until,
+        until=options.until,
         seed=options.seed,
         verbose=not options.quiet,
         **({"weight_decay": options.weight_decay} if options.weight_decay else {}),
@@ -230,6 +227,7 @@ def _prove(run: Any, data: TargetData, options: FitOptions, path: Path) -> Attem
             trained=options.trained,
             weight_decay=options.weight_decay,
             quiet=options.quiet,
+            **({"run": run} if options.until == "proved" else {}),
         )
     except KeyboardInterrupt:
         path.unlink(missing_ok=True)
@@ -237,11 +235,17 @@ def _prove(run: Any, data: TargetData, options: FitOptions, path: Path) -> Attem
 
 
 def _told(data: TargetData, made: Attempt) -> TargetData:
-    """The user is told which rows the proof leaves out."""
-    notes = made.proof.notes_on_data
+    """The user is told which rows the proof leaves out, and which claim it lacks."""
+    unmet = [f"not in the certificate: {joined(reasons)}"] if (reasons := _unmet(made)) else []
+    notes = (*made.proof.notes_on_data, *unmet)
     for note in notes:
         say(f"globalmin: warning: {note}")
     return replace(data, warnings=(*data.warnings, *notes))
+
+
+def _unmet(made: Attempt) -> Mapping[str, str]:
+    """What was asked for and stands not in an accepted file, with the reasons."""
+    return made.proof.reasons if made.proof.is_accepted else {}
 
 
 def _write(

@@ -20,6 +20,7 @@ from globalmin._options import (
     Option,
     Scaling,
     Trained,
+    Until,
     one_of,
 )
 from globalmin.errors import DataError
@@ -46,6 +47,7 @@ class FitOptions:
     depth: int = 1
     architecture: Architecture | None = None
     image: tuple[int, int] | None = None
+    until: Until = "tolerance"
 
     @property
     def is_deep(self) -> bool:
@@ -133,6 +135,22 @@ def _pixels(image: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(p.isascii() and p.isdigit() and int(p) > 0 for p in parts):
         raise typer.BadParameter(f"--image {image} must be HEIGHTxWIDTH in pixels, such as 8x8")
     return int(parts[0]), int(parts[1])
+
+
+def check_until(until: Until | None, method: str, trained: str, *, is_shallow: bool) -> Until:
+    """What ends the training. Gradient descent needs very many steps to a tiny residual, but few to
+    the point from which its convergence can be proved.
+    """
+    if until is None:
+        return "descent" if method == "gradient_descent" and trained != "v" else "tolerance"
+    if not is_shallow:
+        raise typer.BadParameter(f"--until {until} is for shallow networks; leave it out")
+    if until == "proved" and (method, trained) != ("gradient_descent", "W"):
+        raise typer.BadParameter(
+            "--until proved is about a whole run from its start: add --method gradient_descent, "
+            "with --trained W"
+        )
+    return until
 
 
 def check_targets(targets: Sequence[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from globalmin._types import Array, NDArray
 from globalmin.cli.doctor import environment
+from globalmin.errors import CannotCertify
 from globalmin.report import measures
 from globalmin.report.record import FitRecord, Histogram, Series, TargetRecord
 from globalmin.shallow.network import ShallowNetwork
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from globalmin.cli.options import FitOptions
     from globalmin.cli.summary import Attempt
     from globalmin.data import Dataset
+    from globalmin.shallow.trajectory import ShallowRun
 
 MODEL = "model.safetensors"
 OURS = re.compile(
@@ -165,7 +167,9 @@ def record_target(
         certificate=certificate if attempt.has_file else None,
         network=_network_facts(network, options.trained),
         training=_run_facts(run),
-        trajectory={name: _numbers(values) for name, values in _columns(run, data).items()},
+        trajectory={
+            name: _numbers(values) for name, values in _columns(run, data, options).items()
+        },
         train=train,
         held_out=held_out,
         scores=_scores(prepared, j, train, held_out),
@@ -213,9 +217,13 @@ def _run_facts(run: Any) -> dict[str, Any]:
     return {"status": run.status.value, **starts, **{name: getattr(run, name) for name in names}}
 
 
-def _columns(run: Any, data: TargetData) -> dict[str, NDArray[Any]]:
-    """The recorded steps, and for gradient descent of all layers what was to be expected of it."""
+def _columns(run: Any, data: TargetData, options: FitOptions) -> dict[str, NDArray[Any]]:
+    """The recorded steps; for gradient descent of all layers what was to be expected of it, and for
+    a run that was asked to be proved from its start the growth of the error of its replay.
+    """
     columns = run.trajectory.columns()
+    if options.until == "proved":
+        columns["replay_log_error"] = _replay_errors(run, data)
     from globalmin.deep.network import DeepNetwork
 
     if run.method == "gradient_descent" and isinstance(run.start, DeepNetwork):
@@ -225,6 +233,17 @@ def _columns(run: Any, data: TargetData) -> dict[str, NDArray[Any]]:
         found = predict_deep(run.start, data.training, step_size=step)
         columns["predicted_loss"] = found.losses(run.trajectory.iteration)
     return columns
+
+
+def _replay_errors(run: ShallowRun, data: TargetData) -> Array:
+    from globalmin.shallow.claims.replay import estimate_replay_errors
+    from globalmin.shallow.from_start import started
+
+    steps = run.trajectory.iteration
+    try:
+        return estimate_replay_errors(started(run), data.training.X)[steps]
+    except CannotCertify:  # no run to replay, and so no picture of it
+        return np.full(len(steps), np.nan)
 
 
 def _series(

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from globalmin.shallow.start_probability import StartShare
 
 RECORD, PICTURE, FORMAT = "starts.json", "starts", "globalmin-starts/1"
+INSPECT = "inspect recommends"
+# the theorems about random starts of a network with one hidden layer; OS-C6 is ours
+_OS = ("OS-T2.1", "OS-T2.3", "OS-T2.5", "OS-T6.2", "OS-T6.3", "OS-C6")
+DRAWN = (INSPECT, *_OS, "DU-T2.2", "DU-T2.3")
 
 
 def starts(
@@ -28,7 +32,10 @@ def starts(
     *,
     target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="Column of labels.")],
     width: Annotated[
-        str, typer.Option(metavar="K[,K]", help="Neurons; several widths give a curve.")
+        str,
+        typer.Option(
+            "--width", "--widths", metavar="K[,K]", help="Neurons; several widths give a curve."
+        ),
     ],
     seeds: Annotated[
         int, typer.Option(metavar="N", min=1, help="Seeds 0..N-1 are tried, all of them.")
@@ -66,8 +73,10 @@ def starts(
 
     The seeds 0..N-1 stand for N(0, 1) hidden weights that the checker draws again. Each start is
     proved by a certificate of its own or counts as a failure. Data, head, width and step are fixed
-    before the first seed. Writes starts.json, starts.svg and the certificates into the output
-    folder; run again, it goes on where it was interrupted. Exits with 0 if any start is proved.
+    before the first seed. The bounds of several widths hold together with the confidence asked
+    for. Writes starts.json, starts.svg (the curve, beside the widths that theorems ask for on these
+    data) and the certificates into the output folder; run again, it goes on where it was
+    interrupted. Exits with 0 if any start is proved.
     """
     from globalmin.cli import terminal
     from globalmin.cli.options import check_activation, check_output
@@ -99,7 +108,7 @@ def starts(
         _write_certificates(share, folder / "certificates" / f"width-{k}")
     asked = _widths_of_theorems(table, max(widths), activation)
     record = _record(found, asked, table)
-    _write(found, record, folder)
+    _write(found, record, folder, asked)
     if json:
         terminal.print_json(record)
     else:
@@ -127,17 +136,16 @@ def _step(text: str) -> float | str:
 
 
 def _widths_of_theorems(table: Dataset, width: int, activation: str) -> dict[str, float]:
-    """The width that each theorem of the papers about random starts would need on these data."""
+    """The width that each theorem of the papers about random starts would need on these data, and
+    under INSPECT the one that `inspect` recommends to try first.
+    """
     import math
 
     from globalmin.inspection import inspect
 
     report = inspect(table, width, activation)
-    return {
-        theorem.item: theorem.width
-        for theorem in report.theorems
-        if theorem.is_in_scope and theorem.width is not None and math.isfinite(theorem.width)
-    }
+    asked = report.required_widths() | {INSPECT: float(report.recommended_width)}
+    return {item: value for item, value in asked.items() if math.isfinite(value)}
 
 
 def _record(found: list[StartShare], asked: dict[str, float], table: Dataset) -> dict[str, Any]:
@@ -161,7 +169,8 @@ def _record(found: list[StartShare], asked: dict[str, float], table: Dataset) ->
         "format": FORMAT,
         "data": {"n": table.n_samples, "d": table.n_features, "sha256": table.digest},
         "shares": shares,
-        "widths_of_theorems": asked,
+        "widths_of_theorems": {k: v for k, v in asked.items() if k != INSPECT},
+        "recommended_width": int(asked[INSPECT]),
     }
 
 
@@ -173,15 +182,21 @@ def _write_certificates(share: StartShare, folder: Path) -> None:
         save_atomically(folder / f"seed-{seed}.gmc", raw)
 
 
-def _write(found: list[StartShare], record: dict[str, Any], folder: Path) -> None:
+def _write(
+    found: list[StartShare], record: dict[str, Any], folder: Path, asked: dict[str, float]
+) -> None:
     import json
 
+    from globalmin.drawing import save
     from globalmin.files import save_atomically
-    from globalmin.shallow.start_probability import plot_starts
+    from globalmin.report.start_figures import success_by_width
 
     text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     save_atomically(folder / RECORD, text.encode("utf-8"))
-    plot_starts(found, folder / PICTURE)
+    curve = [s.width for s in found], [s.share for s in found], [s.probability_lower for s in found]
+    shown = {item: value for item, value in asked.items() if item in DRAWN}
+    options = {"n_seeds": found[0].n_seeds, "confidence": found[0].confidence, "asked": shown}
+    save(lambda: success_by_width(*curve, **options), folder / PICTURE)
 
 
 def _print(found: list[StartShare], asked: dict[str, float], folder: Path) -> None:
@@ -195,10 +210,14 @@ def _print(found: list[StartShare], asked: dict[str, float], folder: Path) -> No
         lines.append(f"{s.width:>7} {f'{s.n_proved} of {s.n_seeds}':>12} {steps:>15}   {bound}")
     typer.echo("\n".join(lines))
     rows = [("means", found[-1].statement, "")]
+    if len(found) > 1:
+        together = f"the {len(found)} bounds hold together with confidence"
+        rows.append(("together", f"{together} {100 * found[0].confidence:g} %", ""))
     rows += [
         (f"seed {seed}", why, "yellow") for s in found for seed, why in list(s.reasons.items())[:3]
     ]
-    if asked:
-        widths = ", ".join(f"{item} {value:.2g}" for item, value in sorted(asked.items()))
+    if theorems := sorted((value, item) for item, value in asked.items() if item != INSPECT):
+        widths = ", ".join(f"{item} {value:.2g}" for value, item in theorems)
         rows.append(("theorems", f"width that the printed constants ask for here: {widths}", ""))
+    rows.append(("inspect", f"recommends to try {asked[INSPECT]:.0f} neurons first", ""))
     print_rows([*rows, ("files", str(folder), "")])

@@ -60,7 +60,7 @@ def descend_deep(
     start: DeepNetwork,
     data: Dataset,
     *,
-    step_size: float | str = "theory",
+    step_size: float | str | None = None,
     max_iter: int = MAX_ITER,
     seed: int | None = None,
 ) -> DeepStartedRun:
@@ -71,7 +71,7 @@ def descend_deep(
     """
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
     point: DeepPoint | None = pose_deep(start, X, y).at(start)
-    if step_size == "theory":
+    if step_size in (None, "theory"):
         step_size = SHARE / max(float(np.linalg.eigvalsh(point.gram)[-1]), 2.0**-500)
     eta, length, asked, ratio = check_step(step_size), 0.0, _FIRST_ASKED, math.inf
     for K in range(max_iter + 1):

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from globalmin._options import Method, Scaling, Trained
+from globalmin._options import UNTIL, Method, Scaling, Trained, Until
 from globalmin._types import Array
 from globalmin.activations import Activation, get_activation
 from globalmin.data import SCALINGS, Dataset
@@ -25,7 +25,7 @@ from globalmin.data.validation import require_memory
 from globalmin.errors import DataError
 from globalmin.optimize.run import Status
 from globalmin.proving.producer import prove
-from globalmin.proving.proof import Proof, no_proof
+from globalmin.proving.proof import Proof, joined, no_proof
 from globalmin.shallow.methods.table import METHODS, method_for
 from globalmin.shallow.problem import estimate_memory
 from globalmin.shallow.train import train, train_auto
@@ -102,6 +102,13 @@ class ProvedEstimator(BaseEstimator):
                 UserWarning,
                 stacklevel=_FIT_CALLER,
             )
+        elif unmet := [j for j, proof in enumerate(proofs) if proof.reasons]:
+            warnings.warn(
+                f"{_about(unmet, runs)}the certificate does not say all that was asked for: "
+                f"{joined(proofs[unmet[0]].reasons)}",
+                UserWarning,
+                stacklevel=_FIT_CALLER,
+            )
 
     def _falls_short(self, run: Any) -> str:
         """What is said of a run that missed its target, with the remedy."""
@@ -147,6 +154,7 @@ class ShallowNetworkEstimator(ProvedEstimator):
             StrOptions({"theory", "local"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "until": [StrOptions(set(UNTIL))],
         "warm_start": ["boolean"],
         "certify": ["boolean"],
         "memory_limit": [None, Interval(Integral, 1, None, closed="left")],
@@ -157,6 +165,7 @@ class ShallowNetworkEstimator(ProvedEstimator):
     method: Method
     trained: Trained
     scaling: Scaling
+    until: Until
 
     def __init__(
         self,
@@ -170,6 +179,7 @@ class ShallowNetworkEstimator(ProvedEstimator):
         max_iter: int | None = None,
         tol: float = 1e-13,
         step_size: float | str | None = None,
+        until: Until = "tolerance",
         warm_start: bool = False,
         certify: bool = True,
         memory_limit: int | None = None,
@@ -185,6 +195,7 @@ class ShallowNetworkEstimator(ProvedEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.step_size = step_size
+        self.until = until
         self.warm_start = warm_start
         self.certify = certify
         self.memory_limit = memory_limit
@@ -203,7 +214,7 @@ class ShallowNetworkEstimator(ProvedEstimator):
             for part, start, seed in zip(targets, starts, seeds, strict=True)
         ]
         proofs = [
-            self._proof(run.network, part, self.trained)
+            self._proof(run.network, part, self.trained, run=self._kept(run))
             for run, part in zip(runs, targets, strict=True)
         ]
         self._store(targets, runs, proofs)
@@ -215,13 +226,20 @@ class ShallowNetworkEstimator(ProvedEstimator):
         data: Dataset,
         trained: Trained = "W",
         weight_decay: float = 0.0,
+        run: ShallowRun | None = None,
     ) -> Proof:
         """The proof of one network, in its quick form: zero loss next to the weights, or the gap,
         is what `fit` is asked for.
         """
         if not self.certify:
             return no_proof({}, message="certify=False")
-        return prove(network, data, trained=trained, weight_decay=weight_decay, is_quick=True)
+        return prove(
+            network, data, trained=trained, weight_decay=weight_decay, run=run, is_quick=True
+        )
+
+    def _kept(self, run: ShallowRun) -> ShallowRun | None:
+        """The run, where the proof is to speak of its start."""
+        return run if self.until == "proved" else None
 
     def _refuse_if_too_large(self, X: Array) -> None:
         """Before anything is computed; the n x n arrays decide, so an automatic width need not be
@@ -254,6 +272,7 @@ class ShallowNetworkEstimator(ProvedEstimator):
             "max_iter": self.max_iter,
             "tol": self.tol,
             "step_size": self.step_size,
+            "until": self.until,
         }
         options |= {"seed": seed, "verbose": bool(self.verbose)}
         if start is None:

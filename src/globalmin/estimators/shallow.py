@@ -47,6 +47,10 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
         Relative residual ||f - y||/||y|| to reach.
     step_size : float | str | None
         A number or "theory", for gradient_descent and sgd only; for sgd also "local".
+    until : str
+        What ends the training: "tolerance"; "provable" or "descent", see `globalmin.train`; with
+        method="gradient_descent" also "proved": the certificate then says that gradient descent
+        from its own random start reaches zero loss.
     warm_start : bool
         Start from the networks of the previous fit where their shapes agree with the new data and
         parameters.
@@ -181,6 +185,10 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
         Relative residual ||f - y||/||y|| to reach.
     step_size : float | str | None
         A number or "theory", for gradient_descent and sgd only; for sgd also "local".
+    until : str
+        What ends the training: "tolerance"; "provable" or "descent", see `globalmin.train`; with
+        method="gradient_descent" also "proved": the certificate then says that gradient descent
+        from its own random start reaches zero loss.
     warm_start : bool
         Start from the networks of the previous fit where their shapes agree with the new data and
         parameters.

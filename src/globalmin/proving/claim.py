@@ -91,6 +91,7 @@ class Question:
     options : further arguments of single claims, by name.
     notes : what the reader must be told about the data that were left out.
     copies : how often the most frequent row of `data` occurs in all data.
+    unmet : claim by claim, what stood in the way beside those that hold.
     kinds : the claims that the ladder may try; None for all.
     """
 
@@ -102,6 +103,7 @@ class Question:
     options: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     copies: int = 1
+    unmet: Mapping[str, str] = field(default_factory=dict)
     kinds: frozenset[str] | None = None
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -131,7 +133,7 @@ class StartQuestion:
     depth: int | None = None
     architecture: Architecture = "fully_connected"
     activation: Any = None
-    step_size: float | str = "theory"
+    step_size: float | str | None = None
     max_iter: int = 10_000
     path: Any = None
 
@@ -177,7 +179,8 @@ class ClaimRecord:
         checker's own statement is shown.
     headline : what a file with this claim says if the minimum is left open.
     limit : what a reader may think is proved and is not.
-    instead : what it says about the minimum where its verified word `landing` is another one.
+    variants : records of claims of this kind that say less, by the word that the checker verified
+        as their `landing`.
     """
 
     kind: str
@@ -190,7 +193,7 @@ class ClaimRecord:
     sentence: str = field(default="", repr=False)
     headline: str = field(default="", repr=False)
     limit: str = field(default="", repr=False)
-    instead: Mapping[str, Proves] = field(default_factory=dict, repr=False)
+    variants: Mapping[str, ClaimRecord] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,8 @@ def certified(
     built = climb.to_the_top(steps) if wanted is None else climb.all_of(steps)
     if not built or (wanted is not None and climb.reasons):
         climb.fail()
-    return subject.certificate(tuple(built), question, store_data), question
+    answered = replace(question, unmet=climb.reasons)
+    return subject.certificate(tuple(built), question, store_data), answered
 
 
 def wanted_records(claims: Iterable[str] | None, network: object) -> tuple[ClaimRecord, ...] | None:
@@ -185,7 +187,6 @@ def prove(
     claims: Iterable[str] | None = None,
     step_size: float | None = None,
     run: Any = None,
-    landing: str | None = None,
     is_quick: bool = False,
     path: str | os.PathLike[str] | None = None,
 ) -> Proof:
@@ -210,9 +211,9 @@ def prove(
     step_size : float | None
         As in `certify`.
     run : Any
-        The run from its start that the claim *trajectory* speaks of, see `prove_start`.
-    landing : str | None
-        What is proved where that run ends, see `prove_start`.
+        A run of gradient descent that kept its start, as `train(..., until="proved")` returns it:
+        the ladder then begins with the claim *trajectory* about that start, and `reasons` says what
+        stands in the way if the file has none. See also `prove_start`.
     is_quick : bool
         Leave out claims that say more than that the minimum is reached; they may double the time.
     path : str | os.PathLike[str] | None
@@ -236,8 +237,7 @@ def prove(
     ('ACCEPTED', True)
     """
     started = time.perf_counter()
-    given = {"run": run, "landing": landing}
-    options = {name: value for name, value in given.items() if value is not None}
+    options = {} if run is None else {"run": run}
     question = Question(network, data, trained, step_size, weight_decay or None, options)
     try:
         certificate, answered = certified(question, claims, is_quick=is_quick)
@@ -253,6 +253,7 @@ def prove(
         certificate=content if result.verdict == "ACCEPTED" else None,
         data=answered.data,
         copies=answered.copies,
+        reasons={} if run is None else answered.unmet,
         seconds={"prove": proved - started, "check": time.perf_counter() - proved},
     )
 
@@ -266,6 +267,7 @@ def certify(
     store_data: bool = True,
     step_size: float | None = None,
     weight_decay: float | None = None,
+    run: Any = None,
 ) -> Certificate:
     """The certificate that `prove` would have checked: the strongest claims about the stored
     weights that hold, with their witnesses.
@@ -298,6 +300,8 @@ def certify(
         below-barrier should speak of; by default the largest they allow.
     weight_decay : float | None
         For quadratic networks, w > 0: the optimality gap is that of L + (w/2) |W|^2 instead of L.
+    run : Any
+        As in `prove`.
 
     Returns
     -------
@@ -312,7 +316,8 @@ def certify(
     MemoryRefused
         Before anything large is allocated, naming the memory needed.
     """
-    question = Question(network, data, trained, step_size, weight_decay)
+    options = {} if run is None else {"run": run}
+    question = Question(network, data, trained, step_size, weight_decay, options)
     certificate: Any = certified(question, claims, store_data=store_data)[0]
     return certificate
 

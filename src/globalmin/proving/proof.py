@@ -119,15 +119,17 @@ class ProvedClaim:
 
     @property
     def record(self) -> ClaimRecord | None:
-        """Our record of the kind; None for a kind that only the checker knows."""
-        return records().get(self.kind)
+        """Our record of the kind, or of what this claim says of it; None for a kind that only the
+        checker knows.
+        """
+        record = records().get(self.kind)
+        landing = str(self.numbers.others.get("landing", ""))
+        return None if record is None else record.variants.get(landing, record)
 
     @property
     def proves(self) -> Proves | None:
         """What the claim says about the minimum."""
-        if self.record is None:
-            return None
-        return self.record.instead.get(str(self.numbers.others.get("landing")), self.record.proves)
+        return None if self.record is None else self.record.proves
 
     @property
     def is_accepted(self) -> bool:

@@ -102,8 +102,9 @@ def _verified_numbers(claims: Sequence[ProvedClaim]) -> dict[str, Any]:
 def _nearest_zero(proof: Proof) -> float | None:
     """The distance to zero-loss weights, or the length of the path to them."""
     found = [c.numbers for c in proof.accepted_claims if c.proves is Proves.ZERO_LOSS]
-    radii, paths = [n.R for n in found], [n.path for n in found]
-    return next((length for length in [*radii, *paths] if length is not None), None)
+    radii = [n.R for n in found if n.R is not None]
+    paths = [n.path for n in found if n.path is not None]  # that of a whole run is the longest
+    return min(radii or paths, default=None)
 
 
 def _keys(target: TargetRecord, proof: Proof) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.drawing import inline_svg
 from globalmin.proving.claim import Proves
-from globalmin.report import figures, words
+from globalmin.report import figures, run_figures, words
 from globalmin.report.record import Histogram, Series, TargetRecord, proved_loss
 from globalmin.report.template import markup
 
@@ -184,6 +184,10 @@ def panels(target: TargetRecord, proof: Proof, *, prefix: str) -> list[Panel]:
     made = landscape_panels(target, proof, prefix=prefix)
     if target.training["method"] not in SOLVED or not made:
         made.insert(0, _loss_panel(target, proof, prefix))
+    replayed = proof.claim("trajectory")
+    is_drawn = "replay_log_error" in target.trajectory
+    if is_drawn and replayed is not None and replayed.numbers.rate is not None:
+        made.insert(1, _replay_panel(target, replayed, prefix))
     if target.spectrum is not None and proof.that(Proves.GAP) is None:
         made.append(_spectrum_panel(target.spectrum, proof, prefix))
     if target.margins is not None:
@@ -231,6 +235,31 @@ def _loss_panel(target: TargetRecord, proof: Proof, prefix: str) -> Panel:
         return figures.loss_curve(steps, losses, **bounds, predicted=foretold)
 
     return make_panel("Training loss", draw, caption, table, f"{prefix}-loss")
+
+
+def _replay_panel(target: TargetRecord, claim: ProvedClaim, prefix: str) -> Panel:
+    known, seen = claim.numbers, target.trajectory
+    steps, norms = _array(seen["iteration"]), np.sqrt(2.0 * _array(seen["loss"]))
+    logs = np.array([-np.inf if e is None else e for e in seen["replay_log_error"]])
+    delta, rate = known.delta or 0.0, known.rate or 0.0
+    errors = delta * np.exp(logs - logs[-1])  # an estimate that ends at the proved number
+    bits = int(float(known.others["replay_bits"]))
+    caption = (
+        "Above: the residual of the run from its start, floating point. Below: how far the "
+        f"checker's replay at {bits} bits is at most from the exact run; proved is its end, "
+        f"{_upper(delta, 2)} after {_count(int(steps[-1]), 'step')}, the way there is estimated. "
+        "Green: from here on the rest is proved, every step multiplies the residual by at most "
+        f"{_upper(rate, 6)}."
+    )
+    table = make_table(
+        ("step", "residual", "error of the replay, estimate"),
+        [[str(int(s)) for s in steps], as_texts(norms, 4), as_texts(errors, 2)],
+    )
+
+    def draw() -> Figure:
+        return run_figures.proved_run(steps, norms, errors, rate=rate, bits=bits)
+
+    return make_panel("From the random start", draw, caption, table, f"{prefix}-replay")
 
 
 def _spectrum_panel(eigenvalues: Sequence[float], proof: Proof, prefix: str) -> Panel:

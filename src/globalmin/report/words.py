@@ -206,6 +206,12 @@ def headline(proof: Proof) -> str:
             f"The stored network is at {least_of_class(floor)}, up to the proved gap. "
             f"{why_not_zero(floor)}"
         )
+    replayed = proof.claim("trajectory")
+    if replayed is not None and replayed.numbers.rate is not None:
+        return (
+            "Gradient descent from its own start provably reaches training loss exactly zero, the "
+            "global minimum."
+        )
     if proof.is_accepted:
         return (
             "A network with training loss exactly zero, the global minimum, provably exists next "

@@ -260,6 +260,7 @@ HOMES = (
     "du_saddles",
     "du_escape",
     "certified_phase",
+    "start_phase",
 )
 
 _ENTRIES: dict[str, Entry] = {}

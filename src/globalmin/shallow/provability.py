@@ -115,6 +115,7 @@ def descent_quantities(
     return DescentQuantities(alpha, S, eta_max, step, 1.0 - step * alpha**2)
 
 
+LANDED = 0.5  # of 1, where the descent theorem begins to hold: room for Delta and for the step
 _ROOM = 1.0 + 1e-4
 _EXACT_LIMIT = 500  # samples up to which a full eigenvalue problem costs next to nothing
 _RITZ_ROOM = (

@@ -12,13 +12,12 @@ import numpy as np
 
 from globalmin.errors import CannotCertify
 from globalmin.proving.producer import prove, unproved
-from globalmin.shallow.claims.relu_trajectory import landing_claim
+from globalmin.shallow.claims.relu_trajectory import landing_claim, lipschitz_of_outputs
 from globalmin.shallow.from_start import StartedRun, first_point
 from globalmin.shallow.methods.gradient_descent import steps
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     from globalmin._options import Landing
     from globalmin.data import Dataset
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from globalmin.shallow.network import ShallowNetwork
     from globalmin.shallow.problem import Point
 
-LOW = 1e-6  # of |y|: where a run that is only to have a small loss ends
 _ASKED_EVERY = 0.7  # the theorem is asked when the residual fell by so much since the last question
 _FIRST_ASKED = 0.5  # of |y|: no margin is large enough before
 _ROUNDING = 1e-13  # of |y|: below this the residual is noise, and asking again is in vain
@@ -47,7 +45,7 @@ def prove_kinked(
         run = descend_kinked(start, data, landing=landing, **options)
     except CannotCertify as error:
         return unproved(error, data)
-    known: dict[str, Any] = {"run": run, "landing": landing, "path": path}
+    known: dict[str, Any] = {"run": run, "path": path}
     kinds = ("relu-trajectory",)
     if landing == "loss":
         both = prove(run.network, data, claims=(*kinds, "relu-interpolation"), **known)
@@ -61,37 +59,34 @@ def descend_kinked(
     data: Dataset,
     *,
     landing: Landing = "descent",
-    step_size: float | str = "theory",
+    tol: float,
+    step_size: float | str | None = "theory",
     max_iter: int,
     seed: int | None = None,
 ) -> StartedRun:
     """Follow gradient descent on W until relu-linearized-descent holds with room at its weights
-    (landing "descent"), or until the residual is small or the steps are used up ("loss").
+    (landing "descent"), or until the relative residual is `tol` or after `max_iter` steps ("loss").
 
     Raises CannotCertify, with the last reason, if the former does not happen.
     """
-    first, eta = first_point(start, data, step_size)
-    is_there = _Question(start, data, eta) if landing == "descent" else _is_low
+    first, eta = first_point(start, data, step_size, "W")
+    growth = eta * lipschitz_of_outputs(start, data.X) ** 2 - 1.0
+    question = _Question(start, data, eta) if landing == "descent" else None
     norms: list[float] = []
     lengths: list[float] = []
     point = first
     for following in islice((i.point for i in steps(first, eta)), max_iter + 1):
-        if is_there(point) or (landing == "loss" and len(norms) == max_iter):
-            network = start.with_weights(W=point.W, v=point.v)
-            path = np.array(norms), np.array(lengths)
-            return StartedRun(start, network, eta, len(norms), seed, *path)
+        is_low = point.relative_residual <= tol or len(norms) == max_iter
+        if question(point) if question else is_low:
+            network, K = start.with_weights(W=point.W, v=point.v), len(norms)
+            path, factors = (np.array(norms), np.array(lengths)), np.full(K, max(1.0, growth))
+            return StartedRun(start, network, eta, K, seed, *path, "W", landing, factors)
         norms.append(point.norm)
         lengths.append(float(np.linalg.norm(following.W - point.W)))
         point = following
-        if not math.isfinite(point.norm) or (
-            landing == "descent" and point.relative_residual < _ROUNDING
-        ):
+        if not math.isfinite(point.norm) or (question and point.relative_residual < _ROUNDING):
             break
-    raise CannotCertify(_why(is_there, eta, len(norms), point))
-
-
-def _is_low(point: Point) -> bool:
-    return point.relative_residual <= LOW
+    raise CannotCertify(_why(question, eta, len(norms), point))
 
 
 class _Question:
@@ -113,8 +108,10 @@ class _Question:
         return True
 
 
-def _why(question: Callable[[Point], bool], eta: float, n_iter: int, point: Point) -> str:
-    reason = f": {question.why}" if isinstance(question, _Question) else ""
+def _why(question: _Question | None, eta: float, n_iter: int, point: Point) -> str:
+    if question is None:
+        return f"gradient descent with step {eta:.3g} diverges; take a shorter one"
+    reason = f": {question.why}"
     return (
         f"gradient descent with step {eta:.3g} does not come within the reach of "
         f"relu-linearized-descent in {n_iter} steps (relative residual "

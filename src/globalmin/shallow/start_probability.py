@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -35,8 +35,6 @@ from globalmin.shallow.step_sizes import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from globalmin._types import NDArray
     from globalmin.data import Dataset
 
@@ -187,7 +185,7 @@ def prove_starts(
     (4, 0.3162)
     """
     _check(seeds, confidence, variants)
-    eta = _one_step(data, width, activation, step_size)
+    eta = common_step(data, width, activation, step_size)
     setting = {"width": width, "activation": activation, "step_size": eta, "max_iter": max_iter}
     with TemporaryDirectory(prefix="globalmin-starts-") as passing:
         folder = Path(passing if out is None else out)
@@ -224,7 +222,9 @@ def _check(seeds: int, confidence: float, variants: int) -> None:
         raise DataError(f"variants={variants!r} must be at least 1, this setting included")
 
 
-def _one_step(data: Dataset, width: int, activation: str, step_size: float | str) -> float:
+def common_step(
+    data: Dataset, width: int, activation: str, step_size: float | str = "theory"
+) -> float:
     """The step of all seeds, fixed before the first is drawn: "theory" looks at data and head only.
 
     OS-T6.2 for unit rows, otherwise 1/(B |v| |X|)^2, which no |J(W)|^2 exceeds (OS-L6.6).
@@ -308,27 +308,3 @@ def _said(raw: bytes) -> dict[str, Any]:
     begin, end = header["v"]["data_offsets"]
     head = raw[8 + length + begin : 8 + length + end].hex()
     return json.loads(header["__metadata__"]["certificate"]) | {"head": head}
-
-
-def plot_starts(shares: Sequence[StartShare], path: str | Path) -> Path:
-    """Share of proved starts and the probability of success, by width, as `path`.svg and .png."""
-    from globalmin.drawing import save
-
-    return save(lambda: _starts_figure(shares), Path(path))[0]
-
-
-def _starts_figure(shares: Sequence[StartShare]) -> Figure:
-    from globalmin.drawing import BLUE, DASHED, GREEN, new_axes
-
-    ordered = sorted(shares, key=lambda share: share.width)
-    widths, confidence = [share.width for share in ordered], 100 * ordered[0].confidence
-    figure, axes = new_axes("width k", f"of {ordered[0].n_seeds} random starts")
-    axes.plot(widths, [s.share for s in ordered], "o-", color=BLUE, label="proved")
-    bounds, label = [s.probability_lower for s in ordered], f"success, at least ({confidence:g} %)"
-    axes.plot(widths, bounds, "s", linestyle=DASHED, color=GREEN, label=label)
-    axes.set_xscale("log")
-    axes.set_xticks(widths, [str(width) for width in widths])
-    axes.set_xticks([], minor=True)
-    axes.set_ylim(-0.03, 1.05)
-    axes.legend(loc="best")
-    return figure

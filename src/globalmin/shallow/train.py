@@ -76,7 +76,9 @@ def train(
         Relative residual ||f - y||/||y|| to reach.
     until : str
         "tolerance"; "provable" to stop as soon as a zero-loss network nearby can be expected to be
-        provable; "descent" to stop as soon as the convergence of gradient descent from here can be.
+        provable; "descent" to stop as soon as the convergence of gradient descent from here can be;
+        "proved", for gradient_descent, to stop with room for a proof about its own start, which
+        `prove(run.network, data, run=run)` makes: descent from that start reaches zero loss.
     step_size : float | str | None
         For gradient_descent, sgd and perturbed_gradient_descent: a number, or "theory"; for sgd
         also "local", the step of OS-C4 at the weights of `network`.

@@ -69,12 +69,15 @@ class ShallowRun(Run[ShallowNetwork]):
     floor : loss that no network of this kind can go below (positive for conflicting data; a float,
         not a proof).
     starts : how many initializations were tried.
+    step_size : of gradient descent, which with `start` and `n_iter` determines the run; None for
+        other methods.
     """
 
     trajectory: ShallowTrajectory
     relative_residual: float
     floor: float = 0.0
     starts: int = 1
+    step_size: float | None = None
 
     @property
     def width(self) -> int:
@@ -189,13 +192,13 @@ class Target:
         problem = self._problem
         if point.norm > self._checked_at or problem.floor > 0:
             return False
-        from globalmin.shallow.provability import estimate_provability
+        from globalmin.shallow.provability import LANDED, estimate_provability
 
         self._checked_at = 0.8 * point.norm
-        claim = "descent" if self._until == "descent" else "interpolation"
+        claim = "interpolation" if self._until == "provable" else "descent"
         network = self._network.with_weights(W=point.W, v=point.v)
         found = estimate_provability(network, problem.X, problem.y, problem.trained, claim=claim)
-        return found < 1.0
+        return found < (LANDED if self._until == "proved" else 1.0)
 
 
 def shallow_watch(

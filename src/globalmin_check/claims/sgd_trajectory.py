@@ -157,8 +157,8 @@ def check(claim: Stochastic, problem: Problem, found: Replayed, checks: Checks) 
 
 
 def _sample_bounds(tangent: Tangent) -> tuple[arb, arb]:
-    """M = b_1 |v| max |x_i| >= |grad f_i|, and ell = b_2 max |v_l| max |x_i|^2, a Lipschitz
-    constant of grad f_i, both everywhere.
+    """Everywhere: b_1 |v| max |x_i| >= |grad f_i|, and b_2 max |v_l| max |x_i|^2, a Lipschitz
+    constant of grad f_i.
     """
     problem, longest = tangent.problem, largest(tangent.norms)
     bend = ball(supremum(problem.activation, problem.parameter, 2) or 0)

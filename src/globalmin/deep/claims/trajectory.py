@@ -18,7 +18,7 @@ from globalmin.errors import CannotCertify
 from globalmin.proving import claim
 from globalmin.references import states
 from globalmin.shallow.claims.linearized_point import MARGIN, loss_above
-from globalmin.shallow.claims.trajectory import REACH, enough_bits
+from globalmin.shallow.claims.replay import REACH, enough_bits
 
 if TYPE_CHECKING:
     from globalmin._types import Array

@@ -7,16 +7,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from globalmin.errors import CannotCertify
-from globalmin.linalg.positive_definite import NotPositiveDefiniteError, upper_witness
+from globalmin.linalg.positive_definite import NotPositiveDefiniteError
 from globalmin.proving.claim import (
     Claim,
     ClaimRecord,
     Json,
     Proves,
     Question,
+    Rung,
     Tensor,
     rational,
 )
@@ -24,19 +23,16 @@ from globalmin.references import states
 from globalmin.shallow.claims.descent import jacobian_norms
 from globalmin.shallow.claims.linearized_point import MARGIN, LinearizedPoint, measure
 from globalmin.shallow.claims.lipschitz_witness import LipschitzWitness, smallest_ball
-from globalmin.shallow.claims.subject import ZERO_IS_LEAST
+from globalmin.shallow.claims.loss_landing import build_loss
+from globalmin.shallow.claims.replay import length_above, reach, replay_parts
+from globalmin.shallow.claims.subject import ZERO_IS_LEAST, has_smooth_zero
 from globalmin.shallow.network import ShallowNetwork
+from globalmin.shallow.trajectory import ShallowRun
 
 if TYPE_CHECKING:
-    from globalmin._types import Array
     from globalmin.data import Dataset
     from globalmin.shallow.claims.descent import NormBound
     from globalmin.shallow.from_start import StartedRun
-
-BITS = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
-# of the size of the weights; the stored doubles and the rounding of a run in floats are some 1e-13
-REACH = 1e-9
-_SPARE_BITS = 60
 
 
 @states("OS-T2.1", "OS-T6.2")
@@ -48,8 +44,10 @@ def build(network: ShallowNetwork, data: Dataset, run: StartedRun) -> Claim:
     network, data : the network where the run lands, and the data.
     run : the start, the step and the number of steps.
     """
-    point = measure(network, data, "W")
-    Delta = REACH * max(1.0, float(np.linalg.norm(network.W)))
+    if run.landing == "loss":
+        return build_loss(network, data, run)
+    point = measure(network, data, run.trained)
+    Delta = reach(run)
     for norm in jacobian_norms(point, True):
         landing = _Landing(point, norm, Delta)
         lipschitz = landing.ball()
@@ -78,7 +76,7 @@ class _Landing:
                 point.X,
                 start,
                 lambda Lip: (self.path(Lip) + self.Delta) * (1.0 + MARGIN),
-                trained="W",
+                trained=point.trained,
             )
         except NotPositiveDefiniteError as failure:
             raise CannotCertify(str(failure)) from None
@@ -108,55 +106,15 @@ class _Landing:
         return eta * (b * (1.0 + MARGIN)) ** 2 <= 1.0
 
 
-def log_growth(run: StartedRun, X: Array, *, rows: bool) -> float:
-    r"""$\sum_t \ln l_t$, by which the replay loses precision: $l = \max(1, \eta\beta^2 - 1) + \eta
-    C\|r\|$ with $\beta = b_1\|v\|\|X\|$, $C = b_2\|v\|_\infty\|X\|\max|x_i|$ (an estimate).
-    """
-    network, phi = run.start, run.start.activation
-    size, longest = float(np.linalg.norm(X, 2)), float(np.linalg.norm(X, axis=1).max())
-    C = float(phi.supremum(2)) * float(np.abs(network.v).max()) * size * longest
-    beta = float(phi.supremum(1)) * float(np.linalg.norm(network.v)) * size
-    least = 1.0 if rows else max(1.0, run.step_size * beta * beta - 1.0)
-    return float(np.log(least + run.step_size * C * run.norms).sum())
-
-
-def enough_bits(growth: float, n_iter: int) -> int:
-    """The precision for a replay of so many steps whose factors have a product of e^growth."""
-    needed = growth / math.log(2.0) + math.log2(n_iter + 1)
-    for bits in BITS:
-        if bits >= needed + _SPARE_BITS:
-            return bits
-    raise CannotCertify(
-        f"the replay of {n_iter} steps needs about {needed:.0f} bits, more than {BITS[-1]}; "
-        "start nearer to a minimum, or take a wider network"
-    )
-
-
-def _is_long(run: StartedRun, X: Array) -> bool:
-    """Whether eta beta^2 > 2, so that the global bound of the norm of J loses at every step."""
-    phi = run.start.activation
-    beta = float(phi.supremum(1)) * float(np.linalg.norm(run.start.v)) * float(np.linalg.norm(X, 2))
-    return not run.step_size * beta * beta <= 2.0
-
-
 def _assemble(landing: _Landing, lipschitz: LipschitzWitness, run: StartedRun) -> Claim:
     point, norm, X = landing.point, landing.norm, landing.point.X
     S, alpha2 = landing.path(lipschitz.Lip), landing.alpha_squared(lipschitz.Lip)
-    rows = _is_long(run, X)
-    x2, C_x = upper_witness(X.T @ X)
-    walked = float(run.lengths.sum()) * (1.0 + 1e-9) + 2.0 * (run.n_iter + 1) * landing.Delta
+    walked = length_above(run, landing.Delta)
     rate = max(1.0 - run.step_size * alpha2 * (1.0 - MARGIN), 0.0)
     if not rate < 1.0:
         raise CannotCertify("the rate of the descent after the last step rounds to 1")
     fields: dict[str, Json] = {
         "loss_upper": rational(point.loss_above),
-        "trained": "W",
-        "eta": rational(run.step_size),
-        "K": run.n_iter,
-        "bits": enough_bits(log_growth(run, X, rows=rows), run.n_iter),
-        "Delta": rational(landing.Delta),
-        "x2": rational(x2),
-        "expansion": "rows" if rows else "norm",
         "a2": rational(point.lower.bound),
         "b2": rational(norm.b2),
         "norm": "rows" if norm.C is None else "factor",
@@ -164,13 +122,10 @@ def _assemble(landing: _Landing, lipschitz: LipschitzWitness, run: StartedRun) -
         "path": rational((walked + S) * (1.0 + MARGIN)),
         **lipschitz.fields(),
     }
-    tensors: dict[str, Tensor] = {"C_a": point.lower.C, "C_x": C_x, **lipschitz.tensors()}
+    tensors: dict[str, Tensor] = {"C_a": point.lower.C, **lipschitz.tensors()}
     if norm.C is not None:
         tensors["C_b"] = norm.C
-    if run.seed is None:
-        fields["delta0"], tensors["W0"] = "0", run.start.W
-    else:
-        fields["seed"] = run.seed
+    replayed, starts = replay_parts(run, X, landing.Delta)
     summary = {
         "loss_upper": point.loss_above,
         "eta": run.step_size,
@@ -179,13 +134,17 @@ def _assemble(landing: _Landing, lipschitz: LipschitzWitness, run: StartedRun) -
         "steps": float(run.n_iter),
         "Delta": landing.Delta,
     }
-    return Claim(CLAIM.kind, fields, tensors, summary)
+    return Claim(CLAIM.kind, {**fields, **replayed}, {**tensors, **starts}, summary)
 
 
 def _answer(question: Question) -> Claim:
     run = question.options.get("run")
     if run is None:
         raise CannotCertify("a trajectory needs its run: use prove_start(start, data)")
+    if isinstance(run, ShallowRun):
+        from globalmin.shallow.from_start import started
+
+        run = started(run)
     if question.copies > 1:
         raise CannotCertify(
             "rows repeat, and descent on the distinct rows is another run; give each row once"
@@ -193,6 +152,28 @@ def _answer(question: Question) -> Claim:
     return build(question.network, question.data, run)
 
 
+def _rungs(question: Question) -> list[Rung]:
+    """First of its level where a run came with the question: it says most, because it speaks of the
+    start.
+    """
+    is_asked = question.options.get("run") is not None and has_smooth_zero(question)
+    return [Rung(1, lambda: _answer(question), place=-1)] if is_asked else []
+
+
+_INTO_A_LOSS = ClaimRecord(
+    kind="trajectory",
+    theorem="replayed-descent/1",
+    proves=Proves.POINT,
+    label="descent from its start to a small loss",
+    network=ShallowNetwork,
+    build=_answer,
+    sentence="Gradient descent with step {eta}, in exact arithmetic and from its start, reaches "
+    "after {steps} steps a neighborhood of the stored weights, where the training loss is at most "
+    "{bound}.",
+    headline="Descent from the start is proved to reach this loss; whether it goes on to the "
+    "minimum is not said.",
+    limit="Nothing is said about further steps, nor that weights of zero loss exist.",
+)
 CLAIM = ClaimRecord(
     kind="trajectory",
     theorem="replayed-descent/1",
@@ -200,9 +181,11 @@ CLAIM = ClaimRecord(
     label="descent from its start to zero loss",
     network=ShallowNetwork,
     build=_answer,
+    rungs=_rungs,
     sentence="Gradient descent with step {eta}, in exact arithmetic and from its start, reaches "
     "after {steps} steps a neighborhood of the stored weights and converges to training loss "
     "exactly zero; from there every step multiplies the residual by at most {rate}, and the whole "
     f"path is no longer than {{path}}. {ZERO_IS_LEAST}",
     limit="The statement is about this start; one start says nothing of how likely others succeed.",
+    variants={"loss": _INTO_A_LOSS},
 )

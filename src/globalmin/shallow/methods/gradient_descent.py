@@ -5,6 +5,7 @@ of.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -55,7 +56,7 @@ def gradient_descent(
     watch = shallow_watch(
         network, start, options, method="gradient_descent", default_max_iter=MAX_ITER
     )
-    return follow(watch, steps(start, eta))
+    return replace(follow(watch, steps(start, eta)), step_size=eta)
 
 
 def _theory(network: ShallowNetwork, start: Point) -> float:

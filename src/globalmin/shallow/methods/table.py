@@ -74,6 +74,12 @@ def check_trained(method: str, trained: Trained, until: str = "tolerance") -> No
             f"until={until!r} waits for claims about moving hidden weights, and trained='v' keeps "
             "them; leave it out: the gap of the head is provable at any weights"
         )
+    if until == "proved" and (method != "gradient_descent" or trained != "W"):
+        raise DataError(
+            f"until='proved' is about a whole run of gradient descent on W, which the checker "
+            f"replays from its start; method={method!r}, trained={trained!r} has no such proof: "
+            "give method='gradient_descent' and trained='W', or until='descent'"
+        )
 
 
 def check_options(method: Method, names: Iterable[str]) -> None:
