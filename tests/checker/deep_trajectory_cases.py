@@ -13,7 +13,7 @@ from tests.checker import deep_cases as deep
 from tests.checker.cases import inverse_factor
 from tests.checker.deep_cases import Deep
 from tests.oracles import gmc_builder as gmc
-from tests.oracles.fraction_trajectory import seeded_weights
+from tests.oracles.fraction_replay import seeded_weights
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tests.checker.cases import inverse_factor
 from tests.checker.relu_descent_cases import ReluFit
 from tests.checker.relu_linearized_cases import least_set, parts
 from tests.oracles import gmc_builder as gmc
-from tests.oracles.fraction_trajectory import seeded_weights
+from tests.oracles.fraction_replay import seeded_weights
 
 LEFT = {"relu": 0.0, "abs": -1.0, "leaky_relu": 0.25}  # slopes for z < 0
 

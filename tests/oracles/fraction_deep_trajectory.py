@@ -15,9 +15,9 @@ from tests.oracles.fraction_claims import Check, Truth, Witnessed, inner
 from tests.oracles.fraction_deep_claims import DeepCertificate, DeepPasses
 from tests.oracles.fraction_intervals import Interval, at_most, larger, less, total
 from tests.oracles.fraction_network import row_sum_bound
-from tests.oracles.fraction_trajectory import (
+from tests.oracles.fraction_replay import (
     BITS,
-    _integer,
+    a_natural_number,
     cell,
     norm_upper,
     root_lower,
@@ -179,7 +179,7 @@ def _roles(fields: Fields, n: int, shapes: list[tuple[int, ...]]) -> list[Role]:
 
 GRAMMAR = deep.DeepGrammar(
     "replayed-deep-descent/1",
-    deep.FIELDS | rationals("Delta", "path") | {"K": _integer, "bits": _integer},
-    rationals("delta0") | {"seed": _integer},
+    deep.FIELDS | rationals("Delta", "path") | {"K": a_natural_number, "bits": a_natural_number},
+    rationals("delta0") | {"seed": a_natural_number},
     _roles,
 )

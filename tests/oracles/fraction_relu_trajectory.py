@@ -27,10 +27,10 @@ from tests.oracles.fraction_relu_descent import bracket_of, number_checks, spect
 from tests.oracles.fraction_relu_linearized import GRAMMAR as LINEARIZED
 from tests.oracles.fraction_relu_linearized import Run, excesses, linear_run, patterns_of
 from tests.oracles.fraction_relu_linearized import read_pairs as read_unstable
-from tests.oracles.fraction_trajectory import (
+from tests.oracles.fraction_replay import (
     BITS,
     Matrix,
-    _integer,
+    a_natural_number,
     cell,
     norm_upper,
     root_lower,
@@ -221,12 +221,12 @@ def _roles(fields: Fields, sizes: Sizes) -> list[Role]:
 _OPTIONAL = (
     {name: reader for name, reader in LINEARIZED.fields.items() if name != "eta"}
     | rationals("bound", "delta0")
-    | {"seed": _integer}
+    | {"seed": a_natural_number}
 )
 GRAMMAR = Grammar(
     "replayed-relu-descent/1",
     rationals("eta", "Delta", "x2")
-    | {"K": _integer, "bits": _integer, "landing": one_of("descent", "loss")},
+    | {"K": a_natural_number, "bits": a_natural_number, "landing": one_of("descent", "loss")},
     _OPTIONAL,
     _roles,
 )

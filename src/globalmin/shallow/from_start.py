@@ -306,18 +306,19 @@ def prove_start(
         With `verdict`, `statement` and `certificate`; `reasons` if nothing could be proved.
     """
     _check_variant(trained, method, landing)
-    is_seed = isinstance(start, int | np.integer) and not isinstance(start, bool)
-    if depth is not None or not (is_seed or isinstance(start, ShallowNetwork)):
+    seed = (
+        None if isinstance(start, bool) or not isinstance(start, int | np.integer) else int(start)
+    )
+    if depth is not None or not (seed is not None or isinstance(start, ShallowNetwork)):
         _require_plain("a deep network", trained, method, landing)
         form: dict[str, Any] = {"width": width, "depth": depth, "architecture": architecture}
         how: dict[str, Any] = {"step_size": step_size, "max_iter": max_iter, "path": path}
         return deep_door(start, depth)(
             StartQuestion(start, data, activation=activation, **form, **how)
         )
-    is_network = isinstance(start, ShallowNetwork)
-    network = start if is_network else seeded_network(start, data, width, activation)
+    network: Any = start if seed is None else seeded_network(seed, data, width, activation)
     options: dict[str, Any] = {"step_size": step_size, "max_iter": max_iter}
-    options["seed"] = int(start) if is_seed and trained == "W" else None
+    options["seed"] = seed if trained == "W" else None
     if network.activation.name in KINKED:
         from globalmin.shallow.relu_from_start import prove_kinked
 
@@ -347,6 +348,11 @@ def _check_variant(trained: Trained, method: StartMethod, landing: Landing) -> N
         )
     if method == "sgd" and landing == "loss":
         raise DataError("method='sgd' lands in its own theorem; take landing='descent'")
+
+
+def _seed_of(start: object) -> int | None:
+    is_seed = isinstance(start, int | np.integer) and not isinstance(start, bool)
+    return int(start) if is_seed else None  # pyright: ignore[reportArgumentType]
 
 
 def _require_plain(
