@@ -56,6 +56,7 @@ class DeepStartedRun:
 
 
 @states("DU-T3.1", "DU-T3.2", "DU-T3.3")
+@np.errstate(over="ignore", invalid="ignore")
 def descend_deep(
     start: DeepNetwork,
     data: Dataset,

@@ -54,6 +54,7 @@ def prove_kinked(
     return prove(run.network, data, claims=kinds, **known)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def descend_kinked(
     start: ShallowNetwork,
     data: Dataset,
