@@ -125,7 +125,7 @@ def _checks(raw: bytes, bits: int) -> Iterator[Check]:
     kind = network_kind(raw)
     if kind == "deep":
         file = deep.read_deep(raw)
-        return deep.deep_checks(file, file.claims[0], Witnessed(), bits)
+        return deep.CHECKS[file.claims[0].kind](file, file.claims[0], Witnessed(), bits)
     if kind == "filter":
         start = one_filter.read_filter(raw)
         return one_filter.filter_checks(start, *start.claims[0], bits)

@@ -135,6 +135,7 @@ def run_that_breaks_its_rate(rng: Rng, kind: str) -> Whole | None:
     if kind in (
         "relu-descent",
         "relu-linearized-descent",
+        "relu-trajectory",
     ):  # consistent with the lie: the bound of the step follows from lam and Lam
         lie = changed(
             lie, Lam=max(2 / rational(lie, "eta") - rational(lie, "lam"), Fraction(1, 10**9))
@@ -371,6 +372,14 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
     "unique-minimum": (_unique_lie,),
     "factorization-gap": (minima.gap_below_better_factors,),
     "head-gap": (minima.gap_below_the_best_head,),
+    "relu-trajectory": (
+        lambda rng: two_labels_for_one_row(rng, "relu-trajectory"),
+        lambda rng: run_that_breaks_its_rate(rng, "relu-trajectory"),
+    ),
+    "deep-trajectory": (
+        lambda rng: two_labels_for_one_row(rng, "deep-trajectory"),
+        lambda rng: run_that_breaks_its_rate(rng, "deep-trajectory"),
+    ),
     "trajectory": (
         lambda rng: two_labels_for_one_row(rng, "trajectory"),
         lambda rng: run_that_breaks_its_rate(rng, "trajectory"),

@@ -243,6 +243,21 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("N9", "b2", "b2"),
         Knot("N10", "a2", "a2"),
     ),
+    "relu-trajectory": (
+        Knot("RT10", "x2", "x2"),
+        Knot("RT12", "tau", "tau"),
+        Knot("RT13", "eps", "eps", None, exact.relu_spread),
+        Knot("RT14", "Lam", "Lam", None, exact.relu_rows),
+        Knot("RT14", "Lam", "Lam"),
+        Knot("RT15", "lam", "lam"),
+        Knot("RT16", "margins", "tau", _room_for_margins),
+    ),
+    "deep-trajectory": (
+        Knot("DT5", *LOSS),
+        Knot("DT9", "rate", "rate"),
+        Knot("DT12", "b2", "b2"),
+        Knot("DT13", "a2", "a2"),
+    ),
     "spurious-minimum": (
         Knot("T4", "T4", "loss_upper"),
         Knot("T5b", "T5b", "eta"),
@@ -293,6 +308,7 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
 # They are postponed by a small factor (N8) or by `stored_ties`.
 FIELDLESS = {
     "deep-descent": {"N8.1", "N8.2"},
+    "deep-trajectory": {"DT11.1", "DT11.2"},
     "gram-positive": {"G6"},
     "spurious-minimum": {"T3"},
     "global-basin": {"T3"},
@@ -307,6 +323,7 @@ EXACT_LOSSES = {
     "below-barrier": "B4",
     "relu-descent": "V7",
     "relu-linearized-descent": "L7",
+    "relu-trajectory": "RT9",
 }
 
 

@@ -44,6 +44,8 @@ RUNS = (
     "relu-descent",
     "relu-linearized-descent",
     "deep-descent",
+    "relu-trajectory",
+    "deep-trajectory",
 )  # whose rate a simulated run can contradict
 COLUMNS = (
     "files",

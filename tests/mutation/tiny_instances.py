@@ -17,12 +17,14 @@ from typing import Any
 
 import numpy as np
 from tests.checker import deep_cases as deep
+from tests.checker import deep_trajectory_cases as deep_runs
 from tests.checker import factorization_cases as factorization
 from tests.checker import gram_cases as gram
 from tests.checker import head_cases as head
 from tests.checker import quadratic_cases as q
 from tests.checker import relu_descent_cases as relu
 from tests.checker import relu_linearized_cases as linearized
+from tests.checker import relu_trajectory_cases as relu_runs
 from tests.checker import second_order_cases as s
 from tests.checker import surroundings_cases as ball
 from tests.checker import trajectory_cases as runs
@@ -471,6 +473,49 @@ def _trajectory(rng: Rng, number: int) -> bytes:
     return _scaled(file, loss_upper=1.01, b2=1.01, path=1.01)
 
 
+def _relu_trajectory(rng: Rng, number: int) -> bytes:
+    n, d, k = turn(number, (1, 1, 1), (1, 1, 2), (2, 2, 2), (2, 2, 3))
+    run = relu_runs.walked(
+        n,
+        d,
+        k,
+        steps=turn(number, 2, 0, 3),
+        share=float(rng.uniform(0.3, 0.9)),
+        off=float(10 ** rng.uniform(-3, -1)),
+        seed=_seed(rng),
+    )
+    if k > 1:  # so near to the kink that it may change sign
+        W, v = run.W0.copy(), run.fit.v.copy()
+        W[-1], v[-1] = 1e-9 * W[-1], 0.1 * v[-1]
+        fit = replace(run.fit, W=W, v=v)
+        run = replace(run, fit=fit, W0=W, K=0, walked=0.0).followed(run.K)
+    options = {"norm": turn(number // 4, "rows", "factor"), "steps": int(rng.integers(1, 4))}
+    made = relu_runs.relu_trajectory_claim(run, Delta=1e-12, **options)
+    if made is None:
+        raise NotProvableError("no set of pairs closes")
+    _slower(made[0])
+    file = opened(relu_runs.build_relu(run, [made]))
+    return _scaled(file, path=1.1, tau=1.02, loss_upper=1.1)
+
+
+def _deep_trajectory(rng: Rng, number: int) -> bytes:
+    run = deep_runs.deep_walk(
+        turn(number, 1, 2),
+        n=turn(number // 2, 1, 1, 2),
+        m=pick(rng, 1, 2),
+        kind=turn(number // 2, "dense", "dense", "res"),
+        steps=turn(number, 1, 0, 2),
+        share=float(rng.uniform(0.3, 0.8)),
+        off=float(10 ** rng.uniform(-6, -4)),
+        seed=_seed(rng),
+    )
+    norm = turn(number, "factor", "rows", "rows", "factor")
+    fields, tensors = deep_runs.deep_trajectory_claim(run, Delta=1e-9, norm=norm)
+    _slower(fields)
+    file = opened(deep.build(run.net, [(fields, tensors)]))
+    return _scaled(file, path=1.1, loss_upper=1.1)
+
+
 RECIPES: dict[str, Recipe] = {
     "interpolation": _interpolation,
     "descent": _descent,
@@ -492,6 +537,8 @@ RECIPES: dict[str, Recipe] = {
     "factorization-gap": _factorization_gap,
     "head-gap": _head_gap,
     "trajectory": _trajectory,
+    "relu-trajectory": _relu_trajectory,
+    "deep-trajectory": _deep_trajectory,
 }
 
 
