@@ -43,6 +43,7 @@ def linearized(
     norm: str = "factor",
     eta: float | None = None,
     moved: float = 0.0,
+    stretch: float = 1.001,
 ) -> Linearized | None:
     """The table s and what it is made of, pair by pair; None if the bracket is too wide. `moved`
     is by how much the first residual may differ.
@@ -68,7 +69,7 @@ def linearized(
     rest = (float(np.linalg.norm(rows[-1])) + moved) / lam
     T0 = eta * sum(float(np.linalg.norm(r)) for r in rows[:-1]) + rest
     w = eta * sum(np.abs(r) for r in rows[:-1]) + rest
-    tau = min(T0 * lam, size + moved) / (lam - eps) * 1.001 + 1e-15
+    tau = min(T0 * lam, size + moved) / (lam - eps) * stretch + 1e-15
     moves = np.zeros_like(Z)
     for i in range(len(Z)):
         for neuron in range(len(u)):

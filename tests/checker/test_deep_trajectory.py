@@ -162,6 +162,16 @@ def test_the_landing_uses_the_constants_within_delta_of_the_weights() -> None:
         assert verdict(deep.build(run.net, [(claim, tensors)])) == word
 
 
+@pytest.mark.parametrize(("factor", "word"), [(1 + 1e-6, "ACCEPTED"), (1 - 1e-6, "REJECTED")])
+def test_the_path_is_that_of_the_replay_and_the_radius(factor: float, word: str) -> None:
+    run = deep_walk(2, n=1, m=2, steps=3)
+    fields, tensors = deep_trajectory_claim(run)
+    path = (run.walked + float(Fraction(fields["t"]))) * factor
+    raw = deep.build(run.net, [(fields | {"path": gmc.rational(path)}, tensors)])
+    assert verdict(raw) == word
+    assert word == "ACCEPTED" or "check DT10 " in check_bytes(raw).reason
+
+
 def test_a_ball_that_cannot_hold_the_rest_of_the_path_is_refused() -> None:
     run = deep_walk(1, n=1, m=3, steps=0)
     assert "check DT7 " in check_bytes(deep_trajectory_file(run, t=1e-12)).reason

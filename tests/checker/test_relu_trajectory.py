@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat
 from tests.checker.relu_descent_cases import ReluFit
+from tests.checker.relu_linearized_cases import linearized, parts
 from tests.checker.relu_trajectory_cases import (
     Walked,
     build_relu,
+    common,
     relu_trajectory_claim,
     relu_trajectory_file,
     walked,
@@ -164,6 +166,81 @@ def test_the_bound_of_the_loss_is_attained() -> None:
         claim["x2"] = str(1 + Fraction(1, 10**9))
         tensors = found[1] | {"C_x": np.array([[10.0**4.5]])}
         assert verdict(build_relu(run, [(claim, tensors)])) == word
+
+
+def at_the_edge(share: float, Delta: float) -> Walked:
+    """No step; the last neuron is at a kink of the first sample (a pair of U) and inactive on the
+    second, there `share` of s + q away from its kink.
+    """
+    run = walked(2, 2, 6, steps=0, off=0.05, seed=2)
+    X, W = np.array([[1.0, 0.0], [0.6, 0.8]]), run.W0.copy()
+    W[:5] = np.abs(W[:5]) + 0.5
+    W[-1] = np.linalg.solve(X, [1e-9, -1.0])
+    fit = ReluFit(X, np.zeros(2), W, run.fit.v * np.array([1, 1, 1, 1, 1, 0.2]))
+    fit = replace(fit, y=fit.residual() + np.array([0.03, -0.02]))
+    U = np.zeros((2, 6), bool)
+    U[0, 5] = True
+    found = linearized(fit, U, 3, eta=0.2, moved=_moved(fit, Delta), stretch=3.0)
+    assert found is not None
+    W = W.copy()  # s does not depend on the value of an inactive pair
+    W[-1] = np.linalg.solve(X, [1e-9, -(found.moves[1, 5] + Delta) * share])
+    return Walked(replace(fit, W=W), W, 0.2, 0, 0.0)
+
+
+def _moved(fit: ReluFit, Delta: float) -> float:
+    return float(np.linalg.norm(fit.v) * np.linalg.norm(fit.X, 2) * np.sqrt(1.001) * Delta)
+
+
+@pytest.mark.parametrize(("share", "word"), [(1 + 2e-4, "ACCEPTED"), (1 - 2e-4, "REJECTED")])
+def test_the_margin_at_the_landing_is_that_of_the_page(share: float, word: str) -> None:
+    """Theorem RL' at its edge, with a Delta that matters in every term."""
+    Delta = 1e-3
+    run = at_the_edge(share, Delta)
+    U = np.zeros((2, 6), bool)
+    U[0, 5] = True
+    found = linearized(run.fit, U, 3, eta=0.2, moved=_moved(run.fit, Delta), stretch=3.0)
+    assert found is not None
+    fields, tensors = common(run, Delta, 0.0, 128)
+    more, witnesses = parts(run.fit, found, 3, "factor")
+    more["path"] = more["path"] * 2
+    claim = gmc.claim("relu-trajectory", landing="descent", **(more | fields))
+    raw = build_relu(run, [(claim, witnesses | tensors)])
+    assert verdict(raw) == word, check_bytes(raw).reason
+    assert word == "ACCEPTED" or "check RT16 " in check_bytes(raw).reason
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1 + 1e-6, "ACCEPTED"), (1 - 1e-6, "REJECTED")])
+def test_tau_covers_the_residual_that_delta_adds(factor: float, word: str) -> None:
+    """lam T0 of one step of the linear run, plus lam e."""
+    Delta = 1e-4
+    run = walked(2, 2, 8, steps=0, off=0.05, seed=1)
+    made = relu_trajectory_claim(run, Delta=Delta, steps=1)
+    assert made is not None
+    fields, tensors = made
+    lam, eps = (float(Fraction(fields[name])) for name in ("lam", "eps"))
+    found, r = linearized(run.fit, np.zeros((2, 8), bool), 1, eta=run.eta), run.residual()
+    assert found is not None
+    assert len(tensors["U"]) == 0
+    size = lam * run.eta * float(np.linalg.norm(r))
+    size += float(np.linalg.norm(r - run.eta * found.H @ r))
+    moved = float(np.linalg.norm(run.fit.v)) * float(Fraction(fields["x2"])) ** 0.5 * Delta
+    tau = (size + moved) / (lam - eps) * factor
+    raw = build_relu(run, [(fields | {"tau": gmc.rational(tau), "path": "9"}, tensors)])
+    assert verdict(raw) == word, check_bytes(raw).reason
+    assert word == "ACCEPTED" or "check RT12 " in check_bytes(raw).reason
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1 + 1e-6, "ACCEPTED"), (1 - 1e-6, "REJECTED")])
+def test_the_path_is_that_of_the_replay_and_of_the_landing(factor: float, word: str) -> None:
+    run = walked(2, 2, 8, steps=5, seed=1)
+    made = relu_trajectory_claim(run)
+    assert made is not None
+    fields, tensors = made
+    Lam, eps, tau = (float(Fraction(fields[name])) for name in ("Lam", "eps", "tau"))
+    path = (run.walked + (Lam + eps) ** 0.5 * tau) * factor
+    raw = build_relu(run, [(fields | {"path": gmc.rational(path)}, tensors)])
+    assert verdict(raw) == word, check_bytes(raw).reason
+    assert word == "ACCEPTED" or "check RT17 " in check_bytes(raw).reason
 
 
 def test_steps_are_charged_before_the_first_one() -> None:
