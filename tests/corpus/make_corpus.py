@@ -25,6 +25,11 @@ from tests.corpus.corpus_trajectory import (
     trajectory_malformed,
     trajectory_rejected,
 )
+from tests.corpus.corpus_trajectory_variants import (
+    variants_accepted,
+    variants_malformed,
+    variants_rejected,
+)
 from tests.corpus.drafts import data_file, seal
 
 HERE = Path(__file__).resolve().parent
@@ -60,16 +65,20 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 
 def _families() -> tuple[dict[str, File], dict[str, Any]]:
     """The files of the families' claims and of former defects; all of rejected/ are refused."""
-    faults = family_rejected() | trajectory_rejected() | previous_bugs_rejected()
+    faults = family_rejected() | trajectory_rejected() | variants_rejected()
+    faults |= previous_bugs_rejected()
     files: dict[str, File] = {
         f"accepted/{name}.gmc": (raw, None)
-        for name, raw in (family_accepted() | trajectory_accepted()).items()
+        for name, raw in (family_accepted() | trajectory_accepted() | variants_accepted()).items()
     }
     files |= {f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in faults.items()}
     files |= {
         f"malformed/{name}.gmc": (raw, None)
         for name, raw in (
-            family_malformed() | trajectory_malformed() | previous_bugs_malformed()
+            family_malformed()
+            | trajectory_malformed()
+            | variants_malformed()
+            | previous_bugs_malformed()
         ).items()
     }
     return files, {

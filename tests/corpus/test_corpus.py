@@ -83,6 +83,13 @@ REDUNDANT = {
     "trajectory: a2 > 0",  # otherwise a' is negative
     "trajectory: a' > 0",  # g' >= Lip Delta^2/2, so 2 Lip g' is above a'^2 for every a' < 0
     "trajectory: x2 > 0",  # X^T X is not negative
+    "trajectory: kappa > 0",  # the quartic form is not negative
+    "sgd-trajectory: a2 > 0",  # otherwise alpha is negative
+    "sgd-trajectory: x2 > 0",
+    "sgd-trajectory: kappa > 0",
+    "sgd-trajectory: rho >= 0",  # Delta is positive
+    "sgd-trajectory: alpha > 0",  # no D is at most rho then
+    "sgd-trajectory: 4 N kap D^2 <= gam",  # M <= rho and Lip rho < a <= m leave room for it
     "factorization-gap: F1a",  # the excess is not negative
     "T1b",  # the barrier is zero
     "T1c",  # the two heads are orthogonal
