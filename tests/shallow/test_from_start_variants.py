@@ -197,7 +197,7 @@ def test_the_step_of_the_theorem_for_samples_is_tiny(data: gm.Dataset) -> None:
     proof = gm.prove_start(start, data, method="sgd", step_size="theory", max_iter=50)
     assert proof.verdict == "NOT PROVED"
     assert "in 50 steps" in proof.reason
-    with pytest.raises(gm.HypothesisError, match="OS-T2.6 needs mu"):
+    with pytest.raises(gm.HypothesisError, match=r"OS-T2\.6 needs mu"):
         gm.prove_start(start_of(data), data, method="sgd", step_size="theory")
 
 
