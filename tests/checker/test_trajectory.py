@@ -17,6 +17,7 @@ from tests.checker.trajectory_cases import (
     descended,
     trajectory_claim,
     trajectory_file,
+    verdict,
 )
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
@@ -27,13 +28,6 @@ from globalmin_check.certificate import read_certificate
 from globalmin_check.claims.replay import _cell, _radius
 from globalmin_check.claims.replay_steps import HiddenStep
 from globalmin_check.engine import check_bytes
-
-
-def verdict(raw: bytes) -> str:
-    """Of both checkers, after they were seen to agree."""
-    fast, slow = check_bytes(raw), slow_check(raw)
-    assert fast.verdict.value == slow.verdict, (fast.reason, slow.reason)
-    return fast.verdict.value
 
 
 @pytest.mark.parametrize("expansion", ["norm", "rows"])

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat
 from tests.checker.cases import SUPREMA, Smooth, build, curvature, floor_claim
-from tests.checker.test_trajectory import verdict
 from tests.checker.trajectory_cases import (
     Descended,
     descended,
     trajectory_claim,
     trajectory_file,
+    verdict,
 )
 from tests.checker.trajectory_variants import (
     Sampled,

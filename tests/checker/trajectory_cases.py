@@ -12,7 +12,10 @@ import numpy as np
 from tests.checker.cases import Smooth, build, curvature, loss_bound
 from tests.corpus.small_producer import inverse_factor
 from tests.oracles import gmc_builder as gmc
+from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_replay import seeded_weights
+
+from globalmin_check.engine import check_bytes
 
 
 @dataclass(frozen=True)
@@ -113,3 +116,10 @@ def trajectory_claim(
 def trajectory_file(run: Descended, **options: Any) -> bytes:
     """A sealed file with this one claim."""
     return build(run.net, [trajectory_claim(run, **options)])
+
+
+def verdict(raw: bytes) -> str:
+    """Of both checkers, after they were seen to agree."""
+    fast, slow = check_bytes(raw), slow_check(raw)
+    assert fast.verdict.value == slow.verdict, (fast.reason, slow.reason)
+    return fast.verdict.value

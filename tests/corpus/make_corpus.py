@@ -31,6 +31,11 @@ from tests.corpus.corpus_trajectory import (
     trajectory_malformed,
     trajectory_rejected,
 )
+from tests.corpus.corpus_trajectory_variants import (
+    variants_accepted,
+    variants_malformed,
+    variants_rejected,
+)
 from tests.corpus.drafts import data_file, seal
 
 HERE = Path(__file__).resolve().parent
@@ -66,13 +71,11 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 
 def _families() -> tuple[dict[str, File], dict[str, Any]]:
     """The files of the families' claims and of former defects; all of rejected/ are refused."""
-    faults = family_rejected() | trajectory_rejected() | previous_bugs_rejected()
-    faults |= started_rejected()
+    faults = family_rejected() | trajectory_rejected() | variants_rejected()
+    faults |= started_rejected() | previous_bugs_rejected()
     undecided = started_undecided()
-    files: dict[str, File] = {
-        f"accepted/{name}.gmc": (raw, None)
-        for name, raw in (family_accepted() | trajectory_accepted() | started_accepted()).items()
-    }
+    honest = family_accepted() | trajectory_accepted() | variants_accepted() | started_accepted()
+    files: dict[str, File] = {f"accepted/{name}.gmc": (raw, None) for name, raw in honest.items()}
     files |= {
         f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in (faults | undecided).items()
     }
@@ -82,6 +85,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
             family_malformed()
             | trajectory_malformed()
             | started_malformed()
+            | variants_malformed()
             | previous_bugs_malformed()
         ).items()
     }

@@ -94,6 +94,13 @@ REDUNDANT = {
     "relu-trajectory: path > 0",  # the whole path is not negative
     "relu-trajectory: path",  # nor shorter than its rest
     "relu-trajectory: x2 > 0",  # X^T X is not negative
+    "trajectory: kappa > 0",  # the quartic form is not negative
+    "sgd-trajectory: a2 > 0",  # otherwise alpha is negative
+    "sgd-trajectory: x2 > 0",
+    "sgd-trajectory: kappa > 0",
+    "sgd-trajectory: rho >= 0",  # Delta is positive
+    "sgd-trajectory: alpha > 0",  # no D is at most rho then
+    "sgd-trajectory: 4 N kap D^2 <= gam",  # M <= rho and Lip rho < a <= m leave room for it
     "factorization-gap: F1a",  # the excess is not negative
     "T1b",  # the barrier is zero
     "T1c",  # the two heads are orthogonal

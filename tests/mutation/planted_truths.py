@@ -61,6 +61,8 @@ def two_labels_for_one_row(rng: Rng, kind: str) -> Whole:
             file.tensors[PREFIX + role] = np.append(file.tensors[PREFIX + role], 1.0)
     file = changed(file, loss_upper=Fraction(1000))
     name = next(name for name in ("a2", "mu", "lam") if name in file.claim)
+    if "block" in file.claim:
+        file.claim["block"] = n + 1  # a block meets every sample
     if "rate" in file.claim:
         file = changed(file, rate=1 - Fraction(1, 2**400))
     return refitted(with_field(file, name, rational(file, name) * hair(rng) / 4))
@@ -384,6 +386,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         lambda rng: two_labels_for_one_row(rng, "trajectory"),
         lambda rng: run_that_breaks_its_rate(rng, "trajectory"),
     ),
+    "sgd-trajectory": (lambda rng: two_labels_for_one_row(rng, "sgd-trajectory"),),
 }
 
 

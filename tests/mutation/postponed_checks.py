@@ -286,6 +286,13 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("J14", "quartic kappa", "quartic.kappa"),
         Knot("J15", "a2", "a2"),
     ),
+    "sgd-trajectory": (
+        Knot("Q5", *LOSS),
+        Knot("Q9", "D + M + Delta <= rho", "rho", refit=True),
+        Knot("Q11", "x2", "x2"),
+        Knot("Q12", "quartic kappa", "quartic.kappa"),
+        Knot("Q13", "a2", "a2"),
+    ),
     "head-gap": (
         Knot("H2", *LOSS),
         Knot("H3", "gap", "gap"),

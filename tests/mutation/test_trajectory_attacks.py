@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.checker.cases import build
 from tests.checker.trajectory_cases import Descended, descended, trajectory_claim
+from tests.mutation.attacked_numbers import as_number, close
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
@@ -34,12 +35,6 @@ def drawn(rng: Rng) -> Descended:
         share=float(rng.uniform(0.2, 1.9)),
         seed=int(rng.integers(2**31)),
     )
-
-
-def close(rng: Rng) -> Fraction:
-    """A factor: near 1, a few percent off, or far away."""
-    size = float(10 ** rng.choice([-12.0, -6.0, -2.0, -0.5, 0.5]))
-    return Fraction(float(np.exp(rng.choice([-1.0, 1.0]) * size * rng.uniform(0.1, 1))))
 
 
 def attacked(rng: Rng) -> tuple[Descended, dict[str, Any], dict[str, Any]]:
@@ -71,26 +66,21 @@ def ends_at_zero(run: Descended, fields: dict[str, Any], tensors: dict[str, Any]
     V after K steps, and the residual shrinks by the rate from then on.
     """
     with mpmath.workdps(60):
-        net, rate = run.net, _number(fields["rate"])
+        net, rate = run.net, as_number(fields["rate"])
         X, V = mpmath.matrix(net.X.tolist()), mpmath.matrix(net.W.tolist())
         W = mpmath.matrix(np.asarray(tensors["W0"]).tolist())
-        W[0, 0] += _number(fields["delta0"]) * (1 - mpmath.mpf(10) ** -50)
+        W[0, 0] += as_number(fields["delta0"]) * (1 - mpmath.mpf(10) ** -50)
         for _ in range(fields["K"]):
-            W = _moved(net, X, W, _number(fields["eta"]))[0]
-        if mpmath.mnorm(W - V, "f") > _number(fields["Delta"]):
+            W = _moved(net, X, W, as_number(fields["eta"]))[0]
+        if mpmath.mnorm(W - V, "f") > as_number(fields["Delta"]):
             return False
-        before = _moved(net, X, W, _number(fields["eta"]))
+        before = _moved(net, X, W, as_number(fields["eta"]))
         for _ in range(5):
-            after = _moved(net, X, before[0], _number(fields["eta"]))
+            after = _moved(net, X, before[0], as_number(fields["eta"]))
             if after[1] > before[1] * rate * (1 + mpmath.mpf(10) ** -40):
                 return False
             before = after
     return True
-
-
-def _number(text: str) -> mpmath.mpf:
-    value = Fraction(text)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def _moved(net: Any, X: Any, W: Any, eta: Any) -> tuple[Any, Any]:

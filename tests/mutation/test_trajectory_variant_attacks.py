@@ -12,7 +12,7 @@ import pytest
 from tests.checker.cases import Smooth, build
 from tests.checker.trajectory_cases import descended, trajectory_claim
 from tests.checker.trajectory_variants import loss_claim, sampled, sgd_claim
-from tests.mutation.test_trajectory_attacks import _number, close
+from tests.mutation.attacked_numbers import as_number, close
 from tests.oracles import gmc_builder as gmc
 from tests.oracles.fraction_checker import check_bytes as slow_check
 from tests.oracles.fraction_checker import oracle_truth
@@ -108,10 +108,10 @@ class Simulation:
 
     def __init__(self, case: Hostile) -> None:
         self.case, f = case, case.fields
-        self.eta = _number(f["eta"])
+        self.eta = as_number(f["eta"])
         self.X = mpmath.matrix(case.net.X.tolist())
         self.W = mpmath.matrix(np.asarray(case.tensors["W0"]).tolist())
-        self.W[0, 0] += _number(f["delta0"]) * (1 - mpmath.mpf(10) ** -50)
+        self.W[0, 0] += as_number(f["delta0"]) * (1 - mpmath.mpf(10) ** -50)
         self.v = mpmath.matrix(np.asarray(case.tensors.get("v0", case.net.v)).tolist())
         self.moves_head = "v0" in case.tensors
         self.path = mpmath.mpf(0)
@@ -160,24 +160,24 @@ def holds(case: Hostile, rng: Rng) -> bool:
         run = Simulation(case)
         for sample in case.tensors.get("order", [None] * f.get("K", 0)):
             run.step(None if sample is None else int(sample))
-        if run.distance() > _number(f["Delta"]):
+        if run.distance() > as_number(f["Delta"]):
             return False
         before = mpmath.norm(run.residual())
         if "landing" in f:
-            return before**2 / 2 <= _number(f["bound"])
+            return before**2 / 2 <= as_number(f["bound"])
         if "order" in case.tensors:
             first = before
             for _ in range(BLOCKS):
                 for i in _block(rng, len(case.net.y), f["block"]):
                     run.step(i)
-            return run.path <= _number(f["path"]) and mpmath.norm(run.residual()) < first
+            return run.path <= as_number(f["path"]) and mpmath.norm(run.residual()) < first
         for _ in range(5):
             run.step()
             after = mpmath.norm(run.residual())
-            if after > before * _number(f["rate"]) * (1 + small):
+            if after > before * as_number(f["rate"]) * (1 + small):
                 return False
             before = after
-        return run.path <= _number(f["path"])
+        return run.path <= as_number(f["path"])
 
 
 def _block(rng: Rng, n: int, length: int) -> list[int]:

@@ -28,6 +28,7 @@ from tests.checker import relu_trajectory_cases as relu_runs
 from tests.checker import second_order_cases as s
 from tests.checker import surroundings_cases as ball
 from tests.checker import trajectory_cases as runs
+from tests.checker import trajectory_variants as sampled_runs
 from tests.checker import trap_cases as trap
 from tests.checker import unique_minimum_cases as unique
 from tests.checker.cases import Smooth, build
@@ -467,8 +468,11 @@ def _trajectory(rng: Rng, number: int) -> bytes:
         steps=turn(number, 2, 0, 4),
         share=float(rng.uniform(0.3, 0.9)),
         seed=_seed(rng),
+        trained="vW" if number % 8 == 6 else "W",
     )
     expansion = turn(number // 2, "norm", "rows")
+    if run.v0 is not None:
+        expansion = turn(number // 8, "rows", "blocks")
     file = opened(runs.trajectory_file(run, Delta=1e-8, rho=0.2, expansion=expansion))
     return _scaled(file, loss_upper=1.01, b2=1.01, path=1.01)
 
@@ -516,6 +520,23 @@ def _deep_trajectory(rng: Rng, number: int) -> bytes:
     return _scaled(file, path=1.1, loss_upper=1.1)
 
 
+def _sgd_trajectory(rng: Rng, number: int) -> bytes:
+    n, d, k = turn(number, (1, 1, 2), (2, 2, 2), (1, 2, 2))
+    run = sampled_runs.sampled(
+        n,
+        d,
+        k,
+        activation=turn(number, "tanh", "softplus"),
+        epochs=turn(number, 2, 0, 3),
+        share=float(rng.uniform(0.4, 1.1)),
+        seed=_seed(rng),
+        noise=float(10 ** rng.uniform(-6, -4)),
+        tilt=0.3 * (n > 1),
+    )
+    file = opened(sampled_runs.sgd_file(run, Delta=1e-11, rho=0.1, block=n + number % 2))
+    return _scaled(file, loss_upper=1.01, path=1.01)
+
+
 RECIPES: dict[str, Recipe] = {
     "interpolation": _interpolation,
     "descent": _descent,
@@ -539,6 +560,7 @@ RECIPES: dict[str, Recipe] = {
     "trajectory": _trajectory,
     "relu-trajectory": _relu_trajectory,
     "deep-trajectory": _deep_trajectory,
+    "sgd-trajectory": _sgd_trajectory,
 }
 
 

@@ -54,9 +54,12 @@ def trajectory_checks(net: Network, claim: Claim, judge: Witnessed) -> Iterator[
     both, loss = f["trained"] == "vW", "landing" in f
     by_rows = f["expansion"] == "rows" and not both
     yield "bounded slope", name != "quadratic" or by_rows
+    everywhere = both or (loss and f["constants"] == "global")  # a bound on the whole line
     if loss:
         yield "bounded slope of the loss", name != "quadratic" or f["constants"] == "local"
-    else:
+    if everywhere and name == "quadratic":
+        return
+    if not loss:
         yield "0 <= rate < 1", 0 <= f["rate"] < 1
     yield from loss_checks(net, claim)
     replay = (BothReplay if both else Replay)(net, claim)
