@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import arb, arb_mat
+from scipy.optimize import brentq
 from tests.checker.cases import SUPREMA, Smooth, build, curvature, floor_claim
 from tests.checker.trajectory_cases import (
     Descended,
@@ -299,7 +300,7 @@ def test_the_factor_of_both_layers_is_the_printed_one(
     expected = _joint(run.net, run.eta, run.W0, run.v0)
     found = [float(entry) for layer in moved for entry in layer.mid().entries()]
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-    assert float(_radius(moved)) < 1e-34
+    assert 0.0 < float(_radius(moved)) < 1e-34
 
 
 @pytest.mark.parametrize("share", [0.5, 2.8])
@@ -438,12 +439,24 @@ def test_theorem_sg_has_the_printed_numbers_and_is_sharp_in_them() -> None:
 
 
 def test_the_ball_of_a_stochastic_run_must_hold_delta_too() -> None:
-    """Delta, D and M all count: a Delta that leaves room for two of them only is refused."""
-    run = sampled(epochs=40)
-    for Delta, word in ((1e-5, "ACCEPTED"), (1e-2, "REJECTED")):
-        raw = sgd_file(run, Delta=Delta)
+    """D + M <= rho < D + M + Delta is not enough: the run may begin at the edge of Delta."""
+    run, Delta = sampled(epochs=40), 1e-6
+    fields, tensors = sgd_claim(run, Delta=Delta)
+    floats = {
+        **{name: float(Fraction(fields[name])) for name in ("a2", "x2")},
+        "quartic": {"kappa": float(Fraction(fields["quartic"]["kappa"]))},
+    }
+
+    def missing(rho: float, share: float) -> float:
+        letters = sgd_numbers(run, floats | {"rho": rho}, Delta, 2)
+        return letters["D"] + letters["M"] + share * Delta - rho
+
+    for share, word in ((0.5, "REJECTED"), (1.5, "ACCEPTED")):
+        rho = brentq(missing, 1e-9, 0.05, args=(share,), xtol=1e-14)
+        claim = gmc.written(fields | {"rho": Fraction(rho)})
+        raw = build(run.net, [(claim, tensors)])
         assert verdict(raw) == word
-    assert "check Q9 " in check_bytes(raw).reason or "check Q8 " in check_bytes(raw).reason
+        assert ("check Q9 " in check_bytes(raw).reason) is (share < 1)
 
 
 def test_the_curvature_of_one_sample_is_bounded_by_gam() -> None:
