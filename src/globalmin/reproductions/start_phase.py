@@ -37,8 +37,8 @@ CHOICES = (
     "*descent from its start* the claim `trajectory`: the run from the random start itself "
     "converges to zero loss. The second asks for more (the residual must be small against the "
     "square of the least singular value, and the step below 1/|J|²), within the same limit.",
-    "n is smaller than the 100 of the paper, because a replay of thousands of steps at n = 100 "
-    "costs a minute. Cells with kd < n are not run and count as zero: the Jacobian has fewer columns than rows.",
+    "n is smaller than the 100 of the paper, because a replay at n = 100 costs a minute. Cells "
+    "with kd < n are not run and count as zero: the Jacobian has fewer columns than rows.",
 )
 
 THUMBNAIL = (Plane(10, (2, 4, 6, 8), 1),)
