@@ -3,9 +3,10 @@ what the check costs.
 
 `python -m bench.starts FOLDER` measures what FOLDER does not hold yet, one seed of every setting
 after the other, and prints the table of docs/from-start.md; an interrupted run goes on where it
-ended, `--table` prints what is there. Everything below was fixed before the first seed was drawn: the data (never looked at before), the step as a
-multiple of that of OS-T6.2, and how many seeds. 3.9 times that step is eta beta^2 = 1.95 with beta
-= sup|phi'| |v| |X|: just below 2, where the bound of all |J| begins to cost precision.
+ended, `--table` prints what is there. Everything below was fixed before the first seed was drawn:
+the data (never looked at before), the step as a multiple of that of OS-T6.2, and how many seeds.
+3.9 times that step is eta beta^2 = 1.95 with beta = sup|phi'| |v| |X|: just below 2, where the
+bound of all |J| begins to cost precision.
 """
 
 from __future__ import annotations
