@@ -1,11 +1,12 @@
 """Gradient descent from random starts, proved: how many of the seeds, how many steps and bits, and
 what the check costs.
 
-`python -m bench.starts FOLDER` measures what FOLDER does not hold yet, one seed after the other,
-and prints the table of docs/from-start.md; an interrupted run goes on where it ended. Everything
-below was fixed before the first seed was drawn: the data (never looked at before), the step as a
-multiple of that of OS-T6.2, and how many seeds. 3.9 times that step is eta beta^2 = 1.95 with beta
-= sup|phi'| |v| |X|: just below 2, where the bound of all |J| begins to cost precision.
+`python -m bench.starts FOLDER` measures what FOLDER does not hold yet, one seed of every setting
+after the other, and prints the table of docs/from-start.md; an interrupted run goes on where it
+ended, `--table` prints what is there. Everything below was fixed before the first seed was drawn:
+the data (never looked at before), the step as a multiple of that of OS-T6.2, and how many seeds.
+3.9 times that step is eta beta^2 = 1.95 with beta = sup|phi'| |v| |X|: just below 2, where the
+bound of all |J| begins to cost precision.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from itertools import takewhile
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -99,25 +101,39 @@ def outcome(setting: Setting, seed: int) -> Outcome:
     )
 
 
-def measured(setting: Setting, folder: Path) -> list[Outcome]:
-    """All outcomes of a setting, those of an earlier call read back."""
-    path = folder / f"{setting.activation}-{setting.n}-{setting.d}-{setting.k}.jsonl"
-    known = [] if not path.exists() else path.read_text(encoding="ascii").splitlines()
-    found = {one["seed"]: Outcome(**one) for one in map(json.loads, known)}
-    with path.open("a", encoding="ascii") as file:
-        for seed in range(setting.N):
-            if seed not in found:
-                found[seed] = outcome(setting, seed)
-                file.write(json.dumps(asdict(found[seed])) + "\n")
-                file.flush()
-    return [found[seed] for seed in range(setting.N)]
+def path_of(setting: Setting, folder: Path) -> Path:
+    """Where the outcomes of a setting are kept; row 1 and LIKELY are the same seeds."""
+    return folder / f"{setting.activation}-{setting.n}-{setting.d}-{setting.k}.jsonl"
+
+
+def known(setting: Setting, folder: Path) -> list[Outcome]:
+    """The outcomes kept so far, those of the seeds 0, 1, ... without a gap."""
+    path = path_of(setting, folder)
+    lines = path.read_text(encoding="ascii").splitlines() if path.exists() else []
+    found = {one["seed"]: Outcome(**one) for one in map(json.loads, lines)}
+    seeds = range(setting.N)
+    return [found[seed] for seed in takewhile(found.__contains__, seeds)]
+
+
+def measure(folder: Path) -> None:
+    """All seeds that are missing, one of every setting in turn, so that an interrupted run has
+    some of each; which ones are there never depends on how they ended.
+    """
+    for seed in range(max(setting.N for setting in SETTINGS)):
+        for setting in SETTINGS:
+            if len(known(setting, folder)) == seed < setting.N:
+                found = outcome(setting, seed)
+                with path_of(setting, folder).open("a", encoding="ascii") as file:
+                    file.write(json.dumps(asdict(found)) + "\n")
 
 
 def row(setting: Setting, found: list[Outcome]) -> str:
     """One line of the table; everything that is not ACCEPTED is a failure."""
     proved = [one for one in found if one.verdict == "ACCEPTED"]
     bound = probability_below(len(proved), len(found), Fraction(1, 100))
-    line = f"| {setting} | {len(proved)} of {len(found)} | at least {float(bound):g} |"
+    # the bound belongs to the number of seeds that was fixed before
+    said = f"at least {float(bound):g}" if len(found) == setting.N else f"({setting.N} planned)"
+    line = f"| {setting} | {len(proved)} of {len(found)} | {said} |"
     if not proved:
         return f"{line} - | - | - | - | - |"
     steps, bits = ([getattr(one, name) for one in proved] for name in ("steps", "bits"))
@@ -130,17 +146,21 @@ def row(setting: Setting, found: list[Outcome]) -> str:
     )
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *, only_table: bool) -> None:
     """Measure and print."""
     folder.mkdir(parents=True, exist_ok=True)
+    if not only_table:
+        measure(folder)
     print(
         "| network (n, d, k) | proved | probability of success, 99 % | K | bits | largest delta_K "
         "| check, CPU s | all, CPU min |"
     )
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for setting in SETTINGS:
-        print(row(setting, measured(setting, folder)), flush=True)
+        if found := known(setting, folder):
+            print(row(setting, found))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "bench-starts"))
+    given = [word for word in sys.argv[1:] if not word.startswith("-")]
+    main(Path(given[0] if given else "bench-starts"), only_table="--table" in sys.argv)

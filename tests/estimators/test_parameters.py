@@ -30,6 +30,7 @@ def test_parameters_survive_get_set_and_clone_unchanged(estimator):
         "max_iter": 17,
         "tol": 1e-5,
         "step_size": 0.25,
+        "until": "descent",
         "warm_start": True,
         "certify": False,
         "memory_limit": 10**9,

@@ -214,7 +214,9 @@ def _print(found: list[StartShare], asked: dict[str, float], folder: Path) -> No
         together = f"the {len(found)} bounds hold together with confidence"
         rows.append(("together", f"{together} {100 * found[0].confidence:g} %", ""))
     rows += [
-        (f"seed {seed}", why, "yellow") for s in found for seed, why in list(s.reasons.items())[:3]
+        (f"seed {seed}", f"width {s.width}: {why}", "yellow")
+        for s in found
+        for seed, why in list(s.reasons.items())[:3]
     ]
     if theorems := sorted((value, item) for item, value in asked.items() if item != INSPECT):
         widths = ", ".join(f"{item} {value:.2g}" for value, item in theorems)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from globalmin.references import states
-from globalmin.reproductions.certified_phase import Plane, by_gradient_descent
+from globalmin.reproductions.certified_phase import by_gradient_descent
 from globalmin.reproductions.os import MAX_ITER, STEPS, realizations
 from globalmin.reproductions.registry import Reproduction, Row, reproduction
 from globalmin.reproductions.running import Setting
@@ -41,11 +41,18 @@ CHOICES = (
     "with kd < n are not run and count as zero: the Jacobian has fewer columns than rows.",
 )
 
-THUMBNAIL = (Plane(10, (2, 4, 6, 8), 1),)
-PAPER = (
-    Plane(20, (2, 4, 5, 6, 8, 10, 14, 20), 3),
-    Plane(40, (4, 6, 8, 10, 14, 20), 2),
-)
+
+class Plane(NamedTuple):
+    """One n: widths k and dimensions d of the cells, and starts per cell."""
+
+    n: int
+    widths: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    trials: int
+
+
+THUMBNAIL = (Plane(10, (2, 4, 6, 8), (2, 4, 6, 8), 1),)
+PAPER = (Plane(20, (2, 4, 5, 6, 8), (2, 4, 5, 6, 8, 10, 14, 20), 3),)
 
 
 @states("OS-E.fig2a")
@@ -56,7 +63,13 @@ PAPER = (
 def start_phase(setting: Setting) -> Reproduction:
     """How wide a network must be for the theorem of OS to hold of a random start, by proof."""
     planes = setting.pick(thumbnail=THUMBNAIL, paper=PAPER)
-    cells = [(p.n, k, d, p.trials) for p in planes for k in p.axis for d in p.axis if k * d >= p.n]
+    cells = [
+        (p.n, k, d, p.trials)
+        for p in planes
+        for k in p.widths
+        for d in p.dimensions
+        if k * d >= p.n
+    ]
     points = [{"n": n, "k": k, "d": d, "trials": t, "seed": setting.seed} for n, k, d, t in cells]
     found = setting.trials(started_cell, points)
     shares = {
@@ -144,17 +157,17 @@ def draw_plane(plane: Plane, shares: Shares) -> Figure:
     from globalmin.report.reproduction_figures import Plane as Shown
     from globalmin.report.reproduction_figures import phase_diagram
 
-    axis = np.array(plane.axis, dtype=np.float64)
+    k_axis, d_axis = (np.array(a, dtype=np.float64) for a in (plane.widths, plane.dimensions))
     titles = {"fitted": "fitted", "proved_at_end": "proved at the end"}
     panels = [
         Shown(
             titles.get(name, "proved from the start"),
-            axis,
-            axis,
+            k_axis,
+            d_axis,
             np.array(
                 [
-                    [shares.get((plane.n, k, d), {}).get(name, 0.0) for d in plane.axis]
-                    for k in plane.axis
+                    [shares.get((plane.n, k, d), {}).get(name, 0.0) for d in plane.dimensions]
+                    for k in plane.widths
                 ]
             ),
         )

@@ -112,7 +112,13 @@ def started(run: ShallowRun) -> StartedRun:
     norms = np.exp(np.interp(every, seen.iteration, 0.5 * np.log(2.0 * seen.loss + _TINY)))
     walked = np.interp(every, seen.iteration, seen.path_length)
     return StartedRun(
-        run.start, run.network, run.step_size, run.n_iter, None, norms[:-1], np.diff(walked)
+        start=run.start,
+        network=run.network,
+        step_size=run.step_size,
+        n_iter=run.n_iter,
+        seed=None,
+        norms=norms[:-1],
+        lengths=np.diff(walked),
     )
 
 
