@@ -22,7 +22,7 @@ import numpy as np
 
 from globalmin._types import Array
 
-STEPS = 300
+STEPS = 1000
 EPS = float(np.finfo(np.float64).eps)
 # bits of a stored slope: short numbers keep the checker's integers short, and cost 1e-7 of a slope
 SLOPE_BITS = 24
@@ -69,14 +69,13 @@ def spectral_witness(rows: Array, u: Array, *, steps: int = STEPS) -> SpectralWi
     steps : of fictitious play; it ends earlier when the bound stops falling.
     """
     play = _Play.at_rest(rows, u)
-    best, last_gain = play.witness(), 0
+    best = found = play.witness()
+    last_gain = 0
     for step in range(steps):
-        play.answer(best.direction if step == 0 else found.direction, 2.0 / (step + 3.0))
+        play.answer(found.direction, 2.0 / (step + 3.0))
         found = play.witness()
-        if found.bound < best.bound * (1.0 - 1e-9 * np.sign(best.bound)):
-            last_gain = step
         if found.bound < best.bound:
-            best = found
+            best, last_gain = found, step
         if step - last_gain > _PATIENCE:
             break
     return best
