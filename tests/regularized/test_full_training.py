@@ -115,7 +115,7 @@ def test_no_direction_is_left_that_lowers_the_objective(loss: str) -> None:
     network = train_full(problem, starts=2)
     value = objective(network, problem)
     design, rng = Design.of(problem), np.random.default_rng(8)
-    empty = full_training._without_neurons(design)
+    empty = full_training.without_neurons(design)
     assert value <= objective(design.network(empty.W, empty.v, empty.c), problem) + 1e-9
     for _ in range(20):
         W, v, c = design.parameters(network)

@@ -71,7 +71,7 @@ def train_full(
     rng = np.random.default_rng(seed)
     deadline = time.perf_counter() + max_seconds
     smooth = 0.0 if problem.loss.smoothed(1.0) is problem.loss else 1.0
-    firsts = [_without_neurons(design)]
+    firsts = [without_neurons(design)]
     firsts += [_random(design, rng) for _ in range(starts - 1)]
     firsts += [] if start is None else [Weights(*design.parameters(start))]
     best, least = None, np.inf
@@ -95,7 +95,8 @@ def _scale(problem: RegularizedProblem) -> float:
     return 1.0 if problem.loss.labels == "signs" else max(float(problem.y.std()), 1e-12)
 
 
-def _without_neurons(design: Design) -> Weights:
+def without_neurons(design: Design) -> Weights:
+    """The best network that has no neurons: its intercept and linear part."""
     p, r = design.Z.shape[1], design.F.shape[1]
     return polished(design, Weights(np.zeros((0, p)), np.zeros(0), np.zeros(r)))
 
@@ -104,7 +105,7 @@ def _random(design: Design, rng: np.random.Generator) -> Weights:
     """Neurons in random directions, large enough to move."""
     p = design.Z.shape[1]
     k = min(4 * p, 60)
-    base = _without_neurons(design)
+    base = without_neurons(design)
     loss = abs(float(design.loss_terms(design.F @ base.c)[0].sum()))
     size = np.sqrt(0.5 * loss / (design.b * k)) * 0.3
     W = rng.standard_normal((k, p)) / np.sqrt(p) * size

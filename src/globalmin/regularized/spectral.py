@@ -54,6 +54,10 @@ class SpectralWitness:
     bound: float
     direction: Array
 
+    def for_vector(self, rows: Array, u: Array) -> SpectralWitness:
+        """The same slopes for another vector, with its own gamma and bound."""
+        return _bounded(rows, u, (self.rho, self.sig, self.al, self.be))
+
     def scaled(self, factor: float) -> SpectralWitness:
         """The witness for `factor` u: only gamma and the bound change."""
         return replace(self, gamma=self.gamma * factor, bound=self.bound * factor)
