@@ -120,7 +120,7 @@ def feasible(design: Design, u: Array) -> Array | None:
     """
     low, high = _domain(design)
     u = np.clip(u, low, high)
-    A = _free_columns(design)
+    A = free_columns(design)
     if not A.shape[1]:
         return u
     for _ in range(20):
@@ -143,13 +143,17 @@ def _domain(design: Design) -> tuple[Array, Array]:
     return np.where(weight > 0, low, 0.0), np.where(weight > 0, high, 0.0)
 
 
+def room_in_domain(design: Design, u: Array) -> Array:
+    """Distance of every entry to the ends of its domain, at most the size of u."""
+    return _room(u, *_domain(design))
+
+
 def _room(u: Array, low: Array, high: Array) -> Array:
-    """Distance to the ends of the domain, at most the size of u."""
     largest = max(float(np.abs(u).max(initial=0.0)), 1e-300)
     return np.minimum(np.minimum(u - low, high - u), largest)
 
 
-def _free_columns(design: Design) -> Array:
+def free_columns(design: Design) -> Array:
     """Columns of the equations A^T u = 0, free hidden biases included."""
     A = design.F[:, design.ridge == 0.0]
     if design.is_free and design.problem.penalty.intercept != "free":

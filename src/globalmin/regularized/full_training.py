@@ -61,7 +61,7 @@ def train_full(
     Parameters
     ----------
     problem : rows, labels, loss and penalty; groups "all".
-    starts : 1 begins without neurons; every further one with random neurons.
+    starts : 1 begins without neurons; every further one with random neurons; 0 needs `start`.
     seed : of the random neurons and of the local search.
     start : a network to begin with, besides.
     max_rounds : rounds of new neurons, per start.
@@ -71,7 +71,7 @@ def train_full(
     rng = np.random.default_rng(seed)
     deadline = time.perf_counter() + max_seconds
     smooth = 0.0 if problem.loss.smoothed(1.0) is problem.loss else 1.0
-    firsts = [without_neurons(design)]
+    firsts = [without_neurons(design)][:starts]
     firsts += [_random(design, rng) for _ in range(starts - 1)]
     firsts += [] if start is None else [Weights(*design.parameters(start))]
     best, least = None, np.inf
