@@ -186,7 +186,7 @@ class _Loop:
 
     def round(self) -> float:
         """Solve, merge, and bound; the relative gap."""
-        self.master.solve(max(min(1e-2, self.share * self.gap), 1e-13))
+        self.master.solve(max(self.share * min(0.1, self.gap), 1e-13))
         self._merge()
         self._turn()
         value, b = self.master.value, self.problem.penalty.weight_decay
