@@ -79,6 +79,7 @@ from globalmin.recovery.recover_teacher import recover_teacher as recover_teache
 from globalmin.regularized.network import RegularizedNetwork as RegularizedNetwork
 from globalmin.regularized.objective import Penalty as Penalty
 from globalmin.regularized.objective import RegularizedProblem as RegularizedProblem
+from globalmin.regularized.train import train_regularized as train_regularized
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.from_start import prove_start as prove_start
 from globalmin.shallow.network import ShallowNetwork as ShallowNetwork

@@ -37,14 +37,16 @@ class Loss(ABC):
         The threshold of Huber's loss, the level of the quantile; None for the others.
     labels : str
         "real", "signs" (-1 and 1) or "counts" (at least 0).
-    smoothness : float | None
-        A Lipschitz constant of the derivative; None where there is none.
     """
 
     name: ClassVar[str]
     labels: ClassVar[Labels] = "real"
-    smoothness: ClassVar[float | None] = None
     parameter: float | None = None
+
+    @property
+    def smoothness(self) -> float | None:
+        """A Lipschitz constant of the derivative; None where there is none."""
+        return None
 
     @abstractmethod
     def value(self, f: Array, y: Array) -> Array:

@@ -25,7 +25,11 @@ class Logistic(Loss):
 
     name: ClassVar[str] = "logistic"
     labels: ClassVar[Labels] = "signs"
-    smoothness: ClassVar[float | None] = 0.25
+
+    @property
+    def smoothness(self) -> float:
+        """A quarter."""
+        return 0.25
 
     def value(self, f: Array, y: Array) -> Array:
         """Without overflow."""
@@ -68,6 +72,11 @@ class Hinge(Loss):
     name: ClassVar[str] = "hinge"
     labels: ClassVar[Labels] = "signs"
     smoothing: float = 0.0
+
+    @property
+    def smoothness(self) -> float | None:
+        """One over the width of the envelope."""
+        return 1.0 / self.smoothing if self.smoothing > 0 else None
 
     def value(self, f: Array, y: Array) -> Array:
         """The missing margin, or its envelope."""
@@ -115,7 +124,11 @@ class SquaredHinge(Loss):
 
     name: ClassVar[str] = "squared_hinge"
     labels: ClassVar[Labels] = "signs"
-    smoothness: ClassVar[float | None] = 1.0
+
+    @property
+    def smoothness(self) -> float:
+        """One."""
+        return 1.0
 
     def value(self, f: Array, y: Array) -> Array:
         """Half the square of the missing margin."""

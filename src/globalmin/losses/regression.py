@@ -18,7 +18,11 @@ class Squared(Loss):
     r"""$(f-y)^2/2$, with the conjugate $uy + u^2/2$."""
 
     name: ClassVar[str] = "squared"
-    smoothness: ClassVar[float | None] = 1.0
+
+    @property
+    def smoothness(self) -> float:
+        """One."""
+        return 1.0
 
     def value(self, f: Array, y: Array) -> Array:
         """Half the squared residual."""
@@ -50,8 +54,12 @@ class Huber(Loss):
     r"""$r^2/2$ for $|r|\le h$, else $h|r| - h^2/2$, with $r = f-y$ and h the parameter."""
 
     name: ClassVar[str] = "huber"
-    smoothness: ClassVar[float | None] = 1.0
     parameter: float = 1.0
+
+    @property
+    def smoothness(self) -> float:
+        """One."""
+        return 1.0
 
     def value(self, f: Array, y: Array) -> Array:
         """Quadratic near zero, linear beyond."""
@@ -90,6 +98,11 @@ class Quantile(Loss):
     name: ClassVar[str] = "quantile"
     parameter: float = 0.5
     smoothing: float = 0.0
+
+    @property
+    def smoothness(self) -> float | None:
+        """One over the width of the envelope."""
+        return 1.0 / self.smoothing if self.smoothing > 0 else None
 
     def value(self, f: Array, y: Array) -> Array:
         """The pinball loss, or its envelope."""
