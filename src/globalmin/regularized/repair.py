@@ -80,6 +80,8 @@ def objective_above(network: RegularizedNetwork, problem: RegularizedProblem) ->
     f = network.predict(X)
     size = np.abs(X) @ np.abs(network.W).T + np.abs(network.bias)
     reach = np.abs(network.intercept) + size @ np.abs(network.v)
+    if network.linear is not None:
+        reach = reach + np.abs(X) @ np.abs(network.linear)
     values, slopes = loss.value(f, y), np.abs(loss.derivative(f, y))
     penalty = problem.penalty.of(network)
     sizes = weight * (np.abs(values) + np.abs(y * f) + slopes * (reach + np.abs(y)))
@@ -87,15 +89,20 @@ def objective_above(network: RegularizedNetwork, problem: RegularizedProblem) ->
     return math.fsum([*(weight * values), penalty, room])
 
 
-def floor_below(problem: RegularizedProblem, u: Array) -> float:
-    """A double that is meant to be at most D(u)."""
-    used = problem.weights > 0
+def floor_below(problem: RegularizedProblem, u: Array, rounding: float = _ROUNDING) -> float:
+    """A double that is meant to be at most D(u); a larger `rounding` covers a vector that the
+    checker still repairs.
+    """
+    used, X = problem.weights > 0, problem.X
     weight, y, u = problem.weights[used], problem.y[used], u[used]
     values = weight * problem.loss.conjugate(u / weight, y)
     sizes = np.abs(values) + np.abs(u * y) + u * u / weight + np.abs(u)
-    parts = [*(-values), -_ROUNDING * 16 * math.fsum(sizes)]
+    parts = [*(-values), -rounding * 16 * math.fsum(sizes)]
     if not isinstance(problem.penalty.intercept, str):
         parts.append(-(math.fsum(u) ** 2) * (1.0 + _ROUNDING) / (2.0 * problem.penalty.intercept))
+    if not isinstance(problem.penalty.linear, str):
+        sums = np.abs(u @ X[used]) + _ROUNDING * (np.abs(u) @ np.abs(X[used]))
+        parts.append(-float(sums @ sums) * (1.0 + _ROUNDING) / (2.0 * problem.penalty.linear))
     return math.fsum(parts)
 
 

@@ -5,15 +5,30 @@ objective over every width (theorem R1).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
-from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
+from globalmin.proving.claim import (
+    Claim,
+    ClaimRecord,
+    Json,
+    Proves,
+    Question,
+    Rung,
+    Tensor,
+    rational,
+)
+from globalmin.regularized.claims.full_gap import full_witness
 from globalmin.regularized.column_generation import Oracle
+from globalmin.regularized.design import Design
 from globalmin.regularized.dual import centered, saturated
+from globalmin.regularized.full_dual import FullBound
+from globalmin.regularized.full_run import train_relu
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import RegularizedProblem
 from globalmin.regularized.repair import MARGIN, exact_dual, floor_below, objective_above
@@ -66,14 +81,41 @@ def feasible_dual(problem: RegularizedProblem, u: Array, oracle: Oracle) -> Arra
     raise CannotCertify("rounding the dual vector to a feasible one failed; rescale the labels")
 
 
+def build_full(
+    network: RegularizedNetwork, problem: RegularizedProblem, bound: FullBound | None
+) -> Claim:
+    """The claim for neurons that see all columns, or CannotCertify with the reason.
+
+    Parameters
+    ----------
+    network, problem : what the claim speaks of.
+    bound : from training; by default the best one found here.
+    """
+    if bound is None:
+        bound = train_relu(problem, start=network).bound
+    if bound is None:
+        raise CannotCertify(
+            f"no constraint proves a floor for {problem.X.shape[1]} columns with hidden_bias="
+            f"{problem.penalty.hidden_bias!r}: the search over cones did not end within its limit; "
+            "penalize the hidden biases, raise the weight decay or take fewer columns"
+        )
+    design = Design.of(problem)
+    found = full_witness(design, bound)
+    repaired = 2.0**-34 if "repair" in found.tensors else None
+    return claim_of(network, problem, found.u, found.fields, found.tensors, repaired)
+
+
 def claim_of(
     network: RegularizedNetwork,
     problem: RegularizedProblem,
     u: Array,
     fields: dict[str, Json],
+    witness: Mapping[str, Tensor] = MappingProxyType({}),
+    rounding: float | None = None,
 ) -> Claim:
     """The claim of a feasible vector, with its bounds."""
-    above, below = objective_above(network, problem), floor_below(problem, u)
+    above = objective_above(network, problem)
+    below = floor_below(problem, u) if rounding is None else floor_below(problem, u, rounding)
     if not (math.isfinite(above) and math.isfinite(below)):
         raise CannotCertify(
             f"the objective {above:.3g} or its floor {below:.3g} is not finite; train further"
@@ -92,12 +134,20 @@ def claim_of(
         "gap": float(gap),
         "relative_gap": float(gap) / scale if scale > 0 else math.inf,
     }
-    return Claim(CLAIM.kind, {**whole, **fields}, {"u": u}, summary)
+    return Claim(CLAIM.kind, {**whole, **fields}, {"u": u, **witness}, summary)
 
 
 def _answer(question: Question) -> Claim:
-    run = question.options.get("run")
-    return build(question.network, question.data, None if run is None else run.u)
+    run, problem = question.options.get("run"), question.data
+    if problem.groups == "all" and not _is_one_column(problem):
+        return build_full(question.network, problem, None if run is None else run.bound)
+    return build(question.network, problem, None if run is None else run.u)
+
+
+def _is_one_column(problem: RegularizedProblem) -> bool:
+    """Whether the exact oracle of columns covers the class."""
+    penalty = problem.penalty
+    return problem.X.shape[1] == 1 and penalty.linear == "none" and penalty.hidden_bias != "none"
 
 
 CLAIM = ClaimRecord(
