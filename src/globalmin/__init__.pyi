@@ -36,6 +36,8 @@ from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
 from globalmin.estimators import PatchNetworkRegressor as PatchNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
+from globalmin.estimators import ReluNetworkClassifier as ReluNetworkClassifier
+from globalmin.estimators import ReluNetworkRegressor as ReluNetworkRegressor
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
 from globalmin.factorization.claims import certify_factorization as certify_factorization
@@ -76,9 +78,14 @@ from globalmin.quadratic.teacher import QuadraticTeacher as QuadraticTeacher
 from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.planning import plan_recovery as plan_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
+from globalmin.regularized.full_run import FullRun as FullRun
+from globalmin.regularized.full_run import estimate_largest_decay as estimate_largest_decay
+from globalmin.regularized.full_run import train_relu as train_relu
 from globalmin.regularized.network import RegularizedNetwork as RegularizedNetwork
 from globalmin.regularized.objective import Penalty as Penalty
 from globalmin.regularized.objective import RegularizedProblem as RegularizedProblem
+from globalmin.regularized.optimality import OptimalityGap as OptimalityGap
+from globalmin.regularized.optimality import optimality_gap as optimality_gap
 from globalmin.regularized.train import train_regularized as train_regularized
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.from_start import prove_start as prove_start

@@ -12,5 +12,7 @@ from globalmin.estimators.quadratic import QuadraticNetworkRegressor as Quadrati
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,
 )
+from globalmin.estimators.relu_network import ReluNetworkClassifier as ReluNetworkClassifier
+from globalmin.estimators.relu_network import ReluNetworkRegressor as ReluNetworkRegressor
 from globalmin.estimators.shallow import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators.shallow import ShallowNetworkRegressor as ShallowNetworkRegressor

@@ -16,6 +16,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,6 +34,7 @@ from globalmin.regularized.full_run import (
     full_decay_path,
     train_relu,
 )
+from globalmin.regularized.full_training import train_full
 from globalmin.regularized.objective import HIDDEN_BIASES, HiddenBias, Penalty, RegularizedProblem
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ RELU_CONSTRAINTS: dict[str, list[Any]] = {
     "gap": [Interval(Real, 0, None, closed="left")],
     "starts": [Interval(Integral, 1, None, closed="left")],
     "max_seconds": [Interval(Real, 0, None, closed="neither")],
+    "max_cones": [Interval(Integral, 0, None, closed="left")],
     "cv": ["cv_object"],
     "certify": ["boolean"],
     "random_state": ["random_state"],
@@ -69,6 +72,7 @@ class ReluNetworkEstimator(ProvedEstimator):
     gap: float
     starts: int
     max_seconds: float
+    max_cones: int
     cv: Any
     random_state: int | np.random.RandomState | None
 
@@ -89,18 +93,16 @@ class ReluNetworkEstimator(ProvedEstimator):
         """
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.weight_decay_ = self._chosen_decay(X, labels, loss, seed)
-        runs = [
-            train_relu(
-                self._problem(X, y, loss, self.weight_decay_),
-                gap=self.gap,
-                starts=self.starts,
-                max_seconds=self.max_seconds,
-                seed=seed,
-            )
-            for y in labels
-        ]
+        runs = [self._run(self._problem(X, y, loss, self.weight_decay_), seed) for y in labels]
         proofs = [self._proof(run) for run in runs]
         self._store_runs(runs, proofs)
+
+    def _run(self, problem: RegularizedProblem, seed: int) -> FullRun:
+        """The trained network, with a floor only if it is to be proved."""
+        limits: dict[str, Any] = {"starts": self.starts, "max_seconds": self.max_seconds}
+        if not self.certify:
+            return FullRun(train_full(problem, seed=seed, **limits), problem, None)
+        return train_relu(problem, gap=self.gap, max_cones=self.max_cones, seed=seed, **limits)
 
     def _proof(self, run: FullRun) -> Proof:
         if not self.certify:
@@ -111,7 +113,7 @@ class ReluNetworkEstimator(ProvedEstimator):
         self.networks_ = [run.network for run in runs]
         self.width_ = _single([run.network.width for run in runs])
         self.objective_ = _single([run.objective for run in runs])
-        self.bound_ = _single([None if run.bound is None else run.bound.constraint for run in runs])
+        self.bound_ = _single([constraint_of(proof) for proof in proofs])
         self._store_proofs(proofs)
         found = [claim_numbers(proof) for proof in proofs]
         self.loss_lower_ = _single([floor for floor, _ in found])
@@ -195,6 +197,12 @@ def claim_numbers(proof: Proof) -> tuple[float, float]:
     return claim.numbers.floor, claim.numbers.gap
 
 
+def constraint_of(proof: Proof) -> str | None:
+    """How the checker verified the floor: "columns", "cones" or "spectral"; None without one."""
+    claim = proof.claim("dual-gap")
+    return None if claim is None else str(claim.numbers.others.get("constraint"))
+
+
 def gap_sentence(
     value: float, floor: float, share: float, constraint: str | None, tolerance: float
 ) -> str:
@@ -241,6 +249,9 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
         Of training.
     max_seconds : float
         Of training and of the search for a floor.
+    max_cones : int
+        Of the checker's search over cones, up to five columns with biases; it takes about a
+        millisecond for each. 0 for none.
     cv : Any
         Folds of weight_decay="cv".
     certify : bool
@@ -262,7 +273,8 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
     optimal_ : bool
         Whether `relative_gap_` is within the tolerance `gap`.
     bound_ : str | None
-        How the floor was proved: "spectral" (R4, any number of columns) or "cones" (R3, few).
+        How the floor was proved: "spectral" (R4, any number of columns), "cones" (R3, few) or
+        "columns" (R2, one).
     verdict_ : str | None
         The checker's word on the certificate.
     certificate_ : bytes | None
@@ -312,6 +324,7 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
         gap: float = 1e-3,
         starts: int = 2,
         max_seconds: float = 20.0,
+        max_cones: int = 10_000,
         cv: Any = 5,
         certify: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -326,6 +339,7 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
         self.gap = gap
         self.starts = starts
         self.max_seconds = max_seconds
+        self.max_cones = max_cones
         self.cv = cv
         self.certify = certify
         self.random_state = random_state
@@ -389,6 +403,8 @@ class ReluNetworkClassifier(ClassifierMixin, ReluNetworkEstimator):
         As in `ReluNetworkRegressor`.
     max_seconds : float
         As in `ReluNetworkRegressor`.
+    max_cones : int
+        As in `ReluNetworkRegressor`.
     cv : Any
         As in `ReluNetworkRegressor`.
     certify : bool
@@ -447,6 +463,7 @@ class ReluNetworkClassifier(ClassifierMixin, ReluNetworkEstimator):
         gap: float = 1e-3,
         starts: int = 2,
         max_seconds: float = 20.0,
+        max_cones: int = 10_000,
         cv: Any = 5,
         certify: bool = True,
         random_state: int | np.random.RandomState | None = None,
@@ -460,6 +477,7 @@ class ReluNetworkClassifier(ClassifierMixin, ReluNetworkEstimator):
         self.gap = gap
         self.starts = starts
         self.max_seconds = max_seconds
+        self.max_cones = max_cones
         self.cv = cv
         self.certify = certify
         self.random_state = random_state
@@ -500,8 +518,23 @@ class ReluNetworkClassifier(ClassifierMixin, ReluNetworkEstimator):
         outputs = np.stack([network.predict(stored) for network in self.networks_], axis=1)
         return outputs[:, 0] if len(self.classes_) == 2 else outputs
 
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_proba(self, X: Any) -> Array:
+        """Estimated probabilities of the classes, one column each; with the logistic loss only.
+
+        More than two classes: those of one class against the others, scaled to sum 1.
+        """
+        positive = _sigmoid(self.decision_function(X))
+        if positive.ndim == 1:
+            return np.stack([1.0 - positive, positive], axis=1)
+        return positive / positive.sum(axis=1, keepdims=True)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
         scores = self.decision_function(X)
         winners = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[winners]
+
+
+def _sigmoid(z: Array) -> Array:
+    return 0.5 * (1.0 + np.tanh(0.5 * z))

@@ -20,8 +20,8 @@ from globalmin._types import Array
 LARGEST_DIMENSION = 6
 _ATTEMPTS = 3
 _SWEEPS = 60
-# relative room left to the checker, whose slopes are multiples of 1/1024 and rounded down
-_ROOM = 1e-9
+_SLOPES = 1024.0  # the checker's slopes are multiples of 1/1024, rounded down
+_ROOM = 1e-9  # relative room left to the checker
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _closes(u: Any, rays: Any, lengths: Any, base: Any, index: Any, z: Any) -> A
             positive = 0.0
             for k in range(p):
                 positive += max(z[i, k], 0.0)
-            slopes[i] = positive / np.abs(z[i]).sum()
+            slopes[i] = math.floor(_SLOPES * positive / np.abs(z[i]).sum()) / _SLOPES
     units = rays / lengths.reshape(-1, 1)
     for attempt in range(_ATTEMPTS):
         heights = fixed.copy()
@@ -140,7 +140,8 @@ def _closes(u: Any, rays: Any, lengths: Any, base: Any, index: Any, z: Any) -> A
             along = 0.0
             for k in range(p):
                 along += weights[k] / lengths[k] * z[i, k]
-            slopes[i] += share * ((1.0 if along > 0.0 else 0.0) - slopes[i])
+            moved = slopes[i] + share * ((1.0 if along > 0.0 else 0.0) - slopes[i])
+            slopes[i] = math.floor(_SLOPES * moved) / _SLOPES
     return False
 
 

@@ -29,8 +29,9 @@ from globalmin.regularized.spectral import SpectralWitness, spectral_witness
 
 Constraint = Literal["spectral", "cones"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
-MAX_CONES = 20_000  # the checker needs about a millisecond for each
+MAX_CONES = 40_000  # the checker needs up to a millisecond for each
 _LADDER = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)  # room above H, cones
+_MORE_CONES = 3
 # unknowns of the relaxation up to which a Newton step takes less than a tenth of a second
 _LARGEST_RELAXATION = 700
 _LARGEST_ROWS = 20_000
@@ -94,7 +95,15 @@ def best_bound(
     if design.Z.shape[1] <= LARGEST_DIMENSION and not is_enough():
         known = [design.parameters(n)[0] for n in networks]
         for u, W in zip(duals, known, strict=False):
-            best = _higher(best, cone_bound(design, u, W, max_cones=max_cones, seed=seed))
+            found = cone_bound(
+                design,
+                u,
+                W,
+                target=objective - 0.5 * gap * abs(objective),
+                max_cones=max_cones,
+                seed=seed,
+            )
+            best = _higher(best, found)
     return best
 
 
@@ -213,17 +222,25 @@ def _scaled(
 
 
 def cone_bound(
-    design: Design, u: Array, known: Array, *, max_cones: int = MAX_CONES, seed: int = 0
+    design: Design,
+    u: Array,
+    known: Array,
+    *,
+    target: float = np.inf,
+    max_cones: int = MAX_CONES,
+    seed: int = 0,
 ) -> FullBound | None:
     """The floor of a multiple of u whose cones close within the limit; None if there is none.
 
-    With free hidden biases the rows are differences to every row in turn.
+    The room above H shrinks until the floor reaches `target` or the search grows too long. With
+    free hidden biases the rows are differences to every row in turn.
     """
     height = estimate_height(design, u, np.random.default_rng(seed), known)
     best = None
     for room in _LADDER:
-        used = _cones_used(design, u, height * (1.0 + room), max_cones)
-        if used is None:
+        # near a tie the checker's integers may need some times as many cones as these floats
+        used = _cones_used(design, u, height * (1.0 + room), max_cones // _MORE_CONES)
+        if used is None or (best is not None and best.floor >= target):
             break
         scale = min(1.0, design.b / (height * (1.0 + room))) if height > 0 else 1.0
         best = _higher(best, FullBound(scale * u, floor_of(design, scale * u), "cones"))

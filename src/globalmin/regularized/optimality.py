@@ -41,7 +41,7 @@ class OptimalityGap:
     best_network : RegularizedNetwork
         The network that has it.
     constraint : str | None
-        How the floor was proved: "spectral" or "cones".
+        How the floor was proved: "spectral", "cones" or "columns".
     proof : Proof
         With `verdict`, `statement` and `certificate`.
     network : RegularizedNetwork
@@ -188,7 +188,7 @@ def optimality_gap(
         gap=math.inf if gap is None else gap,
         best_objective=min(run.objective, value),
         best_network=run.network if run.objective < value else given.network,
-        constraint=None if run.bound is None else run.bound.constraint,
+        constraint=None if claim is None else str(claim.numbers.others.get("constraint")),
         proof=proof,
         network=given.network,
         problem=problem,
