@@ -19,6 +19,7 @@ from globalmin.regularized.claims.subject import RegularizedCertificate
 from globalmin.regularized.cone_search import search_cones
 from globalmin.regularized.design import Design
 from globalmin.regularized.full_run import FullRun, estimate_largest_decay, train_relu
+from globalmin.regularized.full_training import train_full
 from globalmin.regularized.objective import Penalty, RegularizedProblem, objective
 
 
@@ -132,7 +133,7 @@ def test_floor_is_below_every_random_network_and_every_local_minimum(loss: str) 
         c = 0.3 * rng.standard_normal(1)
         assert objective(design.network(W, v, c), problem) >= run.bound.floor
     for seed in range(3):
-        assert train_relu(problem, starts=2, seed=seed, max_cones=0).objective >= run.bound.floor
+        assert objective(train_full(problem, seed=seed), problem) >= run.bound.floor
 
 
 @pytest.mark.parametrize("fault", ["gamma", "scale", "rho", "be", "sum", "floor"])

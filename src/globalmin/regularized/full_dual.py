@@ -23,6 +23,7 @@ from globalmin._types import Array
 from globalmin.regularized.cone_search import LARGEST_DIMENSION, search_cones
 from globalmin.regularized.design import Design
 from globalmin.regularized.directions import estimate_height
+from globalmin.regularized.full_training import least_width, without_neurons
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.relaxation import RelaxedProblem, solve_relaxation
 from globalmin.regularized.spectral import SpectralWitness, spectral_witness
@@ -81,7 +82,8 @@ def best_bound(
     """
     deadline = time.perf_counter() + max_seconds
     best: FullBound | None = None
-    vectors = [feasible(design, design.loss_terms(n.predict(design.problem.X))[1]) for n in networks]
+    smooth = design.smoothed(least_width(design.problem))
+    vectors = [feasible(design, smooth.loss_terms(n.predict(design.problem.X))[1]) for n in networks]
     duals = [u for u in vectors if u is not None]
 
     def is_enough() -> bool:
@@ -132,6 +134,15 @@ def feasible(design: Design, u: Array) -> Array | None:
     A = free_columns(design)
     if not A.shape[1]:
         return u
+    found = _moved(A, u, low, high)
+    if found is None:
+        found = _nearest(A, u, low, high)
+    # entries at the ends of their domains have no room before the vector shrinks
+    return found if found is not None else _moved(A, 0.99 * u, low, high)
+
+
+def _moved(A: Array, u: Array, low: Array, high: Array) -> Array | None:
+    """Weighted projections onto A^T u = 0, each clipped to the domain."""
     for _ in range(20):
         room = _room(u, low, high)
         sums = A.T @ u
@@ -141,6 +152,36 @@ def feasible(design: Design, u: Array) -> Array | None:
         gram = (A * room[:, None]).T @ A
         step = np.linalg.lstsq(gram, sums, rcond=None)[0]
         u = np.clip(u - room * (A @ step), low, high)
+    return None
+
+
+def _nearest(A: Array, u: Array, low: Array, high: Array) -> Array | None:
+    """The nearest vector of the domain with A^T u = 0: u - A lambda, clipped, by Newton's method
+    for lambda; None if it does not get there.
+    """
+    multiplier, scale = np.zeros(A.shape[1]), max(float(np.abs(u).max(initial=0.0)), 1e-300)
+    limit = 1e-12 * scale * float(np.abs(A).sum(axis=0).max())
+
+    def potential(point: Array) -> float:
+        z = u - A @ point
+        c = np.clip(z, low, high)
+        return float(z @ c - 0.5 * c @ c)
+
+    for _ in range(100):
+        z = u - A @ multiplier
+        sums = A.T @ np.clip(z, low, high)
+        if np.abs(sums).max() <= limit:
+            return np.clip(z, low, high)
+        free = A[(z > low) & (z < high)]
+        gram = free.T @ free + 1e-9 * np.eye(A.shape[1]) * float((A * A).sum())
+        step, value = np.linalg.solve(gram, sums), potential(multiplier)
+        length = 1.0
+        while potential(multiplier + length * step) > value - 1e-4 * length * float(sums @ step):
+            length *= 0.5
+            if length < 1e-14:
+                is_near = np.abs(sums).max() <= 1e3 * limit  # no more than rounding is left
+                return np.clip(z, low, high) if is_near else None
+        multiplier = multiplier + length * step
     return None
 
 
@@ -187,8 +228,6 @@ def can_relax(design: Design) -> bool:
 
 def relaxed_bound(design: Design, *, tol: float = 1e-7) -> FullBound | None:
     """The floor of the dual vector that R4 proves most with."""
-    from globalmin.regularized.full_training import without_neurons
-
     problem = RelaxedProblem(
         design.Z, design.F, design.ridge, design.b, design.loss_terms, without_neurons(design).c
     )

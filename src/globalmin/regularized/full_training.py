@@ -27,6 +27,7 @@ _ALIKE = 0.999  # cosine of directions of which one is enough
 _NEGLIGIBLE = 1e-9  # of the largest neuron
 _WIDTHS = (0.3, 0.03, 0.003, 0.0003)  # of the envelopes of losses with kinks, one after the other
 _CORRECTIONS = 30
+_HUGE = 1e150
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,13 @@ def train_full(
             best, least = network, value
     assert best is not None  # at least one start
     return best
+
+
+def least_width(problem: RegularizedProblem) -> float:
+    """Width of the last envelope that a loss with kinks is trained with; its derivative at the
+    outputs is a dual vector.
+    """
+    return _WIDTHS[-1] * _scale(problem)
 
 
 def _scale(problem: RegularizedProblem) -> float:
@@ -194,6 +202,7 @@ def _value_and_slope(design: Design, weights: Weights) -> tuple[float, Array]:
     """The objective and its gradient in the order of `Weights.flat`."""
     hidden = np.maximum(design.Z @ weights.W.T, 0.0)
     losses, u, _ = design.loss_terms(design.F @ weights.c + hidden @ weights.v)
+    losses, u = np.minimum(losses, _HUGE), np.minimum(u, _HUGE)  # Poisson's may overflow on the way
     decayed = weights.W * design.decayed
     value = float(losses.sum()) + 0.5 * design.b * float(
         np.sum(decayed * decayed) + weights.v @ weights.v
