@@ -1,4 +1,4 @@
-"""ReLU networks with weight decay as estimators: scikit-learn's contract, the proved gap, the choice
+"""ReLU networks with weight decay as estimators: scikit-learn's contract, proved gaps, the choice
 of the decay.
 """
 

@@ -90,7 +90,9 @@ def test_merged_neurons_have_the_same_outputs_and_pay_no_more() -> None:
     found = merged(design, weights)
     assert len(found.v) == 2  # the first two are active everywhere
     networks = [design.network(w.W, w.v, w.c) for w in (weights, found)]
-    assert networks[1].predict(problem.X) == pytest.approx(networks[0].predict(problem.X), rel=1e-12)
+    assert networks[1].predict(problem.X) == pytest.approx(
+        networks[0].predict(problem.X), rel=1e-12
+    )
     assert objective(networks[1], problem) < objective(networks[0], problem)
 
 

@@ -20,10 +20,14 @@ def _largest_in_the_plane(rows: Array, u: Array) -> float:
     """max over |w| = 1 of sum u_i relu(x_i.w) in two dimensions, exactly up to rounding: on every
     arc between kinks the sum is s.w, largest at an end or along s.
     """
-    kinks = np.concatenate([np.arctan2(rows[:, 1], rows[:, 0]) + q for q in (np.pi / 2, -np.pi / 2)])
+    kinks = np.concatenate(
+        [np.arctan2(rows[:, 1], rows[:, 0]) + q for q in (np.pi / 2, -np.pi / 2)]
+    )
     angles = np.sort(np.mod(kinks, 2 * np.pi))
     best = 0.0
-    middles = np.concatenate([(angles[1:] + angles[:-1]) / 2, [angles[0] - 1e-9, angles[-1] + 1e-9]])
+    middles = np.concatenate(
+        [(angles[1:] + angles[:-1]) / 2, [angles[0] - 1e-9, angles[-1] + 1e-9]]
+    )
     tried = [np.stack([np.cos(angles), np.sin(angles)], axis=1)]
     for middle in middles:
         w = np.array([np.cos(middle), np.sin(middle)])
@@ -126,9 +130,7 @@ def test_free_slopes_are_tight_where_one_neuron_carries_the_sum() -> None:
     W = rng.standard_normal((20000, 4))
     W /= np.linalg.norm(W, axis=1)[:, None]
     sampled = float((u @ np.maximum(rows @ W.T, 0.0)).max())
-    half = witness_of_slopes(
-        rows, u, found.sig, (np.zeros(60), np.zeros(60), np.ones(60))
-    ).bound
+    half = witness_of_slopes(rows, u, found.sig, (np.zeros(60), np.zeros(60), np.ones(60))).bound
     assert sampled <= found.bound <= 1.02 * sampled
     assert half > 1.05 * found.bound
 

@@ -42,7 +42,7 @@ def gap(
         str,
         typer.Option(
             metavar="L",
-            help="squared, huber, quantile, poisson; logistic, hinge, squared_hinge (labels 1, -1).",
+            help="squared, huber, quantile, poisson; labels 1, -1: logistic, hinge, squared_hinge.",
         ),
     ] = "squared",
     hidden_bias: Annotated[

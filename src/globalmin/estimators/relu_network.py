@@ -147,13 +147,13 @@ class ReluNetworkEstimator(ProvedEstimator):
         self.loss_path_ = self._held_out_losses(X, labels, loss, seed)
         return float(self.weight_decays_[int(self.loss_path_.mean(axis=1).argmin())])
 
-    def _held_out_losses(
-        self, X: Array, labels: Sequence[Array], loss: Loss, seed: int
-    ) -> Array:
+    def _held_out_losses(self, X: Array, labels: Sequence[Array], loss: Loss, seed: int) -> Array:
         """Mean held-out losses, weight decays x folds, summed over the networks. The decay of a
         fold is that of all rows times its share of them: the objective is a sum.
         """
-        folds: Any = check_cv(self.cv, self._stratified(labels), classifier=hasattr(self, "classes_"))
+        folds: Any = check_cv(
+            self.cv, self._stratified(labels), classifier=hasattr(self, "classes_")
+        )
         columns: list[Array] = []
         for train, test in folds.split(X, self._stratified(labels)):
             share = len(train) / len(X)
@@ -162,7 +162,8 @@ class ReluNetworkEstimator(ProvedEstimator):
                 if loss.labels == "signs" and len(np.unique(y[train])) < 2:
                     continue  # a fold without one of the classes says nothing
                 problem = self._problem(X[train], y[train], loss, 1.0)
-                path = full_decay_path(problem, self.weight_decays_ * share, seed=seed)
+                decays = [float(decay) * share for decay in self.weight_decays_]
+                path = full_decay_path(problem, decays, seed=seed)
                 total += [float(loss.value(net.predict(X[test]), y[test]).mean()) for net in path]
             columns.append(total)
         return np.stack(columns, axis=1)

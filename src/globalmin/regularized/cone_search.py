@@ -68,7 +68,7 @@ def _search(rows: Any, u: Any, max_cones: int) -> Any:
                 return False, count
             base, index, z = _sorted_out(u, base, index, z)
             lengths = np.sqrt((rays * rays).sum(axis=1))
-            if not _closes(u, rays, lengths, base, index, z):
+            if not _closes(u, rays, lengths, base, (index, z)):
                 a, c = _edge(u, rays, lengths, index, z)
                 shift = round(math.log2(lengths[c] / lengths[a]))
                 left, right = 2.0 ** max(shift, 0), 2.0 ** max(-shift, 0)
@@ -102,32 +102,19 @@ def _sorted_out(u: Any, base: Any, index: Any, z: Any) -> Any:
 
 
 @njit(cache=True)
-def _closes(u: Any, rays: Any, lengths: Any, base: Any, index: Any, z: Any) -> Any:
+def _closes(u: Any, rays: Any, lengths: Any, base: Any, rows: Any) -> Any:
     """Whether slopes and a vector q are found that prove the inequality on the cone."""
-    m, p = z.shape
-    fixed, slopes, has_lower = base.copy(), np.zeros(m), False
-    for i in range(m):
-        U = u[index[i]]
-        if U > 0.0:
-            for k in range(p):
-                fixed[k] += U * max(z[i, k], 0.0)
-        else:
-            has_lower = True
-            positive = 0.0
-            for k in range(p):
-                positive += max(z[i, k], 0.0)
-            slopes[i] = math.floor(_SLOPES * positive / np.abs(z[i]).sum()) / _SLOPES
+    index, z = rows
+    fixed, slopes, has_lower = _first_slopes(u, base, index, z)
     units = rays / lengths.reshape(-1, 1)
     for attempt in range(_ATTEMPTS):
         heights = fixed.copy()
-        for i in range(m):
-            U = u[index[i]]
-            if U < 0.0:
-                for k in range(p):
-                    heights[k] += U * slopes[i] * z[i, k]
+        for i in range(len(z)):
+            if u[index[i]] < 0.0:
+                heights += u[index[i]] * slopes[i] * z[i]
         heights = heights / lengths
         if heights.max() > 1.0:
-            weights = np.zeros(p)
+            weights = np.zeros(len(heights))
             weights[heights.argmax()] = 1.0
         else:
             weights, q = _shortest(units, heights)
@@ -136,13 +123,29 @@ def _closes(u: Any, rays: Any, lengths: Any, base: Any, index: Any, z: Any) -> A
         if not has_lower:
             return False
         share = 0.5 if attempt == 0 else 1.0 / (attempt + 1.0)
-        for i in range(m):
-            along = 0.0
-            for k in range(p):
-                along += weights[k] / lengths[k] * z[i, k]
-            moved = slopes[i] + share * ((1.0 if along > 0.0 else 0.0) - slopes[i])
-            slopes[i] = math.floor(_SLOPES * moved) / _SLOPES
+        for i in range(len(z)):
+            active = 1.0 if (weights / lengths * z[i]).sum() > 0.0 else 0.0
+            slopes[i] = math.floor(_SLOPES * (slopes[i] + share * (active - slopes[i]))) / _SLOPES
     return False
+
+
+@njit(cache=True)
+def _first_slopes(u: Any, base: Any, index: Any, z: Any) -> Any:
+    """The sums over the rows with u > 0 and the decided ones, and slopes of the others in
+    proportion to their positive parts.
+    """
+    m, p = z.shape
+    fixed, slopes, has_lower = base.copy(), np.zeros(m), False
+    for i in range(m):
+        U, positive = u[index[i]], 0.0
+        for k in range(p):
+            positive += max(z[i, k], 0.0)
+            if U > 0.0:
+                fixed[k] += U * max(z[i, k], 0.0)
+        if U <= 0.0:
+            has_lower = True
+            slopes[i] = math.floor(_SLOPES * positive / np.abs(z[i]).sum()) / _SLOPES
+    return fixed, slopes, has_lower
 
 
 @njit(cache=True)

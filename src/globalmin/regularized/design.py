@@ -1,5 +1,5 @@
-r"""A problem with neurons that see all columns, as arrays: what the neurons and the linear part see,
-and what is penalized.
+r"""A problem with neurons that see all columns, as arrays: what neurons and linear part see, and
+what is penalized.
 
 The objective is $\sum_i\omega_i\ell(F_i\cdot c + \sum_l v_l\,\mathrm{relu}(z_i\cdot w_l)) +
 \frac b2\sum_l(|Dw_l|^2 + v_l^2) + \frac12\sum_j k_jc_j^2$: Z has the bias feature as its last

@@ -83,7 +83,9 @@ def best_bound(
     deadline = time.perf_counter() + max_seconds
     best: FullBound | None = None
     smooth = design.smoothed(least_width(design.problem))
-    vectors = [feasible(design, smooth.loss_terms(n.predict(design.problem.X))[1]) for n in networks]
+    vectors = [
+        feasible(design, smooth.loss_terms(n.predict(design.problem.X))[1]) for n in networks
+    ]
     duals = [u for u in vectors if u is not None]
 
     def is_enough() -> bool:

@@ -75,20 +75,23 @@ def train_full(
     firsts = [without_neurons(design)][:starts]
     firsts += [_random(design, rng) for _ in range(starts - 1)]
     firsts += [] if start is None else [Weights(*design.parameters(start))]
-    best, least = None, np.inf
+    best, least = design.network(*_unpacked(without_neurons(design))), np.inf
     for first in firsts:
-        if best is not None and time.perf_counter() > deadline:
+        if np.isfinite(least) and time.perf_counter() > deadline:
             break
         weights = first
         for width in _WIDTHS if smooth else (0.0,):
             smoothed = design.smoothed(width * _scale(problem)) if width else design
             weights = _generated(smoothed, weights, rng, max_rounds, deadline)
-        network = design.network(weights.W, weights.v, weights.c)
+        network = design.network(*_unpacked(weights))
         value = objective(network, problem)
         if value < least:
             best, least = network, value
-    assert best is not None  # at least one start
     return best
+
+
+def _unpacked(weights: Weights) -> tuple[Array, Array, Array]:
+    return weights.W, weights.v, weights.c
 
 
 def least_width(problem: RegularizedProblem) -> float:
@@ -141,9 +144,7 @@ def _generated(
     return _tidied(design, polished(design, weights, max_iter=3000))
 
 
-def _with_new_neurons(
-    design: Design, weights: Weights, rng: np.random.Generator
-) -> Weights | None:
+def _with_new_neurons(design: Design, weights: Weights, rng: np.random.Generator) -> Weights | None:
     """The network with small neurons in violated directions, or None if there are none."""
     _, u, bend = design.loss_terms(_outputs(design, weights))
     directions, sums = steepest_directions(design, u, rng, weights.W)

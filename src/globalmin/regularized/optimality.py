@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,16 @@ def optimality_gap(
     ('ACCEPTED', 1.0375, 0.5821)
     """
     given = read_model(model, data)
-    problem = _problem(given, loss, weight_decay, hidden_bias, intercept, linear, tau, sample_weight)
+    rules = {"hidden_bias": hidden_bias, "intercept": intercept, "linear": linear}
+    penalty = _penalty(given, weight_decay, tau, rules)
+    problem = RegularizedProblem(
+        given.X,
+        given.y,
+        penalty,
+        get_loss(loss or given.loss or "squared"),
+        groups="all",
+        sample_weight=sample_weight,
+    )
     run = train_relu(
         problem,
         starts=starts,
@@ -195,16 +205,9 @@ def optimality_gap(
     )
 
 
-def _problem(
-    given: Given,
-    loss: str | Loss | None,
-    weight_decay: float | None,
-    hidden_bias: Any,
-    intercept: Any,
-    linear: Any,
-    tau: float,
-    sample_weight: ArrayLike | None,
-) -> RegularizedProblem:
+def _penalty(
+    given: Given, weight_decay: float | None, tau: float, rules: Mapping[str, Any]
+) -> Penalty:
     """What the user says wins over what the model says."""
     decay = given.weight_decay if weight_decay is None else weight_decay
     if decay is None:
@@ -212,14 +215,7 @@ def _problem(
             "weight_decay=None: the model does not say its own; give b > 0, n times that of a mean "
             "loss"
         )
-    penalty = Penalty(
-        float(decay),
-        hidden_bias=given.hidden_bias if hidden_bias is None else hidden_bias,  # pyright: ignore
-        tau=tau,
-        intercept=given.intercept if intercept is None else intercept,  # pyright: ignore
-        linear=given.linear if linear is None else linear,  # pyright: ignore
-    )
-    chosen = get_loss(loss or given.loss or "squared")
-    return RegularizedProblem(
-        given.X, given.y, penalty, chosen, groups="all", sample_weight=sample_weight
-    )
+    chosen: dict[str, Any] = {
+        name: getattr(given, name) if rule is None else rule for name, rule in rules.items()
+    }
+    return Penalty(float(decay), tau=tau, **chosen)

@@ -77,7 +77,9 @@ def _weights(model: Any) -> RegularizedNetwork:
         known = ("W", "b", "v", "c0", "linear")
         extra = [name for name in model if name not in known]
         if extra or "W" not in model or "v" not in model:
-            raise DataError(f"weights have the names {[*model]}; give W, b, v and perhaps c0, linear")
+            raise DataError(
+                f"weights have the names {[*model]}; give W, b, v and perhaps c0, linear"
+            )
         parts = [model["W"], model.get("b"), model["v"], model.get("c0", 0.0), model.get("linear")]
     elif isinstance(model, Sequence) and 3 <= len(model) <= 5:
         parts = [*model, *([0.0, None][len(model) - 3 :])]

@@ -1,12 +1,12 @@
-r"""The dual vector that theorem R4 proves most with: the convex problem whose dual is "maximize D(u)
-over the u that R4 can prove feasible", solved by Newton's method on a barrier.
+r"""The dual vector that theorem R4 proves most with: the convex problem whose dual is to maximize
+D(u) over the u that R4 can prove feasible, solved by Newton's method on a barrier.
 
 R4 replaces a neuron of output weight $\pm\mu$ and direction w by its moments m = $\mu w$,
 M = $\mu ww^T$ with $Y = [[M, m], [m^T, \mu]] \ge 0$, tr M = $\mu$, and $|x_i\cdot w|$ by any number
 $z_i$ with $z_i \ge |x_i\cdot m|$, $z_i \ge x_i^TMx_i/|x_i|$ and $z_i^2 \le \mu\,x_i^TMx_i$. The
-relaxed network $f_i = c_0 + \theta\cdot x_i + \tfrac12(t_i^+ + z_i^+ - t_i^- - z_i^-)$ with one such
-block per sign has the penalty $b(\mu^+ + \mu^-)$. The minimum of this convex problem is the best
-bound that R4 can prove; the multipliers of its constraints are the slopes of the witness.
+relaxed network $f_i = c_0 + \theta\cdot x_i + \tfrac12(t_i^+ + z_i^+ - t_i^- - z_i^-)$ with one
+such block per sign has the penalty $b(\mu^+ + \mu^-)$. The minimum of this convex problem is the
+best bound that R4 can prove; the multipliers of its constraints are the slopes of the witness.
 
 Everything here is floating point. What is proved is proved from the witness, see `spectral`.
 """
@@ -60,13 +60,13 @@ class RelaxedProblem:
 
     @cached_property
     def forms(self) -> Array:
-        """n x D: x^T M x as a linear function of the entries of M."""
+        """The numbers x^T M x, n x D, as a linear function of the entries of M."""
         i, j = self.upper
         return self.rows[:, i] * self.rows[:, j] * np.where(i == j, 1.0, 2.0)
 
     @cached_property
     def trace(self) -> Array:
-        """tr M as a linear function of the entries of M."""
+        """The trace of M as a linear function of the entries of M."""
         i, j = self.upper
         return np.where(i == j, 1.0, 0.0)
 
@@ -369,7 +369,8 @@ def _add_global(
     size = D + d
     for sign in (0, 1):
         place = slice(sign * size, (sign + 1) * size)
-        entries = _determinant_terms(np.linalg.inv(_block(problem, point.moments[sign])))
+        inverse: Array = np.asarray(np.linalg.inv(_block(problem, point.moments[sign])))
+        entries = _determinant_terms(inverse)
         slope, bend = _in_chart(problem, *entries)
         g[place] += slope
         g[sign * size : sign * size + D] += weight * problem.b * problem.trace

@@ -144,9 +144,7 @@ class _Play:
         )
 
 
-def _rounded(
-    rows: Array, sig: Array, al: Array, be: Array
-) -> tuple[Array, Array, Array, Array]:
+def _rounded(rows: Array, sig: Array, al: Array, be: Array) -> tuple[Array, Array, Array, Array]:
     """rho, sig, al, be as they are stored; the inequalities of the theorem hold for them exactly.
 
     1/(4 rho) is correctly rounded (4 rho is exact), so the next double is at least the quotient.
@@ -177,9 +175,7 @@ def _short_down(values: Array) -> Array:
     return np.ldexp(np.floor(mantissa * 2.0**SLOPE_BITS), exponent - SLOPE_BITS)
 
 
-def _bounded(
-    rows: Array, u: Array, stored: tuple[Array, Array, Array, Array]
-) -> SpectralWitness:
+def _bounded(rows: Array, u: Array, stored: tuple[Array, Array, Array, Array]) -> SpectralWitness:
     Q, c, k = quadratic_bound(rows, u, stored)
     value, gamma, w = largest_on_sphere(Q, c)
     return SpectralWitness(*stored, gamma=gamma, bound=value + k, direction=w)

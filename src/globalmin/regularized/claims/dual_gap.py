@@ -102,7 +102,9 @@ def build_full(
     design = Design.of(problem)
     found = full_witness(design, bound)
     repaired = 2.0**-34 if "repair" in found.tensors else None
-    return claim_of(network, problem, found.u, found.fields, found.tensors, repaired)
+    return claim_of(
+        network, problem, found.u, found.fields, witness=found.tensors, rounding=repaired
+    )
 
 
 def claim_of(
@@ -110,6 +112,7 @@ def claim_of(
     problem: RegularizedProblem,
     u: Array,
     fields: dict[str, Json],
+    *,
     witness: Mapping[str, Tensor] = MappingProxyType({}),
     rounding: float | None = None,
 ) -> Claim:
