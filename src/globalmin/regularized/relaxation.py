@@ -21,9 +21,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from globalmin._types import Array, Indices
+from globalmin.regularized.barriers import determinant_barrier, row_barrier
 from globalmin.regularized.spectral import SpectralWitness, row_norms, witness_of_slopes
 
-LOCAL = 4  # z, t, a, mu: what the barrier of one row and one sign depends on
 # of the weight of the objective from one center to the next; larger ones come so near to the
 # boundary that the next center takes more steps than are saved
 _GROWTH = 3.0
@@ -284,7 +284,7 @@ def _row_terms(
     gz, Hz = np.zeros((n, 2)), np.zeros((n, 2, 2))
     cross, g, H = np.zeros((n, 2, 7)), np.zeros((n, 7)), np.zeros((n, 7, 7))
     for sign in (0, 1):
-        gradient, hessian = _barrier(problem.norms, *_local(problem, point, sign))
+        gradient, hessian = row_barrier(problem.norms, *_local(problem, point, sign))
         place = slice(3 * sign, 3 * sign + 3)
         gz[:, sign], Hz[:, sign, sign] = gradient[:, 0], hessian[:, 0, 0]
         cross[:, sign, place] = hessian[:, 0, 1:]
@@ -297,36 +297,6 @@ def _row_terms(
     cross += bend[:, None, None] * np.outer(inner, outer)
     H += bend[:, None, None] * np.outer(outer, outer)
     return gz, Hz, cross, g, H
-
-
-def _barrier(norms: Array, z: Array, t: Array, a: Array, mu: float) -> tuple[Array, Array]:
-    """-log(z^2 - t^2) - log(z - a/|x|) - log(mu a - z^2): derivatives in (z, t, a, mu)."""
-    n = len(z)
-    first, third = z * z - t * t, mu * a - z * z
-    second = z - a / norms
-    g, H = np.zeros((n, LOCAL)), np.zeros((n, LOCAL, LOCAL))
-    slopes = np.zeros((n, LOCAL))
-    slopes[:, 0], slopes[:, 1] = 2.0 * z, -2.0 * t
-    _add_log(g, H, slopes, first)
-    H[:, 0, 0] -= 2.0 / first
-    H[:, 1, 1] += 2.0 / first
-    slopes = np.zeros((n, LOCAL))
-    slopes[:, 0], slopes[:, 2] = 1.0, -1.0 / norms
-    _add_log(g, H, slopes, second)
-    slopes = np.zeros((n, LOCAL))
-    slopes[:, 0], slopes[:, 2], slopes[:, 3] = -2.0 * z, mu, a
-    _add_log(g, H, slopes, third)
-    H[:, 0, 0] += 2.0 / third
-    H[:, 2, 3] -= 1.0 / third
-    H[:, 3, 2] -= 1.0 / third
-    return g, H
-
-
-def _add_log(g: Array, H: Array, slopes: Array, slack: Array) -> None:
-    """Derivatives of -log(slack), up to the second derivative of the slack."""
-    scaled = slopes / slack[:, None]
-    g -= scaled
-    H += scaled[:, :, None] * scaled[:, None, :]
 
 
 def _assembled(problem: RelaxedProblem, gradient: Array, reduced: Array) -> tuple[Array, Array]:
@@ -369,8 +339,9 @@ def _add_global(
     size = D + d
     for sign in (0, 1):
         place = slice(sign * size, (sign + 1) * size)
-        inverse: Array = np.asarray(np.linalg.inv(_block(problem, point.moments[sign])))
-        entries = _determinant_terms(inverse)
+        block = _block(problem, point.moments[sign])
+        inverse = np.asarray(np.linalg.inv(block), dtype=np.float64)
+        entries = determinant_barrier(inverse)
         slope, bend = _in_chart(problem, *entries)
         g[place] += slope
         g[sign * size : sign * size + D] += weight * problem.b * problem.trace
@@ -390,12 +361,3 @@ def _in_chart(problem: RelaxedProblem, slope: Array, bend: Array) -> tuple[Array
     mixed = np.outer(trace, bend[-1, order])
     H = bend[np.ix_(order, order)] + mixed + mixed.T + bend[-1, -1] * np.outer(trace, trace)
     return slope[order] + slope[-1] * trace, H
-
-
-def _determinant_terms(V: Array) -> tuple[Array, Array]:
-    """Gradient and Hessian of -log det Y in the entries of its upper triangle, V the inverse."""
-    i, j = np.triu_indices(len(V))
-    double = np.where(i == j, 1.0, 2.0)
-    scale = np.sqrt(double / 2.0) * np.where(i == j, 1.0, np.sqrt(2.0))
-    H = V[np.ix_(i, i)] * V[np.ix_(j, j)] + V[np.ix_(i, j)] * V[np.ix_(j, i)]
-    return -double * V[i, j], H * scale[:, None] * scale
