@@ -35,17 +35,6 @@ class Signed:
     b: float
     first: int
 
-    def replace_rows(self, place: Indices, rows: Array) -> None:
-        """Other outputs for some neurons."""
-        self.rows[place] = rows
-        self._curvature = self._gram = None
-
-    def curvature(self) -> Array:
-        """The weighted second derivative of the loss, not too small where the loss is linear."""
-        h = self.weight * self.loss.second(self.f, self.y)
-        most = float(h.max()) if self.loss.smoothness is None else self.loss.smoothness
-        return np.maximum(h, _LEAST_CURVATURE * most * (self.weight > 0))
-
     def solve(self, tol: float, rounds: int = 60) -> None:
         """Until no neuron violates its condition by more than tol * b."""
         size = self.x.size
