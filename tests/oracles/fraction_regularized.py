@@ -115,7 +115,7 @@ def group_holds(file: RegularizedFile, group: tuple[int, ...], u: Row, bound: Fr
         return all(
             largest_square(part, [-v * x for x in u]) <= bound**2 for part in shifted for v in heads
         )
-    slope = network.get("monotone", [0] * len(file.X[0]))[group[0]]
+    slope = network["monotone"][group[0]] if "monotone" in network else 0
     tests = [(half, v) for half in (1, -1) for v in heads if slope * half * v >= 0]
     if network["hidden_bias"] == "penalized":
         column = [row[0] for row in rows]

@@ -18,7 +18,7 @@ from globalmin_check.claims.dual_bound import (
     require_bound,
     require_values,
 )
-from globalmin_check.claims.dual_constraints import group_rows, require_groups
+from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
 from globalmin_check.claims.dual_quadratic import read_factors, require_squares
 from globalmin_check.claims.dual_spectral import (
     Slopes,
@@ -27,11 +27,11 @@ from globalmin_check.claims.dual_spectral import (
     require_slopes,
 )
 from globalmin_check.claims.kind import ClaimKind, Numbers
-from globalmin_check.claims.regularized_network import Form, Regularized, form_of
+from globalmin_check.claims.regularized_network import Regularized, form_of
 from globalmin_check.claims.regularized_words import class_in_words
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.problem import Problem, Sizes
-from globalmin_check.verdict import TRIVIAL, Malformed
+from globalmin_check.verdict import TRIVIAL
 
 MEANING = (
     "Theorem R1. Let u_i be in the domain of the conjugate of the loss at row i, sum u = 0 if the "
@@ -62,21 +62,6 @@ class Objects:
 
     found: Certified
     rows: tuple[list[list[int]], int]
-
-
-def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
-    """The field `constraint`, which must fit the class."""
-    constraint = fields.choice("constraint", names)
-    fits = {
-        "columns": form.width == 1,
-        "cones": True,
-        "spectral": form.count == 1 and form.hidden_bias != "free" and not form.monotone,
-    }
-    if (constraint == "quadratic") != (form.neurons == "quadratic") or not fits.get(
-        constraint, True
-    ):
-        raise Malformed(f"{fields.where}.constraint does not fit the class of networks")
-    return constraint
 
 
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DualGap:
