@@ -88,12 +88,12 @@ def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
 
 
 def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
-    """D1 to D9."""
+    """Y1 to Y9."""
     net = cast(Regularized, problem)
-    found = require_bound(net, claim.bounds, checks, "D")
+    found = require_bound(net, claim.bounds, checks, "Y")
     form = net.form
     if claim.constraint in ("columns", "cones"):
-        number = "D7" if claim.constraint == "columns" else "D8"
+        number = "Y7" if claim.constraint == "columns" else "Y8"
         require_groups(form, found, form.b, checks, number)
         return Objects(found, ([], 1))
     group = next(form.maximal())
@@ -105,9 +105,9 @@ def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
 
 
 def check(claim: DualGap, problem: Problem, objects: Objects, checks: Checks) -> Numbers:
-    """D10 to D13 at the present precision."""
+    """Y10 to Y13 at the present precision."""
     net = cast(Regularized, problem)
-    objective, bound = require_values(net, claim.bounds, objects.found, checks, "D")
+    objective, bound = require_values(net, claim.bounds, objects.found, checks, "Y")
     u = objects.found.u
     if claim.slopes is not None:
         require_matrices(claim.slopes, objects.rows, u, net.form.b, checks)

@@ -96,31 +96,31 @@ def work(claim: UnusedTerms, sizes: Sizes) -> tuple[int, int]:
 
 
 def exact(claim: UnusedTerms, problem: Problem, checks: ExactChecks) -> Certified:
-    """T1 to T9."""
+    """Z1 to Z9."""
     net = cast(Regularized, problem)
     form = net.form
-    found = require_bound(net, claim.bounds, checks, "T")
-    checks.require("T7a", "0 <= min h_g", Fraction(0), "<=", min(claim.h))
-    checks.require("T7b", "max h_g <= b", max(claim.h), "<=", form.b)
-    require_groups(form, found, claim.h, checks, "T7c")
+    found = require_bound(net, claim.bounds, checks, "Z")
+    checks.require("Z7a", "0 <= min h_g", Fraction(0), "<=", min(claim.h))
+    checks.require("Z7b", "max h_g <= b", max(claim.h), "<=", form.b)
+    require_groups(form, found, claim.h, checks, "Z7c")
     if claim.Lam:
         _require_constants(claim, form, found, checks)
     for g in claim.unused:
         room = form.b - claim.h[g]
-        checks.require("T9a", "h_g < b", claim.h[g], "<", form.b)
-        checks.require("T9b", "2 gap Lam_g < (b - h_g)^2", _spread(claim, g), "<", room**2)
+        checks.require("Z9a", "h_g < b", claim.h[g], "<", form.b)
+        checks.require("Z9b", "2 gap Lam_g < (b - h_g)^2", _spread(claim, g), "<", room**2)
     return found
 
 
 def _require_constants(
     claim: UnusedTerms, form: Form, found: Certified, checks: ExactChecks
 ) -> None:
-    """T8: every Lam_g is above the largest eigenvalue of its matrix."""
+    """Z8: every Lam_g is above the largest eigenvalue of its matrix."""
     checks.charge(form.count * len(found.u.values) * (form.width + 1) ** 2)
     groups = zip(form.maximal(), claim.Lam, strict=True)
     low = [list(group) for group, Lam in groups if not is_above(form, found, group, Lam)]
     checks.require_fact(
-        "T8",
+        "Z8",
         "Lam_g I - sum_i x_ig x_ig^T/mu_i is positive definite",
         not low,
         f"not in group {low[0]}" if low else f"{form.count} groups",
@@ -148,9 +148,9 @@ def is_above(form: Form, found: Certified, group: Group, Lam: Fraction) -> bool:
 
 
 def check(claim: UnusedTerms, problem: Problem, found: Certified, checks: Checks) -> Numbers:
-    """T12 and T13 at the present precision."""
+    """Z12 and Z13 at the present precision."""
     net = cast(Regularized, problem)
-    objective, bound = require_values(net, claim.bounds, found, checks, "T")
+    objective, bound = require_values(net, claim.bounds, found, checks, "Z")
     return {
         "objective": upper_float(objective),
         "p_up": upper_float(claim.bounds.p_up),
