@@ -39,6 +39,8 @@ THEOREMS = {
     "factorization-gap": "best-rank/1",
     "head-gap": "least-squares-gap/1",
     "trajectory": "replayed-descent/1",
+    "dual-gap": "convex-dual/1",
+    "unused-terms": "unused-terms/1",
 }
 BLANK_SEAL = "0" * 64
 

@@ -5,6 +5,7 @@ from globalmin_check.claims import (
     below_barrier,
     deep_descent,
     descent,
+    dual_gap,
     factorization_gap,
     global_basin,
     gram_positive,
@@ -21,10 +22,12 @@ from globalmin_check.claims import (
     strict_saddle,
     trajectory,
     unique_minimum,
+    unused_terms,
 )
 from globalmin_check.claims.factorization_network import read_factorization
 from globalmin_check.claims.filter_network import read_filter
 from globalmin_check.claims.kind import ClaimKind
+from globalmin_check.claims.regularized_network import read_regularized
 
 MODULES = (
     interpolation,
@@ -47,9 +50,12 @@ MODULES = (
     head_gap,
     trajectory,
     relu_linearized_descent,
+    dual_gap,
+    unused_terms,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {
     "filter": read_filter,
     "factorization": read_factorization,
-}  # kinds of files without samples X, y
+    "regularized": read_regularized,
+}  # kinds of files with a form of their own
