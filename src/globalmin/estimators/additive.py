@@ -431,7 +431,8 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        return _winners(self.classes_, self.decision_function(X))
+        scores = self.decision_function(X)
+        return _winners(self.classes_, scores)
 
     @available_if(_is_logistic)
     def predict_proba(self, X: Any) -> Array:

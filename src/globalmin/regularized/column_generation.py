@@ -273,8 +273,12 @@ class _Loop:
         self.pool = replace(self.pool, weights=weights, cones=cones)
 
     def result(self, n_iter: int) -> Training:
-        """What was found, without neurons of weight zero."""
+        """What was found, without neurons of weight zero; merged and turned rows are computed
+        anew.
+        """
         x, first = self.master.x, self.first
+        self.master.rows[first:] = self.oracle.features(self.pool.group, self.pool.weights)
+        self.master.f = x @ self.master.rows
         intercept = float(x[0]) if first else 0.0
         pool = replace(self.pool, c=x[first:], intercept=intercept).of(x[first:] != 0)
         return Training(pool, self.u, self.master.value, self.floor, self.gap, n_iter)
