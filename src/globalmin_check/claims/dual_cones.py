@@ -18,18 +18,22 @@ from globalmin_check.checks import ExactChecks
 from globalmin_check.verdict import Undecided
 
 Vector = list[int]
-STEPS = 1024  # slopes alpha are multiples of 1/STEPS
+STEPS = 2**30  # slopes alpha are multiples of 1/STEPS
 UNIT = 60  # the entries of q/b are multiples of 2^-UNIT
-ROUNDS = 3  # attempts at a cone, with slopes that follow q
+ROUNDS = 2  # attempts at a cone, with slopes that follow q
 FAR = 1.5  # a ray so much above the bound is not worth another attempt
 SWEEPS = 60  # of the float solver for q
+TURNS = 2  # of the slopes, one after the other, in one attempt
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Undecided rows whose u_i have one sign: u_i, and for every ray the products x_i . p_k."""
+    """Undecided rows whose u_i have one sign: u_i, u_i x_i/b in floats, and for every ray the
+    products x_i . p_k.
+    """
 
     u: Vector
+    pulls: list[list[float]]
     z: list[Vector]
 
 
@@ -54,7 +58,11 @@ def cones_hold(rows: list[Vector], u: Vector, bound: Fraction, checks: ExactChec
     checks.charge(2**dimension * len(rows) * dimension)
     if max(max(map(abs, row)) for row in rows).bit_length() > limits.ROW_BITS:
         raise Undecided(f"a row of a group needs more than {limits.ROW_BITS} bits")
-    stack = [_root(rows, u, signs) for signs in product((1, -1), repeat=dimension)]
+    pulls = [
+        [_ratio(U * x * bound.denominator, bound.numerator) for x in row]
+        for U, row in zip(u, rows, strict=True)
+    ]
+    stack = [_root(rows, pulls, u, signs) for signs in product((1, -1), repeat=dimension)]
     for _ in range(limits.CONES):
         if not stack:
             return True
@@ -68,7 +76,7 @@ def cones_hold(rows: list[Vector], u: Vector, bound: Fraction, checks: ExactChec
     raise Undecided(f"the search did not end within {limits.CONES} cones")
 
 
-def _root(rows: list[Vector], u: Vector, signs: tuple[int, ...]) -> Cone:
+def _root(rows: list[Vector], pulls: list[list[float]], u: Vector, signs: tuple[int, ...]) -> Cone:
     """The orthant of these signs."""
     size = len(signs)
     rays = [[sign if i == k else 0 for i in range(size)] for k, sign in enumerate(signs)]
@@ -76,7 +84,7 @@ def _root(rows: list[Vector], u: Vector, signs: tuple[int, ...]) -> Cone:
     for half in (1, -1):
         chosen = [U * half > 0 for U in u]
         z = [[sign * row[k] for row in compress(rows, chosen)] for k, sign in enumerate(signs)]
-        halves.append(Rows(list(compress(u, chosen)), z))
+        halves.append(Rows(list(compress(u, chosen)), list(compress(pulls, chosen)), z))
     return _sorted_out(rays, [0] * size, halves[0], halves[1])
 
 
@@ -91,7 +99,11 @@ def _sorted_out(rays: list[Vector], base: Vector, upper: Rows, lower: Rows) -> C
         for k, z in enumerate(part.z):
             base[k] += sum(map(mul, u, compress(z, active)))
         kept.append(
-            Rows(list(compress(part.u, undecided)), [list(compress(z, undecided)) for z in part.z])
+            Rows(
+                list(compress(part.u, undecided)),
+                list(compress(part.pulls, undecided)),
+                [list(compress(z, undecided)) for z in part.z],
+            )
         )
     lengths = [math.sqrt(sum(map(mul, ray, ray))) for ray in rays]
     return Cone(rays, lengths, base, *kept)
@@ -107,7 +119,7 @@ def _closes(cone: Cone, bound: Fraction) -> bool | None:
         for base, z in zip(cone.base, cone.upper.z, strict=True)
     ]
     slopes = _balanced(lower)
-    for attempt in range(ROUNDS):
+    for _ in range(ROUNDS):
         factors = list(map(mul, lower.u, slopes))
         G = [
             (entry + sum(map(mul, factors, z))) * bound.denominator
@@ -115,17 +127,14 @@ def _closes(cone: Cone, bound: Fraction) -> bool | None:
         ]
         heights = [_ratio(level, one) / n for level, n in zip(G, cone.lengths, strict=True)]
         top = max(range(len(heights)), key=heights.__getitem__)
-        if heights[top] <= 1:
-            weights, q = _proposal(cone, heights)
-            if _decided(cone.rays, G, q, one):
-                return True
-        elif _exceeds(cone, top, fixed[top], bound):
+        if heights[top] > 1 and _exceeds(cone, top, fixed[top], bound):
             return None
-        elif heights[top] > FAR:
+        if heights[top] > FAR:
             return False
-        else:
-            weights = [float(k == top) for k in range(len(heights))]
-        slopes = _followed(cone, slopes, weights, 1 / (attempt + 2))
+        q = _proposal(cone, heights)
+        if _decided(cone.rays, G, q, one):
+            return True
+        slopes = _turned(lower, slopes, q)
     return False
 
 
@@ -159,20 +168,28 @@ def _balanced(rows: Rows) -> Vector:
     ]
 
 
-def _followed(cone: Cone, slopes: Vector, weights: list[float], share: float) -> Vector:
-    """Slopes moved toward the side on which the row is in the direction sum_k weight_k p_k."""
-    sides = [0.0] * len(slopes)
-    for weight, length, z in zip(weights, cone.lengths, cone.lower.z, strict=True):
-        if weight:
-            factor = weight / length
-            sides = [side + factor * t for side, t in zip(sides, z, strict=True)]
-    return [
-        int(slope + share * ((STEPS if side > 0 else 0) - slope))
-        for slope, side in zip(slopes, sides, strict=True)
-    ]
+def _turned(rows: Rows, slopes: Vector, q: list[float]) -> Vector:
+    """Slopes that make q shorter, one row after the other: q changes by the change of alpha_i times
+    u_i x_i.
+    """
+    if not all(map(math.isfinite, q)):
+        return slopes
+    moved = [slope / STEPS for slope in slopes]
+    squares = [sum(map(mul, pull, pull)) for pull in rows.pulls]
+    for _ in range(TURNS):
+        for i, (pull, square) in enumerate(zip(rows.pulls, squares, strict=True)):
+            if not 0 < square < math.inf:
+                continue
+            slope = moved[i] - sum(map(mul, pull, q)) / square
+            slope = 0.0 if slope < 0 else 1.0 if slope > 1 else slope
+            change = slope - moved[i]
+            if change:
+                moved[i] = slope
+                q = [a + change * b for a, b in zip(q, pull, strict=True)]
+    return [int(slope * STEPS) for slope in moved]
 
 
-def _proposal(cone: Cone, heights: list[float]) -> tuple[list[float], list[float]]:
+def _proposal(cone: Cone, heights: list[float]) -> list[float]:
     """The shortest vector q = sum_k weight_k p_k/|p_k| with q . p_k >= height_k |p_k|, nearly, made
     a little longer; in units of b.
     """
@@ -192,7 +209,7 @@ def _proposal(cone: Cone, heights: list[float]) -> tuple[list[float], list[float
     lift = min(sum(map(mul, p, center)) for p in units)
     lack = max(height - sum(map(mul, p, q)) for height, p in zip(heights, units, strict=True))
     step = (max(lack, 0.0) + 1e-14) / lift if lift > 0 else 0.0
-    return weights, [a + step * b for a, b in zip(q, center, strict=True)]
+    return [a + step * b for a, b in zip(q, center, strict=True)]
 
 
 def _decided(rays: list[Vector], G: Vector, q: list[float], one: int) -> bool:
@@ -224,8 +241,12 @@ def _split(cone: Cone) -> list[Cone]:
         return _sorted_out(
             [*cone.rays[:k], ray, *cone.rays[k + 1 :]],
             [*cone.base[:k], *base, *cone.base[k + 1 :]],
-            Rows(cone.upper.u, [*cone.upper.z[:k], upper, *cone.upper.z[k + 1 :]]),
-            Rows(cone.lower.u, [*cone.lower.z[:k], lower, *cone.lower.z[k + 1 :]]),
+            Rows(
+                cone.upper.u, cone.upper.pulls, [*cone.upper.z[:k], upper, *cone.upper.z[k + 1 :]]
+            ),
+            Rows(
+                cone.lower.u, cone.lower.pulls, [*cone.lower.z[:k], lower, *cone.lower.z[k + 1 :]]
+            ),
         )
 
     return [child(a), child(b)]
