@@ -15,15 +15,13 @@ from operator import mul
 
 from globalmin_check import limits
 from globalmin_check.checks import ExactChecks
+from globalmin_check.claims.cone_proposals import STEPS, proposal, turned
 from globalmin_check.verdict import Undecided
 
 Vector = list[int]
-STEPS = 2**30  # slopes alpha are multiples of 1/STEPS
 UNIT = 60  # the entries of q/b are multiples of 2^-UNIT
 ROUNDS = 2  # attempts at a cone, with slopes that follow q
 FAR = 1.5  # a ray so much above the bound is not worth another attempt
-SWEEPS = 60  # of the float solver for q
-TURNS = 2  # of the slopes, one after the other, in one attempt
 
 
 @dataclass(frozen=True)
@@ -131,10 +129,10 @@ def _closes(cone: Cone, bound: Fraction) -> bool | None:
             return None
         if heights[top] > FAR:
             return False
-        q = _proposal(cone, heights)
+        q = proposal(cone.rays, cone.lengths, heights)
         if _decided(cone.rays, G, q, one):
             return True
-        slopes = _turned(lower, slopes, q)
+        slopes = turned(lower.pulls, slopes, q)
     return False
 
 
@@ -166,50 +164,6 @@ def _balanced(rows: Rows) -> Vector:
             map(sum, zip(*positive, strict=True)), map(sum, zip(*rows.z, strict=True)), strict=True
         )
     ]
-
-
-def _turned(rows: Rows, slopes: Vector, q: list[float]) -> Vector:
-    """Slopes that make q shorter, one row after the other: q changes by the change of alpha_i times
-    u_i x_i.
-    """
-    if not all(map(math.isfinite, q)):
-        return slopes
-    moved = [slope / STEPS for slope in slopes]
-    squares = [sum(map(mul, pull, pull)) for pull in rows.pulls]
-    for _ in range(TURNS):
-        for i, (pull, square) in enumerate(zip(rows.pulls, squares, strict=True)):
-            if not 0 < square < math.inf:
-                continue
-            slope = moved[i] - sum(map(mul, pull, q)) / square
-            slope = 0.0 if slope < 0 else 1.0 if slope > 1 else slope
-            change = slope - moved[i]
-            if change:
-                moved[i] = slope
-                q = [a + change * b for a, b in zip(q, pull, strict=True)]
-    return [int(slope * STEPS) for slope in moved]
-
-
-def _proposal(cone: Cone, heights: list[float]) -> list[float]:
-    """The shortest vector q = sum_k weight_k p_k/|p_k| with q . p_k >= height_k |p_k|, nearly, made
-    a little longer; in units of b.
-    """
-    units = [[c / n for c in ray] for ray, n in zip(cone.rays, cone.lengths, strict=True)]
-    gram = [[sum(map(mul, p, q)) for q in units] for p in units]
-    weights = [0.0] * len(units)
-    for _ in range(SWEEPS):
-        change = 0.0
-        for k, row in enumerate(gram):
-            moved = max(0.0, weights[k] + (heights[k] - sum(map(mul, row, weights))) / row[k])
-            change = max(change, abs(moved - weights[k]))
-            weights[k] = moved
-        if change < 1e-15:
-            break
-    q = [sum(map(mul, weights, entries)) for entries in zip(*units, strict=True)]
-    center = list(map(sum, zip(*units, strict=True)))
-    lift = min(sum(map(mul, p, center)) for p in units)
-    lack = max(height - sum(map(mul, p, q)) for height, p in zip(heights, units, strict=True))
-    step = (max(lack, 0.0) + 1e-14) / lift if lift > 0 else 0.0
-    return [a + step * b for a, b in zip(q, center, strict=True)]
 
 
 def _decided(rays: list[Vector], G: Vector, q: list[float], one: int) -> bool:
