@@ -30,6 +30,8 @@ from globalmin.errors import GlobalMinError as GlobalMinError
 from globalmin.errors import HypothesisError as HypothesisError
 from globalmin.errors import MemoryRefused as MemoryRefused
 from globalmin.errors import NotConverged as NotConverged
+from globalmin.estimators import AdditiveNetworkClassifier as AdditiveNetworkClassifier
+from globalmin.estimators import AdditiveNetworkRegressor as AdditiveNetworkRegressor
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
 from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor

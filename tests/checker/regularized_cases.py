@@ -128,15 +128,14 @@ def file_of(case: Case, u: Array, constraint: str = "columns", **options: Any) -
 
 def golden(b: Fraction = Fraction(1, 2), t: float = 0.353, **network: Any) -> tuple[Case, Array]:
     """Section 13 of the theorems: one column (-1, 1), y = (-1, 1), one neuron along (1, 1)."""
-    bias = {"bias": np.array([0.5])}
     case = Case(
         np.array([[-1.0], [1.0]]),
         np.array([-1.0, 1.0]),
         np.array([[0.5]]),
         np.array([0.5]),
+        bias=None if network.get("hidden_bias") == "none" else np.array([0.5]),
         intercept=-0.5,
         network={"b": b} | network,
-        **({} if network.get("hidden_bias") == "none" else bias),
     )
     return case, np.array([t, -t])
 

@@ -24,6 +24,12 @@ SAID = {
     "README.md": ("ACCEPTED", "DU-F7.3"),
     "quadratic.md": ("ACCEPTED", "(2, 8, 5)", "strict saddle"),
     "relu-decay.md": ("ACCEPTED spectral", "ACCEPTED cones", "% above the global minimum"),
+    "additive.md": (
+        "ACCEPTED True",
+        "No additive network of any width has an objective more than",
+        "1e-06 was asked for",
+        "0.582107",
+    ),
     "deep.md": ("ACCEPTED", "global minimum", "DeepNetwork 10"),
     "sjl.md": (
         "SJL-T2.1 its hypotheses hold here",

@@ -24,6 +24,8 @@ MOST_ROWS = 9  # 2^9 subsets of rows
 
 def logarithm(x: Fraction, bits: int) -> Interval:
     """Log x for a positive rational: m log 2 + log r, 1 <= r < 2, or the negative of log 1/x."""
+    if x <= 0:
+        raise ValueError("the logarithm of a number that is not positive")
     if x < 1:
         return -logarithm(1 / x, bits)
     m = 0

@@ -8,7 +8,7 @@ oracle asks for the exact H also where the file has a spectral witness.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from tests.oracles.claim_grammar import Fields, MalformedError
@@ -102,7 +102,7 @@ def dual_value(file: RegularizedFile, u: Row, bits: int) -> Interval:
     return total([*terms, Interval.of(-price, bits)], bits)
 
 
-def group_holds(file: RegularizedFile, group: tuple[int, ...], u: Row, bound: Fraction) -> bool:
+def group_holds(file: RegularizedFile, group: Sequence[int], u: Row, bound: Fraction) -> bool:
     """H_g(u) <= bound with the signs of the class, by enumeration."""
     network, rows = file.network, file.group_rows(group)
     heads = (1,) if network["heads"] == "nonnegative" else (1, -1)
@@ -115,7 +115,7 @@ def group_holds(file: RegularizedFile, group: tuple[int, ...], u: Row, bound: Fr
         return all(
             largest_square(part, [-v * x for x in u]) <= bound**2 for part in shifted for v in heads
         )
-    slope = network.get("monotone", [0] * len(file.X[0]))[group[0]]
+    slope = network["monotone"][group[0]] if "monotone" in network else 0
     tests = [(half, v) for half in (1, -1) for v in heads if slope * half * v >= 0]
     if network["hidden_bias"] == "penalized":
         column = [row[0] for row in rows]
@@ -134,7 +134,7 @@ def group_holds(file: RegularizedFile, group: tuple[int, ...], u: Row, bound: Fr
 def _spectral(
     file: RegularizedFile, fields: Fields, found: dict[str, Tensor], u: Row
 ) -> Iterator[Check]:
-    """D9 and D10, one sign after the other."""
+    """Y9 and Y10, one sign after the other."""
     rows = file.group_rows(file.network["groups"][0])
     size, half = len(rows[0]), Fraction(1, 2)
     rho, sig, al, be = (found[name].numbers() for name in ("rho", "sig", "al", "be"))
@@ -147,12 +147,12 @@ def _spectral(
         for i, x in enumerate(rows):
             value = sign * u[i]
             if value > 0:
-                yield "D9", rho[i] > 0 and 4 * sig[i] * rho[i] >= 1
+                yield "Y9", rho[i] > 0 and 4 * sig[i] * rho[i] >= 1
                 curve, slant = value * rho[i] / 2, value * half
                 k += value * sig[i] / 2
             elif value < 0:
                 room = min(al[i], 1 - al[i])
-                yield "D9", room >= 0 and be[i] >= 0 and be[i] ** 2 * dot(x, x) <= room**2
+                yield "Y9", room >= 0 and be[i] >= 0 and be[i] ** 2 * dot(x, x) <= room**2
                 curve, slant = value * be[i], value * al[i]
             else:
                 continue
@@ -165,11 +165,11 @@ def _spectral(
             [gamma * int(p == q) - Q[p][q] for q in range(size)] + [-c[p] / 2] for p in range(size)
         ]
         matrix.append([*(-entry / 2 for entry in c), file.network["b"] - k - gamma])
-        yield "D10", witnessed_exactly(matrix, found[f"C_{name}"].rows())
+        yield "Y10", witnessed_exactly(matrix, found[f"C_{name}"].rows())
 
 
 def _quadratic(file: RegularizedFile, found: dict[str, Tensor], u: Row) -> Iterator[Check]:
-    """D11."""
+    """Y11."""
     rows = file.group_rows(file.network["groups"][0])
     a, size = file.network["b"] / (2 * file.network["v_max"]), len(rows[0])
     Z = [
@@ -182,7 +182,7 @@ def _quadratic(file: RegularizedFile, found: dict[str, Tensor], u: Row) -> Itera
     for name, sign in (("C_lower", 1), ("C_upper", -1)):
         if name in found:
             matrix = [[a * int(p == q) + sign * Z[p][q] for q in range(size)] for p in range(size)]
-            yield "D11", witnessed_exactly(matrix, found[name].rows())
+            yield "Y11", witnessed_exactly(matrix, found[name].rows())
 
 
 def _in_class(file: RegularizedFile) -> bool:
@@ -210,11 +210,9 @@ def _exact_constraint(
         yield from _quadratic(file, found, u)
         return
     bounds = fields.get("h", [file.network["b"]] * len(file.network["groups"]))
+    name = "Z7" if "h" in fields else "Y7" if fields["constraint"] == "columns" else "Y8"
     for group, bound in zip(file.network["groups"], bounds, strict=True):
-        yield (
-            f"H of {group}",
-            0 <= bound <= file.network["b"] and group_holds(file, group, u, bound),
-        )
+        yield name, 0 <= bound <= file.network["b"] and group_holds(file, group, u, bound)
 
 
 def _witnessed_constraint(
@@ -227,7 +225,7 @@ def _witnessed_constraint(
 
 
 def _unused(file: RegularizedFile, fields: Fields) -> Iterator[Check]:
-    """T8 and T9: Lam by the principal minors, one determinant after the other."""
+    """Z8 and Z9: Lam by the principal minors, one determinant after the other."""
     if "Lam" not in fields:
         return
     mu = SMOOTH[file.loss]
@@ -245,10 +243,10 @@ def _unused(file: RegularizedFile, fields: Fields) -> Iterator[Check]:
             ]
             for p in range(size)
         ]
-        yield "T8", all(determinant([row[:m] for row in M[:m]]) > 0 for m in range(1, size + 1))
+        yield "Z8", all(determinant([row[:m] for row in M[:m]]) > 0 for m in range(1, size + 1))
     for g in fields["unused"]:
         room = file.network["b"] - fields["h"][g]
-        yield "T9", room > 0 and room**2 > 2 * fields["gap"] * fields["Lam"][g]
+        yield "Z9", room > 0 and room**2 > 2 * fields["gap"] * fields["Lam"][g]
 
 
 def determinant(M: Matrix) -> Fraction:
@@ -268,30 +266,38 @@ def claim_checks(
     constraint: Constraint,
     bits: int,
 ) -> Iterator[Check]:
-    """D1 to D13, or T1 to T13."""
-    yield "D1", _in_class(file)
-    yield "D2", fields["p_up"] - fields["p_low"] <= fields["gap"]
+    """Y1 to Y13, or Z1 to Z13."""
+    letter = "Z" if "h" in fields else "Y"
+    yield f"{letter}1", _in_class(file)
+    yield f"{letter}2", fields["p_up"] - fields["p_low"] <= fields["gap"]
     n = len(file.X)
     flat = found["u"].numbers()
     stored = flat if fields["parts"] == 1 else [flat[i] + flat[n + i] for i in range(n)]
     u = repaired(file, stored, found["repair"].integers()) if "repair" in found else stored
-    yield "D3", u is not None
+    yield f"{letter}3", u is not None
     if u is None:
         return
     inside = all(
         in_domain(file.loss, file.parameter, x / om, y) if om else x == 0
         for x, y, om in zip(u, file.y, file.om, strict=True)
     )
-    yield "D4", inside
-    yield "D5 D6", all(dot(column, u) == 0 for column in equations(file))
+    yield f"{letter}4", inside
+    yield f"{letter}5 {letter}6", all(dot(column, u) == 0 for column in equations(file))
     if not inside:
         return
     p_up, p_low = (Interval.of(fields[name], bits) for name in ("p_up", "p_low"))
-    yield "D12", at_most(objective(file, bits), p_up)
-    yield "D13", at_most(p_low, dual_value(file, u, bits))
+    yield f"{letter}12", at_most(objective(file, bits), p_up)
+    yield f"{letter}13", at_most(p_low, dual_value(file, u, bits))
     yield from constraint(file, fields, found, u)
     if "h" in fields:
         yield from _unused(file, fields)
+
+
+def walks(raw: bytes, bits: int) -> Iterator[tuple[str, Iterator[Check]]]:
+    """The kind and the checks of every claim of a well-formed file."""
+    file = read_regularized(raw)
+    for kind, fields, found in file.claims:
+        yield kind, claim_checks(file, fields, found, _witnessed_constraint, bits)
 
 
 def _outcome(file: RegularizedFile, constraint: Constraint) -> tuple[bool | None, str]:

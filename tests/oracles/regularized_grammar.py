@@ -4,6 +4,7 @@ the slow checker.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -43,7 +44,7 @@ class RegularizedFile:
         """The bias feature, or 1."""
         return self.network.get("tau", Fraction(1))
 
-    def group_rows(self, group: tuple[int, ...]) -> Matrix:
+    def group_rows(self, group: Sequence[int]) -> Matrix:
         """The rows x_ig."""
         tail = [self.tau] if self.network["hidden_bias"] == "penalized" else []
         return [[row[j] for j in group] + tail for row in self.X]

@@ -151,6 +151,19 @@ def test_a_path_agrees_with_single_fits_and_has_no_neurons_at_the_largest_decay(
     assert runs[2].training.objective == pytest.approx(alone.training.objective, rel=2e-8)
 
 
+@pytest.mark.parametrize("name", ["squared", "huber", "logistic", "poisson", "squared_hinge"])
+def test_the_objective_is_that_of_the_network_down_to_the_last_rounds(name: str):
+    """Neurons next to a ray are turned with the rows of their cone, not with those whose
+    pre-activation happens to be rounded up.
+    """
+    for seed in range(3):
+        problem = problem_of(name, seed=seed)
+        run = gm.train_regularized(problem, gap=1e-11)
+        value = objective(run.network, problem)
+        assert value == pytest.approx(run.training.objective, rel=1e-13)
+        assert -1e-13 <= run.relative_gap <= 1e-11
+
+
 def test_neurons_of_one_cone_are_merged():
     problem = problem_of("squared", n=200, decay=0.1)
     pool = gm.train_regularized(problem, gap=1e-9).training.pool

@@ -47,7 +47,8 @@ class Logistic(Loss):
     def conjugate(self, u: Array, y: Array) -> Array:
         """Entropy p log p + (1 - p) log(1 - p) for p = -yu in [0, 1]."""
         p = -y * u
-        return self._finite_inside(xlogx(p) + xlogx(1.0 - p), u, y)
+        rest = (1.0 - p) * np.log1p(-np.where(p < 1.0, p, 0.0))  # exact to the last digits near 0
+        return self._finite_inside(xlogx(p) + rest, u, y)
 
     def domain(self, y: Array) -> tuple[Array, Array]:
         """0 <= -yu <= 1."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from globalmin._types import Array, Indices
+from globalmin._types import Array, Indices, Mask
 from globalmin.regularized.objective import HiddenBias
 
 
@@ -217,18 +217,28 @@ class ColumnOracle:
         """
         across = np.stack([-weights[:, 1], weights[:, 0]], axis=1)
         x = self.X.T[group]
-        active = x * weights[:, :1] + self.tau * weights[:, 1:] > 0
-        rows = (x * across[:, :1] + self.tau * across[:, 1:]) * active
+        rows = x * across[:, :1] + self.tau * across[:, 1:]
         room = np.zeros((group.size, 2))
         if self.hidden_bias == "penalized":
             for i, (col, w, t, cone) in enumerate(
                 zip(group, weights, across, cones[:, 0], strict=True)
             ):
+                rows[i] *= self._is_active(int(col), int(cone))
                 for end in (0, 1):
                     ray = self._ray(int(col), int(cone) + end)
                     along, aside = float(ray @ w), float(ray @ t)
                     room[i, end] = aside / along if along > 0 else math.copysign(_FAR, aside)
         return across, rows, room
+
+    def _is_active(self, col: int, cone: int) -> Mask:
+        """The rows that are active on a cone; the sign of a pre-activation next to a ray is
+        rounding.
+        """
+        z = self.table.z[self.table.ends[col] : self.table.ends[col + 1]]
+        m = z.size
+        if cone < m:
+            return self.X[:, col] >= z[m - 1 - cone]
+        return self.X[:, col] <= z[min(2 * m - 1 - cone, m - 1)]
 
     def _ray(self, col: int, i: int) -> Array:
         """Ray number i of a column, 0..2m."""

@@ -20,6 +20,9 @@ from globalmin.losses import Loss
 _RIDGE = 1e-13
 # of the largest: where the loss is linear the model would have no curvature at all
 _LEAST_CURVATURE = 1e-3
+# of the objective: a decrease that rounding hides
+_INVISIBLE = 1e-11
+_SETTLED = 1e-8  # a violation below this that no longer halves is rounding
 _STALE = 0.2  # relative change of the curvature from which a Gram matrix is made anew
 
 
@@ -34,17 +37,6 @@ class Signed:
     x: Array
     b: float
     first: int
-
-    def replace_rows(self, place: Indices, rows: Array) -> None:
-        """Other outputs for some neurons."""
-        self.rows[place] = rows
-        self._curvature = self._gram = None
-
-    def curvature(self) -> Array:
-        """The weighted second derivative of the loss, not too small where the loss is linear."""
-        h = self.weight * self.loss.second(self.f, self.y)
-        most = float(h.max()) if self.loss.smoothness is None else self.loss.smoothness
-        return np.maximum(h, _LEAST_CURVATURE * most * (self.weight > 0))
 
     def solve(self, tol: float, rounds: int = 60) -> None:
         """Until no neuron violates its condition by more than tol * b."""
@@ -180,12 +172,15 @@ class Master:
         """Newton steps until no optimality condition is violated by more than tol, relative to the
         decay; or as far as rounding allows.
         """
+        known = np.inf
         for _ in range(steps):
             u = self.dual()
             gradient = self.rows @ u
             gradient[: self.first] += self.k0 * self.x[: self.first]
-            if self._violation(gradient, float(np.abs(u).sum())) <= tol:
+            violation = self._violation(gradient, float(np.abs(u).sum()))
+            if violation <= tol or (violation < _SETTLED and violation > 0.5 * known):
                 return
+            known = violation
             model = Signed(self._current_gram(), gradient.copy(), self.x.copy(), self.b, self.first)
             model.solve(min(tol, 1e-9))
             step = model.x - self.x
@@ -215,8 +210,8 @@ class Master:
         that promise less than values can show are taken whole: they settle the conditions.
         """
         before, length = self.value, 1.0
-        if promised <= 1e-11 * abs(before):
-            return 1.0 if promised > 0 else 0.0
+        if abs(promised) <= _INVISIBLE * abs(before):
+            return 1.0
         for _ in range(40):
             after = self.value_at(self.x + length * step, self.f + length * moved)
             if after <= before - 0.01 * length * promised + 1e-15 * abs(before):

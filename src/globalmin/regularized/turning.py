@@ -16,7 +16,7 @@ from globalmin._types import Array, Indices
 from globalmin.regularized.master import Master
 
 # of the open gap: a smaller promised decrease is not worth a new Gram matrix
-_WORTH = 0.05
+_WORTH = 1e-3
 
 
 @runtime_checkable

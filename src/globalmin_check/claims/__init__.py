@@ -22,6 +22,7 @@ from globalmin_check.claims import (
     strict_saddle,
     trajectory,
     unique_minimum,
+    unused_terms,
 )
 from globalmin_check.claims.factorization_network import read_factorization
 from globalmin_check.claims.filter_network import read_filter
@@ -50,6 +51,7 @@ MODULES = (
     trajectory,
     relu_linearized_descent,
     dual_gap,
+    unused_terms,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {

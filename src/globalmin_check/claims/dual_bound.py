@@ -13,7 +13,7 @@ from operator import add, mul
 from flint import fmpz_mat
 
 from globalmin_check import limits
-from globalmin_check.balls import Number
+from globalmin_check.balls import Number, shown
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.convex_losses import (
@@ -81,7 +81,8 @@ def require_bound(
 ) -> Certified:
     """Checks 1 to 6 of the page: class of the stored network, gap, repair, domains, equations."""
     n, d, k = problem.sizes.n, problem.sizes.d, problem.sizes.k
-    checks.charge(n * (d + 4 * len(claim.repair) + 8) + k * d + len(claim.repair) ** 4)
+    checks.charge(n * (d + 8) + k * (d + len(problem.form.listed)))
+    checks.charge((d + 1) * (n + len(claim.repair) ** 3) * bool(claim.repair))
     checks.charge_memory(sum(map(_balls, (problem.X, problem.y, claim.u))))
     _require_class(problem, checks, f"{letter}1")
     checks.require(f"{letter}2", "p_up - p_low <= gap", claim.p_up - claim.p_low, "<=", claim.gap)
@@ -193,9 +194,7 @@ def _require_equations(
         else [Fraction(sum(map(mul, u.values, c.values)), u.unit * c.unit) for c in columns]
     )
     if form.needs_sum:
-        checks.require_fact(
-            f"{letter}5", "sum_i u_i = 0", whole == 0, f"the sum is {float(whole):.6g}"
-        )
+        checks.require_fact(f"{letter}5", "sum_i u_i = 0", whole == 0, f"the sum is {shown(whole)}")
     if form.linear == "free":
         checks.require_fact(
             f"{letter}6",

@@ -15,21 +15,23 @@ from operator import mul
 
 from globalmin_check import limits
 from globalmin_check.checks import ExactChecks
+from globalmin_check.claims.cone_proposals import STEPS, proposal, turned
 from globalmin_check.verdict import Undecided
 
 Vector = list[int]
-STEPS = 1024  # slopes alpha are multiples of 1/STEPS
 UNIT = 60  # the entries of q/b are multiples of 2^-UNIT
-ROUNDS = 3  # attempts at a cone, with slopes that follow q
+ROUNDS = 2  # attempts at a cone, with slopes that follow q
 FAR = 1.5  # a ray so much above the bound is not worth another attempt
-SWEEPS = 60  # of the float solver for q
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Undecided rows whose u_i have one sign: u_i, and for every ray the products x_i . p_k."""
+    """Undecided rows whose u_i have one sign: u_i, u_i x_i/b in floats, and for every ray the
+    products x_i . p_k.
+    """
 
     u: Vector
+    pulls: list[list[float]]
     z: list[Vector]
 
 
@@ -54,7 +56,11 @@ def cones_hold(rows: list[Vector], u: Vector, bound: Fraction, checks: ExactChec
     checks.charge(2**dimension * len(rows) * dimension)
     if max(max(map(abs, row)) for row in rows).bit_length() > limits.ROW_BITS:
         raise Undecided(f"a row of a group needs more than {limits.ROW_BITS} bits")
-    stack = [_root(rows, u, signs) for signs in product((1, -1), repeat=dimension)]
+    pulls = [
+        [_ratio(U * x * bound.denominator, bound.numerator) for x in row]
+        for U, row in zip(u, rows, strict=True)
+    ]
+    stack = [_root(rows, pulls, u, signs) for signs in product((1, -1), repeat=dimension)]
     for _ in range(limits.CONES):
         if not stack:
             return True
@@ -68,7 +74,7 @@ def cones_hold(rows: list[Vector], u: Vector, bound: Fraction, checks: ExactChec
     raise Undecided(f"the search did not end within {limits.CONES} cones")
 
 
-def _root(rows: list[Vector], u: Vector, signs: tuple[int, ...]) -> Cone:
+def _root(rows: list[Vector], pulls: list[list[float]], u: Vector, signs: tuple[int, ...]) -> Cone:
     """The orthant of these signs."""
     size = len(signs)
     rays = [[sign if i == k else 0 for i in range(size)] for k, sign in enumerate(signs)]
@@ -76,7 +82,7 @@ def _root(rows: list[Vector], u: Vector, signs: tuple[int, ...]) -> Cone:
     for half in (1, -1):
         chosen = [U * half > 0 for U in u]
         z = [[sign * row[k] for row in compress(rows, chosen)] for k, sign in enumerate(signs)]
-        halves.append(Rows(list(compress(u, chosen)), z))
+        halves.append(Rows(list(compress(u, chosen)), list(compress(pulls, chosen)), z))
     return _sorted_out(rays, [0] * size, halves[0], halves[1])
 
 
@@ -91,7 +97,11 @@ def _sorted_out(rays: list[Vector], base: Vector, upper: Rows, lower: Rows) -> C
         for k, z in enumerate(part.z):
             base[k] += sum(map(mul, u, compress(z, active)))
         kept.append(
-            Rows(list(compress(part.u, undecided)), [list(compress(z, undecided)) for z in part.z])
+            Rows(
+                list(compress(part.u, undecided)),
+                list(compress(part.pulls, undecided)),
+                [list(compress(z, undecided)) for z in part.z],
+            )
         )
     lengths = [math.sqrt(sum(map(mul, ray, ray))) for ray in rays]
     return Cone(rays, lengths, base, *kept)
@@ -107,7 +117,7 @@ def _closes(cone: Cone, bound: Fraction) -> bool | None:
         for base, z in zip(cone.base, cone.upper.z, strict=True)
     ]
     slopes = _balanced(lower)
-    for attempt in range(ROUNDS):
+    for _ in range(ROUNDS):
         factors = list(map(mul, lower.u, slopes))
         G = [
             (entry + sum(map(mul, factors, z))) * bound.denominator
@@ -115,17 +125,14 @@ def _closes(cone: Cone, bound: Fraction) -> bool | None:
         ]
         heights = [_ratio(level, one) / n for level, n in zip(G, cone.lengths, strict=True)]
         top = max(range(len(heights)), key=heights.__getitem__)
-        if heights[top] <= 1:
-            weights, q = _proposal(cone, heights)
-            if _decided(cone.rays, G, q, one):
-                return True
-        elif _exceeds(cone, top, fixed[top], bound):
+        if heights[top] > 1 and _exceeds(cone, top, fixed[top], bound):
             return None
-        elif heights[top] > FAR:
+        if heights[top] > FAR:
             return False
-        else:
-            weights = [float(k == top) for k in range(len(heights))]
-        slopes = _followed(cone, slopes, weights, 1 / (attempt + 2))
+        q = proposal(cone.rays, cone.lengths, heights)
+        if _decided(cone.rays, G, q, one):
+            return True
+        slopes = turned(lower.pulls, slopes, q)
     return False
 
 
@@ -159,42 +166,6 @@ def _balanced(rows: Rows) -> Vector:
     ]
 
 
-def _followed(cone: Cone, slopes: Vector, weights: list[float], share: float) -> Vector:
-    """Slopes moved toward the side on which the row is in the direction sum_k weight_k p_k."""
-    sides = [0.0] * len(slopes)
-    for weight, length, z in zip(weights, cone.lengths, cone.lower.z, strict=True):
-        if weight:
-            factor = weight / length
-            sides = [side + factor * t for side, t in zip(sides, z, strict=True)]
-    return [
-        int(slope + share * ((STEPS if side > 0 else 0) - slope))
-        for slope, side in zip(slopes, sides, strict=True)
-    ]
-
-
-def _proposal(cone: Cone, heights: list[float]) -> tuple[list[float], list[float]]:
-    """The shortest vector q = sum_k weight_k p_k/|p_k| with q . p_k >= height_k |p_k|, nearly, made
-    a little longer; in units of b.
-    """
-    units = [[c / n for c in ray] for ray, n in zip(cone.rays, cone.lengths, strict=True)]
-    gram = [[sum(map(mul, p, q)) for q in units] for p in units]
-    weights = [0.0] * len(units)
-    for _ in range(SWEEPS):
-        change = 0.0
-        for k, row in enumerate(gram):
-            moved = max(0.0, weights[k] + (heights[k] - sum(map(mul, row, weights))) / row[k])
-            change = max(change, abs(moved - weights[k]))
-            weights[k] = moved
-        if change < 1e-15:
-            break
-    q = [sum(map(mul, weights, entries)) for entries in zip(*units, strict=True)]
-    center = list(map(sum, zip(*units, strict=True)))
-    lift = min(sum(map(mul, p, center)) for p in units)
-    lack = max(height - sum(map(mul, p, q)) for height, p in zip(heights, units, strict=True))
-    step = (max(lack, 0.0) + 1e-14) / lift if lift > 0 else 0.0
-    return weights, [a + step * b for a, b in zip(q, center, strict=True)]
-
-
 def _decided(rays: list[Vector], G: Vector, q: list[float], one: int) -> bool:
     """Whether q . p_k >= G_k for every ray and |q| <= b, in integers: q is b times Q/2^UNIT."""
     if not all(abs(entry) <= 1 for entry in q):  # also if it is no number
@@ -224,8 +195,12 @@ def _split(cone: Cone) -> list[Cone]:
         return _sorted_out(
             [*cone.rays[:k], ray, *cone.rays[k + 1 :]],
             [*cone.base[:k], *base, *cone.base[k + 1 :]],
-            Rows(cone.upper.u, [*cone.upper.z[:k], upper, *cone.upper.z[k + 1 :]]),
-            Rows(cone.lower.u, [*cone.lower.z[:k], lower, *cone.lower.z[k + 1 :]]),
+            Rows(
+                cone.upper.u, cone.upper.pulls, [*cone.upper.z[:k], upper, *cone.upper.z[k + 1 :]]
+            ),
+            Rows(
+                cone.lower.u, cone.lower.pulls, [*cone.lower.z[:k], lower, *cone.lower.z[k + 1 :]]
+            ),
         )
 
     return [child(a), child(b)]

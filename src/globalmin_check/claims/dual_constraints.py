@@ -8,12 +8,29 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import lcm
 
+from globalmin_check.canonical import Fields
 from globalmin_check.checks import ExactChecks
 from globalmin_check.claims.dual_bound import Certified
 from globalmin_check.claims.dual_columns import column_holds
 from globalmin_check.claims.dual_cones import cones_hold
 from globalmin_check.claims.regularized_network import Form, Group
 from globalmin_check.exact import Scaled
+from globalmin_check.verdict import Malformed
+
+
+def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
+    """The field `constraint`, which must fit the class."""
+    constraint = fields.choice("constraint", names)
+    fits = {
+        "columns": form.width == 1,
+        "cones": True,
+        "spectral": form.count == 1 and form.hidden_bias != "free" and not form.monotone,
+    }
+    if (constraint == "quadratic") != (form.neurons == "quadratic") or not fits.get(
+        constraint, True
+    ):
+        raise Malformed(f"{fields.where}.constraint does not fit the class of networks")
+    return constraint
 
 
 def signs_of_heads(form: Form) -> tuple[int, ...]:

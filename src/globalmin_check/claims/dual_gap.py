@@ -18,7 +18,7 @@ from globalmin_check.claims.dual_bound import (
     require_bound,
     require_values,
 )
-from globalmin_check.claims.dual_constraints import group_rows, require_groups
+from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
 from globalmin_check.claims.dual_quadratic import read_factors, require_squares
 from globalmin_check.claims.dual_spectral import (
     Slopes,
@@ -27,11 +27,11 @@ from globalmin_check.claims.dual_spectral import (
     require_slopes,
 )
 from globalmin_check.claims.kind import ClaimKind, Numbers
-from globalmin_check.claims.regularized_network import Form, Regularized, form_of
+from globalmin_check.claims.regularized_network import Regularized, form_of
 from globalmin_check.claims.regularized_words import class_in_words
 from globalmin_check.container import Tensor, Tensors
 from globalmin_check.problem import Problem, Sizes
-from globalmin_check.verdict import TRIVIAL, Malformed
+from globalmin_check.verdict import TRIVIAL
 
 MEANING = (
     "Theorem R1. Let u_i be in the domain of the conjugate of the loss at row i, sum u = 0 if the "
@@ -64,21 +64,6 @@ class Objects:
     rows: tuple[list[list[int]], int]
 
 
-def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
-    """The field `constraint`, which must fit the class."""
-    constraint = fields.choice("constraint", names)
-    fits = {
-        "columns": form.width == 1,
-        "cones": True,
-        "spectral": form.count == 1 and form.hidden_bias != "free" and not form.monotone,
-    }
-    if (constraint == "quadratic") != (form.neurons == "quadratic") or not fits.get(
-        constraint, True
-    ):
-        raise Malformed(f"{fields.where}.constraint does not fit the class of networks")
-    return constraint
-
-
 def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DualGap:
     """Take the fields and tensors of the claim; form only."""
     form = form_of(sizes)
@@ -103,12 +88,12 @@ def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
 
 
 def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
-    """D1 to D9."""
+    """Y1 to Y9."""
     net = cast(Regularized, problem)
-    found = require_bound(net, claim.bounds, checks, "D")
+    found = require_bound(net, claim.bounds, checks, "Y")
     form = net.form
     if claim.constraint in ("columns", "cones"):
-        number = "D7" if claim.constraint == "columns" else "D8"
+        number = "Y7" if claim.constraint == "columns" else "Y8"
         require_groups(form, found, form.b, checks, number)
         return Objects(found, ([], 1))
     group = next(form.maximal())
@@ -120,9 +105,9 @@ def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
 
 
 def check(claim: DualGap, problem: Problem, objects: Objects, checks: Checks) -> Numbers:
-    """D10 to D13 at the present precision."""
+    """Y10 to Y13 at the present precision."""
     net = cast(Regularized, problem)
-    objective, bound = require_values(net, claim.bounds, objects.found, checks, "D")
+    objective, bound = require_values(net, claim.bounds, objects.found, checks, "Y")
     u = objects.found.u
     if claim.slopes is not None:
         require_matrices(claim.slopes, objects.rows, u, net.form.b, checks)

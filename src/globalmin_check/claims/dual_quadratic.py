@@ -28,11 +28,11 @@ def require_squares(
     form: Form,
     checks: Checks,
 ) -> None:
-    """D11: P1 on aI + Z and, for heads of both signs, on aI - Z."""
+    """Y11: P1 on aI + Z and, for heads of both signs, on aI - Z."""
     unit = arb(rows[1])
     columns = [[x / unit for x in map(arb, column)] for column in zip(*rows[0], strict=True)]
     Z = weighted_gram(columns, [arb(U) / u.unit for U in u.values])
     a = form.b / (2 * form.v_max)
     for sign, C in factors.items():
         name = "aI + Z" if sign > 0 else "aI - Z"
-        require_positive_definite(checks, "D11", name, shifted(Z, sign, a), C)
+        require_positive_definite(checks, "Y11", name, shifted(Z, sign, a), C)

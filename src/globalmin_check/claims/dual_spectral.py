@@ -56,7 +56,7 @@ def read_slopes(fields: Fields, tensors: Tensors, form: Form, n: int) -> Slopes:
 def require_slopes(
     slopes: Slopes, rows: tuple[list[list[int]], int], u: Scaled, checks: ExactChecks
 ) -> None:
-    """D9: the conditions on rho, sig, al, be where the signs of the claim use them."""
+    """Y9: the conditions on rho, sig, al, be where the signs of the claim use them."""
     bad = ""
     for i, (row, U) in enumerate(zip(rows[0], u.values, strict=True)):
         for sign in slopes.gamma:
@@ -67,7 +67,7 @@ def require_slopes(
             ):
                 bad = bad or f"al or be of row {i}"
     checks.require_fact(
-        "D9",
+        "Y9",
         "4 sig rho >= 1, be^2 |x|^2 <= min(al, 1 - al)^2",
         not bad,
         bad or f"{len(u.values)} rows",
@@ -88,14 +88,14 @@ def _below(slopes: Slopes, i: int, square: Fraction) -> bool:
 def require_matrices(
     slopes: Slopes, rows: tuple[list[list[int]], int], u: Scaled, b: Fraction, checks: Checks
 ) -> None:
-    """D10: P1 on [[gamma I - Q, -c/2], [-c^T/2, b - k - gamma]] for every sign."""
+    """Y10: P1 on [[gamma I - Q, -c/2], [-c^T/2, b - k - gamma]] for every sign."""
     unit = arb(rows[1])
     columns = [[x / unit for x in map(arb, column)] for column in zip(*rows[0], strict=True)]
     numbers = [arb(U) / u.unit for U in u.values]
     for sign, gamma in slopes.gamma.items():
         name = f"[[gamma I - Q, -c/2], [-c^T/2, b - k - gamma]] for {'-' * (sign < 0)}u"
         matrix = _matrix(slopes, columns, [sign * value for value in numbers], gamma, b)
-        require_positive_definite(checks, "D10", name, matrix, slopes.factors[sign])
+        require_positive_definite(checks, "Y10", name, matrix, slopes.factors[sign])
 
 
 def _matrix(slopes: Slopes, columns: Rows, u: Sequence[arb], gamma: Fraction, b: Fraction) -> Rows:

@@ -46,6 +46,7 @@ def outputs(problem: Regularized, columns: list[Scaled], checks: ExactChecks) ->
     c0 = scaled([start])
     unit = lcm(c0.unit, *(s[1] for s in slopes), *(neuron.unit for neuron in neurons))
     checks.charge(n * (sum(len(neuron.terms) + 3 for neuron in neurons) + len(slopes)))
+    checks.charge_memory(n * (2 + unit.bit_length() // 256))
     f = [c0.values[0] * (unit // c0.unit)] * n
     for weight, own, j in slopes:
         factor = weight * (unit // own)

@@ -33,7 +33,7 @@ def _neurons(form: Form) -> str:
 
 def _biases(form: Form) -> str:
     if form.hidden_bias == "penalized":
-        return f"hidden biases penalized (feature tau = {_number(form.tau)})"
+        return f"hidden biases penalized (feature tau = {number_in_words(form.tau)})"
     return "hidden biases not penalized" if form.hidden_bias == "free" else "no hidden biases"
 
 
@@ -41,8 +41,8 @@ def _parts(form: Form) -> tuple[str, str]:
     free = {"none": "no {}", "free": "{} free"}
     intercept = free.get(form.intercept, "{} penalized by (k0/2) times its square, k0 = ")
     linear = free.get(form.linear, "{} penalized by (k1/2) times its square, k1 = ")
-    k0 = _number(form.k0) if form.intercept == "penalized" else ""
-    k1 = _number(form.k1) if form.linear == "penalized" else ""
+    k0 = number_in_words(form.k0) if form.intercept == "penalized" else ""
+    k1 = number_in_words(form.k1) if form.linear == "penalized" else ""
     return intercept.format("intercept") + k0, linear.format("linear part") + k1
 
 
@@ -56,23 +56,23 @@ def _signs(form: Form) -> str:
 
 
 def _penalty(form: Form) -> str:
-    b = _number(form.b)
+    b = number_in_words(form.b)
     if form.neurons == "relu":
         return f"weight decay (b/2) times the squares of hidden and output weights, b = {b}"
     size = "between 0 and" if form.heads == "nonnegative" else "of size at most"
     return (
         f"weight decay (b/2) times the squares of the hidden weights, b = {b}, output weights "
-        f"{size} {_number(form.v_max)}"
+        f"{size} {number_in_words(form.v_max)}"
     )
 
 
 def _loss(form: Form) -> str:
     loss = form.loss
-    parameter = f" with parameter {_number(loss.parameter)}" if loss.parameter else ""
+    parameter = f" with parameter {number_in_words(loss.parameter)}" if loss.parameter else ""
     return f"{loss.name.replace('_', ' ')} loss{parameter}"
 
 
-def _number(value: Fraction) -> str:
+def number_in_words(value: Fraction) -> str:
     """The rational, with a decimal before it if it is long."""
     text = str(value)
     return text if len(text) <= SHORT else f"{shown(value)} (exactly {text})"
