@@ -30,6 +30,8 @@ from globalmin.errors import GlobalMinError as GlobalMinError
 from globalmin.errors import HypothesisError as HypothesisError
 from globalmin.errors import MemoryRefused as MemoryRefused
 from globalmin.errors import NotConverged as NotConverged
+from globalmin.estimators import AdditiveNetworkClassifier as AdditiveNetworkClassifier
+from globalmin.estimators import AdditiveNetworkRegressor as AdditiveNetworkRegressor
 from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFilterRegressor
 from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
@@ -50,6 +52,8 @@ from globalmin.kernels.explain_jacobian import JacobianExplained as JacobianExpl
 from globalmin.kernels.explain_jacobian import explain_jacobian as explain_jacobian
 from globalmin.kernels.sgd_decay import sgd_decay as sgd_decay
 from globalmin.landscape.classify import classify_point as classify_point
+from globalmin.losses import Loss as Loss
+from globalmin.losses import get_loss as get_loss
 from globalmin.one_filter.claims import certify_filter as certify_filter
 from globalmin.one_filter.network import FilterTeacher as FilterTeacher
 from globalmin.one_filter.network import OneFilterNetwork as OneFilterNetwork
@@ -74,6 +78,10 @@ from globalmin.quadratic.teacher import QuadraticTeacher as QuadraticTeacher
 from globalmin.recovery.figures import plot_recovery as plot_recovery
 from globalmin.recovery.planning import plan_recovery as plan_recovery
 from globalmin.recovery.recover_teacher import recover_teacher as recover_teacher
+from globalmin.regularized.network import RegularizedNetwork as RegularizedNetwork
+from globalmin.regularized.objective import Penalty as Penalty
+from globalmin.regularized.objective import RegularizedProblem as RegularizedProblem
+from globalmin.regularized.train import train_regularized as train_regularized
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.from_start import prove_start as prove_start
 from globalmin.shallow.network import ShallowNetwork as ShallowNetwork

@@ -2,6 +2,8 @@
 around the other rooms.
 """
 
+from globalmin.estimators.additive import AdditiveNetworkClassifier as AdditiveNetworkClassifier
+from globalmin.estimators.additive import AdditiveNetworkRegressor as AdditiveNetworkRegressor
 from globalmin.estimators.convolutional_filter import (
     ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
 )

@@ -1,0 +1,113 @@
+"""Claim `dual-gap`: how far a network with weight decay is at most from the global minimum of its
+objective over every width (theorem R1).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.errors import CannotCertify, DataError
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
+from globalmin.regularized.column_generation import Oracle
+from globalmin.regularized.dual import centered, saturated
+from globalmin.regularized.network import RegularizedNetwork
+from globalmin.regularized.objective import RegularizedProblem
+from globalmin.regularized.repair import MARGIN, exact_dual, floor_below, objective_above
+from globalmin.regularized.train import oracle_for
+
+# the width of the envelope, as a share of the residuals, where a loss with kinks has no derivative
+_ENVELOPE = 1e-4
+
+
+def build(
+    network: RegularizedNetwork, problem: RegularizedProblem, u: Array | None = None
+) -> Claim:
+    """The claim with its dual vector, or CannotCertify with the reason.
+
+    Parameters
+    ----------
+    network, problem : what the claim speaks of.
+    u : a dual vector from training; by default the derivative of the loss at the outputs.
+    """
+    try:
+        oracle = oracle_for(problem)
+    except DataError as refusal:
+        raise CannotCertify(str(refusal)) from None
+    vector = feasible_dual(problem, dual_of(network, problem) if u is None else u, oracle)
+    return claim_of(network, problem, vector, {"constraint": "columns"})
+
+
+def dual_of(network: RegularizedNetwork, problem: RegularizedProblem) -> Array:
+    """The weighted derivative of the loss at the outputs, of an envelope if it has kinks."""
+    f = network.predict(problem.X)
+    width = _ENVELOPE * float(np.abs(f - problem.y).mean()) or 1.0
+    return problem.weights * problem.loss.smoothed(width).derivative(f, problem.y)
+
+
+def feasible_dual(problem: RegularizedProblem, u: Array, oracle: Oracle) -> Array:
+    """Centered, scaled until H(u) <= b with room for the floats of the oracle, and repaired."""
+    moved = centered(problem, u)
+    if moved is None:
+        raise CannotCertify(
+            "the dual vector of this network cannot be moved to sum zero: its intercept is not "
+            "that of a minimum; train further"
+        )
+    b = problem.penalty.weight_decay
+    for margin in (MARGIN, 2.0**8 * MARGIN, 2.0**16 * MARGIN):
+        height = float(oracle.search(moved, math.inf)[0].max())
+        share = min(1.0, b / height * (1.0 - margin)) if height > 0 else 1.0
+        exact = exact_dual(problem, share * moved)
+        if float(oracle.search(exact, math.inf)[0].max()) <= b * (1.0 - margin / 4):
+            return exact
+    raise CannotCertify("rounding the dual vector to a feasible one failed; rescale the labels")
+
+
+def claim_of(
+    network: RegularizedNetwork,
+    problem: RegularizedProblem,
+    u: Array,
+    fields: dict[str, Json],
+) -> Claim:
+    """The claim of a feasible vector, with its bounds."""
+    above, below = objective_above(network, problem), floor_below(problem, u)
+    if not (math.isfinite(above) and math.isfinite(below)):
+        raise CannotCertify(
+            f"the objective {above:.3g} or its floor {below:.3g} is not finite; train further"
+        )
+    gap = max(Fraction(above) - Fraction(below), Fraction(0))
+    whole: dict[str, Json] = {
+        "p_up": rational(above),
+        "p_low": rational(below),
+        "gap": rational(gap),
+        "parts": 1,
+    }
+    scale = above - saturated(problem)
+    summary = {
+        "objective": above,
+        "floor": below,
+        "gap": float(gap),
+        "relative_gap": float(gap) / scale if scale > 0 else math.inf,
+    }
+    return Claim(CLAIM.kind, {**whole, **fields}, {"u": u}, summary)
+
+
+def _answer(question: Question) -> Claim:
+    run = question.options.get("run")
+    return build(question.network, question.data, None if run is None else run.u)
+
+
+CLAIM = ClaimRecord(
+    kind="dual-gap",
+    theorem="convex-dual/1",
+    proves=Proves.GAP,
+    label="gap to the global minimum with weight decay",
+    network=RegularizedNetwork,
+    build=_answer,
+    rungs=lambda question: (Rung(1, lambda: _answer(question)),),
+    limit="The minimum is that of the stated objective, loss plus weight decay, on these rows. "
+    "Nothing is said about other rows, nor that the minimum is attained by one network only.",
+)
