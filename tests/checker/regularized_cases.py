@@ -144,7 +144,7 @@ def spectral_witness(case: Case, u: Array) -> tuple[Array, dict[str, Fraction], 
     """u scaled so that R4 proves it, gammas and tensors: slopes 1/2 and the plain curvature."""
     rows = case.X
     if case.bias is not None:
-        tau = float(Fraction(case.form()["tau"]))
+        tau = float(Fraction(case.form().get("tau", "1")))
         rows = np.hstack([rows, np.full((len(rows), 1), tau)])
     norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-3)
     tensors = {
@@ -196,7 +196,9 @@ def quadratic_witness(case: Case, u: Array) -> tuple[Array, dict[str, Array]]:
     """u scaled so that -aI < Z < aI, and the factors."""
     rows = case.X
     if case.bias is not None:
-        rows = np.hstack([rows, np.full((len(rows), 1), float(Fraction(case.form()["tau"])))])
+        rows = np.hstack(
+            [rows, np.full((len(rows), 1), float(Fraction(case.form().get("tau", "1"))))]
+        )
     form = case.form()
     a = float(Fraction(form["b"]) / (2 * Fraction(form["v_max"])))
     size = float(np.abs(np.linalg.eigvalsh((rows.T * u) @ rows)).max()) + 1e-300

@@ -19,6 +19,11 @@ from tests.corpus.corpus_families_malformed import family_malformed
 from tests.corpus.corpus_families_rejected import family_rejected
 from tests.corpus.corpus_malformed import malformed
 from tests.corpus.corpus_previous_bugs import previous_bugs_malformed, previous_bugs_rejected
+from tests.corpus.corpus_regularized import (
+    regularized_accepted,
+    regularized_malformed,
+    regularized_rejected,
+)
 from tests.corpus.corpus_rejected import rejected
 from tests.corpus.corpus_trajectory import (
     trajectory_accepted,
@@ -60,16 +65,26 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 
 def _families() -> tuple[dict[str, File], dict[str, Any]]:
     """The files of the families' claims and of former defects; all of rejected/ are refused."""
-    faults = family_rejected() | trajectory_rejected() | previous_bugs_rejected()
+    faults = (
+        family_rejected()
+        | trajectory_rejected()
+        | regularized_rejected()
+        | previous_bugs_rejected()
+    )
     files: dict[str, File] = {
         f"accepted/{name}.gmc": (raw, None)
-        for name, raw in (family_accepted() | trajectory_accepted()).items()
+        for name, raw in (
+            family_accepted() | trajectory_accepted() | regularized_accepted()
+        ).items()
     }
     files |= {f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in faults.items()}
     files |= {
         f"malformed/{name}.gmc": (raw, None)
         for name, raw in (
-            family_malformed() | trajectory_malformed() | previous_bugs_malformed()
+            family_malformed()
+            | trajectory_malformed()
+            | regularized_malformed()
+            | previous_bugs_malformed()
         ).items()
     }
     return files, {

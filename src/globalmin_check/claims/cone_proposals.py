@@ -1,5 +1,5 @@
-"""What floats propose to the search over cones (`dual_cones`): slopes of the undecided rows, and the
-vector q. Nothing here is trusted.
+"""What floats propose to the search over cones (`dual_cones`): slopes of the undecided rows, and
+the vector q. Nothing here is trusted.
 """
 
 from __future__ import annotations

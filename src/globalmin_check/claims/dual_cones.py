@@ -127,8 +127,9 @@ def _closes(cone: Cone, bound: Fraction) -> bool | None:
         top = max(range(len(heights)), key=heights.__getitem__)
         if heights[top] > 1 and _exceeds(cone, top, fixed[top], bound):
             return None
-        if heights[top] > FAR:
-            return False
+        if heights[top] > FAR:  # slopes of zero are the best where the rows with u > 0 are small
+            slopes = [0] * len(slopes)
+            continue
         q = proposal(cone.rays, cone.lengths, heights)
         if _decided(cone.rays, G, q, one):
             return True
@@ -141,7 +142,7 @@ def _ratio(level: int, one: int) -> float:
     try:
         return level / one
     except OverflowError:
-        return math.copysign(math.inf, level)
+        return math.inf if level > 0 else -math.inf
 
 
 def _active_sum(u: Vector, z: Vector) -> int:
