@@ -101,10 +101,8 @@ def build_full(
     Parameters
     ----------
     network, problem : what the claim speaks of.
-    bound : from training; by default the best one found here.
+    bound : from training; None if it found none.
     """
-    if bound is None:
-        bound = train_relu(problem, start=network).bound
     if bound is None:
         raise CannotCertify(
             f"no constraint proves a floor for {problem.X.shape[1]} columns with hidden_bias="
@@ -155,7 +153,8 @@ def claim_of(
 def _answer(question: Question) -> Claim:
     run, problem = question.options.get("run"), question.data
     if problem.groups == "all" and not _is_one_column(problem):
-        return build_full(question.network, problem, None if run is None else run.bound)
+        found = train_relu(problem, start=question.network) if run is None else run
+        return build_full(question.network, problem, found.bound)
     return build(question.network, problem, None if run is None else run.u)
 
 
