@@ -104,7 +104,7 @@ def gaps(names: list[str], shares: list[float]) -> None:
             claim = proof.claim("dual-gap")
             numbers = None if claim is None else claim.numbers
             gap = np.inf if numbers is None or numbers.gap is None else numbers.gap
-            found.append(gap / abs(run.objective))
+            found.append(run.share_of(gap))
             how = proof.verdict if numbers is None else numbers.others.get("constraint")
             print(
                 f"{name:<22} {len(y):>4} {X.shape[1]:>3} {loss:<9} {share:<8g} "

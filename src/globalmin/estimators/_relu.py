@@ -114,10 +114,7 @@ class ReluNetworkEstimator(ProvedEstimator):
         self.loss_lower_ = _single([floor for floor, _ in found])
         self.lower_bound_ = self.loss_lower_
         self.gap_ = _single([gap for _, gap in found])
-        shares = [
-            gap / abs(run.objective) if run.objective else math.inf
-            for (_, gap), run in zip(found, runs, strict=True)
-        ]
+        shares = [run.share_of(gap) for (_, gap), run in zip(found, runs, strict=True)]
         self.relative_gap_ = _single(shares)
         self.optimal_ = _single([share <= self.gap for share in shares])
         self._warn_proofs(runs, proofs)

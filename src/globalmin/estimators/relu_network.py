@@ -79,7 +79,8 @@ class ReluNetworkRegressor(RegressorMixin, ReluNetworkEstimator):
         Proved: no network of the class, of any width, has a lower objective; minus infinity if
         nothing is proved.
     gap_, relative_gap_ : float
-        Proved bound of the objective minus the global minimum, and its share of the objective.
+        Proved bound of the objective minus the global minimum, and its share of the objective
+        (above the saturated model for "poisson").
     optimal_ : bool
         Whether `relative_gap_` is within the tolerance `gap`.
     bound_ : str | None

@@ -75,7 +75,8 @@ def best_bound(
     ----------
     design : the problem.
     networks : trained ones; each gives a dual vector.
-    objective : the least objective known. The search ends at a floor within `gap` of it, relative.
+    objective : the least objective known. The search ends at a floor within `gap` of it, as a
+        share of what it is above D(0), which no model undercuts.
     max_cones : of the search for one dual vector, both signs together.
     max_seconds : no relaxation is begun later.
     seed : of the sampled estimate of H that the search over cones begins at.
@@ -88,8 +89,10 @@ def best_bound(
     ]
     duals = [u for u in vectors if u is not None]
 
+    allowed = gap * (objective - floor_of(design, np.zeros_like(design.problem.y)))
+
     def is_enough() -> bool:
-        return best is not None and objective - best.floor <= gap * abs(objective)
+        return best is not None and objective - best.floor <= allowed
 
     if not design.is_free:
         for u in duals:
@@ -103,7 +106,7 @@ def best_bound(
                 design,
                 u,
                 W,
-                target=objective - 0.5 * gap * abs(objective),
+                target=objective - 0.5 * allowed,
                 max_cones=max_cones,
                 seed=seed,
             )

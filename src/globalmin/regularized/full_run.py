@@ -14,6 +14,7 @@ from globalmin._types import Array
 from globalmin.errors import DataError
 from globalmin.regularized.design import Design
 from globalmin.regularized.directions import estimate_height
+from globalmin.regularized.dual import saturated
 from globalmin.regularized.full_dual import MAX_CONES, FullBound, best_bound
 from globalmin.regularized.full_training import train_full, without_neurons
 from globalmin.regularized.network import RegularizedNetwork
@@ -47,6 +48,13 @@ class FullRun:
     def gap(self) -> float:
         """The distance to the floor, in floats; infinity without one."""
         return math.inf if self.bound is None else self.objective - self.bound.floor
+
+    def share_of(self, gap: float) -> float:
+        """A gap as a share of the objective above what no model undercuts; that is 0 for all losses
+        but Poisson's.
+        """
+        scale = self.objective - saturated(self.problem)
+        return gap / scale if scale > 0 else math.inf
 
     @property
     def u(self) -> Array | None:

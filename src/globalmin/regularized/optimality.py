@@ -63,8 +63,10 @@ class OptimalityGap:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the objective."""
-        return self.gap / abs(self.objective) if self.objective else math.inf
+        """The gap as a share of the objective above what no model undercuts, which is 0 for all
+        losses but Poisson's.
+        """
+        return FullRun(self.network, self.problem, None).share_of(self.gap)
 
     @property
     def verdict(self) -> str:
