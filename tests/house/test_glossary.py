@@ -30,6 +30,9 @@ CONTRACT = {
     "HomogeneousNetwork": {"layers"},  # the layers themselves
     "Penalty": {"intercept"},  # of the network, not a constant feature
     "RegularizedNetwork": {"intercept"},
+    "ReluNetworkClassifier": {"intercept"},
+    "ReluNetworkRegressor": {"intercept"},
+    "optimality_gap": {"intercept"},
     "RegularizedProblem": {"penalty"},  # all of it, the decay among others
     "PatchNetworkRegressor": {"normalize"},  # every patch by itself, not the columns
     "patch_layout": {"normalize"},

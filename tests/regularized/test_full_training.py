@@ -94,6 +94,8 @@ def test_merged_neurons_have_the_same_outputs_and_pay_no_more() -> None:
         networks[0].predict(problem.X), rel=1e-12
     )
     assert objective(networks[1], problem) < objective(networks[0], problem)
+    opposite = Weights(base[:2], np.array([0.5, -0.7]), np.zeros(1))
+    assert len(merged(design, opposite).v) == 2  # signs that differ do not add up
 
 
 @pytest.mark.parametrize("bias", BIASES)

@@ -10,7 +10,7 @@ import pytest
 from globalmin._types import Array
 from globalmin.regularized.spectral import (
     largest_on_sphere,
-    quadratic_bound,
+    quadratic_above,
     spectral_witness,
     witness_of_slopes,
 )
@@ -98,7 +98,7 @@ def test_conditions_of_the_theorem_hold_exactly_for_the_stored_numbers(seed: int
 def test_quadratic_is_above_the_sum_everywhere_on_the_sphere(seed: int) -> None:
     rows, u = _instance(seed, 30, 4)
     found = spectral_witness(rows, u, steps=30)
-    Q, c, k = quadratic_bound(rows, u, (found.rho, found.sig, found.al, found.be))
+    Q, c, k = quadratic_above(rows, u, (found.rho, found.sig, found.al, found.be))
     W = np.random.default_rng(seed + 100).standard_normal((4000, 4))
     W /= np.linalg.norm(W, axis=1)[:, None]
     sums = u @ np.maximum(rows @ W.T, 0.0)
@@ -153,7 +153,7 @@ def test_witness_of_a_multiple_is_the_multiple_of_gamma() -> None:
     rows, u = _instance(1, 20, 3)
     found = spectral_witness(rows, u, steps=20)
     stored = (found.rho, found.sig, found.al, found.be)
-    Q, c, k = quadratic_bound(rows, 0.5 * u, stored)
+    Q, c, k = quadratic_above(rows, 0.5 * u, stored)
     scaled = found.scaled(0.5)
     gamma = scaled.gamma
     value = gamma + c @ np.linalg.solve(gamma * np.eye(3) - Q, c) / 4 + k

@@ -59,7 +59,7 @@ class FullBound:
     source: str = "the network"
 
 
-def best_bound(
+def best_floor(
     design: Design,
     networks: list[RegularizedNetwork],
     objective: float,
@@ -96,13 +96,13 @@ def best_bound(
 
     if not design.is_free:
         for u in duals:
-            best = _higher(best, spectral_bound(design, u))
+            best = _higher(best, floor_by_matrix(design, u))
         if not is_enough() and can_relax(design) and time.perf_counter() < deadline:
-            best = _higher(best, relaxed_bound(design, tol=max(0.1 * gap, 1e-7)))
+            best = _higher(best, floor_by_relaxation(design, tol=max(0.1 * gap, 1e-7)))
     if design.Z.shape[1] <= LARGEST_DIMENSION and not is_enough():
         known = [design.parameters(n)[0] for n in networks]
         for u, W in zip(duals, known, strict=False):
-            found = cone_bound(
+            found = floor_by_cones(
                 design,
                 u,
                 W,
@@ -216,7 +216,7 @@ def free_columns(design: Design) -> Array:
     return A
 
 
-def spectral_bound(design: Design, u: Array) -> FullBound:
+def floor_by_matrix(design: Design, u: Array) -> FullBound:
     """The floor of a multiple of u that R4 proves feasible."""
     pair = (spectral_witness(design.Z, u), spectral_witness(design.Z, -u))
     return _scaled(design, u, pair, "the network")
@@ -231,7 +231,7 @@ def can_relax(design: Design) -> bool:
     return is_smooth and is_small and p >= 2 and not design.is_free and not has_zero_row
 
 
-def relaxed_bound(design: Design, *, tol: float = 1e-7) -> FullBound | None:
+def floor_by_relaxation(design: Design, *, tol: float = 1e-7) -> FullBound | None:
     """The floor of the dual vector that R4 proves most with."""
     problem = RelaxedProblem(
         design.Z, design.F, design.ridge, design.b, design.loss_terms, without_neurons(design).c
@@ -265,7 +265,7 @@ def _scaled(
     return best
 
 
-def cone_bound(
+def floor_by_cones(
     design: Design,
     u: Array,
     known: Array,

@@ -15,7 +15,7 @@ from globalmin.errors import DataError
 from globalmin.regularized.design import Design
 from globalmin.regularized.directions import estimate_height
 from globalmin.regularized.dual import saturated
-from globalmin.regularized.full_dual import MAX_CONES, FullBound, best_bound
+from globalmin.regularized.full_dual import MAX_CONES, FullBound, best_floor
 from globalmin.regularized.full_training import train_full, without_neurons
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import RegularizedProblem, objective
@@ -110,7 +110,7 @@ def train_relu(
     network = train_full(problem, starts=starts, seed=seed, start=start, max_seconds=max_seconds)
     value = objective(network, problem)
     networks = [network] if start is None else [network, start]
-    bound = best_bound(
+    bound = best_floor(
         design,
         networks,
         value,

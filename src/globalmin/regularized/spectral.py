@@ -176,12 +176,12 @@ def _short_down(values: Array) -> Array:
 
 
 def _bounded(rows: Array, u: Array, stored: tuple[Array, Array, Array, Array]) -> SpectralWitness:
-    Q, c, k = quadratic_bound(rows, u, stored)
+    Q, c, k = quadratic_above(rows, u, stored)
     value, gamma, w = largest_on_sphere(Q, c)
     return SpectralWitness(*stored, gamma=gamma, bound=value + k, direction=w)
 
 
-def quadratic_bound(
+def quadratic_above(
     rows: Array, u: Array, stored: tuple[Array, Array, Array, Array]
 ) -> tuple[Array, Array, float]:
     r"""Q, c and k with $\sum_i u_i\,\mathrm{relu}(x_i\cdot w) \le c\cdot w + w^TQw + k$, |w| = 1.

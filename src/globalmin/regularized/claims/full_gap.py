@@ -16,7 +16,7 @@ from globalmin.proving.claim import Json, Tensor, rational
 from globalmin.regularized.design import Design
 from globalmin.regularized.full_dual import FullBound, free_columns, room_in_domain
 from globalmin.regularized.repair import exact_dual
-from globalmin.regularized.spectral import SpectralWitness, quadratic_bound
+from globalmin.regularized.spectral import SpectralWitness, quadratic_above
 
 # of P1, which needs a residual below 1; the rest is for what floats do not see
 _RESIDUAL = 0.1
@@ -93,7 +93,7 @@ def _spectral(
 
 
 def _matrix(design: Design, u: Array, witness: SpectralWitness) -> Array:
-    Q, c, k = quadratic_bound(design.Z, u, (witness.rho, witness.sig, witness.al, witness.be))
+    Q, c, k = quadratic_above(design.Z, u, (witness.rho, witness.sig, witness.al, witness.be))
     p = len(c)
     matrix = np.empty((p + 1, p + 1))
     matrix[:p, :p] = witness.gamma * np.eye(p) - Q
