@@ -25,6 +25,10 @@ BALLS_PER_EXACT = 16  # memory of a kept exact number of up to 8,000 bits
 WORK_PER_EXACT = 500  # one operation on exact numbers of up to 4,000 bits
 # largest n k d for which the loss is recomputed in exact rationals when balls do not decide
 EXACT_TERMS = 10**6
+GROUPS = 4096  # groups of columns that a regularized network may list
+EXACT_BITS = 2**15  # integers of one sum over the samples
+CONES = 10**6  # cones of one search, R3
+ROW_BITS, RAY_BITS = 600, 300  # of the integers of that search, so that floats can follow it
 DENSE_PARAMETERS = 400  # largest number of parameters for which a whole Hessian is formed
 STRIP = 512  # rows per block of a matrix product: below this size a product is done whole
 STRIP_BALLS = 2**20  # balls of one strip of a deep network's windows or of its Jacobian

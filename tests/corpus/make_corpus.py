@@ -19,6 +19,11 @@ from tests.corpus.corpus_families_malformed import family_malformed
 from tests.corpus.corpus_families_rejected import family_rejected
 from tests.corpus.corpus_malformed import malformed
 from tests.corpus.corpus_previous_bugs import previous_bugs_malformed, previous_bugs_rejected
+from tests.corpus.corpus_regularized import (
+    regularized_accepted,
+    regularized_malformed,
+    regularized_rejected,
+)
 from tests.corpus.corpus_rejected import rejected
 from tests.corpus.corpus_started import (
     started_accepted,
@@ -71,24 +76,35 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 
 def _families() -> tuple[dict[str, File], dict[str, Any]]:
     """The files of the families' claims and of former defects; all of rejected/ are refused."""
-    faults = family_rejected() | trajectory_rejected() | variants_rejected()
-    faults |= started_rejected() | previous_bugs_rejected()
+    faults = (
+        family_rejected()
+        | trajectory_rejected()
+        | variants_rejected()
+        | started_rejected()
+        | regularized_rejected()
+        | previous_bugs_rejected()
+    )
     undecided = started_undecided()
-    honest = family_accepted() | trajectory_accepted() | variants_accepted() | started_accepted()
+    honest = (
+        family_accepted()
+        | trajectory_accepted()
+        | variants_accepted()
+        | started_accepted()
+        | regularized_accepted()
+    )
+    broken = (
+        family_malformed()
+        | trajectory_malformed()
+        | variants_malformed()
+        | started_malformed()
+        | regularized_malformed()
+        | previous_bugs_malformed()
+    )
     files: dict[str, File] = {f"accepted/{name}.gmc": (raw, None) for name, raw in honest.items()}
     files |= {
         f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in (faults | undecided).items()
     }
-    files |= {
-        f"malformed/{name}.gmc": (raw, None)
-        for name, raw in (
-            family_malformed()
-            | trajectory_malformed()
-            | started_malformed()
-            | variants_malformed()
-            | previous_bugs_malformed()
-        ).items()
-    }
+    files |= {f"malformed/{name}.gmc": (raw, None) for name, raw in broken.items()}
     expected: dict[str, Any] = {
         f"rejected/{name}.gmc": {"reason": reason} for name, (_, reason) in faults.items() if reason
     }

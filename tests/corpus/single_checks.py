@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
+from tests.oracles import fraction_regularized as regularized
 from tests.oracles.claim_grammar import OtherDataError
 from tests.oracles.fraction_checker import CHECKS
 from tests.oracles.fraction_claims import Check, Witnessed
@@ -48,6 +49,8 @@ def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
             ("factorization-gap", factorization.gap_checks(product, claim))
             for claim in product.claims
         )
+    elif kind == "regularized":
+        yield from regularized.walks(raw, FEWER)
     else:
         yield from _shallow(raw, data)
 

@@ -23,6 +23,13 @@ PROGRAMS = {page: blocks(page) for page in PAGES if page.name not in LISTS and b
 SAID = {
     "README.md": ("ACCEPTED", "DU-F7.3"),
     "quadratic.md": ("ACCEPTED", "(2, 8, 5)", "strict saddle"),
+    "relu-decay.md": ("ACCEPTED spectral", "ACCEPTED cones", "% above the global minimum"),
+    "additive.md": (
+        "ACCEPTED True",
+        "No additive network of any width has an objective more than",
+        "1e-06 was asked for",
+        "0.582107",
+    ),
     "deep.md": ("ACCEPTED", "global minimum", "DeepNetwork 10"),
     "sjl.md": (
         "SJL-T2.1 its hypotheses hold here",
@@ -90,6 +97,7 @@ assert model.gap_ / model.loss_upper_ < 1e-9
 assert all(Path(name).exists() for name in ("fit.gmc", "factors.gmc", "fit/report.html"))
 """,
     "quadratic.md": "import os; assert os.path.exists('quadratic.gmc')",
+    "relu-decay.md": "assert model.relative_gap_ < 1e-3 and found.relative_gap < 0.2",
     "factorization.md": "import os; assert os.path.exists('factors.gmc')",
     "deep.md": """
 assert model.score(new[:400], wanted[:400]) > 0.9

@@ -28,6 +28,12 @@ CONTRACT = {
     "register_activation": {"phi"},  # the function itself
     "DeepNetwork": {"weights"},
     "HomogeneousNetwork": {"layers"},  # the layers themselves
+    "Penalty": {"intercept"},  # of the network, not a constant feature
+    "RegularizedNetwork": {"intercept"},
+    "ReluNetworkClassifier": {"intercept"},
+    "ReluNetworkRegressor": {"intercept"},
+    "optimality_gap": {"intercept"},
+    "RegularizedProblem": {"penalty"},  # all of it, the decay among others
     "PatchNetworkRegressor": {"normalize"},  # every patch by itself, not the columns
     "patch_layout": {"normalize"},
 }

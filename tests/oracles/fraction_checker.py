@@ -18,6 +18,7 @@ from tests.oracles import (
     fraction_filter_claims,
     fraction_gram_claims,
     fraction_head_claims,
+    fraction_regularized,
     fraction_relu_descent,
     fraction_relu_linearized,
     fraction_relu_trajectory,
@@ -95,6 +96,7 @@ OTHER_NETWORKS = {
     "deep": fraction_deep_claims,
     "filter": fraction_filter_claims,
     "factorization": fraction_factorization_claims,
+    "regularized": fraction_regularized,
 }
 
 

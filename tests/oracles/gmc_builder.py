@@ -42,6 +42,8 @@ THEOREMS = {
     "sgd-trajectory": "replayed-sgd/1",
     "relu-trajectory": "replayed-relu-descent/1",
     "deep-trajectory": "replayed-deep-descent/1",
+    "dual-gap": "convex-dual/1",
+    "unused-terms": "unused-terms/1",
 }
 BLANK_SEAL = "0" * 64
 

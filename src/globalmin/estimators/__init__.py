@@ -2,6 +2,8 @@
 around the other rooms.
 """
 
+from globalmin.estimators.additive import AdditiveNetworkClassifier as AdditiveNetworkClassifier
+from globalmin.estimators.additive import AdditiveNetworkRegressor as AdditiveNetworkRegressor
 from globalmin.estimators.convolutional_filter import (
     ConvolutionalFilterRegressor as ConvolutionalFilterRegressor,
 )
@@ -12,5 +14,7 @@ from globalmin.estimators.quadratic import QuadraticNetworkRegressor as Quadrati
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,
 )
+from globalmin.estimators.relu_network import ReluNetworkClassifier as ReluNetworkClassifier
+from globalmin.estimators.relu_network import ReluNetworkRegressor as ReluNetworkRegressor
 from globalmin.estimators.shallow import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators.shallow import ShallowNetworkRegressor as ShallowNetworkRegressor

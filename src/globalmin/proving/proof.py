@@ -218,8 +218,13 @@ class Proof:
 
     @property
     def loss_lower(self) -> float:
-        """Proved: no network of the class that the file covers has an objective below this."""
-        return max([0.0, *(c.numbers.floor or 0.0 for c in self._bounding)])
+        """Proved: no network of the class that the file covers has an objective below this.
+
+        No loss is negative, so 0 needs no proof; but objectives may be that state a floor of
+        their own, such as that of Poisson's loss.
+        """
+        stated = [c.numbers.floor for c in self._bounding if c.numbers.floor is not None]
+        return max(stated, default=0.0)
 
     @property
     def gap(self) -> float:

@@ -6,6 +6,7 @@ from globalmin_check.claims import (
     deep_descent,
     deep_trajectory,
     descent,
+    dual_gap,
     factorization_gap,
     global_basin,
     gram_positive,
@@ -24,10 +25,12 @@ from globalmin_check.claims import (
     strict_saddle,
     trajectory,
     unique_minimum,
+    unused_terms,
 )
 from globalmin_check.claims.factorization_network import read_factorization
 from globalmin_check.claims.filter_network import read_filter
 from globalmin_check.claims.kind import ClaimKind
+from globalmin_check.claims.regularized_network import read_regularized
 
 MODULES = (
     interpolation,
@@ -53,9 +56,12 @@ MODULES = (
     relu_trajectory,
     deep_trajectory,
     sgd_trajectory,
+    dual_gap,
+    unused_terms,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {
     "filter": read_filter,
     "factorization": read_factorization,
-}  # kinds of files without samples X, y
+    "regularized": read_regularized,
+}  # kinds of files with a form of their own

@@ -1,0 +1,129 @@
+"""`globalmin gap`: how far a ReLU network, trained by whatever, is from the global minimum of its
+objective.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from globalmin.regularized.optimality import OptimalityGap
+
+
+def gap(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Weights W (k x d), b, v and c0 in an .npz file, for the columns of DATA as they "
+            "are; or a .safetensors file of globalmin.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table: .csv, .npz or .parquet.", exists=True, dir_okay=False
+        ),
+    ],
+    *,
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COL", help="Column the network predicts.")
+    ],
+    weight_decay: Annotated[
+        float,
+        typer.Option(metavar="B", help="Of the summed loss: n times that of a mean loss."),
+    ],
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="L",
+            help="squared, huber, quantile, poisson; labels 1, -1: logistic, hinge, squared_hinge.",
+        ),
+    ] = "squared",
+    hidden_bias: Annotated[
+        str, typer.Option(metavar="R", help="penalized, free or none.")
+    ] = "penalized",
+    intercept: Annotated[str, typer.Option(metavar="R", help="free or none.")] = "free",
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of our own training.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Certificate file.", show_default="MODEL with suffix .gmc"
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> int:
+    """Prove how far the network in MODEL is at most from the global minimum on the rows of DATA.
+
+    The objective is the summed loss plus half the weight decay times the squares of hidden and
+    output weights. Trains a network of its own, finds the best floor over all widths, writes one
+    certificate file and checks it. Exits with 0 if the file is accepted, however wide the gap.
+    """
+    from globalmin.cli import terminal
+    from globalmin.cli.options import check_choice, check_file
+    from globalmin.losses import LOSSES
+    from globalmin.regularized.objective import HIDDEN_BIASES
+
+    check_choice("--loss", loss, tuple(LOSSES))
+    check_choice("--hidden-bias", hidden_bias, HIDDEN_BIASES)
+    check_choice("--intercept", intercept, ("free", "none"))
+    path = check_file("--out", out or model.with_suffix(".gmc"))
+    from globalmin.regularized.optimality import optimality_gap
+
+    network, rows = _read(model, data, target)
+    with terminal.working("the gap", quiet=quiet or json):
+        found = optimality_gap(
+            network,
+            rows,
+            loss,
+            weight_decay=weight_decay,
+            hidden_bias=hidden_bias,
+            intercept=intercept,
+            seed=seed,
+        )
+    written = None if found.certificate is None else found.save_certificate(path)
+    if json:
+        terminal.print_json(_record(found, written))
+    else:
+        rows_out = [("gap", str(found), ""), ("certificate", str(written or "none"), terminal.COPY)]
+        terminal.print_rows(rows_out)
+    if found.proof.is_accepted:
+        return terminal.ACCEPTED
+    return terminal.code_of_proof(found.proof)
+
+
+def _read(model: Path, data: Path, target: str) -> tuple[Any, Any]:
+    """The network and the rows it reads."""
+    if model.suffix == ".npz":
+        import numpy as np
+
+        from globalmin.data.loading import load_table
+
+        with np.load(model, allow_pickle=False) as stored:
+            weights = {name: stored[name] for name in stored.files}
+        table = load_table(data, target=target)
+        return weights, (table.X, np.ravel(np.asarray(table.y)))
+    from globalmin.cli.certify import load_stored
+
+    return load_stored(model, data, target, 0.0, 0)
+
+
+def _record(found: OptimalityGap, written: Path | None) -> dict[str, Any]:
+    return {
+        "command": "gap",
+        "verdict": found.verdict,
+        "sentence": str(found),
+        "objective": found.objective,
+        "lower_bound": found.lower_bound if found.certificate else None,
+        "gap": found.gap if found.certificate else None,
+        "relative_gap": found.relative_gap if found.certificate else None,
+        "best_objective": found.best_objective,
+        "constraint": found.constraint,
+        "certificate": None if written is None else str(written),
+    }

@@ -1,0 +1,183 @@
+"""What estimators of networks with weight decay share: problems, the choice of the decay, proofs,
+the gap in one sentence.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from globalmin._types import Array, Indices
+from globalmin.data.preprocessing import Preprocessing
+from globalmin.errors import DataError
+from globalmin.estimators._base import ProvedEstimator, _single
+from globalmin.proving.producer import prove
+from globalmin.proving.proof import Proof, no_proof
+from globalmin.regularized.dual import saturated
+from globalmin.regularized.objective import RegularizedProblem, objective
+from globalmin.regularized.preparation import Choice, Settings, choose_decay, default_decays
+from globalmin.regularized.train import RegularizedRun, train_regularized
+
+_FIT_CALLER = 5  # _warn_gap, _fit_labels, fit, scikit-learn's wrapper, the line of the user
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One network: what was chosen, trained and proved."""
+
+    run: RegularizedRun
+    choice: Choice | None
+    proof: Proof
+    preprocessing: Preprocessing
+
+    @property
+    def objective(self) -> float:
+        """The objective in floats."""
+        return objective(self.run.network, self.run.problem)
+
+    @property
+    def relative_gap(self) -> float:
+        """The proved gap as a share of the objective above what no model undercuts."""
+        scale = self.objective - saturated(self.run.problem)
+        if self.proof.gap == 0.0:
+            return 0.0
+        return self.proof.gap / scale if scale > 0 else math.inf
+
+
+class RegularizedEstimator(ProvedEstimator):
+    """Base of estimators that train networks with weight decay by column generation."""
+
+    weight_decay: float | str
+    gap: float
+    max_iter: int
+    cv: Any
+    n_decays: int
+    ratio: float
+    random_state: Any
+    runs_: list[RegularizedRun]
+
+    def _fit_labels(
+        self, X: Array, labels: Sequence[Array], weight: Array | None, settings: Settings
+    ) -> None:
+        """One network for each array of labels, and all fitted attributes."""
+        parts = [self._fit_one(X, y, weight, settings) for y in labels]
+        self.networks_ = [part.run.network for part in parts]
+        self.runs_ = [part.run for part in parts]
+        self.preprocessing_ = _single([part.preprocessing for part in parts])
+        self.weight_decay_ = _single([p.run.problem.penalty.weight_decay for p in parts])
+        self.weight_decays_ = _single([_of(p.choice, "decays") for p in parts])
+        self.cv_losses_ = _single([_of(p.choice, "losses") for p in parts])
+        self.n_iter_ = _single([part.run.n_iter for part in parts])
+        self.width_ = _single([part.run.network.width for part in parts])
+        proofs = [part.proof for part in parts]
+        self._store_proofs(proofs)
+        self.objective_ = _single([part.objective for part in parts])
+        self.gap_ = _single([proof.gap for proof in proofs])
+        self.relative_gap_ = _single([part.relative_gap for part in parts])
+        self.lower_bound_ = _single(
+            [proof.loss_lower if proof.is_accepted else -math.inf for proof in proofs]
+        )
+        self.optimal_ = _single([part.relative_gap <= self.gap for part in parts])
+        self._rows = X
+        self._warn_gap(parts)
+
+    def _fit_one(self, X: Array, y: Array, weight: Array | None, settings: Settings) -> Fitted:
+        steps = settings.preprocessing(X, y, weight)
+        stored, labels = steps.transform(X), steps.transform_y(y)
+        choice = None
+        problem = settings.problem(stored, labels, weight, 1.0)
+        if self.weight_decay == "cv":
+            decays = default_decays(problem, int(self.n_decays), float(self.ratio))
+            choice = choose_decay(problem, self._folds(stored, labels, settings), decays)
+        decay = float(self.weight_decay) if choice is None else choice.weight_decay
+        problem = settings.problem(stored, labels, weight, decay)
+        # half of what is asked for, because rounding and repair cost a little of the gap
+        run = train_regularized(problem, gap=0.5 * self.gap, max_iter=int(self.max_iter))
+        return Fitted(run, choice, self._proof_of(run), steps)
+
+    def _proof_of(self, run: RegularizedRun) -> Proof:
+        if not self.certify:
+            return no_proof({}, message="certify=False")
+        return prove(run.network, run.problem, run=run)
+
+    def _folds(self, X: Array, y: Array, settings: Settings) -> list[tuple[Indices, Indices]]:
+        """As the splitter says; a number means shuffled folds, stratified for classes."""
+        if isinstance(self.cv, int | np.integer):
+            count = min(int(self.cv), len(y))
+            if count < 2:
+                raise DataError(
+                    f"weight_decay='cv' needs at least 2 rows, X has {len(y)} sample(s); give a "
+                    "number as weight_decay"
+                )
+            is_real = settings.loss.labels != "signs" or _rarest(y) < count
+            kind = KFold if is_real else StratifiedKFold
+            splitter: Any = kind(count, shuffle=True, random_state=self.random_state)
+        else:
+            splitter = check_cv(self.cv)
+        return list(splitter.split(X, y))
+
+    def _warn_gap(self, parts: Sequence[Fitted]) -> None:
+        short = [j for j, part in enumerate(parts) if not part.run.relative_gap <= self.gap]
+        unproved = [j for j, part in enumerate(parts) if not part.proof.is_accepted]
+        if short:
+            run = parts[short[0]].run
+            text = (
+                f"the objective {run.training.objective:.6g} may be {run.relative_gap:.2g} of it "
+                f"above its infimum, gap={self.gap:g} was asked for; raise max_iter, gap or "
+                "weight_decay"
+            )
+            warnings.warn(text, ConvergenceWarning, stacklevel=_FIT_CALLER)
+        elif self.certify and unproved:
+            why = parts[unproved[0]].proof.why
+            warnings.warn(f"no certificate: {why}", UserWarning, stacklevel=_FIT_CALLER)
+
+    def gap_statement(self, target: int = 0) -> str:
+        """The gap in one sentence, with the figure that was asked for beside it."""
+        check_is_fitted(self)
+        problem = self.runs_[target].problem
+        values = [self.objective_, self.gap_, self.relative_gap_, self.verdict_]
+        value, gap, share, verdict = (
+            part[target] if isinstance(part, list) else part for part in values
+        )
+        if not math.isfinite(float(gap)):
+            return (
+                f"The objective is {value:.6g}; how far that is from the global minimum is not "
+                "proved."
+            )
+        return (
+            f"No {_named(problem)} of any width has an objective more than {gap:.2g} below the "
+            f"{value:.6g} of this one: {share:.2g} of it, where {self.gap:g} was asked for "
+            f"(weight decay {problem.penalty.weight_decay:.4g}, file {verdict})."
+        )
+
+
+def _named(problem: RegularizedProblem) -> str:
+    kind = {"columns": "additive network", "pairs": "network of pairs", "all": "ReLU network"}
+    groups = problem.groups if isinstance(problem.groups, str) else ""
+    return kind.get(groups, "network of these groups of columns")
+
+
+def _of(choice: Choice | None, name: str) -> Array | None:
+    return None if choice is None else getattr(choice, name)
+
+
+def _rarest(y: Array) -> int:
+    return int(np.unique(y, return_counts=True)[1].min())
+
+
+def checked_weight(sample_weight: Any, X: Array) -> Array | None:
+    """Sample weights as an array, None if none are given; negative ones are refused."""
+    if sample_weight is None:
+        return None
+    weight: Any = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise DataError("sample_weight is zero for every row; give some row a positive weight")
+    return weight

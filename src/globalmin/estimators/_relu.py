@@ -1,0 +1,210 @@
+"""What the estimators of fully connected ReLU networks with weight decay share: the choice of the
+decay, training, proof, and the sentence about the gap.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from globalmin._options import Scaling
+from globalmin._types import Array
+from globalmin.data import SCALINGS
+from globalmin.estimators._base import ProvedEstimator, _single
+from globalmin.losses import Loss
+from globalmin.proving.producer import prove
+from globalmin.proving.proof import Proof, no_proof
+from globalmin.regularized.full_run import (
+    FullRun,
+    estimate_largest_decay,
+    full_decay_path,
+    train_relu,
+)
+from globalmin.regularized.full_training import train_full
+from globalmin.regularized.objective import HIDDEN_BIASES, HiddenBias, Penalty, RegularizedProblem
+
+if TYPE_CHECKING:
+    pass
+
+# of the largest decay that is worth trying
+CV_SHARES = (0.5, 0.3, 0.17, 0.1, 0.06, 0.03, 0.017, 0.01)
+_FIT_CALLER = 5
+
+RELU_CONSTRAINTS: dict[str, list[Any]] = {
+    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
+    "hidden_bias": [StrOptions(set(HIDDEN_BIASES))],
+    "intercept": [StrOptions({"free", "none"}), Interval(Real, 0, None, closed="neither")],
+    "linear": [StrOptions({"free", "none"}), Interval(Real, 0, None, closed="neither")],
+    "scaling": [StrOptions(set(SCALINGS))],
+    "gap": [Interval(Real, 0, None, closed="left")],
+    "starts": [Interval(Integral, 1, None, closed="left")],
+    "max_seconds": [Interval(Real, 0, None, closed="neither")],
+    "max_cones": [Interval(Integral, 0, None, closed="left")],
+    "cv": ["cv_object"],
+    "certify": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+
+class ReluNetworkEstimator(ProvedEstimator):
+    """What regressor and classifier share: choose the decay, train, prove, say how far."""
+
+    loss: str
+    weight_decay: float | str
+    hidden_bias: HiddenBias
+    intercept: Literal["free", "none"] | float
+    linear: Literal["free", "none"] | float
+    scaling: Scaling
+    gap: float
+    starts: int
+    max_seconds: float
+    max_cones: int
+    cv: Any
+    random_state: int | np.random.RandomState | None
+
+    def _penalty(self, weight_decay: float) -> Penalty:
+        return Penalty(
+            weight_decay,
+            hidden_bias=self.hidden_bias,
+            intercept=self.intercept,
+            linear=self.linear,
+        )
+
+    def _problem(self, X: Array, y: Array, loss: Loss, weight_decay: float) -> RegularizedProblem:
+        return RegularizedProblem(X, y, self._penalty(weight_decay), loss, groups="all")
+
+    def _fit_problems(self, X: Array, labels: Sequence[Array], loss: Loss) -> None:
+        """Choose the decay, train and prove one network per column of labels, and set all fitted
+        attributes.
+        """
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self.weight_decay_ = self._chosen_decay(X, labels, loss, seed)
+        runs = [self._run(self._problem(X, y, loss, self.weight_decay_), seed) for y in labels]
+        proofs = [self._proof(run) for run in runs]
+        self._store_runs(runs, proofs)
+
+    def _run(self, problem: RegularizedProblem, seed: int) -> FullRun:
+        """The trained network, with a floor only if it is to be proved."""
+        limits: dict[str, Any] = {"starts": self.starts, "max_seconds": self.max_seconds}
+        if not self.certify:
+            return FullRun(train_full(problem, seed=seed, **limits), problem, None)
+        return train_relu(problem, gap=self.gap, max_cones=self.max_cones, seed=seed, **limits)
+
+    def _proof(self, run: FullRun) -> Proof:
+        if not self.certify:
+            return no_proof({}, message="certify=False")
+        return prove(run.network, run.problem, run=run, is_quick=True)
+
+    def _store_runs(self, runs: Sequence[FullRun], proofs: Sequence[Proof]) -> None:
+        self.networks_ = [run.network for run in runs]
+        self.width_ = _single([run.network.width for run in runs])
+        self.objective_ = _single([run.objective for run in runs])
+        self.bound_ = _single([constraint_of(proof) for proof in proofs])
+        self._store_proofs(proofs)
+        found = [claim_numbers(proof) for proof in proofs]
+        self.loss_lower_ = _single([floor for floor, _ in found])
+        self.lower_bound_ = self.loss_lower_
+        self.gap_ = _single([gap for _, gap in found])
+        shares = [run.share_of(gap) for (_, gap), run in zip(found, runs, strict=True)]
+        self.relative_gap_ = _single(shares)
+        self.optimal_ = _single([share <= self.gap for share in shares])
+        self._warn_proofs(runs, proofs)
+
+    def _warn_proofs(self, runs: Sequence[FullRun], proofs: Sequence[Proof]) -> None:
+        unproved = [j for j, proof in enumerate(proofs) if not proof.is_accepted]
+        if self.certify and unproved:
+            where = "" if len(runs) == 1 else f"network {unproved[0]}: "
+            warnings.warn(
+                f"{where}no certificate: {proofs[unproved[0]].why}",
+                UserWarning,
+                stacklevel=_FIT_CALLER,
+            )
+
+    def _chosen_decay(self, X: Array, labels: Sequence[Array], loss: Loss, seed: int) -> float:
+        """The number given, or that with the least held-out loss."""
+        if not isinstance(self.weight_decay, str):
+            return float(self.weight_decay)
+        whole = [self._problem(X, y, loss, 1.0) for y in labels]
+        largest = max(estimate_largest_decay(problem, seed=seed) for problem in whole)
+        self.weight_decays_ = largest * np.array(CV_SHARES)
+        self.loss_path_ = self._held_out_losses(X, labels, loss, seed)
+        return float(self.weight_decays_[int(self.loss_path_.mean(axis=1).argmin())])
+
+    def _held_out_losses(self, X: Array, labels: Sequence[Array], loss: Loss, seed: int) -> Array:
+        """Mean held-out losses, weight decays x folds, summed over the networks. The decay of a
+        fold is that of all rows times its share of them: the objective is a sum.
+        """
+        folds: Any = check_cv(
+            self.cv, self._stratified(labels), classifier=hasattr(self, "classes_")
+        )
+        columns: list[Array] = []
+        for train, test in folds.split(X, self._stratified(labels)):
+            share = len(train) / len(X)
+            total = np.zeros(len(CV_SHARES))
+            for y in labels:
+                if loss.labels == "signs" and len(np.unique(y[train])) < 2:
+                    continue  # a fold without one of the classes says nothing
+                problem = self._problem(X[train], y[train], loss, 1.0)
+                decays = [float(decay) * share for decay in self.weight_decays_]
+                path = full_decay_path(problem, decays, seed=seed)
+                total += [float(loss.value(net.predict(X[test]), y[test]).mean()) for net in path]
+            columns.append(total)
+        return np.stack(columns, axis=1)
+
+    def _stratified(self, labels: Sequence[Array]) -> Array:
+        return labels[0] if len(labels) == 1 else np.stack(labels, axis=1).argmax(axis=1)
+
+    def summary(self) -> str:
+        """One sentence: the objective, the proved floor, the gap and the tolerance.
+
+        Returns
+        -------
+        str
+            The sentence; one per network, on lines of their own.
+        """
+        check_is_fitted(self)
+        lists = [
+            value if isinstance(value, list) else [value]
+            for value in (self.objective_, self.lower_bound_, self.relative_gap_, self.bound_)
+        ]
+        return "\n".join(
+            gap_sentence(P, floor, share, bound, self.gap)
+            for P, floor, share, bound in zip(*lists, strict=True)
+        )
+
+
+def claim_numbers(proof: Proof) -> tuple[float, float]:
+    """Floor and gap of an accepted claim `dual-gap`; minus infinity and infinity without one."""
+    claim = proof.claim("dual-gap")
+    if claim is None or claim.numbers.floor is None or claim.numbers.gap is None:
+        return -math.inf, math.inf
+    return claim.numbers.floor, claim.numbers.gap
+
+
+def constraint_of(proof: Proof) -> str | None:
+    """How the checker verified the floor: "columns", "cones" or "spectral"; None without one."""
+    claim = proof.claim("dual-gap")
+    return None if claim is None else str(claim.numbers.others.get("constraint"))
+
+
+def gap_sentence(
+    value: float, floor: float, share: float, constraint: str | None, tolerance: float
+) -> str:
+    """How far a network is from the global minimum, in words."""
+    if not math.isfinite(share):
+        return f"The objective is {value:.6g}; no floor is proved under it."
+    verdict = "within" if share <= tolerance else "not within"
+    return (
+        f"The objective is {value:.6g}, and no network of any width is below {floor:.6g} "
+        f"(proved by {constraint}): at most {100 * share:.3g} % above the global minimum, "
+        f"{verdict} the tolerance of {100 * tolerance:.3g} %."
+    )

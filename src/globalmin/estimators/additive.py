@@ -1,0 +1,451 @@
+"""Additive ReLU networks as regressors and classifiers: every neuron sees one column (or two), any
+convex loss, weight decay, and a proved distance to the global minimum over every width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
+
+from globalmin._options import Scaling
+from globalmin._types import Array, NDArray
+from globalmin.errors import DataError
+from globalmin.estimators._regularized import RegularizedEstimator, checked_weight
+from globalmin.estimators.shallow import _signs, _winners
+from globalmin.losses import get_loss
+from globalmin.regularized.objective import HIDDEN_BIASES, Groups, HiddenBias
+from globalmin.regularized.preparation import Settings
+from globalmin.regularized.terms import Term, terms_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.figure import Figure
+
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "interactions": [StrOptions({"none", "pairs"}), list, tuple],
+    "loss_parameter": [None, Interval(Real, 0, None, closed="neither")],
+    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
+    "gap": [Interval(Real, 0, 1, closed="neither")],
+    "hidden_bias": [StrOptions(set(HIDDEN_BIASES) - {"none"})],
+    "scaling": [StrOptions({"standardize", "none"})],
+    "cv": ["cv_object"],
+    "n_decays": [Interval(Integral, 1, None, closed="left")],
+    "ratio": [Interval(Real, 0, 1, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "certify": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+
+class AdditiveNetworkEstimator(RegularizedEstimator):
+    """What the additive regressor and classifier share: settings, terms, pictures."""
+
+    interactions: str | Sequence[Sequence[int]]
+    loss: str
+    loss_parameter: float | None
+    hidden_bias: HiddenBias
+    scaling: Scaling
+
+    def _settings(self, n_features: int) -> Settings:
+        loss = get_loss(self.loss, self.loss_parameter)
+        return Settings(loss, self._groups(n_features), self.hidden_bias, self.scaling)
+
+    def _groups(self, d: int) -> Groups | tuple[tuple[int, ...], ...]:
+        """The named class, or the given pairs with a group of its own for every other column."""
+        if self.interactions == "none" or (self.interactions == "pairs" and d < 2):
+            return "columns"
+        if isinstance(self.interactions, str):
+            return "pairs"
+        pairs = [tuple(sorted(int(j) for j in pair)) for pair in self.interactions]
+        if any(len(set(p)) != 2 or p[0] < 0 or p[-1] >= d for p in pairs):
+            raise DataError(
+                f"interactions={self.interactions!r}: give pairs of different columns from 0 to "
+                f"{d - 1}"
+            )
+        seen = {j for pair in pairs for j in pair}
+        return (*dict.fromkeys(pairs), *((j,) for j in range(d) if j not in seen))
+
+    @property
+    def terms_(self) -> list[Term] | list[list[Term]]:
+        """The terms, the largest first; a list per class if there are more than two."""
+        check_is_fitted(self)
+        steps = (
+            self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
+        )
+        names = self._names()
+        found = [
+            terms_of(network, step, self._rows, names)
+            for network, step in zip(self.networks_, steps, strict=True)
+        ]
+        return found[0] if len(found) == 1 else found
+
+    def _names(self) -> list[str]:
+        given = getattr(self, "feature_names_in_", None)
+        if given is not None:
+            return [str(name) for name in given]
+        return [f"column {j}" for j in range(self._rows.shape[1])]
+
+    def plot_terms(self, X: Any = None, y: Any = None, *, target: int = 0, most: int = 9) -> Figure:
+        """The terms as curves and surfaces, the largest first, with the rows drawn where they lie.
+
+        Parameters
+        ----------
+        X : Any
+            Rows to draw; by default those of `fit`.
+        y : Any
+            Their labels in the units of the outputs: curves are then drawn among what the other
+            terms leave over (partial residuals). By default the rows are marked along the axis.
+        target : int
+            The class, where there are more than two.
+        most : int
+            Terms to draw at most.
+        """
+        from globalmin.regularized.figures import draw_terms
+
+        check_is_fitted(self)
+        rows = self._rows if X is None else np.asarray(check_array(X), dtype=np.float64)
+        found: Any = self.terms_
+        terms = found[target] if found and isinstance(found[0], list) else found
+        rest = None if y is None else np.asarray(y, dtype=np.float64) - self._output(rows, target)
+        return draw_terms(terms[:most], rows, rest)
+
+    def _output(self, rows: Array, target: int) -> Array:
+        """Outputs of one network at rows that need no check."""
+        given = self.preprocessing_
+        step = given[target] if isinstance(given, list) else given
+        return step.restore(self.networks_[target].predict(step.transform(rows)))
+
+    def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
+        """Inputs and labels after scikit-learn's checks, missing values refused with the remedy."""
+        names = _get_feature_names(X)
+        checked: Any = validate_data(self, X, y, dtype=np.float64, **checks)
+        if names is not None:
+            self.feature_names_in_ = names
+        return checked[0], checked[1]
+
+
+class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
+    r"""Regression by additive ReLU networks with weight decay at the global minimum over every
+    width, proved.
+
+    $f(x) = c_0 + \sum_l v_l\,\mathrm{relu}(w_l x_{j(l)} + \beta_l)$: every neuron sees one column,
+    so the model is one piecewise linear curve per column, to be read in `terms_`. The objective is
+    the summed loss plus $\frac b2\sum_l(w_l^2 + \beta_l^2 + v_l^2)$, in the units after scaling.
+
+    Parameters
+    ----------
+    interactions : str | Sequence[Sequence[int]]
+        "none"; "pairs": every neuron sees two columns; or the pairs of columns that one neuron may
+        see, all other columns by themselves.
+    loss : str
+        "squared", "huber", "quantile" or "poisson" (labels at least 0, log link: `predict` gives
+        the mean).
+    loss_parameter : float | None
+        The threshold of "huber" in units of the scaled labels (default 1), the level of "quantile"
+        (default 1/2).
+    weight_decay : float | str
+        b > 0, or "cv": the one with the least held-out loss.
+    gap : float
+        The relative distance to the global minimum to reach and to prove.
+    hidden_bias : str
+        "penalized", or "free": the hidden biases cost nothing.
+    scaling : str
+        "standardize" (columns of X, and labels other than counts) or "none". Undone by `predict`.
+    cv : Any
+        Number of folds (shuffled), or a splitter of scikit-learn.
+    n_decays : int
+        Length of the path of decays.
+    ratio : float
+        The last decay of the path as a share of the first, from which on there are no neurons.
+    max_iter : int
+        Rounds of column generation at most.
+    certify : bool
+        Prove the gap and have the proof checked.
+    random_state : int | np.random.RandomState | None
+        Seed of the folds.
+
+    Attributes
+    ----------
+    networks_ : list[RegularizedNetwork]
+        The network, also as `network_`.
+    terms_ : list[Term]
+        The curves (and surfaces) that add up to the model, the largest first.
+    objective_ : float
+        The objective in floats, an estimate.
+    lower_bound_ : float
+        Proved: no network of the class, of any width, has an objective below this; -infinity
+        without certificate.
+    gap_, relative_gap_ : float
+        Proved bound of the objective minus its infimum, and as a share of the objective (of
+        Poisson's loss: of what is above the saturated model); infinity without certificate.
+    optimal_ : bool
+        Whether the proved relative gap is at most `gap`.
+    certificate_ : bytes | None
+        Bytes of the certificate file that the independent checker accepted, or None; see
+        `save_certificate`.
+    verdict_ : str | None
+        The checker's word; None if there was nothing to check.
+    loss_upper_, loss_lower_ : float
+        Proved bounds of the objective of the network, and of every network.
+    weight_decay_ : float
+        The decay b that was used.
+    weight_decays_, cv_losses_ : Array
+        The decays of the path as far as it was followed, and their held-out losses (decays x
+        folds); None for a given decay.
+    runs_ : list[RegularizedRun]
+        Training, with the problem in scaled units.
+    n_iter_, width_, n_features_in_ : int
+        Rounds of column generation, neurons, columns.
+    preprocessing_ : Preprocessing
+        The scaling and its inverse.
+    feature_names_in_ : Array
+        As in scikit-learn.
+
+    Notes
+    -----
+    Missing values are refused: impute them, with an indicator column where missing means something.
+    The fitted values at the training rows are the same for every optimal network if the loss is
+    strictly convex; the curves between the rows are not claimed to be unique.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> model = AdditiveNetworkRegressor().fit(X, np.abs(X[:, 0]) + X[:, 2])
+    >>> model.verdict_, model.optimal_, [term.name for term in model.terms_][:2]
+    ('ACCEPTED', True, ['column 2', 'column 0'])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SHARED_CONSTRAINTS,
+        "loss": [StrOptions({"squared", "huber", "quantile", "poisson"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        interactions: str | Sequence[Sequence[int]] = "none",
+        loss: str = "squared",
+        loss_parameter: float | None = None,
+        weight_decay: float | str = "cv",
+        gap: float = 1e-6,
+        hidden_bias: HiddenBias = "penalized",
+        scaling: Scaling = "standardize",
+        cv: Any = 5,
+        n_decays: int = 16,
+        ratio: float = 1e-3,
+        max_iter: int = 300,
+        certify: bool = True,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.interactions = interactions
+        self.loss = loss
+        self.loss_parameter = loss_parameter
+        self.weight_decay = weight_decay
+        self.gap = gap
+        self.hidden_bias = hidden_bias
+        self.scaling = scaling
+        self.cv = cv
+        self.n_decays = n_decays
+        self.ratio = ratio
+        self.max_iter = max_iter
+        self.certify = certify
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the weight decay, train to the global minimum, and prove the gap.
+
+        Parameters
+        ----------
+        X : Any
+            n x d inputs, an array or a data frame, without missing values.
+        y : Any
+            n labels.
+        sample_weight : Any
+            n numbers of at least 0.
+        """
+        rows, labels = self._raw(X, y, y_numeric=True)
+        labels = np.asarray(labels, dtype=np.float64)
+        settings = self._settings(rows.shape[1])
+        settings.loss.check_labels(labels)
+        self._fit_labels(rows, [labels], checked_weight(sample_weight, rows), settings)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Outputs in the units of y; the mean for the loss "poisson"."""
+        outputs = self._outputs(X)[:, 0]
+        return np.exp(outputs) if self.loss == "poisson" else outputs
+
+
+def _is_logistic(model: AdditiveNetworkClassifier) -> bool:
+    if model.loss != "logistic":
+        raise AttributeError(f"loss={model.loss!r} has no probabilities; take loss='logistic'")
+    return True
+
+
+class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
+    """Classification by additive ReLU networks with weight decay at the global minimum over every
+    width, proved.
+
+    Two classes: one network, and its sign decides. More classes: one network per class against the
+    rest, each with its own weight decay and its own proof, and the largest output decides; the
+    proofs are about these networks, not about a joint multiclass loss.
+
+    Parameters
+    ----------
+    loss : str
+        "logistic", "hinge" or "squared_hinge".
+    loss_parameter : float | None
+        None: these losses have no parameter.
+    class_weight : dict | str | None
+        "balanced", or the weight of each class, multiplied with the sample weights.
+    interactions : str | Sequence[Sequence[int]]
+        As in `AdditiveNetworkRegressor`.
+    weight_decay : float | str
+        As in `AdditiveNetworkRegressor`.
+    gap, ratio : float
+        As in `AdditiveNetworkRegressor`.
+    hidden_bias, scaling : str
+        As in `AdditiveNetworkRegressor`.
+    cv : Any
+        As in `AdditiveNetworkRegressor`; a number means stratified folds.
+    n_decays, max_iter : int
+        As in `AdditiveNetworkRegressor`.
+    certify : bool
+        As in `AdditiveNetworkRegressor`.
+    random_state : int | np.random.RandomState | None
+        As in `AdditiveNetworkRegressor`.
+
+    Attributes
+    ----------
+    classes_ : Array
+        The class labels, sorted.
+    networks_, terms_, runs_ : list
+        As in `AdditiveNetworkRegressor`, in the units of the log odds for "logistic"; lists with
+        one entry per class if there are more than two, and so all that follows.
+    objective_, lower_bound_, gap_, relative_gap_, loss_upper_, loss_lower_, weight_decay_ : float
+        As in `AdditiveNetworkRegressor`.
+    optimal_ : bool
+        As in `AdditiveNetworkRegressor`.
+    certificate_ : bytes | None
+        As in `AdditiveNetworkRegressor`.
+    verdict_ : str | None
+        As in `AdditiveNetworkRegressor`.
+    weight_decays_, cv_losses_, feature_names_in_ : Array
+        As in `AdditiveNetworkRegressor`.
+    n_iter_, width_, n_features_in_ : int
+        As in `AdditiveNetworkRegressor`.
+    preprocessing_ : Preprocessing
+        As in `AdditiveNetworkRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> model = AdditiveNetworkClassifier().fit(X, np.abs(X[:, 0]) > 0.7)
+    >>> model.verdict_, model.optimal_, model.score(X, np.abs(X[:, 0]) > 0.7) > 0.95
+    ('ACCEPTED', True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SHARED_CONSTRAINTS,
+        "loss": [StrOptions({"logistic", "hinge", "squared_hinge"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        interactions: str | Sequence[Sequence[int]] = "none",
+        loss: str = "logistic",
+        loss_parameter: float | None = None,
+        weight_decay: float | str = "cv",
+        class_weight: dict[Any, float] | str | None = None,
+        gap: float = 1e-6,
+        hidden_bias: HiddenBias = "penalized",
+        scaling: Scaling = "standardize",
+        cv: Any = 5,
+        n_decays: int = 16,
+        ratio: float = 1e-3,
+        max_iter: int = 300,
+        certify: bool = True,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.interactions = interactions
+        self.loss = loss
+        self.loss_parameter = loss_parameter
+        self.weight_decay = weight_decay
+        self.class_weight = class_weight
+        self.gap = gap
+        self.hidden_bias = hidden_bias
+        self.scaling = scaling
+        self.cv = cv
+        self.n_decays = n_decays
+        self.ratio = ratio
+        self.max_iter = max_iter
+        self.certify = certify
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the weight decay, train to the global minimum, and prove the gap.
+
+        Parameters
+        ----------
+        X : Any
+            n x d inputs, an array or a data frame, without missing values.
+        y : Any
+            n class labels, numbers or strings.
+        sample_weight : Any
+            n numbers of at least 0.
+        """
+        rows, labels = self._raw(X, y)
+        check_classification_targets(labels)
+        weight = checked_weight(sample_weight, rows)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        present = codes if weight is None else codes[weight > 0]
+        if np.unique(present).size < 2:
+            raise DataError(
+                "y has one class only (among rows of positive weight); a classifier needs at "
+                "least two classes"
+            )
+        if self.class_weight is not None:
+            factor = compute_sample_weight(self.class_weight, labels)
+            weight = factor if weight is None else weight * factor
+        signs = _signs(codes, len(self.classes_))
+        self._fit_labels(rows, [*signs.T], weight, self._settings(rows.shape[1]))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Outputs: (m,) for two classes, positive for `classes_[1]`; (m, classes) for more."""
+        outputs = self._outputs(X)
+        return outputs[:, 0] if len(self.classes_) == 2 else outputs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        return _winners(self.classes_, scores)
+
+    @available_if(_is_logistic)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities, (m, classes); of several networks normalized to sum 1. Only for the loss
+        "logistic".
+        """
+        outputs = self._outputs(X)
+        share = 0.5 * (1.0 + np.tanh(0.5 * outputs))
+        if len(self.classes_) == 2:
+            return np.hstack([1.0 - share, share])
+        total = share.sum(axis=1, keepdims=True)
+        return np.where(total > 0, share / np.where(total > 0, total, 1.0), 1.0 / share.shape[1])

@@ -1,0 +1,1 @@
+"""What is proved about networks with weight decay."""

@@ -1,0 +1,113 @@
+"""A network with weight decay as the subject of a certificate: how it and its problem are written,
+and what is refused at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from globalmin.errors import DataError
+from globalmin.proving.certificate import SealedCertificate
+from globalmin.proving.claim import Claim, ClaimRecord, Json, Question, Subject, Tensor, rational
+from globalmin.regularized.network import RegularizedNetwork
+from globalmin.regularized.objective import Penalty, RegularizedProblem
+
+
+@dataclass(frozen=True)
+class RegularizedCertificate(SealedCertificate):
+    """Claims about one network with weight decay; get one from `certify(network, problem)`."""
+
+    claims: tuple[Claim, ...]
+    network: RegularizedNetwork = field(repr=False)
+    problem: RegularizedProblem = field(repr=False)
+
+    def _description(self) -> Mapping[str, object]:
+        n, d = self.problem.X.shape
+        loss: dict[str, Json] = {"name": self.problem.loss.name}
+        if self.problem.loss.parameter is not None:
+            loss["parameter"] = rational(self.problem.loss.parameter)
+        return {
+            "loss": loss,
+            "network": described(self.problem),
+            "data": {"d": d, "n": n, "weighted": self.problem.sample_weight is not None},
+        }
+
+    def _tensors(self) -> Mapping[str, Tensor]:
+        problem, penalty = self.problem, self.problem.penalty
+        tensors = {"X": problem.X, "y": problem.y, **stored_weights(self.network, penalty)}
+        if problem.sample_weight is not None:
+            tensors["om"] = problem.sample_weight
+        return tensors
+
+
+def described(problem: RegularizedProblem) -> dict[str, Json]:
+    """The object `network` of the format: the class and its penalty."""
+    penalty = problem.penalty
+    fields: dict[str, Json] = {
+        "kind": "regularized",
+        "neurons": "relu",
+        "groups": problem.groups
+        if isinstance(problem.groups, str)
+        else [list(group) for group in problem.groups],
+        "hidden_bias": penalty.hidden_bias,
+        "heads": "any",
+        "b": rational(penalty.weight_decay),
+    }
+    if penalty.hidden_bias == "penalized":
+        fields["tau"] = rational(penalty.tau)
+    for name, key in (("intercept", "k0"), ("linear", "k1")):
+        given = getattr(penalty, name)
+        fields[name] = given if isinstance(given, str) else "penalized"
+        if not isinstance(given, str):
+            fields[key] = rational(given)
+    return fields
+
+
+def stored_weights(network: RegularizedNetwork, penalty: Penalty) -> dict[str, Tensor]:
+    """The tensors of the network; one neuron of zeros where there is none."""
+    k, d = network.W.shape
+    if not k:
+        network = RegularizedNetwork(
+            np.zeros((1, d)), np.zeros(1), np.zeros(1), network.intercept, network.linear
+        )
+    tensors: dict[str, Tensor] = {"W": network.W, "v": network.v}
+    if penalty.hidden_bias != "none":
+        tau = penalty.tau if penalty.hidden_bias == "penalized" else 1.0
+        tensors["bias"] = network.bias / tau
+    if penalty.intercept != "none":
+        tensors["intercept"] = np.array([network.intercept])
+    if penalty.linear != "none":
+        tensors["linear"] = np.zeros(d) if network.linear is None else network.linear
+    return tensors
+
+
+def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Question:
+    problem: Any = question.data
+    if not isinstance(problem, RegularizedProblem):
+        raise DataError(
+            f"a network with weight decay is proved for a RegularizedProblem, which names loss and "
+            f"penalty, not for a {type(problem).__name__}"
+        )
+    network: RegularizedNetwork = question.network
+    if network.n_features != problem.X.shape[1]:
+        raise DataError(
+            f"the network has {network.n_features} columns and X has {problem.X.shape[1]}"
+        )
+    for part, is_there in (
+        ("intercept", network.intercept != 0.0),
+        ("linear", network.linear is not None and bool(network.linear.any())),
+    ):
+        if is_there and getattr(problem.penalty, part) == "none":
+            raise DataError(f"the network has a {part} part, which the problem says it has not")
+    return question
+
+
+SUBJECT = Subject(
+    RegularizedNetwork,
+    lambda claims, question, _: RegularizedCertificate(claims, question.network, question.data),
+    prepare=_checked,
+)

@@ -1,0 +1,78 @@
+"""Pictures of the terms of an additive network: arrays in, a matplotlib Figure out; nothing is
+trained here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from globalmin import drawing
+from globalmin._types import Array
+from globalmin.regularized.terms import Term
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_POINTS = 2000  # drawn at most; more make a picture black and a file large
+
+
+def draw_terms(terms: Sequence[Term], X: Array, rest: Array | None = None) -> Figure:
+    """One panel per term: a curve over its column with the rows as ticks, or, with `rest` (what the
+    whole model leaves over), among the points term + rest; a surface in colors with the rows.
+    """
+    from matplotlib.figure import Figure
+
+    with drawing.style():
+        across = min(3, max(len(terms), 1))
+        down = max(math.ceil(len(terms) / across), 1)
+        figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
+        if not terms:
+            axes = figure.add_subplot()
+            axes.set_axis_off()
+            axes.text(0.5, 0.5, "no terms: the model is a constant", ha="center")
+            return figure
+        shown = np.linspace(0, len(X) - 1, min(len(X), _POINTS)).astype(int)
+        part = None if rest is None else rest[shown]
+        shared: Any = None
+        for i, term in enumerate(terms):
+            is_curve = len(term.columns) == 1
+            axes = figure.add_subplot(down, across, i + 1, sharey=shared if is_curve else None)
+            if is_curve:
+                shared = shared or axes
+                _curve(axes, term, X[shown], part)
+            else:
+                _surface(figure, axes, term, X[shown])
+    return figure
+
+
+def _curve(axes: Any, term: Term, X: Array, rest: Array | None) -> None:
+    x = X[:, term.columns[0]]
+    if rest is not None:
+        axes.plot(x, term(X) + rest, ".", color=drawing.MUTED, markersize=2, alpha=0.35, zorder=1)
+    else:
+        axes.plot(
+            x, np.full_like(x, 0.02), "|", color=drawing.MUTED, markersize=5, alpha=0.4,
+            transform=axes.get_xaxis_transform(),
+        )  # fmt: skip
+    axes.plot(term.knots[0], term.values, color=drawing.BLUE, zorder=3)
+    axes.plot(
+        term.knots[0][1:-1], term.values[1:-1], "o", color=drawing.BLUE, markersize=2.5, zorder=4
+    )
+    axes.set_xlabel(term.name)
+
+
+def _surface(figure: Any, axes: Any, term: Term, X: Array) -> None:
+    reach = float(np.abs(term.values).max()) or 1.0
+    first, second = term.columns
+    image = axes.pcolormesh(
+        *term.knots, term.values.T, cmap="RdBu_r", vmin=-reach, vmax=reach, shading="gouraud"
+    )
+    axes.plot(X[:, first], X[:, second], ".", color=drawing.INK, markersize=1, alpha=0.3)
+    axes.set_xlabel(term.name.split(" × ")[0])
+    axes.set_ylabel(term.name.split(" × ")[1])
+    axes.grid(visible=False)
+    figure.colorbar(image, ax=axes, shrink=0.8)

@@ -1,0 +1,102 @@
+r"""Networks $f(x) = c_0 + \theta\cdot x + \sum_l v_l\,\mathrm{relu}(w_l\cdot x + \beta_l)$, trained
+with weight decay: frozen parameters, pure forward pass.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin._types import Array, ArrayLike
+from globalmin.data.validation import frozen
+from globalmin.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizedNetwork:
+    """f(x) = intercept + linear . x + sum of v_l relu(W_l . x + bias_l).
+
+    The arrays are copied, made float64 and read-only. A network without neurons has W of shape (0,
+    d). What is penalized, and which columns a neuron may see, is said by the
+    `RegularizedProblem` that the network was trained for.
+
+    Parameters
+    ----------
+    W : Array
+        k x d hidden weights; zero at the columns that a neuron does not see.
+    bias : Array
+        k hidden biases, multiplied by the bias feature tau already.
+    v : Array
+        k head weights.
+    intercept : float
+        The constant.
+    linear : Array | None
+        d coefficients of a linear part, None without one.
+    """
+
+    W: Array
+    bias: Array
+    v: Array
+    intercept: float = 0.0
+    linear: Array | None = None
+
+    if TYPE_CHECKING:  # what the generated constructor takes: lists too, converted below
+
+        def __init__(
+            self,
+            W: ArrayLike,
+            bias: ArrayLike,
+            v: ArrayLike,
+            intercept: float = 0.0,
+            linear: ArrayLike | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        for name, ndim in (("W", 2), ("bias", 1), ("v", 1), ("linear", 1)):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, _finite(given, name, ndim))
+        object.__setattr__(self, "intercept", float(self.intercept))
+        k, d = self.W.shape
+        if self.bias.shape != (k,) or self.v.shape != (k,):
+            raise DataError(
+                f"W has {k} rows, bias {self.bias.size} and v {self.v.size} entries; give one of "
+                "each per neuron"
+            )
+        if self.linear is not None and self.linear.shape != (d,):
+            raise DataError(
+                f"linear has {self.linear.size} entries but W has {d} columns; give one per column"
+            )
+        if not math.isfinite(self.intercept):
+            raise DataError(f"intercept={self.intercept!r} must be a finite number")
+
+    @property
+    def width(self) -> int:
+        """Number k of neurons."""
+        return self.W.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number d of columns."""
+        return self.W.shape[1]
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The outputs at the rows of X."""
+        rows = np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise DataError(
+                f"X has shape {rows.shape}; give rows of {self.n_features} numbers each"
+            )
+        hidden = np.maximum(rows @ self.W.T + self.bias, 0.0)
+        out = hidden @ self.v + self.intercept
+        return out if self.linear is None else out + rows @ self.linear
+
+
+def _finite(value: ArrayLike, name: str, ndim: int) -> Array:
+    array = np.array(value, dtype=np.float64)
+    if array.ndim != ndim or not np.isfinite(array).all():
+        raise DataError(f"{name} of shape {array.shape} must be finite with {ndim} dimension(s)")
+    return frozen(array)

@@ -1,0 +1,194 @@
+r"""What is minimized: rows, labels, a convex loss, weight decay, and the class of networks.
+
+$P = \sum_i \omega_i\,\ell(f_i, y_i) + \frac b2\sum_l(\|w_l\|^2 + v_l^2) + \frac{k_0}2 c_0^2 +
+\frac{k_1}2\|\theta\|^2$, a sum over the rows and not a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from globalmin._options import one_of
+from globalmin._types import Array, ArrayLike
+from globalmin.data.validation import as_matrix, frozen
+from globalmin.errors import DataError
+from globalmin.losses import Loss, get_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from globalmin.regularized.network import RegularizedNetwork
+
+HiddenBias = Literal["penalized", "free", "none"]
+HIDDEN_BIASES: tuple[HiddenBias, ...] = get_args(HiddenBias)
+Groups = Literal["columns", "pairs", "all"]
+GROUPS: tuple[Groups, ...] = get_args(Groups)
+
+
+@dataclass(frozen=True)
+class Penalty:
+    r"""What a network pays for its weights.
+
+    Parameters
+    ----------
+    weight_decay : float
+        b > 0, of the hidden weights and the head.
+    hidden_bias : str
+        "penalized": the bias of a neuron is tau times a weight that is counted with the others;
+        "free": it costs nothing; "none": there is none.
+    tau : float
+        The bias feature, positive.
+    intercept : str | float
+        "free", "none", or $k_0 > 0$.
+    linear : str | float
+        "none", "free", or $k_1 > 0$.
+    """
+
+    weight_decay: float
+    hidden_bias: HiddenBias = "penalized"
+    tau: float = 1.0
+    intercept: Literal["free", "none"] | float = "free"
+    linear: Literal["free", "none"] | float = "none"
+
+    def __post_init__(self) -> None:
+        one_of("hidden_bias", self.hidden_bias, HIDDEN_BIASES)
+        for name in ("weight_decay", "tau"):
+            _require_positive(name, getattr(self, name))
+        for name in ("intercept", "linear"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                one_of(name, given, ("free", "none"), remedy="or a positive number")
+            else:
+                _require_positive(name, given)
+
+    @property
+    def needs_centering(self) -> bool:
+        """Whether the dual vector must sum to zero: free hidden biases contain an intercept."""
+        return self.intercept == "free" or self.hidden_bias == "free"
+
+    def of(self, network: RegularizedNetwork) -> float:
+        """The penalty part of the objective, in floats."""
+        weights = np.sum(np.square(network.W)) + np.sum(np.square(network.v))
+        if self.hidden_bias == "penalized":
+            weights += np.sum(np.square(network.bias / self.tau))
+        total = 0.5 * self.weight_decay * float(weights)
+        if not isinstance(self.intercept, str):
+            total += 0.5 * self.intercept * network.intercept**2
+        if not isinstance(self.linear, str) and network.linear is not None:
+            total += 0.5 * self.linear * float(network.linear @ network.linear)
+        return total
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        raise DataError(f"{name}={value!r} must be a finite positive number")
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizedProblem:
+    """Rows, labels, loss, penalty and the class of networks: what a certificate speaks of.
+
+    Parameters
+    ----------
+    X : Array
+        n x d rows, without a constant column.
+    y : Array
+        n labels that the loss accepts.
+    penalty : Penalty
+        Weight decay, and what else is penalized.
+    loss : Loss
+        Or its name, see `get_loss`.
+    groups : str | tuple[tuple[int, ...], ...]
+        The columns that one neuron may see together: "columns" (one), "pairs" (any two), "all", or
+        a list of groups.
+    sample_weight : Array | None
+        n numbers of at least 0; None for ones.
+    """
+
+    X: Array
+    y: Array
+    penalty: Penalty
+    loss: Loss = field(default_factory=lambda: get_loss("squared"))
+    groups: Groups | tuple[tuple[int, ...], ...] = field(default="columns", kw_only=True)
+    sample_weight: Array | None = field(default=None, kw_only=True)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            X: ArrayLike,
+            y: ArrayLike,
+            penalty: Penalty,
+            loss: str | Loss = "squared",
+            *,
+            groups: Groups | Sequence[Sequence[int]] = "columns",
+            sample_weight: ArrayLike | None = None,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        X = as_matrix(self.X, "X")
+        y = _column(self.y, "y", len(X))
+        object.__setattr__(self, "X", frozen(X))
+        object.__setattr__(self, "y", frozen(y))
+        object.__setattr__(self, "loss", get_loss(self.loss))
+        self.loss.check_labels(y)
+        if self.sample_weight is not None:
+            weight = _column(self.sample_weight, "sample_weight", len(X))
+            if not ((weight >= 0).all() and weight.any()):
+                raise DataError("sample_weight must be at least 0, and positive for some row")
+            object.__setattr__(self, "sample_weight", frozen(weight))
+        object.__setattr__(self, "groups", _groups(self.groups, X.shape[1]))
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the rows, ones if none are given."""
+        return np.ones_like(self.y) if self.sample_weight is None else self.sample_weight
+
+    def group_list(self) -> list[tuple[int, ...]]:
+        """The maximal groups, as a certificate's checker enumerates them."""
+        d = self.X.shape[1]
+        if self.groups == "all":
+            return [tuple(range(d))]
+        if self.groups == "columns" or (self.groups == "pairs" and d < 2):
+            return [(j,) for j in range(d)]
+        if self.groups == "pairs":
+            return list(combinations(range(d), 2))
+        return [tuple(group) for group in self.groups]
+
+
+def objective(network: RegularizedNetwork, problem: RegularizedProblem) -> float:
+    """The value P of the objective, in floats: summed loss plus penalty.
+
+    Examples
+    --------
+    >>> from globalmin.regularized.network import RegularizedNetwork
+    >>> problem = RegularizedProblem([[-1.0], [1.0]], [-1.0, 1.0], Penalty(0.5))
+    >>> objective(RegularizedNetwork([[1.0]], [1.0], [0.5], -0.5), problem)
+    0.8125
+    """
+    rows = problem.loss.value(network.predict(problem.X), problem.y)
+    used = problem.weights > 0  # a row of weight 0 is absent, whatever its loss
+    return float(problem.weights[used] @ rows[used]) + problem.penalty.of(network)
+
+
+def _column(values: ArrayLike, name: str, n: int) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (n,) or not np.isfinite(array).all():
+        raise DataError(f"{name} of shape {array.shape} must be {n} finite numbers, one per row")
+    return array
+
+
+def _groups(given: object, d: int) -> Groups | tuple[tuple[int, ...], ...]:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        return one_of("groups", given, GROUPS, remedy="or a list of groups of columns")
+    found = tuple(tuple(sorted({int(j) for j in group})) for group in given)  # pyright: ignore
+    if not found or any(not group or group[0] < 0 or group[-1] >= d for group in found):
+        raise DataError(
+            f"groups={given!r}: give non-empty groups of column numbers from 0 to {d - 1}"
+        )
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,155 @@
+"""Training of networks with weight decay for a whole problem: the oracle that fits the class of
+networks, one decay or a path of them with warm starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from globalmin._types import Array
+from globalmin.errors import DataError
+from globalmin.regularized.column_generation import Oracle, Training, network_of, train_columns
+from globalmin.regularized.columns import ColumnOracle
+from globalmin.regularized.dual import centered
+from globalmin.regularized.network import RegularizedNetwork
+from globalmin.regularized.objective import Penalty, RegularizedProblem
+from globalmin.regularized.pairs import PairOracle
+
+if TYPE_CHECKING:
+    from globalmin.regularized.column_generation import Pool
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizedRun:
+    """What training found; `prove(run.network, run.problem, run=run)` proves the gap.
+
+    Attributes
+    ----------
+    problem : RegularizedProblem
+        What was minimized.
+    training : Training
+        Neurons, dual vector, objective and floor, in floats.
+    """
+
+    problem: RegularizedProblem
+    training: Training
+
+    @cached_property
+    def network(self) -> RegularizedNetwork:
+        """The network, each neuron balanced."""
+        d, tau = self.problem.X.shape[1], self.problem.penalty.tau
+        return network_of(self.training.pool, self.problem.group_list(), d, tau)
+
+    @property
+    def u(self) -> Array:
+        """The dual vector."""
+        return self.training.u
+
+    @property
+    def relative_gap(self) -> float:
+        """The distance to the floor as a share of the objective, in floats."""
+        return self.training.relative_gap
+
+    @property
+    def n_iter(self) -> int:
+        """Rounds of column generation."""
+        return self.training.n_iter
+
+
+def oracle_for(problem: RegularizedProblem) -> Oracle:
+    """The oracle for the class of networks of a problem; DataError for a class without one."""
+    if problem.penalty.linear != "none":
+        raise DataError(
+            f"linear={problem.penalty.linear!r}: networks of columns contain linear functions; "
+            "take 'none'"
+        )
+    groups = problem.group_list()
+    penalty, most = problem.penalty, max(map(len, groups))
+    if most > 2 or (
+        penalty.hidden_bias != "penalized" and (most > 1 or penalty.hidden_bias == "none")
+    ):
+        raise DataError(
+            f"groups={problem.groups!r} with hidden_bias={penalty.hidden_bias!r} has no oracle; "
+            "neurons that see one column each and have a bias, or two and a penalized bias, have "
+            "one"
+        )
+    if most == 2:
+        return PairOracle.of(problem.X, groups, tau=penalty.tau)
+    columns = [group[0] for group in groups]
+    X = problem.X if columns == [*range(problem.X.shape[1])] else problem.X[:, columns]
+    return ColumnOracle.of(X, tau=penalty.tau, hidden_bias=penalty.hidden_bias)
+
+
+def train_regularized(
+    problem: RegularizedProblem,
+    *,
+    gap: float = 1e-6,
+    max_iter: int = 300,
+    start: Pool | None = None,
+    oracle: Oracle | None = None,
+) -> RegularizedRun:
+    """Train a network to the global minimum over every width, up to a relative gap.
+
+    Parameters
+    ----------
+    problem : RegularizedProblem
+        Rows, labels, loss, penalty, and the class of networks.
+    gap : float
+        The share of the objective at which training ends, in floats; `prove` proves it.
+    max_iter : int
+        Rounds of column generation at most.
+    start : Pool | None
+        Neurons to start from, such as those of a neighboring decay.
+    oracle : Oracle | None
+        If the columns are sorted already.
+
+    Examples
+    --------
+    >>> problem = RegularizedProblem([[-1.0], [1.0]], [-1.0, 1.0], Penalty(0.5))
+    >>> run = train_regularized(problem)
+    >>> round(run.training.objective, 6)  # 2t - t^2 at t = b/sqrt 2
+    0.582107
+    """
+    used = oracle_for(problem) if oracle is None else oracle
+    found = train_columns(problem, used, gap=gap, max_iter=max_iter, start=start)
+    return RegularizedRun(problem, found)
+
+
+def largest_decay(problem: RegularizedProblem, oracle: Oracle | None = None) -> float:
+    """The least weight decay, in floats, from which on the best network has no neurons; that of
+    `problem` does not matter.
+    """
+    used = oracle_for(problem) if oracle is None else oracle
+    without = train_columns(
+        replace(problem, penalty=replace(problem.penalty, weight_decay=1e300)), used, gap=1e-9
+    )
+    constant = np.full_like(problem.y, without.pool.intercept)
+    smooth = problem.loss.smoothed(1e-6)
+    u = centered(problem, problem.weights * smooth.derivative(constant, problem.y))
+    if u is None:
+        raise DataError("the labels have no best constant; give at least two different ones")
+    return float(used.search(u, np.inf)[0].max())
+
+
+def decay_path(
+    problem: RegularizedProblem,
+    decays: Sequence[float],
+    *,
+    gap: float = 1e-4,
+    oracle: Oracle | None = None,
+) -> Iterator[RegularizedRun]:
+    """The networks at decreasing weight decays, each started from the one before."""
+    used = oracle_for(problem) if oracle is None else oracle
+    start: Pool | None = None
+    for decay in decays:
+        penalty: Penalty = replace(problem.penalty, weight_decay=float(decay))
+        run = train_regularized(
+            replace(problem, penalty=penalty), gap=gap, start=start, oracle=used
+        )
+        start = run.training.pool
+        yield run

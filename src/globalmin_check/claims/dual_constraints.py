@@ -1,0 +1,94 @@
+"""H_g(u) <= bound for every maximal group of the class, by columns (R2) or by cones (R3 of
+`spec/claims/dual-gap.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import lcm
+
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import ExactChecks
+from globalmin_check.claims.dual_bound import Certified
+from globalmin_check.claims.dual_columns import column_holds
+from globalmin_check.claims.dual_cones import cones_hold
+from globalmin_check.claims.regularized_network import Form, Group
+from globalmin_check.exact import Scaled
+from globalmin_check.verdict import Malformed
+
+
+def read_constraint(fields: Fields, form: Form, names: tuple[str, ...]) -> str:
+    """The field `constraint`, which must fit the class."""
+    constraint = fields.choice("constraint", names)
+    fits = {
+        "columns": form.width == 1,
+        "cones": True,
+        "spectral": form.count == 1 and form.hidden_bias != "free" and not form.monotone,
+    }
+    if (constraint == "quadratic") != (form.neurons == "quadratic") or not fits.get(
+        constraint, True
+    ):
+        raise Malformed(f"{fields.where}.constraint does not fit the class of networks")
+    return constraint
+
+
+def signs_of_heads(form: Form) -> tuple[int, ...]:
+    """The signs s for which s sum_i u_i relu(w . x_i) <= b|w| is needed: that of -v (R7)."""
+    return (1, -1) if form.heads == "any" else (-1,)
+
+
+def group_rows(form: Form, columns: Sequence[Scaled], group: Group) -> tuple[list[list[int]], int]:
+    """The rows x_ig as integers over one unit, with the entry tau if biases are penalized."""
+    unit = lcm(form.tau.denominator, *(columns[j].unit for j in group))
+    parts = [columns[j].over(unit) for j in group]
+    if form.penalizes_bias:
+        tau = form.tau.numerator * (unit // form.tau.denominator)
+        parts.append([tau] * len(parts[0]))
+    return [list(row) for row in zip(*parts, strict=True)], unit
+
+
+def require_groups(
+    form: Form,
+    found: Certified,
+    bounds: Sequence[Fraction] | Fraction,
+    checks: ExactChecks,
+    number: str,
+) -> None:
+    """Test every maximal group, against one bound or each against its own."""
+    n = len(found.u.values)
+    checks.charge(form.count * n * 40)
+    for index, group in enumerate(form.maximal()):
+        bound = bounds if isinstance(bounds, Fraction) else bounds[index]
+        holds = (
+            column_holds(form, group[0], found.columns[group[0]], found.u, bound)
+            if len(group) == 1
+            else _cones(form, found, group, bound, checks)
+        )
+        if not holds:
+            checks.require_fact(number, "H_g(u) <= b", False, f"not in group {list(group)}")
+    checks.require_fact(number, "H_g(u) <= b in every group", True, f"{form.count} groups")
+
+
+def _cones(
+    form: Form, found: Certified, group: Group, bound: Fraction, checks: ExactChecks
+) -> bool:
+    rows, unit = group_rows(form, found.columns, group)
+    limit = bound * unit * found.u.unit
+    return all(
+        cones_hold(shifted, [sign * U for U in found.u.values], limit, checks)
+        for shifted in _shifts(form, rows, checks)
+        for sign in signs_of_heads(form)
+    )
+
+
+def _shifts(form: Form, rows: list[list[int]], checks: ExactChecks) -> Iterator[list[list[int]]]:
+    """The rows themselves; with free biases the rows minus each distinct row, where the kinks
+    are.
+    """
+    if form.hidden_bias != "free":
+        yield rows
+        return
+    for origin in sorted(set(map(tuple, rows))):
+        checks.charge(len(rows) * len(origin))
+        yield [[x - o for x, o in zip(row, origin, strict=True)] for row in rows]

@@ -1,0 +1,166 @@
+"""The claim `dual-gap`: how far a network with weight decay is from the global minimum of its
+convex loss (`spec/claims/dual-gap.md`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from globalmin_check import limits
+from globalmin_check.balls import decimal_down, decimal_up, lower_float, upper_float
+from globalmin_check.canonical import Fields
+from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.dual_bound import (
+    Bounds,
+    Certified,
+    read_bounds,
+    require_bound,
+    require_values,
+)
+from globalmin_check.claims.dual_constraints import group_rows, read_constraint, require_groups
+from globalmin_check.claims.dual_quadratic import read_factors, require_squares
+from globalmin_check.claims.dual_spectral import (
+    Slopes,
+    read_slopes,
+    require_matrices,
+    require_slopes,
+)
+from globalmin_check.claims.kind import ClaimKind, Numbers
+from globalmin_check.claims.regularized_network import Regularized, form_of
+from globalmin_check.claims.regularized_words import class_in_words
+from globalmin_check.container import Tensor, Tensors
+from globalmin_check.problem import Problem, Sizes
+from globalmin_check.verdict import TRIVIAL
+
+MEANING = (
+    "Theorem R1. Let u_i be in the domain of the conjugate of the loss at row i, sum u = 0 if the "
+    "intercept or the hidden biases are free, X^T u = 0 if the linear part is free, and |sum_i u_i "
+    "relu(w . x_i)| <= b |w| for every neuron of the class. Then every network of the class, of "
+    "any width, has objective at least D(u) = -sum_i l_i*(u_i) - (sum u)^2/(2 k0) - |X^T u|^2/(2 "
+    "k1). The condition is decided exactly for one column (R2), by a search over cones (R3), or "
+    "follows from one positive definite matrix per sign (R4); for quadratic neurons it is -aI < "
+    "sum_i u_i x_i x_i^T < aI, a = b/(2 v_max) (R5)."
+)
+
+
+@dataclass(frozen=True)
+class DualGap:
+    """Fields and tensors of section 5.24; the witness of the constraint is None where it needs
+    none.
+    """
+
+    bounds: Bounds
+    constraint: str
+    slopes: Slopes | None
+    factors: dict[int, Tensor]
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What the exact checks built; the rows are those of a spectral or quadratic constraint."""
+
+    found: Certified
+    rows: tuple[list[list[int]], int]
+
+
+def read(fields: Fields, tensors: Tensors, sizes: Sizes) -> DualGap:
+    """Take the fields and tensors of the claim; form only."""
+    form = form_of(sizes)
+    constraint = read_constraint(fields, form, ("columns", "cones", "spectral", "quadratic"))
+    spectral, quadratic = constraint == "spectral", constraint == "quadratic"
+    return DualGap(
+        read_bounds(fields, tensors, sizes),
+        constraint,
+        read_slopes(fields, tensors, form, sizes.n) if spectral else None,
+        read_factors(tensors, form) if quadratic else {},
+    )
+
+
+def work(claim: DualGap, sizes: Sizes) -> tuple[int, int]:
+    """Ball multiplications and balls held at once."""
+    form, n = form_of(sizes), sizes.n
+    losses = n * limits.WORK_PER_VALUE
+    if claim.constraint in ("columns", "cones"):
+        return losses, 4 * n
+    p = form.width + form.penalizes_bias + 1
+    return losses + 2 * (n * p * p + 2 * p**3), 3 * (n + p) * p
+
+
+def exact(claim: DualGap, problem: Problem, checks: ExactChecks) -> Objects:
+    """Y1 to Y9."""
+    net = cast(Regularized, problem)
+    found = require_bound(net, claim.bounds, checks, "Y")
+    form = net.form
+    if claim.constraint in ("columns", "cones"):
+        number = "Y7" if claim.constraint == "columns" else "Y8"
+        require_groups(form, found, form.b, checks, number)
+        return Objects(found, ([], 1))
+    group = next(form.maximal())
+    checks.charge(2 * len(found.u.values) * (len(group) + 8))
+    rows = group_rows(form, found.columns, group)
+    if claim.slopes is not None:
+        require_slopes(claim.slopes, rows, found.u, checks)
+    return Objects(found, rows)
+
+
+def check(claim: DualGap, problem: Problem, objects: Objects, checks: Checks) -> Numbers:
+    """Y10 to Y13 at the present precision."""
+    net = cast(Regularized, problem)
+    objective, bound = require_values(net, claim.bounds, objects.found, checks, "Y")
+    u = objects.found.u
+    if claim.slopes is not None:
+        require_matrices(claim.slopes, objects.rows, u, net.form.b, checks)
+    if claim.constraint == "quadratic":
+        require_squares(claim.factors, objects.rows, u, net.form, checks)
+    return {
+        "objective": upper_float(objective),
+        "p_up": upper_float(claim.bounds.p_up),
+        "floor": lower_float(bound),
+        "p_low": lower_float(claim.bounds.p_low),
+        "gap": upper_float(claim.bounds.gap),
+        "constraint": claim.constraint,
+        "groups": str(net.form.count),
+        "decay": str(net.form.b),
+    }
+
+
+def relative_gap(claim: Bounds) -> str:
+    """The gap in units of the proved floor, rounded up; empty unless the floor is positive."""
+    if claim.p_low <= 0:
+        return ""
+    return f", at most {decimal_up(claim.gap / claim.p_low, 3)} of the floor"
+
+
+def vacuous(claim: DualGap, problem: Problem, numbers: Numbers) -> str:
+    """A gap that is no smaller than an objective whose loss cannot be negative."""
+    poisson = cast(Regularized, problem).form.loss.name == "poisson"
+    trivial = not poisson and problem.follows_from_zero(
+        float(numbers["gap"]), float(numbers["objective"])
+    )
+    return TRIVIAL if trivial else ""
+
+
+def statement(claim: DualGap, problem: Problem) -> str:
+    """The conclusion in a few sentences."""
+    net, bounds = cast(Regularized, problem), claim.bounds
+    return (
+        f"Class and objective: {class_in_words(net)}. Every network of this class, of any width, "
+        f"has objective at least {decimal_down(bounds.p_low)}; the stored one ({net.sizes.k} "
+        f"neurons) has at most {decimal_up(bounds.p_up)}: it is within {decimal_up(bounds.gap)} of "
+        f"the global minimum{relative_gap(bounds)}."
+    )
+
+
+CLAIM = ClaimKind(
+    "dual-gap",
+    "convex-dual/1",
+    MEANING,
+    read,
+    work,
+    exact,
+    check,
+    statement,
+    vacuous=vacuous,
+    network="regularized",
+)

@@ -1,0 +1,194 @@
+"""The dual constraints against brute force: one column on a grid of directions with its kinks,
+cones against the exact maximum, and the limits of the search.
+"""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from tests.oracles.fraction_dual import largest_square, neuron_sum, one_column_square
+from tests.oracles.fraction_factorization_claims import inverse
+
+from globalmin_check import limits
+from globalmin_check.checks import Budget, ExactChecks
+from globalmin_check.claims import cone_proposals, dual_cones
+from globalmin_check.claims.convex_losses import Loss
+from globalmin_check.claims.dual_columns import column_holds
+from globalmin_check.claims.dual_cones import cones_hold
+from globalmin_check.claims.regularized_network import Form
+from globalmin_check.exact import Scaled, scaled
+from globalmin_check.verdict import Undecided
+
+F = Fraction
+SEEDS = range(40)
+
+
+ONE = F(1)
+
+
+def form(rule: str = "penalized", tau: Fraction = ONE, heads: str = "any", slope: int = 0) -> Form:
+    """A class of one column."""
+    one = F(1)
+    return Form(
+        1, "relu", "columns", (), rule, tau, "none", one, "none", one, heads,
+        (slope,) if slope else (), one, one, Loss("squared", F(0)),
+    )  # fmt: skip
+
+
+def draw(seed: int) -> tuple[list[float], list[float], Fraction]:
+    """Values with ties, or of very different sizes, and a dual vector."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 7))
+    values = rng.integers(-3, 4, n) / 2 if seed % 2 else rng.standard_normal(n)
+    values = values * 10.0 ** float(rng.uniform(-3, 3))
+    return values.tolist(), rng.standard_normal(n).tolist(), F(int(rng.integers(1, 5)), 3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_column_is_decided_on_either_side_of_its_maximum(seed: int):
+    """R2 is an equivalence: refused just below H, accepted just above, for every rule of R7; H is
+    seen by a grid.
+    """
+    values, u, tau = draw(seed)
+    exact, dual = [F(x) for x in values], [F(x) for x in u]
+    for heads, slope in product(("any", "nonnegative"), (0, 1, -1)):
+        tests = [
+            (half, v)
+            for half in (1, -1)
+            for v in ((1,) if heads == "nonnegative" else (1, -1))
+            if slope * half * v >= 0
+        ]
+        square = max(one_column_square(exact, tau, dual, half, -v) for half, v in tests)
+        H, kind = F(float(square) ** 0.5), form(tau=tau, heads=heads, slope=slope)
+        for factor, expected in ((1 - F(1, 10**9), False), (1 + F(1, 10**9), True)):
+            bound = max(H * factor, F(1, 10**9))
+            expected = expected or bound**2 >= square
+            assert column_holds(kind, 0, scaled(values), scaled(u), bound) is expected
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_column_against_a_grid_of_directions_and_its_kinks(seed: int):
+    values, u, tau = draw(seed)
+    angles = np.linspace(-np.pi, np.pi, 20001)
+    kinks = np.arctan2(-np.array(values), float(tau))
+    W = np.concatenate([angles, kinks, kinks + np.pi])
+    z = np.outer(np.cos(W), values) + float(tau) * np.sin(W)[:, None]
+    seen = float(np.abs(np.maximum(z, 0) @ np.array(u)).max())
+    holds = column_holds(form(tau=tau), 0, scaled(values), scaled(u), F(seen) * (1 - F(1, 10**9)))
+    assert not holds or seen == 0
+    room = F(seen) * (1 + F(1, 10**5)) + F(1, 10**12)  # the grid sees the top of an arc to 1e-7
+    assert column_holds(form(tau=tau), 0, scaled(values), scaled(u), room)
+
+
+@pytest.mark.parametrize("rule", ["free", "none"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_column_without_a_penalty_on_its_bias(rule: str, seed: int):
+    values, u, _ = draw(seed)
+    exact, dual = [F(x) for x in values], [F(x) for x in u]
+    if rule == "free":
+        dual[0] -= sum(dual)
+    places = exact if rule == "free" else [F(0)]
+    sums = [
+        sum((x * max(F(0), half * (a - z)) for x, a in zip(dual, exact, strict=True)), F(0))
+        for z in places
+        for half in (1, -1)
+    ]
+    top = max(map(abs, sums))
+    unit = np.lcm.reduce([1]) * max(x.denominator for x in dual)
+    whole = Scaled([int(x * unit) for x in dual], unit)
+    assert column_holds(form(rule), 0, scaled(values), whole, top)
+    if top:
+        assert not column_holds(form(rule), 0, scaled(values), whole, top * (1 - F(1, 10**12)))
+
+
+def integer_problem(rng: np.random.Generator, p: int) -> tuple[list[list[int]], list[int]]:
+    """Few rows of small integers, some zero or repeated."""
+    n = int(rng.integers(1, 6))
+    rows = rng.integers(-4, 5, (n, p)).tolist()
+    return rows, rng.integers(-5, 6, n).tolist()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_cones_decide_on_either_side_of_the_exact_maximum(seed: int):
+    rng = np.random.default_rng(seed)
+    rows, u = integer_problem(rng, 2 + seed % 3)
+    square = largest_square([[F(x) for x in row] for row in rows], [F(x) for x in u])
+    H = F(float(square) ** 0.5)
+    checks = ExactChecks(Budget())
+    assert cones_hold(rows, u, H * (1 + F(1, 10**7)) + F(1, 10**9), checks) is True
+    if square:
+        assert cones_hold(rows, u, H * (1 - F(1, 10**7)), checks) is False
+
+
+def test_a_split_covers_the_cone_and_decided_rows_keep_their_sum():
+    """Every vector of the cone is in one of the two children, where base and rows give the same
+    sum on the rays.
+    """
+    rng = np.random.default_rng(4)
+    rows, u = [[3, -1, 2], [-2, 1, 1], [1, 1, -1]], [2, -3, 1]
+    pulls = [[0.0] * 3] * 3
+    cone = dual_cones._root(rows, pulls, u, (1, -1, 1))
+    for _ in range(12):
+        children = dual_cones._split(cone)
+        weights = [F(int(x)) for x in rng.integers(0, 9, 3)]
+        w = [
+            sum((a * r[c] for a, r in zip(weights, cone.rays, strict=True)), F(0)) for c in range(3)
+        ]
+        inside = 0
+        for child in children:
+            columns = [[F(ray[c]) for ray in child.rays] for c in range(3)]
+            solved = inverse(columns)
+            assert solved is not None
+            parts = [sum((a * b for a, b in zip(row, w, strict=True)), F(0)) for row in solved]
+            inside += min(parts) >= 0
+            for k, ray in enumerate(child.rays):
+                undecided = sum(
+                    U * max(z, 0)
+                    for part in (child.upper, child.lower)
+                    for U, z in zip(part.u, part.z[k], strict=True)
+                )
+                direct = neuron_sum(
+                    [[F(x) for x in row] for row in rows], [F(x) for x in u], [F(x) for x in ray]
+                )
+                assert child.base[k] + undecided == direct
+        assert inside >= 1
+        cone = children[int(rng.integers(2))]
+
+
+def test_the_search_ends_in_undecided_at_its_limits(monkeypatch: pytest.MonkeyPatch):
+    rows, u = [[-1, 3, 6], [1, 0, 6], [4, -5, 1]], [5, -7, 3]
+    square = largest_square([[F(x) for x in row] for row in rows], [F(x) for x in u])
+    close = F(float(square) ** 0.5) * (1 + F(1, 10**12))
+    checks = ExactChecks(Budget())
+    monkeypatch.setattr(limits, "CONES", 5)
+    with pytest.raises(Undecided, match="within 5 cones"):
+        cones_hold(rows, u, close, checks)
+    monkeypatch.setattr(limits, "CONES", 10**6)
+    monkeypatch.setattr(limits, "RAY_BITS", 0)
+    with pytest.raises(Undecided, match="a ray of the search"):
+        cones_hold(rows, u, close, checks)
+    with pytest.raises(Undecided, match="a row of a group"):
+        cones_hold([[1 << 601, 1]], [1], close, checks)
+
+
+def test_floats_out_of_range_only_cost_the_proposal():
+    """Sums of 10^400 times the bound are refused in integers; those far below it are accepted."""
+    checks = ExactChecks(Budget())
+    assert cones_hold([[1, 0], [0, 1]], [10**400, 1], F(2), checks) is False
+    assert cones_hold([[1, 0], [-1, 0]], [-(10**400), -1], F(1), checks) is True
+    nowhere = [float("nan")] * 2
+    assert cone_proposals.turned([[1.0, 0.0]], [5], nowhere) == [5]
+    assert cone_proposals.turned([[0.0, 0.0]], [5], [1.0, 0.0]) == [5]
+    assert not dual_cones._decided([[1, 0], [0, 1]], [0, 0], nowhere, 1)
+    # rays that depend on one another get no weight; a cone wider than a half space no lift
+    assert cone_proposals._solved([[1.0, 1.0], [1.0, 1.0]], [1.0, 1.0], [0, 1]) == [1.0, 0.0]
+    assert cone_proposals.proposal([[1, 0], [-1, 0]], [1.0, 1.0], [0.5, -0.5]) == [0.5, 0.0]
+
+
+def test_slopes_between_zero_and_one_close_a_maximum_at_a_kink():
+    """The maximum of 5 relu(x) - 7 relu(x') lies where x' . w = 0: no slope of 0 or 1 proves it."""
+    rows, u = [[-1, 3, 6], [1, 0, 6]], [5, -7]
+    square = largest_square([[F(x) for x in row] for row in rows], [F(x) for x in u])
+    bound = F(float(square) ** 0.5) * (1 + F(1, 10**9))
+    assert cones_hold(rows, u, bound, ExactChecks(Budget())) is True

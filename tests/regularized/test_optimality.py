@@ -1,0 +1,124 @@
+"""The gap of one's own network: translations of other programs' objectives, numbers, refusals."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+import globalmin as gm
+from globalmin.errors import DataError
+from globalmin.regularized.objective import objective
+from globalmin.regularized.own_network import read_model
+
+QUICK: dict[str, Any] = {"starts": 1, "max_cones": 1500}
+
+
+def _table(n: int = 25, d: int = 2) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, np.maximum(X[:, 0], 0.0) + 0.1 * rng.standard_normal(n)
+
+
+def test_golden_example() -> None:
+    """Two rows, b = 1/2, w = v = 1/2 and no bias: P by hand; the floor is p* = 2t - t^2."""
+    X, y = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
+    found = gm.optimality_gap(([[0.5]], [0.0], [0.5]), (X, y), weight_decay=0.5)
+    t = 0.5 / np.sqrt(2.0)
+    # residuals 1 and .25 - 1, penalty .25 (.25 + .25)
+    assert found.objective == pytest.approx(0.5 + 0.5 * 0.75**2 + 0.125)
+    assert found.verdict == "ACCEPTED"
+    assert found.constraint == "columns"
+    assert found.lower_bound == pytest.approx(2 * t - t * t, rel=1e-5)
+    assert found.lower_bound <= 2 * t - t * t
+    assert found.best_objective == pytest.approx(2 * t - t * t, rel=1e-6)
+    assert "no ReLU network of any width is below" in str(found)
+
+
+def test_gap_of_a_bad_network_is_wide_and_that_of_the_best_one_is_not() -> None:
+    X, y = _table()
+    bad = ([[1.0, 0.0]], [0.0], [-1.0], 0.3)
+    found = gm.optimality_gap(bad, (X, y), weight_decay=2.0, **QUICK)
+    assert found.verdict == "ACCEPTED"
+    assert found.gap >= found.objective - found.best_objective
+    again = gm.optimality_gap(found.best_network, (X, y), weight_decay=2.0, **QUICK)
+    assert again.relative_gap < 0.02
+    assert again.lower_bound == pytest.approx(found.lower_bound, rel=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["regressor", "classifier"])
+def test_objective_of_scikit_learn_is_translated_exactly(kind: str) -> None:
+    """n times its own loss at the fitted weights, penalty included."""
+    X, y = _table(40)
+    options: dict[str, Any] = {"hidden_layer_sizes": (4,), "alpha": 0.7, "solver": "lbfgs"}
+    options |= {"max_iter": 60, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind == "regressor":
+            model: Any = MLPRegressor(**options).fit(X, y)
+            losses = 0.5 * np.square(model.predict(X) - y)
+        else:
+            labels = np.where(y > np.median(y), "yes", "no")
+            model = MLPClassifier(**options).fit(X, labels)
+            p = model.predict_proba(X)[:, 1]
+            losses = -np.log(np.where(labels == "yes", p, 1.0 - p))
+            y = labels
+    expected = losses.sum() + 0.5 * 0.7 * sum(float((W**2).sum()) for W in model.coefs_)
+    given = read_model(model, (X, y))
+    assert given.hidden_bias == "free"
+    penalty = gm.Penalty(given.weight_decay or 0.0, hidden_bias="free")
+    problem = gm.RegularizedProblem(
+        given.X, given.y, penalty, given.loss or "squared", groups="all"
+    )
+    assert objective(given.network, problem) == pytest.approx(expected, rel=1e-9)
+
+
+def test_perceptron_of_few_columns_has_a_proved_gap() -> None:
+    X, y = _table(12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MLPRegressor(hidden_layer_sizes=(3,), alpha=2.0, solver="lbfgs", random_state=0)
+        model.fit(X, y)
+    found = gm.optimality_gap(model, (X, y), starts=1, max_cones=20_000)
+    assert found.verdict == "ACCEPTED"
+    assert found.problem.penalty.hidden_bias == "free"
+    assert found.problem.penalty.weight_decay == 2.0
+    assert 0 <= found.lower_bound <= found.best_objective <= found.objective
+
+
+def test_shallow_network_and_our_estimator_are_read() -> None:
+    X, y = _table()
+    data = gm.Dataset(X, y, bias=True, scaling="none")
+    network = gm.ShallowNetwork(np.array([[1.0, 0.0, 0.1]]), np.array([1.0]), "relu")
+    given = read_model(network, data)
+    assert given.intercept == "none"
+    assert given.network.predict(given.X) == pytest.approx(network.predict(data.X))
+    model = gm.ReluNetworkRegressor(weight_decay=5.0, certify=False, random_state=0).fit(X, y)
+    found = gm.optimality_gap(model, (X, y), **QUICK)
+    assert found.objective == pytest.approx(model.objective_, rel=1e-9)
+    assert found.verdict == "ACCEPTED"
+
+
+def test_what_is_no_such_network_is_refused() -> None:
+    X, y = _table()
+    with pytest.raises(DataError, match="weight_decay=None"):
+        gm.optimality_gap(([[1.0, 0.0]], [0.0], [1.0]), (X, y))
+    with pytest.raises(DataError, match="no network"):
+        gm.optimality_gap(3.0, (X, y), weight_decay=1.0)
+    tanh = gm.ShallowNetwork(np.ones((1, 2)), np.ones(1), "tanh")
+    with pytest.raises(DataError, match="relu"):
+        gm.optimality_gap(tanh, (X, y), weight_decay=1.0)
+    many = np.random.default_rng(0).standard_normal((9, 8))
+    free = gm.optimality_gap(
+        (np.ones((1, 8)), [0.0], [1.0]),
+        (many, many[:, 0]),
+        weight_decay=1.0,
+        hidden_bias="free",
+        **QUICK,
+    )
+    assert "no floor is proved" in str(free)
+    with pytest.raises(DataError, match="no accepted certificate"):
+        free.save_certificate("nowhere.gmc")
