@@ -98,7 +98,7 @@ def gaps(names: list[str], shares: list[float]) -> None:
         for share in shares:
             problem = _problem(X, y, loss, share * largest)
             start = time.perf_counter()
-            run = train_relu(problem, gap=1e-4, max_seconds=SECONDS / 2, max_cones=15_000)
+            run = train_relu(problem, gap=1e-4, max_seconds=SECONDS / 2, max_cones=60_000)
             trained = time.perf_counter() - start
             proof = prove(run.network, problem, run=run)
             claim = proof.claim("dual-gap")

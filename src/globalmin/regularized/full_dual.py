@@ -31,7 +31,21 @@ from globalmin.regularized.spectral import SpectralWitness, spectral_witness
 Constraint = Literal["spectral", "cones"]
 SHRINK = 1e-7  # of u, so that the matrices of R4 are positive definite with this much room
 MAX_CONES = 40_000  # the checker needs up to a millisecond for each
-_LADDER = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)  # room above H, cones
+_LADDER = (
+    0.5,
+    0.2,
+    0.1,
+    0.03,
+    0.01,
+    3e-3,
+    1e-3,
+    3e-4,
+    1e-4,
+    3e-5,
+    1e-5,
+    3e-6,
+    1e-6,
+)  # room above H, cones
 _MORE_CONES = 3
 # unknowns of the relaxation up to which a Newton step takes less than a tenth of a second
 _LARGEST_RELAXATION = 700
