@@ -1,4 +1,4 @@
-"""`globalmin fit --model additive`: certificate, curves, predictions, exit code, what is refused."""
+"""`globalmin fit --model additive`: certificate, curves, predictions, exit code, refusals."""
 
 import csv
 
