@@ -40,6 +40,20 @@ ARCHITECTURE = typer.Option(
 IMAGE = typer.Option(
     metavar="HxW", help="The columns are pixels of images: convolutional and patch networks."
 )
+REGULARIZED = "Additive networks with weight decay: curves to read, any convex loss"
+MODEL = typer.Option(
+    metavar="M",
+    help="additive: one curve per column, decay by cross-validation or --weight-decay.",
+    rich_help_panel=REGULARIZED,
+)
+LOSS = typer.Option(
+    metavar="L",
+    help="squared, huber, quantile, poisson; logistic, hinge, squared_hinge classify.",
+    rich_help_panel=REGULARIZED,
+)
+INTERACTIONS = typer.Option(
+    metavar="I", help="none, or pairs of columns.", rich_help_panel=REGULARIZED
+)
 PATCHES = "Patch networks, for rows that are signals or flattened images"
 PATCH_SIZE = typer.Option(
     metavar="P", help="Fit a patch network: size of a patch, 5 or 3x3.", rich_help_panel=PATCHES
@@ -87,6 +101,9 @@ def fit(
     depth: Annotated[int | None, DEPTH] = None,
     architecture: Annotated[str | None, ARCHITECTURE] = None,
     image: Annotated[str | None, IMAGE] = None,
+    model: Annotated[str | None, MODEL] = None,
+    loss: Annotated[str | None, LOSS] = None,
+    interactions: Annotated[str, INTERACTIONS] = "none",
     patch_size: Annotated[str | None, PATCH_SIZE] = None,
     stride: Annotated[str, STRIDE] = "1",
     filters: Annotated[int, FILTERS] = 1,
@@ -105,11 +122,13 @@ def fit(
     several targets are several networks with one certificate each. Exits with 0 only if the checker
     accepts every file and it proves the global minimum (with --trained v: the minimum over heads).
     With --depth, --architecture or --image the networks are deep, smooth, and all layers train;
-    with --patch-size they are patch networks.
+    with --patch-size they are patch networks; with --model additive, networks with weight decay
+    whose curves are drawn, and whose distance to the global minimum is proved.
     """
     from globalmin.cli.options import (
         FitOptions,
         check_activation,
+        check_choice,
         check_decay,
         check_deep,
         check_output,
@@ -132,7 +151,9 @@ def fit(
         test_size=test_size,
         trained=trained,
         max_iter=max_iter,
-        weight_decay=check_decay(weight_decay, activation, method, trained),
+        weight_decay=0.0
+        if model is not None
+        else check_decay(weight_decay, activation, method, trained),
         out=check_output(out or Path(f"{data.stem}-fit")),
         quiet=quiet or json,
         depth=layers,
@@ -140,6 +161,13 @@ def fit(
         image=pixels,
         until=check_until(until, method, trained, is_shallow=form is None and patch_size is None),
     )
+    if model is not None:
+        from globalmin.cli.additive import AdditiveOptions, fit_additive
+
+        check_choice("--model", model, ("additive",))
+        return fit_additive(
+            options, AdditiveOptions(loss, interactions, weight_decay), as_json=json
+        )
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches
 

@@ -213,7 +213,7 @@ class _Loop:
             floor, feasible = scaled(self.problem, u, float(heights.max()))
             self.gap = (value - max(floor, self.floor)) / max(value - self.base, 1e-300)
             if isinstance(self.oracle, QuickOracle):
-                if self.gap > self.goal:
+                if self.gap > self.goal and len(self.found.values):
                     return math.inf  # an estimate: nothing is proved by a quick search
                 heights, self.found = self.oracle.exact_search(u, b * (1.0 + 1e-11))
                 floor, feasible = scaled(self.problem, u, float(heights.max()))
@@ -312,7 +312,9 @@ class _Loop:
         self.master.f = x @ self.master.rows
         intercept = float(x[0]) if first else 0.0
         pool = replace(self.pool, c=x[first:], intercept=intercept).of(x[first:] != 0)
-        return Training(pool, self.u, self.master.value, self.floor, self.gap, n_iter)
+        value = self.master.value
+        gap = (value - self.floor) / max(value - self.base, 1e-300)
+        return Training(pool, self.u, value, self.floor, gap, n_iter)
 
 
 def network_of(

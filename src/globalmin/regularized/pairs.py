@@ -231,6 +231,9 @@ class PairOracle:
         tops = np.zeros(len(self.groups))
         for g, group in enumerate(self.groups):
             W = np.vstack([_STARTS, *self._first(g, group, single)])
+            if len(group) == 1:
+                W[:, 1] = 0.0
+                W = W[np.abs(W).sum(axis=1) > 0]
             Z, place = self.rows[g]
             values = np.empty(len(W))
             _ascend(Z, np.bincount(place, u, len(Z)), W, values)
@@ -252,7 +255,11 @@ class PairOracle:
             best[:, 0] = low, -low
             _walk(Z, np.bincount(place, u, len(Z)), best)
             tops[g] = max(np.abs(best[:, 0]).max(), tops[g])
-            found += [(row[0], row[1:], g) for row in best if abs(row[0]) > max(low, threshold)]
+            if len(self.groups[g]) == 1:
+                best[:, 2] = 0.0  # rounding
+            new = [row for row in best if abs(row[0]) > low]
+            self.known[g] = np.vstack([self.known[g], *(row[1:] for row in new)])
+            found += [(row[0], row[1:], g) for row in new if abs(row[0]) > threshold]
         return tops, _candidates(found)
 
     def _first(self, g: int, group: tuple[int, ...], single: Candidates) -> list[Array]:

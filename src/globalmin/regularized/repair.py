@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from globalmin._types import Array, NDArray
+from globalmin._types import Array
 from globalmin.errors import CannotCertify
 from globalmin.regularized.dual import weighted_domain
 from globalmin.regularized.network import RegularizedNetwork
@@ -104,10 +104,3 @@ def floor_below(problem: RegularizedProblem, u: Array, rounding: float = _ROUNDI
         sums = np.abs(u @ X[used]) + _ROUNDING * (np.abs(u) @ np.abs(X[used]))
         parts.append(-float(sums @ sums) * (1.0 + _ROUNDING) / (2.0 * problem.penalty.linear))
     return math.fsum(parts)
-
-
-def integers_of(u: Array) -> NDArray[np.object_]:
-    """The entries as Python integers in units of their common last place, for exact sums."""
-    exponents = [math.frexp(value)[1] for value in u.tolist() if value]
-    shift = 53 - min(exponents, default=0)
-    return np.array([int(math.ldexp(value, shift)) for value in u.tolist()], dtype=object)

@@ -1,0 +1,126 @@
+"""What the additive regressor and classifier share: settings, terms, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
+
+from globalmin._options import Scaling
+from globalmin._types import Array
+from globalmin.errors import DataError
+from globalmin.estimators._regularized import RegularizedEstimator
+from globalmin.losses import get_loss
+from globalmin.regularized.objective import HIDDEN_BIASES, Groups, HiddenBias
+from globalmin.regularized.preparation import Settings
+from globalmin.regularized.terms import Term, terms_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "interactions": [StrOptions({"none", "pairs"}), list, tuple],
+    "loss_parameter": [None, Interval(Real, 0, None, closed="neither")],
+    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
+    "gap": [Interval(Real, 0, 1, closed="neither")],
+    "hidden_bias": [StrOptions(set(HIDDEN_BIASES) - {"none"})],
+    "scaling": [StrOptions({"standardize", "none"})],
+    "cv": ["cv_object"],
+    "n_decays": [Interval(Integral, 1, None, closed="left")],
+    "ratio": [Interval(Real, 0, 1, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "certify": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+
+class AdditiveNetworkEstimator(RegularizedEstimator):
+    """What the additive regressor and classifier share: settings, terms, pictures."""
+
+    interactions: str | Sequence[Sequence[int]]
+    loss: str
+    loss_parameter: float | None
+    hidden_bias: HiddenBias
+    scaling: Scaling
+
+    def _settings(self, n_features: int) -> Settings:
+        loss = get_loss(self.loss, self.loss_parameter)
+        return Settings(loss, self._groups(n_features), self.hidden_bias, self.scaling)
+
+    def _groups(self, d: int) -> Groups | tuple[tuple[int, ...], ...]:
+        """The named class, or the given pairs with a group of its own for every other column."""
+        if self.interactions == "none" or (self.interactions == "pairs" and d < 2):
+            return "columns"
+        if isinstance(self.interactions, str):
+            return "pairs"
+        pairs = [tuple(sorted(int(j) for j in pair)) for pair in self.interactions]
+        if any(len(set(p)) != 2 or p[0] < 0 or p[-1] >= d for p in pairs):
+            raise DataError(
+                f"interactions={self.interactions!r}: give pairs of different columns from 0 to "
+                f"{d - 1}"
+            )
+        seen = {j for pair in pairs for j in pair}
+        return (*dict.fromkeys(pairs), *((j,) for j in range(d) if j not in seen))
+
+    @property
+    def terms_(self) -> list[Term] | list[list[Term]]:
+        """The terms, the largest first; a list per class if there are more than two."""
+        check_is_fitted(self)
+        steps = (
+            self.preprocessing_ if isinstance(self.preprocessing_, list) else [self.preprocessing_]
+        )
+        names = self._names()
+        found = [
+            terms_of(network, step, self._rows, names)
+            for network, step in zip(self.networks_, steps, strict=True)
+        ]
+        return found[0] if len(found) == 1 else found
+
+    def _names(self) -> list[str]:
+        given = getattr(self, "feature_names_in_", None)
+        if given is not None:
+            return [str(name) for name in given]
+        return [f"column {j}" for j in range(self._rows.shape[1])]
+
+    def plot_terms(self, X: Any = None, y: Any = None, *, target: int = 0, most: int = 9) -> Figure:
+        """The terms as curves and surfaces, the largest first, with the rows drawn where they lie.
+
+        Parameters
+        ----------
+        X : Any
+            Rows to draw; by default those of `fit`.
+        y : Any
+            Their labels in the units of the outputs: curves are then drawn among what the other
+            terms leave over (partial residuals). By default the rows are marked along the axis.
+        target : int
+            The class, where there are more than two.
+        most : int
+            Terms to draw at most.
+        """
+        from globalmin.regularized.figures import draw_terms
+
+        check_is_fitted(self)
+        rows = self._rows if X is None else np.asarray(check_array(X), dtype=np.float64)
+        found: Any = self.terms_
+        terms = found[target] if found and isinstance(found[0], list) else found
+        rest = None if y is None else np.asarray(y, dtype=np.float64) - self._output(rows, target)
+        return draw_terms(terms[:most], rows, rest)
+
+    def _output(self, rows: Array, target: int) -> Array:
+        """Outputs of one network at rows that need no check."""
+        given = self.preprocessing_
+        step = given[target] if isinstance(given, list) else given
+        return step.restore(self.networks_[target].predict(step.transform(rows)))
+
+    def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
+        """Inputs and labels after scikit-learn's checks, missing values refused with the remedy."""
+        names = _get_feature_names(X)
+        checked: Any = validate_data(self, X, y, dtype=np.float64, **checks)
+        if names is not None:
+            self.feature_names_in_ = names
+        return checked[0], checked[1]
