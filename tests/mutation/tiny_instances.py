@@ -41,6 +41,7 @@ from tests.corpus.honest_instances import (
 )
 from tests.corpus.small_producer import Model, NotProvableError, Slack, exact, lipschitz_part
 from tests.corpus.whole_files import Whole, opened, times
+from tests.mutation import regularized_recipes as regularized
 from tests.oracles import gmc_builder as gmc
 
 from globalmin_check.engine import check_bytes
@@ -492,6 +493,8 @@ RECIPES: dict[str, Recipe] = {
     "factorization-gap": _factorization_gap,
     "head-gap": _head_gap,
     "trajectory": _trajectory,
+    "dual-gap": regularized.dual_gap,
+    "unused-terms": regularized.unused_terms,
 }
 
 
