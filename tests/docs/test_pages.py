@@ -23,6 +23,12 @@ PROGRAMS = {page: blocks(page) for page in PAGES if page.name not in LISTS and b
 SAID = {
     "README.md": ("ACCEPTED", "DU-F7.3"),
     "quadratic.md": ("ACCEPTED", "(2, 8, 5)", "strict saddle"),
+    "additive.md": (
+        "ACCEPTED True",
+        "No additive network of any width has an objective more than",
+        "1e-06 was asked for",
+        "0.582107",
+    ),
     "deep.md": ("ACCEPTED", "global minimum", "DeepNetwork 10"),
     "sjl.md": (
         "SJL-T2.1 its hypotheses hold here",

@@ -117,10 +117,14 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
         rows = self._rows if X is None else np.asarray(check_array(X), dtype=np.float64)
         found: Any = self.terms_
         terms = found[target] if found and isinstance(found[0], list) else found
-        rest = (
-            None if y is None else np.asarray(y, dtype=np.float64) - self._outputs(rows)[:, target]
-        )
+        rest = None if y is None else np.asarray(y, dtype=np.float64) - self._output(rows, target)
         return draw_terms(terms[:most], rows, rest)
+
+    def _output(self, rows: Array, target: int) -> Array:
+        """Outputs of one network at rows that need no check."""
+        given = self.preprocessing_
+        step = given[target] if isinstance(given, list) else given
+        return step.restore(self.networks_[target].predict(step.transform(rows)))
 
     def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
         """Inputs and labels after scikit-learn's checks, missing values refused with the remedy."""

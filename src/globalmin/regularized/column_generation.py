@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -42,6 +42,21 @@ class Oracle(Protocol):
     def features(self, group: Indices, weights: Array) -> Array:
         """Hidden outputs, one row per neuron."""
         ...
+
+
+@runtime_checkable
+class QuickOracle(Protocol):
+    """An oracle whose `search` may miss the largest value; this one does not, and takes longer."""
+
+    def exact_search(self, u: Array, threshold: float) -> tuple[Array, Candidates]:
+        """Heights and candidates for a dual vector."""
+        ...
+
+
+def proved_heights(oracle: Oracle, u: Array) -> Array:
+    """H of every group, in floats, without a doubt of the search."""
+    search = oracle.exact_search if isinstance(oracle, QuickOracle) else oracle.search
+    return search(u, math.inf)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +158,7 @@ def _judged(problem: RegularizedProblem, found: Training) -> Training:
 def _trained(
     problem: RegularizedProblem, oracle: Oracle, gap: float, max_iter: int, pool: Pool
 ) -> Training:
-    loop = _Loop(problem, oracle, pool)
+    loop = _Loop(problem, oracle, pool, gap)
     n_iter, last, least = 1, 1, math.inf  # rounds, the last with progress, and the gap there
     while loop.round() > gap and n_iter < max_iter and n_iter < last + _PATIENCE and loop.grow():
         if loop.gap < 0.9 * least:
@@ -162,8 +177,10 @@ def _start(problem: RegularizedProblem) -> Pool:
 class _Loop:
     """The state between rounds: the master problem, the neurons of its rows, the best floor."""
 
-    def __init__(self, problem: RegularizedProblem, oracle: Oracle, pool: Pool) -> None:
-        self.problem, self.oracle = problem, oracle
+    def __init__(
+        self, problem: RegularizedProblem, oracle: Oracle, pool: Pool, goal: float
+    ) -> None:
+        self.problem, self.oracle, self.goal = problem, oracle, goal
         given = problem.penalty.intercept
         self.first = int(given != "none")
         self.pool = pool
@@ -194,6 +211,12 @@ class _Loop:
         if u is not None:
             heights, self.found = self.oracle.search(u, b * (1.0 + 1e-11))
             floor, feasible = scaled(self.problem, u, float(heights.max()))
+            self.gap = (value - max(floor, self.floor)) / max(value - self.base, 1e-300)
+            if isinstance(self.oracle, QuickOracle):
+                if self.gap > self.goal and len(self.found.values):
+                    return math.inf  # an estimate: nothing is proved by a quick search
+                heights, self.found = self.oracle.exact_search(u, b * (1.0 + 1e-11))
+                floor, feasible = scaled(self.problem, u, float(heights.max()))
             if floor > self.floor:
                 self.floor, self.u = floor, feasible
         self.gap = (value - self.floor) / max(value - self.base, 1e-300)
@@ -255,11 +278,11 @@ class _Loop:
         order = used[np.lexsort((cones[used, 0], c[used] > 0, group[used]))]
         for here, other in pairwise(order):
             same = group[here] == group[other] and (c[here] > 0) == (c[other] > 0)
-            if not same or cones[other, 0] > cones[here, 1]:
+            if not same or cones[other, 0] > cones[here, 1] or c[here] == 0:
                 continue
             total = abs(c[here]) * weights[here] + abs(c[other]) * weights[other]
             size = float(np.linalg.norm(total))
-            if size == 0.0:
+            if size == 0.0 or (cones[here, 0] < 0 and not self._is_sum(here, other, total)):
                 continue
             shares = (abs(float(c[other])) / size, abs(float(c[here])) / size)
             sign = math.copysign(size, c[other])
@@ -272,6 +295,14 @@ class _Loop:
             )
         self.pool = replace(self.pool, weights=weights, cones=cones)
 
+    def _is_sum(self, a: int, b: int, total: Array) -> bool:
+        """Whether two neurons add up to the one with their summed weights, on all rows."""
+        rows, x = self.master.rows, np.abs(self.master.x)
+        i, j = a + self.first, b + self.first
+        both = x[i] * rows[i] + x[j] * rows[j]
+        one = self.oracle.features(self.pool.group[[a]], total[None, :])[0]
+        return float(np.abs(both - one).max()) <= 1e-13 * float(both.max())
+
     def result(self, n_iter: int) -> Training:
         """What was found, without neurons of weight zero; merged and turned rows are computed
         anew.
@@ -281,7 +312,9 @@ class _Loop:
         self.master.f = x @ self.master.rows
         intercept = float(x[0]) if first else 0.0
         pool = replace(self.pool, c=x[first:], intercept=intercept).of(x[first:] != 0)
-        return Training(pool, self.u, self.master.value, self.floor, self.gap, n_iter)
+        value = self.master.value
+        gap = (value - self.floor) / max(value - self.base, 1e-300)
+        return Training(pool, self.u, value, self.floor, gap, n_iter)
 
 
 def network_of(

@@ -18,6 +18,7 @@ from globalmin.regularized.columns import ColumnOracle
 from globalmin.regularized.dual import centered
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem
+from globalmin.regularized.pairs import PairOracle
 
 if TYPE_CHECKING:
     from globalmin.regularized.column_generation import Pool
@@ -68,12 +69,17 @@ def oracle_for(problem: RegularizedProblem) -> Oracle:
             "take 'none'"
         )
     groups = problem.group_list()
-    if problem.penalty.hidden_bias == "none" or max(map(len, groups)) > 1:
+    penalty, most = problem.penalty, max(map(len, groups))
+    if most > 2 or (
+        penalty.hidden_bias != "penalized" and (most > 1 or penalty.hidden_bias == "none")
+    ):
         raise DataError(
-            f"groups={problem.groups!r} with hidden_bias={problem.penalty.hidden_bias!r} has no "
-            "oracle; neurons that see one column each and have a bias have one"
+            f"groups={problem.groups!r} with hidden_bias={penalty.hidden_bias!r} has no oracle; "
+            "neurons that see one column each and have a bias, or two and a penalized bias, have "
+            "one"
         )
-    penalty = problem.penalty
+    if most == 2:
+        return PairOracle.of(problem.X, groups, tau=penalty.tau)
     columns = [group[0] for group in groups]
     X = problem.X if columns == [*range(problem.X.shape[1])] else problem.X[:, columns]
     return ColumnOracle.of(X, tau=penalty.tau, hidden_bias=penalty.hidden_bias)

@@ -12,7 +12,7 @@ import numpy as np
 from globalmin._types import Array
 from globalmin.errors import CannotCertify, DataError
 from globalmin.proving.claim import Claim, ClaimRecord, Json, Proves, Question, Rung, rational
-from globalmin.regularized.column_generation import Oracle
+from globalmin.regularized.column_generation import Oracle, QuickOracle, proved_heights
 from globalmin.regularized.dual import centered, saturated
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import RegularizedProblem
@@ -21,6 +21,8 @@ from globalmin.regularized.train import oracle_for
 
 # the width of the envelope, as a share of the residuals, where a loss with kinks has no derivative
 _ENVELOPE = 1e-4
+# of b: room between H(u) and b in which the checker's search over cones comes to an end
+SEARCHED = 2.0**-18
 
 
 def build(
@@ -37,8 +39,10 @@ def build(
         oracle = oracle_for(problem)
     except DataError as refusal:
         raise CannotCertify(str(refusal)) from None
-    vector = feasible_dual(problem, dual_of(network, problem) if u is None else u, oracle)
-    return claim_of(network, problem, vector, {"constraint": "columns"})
+    given = dual_of(network, problem) if u is None else u
+    vector = feasible_dual(problem, given, oracle, is_scaled=u is not None)
+    is_column = max(map(len, problem.group_list())) == 1
+    return claim_of(network, problem, vector, {"constraint": "columns" if is_column else "cones"})
 
 
 def dual_of(network: RegularizedNetwork, problem: RegularizedProblem) -> Array:
@@ -48,8 +52,12 @@ def dual_of(network: RegularizedNetwork, problem: RegularizedProblem) -> Array:
     return problem.weights * problem.loss.smoothed(width).derivative(f, problem.y)
 
 
-def feasible_dual(problem: RegularizedProblem, u: Array, oracle: Oracle) -> Array:
-    """Centered, scaled until H(u) <= b with room for the floats of the oracle, and repaired."""
+def feasible_dual(
+    problem: RegularizedProblem, u: Array, oracle: Oracle, *, is_scaled: bool = False
+) -> Array:
+    """Centered, scaled until H(u) <= b with room for the floats of the oracle, and repaired;
+    `is_scaled` says that a long search of the training has done the scaling.
+    """
     moved = centered(problem, u)
     if moved is None:
         raise CannotCertify(
@@ -57,10 +65,14 @@ def feasible_dual(problem: RegularizedProblem, u: Array, oracle: Oracle) -> Arra
             "that of a minimum; train further"
         )
     b = problem.penalty.weight_decay
-    for margin in (MARGIN, 2.0**8 * MARGIN, 2.0**16 * MARGIN):
-        height = float(oracle.search(moved, math.inf)[0].max())
+    known = is_scaled and isinstance(oracle, QuickOracle)
+    height = b if known else float(proved_heights(oracle, moved).max())
+    least = SEARCHED if isinstance(oracle, QuickOracle) else MARGIN
+    for margin in (least, 2.0**8 * least, 2.0**16 * least):
         share = min(1.0, b / height * (1.0 - margin)) if height > 0 else 1.0
         exact = exact_dual(problem, share * moved)
+        if isinstance(oracle, QuickOracle):
+            return exact  # the room is far above what repair can change
         if float(oracle.search(exact, math.inf)[0].max()) <= b * (1.0 - margin / 4):
             return exact
     raise CannotCertify("rounding the dual vector to a feasible one failed; rescale the labels")
