@@ -215,14 +215,8 @@ def test_classes_and_losses_that_the_theorem_does_not_cover(network: dict[str, A
 def test_two_claims_about_one_network():
     case, u = trained(), np.array([T, -T])
     first = dual_claim(case, u)
-    second = dual_claim(
-        case,
-        u,
-        kind="unused-terms",
-        h=[F(1, 2)] * 2,
-        unused=[],
-        **{name: F(first[0][name]) for name in ("p_up", "p_low", "gap")},
-    )
+    bounds: dict[str, Any] = {name: F(first[0][name]) for name in ("p_up", "p_low", "gap")}
+    second = dual_claim(case, u, kind="unused-terms", h=[F(1, 2)] * 2, unused=[], **bounds)
     result = check_bytes(build(case, [first, second]))
     assert result.verdict.value == "ACCEPTED"
     assert len(result.claims) == 2

@@ -50,10 +50,11 @@ def dual_gap(rng: Rng, number: int) -> bytes:
     """A file of the constraint and the loss of this number."""
     constraint = CONSTRAINTS[number % len(CONSTRAINTS)]
     case = _case(rng, constraint, ("logistic", "poisson")[number // 2 % 2])
-    u, options = _dual(rng, case), {}
+    u = _dual(rng, case)
+    options: dict[str, Any] = {}
     if constraint == "spectral":
-        u, options, witness = spectral_witness(case, u)
-        options = options | {"witness": witness}
+        u, gammas, witness = spectral_witness(case, u)
+        options = gammas | {"witness": witness}
     elif constraint == "quadratic":
         u, witness = quadratic_witness(case, u)
         options = {"witness": witness}
@@ -66,7 +67,7 @@ def unused_terms(rng: Rng, number: int) -> bytes:
     """A file about masses, or about an unused group, where the constants are generous."""
     case = _case(rng, "columns", "logistic")
     h, Lam = [Fraction(1)], [Fraction(1000)]
-    options = {"Lam": Lam} if number % 2 else {}
+    options: dict[str, Any] = {"Lam": Lam} if number % 2 else {}
     claim = dual_claim(case, 0.2 * _dual(rng, case), kind="unused-terms", h=h, unused=[], **options)
     return _with_room(case, claim)
 
@@ -84,7 +85,7 @@ def floor_above_the_network(rng: Rng, kind: str) -> Whole:
     case = _case(rng, "columns", "logistic")
     case = Case(case.X, case.y, 10 * case.W, case.v, bias=case.bias, loss=case.loss,
                 network=case.network)  # fmt: skip
-    extra = {"h": [Fraction(2)], "unused": []} if kind == "unused-terms" else {}
+    extra: dict[str, Any] = {"h": [Fraction(2)], "unused": []} if kind == "unused-terms" else {}
     file = opened(file_of(case, float(rng.uniform(0.5, 2)) * _dual(rng, case), kind=kind, **extra))
     above = Fraction(file.claim["p_up"]) * (1 + Fraction(float(10 ** rng.uniform(-9, 0))))
     file.claim["p_low"] = str(above)
