@@ -183,6 +183,12 @@ def test_faults_of_form(edit: dict[str, Any]):
     assert verdict(file.sealed()) == "MALFORMED"
 
 
+def test_a_group_is_unused_just_as_long_as_the_gap_is_small():
+    """(b - h)^2 = .24451 and Lam = 2.00098: the gap may be .06109 and not more."""
+    assert verdict(claimed(gap=F(6109, 10**5))) == "ACCEPTED"
+    assert "Z9b" in check_bytes(claimed(gap=F(611, 10**4))).reason
+
+
 def test_unused_groups_need_their_constants():
     file = opened(claimed())
     file.claim.pop("Lam")
