@@ -168,6 +168,7 @@ def one_row(name: str, y: float, u: float, a: Fraction | None = None) -> bytes:
         ("quantile", F(0.9), 0.5, 0.1, "REJECTED"),  # the doubles: .1 > 1 - .9 exactly
         ("huber", F(1, 2), 0.5, -0.5, "ACCEPTED"),
         ("huber", F(1, 2), 0.5, 0.51, "REJECTED"),
+        ("huber", F(1, 2), 0.5, -0.51, "REJECTED"),
         ("hinge", None, 1.0, -1.0, "ACCEPTED"),
         ("hinge", None, 1.0, -1.01, "REJECTED"),
         ("hinge", None, -1.0, -0.01, "REJECTED"),

@@ -183,6 +183,12 @@ def test_faults_of_form(edit: dict[str, Any]):
     assert verdict(file.sealed()) == "MALFORMED"
 
 
+def test_a_group_is_unused_just_as_long_as_the_gap_is_small():
+    """(b - h)^2 = .24451 and Lam = 2.00098: the gap may be .06109 and not more."""
+    assert verdict(claimed(gap=F(6109, 10**5))) == "ACCEPTED"
+    assert "Z9b" in check_bytes(claimed(gap=F(611, 10**4))).reason
+
+
 def test_unused_groups_need_their_constants():
     file = opened(claimed())
     file.claim.pop("Lam")
@@ -215,14 +221,8 @@ def test_classes_and_losses_that_the_theorem_does_not_cover(network: dict[str, A
 def test_two_claims_about_one_network():
     case, u = trained(), np.array([T, -T])
     first = dual_claim(case, u)
-    second = dual_claim(
-        case,
-        u,
-        kind="unused-terms",
-        h=[F(1, 2)] * 2,
-        unused=[],
-        **{name: F(first[0][name]) for name in ("p_up", "p_low", "gap")},
-    )
+    bounds: dict[str, Any] = {name: F(first[0][name]) for name in ("p_up", "p_low", "gap")}
+    second = dual_claim(case, u, kind="unused-terms", h=[F(1, 2)] * 2, unused=[], **bounds)
     result = check_bytes(build(case, [first, second]))
     assert result.verdict.value == "ACCEPTED"
     assert len(result.claims) == 2

@@ -242,7 +242,7 @@ def _unused_quantile(first: float) -> bytes:
 
 def _unused_repair() -> bytes:
     case, u = _free_parts()
-    bounds = {"p_up": F(99), "p_low": F(-99), "gap": F(999)}
+    bounds: dict[str, Any] = {"p_up": F(99), "p_low": F(-99), "gap": F(999)}
     rows = [0, 1, 2, 3]
     return file_of(case, u, kind="unused-terms", h=[F(50)] * 2, unused=[], repair=rows, **bounds)
 

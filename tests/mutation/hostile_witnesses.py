@@ -33,7 +33,7 @@ DIRECTIONS = {
     "epsilon": -1, "distance": -1,
     "tau": -1, "Lam": -1, "t": -1, "r": 1, "r_minus": -1, "M": -1, "m0": 1, "M0": -1, "flat2": -1,
     "a": 1, "b": -1,
-    "c_res": 1, "c_sigma": 1,
+    "c_res": 1, "c_sigma": 1, "p_up": -1, "p_low": 1,
 }  # fmt: skip
 ELSEWHERE = {
     ("relu-descent", "lam"): 1,

@@ -28,6 +28,7 @@ from tests.mutation.hostile_witnesses import PREFIX
 from tests.mutation.oracle_margins import rational, square_root, with_field
 from tests.mutation.planted_minima import hair, sealed_draft
 from tests.mutation.postponed_checks import changed
+from tests.mutation.regularized_recipes import floor_above_the_network
 from tests.mutation.simulated_runs import refuted_by_its_run
 from tests.mutation.tiny_instances import base, pick
 from tests.oracles import gmc_builder as gmc
@@ -387,6 +388,8 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         lambda rng: run_that_breaks_its_rate(rng, "trajectory"),
     ),
     "sgd-trajectory": (lambda rng: two_labels_for_one_row(rng, "sgd-trajectory"),),
+    "dual-gap": (lambda rng: floor_above_the_network(rng, "dual-gap"),),
+    "unused-terms": (lambda rng: floor_above_the_network(rng, "unused-terms"),),
 }
 
 

@@ -293,6 +293,12 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("Q12", "quartic kappa", "quartic.kappa"),
         Knot("Q13", "a2", "a2"),
     ),
+    "dual-gap": (
+        Knot("Y10", "Y10", "gamma_plus"),
+        Knot("Y12", "Y12", "p_up"),
+        Knot("Y13", "Y13", "p_low"),
+    ),
+    "unused-terms": (Knot("Z12", "Z12", "p_up"), Knot("Z13", "Z13", "p_low")),
     "head-gap": (
         Knot("H2", *LOSS),
         Knot("H3", "gap", "gap"),
@@ -319,6 +325,7 @@ FIELDLESS = {
     "gram-positive": {"G6"},
     "spurious-minimum": {"T3"},
     "global-basin": {"T3"},
+    "dual-gap": {"Y11"},
 }
 # Losses of networks with a rational activation: where balls do not decide, small files are compared
 # as exact rationals at once.

@@ -44,6 +44,7 @@ from tests.corpus.honest_instances import (
 )
 from tests.corpus.small_producer import Model, NotProvableError, Slack, exact, lipschitz_part
 from tests.corpus.whole_files import Whole, opened, times
+from tests.mutation import regularized_recipes as regularized
 from tests.oracles import gmc_builder as gmc
 
 from globalmin_check.engine import check_bytes
@@ -561,6 +562,8 @@ RECIPES: dict[str, Recipe] = {
     "relu-trajectory": _relu_trajectory,
     "deep-trajectory": _deep_trajectory,
     "sgd-trajectory": _sgd_trajectory,
+    "dual-gap": regularized.dual_gap,
+    "unused-terms": regularized.unused_terms,
 }
 
 
