@@ -18,6 +18,7 @@ from tests.corpus.corpus_families_accepted import family_accepted
 from tests.corpus.corpus_families_malformed import family_malformed
 from tests.corpus.corpus_families_rejected import family_rejected
 from tests.corpus.corpus_malformed import malformed
+from tests.corpus.corpus_patches import patches_accepted, patches_malformed, patches_rejected
 from tests.corpus.corpus_previous_bugs import previous_bugs_malformed, previous_bugs_rejected
 from tests.corpus.corpus_rejected import rejected
 from tests.corpus.corpus_trajectory import (
@@ -60,16 +61,20 @@ def corpus() -> tuple[dict[str, File], dict[str, Any]]:
 
 def _families() -> tuple[dict[str, File], dict[str, Any]]:
     """The files of the families' claims and of former defects; all of rejected/ are refused."""
-    faults = family_rejected() | trajectory_rejected() | previous_bugs_rejected()
+    faults = family_rejected() | trajectory_rejected() | patches_rejected()
+    faults |= previous_bugs_rejected()
     files: dict[str, File] = {
         f"accepted/{name}.gmc": (raw, None)
-        for name, raw in (family_accepted() | trajectory_accepted()).items()
+        for name, raw in (family_accepted() | trajectory_accepted() | patches_accepted()).items()
     }
     files |= {f"rejected/{name}.gmc": (raw, None) for name, (raw, _) in faults.items()}
     files |= {
         f"malformed/{name}.gmc": (raw, None)
         for name, raw in (
-            family_malformed() | trajectory_malformed() | previous_bugs_malformed()
+            family_malformed()
+            | trajectory_malformed()
+            | patches_malformed()
+            | previous_bugs_malformed()
         ).items()
     }
     return files, {

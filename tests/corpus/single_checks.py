@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
+from tests.oracles import fraction_patch_claims as patches
 from tests.oracles.claim_grammar import OtherDataError
 from tests.oracles.fraction_checker import CHECKS
 from tests.oracles.fraction_claims import Check, Witnessed
@@ -47,6 +48,11 @@ def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
         yield from (
             ("factorization-gap", factorization.gap_checks(product, claim))
             for claim in product.claims
+        )
+    elif kind == "patches":
+        cut = patches.read_patches(raw, data)
+        yield from (
+            ("patch-interpolation", patches.patch_checks(cut, claim)) for claim in cut.claims
         )
     else:
         yield from _shallow(raw, data)

@@ -17,6 +17,7 @@ from tests.oracles import (
     fraction_filter_claims,
     fraction_gram_claims,
     fraction_head_claims,
+    fraction_patch_claims,
     fraction_relu_descent,
     fraction_relu_linearized,
     fraction_trajectory,
@@ -84,6 +85,7 @@ OTHER_NETWORKS = {
     "deep": fraction_deep_claims,
     "filter": fraction_filter_claims,
     "factorization": fraction_factorization_claims,
+    "patches": fraction_patch_claims,
 }
 
 

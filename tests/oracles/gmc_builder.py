@@ -39,6 +39,7 @@ THEOREMS = {
     "factorization-gap": "best-rank/1",
     "head-gap": "least-squares-gap/1",
     "trajectory": "replayed-descent/1",
+    "patch-interpolation": "patch-cell/1",
 }
 BLANK_SEAL = "0" * 64
 

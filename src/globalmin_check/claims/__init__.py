@@ -13,6 +13,7 @@ from globalmin_check.claims import (
     interpolation,
     loss_floor,
     optimality_gap,
+    patch_interpolation,
     relu_descent,
     relu_interpolation,
     relu_linearized_descent,
@@ -47,6 +48,7 @@ MODULES = (
     head_gap,
     trajectory,
     relu_linearized_descent,
+    patch_interpolation,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {
