@@ -76,14 +76,25 @@ def test_images_with_enough_output_weights_are_proved(run, signals, tmp_path):
     assert str(out / "certificate.gmc") in ended.out
 
 
-def test_fixed_output_weights_are_fitted_without_a_proof(run, signals, tmp_path):
+def test_fixed_output_weights_and_rounded_labels_are_fitted_without_a_proof(run, signals, tmp_path):
     X = np.random.default_rng(3).standard_normal((60, 12))
     y = teacher(X, [1 / 3] * 3)
     ended = run("fit", signals(X, y), "-t", "y", "--patch-size", 4, "--stride", 4, "--no-bias",
                 "--head", "average", "--out", tmp_path / "o")  # fmt: skip
     assert ended.code == 1, ended
-    assert "output weights are fixed" in " ".join(ended.out.split())
+    assert "labels without any rounding" in " ".join(ended.out.split())
     assert not (tmp_path / "o" / "certificate.gmc").exists()
+
+
+def test_fixed_output_weights_are_proved_by_their_filters(run, signals, tmp_path):
+    X = np.random.default_rng(3).standard_normal((20, 12))
+    y = np.random.default_rng(4).standard_normal(20)
+    out = tmp_path / "o"
+    ended = run("fit", signals(X, y), "-t", "y", "--patch-size", 4, "--stride", 4, "--filters", 12,
+                "--head", "signed", "--test-size", 0, "--out", out, "--json")  # fmt: skip
+    assert ended.json["claims"][0]["kind"] == "patch-interpolation", ended
+    assert ended.code == 0
+    assert gm.check(out / "certificate.gmc").verdict == "ACCEPTED"
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,8 @@ def attack(seed: int, count: int) -> dict[str, int]:
 def test_what_is_accepted_is_true() -> None:
     seen = attack(1, 300)
     print(seen)
-    assert min(seen["ACCEPTED"], seen["REJECTED"], seen["false"], seen["no zero"]) > 30
+    assert min(seen["ACCEPTED"], seen["REJECTED"], seen["false"]) > 60
+    assert seen["no zero"] > 10  # one move of eight
 
 
 @pytest.mark.campaign
