@@ -85,6 +85,7 @@ def parts(
     moving: Sequence[int] | None = None,
     solved: Sequence[int] | None = None,
     hat: np.ndarray | None = None,
+    room: float = ROOM,
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Honest fields and tensors."""
     T = np.arange(len(case.W)) if moving is None else np.asarray(moving)
@@ -94,7 +95,7 @@ def parts(
     G = J @ J.T
     spectrum = np.linalg.eigvalsh(G)
     is_singular = spectrum[0] <= 1e-12 * spectrum[-1]
-    mu = 0.0 if is_singular else float(spectrum[0]) * (1 - ROOM)
+    mu = 0.0 if is_singular else float(spectrum[0]) * (1 - room)
     rho = float(np.linalg.norm((case.outputs(W_hat) - case.y)[S]))
     loss = 0.5 * float(np.sum((case.outputs() - case.y) ** 2))
     R = float(np.linalg.norm(W_hat - case.W)) + rho / mu**0.5 if mu > 0 else 1.0
