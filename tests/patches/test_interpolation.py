@@ -193,6 +193,24 @@ def test_the_ratio_is_the_largest_move_over_its_margin():
     assert point.ratio == pytest.approx(worst, rel=1e-6)
 
 
+def test_a_small_product_that_the_filter_does_not_move_counts_by_the_second_condition():
+    """The patch (-1/64, 1) is nearly orthogonal to the only slope (1, 0): ratio 1/16, not 4."""
+    layout = gm.patch_layout((4,), 2, 2)
+    network = gm.PatchNetwork([[1.0, 0.0]], [[1.0, 1.0]], layout)
+    X, y = np.array([[1.0, 0.0, -(2.0**-6), 1.0]]), np.array([1.0 + 2.0**-4])
+    assert measured(network, layout.patches(X), y).ratio == pytest.approx(1 / 16)
+    assert gm.prove(network, rows(X, y), claims=KIND).verdict == "ACCEPTED"
+
+
+def test_products_whose_output_weight_is_zero_do_not_count():
+    """They are exactly zero here."""
+    network = gm.PatchNetwork([[1.0, 2.0]], [[1.0, 0.0, 1.0]], gm.patch_layout((4,), 2))
+    X = np.array([[3.0, 2.0, -1.0, 4.0], [5.0, -2.0, 1.0, 7.0]])
+    y = network.predict(X) + [2.0**-8, -(2.0**-9)]  # noqa: RUF005 (a sum of arrays)
+    assert measured(network, network.layout.patches(X), y).ratio < 1
+    assert gm.prove(network, rows(X, y), claims=KIND).verdict == "ACCEPTED"
+
+
 def test_what_is_built_is_accepted_and_what_cannot_be_is_not_built():
     """Positive output weights, one label on its way below zero, where no filter fits it."""
     network, data = near(gm.patch_layout((6,), 3), seed=2)

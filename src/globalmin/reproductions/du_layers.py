@@ -69,7 +69,7 @@ def fig42(setting: Setting) -> Reproduction:
     """
     from globalmin.factorization.figures import layer_balance
 
-    n, width, steps, eta = setting.pick(thumbnail=THUMBNAIL, paper=(1_000, 100, 10_000, 0.05))
+    n, width, steps, eta = setting.pick(thumbnail=THUMBNAIL, paper=(1_000, 100, 10_000, 0.02))
     size = {"n": n, "width": width, "steps": steps, "step_size": eta}
     points = [{"start": start, **size, "seed": setting.seed} for start in SIZES]
     found = dict(zip(SIZES, setting.trials(layers_trial, points), strict=True))
