@@ -202,6 +202,23 @@ def test_a_small_product_that_the_filter_does_not_move_counts_by_the_second_cond
     assert gm.prove(network, rows(X, y), claims=KIND).verdict == "ACCEPTED"
 
 
+def test_a_filter_whose_margin_is_too_small_stays_where_it_is():
+    """The first filter is put beside a patch, so that the move would be three times its product."""
+    network, data = near(gm.patch_layout((6,), 3), seed=6)
+    patches, z = network.layout.patches(data.X), network.layout.patches(data.X)[2, 1]
+    filters = np.array(network.filters)
+    filters[0] += (1e-4 - filters[0] @ z) / (z @ z) * z
+    beside = gm.PatchNetwork(filters, network.head, network.layout)
+    outputs = beside.predict(data.X)
+    unit = measured(beside, patches, outputs + 1e-9)
+    all_move = np.linalg.eigvalsh(unit.slopes.reshape(4, -1) @ unit.slopes.reshape(4, -1).T)[0]
+    reach = np.linalg.norm(unit.slopes[:, 0] @ z) / all_move
+    move = min(np.linalg.norm(z) / np.sqrt(all_move), reach)
+    point = measured(beside, patches, outputs + 3e-4 / move / 2.0)  # four labels: twice the norm
+    assert point.moving.tolist() == [1, 2]
+    assert point.ratio < 1
+
+
 def test_products_whose_output_weight_is_zero_do_not_count():
     """They are exactly zero here."""
     network = gm.PatchNetwork([[1.0, 2.0]], [[1.0, 0.0, 1.0]], gm.patch_layout((4,), 2))
