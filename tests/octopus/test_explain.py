@@ -128,6 +128,10 @@ def test_noise_silences_what_is_said_of_descent_and_not_what_is_said_of_the_func
     found = gm.explain(run, Octopus(5))
     assert run.noise_steps
     assert run.status == "converged"
+    y = np.abs(run.points)
+    for k in range(5):
+        assert run.reached[k] == np.argmax(y[:, k] > math.e)
+        assert run.passed[k] == np.argmax(y[:, k] >= 2 * math.e)
     assert found.lemma("DU-L7.3").holds is None
     assert found.lemma("DU-O7").holds is None
     assert found.lemma("DU-C7.1").holds is True
