@@ -30,12 +30,19 @@ class OctopusRun(Run[Array]):
 
     Attributes
     ----------
-    network : the last point; also called `point`.
-    octopus, step_size : what was descended, and how.
-    points : len(trajectory) x d, at the recorded steps; what is below the range of float64 is zero.
-    reached, passed : first steps with $|x_k| > \tau$, where the buffer of arm k begins, and with
+    network : Array
+        The last point; also called `point`.
+    octopus : Octopus
+        What was descended.
+    step_size : float
+        The step.
+    points : Array
+        len(trajectory) x d, at the recorded steps; what is below the range of float64 is zero.
+    reached, passed : tuple[float, ...]
+        First steps with $|x_k| > \tau$, where the buffer of arm k begins, and with
         $|x_k| \ge 2\tau$, where it ends; infinite where that never happened.
-    noise_steps : at which noise was added.
+    noise_steps : tuple[int, ...]
+        At which noise was added.
     """
 
     octopus: Octopus
