@@ -70,8 +70,10 @@ def section(record: dict[str, Any], paper: dict[str, Any] | None = None) -> str:
     lines += [f"- {escaped(choice)}" for choice in record["choices"]]
     lines += ["", files(record, "gallery"), ""]
     if paper is not None:
+        other = [choice for choice in paper["choices"] if choice not in record["choices"]]
         lines += [f"**At paper scale.** `{paper['command']}`", "", *shown(paper, "gallery/paper")]
-        lines += ["", files(paper, "gallery/paper"), ""]
+        lines += ["", *(f"- {escaped(choice)}" for choice in other), *([""] if other else [])]
+        lines += [files(paper, "gallery/paper"), ""]
     return "\n".join(lines)
 
 

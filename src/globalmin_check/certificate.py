@@ -14,6 +14,7 @@ from globalmin_check.canonical import Fields, parse
 from globalmin_check.claims import KINDS, NETWORKS
 from globalmin_check.claims.deep_network import read_layers, take_weights
 from globalmin_check.claims.kind import ClaimKind
+from globalmin_check.claims.patch_network import take_table
 from globalmin_check.container import (
     FORMAT,
     Tensor,
@@ -63,7 +64,10 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
             f"certificate.producer is longer than {limits.PRODUCER_CHARACTERS} characters"
         )
     network = Fields(fields.take("network"), "network")
-    kind, tensors = network.choice("kind", ("shallow", "deep", *NETWORKS)), Tensors(stored)
+    kind, tensors = (
+        network.choice("kind", ("shallow", "deep", "patches", *NETWORKS)),
+        Tensors(stored),
+    )
     claim_values = fields.array("claims")
     if kind in NETWORKS:
         problem = NETWORKS[kind](network, fields, tensors)
@@ -73,9 +77,11 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
     activation, parameter = _activation(network)
     data = _data(Fields(fields.take("data"), "data"))
     deep = None if form is None else take_weights(form, tensors, data.d)
-    W = tensors.take("W", "F64", None, data.d) if deep is None else deep.weights[0]
-    sizes = Sizes(data.n, data.d, W.shape[0], deep)
-    v = tensors.take("v", "F64", sizes.k if deep is None else deep.head)
+    table = take_table(tensors, data.d) if kind == "patches" else ()
+    columns = len(table[0]) if table else data.d
+    W = tensors.take("W", "F64", None, columns) if deep is None else deep.weights[0]
+    sizes = Sizes(data.n, data.d, W.shape[0], deep, table)
+    v = tensors.take("v", "F64", sizes.k * max(len(table), 1) if deep is None else deep.head)
     inside = (
         (tensors.take("X", "F64", data.n, data.d), tensors.take("y", "F64", data.n))
         if data.stored
@@ -83,9 +89,11 @@ def read_certificate(blob: bytes, data_blob: bytes | None) -> tuple[Problem, tup
     )
     claims = _claims(claim_values, fields, tensors, sizes, kind)
     X, y = _samples(data, inside, data_blob)
-    weights, shape = (
-        ((W,), f"{sizes.k} {sizes.d}") if deep is None else (deep.weights, deep.description)
-    )
+    weights, shape = ((W,), f"{sizes.k} {columns}")
+    if deep is not None:
+        weights, shape = deep.weights, deep.description
+    elif table:
+        shape = f"{shape} {table}"
     network_digest = digest_of(
         f"globalmin-network/1 {kind} {activation} {parameter} {shape}", *weights, v
     )

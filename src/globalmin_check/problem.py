@@ -27,14 +27,15 @@ ACTIVATIONS = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """n samples, d features (the bias column included), k neurons of the first layer, and the
-    layers of a deep network.
+    """n samples, d features (the bias column included), k neurons of the first layer or filters,
+    the layers of a deep network, and the table of a patch network: places in a sample, -1 for zero.
     """
 
     n: int
     d: int
     k: int
     deep: Layers | None = None
+    table: tuple[tuple[int, ...], ...] = ()
 
 
 def digits(network: str, data: str) -> str:

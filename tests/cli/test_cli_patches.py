@@ -76,14 +76,46 @@ def test_images_with_enough_output_weights_are_proved(run, signals, tmp_path):
     assert str(out / "certificate.gmc") in ended.out
 
 
-def test_fixed_output_weights_are_fitted_without_a_proof(run, signals, tmp_path):
+def test_fixed_output_weights_and_rounded_labels_are_fitted_without_a_proof(run, signals, tmp_path):
     X = np.random.default_rng(3).standard_normal((60, 12))
     y = teacher(X, [1 / 3] * 3)
     ended = run("fit", signals(X, y), "-t", "y", "--patch-size", 4, "--stride", 4, "--no-bias",
                 "--head", "average", "--out", tmp_path / "o")  # fmt: skip
     assert ended.code == 1, ended
-    assert "output weights are fixed" in " ".join(ended.out.split())
+    assert "labels without any rounding" in " ".join(ended.out.split())
     assert not (tmp_path / "o" / "certificate.gmc").exists()
+
+
+def test_fixed_output_weights_are_proved_by_their_filters(run, signals, tmp_path):
+    X = np.random.default_rng(3).standard_normal((20, 12))
+    y = np.random.default_rng(4).standard_normal(20)
+    out = tmp_path / "o"
+    ended = run("fit", signals(X, y), "-t", "y", "--patch-size", 4, "--stride", 4, "--filters", 12,
+                "--head", "signed", "--test-size", 0, "--out", out, "--json")  # fmt: skip
+    assert ended.json["claims"][0]["kind"] == "patch-interpolation", ended
+    assert ended.code == 0
+    assert gm.check(out / "certificate.gmc").verdict == "ACCEPTED"
+
+
+def test_a_stored_patch_network_is_certified_again(run, signals, tmp_path):
+    """`certify` on the model of `fit`: the filters, or with --trained v the output weights; rows
+    held out are left out by the same split.
+    """
+    X = np.random.default_rng(5).standard_normal((24, 12))
+    y = np.random.default_rng(6).standard_normal(24)
+    table, out = signals(X, y), tmp_path / "o"
+    run("fit", table, "-t", "y", "--patch-size", 4, "--stride", 4, "--filters", 8, "--seed", 3,
+        "--test-size", 0.25, "--out", out, "--json")  # fmt: skip
+    model, split = out / "model.safetensors", ("--test-size", 0.25, "--seed", 3)
+    ended = run("certify", model, table, "-t", "y", *split, "--out", tmp_path / "w.gmc", "--json")
+    assert ended.code == 0, ended
+    assert ended.json["claims"][0]["kind"] == "patch-interpolation"
+    assert gm.check(tmp_path / "w.gmc").verdict == "ACCEPTED"
+    heads = run("certify", model, table, "-t", "y", *split, "--trained", "v", "--out",
+                tmp_path / "v.gmc", "--json")  # fmt: skip
+    assert heads.json["claims"][0]["kind"] == "head-gap"
+    whole = run("certify", model, table, "-t", "y", "--out", tmp_path / "x.gmc", "--json")
+    assert whole.code == 1  # the six rows held out are not fitted
 
 
 @pytest.mark.parametrize(

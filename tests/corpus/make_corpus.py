@@ -18,6 +18,7 @@ from tests.corpus.corpus_families_accepted import family_accepted
 from tests.corpus.corpus_families_malformed import family_malformed
 from tests.corpus.corpus_families_rejected import family_rejected
 from tests.corpus.corpus_malformed import malformed
+from tests.corpus.corpus_patches import patches_accepted, patches_malformed, patches_rejected
 from tests.corpus.corpus_previous_bugs import previous_bugs_malformed, previous_bugs_rejected
 from tests.corpus.corpus_regularized import (
     regularized_accepted,
@@ -82,6 +83,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | variants_rejected()
         | started_rejected()
         | regularized_rejected()
+        | patches_rejected()
         | previous_bugs_rejected()
     )
     undecided = started_undecided()
@@ -91,6 +93,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | variants_accepted()
         | started_accepted()
         | regularized_accepted()
+        | patches_accepted()
     )
     broken = (
         family_malformed()
@@ -98,6 +101,7 @@ def _families() -> tuple[dict[str, File], dict[str, Any]]:
         | variants_malformed()
         | started_malformed()
         | regularized_malformed()
+        | patches_malformed()
         | previous_bugs_malformed()
     )
     files: dict[str, File] = {f"accepted/{name}.gmc": (raw, None) for name, raw in honest.items()}

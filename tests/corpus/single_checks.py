@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
+from tests.oracles import fraction_patch_claims as patches
 from tests.oracles import fraction_regularized as regularized
 from tests.oracles.claim_grammar import OtherDataError
 from tests.oracles.fraction_checker import CHECKS
@@ -51,6 +52,11 @@ def _walks(raw: bytes, data: bytes | None) -> Iterator[Walk]:
         )
     elif kind == "regularized":
         yield from regularized.walks(raw, FEWER)
+    elif kind == "patches":
+        cut = patches.read_patches(raw, data)
+        yield from (
+            ("patch-interpolation", patches.patch_checks(cut, claim)) for claim in cut.claims
+        )
     else:
         yield from _shallow(raw, data)
 

@@ -150,6 +150,18 @@ def test_the_regressor_proves_its_zero_loss(tmp_path):
     assert proof.verdict == "ACCEPTED"
     assert proof.reaches_minimum
     assert check(tmp_path / "digits.gmc").verdict == "ACCEPTED"
-    average = PatchNetworkRegressor(3, random_state=0).fit(X, 0 * y)
-    with pytest.raises(ValueError, match="head='trained'"):
-        average.prove(X, y)
+
+
+def test_fixed_output_weights_are_proved_by_shared_filters():
+    """DU-M6: eight filters, every other subtracted; one filter cannot fit, and says why."""
+    digits = load_digits()
+    X, y = digits.images[:30] / 16.0, digits.target[:30].astype(float)
+    signed = PatchNetworkRegressor(3, 2, 8, "signed", bias=True, random_state=0).fit(X, y)
+    proof = signed.prove(X, y)
+    assert proof.verdict == "ACCEPTED"
+    assert proof.reaches_minimum
+    assert proof.claims[0].kind == "patch-interpolation"
+    average = PatchNetworkRegressor(3, random_state=0).fit(X, y)
+    proof = average.prove(X, y)
+    assert proof.verdict == "NOT PROVED"
+    assert "9 independent slopes" in proof.why

@@ -13,6 +13,7 @@ import numpy as np
 from tests.corpus.whole_files import Whole
 from tests.mutation.oracle_margins import Tie, rational, square_root
 from tests.oracles import fraction_factorization_claims as f
+from tests.oracles import fraction_patch_claims as patches
 from tests.oracles.fraction_network import Network, dot
 from tests.oracles.fraction_quadratic_claims import outer_sum, quadratic_form
 from tests.oracles.fraction_relu_descent import bracket, bracket_of
@@ -121,6 +122,43 @@ def cell_margin(file: Whole) -> Tie | None:
                 square_root(v[level] ** 2 * reach * r2 / z[i] ** 2),
             )
             needed = max(needed, min(plain, refined))
+    return _above("mu", needed)
+
+
+def _patch_cell(file: Whole) -> patches.Cell:
+    found = patches.read_patches(file.sealed())
+    return patches.Cell(found, found.claims[0])
+
+
+def patch_loss(file: Whole) -> Tie | None:
+    """Q4: the loss of the stored filters."""
+    found = _patch_cell(file).file
+    r = found.residual(found.filters)
+    return _above("loss_upper", dot(r, r) / 2)
+
+
+def patch_radius(file: Whole) -> Tie | None:
+    """Q5: the distance of the witness and the step from it."""
+    cell, mu = _patch_cell(file), rational(file, "mu")
+    distance = square_root(patches.distance2(cell.hat, cell.file.filters))
+    return _above("R", distance + square_root(cell.square / mu))
+
+
+def patch_margin(file: Whole) -> Tie | None:
+    """Q6: the least mu at which every patch keeps its side of every filter that moves."""
+    cell, needed = _patch_cell(file), Fraction(0)
+    for j in cell.moving:
+        slopes = [cell.slope(i, j) for i in cell.solved]
+        for sample in cell.file.patches:
+            for head, z in zip(cell.file.heads[j], sample, strict=True):
+                product = dot(cell.hat[j], z)
+                if head == 0 or not any(z):
+                    continue
+                if product == 0:
+                    return None
+                share = cell.square / product**2
+                reach = sum((dot(z, b) ** 2 for b in slopes), Fraction(0))
+                needed = max(needed, min(dot(z, z) * share, square_root(reach * share)))
     return _above("mu", needed)
 
 

@@ -301,8 +301,10 @@ def _other_indices(rng: Rng, file: Whole, name: str) -> Whole:
     """
     role, tensors = name[len(PREFIX) :], dict(file.tensors)
     if role == "T":
-        k = len(file.tensors["v"])
+        k = len(file.tensors["W"])
         tensors[name] = _increasing(rng, k, int(rng.integers(1, k + 1)))
+    elif role == "S":
+        tensors[name] = _increasing(rng, len(file.tensors["y"]), len(tensors[name]))
     elif role == "U":
         pairs = len(file.tensors["v"]) * len(file.tensors["y"])
         tensors[name] = _increasing(rng, pairs, int(rng.integers(0, pairs + 1)))

@@ -22,6 +22,7 @@ from tests.corpus.whole_files import Whole
 from tests.oracles import fraction_deep_claims as deep
 from tests.oracles import fraction_factorization_claims as factorization
 from tests.oracles import fraction_filter_claims as one_filter
+from tests.oracles import fraction_patch_claims as patches
 from tests.oracles import fraction_regularized as regularized
 from tests.oracles.definiteness import witnessed, witnessed_exactly
 from tests.oracles.fraction_checker import CHECKS
@@ -135,6 +136,9 @@ def _checks(raw: bytes, bits: int) -> Iterator[Check]:
         return factorization.gap_checks(product, product.claims[0])
     if kind == "regularized":
         return next(regularized.walks(raw, bits))[1]
+    if kind == "patches":
+        cut = patches.read_patches(raw)
+        return patches.patch_checks(cut, cut.claims[0])
     certificate = read(raw)
     claim = certificate.claims[0]
     return CHECKS[claim.kind](Network(certificate, bits), claim, Witnessed())

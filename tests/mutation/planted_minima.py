@@ -1,19 +1,21 @@
 """Instances with a planted better minimum, a second function or a known trap: what is claimed of
 them is false, exactly.
 
-Quadratic networks, loss floors, factorizations, one filter. Each function writes a claim that a
-known object refutes; the docstring says which. The witness is as good as the lie allows, the
-attacks go on from there.
+Quadratic networks, loss floors, factorizations, shared filters, one filter. Each function writes a
+claim that a known object refutes; the docstring says which. The witness is as good as the lie
+allows, the attacks go on from there.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 from tests.checker import factorization_cases as factorization
 from tests.checker import head_cases as head
+from tests.checker import patch_cases as patches
 from tests.checker import quadratic_cases as q
 from tests.checker import trap_cases as trap
 from tests.corpus.drafts import Draft, seal
@@ -243,6 +245,41 @@ def gap_below_the_best_head(rng: Rng) -> Whole | None:
     (p,), (q,) = g
     excess = (b[1][0] * p * p - 2 * a[1][0] * p * q + a[0][0] * q * q) / determinant / 2
     return None if excess == 0 else with_field(file, "gap", excess * (1 - hair(rng)))
+
+
+def two_labels_for_the_same_patches(rng: Rng) -> Whole | None:
+    """patch-interpolation: the patches of one sample, at the same or at exchanged places with equal
+    output weights, under two labels; whichever of them is solved for.
+    """
+    case = patches.integral(2, 2, 1, 1, seed=int(rng.integers(2**31)))
+    X = np.vstack([case.X[:1], case.X[:1] if rng.random() < 0.5 else case.X[:1, ::-1]])
+    y = np.repeat(case.y[:1], 2)
+    y[1] = np.nextafter(y[1], 99) if rng.random() < 0.5 else y[1] + rng.standard_normal()
+    both = replace(case, X=X, y=y)
+    solved = pick(rng, [0], [1], [0, 1])
+    made = patches.parts(both, solved=solved)
+    fields = made[0] | {"R": Fraction(1000), "loss_upper": Fraction(1000)}
+    if fields["mu"] == 0:
+        fields["mu"] = Fraction(float(rng.uniform(1e-6, 1)))
+    return opened(patches.build(both, (fields, made[1])))
+
+
+def beyond_the_only_filter(rng: Rng) -> Whole | None:
+    """patch-interpolation, one filter of one entry and positive output weights: the only zero is
+    known; R is below its distance, or the label is negative.
+    """
+    w, target, a, b = (float(x) for x in rng.uniform(0.5, 2, 4))
+    table, heads = np.array([[0], [1]], dtype=np.int64), np.array([[a, b]])
+    X = rng.uniform(0.5, 2, (1, 2))
+    case = patches.Case(X, np.zeros(1), table, np.array([[w]]), heads)
+    case = replace(case, y=case.outputs(np.array([[target]])))
+    file = opened(patches.build(case, patches.parts(case, hat=np.array([[target]]))))
+    if rng.random() < 0.3:
+        file.tensors["y"] = -file.tensors["y"]
+        return with_field(with_field(file, "loss_upper", Fraction(1000)), "R", Fraction(1000))
+    slope = sum(Fraction(p) * Fraction(q) for p, q in zip((a, b), X[0].tolist(), strict=True))
+    distance = abs(Fraction(w) - Fraction(float(case.y[0])) / slope)
+    return with_field(file, "R", distance * (1 - hair(rng))) if distance else None
 
 
 def _filter_file(start: trap.Start, kind: str, eta: Fraction | None, floor: Fraction) -> Whole:

@@ -339,6 +339,7 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
         lambda rng: two_labels_for_one_row(rng, "relu-interpolation"),
         relu_beyond_the_zero,
     ),
+    "patch-interpolation": (minima.two_labels_for_the_same_patches, minima.beyond_the_only_filter),
     "loss-floor": (minima.floor_above_a_known_network,),
     "optimality-gap": (minima.gap_below_a_better_network, minima.gap_on_a_part_of_the_space),
     "identifies": (minima.identified_although_on_a_conic,),

@@ -179,6 +179,12 @@ KNOTS: dict[str, tuple[Knot, ...]] = {
         Knot("R6", "margins", "mu", _room_for_cell, exact.cell_margin, refit=True),
         Knot("R7", "mu", "mu", _room_for_cell),
     ),
+    "patch-interpolation": (
+        Knot("Q4", "Q4", "loss_upper", closed_form=exact.patch_loss),
+        Knot("Q5", "Q5", "R", closed_form=exact.patch_radius),
+        Knot("Q6", "Q6", "mu", _room_for_cell, exact.patch_margin, refit=True),
+        Knot("Q7", "Q7", "mu", _room_for_cell),
+    ),
     "loss-floor": (Knot("F7", *LOSS),),
     "optimality-gap": (
         Knot("O5", "gap", "gap", closed_form=exact.dual_gap),

@@ -21,6 +21,7 @@ from tests.checker import deep_trajectory_cases as deep_runs
 from tests.checker import factorization_cases as factorization
 from tests.checker import gram_cases as gram
 from tests.checker import head_cases as head
+from tests.checker import patch_cases as patches
 from tests.checker import quadratic_cases as q
 from tests.checker import relu_descent_cases as relu
 from tests.checker import relu_linearized_cases as linearized
@@ -538,6 +539,20 @@ def _sgd_trajectory(rng: Rng, number: int) -> bytes:
     return _scaled(file, loss_upper=1.01, path=1.01)
 
 
+def _patch_interpolation(rng: Rng, number: int) -> bytes:
+    if number % 4 == 3:  # more samples than weights, labels without rounding
+        case = patches.integral(3, 3, 1, 2, seed=_seed(rng))
+        made = patches.parts(case, solved=[0, 1], room=0.2)
+    else:
+        n, m, p = turn(number, (1, 1, 2), (2, 2, 2), (2, 1, 2))
+        off = float(10 ** rng.uniform(-4, -2))
+        case = patches.drawn(n, 3, m, p, off=off, seed=_seed(rng), padding=turn(number, 0, 1))
+        hat = case.W + float(10 ** rng.uniform(-9, -5)) * rng.standard_normal(case.W.shape)
+        made = patches.parts(case, hat=hat, room=0.2)
+    file = opened(patches.build(case, made))
+    return _scaled(file, loss_upper=1.01, R=1.1)
+
+
 RECIPES: dict[str, Recipe] = {
     "interpolation": _interpolation,
     "descent": _descent,
@@ -564,6 +579,7 @@ RECIPES: dict[str, Recipe] = {
     "sgd-trajectory": _sgd_trajectory,
     "dual-gap": regularized.dual_gap,
     "unused-terms": regularized.unused_terms,
+    "patch-interpolation": _patch_interpolation,
 }
 
 

@@ -18,6 +18,7 @@ from tests.oracles import (
     fraction_filter_claims,
     fraction_gram_claims,
     fraction_head_claims,
+    fraction_patch_claims,
     fraction_regularized,
     fraction_relu_descent,
     fraction_relu_linearized,
@@ -97,6 +98,7 @@ OTHER_NETWORKS = {
     "filter": fraction_filter_claims,
     "factorization": fraction_factorization_claims,
     "regularized": fraction_regularized,
+    "patches": fraction_patch_claims,
 }
 
 

@@ -44,6 +44,7 @@ THEOREMS = {
     "deep-trajectory": "replayed-deep-descent/1",
     "dual-gap": "convex-dual/1",
     "unused-terms": "unused-terms/1",
+    "patch-interpolation": "patch-cell/1",
 }
 BLANK_SEAL = "0" * 64
 

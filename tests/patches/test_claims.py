@@ -1,5 +1,6 @@
 """Patch networks on the road to a proof: the dense network is the same function in exact rationals,
-zero loss is proved and checked, and nothing that would tear shared filters apart is claimed.
+zero loss is proved by shared filters and by output weights, and nothing that would tear shared
+filters apart is claimed.
 """
 
 from fractions import Fraction
@@ -11,7 +12,7 @@ from tests.oracles import gmc_builder as gmc
 
 import globalmin as gm
 from globalmin.errors import DataError
-from globalmin.patches.claims import dense_network, dense_rows
+from globalmin.patches.claims.dense import dense_network, dense_rows
 from globalmin.proving.claim import Question, subject_of
 from globalmin_check.engine import check_bytes
 
@@ -67,7 +68,7 @@ def test_zero_loss_of_a_patch_network_is_proved_and_checked(tmp_path):
     filters at every patch.
     """
     run, data = fitted()
-    proof = gm.prove(run.network, data, path=tmp_path / "patches.gmc")
+    proof = gm.prove(run.network, data, trained="v", path=tmp_path / "patches.gmc")
     assert proof.verdict == "ACCEPTED"
     assert proof.reaches_minimum
     assert proof.loss_lower == 0
@@ -83,7 +84,7 @@ def test_zero_loss_of_a_patch_network_is_proved_and_checked(tmp_path):
 
 def test_a_file_whose_filters_were_changed_is_refused(tmp_path):
     run, data = fitted()
-    gm.prove(run.network, data, path=tmp_path / "patches.gmc")
+    gm.prove(run.network, data, trained="v", path=tmp_path / "patches.gmc")
     top, tensors = gmc.unpack((tmp_path / "patches.gmc").read_bytes())
     for name, change in (
         ("W", lambda W: W * np.where(np.arange(len(W)) == 3, 1.5, 1.0)[:, None]),
@@ -94,11 +95,11 @@ def test_a_file_whose_filters_were_changed_is_refused(tmp_path):
         assert check_bytes(gmc.pack(gmc.refresh_digest(top, other), other)).verdict != "ACCEPTED"
 
 
-def test_no_claim_that_moves_hidden_weights_is_tried():
+def test_no_claim_that_moves_hidden_weights_of_the_dense_network_is_tried():
     """Filters are shared; weights that move alone would be another network."""
     run, data = fitted()
     subject = subject_of(run.network)
-    asked = subject.prepare(Question(run.network, data), None)
+    asked = subject.prepare(Question(run.network, data, trained="v"), None)
     assert asked.kinds == {"head-gap", "loss-floor"}
     assert asked.trained == "v"
     with pytest.raises(DataError, match="relu-interpolation"):
@@ -110,6 +111,7 @@ def test_more_samples_than_output_weights_leave_the_minimum_open():
     run, data = fitted(filters=1)
     proof = gm.prove(run.network, data)
     assert not proof.reaches_minimum
+    assert any("filters of zero loss are nearby is not proved" in note for note in proof.notes)
     assert proof.loss_upper > 1e-3
 
 

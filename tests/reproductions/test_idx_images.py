@@ -5,8 +5,10 @@ import struct
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import globalmin as gm
+from globalmin.cli import main, terminal
 from globalmin.errors import DataError
 from globalmin.reproductions import du_digits, entries, entry
 from globalmin.reproductions.running import Setting
@@ -53,6 +55,53 @@ def test_anything_else_is_refused(tmp_path, images, change, words):
     path.write_bytes(change(idx(images)))
     with pytest.raises(DataError, match=words):
         du_digits.read_idx_images(path)
+
+
+@pytest.fixture(scope="module")
+def mnist_like():
+    """A few digits of scikit-learn in MNIST's shape: 28 x 28 pixels of 0 to 255."""
+    small = load_digits().images[:60]
+    rows = np.minimum(np.arange(28) * 8 // 28, 7)
+    return np.round(small[:, rows][:, :, rows] * (255.0 / 16.0)).astype(np.uint8)
+
+
+def test_the_command_takes_a_file_of_mnist_s_shape(tmp_path, capsys, mnist_like):
+    """DU-F6.4 from the command line: 28 x 28 pixels, packed or not, whatever the name says."""
+    raw = idx(mnist_like)
+    for name, content in (
+        ("train-images-idx3-ubyte", raw),
+        ("images", gzip.compress(raw)),
+        ("train-images-idx3-ubyte.gz", gzip.compress(raw)),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        np.testing.assert_array_equal(du_digits.read_idx_images(path) * 255.0, mnist_like)
+        assert du_digits.patches_of(str(path), 7).shape == (7, 144, 25)  # 12 x 12 at stride 2
+    code = main(["reproduce", "DU-F6.4", "--data", str(path), "--out", str(tmp_path / "out")])
+    assert code == 0, capsys.readouterr()
+    assert (tmp_path / "out" / "DU-F6.4.svg").exists()
+    shown = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "Images from the file given" in shown
+
+
+def test_the_command_refuses_labels_and_files_cut_short(tmp_path, capsys, mnist_like):
+    """Both magic numbers: 00000801 is the file of labels; half a download is seen by its length."""
+    labels = b"\x00\x00\x08\x01" + struct.pack(">I", 60) + bytes(load_digits().target[:60].tolist())
+    whole = idx(mnist_like)
+    for name, raw, words in (
+        ("train-labels-idx1-ubyte", labels, "a file of labels"),
+        ("train-labels-idx1-ubyte.gz", gzip.compress(labels), "a file of labels"),
+        ("half", whole[: len(whole) // 2], "it is cut"),
+        ("half.gz", gzip.compress(whole)[:-1000], "cannot be read"),
+        ("page.html", b"<!DOCTYPE html><html></html>", "begins with 3c21444f"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(raw)
+        code = main(["reproduce", "DU-F6.4", "--data", str(path), "--out", str(tmp_path / "out")])
+        said = " ".join(capsys.readouterr().err.split())
+        assert code == terminal.MALFORMED_INPUT, said
+        assert words in said
+        assert name in said
 
 
 def test_a_missing_file_and_an_item_without_images_are_refused(tmp_path):

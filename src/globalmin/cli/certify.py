@@ -71,7 +71,10 @@ def certify(
 
     path = check_file("--out", out or model.with_suffix(".gmc"))
     layers = check_choice("--trained", trained, TRAINABLE)
-    network, part = load_stored(check_model(model), data, target, test_size, seed)
+    from globalmin.patches.storage import is_patch_network
+
+    load = load_patches if is_patch_network(check_model(model)) else load_stored
+    network, part = load(model, data, target, test_size, seed)
     from globalmin.cli.summary import attempt, check_rows, proof_json, verdict_rows
 
     made = attempt(
@@ -90,6 +93,20 @@ def certify(
     else:
         print_rows([*verdict_rows(made.proof), *check_rows(path if made.has_file else None)])
     return made.exit_code
+
+
+def load_patches(
+    model: Path, data: Path, target: str, test_size: float, seed: int
+) -> tuple[Any, Dataset]:
+    """The patch network in MODEL and its training rows, cut from the table as `fit` cuts them."""
+    from globalmin.data import Dataset
+    from globalmin.data.preprocessing import split_rows
+    from globalmin.patches.storage import load_patch_network
+
+    table = Dataset.load(data, target=[target], bias=False, scaling="none")
+    train, _ = split_rows(table, test_size, seed)
+    part = Dataset(table.X[train], table.y[train], bias=False, scaling="none")
+    return load_patch_network(model).network, part
 
 
 def load_stored(

@@ -25,11 +25,11 @@ from globalmin.data.preprocessing import split_rows
 from globalmin.files import canonical_json
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.verdict import trap_verdict
+from globalmin.patches.claims.subject import FIXED_HEAD
 from globalmin.patches.fit import MAX_ITER, PatchRun, train_patches
 from globalmin.patches.layout import PatchLayout, patch_layout
 from globalmin.patches.storage import save_patch_network
 from globalmin.proving.producer import prove
-from globalmin.proving.proof import no_proof
 
 if TYPE_CHECKING:
     from globalmin._types import Array, NDArray
@@ -167,13 +167,10 @@ def _train(
     seconds = {"train": time.perf_counter() - started}
     if not run.status.is_success:
         say(f"globalmin: warning: {run.message}")
-    if head == "trained":
-        training = Dataset(X, y, bias=False, scaling="none")
-        with working("proving and checking", quiet=options.quiet):
-            proof = prove(run.network, training, path=staging / CERTIFICATE)
-    else:
-        why = "a proof moves output weights, and here the output weights are fixed"
-        proof = no_proof({}, message=why)
+    training = Dataset(X, y, bias=False, scaling="none")
+    claims = None if head == "trained" else FIXED_HEAD
+    with working("proving and checking", quiet=options.quiet):
+        proof = prove(run.network, training, claims=claims, path=staging / CERTIFICATE)
     return Fitted(run, proof, table, rows, seconds | dict(proof.seconds))
 
 

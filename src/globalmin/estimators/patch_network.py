@@ -26,6 +26,7 @@ from globalmin.data import Dataset
 from globalmin.errors import DataError
 from globalmin.one_filter.network import OneFilterNetwork
 from globalmin.one_filter.verdict import TrapVerdict, trap_verdict
+from globalmin.patches.claims.subject import FIXED_HEAD
 from globalmin.patches.fit import PatchRun, train_patches
 from globalmin.patches.layout import PatchLayout, patch_layout
 from globalmin.proving.producer import prove
@@ -244,9 +245,10 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
         return self.network_.predict(self._checked(X))
 
     def prove(self, X: Any, y: Any, *, path: str | PathLike[str] | None = None) -> Proof:
-        """Let the independent checker confirm zero training loss: output weights with loss exactly
-        zero exist next to the learned ones, for the learned filters. Needs trained output weights,
-        at least as many as samples; otherwise it says why there is no proof.
+        """Let the independent checker confirm zero training loss: filters with loss exactly zero
+        exist next to the learned ones, for the learned or fixed output weights; or, where these are
+        trained and at least as many as samples, such output weights for the learned filters.
+        Otherwise it says why there is no proof.
 
         Parameters
         ----------
@@ -256,13 +258,9 @@ class PatchNetworkRegressor(RegressorMixin, BaseEstimator):
             Where the certificate file is to be.
         """
         check_is_fitted(self)
-        if self.head != "trained":
-            raise DataError(
-                f"head={self.head!r}: a proof may move output weights, and these are fixed; take "
-                "head='trained'"
-            )
         data = Dataset(self._checked(X), y, bias=False, scaling="none")
-        return prove(self.network_, data, path=path)
+        claims = None if self.head == "trained" else FIXED_HEAD
+        return prove(self.network_, data, claims=claims, path=path)
 
     def trap_verdict(self, X: Any, y: Any, *, confidence: float = 0.95) -> TrapVerdict:
         """Ask samples that were not trained on whether the one filter is at the opposite of the

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def explain(
-    run: Run[Any],
+    run: Run[Any] | ArrayLike,
     data: Any = None,
     *,
     teacher: ArrayLike | None = None,
@@ -28,16 +28,21 @@ def explain(
 
     Parameters
     ----------
-    run : Run
+    run : Run | ArrayLike
         What `gm.train`, `gm.factorize`, `one_filter.train.population_run` or
-        `patches.train.fit_filter` returned, by gradient descent.
+        `patches.train.fit_filter` returned, by gradient descent; what `gm.landscape.follow_octopus`
+        returned; what `balancedness.runs.follow_flow` or `follow_descent` returned. Or the points
+        of any optimizer on an octopus, one row per step.
     data : Any
         What it was trained on: a Dataset for a shallow network, the FilterTeacher for one filter
-        with a head, patches n x k x p for one filter with averages, the matrix for factors.
+        with a head, patches n x k x p for one filter with averages, the matrix for factors, the
+        Octopus for points on it. Runs of `follow_octopus`, `follow_flow` and `follow_descent` know
+        it themselves.
     teacher : ArrayLike | None
         For patches: the filter that made the labels; the learned one by default.
     step_size : float | None
         For patches and factors: the step of the run; found from the losses, or the default one.
+        For points on an octopus: the step, if they are gradient descent.
     accuracy : float | None
         For factors: the eps of Theorem 4.4; 1 % of the norm of the matrix by default.
     seed : int
@@ -67,6 +72,9 @@ def explain(
     from globalmin.patches.train import FilterRun
     from globalmin.shallow.trajectory import ShallowRun
 
+    told = _told_by_itself(run, data, step_size)
+    if told is not None:
+        return told
     if data is None:
         raise DataError("data: give what the run was trained on, as in gm.explain(run, data)")
     if isinstance(run, ShallowRun):
@@ -87,5 +95,28 @@ def explain(
         return factors.explain_run(run, data, accuracy=accuracy, step_size=step_size)
     raise DataError(
         f"run: no chapter is told along a {type(run).__name__}; give a run of gm.train, "
-        "gm.factorize, population_run or fit_filter"
+        "gm.factorize, population_run, fit_filter, follow_octopus, follow_flow or follow_descent"
     )
+
+
+def _told_by_itself(run: Any, data: Any, step_size: float | None) -> Explanation | None:
+    """Runs that know what they were made on, and points on an octopus."""
+    from globalmin.balancedness.runs import BalanceRun
+    from globalmin.octopus.function import Octopus
+    from globalmin.octopus.runs import OctopusRun
+
+    if isinstance(run, OctopusRun):
+        from globalmin.octopus import explain as octopus
+
+        if data is not None and data != run.octopus:
+            raise DataError(f"data: the run was made on {run.octopus}, not on {data}")
+        return octopus.explain_run(run)
+    if isinstance(run, BalanceRun):
+        from globalmin.balancedness import explain as balancedness
+
+        return balancedness.explain_run(run)
+    if isinstance(data, Octopus) and not isinstance(run, Run):
+        from globalmin.octopus import explain as octopus
+
+        return octopus.explain_path(data, run, step_size)
+    return None

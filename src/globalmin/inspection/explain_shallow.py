@@ -38,7 +38,8 @@ def explain_shallow(run: ShallowRun, data: Dataset) -> Explanation:
     if start is None or run.method != "gradient_descent" or len(path) < 2:
         raise DataError(
             f"method={run.method!r}: the theorems follow gradient descent; explain a run of "
-            "gm.train(..., method='gradient_descent')"
+            "gm.train(..., method='gradient_descent'), or what a flow conserves along "
+            "balancedness.runs.follow_flow"
         )
     if not np.array_equal(start.v, run.network.v) or path.iteration[1] != 1:
         raise DataError("trained: the theorems are about the first layer; train with trained='W'")

@@ -14,6 +14,8 @@ from globalmin.octopus.escape import estimate_escape_times as estimate_escape_ti
 from globalmin.octopus.escape import octopus_escape_times as octopus_escape_times
 from globalmin.octopus.extension import ExtendedOctopus as ExtendedOctopus
 from globalmin.octopus.function import Octopus as Octopus
+from globalmin.octopus.runs import OctopusRun as OctopusRun
+from globalmin.octopus.runs import follow_octopus as follow_octopus
 from globalmin.one_filter.landscape import classify_filter_point as classify_filter_point
 from globalmin.quadratic.ambiguity import Disagreement as Disagreement
 from globalmin.quadratic.ambiguity import bad_interpolant as bad_interpolant

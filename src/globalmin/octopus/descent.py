@@ -144,15 +144,26 @@ def descent_escape_times(octopus: Octopus, start: ArrayLike, step_size: float) -
     >>> descent_escape_times(Octopus(5, L=1.0), [0.5] * 5, 1 / 4)
     [6, 21, 62, 173, 472]
     """
+    return descent_stage_times(octopus, start, step_size)[1]
+
+
+@states("DU-X7.a", "DU-K7")
+def descent_stage_times(
+    octopus: Octopus, start: ArrayLike, step_size: float
+) -> tuple[list[float], list[float]]:
+    r"""First steps at which $|x_k| > \tau$, and those of `descent_escape_times`."""
     x = checked_start(octopus, start, np.random.default_rng(0))
     run = _Waiting(octopus, x, checked_step_size(octopus, step_size))
-    times: list[float] = []
+    reached: list[float] = []
+    passed: list[float] = []
     while not run.is_over:
         run.jump(run.wait)
-        while run.k == len(times):
+        reached.append(run.t)
+        while run.k == len(passed):
             run.cross()
-        times.append(run.t)
-    return times + [math.inf] * (octopus.dimension - len(times))
+        passed.append(run.t)
+    never = [math.inf] * (octopus.dimension - len(passed))
+    return reached + never, passed + never
 
 
 @states("DU-X7.a")
@@ -219,6 +230,7 @@ def perturbed_descent(
     gradient_threshold: float | None = None,
     max_iter: int | None = None,
     n_values: int = 0,
+    visited: list[Array] | None = None,
 ) -> PerturbedRun:
     r"""Algorithm 2 on the octopus until every saddle is passed; a general optimizer is
     `optimize.perturbed`.
@@ -234,6 +246,7 @@ def perturbed_descent(
         default.
     max_iter : steps at most, 10,000 d by default; a saddle not passed by then counts as infinity.
     n_values : record the function at the steps 0 to `n_values`, if positive, and go on that long.
+    visited : a list that the points are appended to, before noise.
     """
     x, eta = checked_start(octopus, start, rng), checked_step_size(octopus, step_size)
     r = math.e / 100.0 if radius is None else radius
@@ -245,6 +258,8 @@ def perturbed_descent(
     last = -noise_gap - 1
     for t in range(max(most, n_values) + 1):
         times += [t] * (_passed(octopus, x) - len(times))
+        if visited is not None:
+            visited.append(x)
         if t <= n_values and n_values:
             values.append(float(octopus.value(x)))
         if (len(times) == d and t >= n_values) or t == max(most, n_values):

@@ -53,6 +53,17 @@ def save_patch_network(
     save_atomically(target, packed(tensors, header))
 
 
+def is_patch_network(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says that it holds a patch network; False for what cannot be read."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as stream:
+            return (stream.metadata() or {}).get("format") == FORMAT
+    except (OSError, SafetensorError):
+        return False
+
+
 def load_patch_network(path: str | os.PathLike[str]) -> StoredPatches:
     """Read a file of `save_patch_network`: (network, metadata)."""
     from safetensors import SafetensorError, safe_open

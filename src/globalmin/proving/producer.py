@@ -198,7 +198,7 @@ def prove(
     Parameters
     ----------
     network : Any
-        A ShallowNetwork or DeepNetwork; a OneFilterNetwork or Factors.
+        A ShallowNetwork, DeepNetwork or PatchNetwork; a OneFilterNetwork or Factors.
     data : Any
         The data set it was trained on; the FilterTeacher, or the matrix.
     trained : str
@@ -284,7 +284,8 @@ def certify(
         "strict-saddle",
         "second-order-stationary", "unique-minimum"; for quadratic ones "optimality-gap",
         "identifies", "ambiguous", "below-barrier"; about the data alone "gram-positive", see also
-        `certify_gram`; for deep networks "deep-descent"); by default the strongest
+        `certify_gram`; for deep networks "deep-descent", for patch networks "patch-interpolation",
+        for networks with weight decay "dual-gap" and "unused-terms"); by default the strongest
         that hold: a positive loss floor if the data have one, otherwise descent and interpolation
         (smooth activations) or relu-interpolation; for quadratic networks the optimality gap where
         interpolation does not hold, if need be at the smallest weight decay that has a proof; for

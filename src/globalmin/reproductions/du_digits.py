@@ -80,9 +80,10 @@ def read_idx_images(path: str | Path) -> np.ndarray:
 def _images(file: BinaryIO, place: Path) -> np.ndarray:
     head = file.read(16)
     if len(head) < 16 or head[:4] != b"\x00\x00\x08\x03":
+        labels = " (a file of labels)" if head[:4] == b"\x00\x00\x08\x01" else ""
         raise DataError(
-            f"data {place} begins with {head[:4].hex() or 'nothing'}, not with 00000803: give a "
-            "file of images in MNIST's idx format, such as train-images-idx3-ubyte"
+            f"data {place} begins with {head[:4].hex() or 'nothing'}{labels}, not with 00000803: "
+            "give a file of images in MNIST's idx format, such as train-images-idx3-ubyte"
         )
     shape = tuple(int.from_bytes(head[i : i + 4], "big") for i in (4, 8, 12))
     total = math.prod(shape)
@@ -101,13 +102,13 @@ def _images(file: BinaryIO, place: Path) -> np.ndarray:
 
 
 def file_digest(path: Path | None) -> str:
-    """SHA-256 of a file, so that trials of another one are not taken for its own; "" without."""
+    """SHA-256 of a file, so that trials of another one are not taken for its own; "" without. What
+    is no file of images is refused here, before the first trial.
+    """
     if path is None:
         return ""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise DataError(f"data {path} cannot be read: {error}") from error
+    read_idx_images(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def patches_of(data: str, images: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from globalmin_check.claims import (
     interpolation,
     loss_floor,
     optimality_gap,
+    patch_interpolation,
     relu_descent,
     relu_interpolation,
     relu_linearized_descent,
@@ -58,6 +59,7 @@ MODULES = (
     sgd_trajectory,
     dual_gap,
     unused_terms,
+    patch_interpolation,
 )
 KINDS: dict[str, ClaimKind] = {module.CLAIM.name: module.CLAIM for module in MODULES}
 NETWORKS = {
