@@ -4,6 +4,7 @@ must be.
 
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from globalmin.factorization import claims as factorization_gap
 from globalmin.factorization.claims import gap_numbers
 from globalmin.factorization.landscape import estimate_best_loss
 from globalmin_check import Verdict
+from globalmin_check.claims import factorization_gap as checked_gap
+from globalmin_check.limits import WORK
 
 
 def low_rank(m: int, n: int, r: int, *, noise: float = 0.0, seed: int = 0) -> np.ndarray:
@@ -191,6 +194,23 @@ def test_sizes_beyond_the_file_or_the_budget_are_refused_before_any_work(
     monkeypatch.setattr(factorization_gap, "FILE_BYTES", 1000)
     with pytest.raises(CannotCertify, match="file holds"):
         gm.certify_factorization(U, V, M)
+
+
+def test_the_limit_of_rows_is_where_the_checker_ends() -> None:
+    """The checker's own count for a square matrix: within its budget at the limit up to rank a
+    quarter, and beyond it a ninth above, even for rank 1.
+    """
+    for rows, rank, fits in (
+        (factorization_gap.FACTOR_ROWS, 1, True),
+        (factorization_gap.FACTOR_ROWS, factorization_gap.FACTOR_ROWS // 7, True),
+        (10 * factorization_gap.FACTOR_ROWS // 9, 1, False),
+    ):
+        one = Fraction(1)
+        C_a, C_b = (SimpleNamespace(shape=(size, size)) for size in (rank, rows))
+        witness = checked_gap.Subspace("right", one, one, one, C_a, C_b)
+        claim = checked_gap.FactorizationGap(one, one, one, witness)
+        products, _ = checked_gap.work(claim, SimpleNamespace(n=rows, d=rows, k=rank))
+        assert (products <= WORK) is fits
 
 
 @pytest.mark.campaign

@@ -2,6 +2,7 @@
 with full gradients, the schedule with those of minibatches.
 """
 
+import inspect
 import itertools
 import math
 
@@ -11,6 +12,7 @@ import pytest
 import globalmin as gm
 from globalmin.errors import DataError
 from globalmin.linalg.sampling import uniform_in_ball
+from globalmin.optimize import perturbed
 
 torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
@@ -291,3 +293,13 @@ def test_wrong_numbers_are_named(options, name):
 def test_a_wrong_step_is_named():
     with pytest.raises(DataError, match="step_size"):
         gm.perturbed_torch([torch.ones(1)], 0.0, gradient_threshold=1.0)
+
+
+def test_the_three_forms_of_the_algorithm_have_the_same_defaults():
+    """Noise of radius 1e-3 at least 100 steps apart, of this gradient alone, from seed 0."""
+    wanted = {"radius": 1e-3, "wait": 100, "average": 0.0, "seed": 0}
+    for form in (gm.perturbed_torch, gm.perturbed_optax):
+        asked = inspect.signature(form).parameters
+        assert {name: asked[name].default for name in wanted} == wanted
+    assert inspect.signature(gm.perturbed_gradient_descent).parameters["seed"].default == 0
+    assert (perturbed.RADIUS, perturbed.WAIT) == (wanted["radius"], wanted["wait"])
