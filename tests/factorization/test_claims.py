@@ -196,6 +196,14 @@ def test_sizes_beyond_the_file_or_the_budget_are_refused_before_any_work(
         gm.certify_factorization(U, V, M)
 
 
+def test_factors_in_the_kernel_of_the_matrix_have_no_subspace_to_speak_of() -> None:
+    """M vanishes on the span of V and U exactly: only the loss itself bounds the gap."""
+    M, e = np.diag([1.0, 1.0, 0.0]), np.array([[0.0], [0.0], [1.0]])
+    found = gm.certify_factorization(e, e, M, tol=2.0)
+    assert found.claims[0].fields["method"] == "zero"
+    assert found.claims[0].summary["gap"] == pytest.approx(1.5)  # (1/2)|e e^T - M|^2
+
+
 def test_the_limit_of_rows_is_where_the_checker_ends() -> None:
     """The checker's own count for a square matrix: within its budget at the limit up to rank a
     quarter, and beyond it a ninth above, even for rank 1.

@@ -204,6 +204,17 @@ def test_a_short_filter_makes_the_step_shorter_and_never_raises_the_loss() -> No
     assert run.step_size < 0.6 * first
 
 
+def test_the_first_step_on_samples_is_that_of_the_output_weights_alone() -> None:
+    """DU-A1 from a = 0, where the filter does not move: a_1 = F^T y/|F|^2 with the active patches
+    F = relu(Z v), |F| their largest singular value; five patches.
+    """
+    Z, v = patches(40, 3, 5), np.array([0.3, -2.0, 1.0])
+    y = np.random.default_rng(4).standard_normal(40)
+    run = sample_run(OneFilterNetwork(v, np.zeros(5)), Z, y, max_iter=1)
+    F = np.array([[max(0.0, z @ v) for z in sample] for sample in Z]) / np.linalg.norm(v)
+    np.testing.assert_allclose(run.network.a, F.T @ y / np.linalg.norm(F, 2) ** 2, rtol=1e-10)
+
+
 def test_a_given_step_that_is_too_large_for_the_samples_ends_as_diverged() -> None:
     teacher = FilterTeacher(np.eye(5)[0], np.array([1.0, 0.5, -0.2, 0.8]))
     Z = patches(300, 5, 4, 22)
