@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 
 from globalmin.errors import DataError
 from globalmin.optimize.run import Status
+from globalmin.patches import creases
 from globalmin.patches.cells import Scaled, cell_path, gradient_path
 from globalmin.patches.creases import (
     Held,
@@ -58,6 +59,25 @@ def test_output_is_the_double_sum_and_derivatives_are_those_of_automatic_differe
     J = np.concatenate([np.reshape(by_W, (7, -1)), np.reshape(by_A, (7, -1))], axis=1)
     np.testing.assert_allclose(patch_jacobian(Z, H, A, trains_head=True), J, atol=1e-14)
     np.testing.assert_allclose(patch_jacobian(Z, H, A, trains_head=False), J[:, :6], atol=1e-14)
+    found = np.concatenate([part.ravel() for part in patch_gradient(Z, H, A, miss)])
+    np.testing.assert_allclose(found, J.T @ miss, atol=1e-13)
+    flat = np.concatenate([part.ravel() for part in direction])
+    np.testing.assert_allclose(patch_slope(Z, H, A, direction), J @ flat, atol=1e-13)
+
+
+def test_at_kinks_the_three_forms_of_the_jacobian_have_slope_zero():
+    """sigma'(0) = 0: patches that a filter annihilates move nothing, as if they were not there."""
+    rng = np.random.default_rng(3)
+    Z, A, miss = (rng.standard_normal(shape) for shape in ((6, 4, 3), (2, 4), 6))
+    Z[:, 1, 2] = Z[:, 1, 0] = 0.0
+    W = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 1.0]])
+    H, direction = Z @ W.T, (rng.standard_normal((2, 3)), rng.standard_normal((2, 4)))
+    assert (H[:, 1, 0] == 0.0).all()
+    gone = Z.copy()
+    gone[:, 1] *= (H[:, 1, 1] > 0.0)[:, None]  # what the second filter does not see is not there
+    only = A * np.array([[1.0, 0.0, 1.0, 1.0], [1.0] * 4])  # nor what the first annihilates
+    J = patch_jacobian(Z, H, A, trains_head=True)
+    np.testing.assert_allclose(J[:, :3], patch_jacobian(gone, H, only, trains_head=False)[:, :3])
     found = np.concatenate([part.ravel() for part in patch_gradient(Z, H, A, miss)])
     np.testing.assert_allclose(found, J.T @ miss, atol=1e-13)
     flat = np.concatenate([part.ravel() for part in direction])
@@ -222,6 +242,27 @@ def test_two_kinks_by_hand_are_left_to_the_right_sides():
     assert seen[-1].weights[0][0, 0] == pytest.approx(0.0, abs=1e-12)
     assert ended.status is Status.SECOND_ORDER
     assert "1 kinks" in ended.note or "2 kinks" in ended.note
+
+
+def test_the_line_search_stops_where_a_patch_changes_sides():
+    """One entry, samples with the patches 1 and -1 and labels -2 and -1, from w = 1 by -3: both
+    change sides at w = 0, a third of the way, where the loss is least and no halving comes.
+    """
+    problem = Scaled(np.array([[[1.0]], [[-1.0]]]), np.array([-2.0, -1.0]), trains_head=False)
+    start = problem.at((np.ones((1, 1)), np.ones((1, 1))))
+    best, kink = creases._line_search(problem, start, np.array([-3.0]), Held())
+    assert best is not None
+    assert best.weights[0][0, 0] == pytest.approx(0.0, abs=1e-15)
+    assert kink in ((0, 0, 0), (1, 0, 0))
+
+
+def test_no_direction_along_the_kinks_has_no_curvature():
+    rng = np.random.default_rng(1)
+    Z, W, A, y = (rng.standard_normal(shape) for shape in ((9, 4, 3), (1, 3), (1, 4), 9))
+    problem = Scaled(Z, y, trains_head=True)
+    point = problem.at((W, A))
+    J = patch_jacobian(Z, point.H, A, trains_head=True)
+    assert least_curvature(problem, point, J, np.eye(7)) == 0.0
 
 
 def test_a_point_that_is_no_minimum_is_never_called_one():
