@@ -460,3 +460,18 @@ def test_a_patch_on_the_hyperplane_of_a_filter_is_active():
     flat = regions(Z, w_star, [1.0, 0.0])
     np.testing.assert_allclose(flat.both, [[1.0, 2.0]])
     np.testing.assert_allclose(flat.own, [[0.0, 0.0]])
+
+
+def test_only_patches_and_filters_that_vanish_wholly_have_no_angle() -> None:
+    """DU-T6.5: a patch or a filter with a zero entry has an angle, a zero patch has none."""
+    Z, _, w_star = random_problem(4)
+    Z = np.where(np.arange(3) < 2, Z, 0.0)
+    w0 = np.array([1.0, 0.5, 0.0])
+
+    def said(patches, start):
+        found = filter_report(patches, w_star, start, GAUSSIAN).findings
+        return [each.hypothesis for each in found if each.item == "DU-T6.5"]
+
+    assert said(Z, w0) == ["patches have length 1", "corrected lower bound of gamma > 0"]
+    assert said(Z * (np.arange(4)[:, None] > 0), w0) == ["no zero patch"]
+    assert said(Z, np.zeros(3)) == ["no zero patch"]
