@@ -90,6 +90,13 @@ def test_beside_levenberg_marquardt_descent_is_drawn_until_rounding_ends_it():
     end = right.lines[0].get_xdata()[-1]
     rate = predict_deep(network, (X, Y)).rate
     assert abs(end * np.log(rate) + 70.0) <= -2.0 * np.log(rate)  # whole steps, counted from 0
+    losses = run.trajectory.loss
+    np.testing.assert_array_equal(right.lines[1].get_ydata(), np.where(losses > 0, losses, np.nan))
+    assert losses[losses > 0].min() < 1e-6
+    near, labels = np.vstack([X, X[:1] + 1e-3]), np.r_[Y, 0.0]
+    stiff = gm.train_deep(network, (near, labels), max_iter=1)
+    assert 0.5 < predict_deep(network, (near, labels)).rate < 1.0
+    assert plot_deep(stiff, (near, labels)).axes[1].lines[0].get_xdata()[-1] == 1_000_000
     slow = network.with_parameters(np.full_like(network.parameters, 1e-9))
     tiny = gm.train_deep(slow, (X, Y), max_iter=1)
     assert plot_deep(tiny, (X, Y)).axes[1].lines[0].get_xdata()[-1] == 1_000_000
