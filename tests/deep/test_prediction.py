@@ -77,7 +77,7 @@ def test_the_picture_shows_the_spectrum_and_both_curves_of_descent():
     np.testing.assert_array_equal(measured.get_ydata(), run.trajectory.loss)
     assert measured.get_label() == "measured, gradient descent"
     assert floor.get_ydata()[0] == pytest.approx(1.0)
-    assert right.get_ylim()[0] == pytest.approx(1e-30 * run.trajectory.loss[0])
+    assert right.get_ylim()[0] == pytest.approx(1e-30 * run.trajectory.loss[0], abs=0.0)
 
 
 def test_beside_levenberg_marquardt_descent_is_drawn_until_rounding_ends_it():

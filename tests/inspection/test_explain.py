@@ -127,6 +127,21 @@ def test_promises_of_chapter_five_say_when_and_why_not() -> None:
     assert side.promise("DU-T5.5").kept is None
 
 
+def test_the_head_may_be_late_by_the_rest_of_a_step_and_no_more(monkeypatch) -> None:
+    """DU-C5.2: promised after 20.3 steps of 0.1: the 21st keeps it, the 22nd does not; a run of 20
+    steps says nothing.
+    """
+    run = population_run(START, TEACHER, step_size=0.1, max_iter=30)
+    for first, kept in ((20, True), (21, True), (22, False)):
+        reached = np.where(np.arange(31) < first, 0.0, 9.0)
+        monkeypatch.setattr(type(run), "b", property(lambda _, b=reached: b))
+        said = gm.explain(run, TEACHER).promise("DU-C5.2")
+        assert (said.happened, said.kept) == (first, kept)
+    monkeypatch.undo()
+    short = population_run(START, TEACHER, step_size=0.1, max_iter=19)
+    assert gm.explain(short, TEACHER).promise("DU-C5.2").kept is None
+
+
 def test_bounds_of_sum_and_head_speak_up_to_their_largest_step() -> None:
     """DU-L5.10, DU-L5.11: a step of 2 pi/(k + pi - 1) is allowed, a longer one is not."""
     most = 2.0 * math.pi / (3 + math.pi - 1.0)
@@ -207,6 +222,16 @@ def test_slacks_of_chapter_six_are_the_inequalities_of_its_proofs() -> None:
     assert high > math.asin(0.4)
     explicit = gm.explain(run, Z, teacher=w_star, step_size=eta, seed=4)
     np.testing.assert_allclose(explicit.measured, found.measured, rtol=1e-9)
+
+
+def test_a_run_that_begins_at_its_teacher_is_explained_too() -> None:
+    """No loss, no step: what is found again is the run, to the last bit."""
+    Z, w_star, _, y = patch_problem(4, 0.1, 50)
+    run = fit_filter(Z, y, w_star, method="gradient_descent", step_size=0.1, max_iter=3)
+    assert run.losses.tolist() == [0.0]
+    found = gm.explain(run, Z, teacher=w_star, step_size=0.1)
+    assert found.lemma("DU-D6.2").holds
+    assert found.measured.tolist() == [0.0]
 
 
 def test_one_neuron_has_both_terms_and_its_own_theorem() -> None:

@@ -205,7 +205,8 @@ def test_the_room_for_rounding_at_the_teacher_grows_like_the_root_of_its_size() 
     for k, p, room in ((2, 2, 16.0), (9, 7, 32.0)):
         a = np.array([1.0, -1.0] + [0.0] * (k - 2)) / math.sqrt(2.0)
         teacher = FilterTeacher(np.array([3.0, 4.0] + [0.0] * (p - 2)), a)
-        assert claims._loss_above(0.0, teacher) == pytest.approx((room * eps * 5.0) ** 2)
+        found = claims._loss_above(0.0, teacher)
+        assert found == pytest.approx((room * eps * 5.0) ** 2, rel=1e-9, abs=0.0)
 
 
 def test_output_weights_of_another_length_are_refused_with_both_lengths() -> None:
