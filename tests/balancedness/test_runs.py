@@ -230,3 +230,14 @@ def test_bad_arguments_are_refused():
     assert run.at("2-3").shape == (2, 10)
     with pytest.raises(DataError, match="one row of Y"):
         pose_balance(NETWORKS["linear"], np.zeros((3, 6)), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_one_number_that_is_not_finite_is_enough_to_refuse_the_data(bad):
+    X, Y, _ = data()
+    for place in ((0, 0), (3, 2)):
+        rows, targets = X.copy(), Y.copy()
+        rows[place] = targets[place] = bad
+        for inputs, outputs in ((rows, Y), (X, targets)):
+            with pytest.raises(DataError):
+                pose_balance(NETWORKS["linear"], inputs, outputs)

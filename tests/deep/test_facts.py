@@ -163,6 +163,15 @@ def test_the_constants_of_the_proofs_at_the_drawn_networks():
     assert (kinked.is_in_scope, kinked.numbers) == (False, ())
 
 
+def test_without_a_gap_the_proof_has_no_radius_and_no_step():
+    """DU-L3.4: a zero row and tanh, for which lambda_0 is 0 exactly."""
+    rows = np.array([[0.0, 0.0], [1.0, 0.5]])
+    report = facts.proof_constants(instance(rows, Y[:2], depth=2))
+    assert np.linalg.eigvalsh(deep_gram(rows, "fully_connected", 2, "tanh"))[0] == 0.0
+    assert "R, DU-L3.4" not in dict(report.numbers)
+    assert [h.finding.value for h in report.hypotheses if h.statement == "R' < R"] == ["fails"]
+
+
 @pytest.mark.parametrize(("off", "finding"), [(1e-4, "holds"), (10.0, "fails")])
 def test_descent_from_the_drawn_network(off, finding):
     """DU-CERT-S: extreme singular values of the Jacobian; near the labels a step and a rate, which
