@@ -204,6 +204,33 @@ def test_factors_in_the_kernel_of_the_matrix_have_no_subspace_to_speak_of() -> N
     assert found.claims[0].summary["gap"] == pytest.approx(1.5)  # (1/2)|e e^T - M|^2
 
 
+@pytest.mark.parametrize(
+    ("shape", "side"), [((8, 6), "right"), ((6, 8), "left"), ((6, 6), "right")]
+)
+def test_the_witness_is_of_the_smaller_side(shape: tuple[int, int], side: str) -> None:
+    M = low_rank(*shape, 2, noise=2.0)
+    run = gm.factorize(M, 2)
+    claim = gm.certify_factorization(run.factors.U, run.factors.V, M, norm="factor").claims[0]
+    assert claim.fields["side"] == side
+    assert np.shape(claim.tensors["C_b"]) == (6, 6)
+
+
+def test_a_file_is_refused_when_its_numbers_alone_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight bytes each for 12 x 10 of M, 12 x 2 and 10 x 2 of the factors, and 10 x 10 of the
+    factor that proves the norm.
+    """
+    M = low_rank(12, 10, 2, noise=2.0)
+    run = gm.factorize(M, 2)
+    for norm, size in (("frobenius", 8 * 164), ("factor", 8 * 264)):
+        monkeypatch.setattr(factorization_gap, "FILE_BYTES", size)
+        assert gm.certify_factorization(run.factors.U, run.factors.V, M, norm=norm, tol=1e9)
+        monkeypatch.setattr(factorization_gap, "FILE_BYTES", size - 1)
+        with pytest.raises(CannotCertify, match="file holds"):
+            gm.certify_factorization(run.factors.U, run.factors.V, M, norm=norm, tol=1e9)
+
+
 def test_the_limit_of_rows_is_where_the_checker_ends() -> None:
     """The checker's own count for a square matrix: within its budget at the limit up to rank a
     quarter, and beyond it a ninth above, even for rank 1.
