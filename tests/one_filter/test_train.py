@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError, NotConverged
+from globalmin.one_filter import train
 from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import Basin, spurious_loss
 from globalmin.one_filter.network import (
@@ -302,3 +303,11 @@ def test_a_step_that_is_too_large_diverges_and_the_best_network_is_kept() -> Non
     assert run.loss == run.losses.min()
     with pytest.raises(NotConverged, match="overflowed"):
         population_run(start, teacher, step_size=500.0, throw=True)
+
+
+@pytest.mark.parametrize("limit", [0.0, math.pi])
+def test_the_measured_rate_leaves_out_angles_at_the_rounding_floor(limit: float) -> None:
+    """The sine halves in every step, then stays at 1e-9, at the true or the opposite filter."""
+    sines = np.array([*0.5 ** np.arange(12), *[1e-9] * 20])
+    phi = np.abs(limit - np.arcsin(sines))
+    assert train._slope(phi) == pytest.approx(2.0 * math.log(0.5), rel=1e-6)

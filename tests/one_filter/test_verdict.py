@@ -163,3 +163,17 @@ def test_the_relative_loss_is_over_half_the_mean_of_the_squared_labels_in_any_un
     larger = trap_verdict(network, Z, 10.0 * y).relative_loss
     assert larger.estimate == pytest.approx(by_hand, rel=1e-10)
     assert larger.upper == pytest.approx(found.relative_loss.upper, rel=1e-10)
+
+
+def test_only_the_direction_of_the_filter_is_asked_about():
+    """A filter three times as long gives the same intervals, and networks with unit filters."""
+    rng = np.random.default_rng(3)
+    teacher = ratio_teacher(3, 1.0, 4, rng)
+    Z, y = sample(teacher, 120, rng, noise=0.3)
+    v = turned(teacher, 1.0, rng)
+    found, longer = (trap_verdict(OneFilterNetwork(t * v, np.ones(3)), Z, y) for t in (1.0, 3.0))
+    assert np.linalg.norm(longer.network.v) == pytest.approx(1.0)
+    for name in ("difference", "alignment", "relative_loss"):
+        one, other = getattr(found, name), getattr(longer, name)
+        assert (other.lower, other.upper) == pytest.approx((one.lower, one.upper), rel=1e-9)
+    np.testing.assert_allclose(longer.network.a, found.network.a, rtol=1e-9)

@@ -256,6 +256,18 @@ def test_the_line_search_stops_where_a_patch_changes_sides():
     assert kink in ((0, 0, 0), (1, 0, 0))
 
 
+def test_a_held_step_goes_to_its_kinks_and_is_pushed_by_them_only():
+    """C step = -height, and J^T (J step + miss) + C^T forces = 0, as for any Lagrange multiplier."""
+    rng = np.random.default_rng(6)
+    Z, W, A, y = (rng.standard_normal(shape) for shape in ((9, 4, 3), (1, 3), (1, 4), 9))
+    point = Scaled(Z, y, trains_head=False).at((W, A))
+    J = patch_jacobian(Z, point.H, A, trains_head=False)
+    C, height = Z[:2, 0], np.array([0.3, -0.2])
+    step, forces = creases._held_step(J, point, C, height)
+    np.testing.assert_allclose(C @ step, -height, rtol=1e-9)
+    np.testing.assert_allclose(J.T @ (J @ step + point.miss) + C.T @ forces, 0.0, atol=1e-9)
+
+
 def test_no_direction_along_the_kinks_has_no_curvature():
     rng = np.random.default_rng(1)
     Z, W, A, y = (rng.standard_normal(shape) for shape in ((9, 4, 3), (1, 3), (1, 4), 9))
@@ -329,6 +341,25 @@ def test_gradient_steps_fall_by_their_promise():
         losses.append(iterate.point.loss)
     assert len(losses) == 41
     assert np.all(np.diff(losses) < 0.0)
+
+
+@pytest.mark.parametrize("trains_head", [False, True])
+def test_a_gradient_step_ends_where_the_linearized_loss_is_least(trains_head):
+    """t = |g|^2/|J g|^2 with g = J^T miss, filters and output weights together."""
+    rng = np.random.default_rng(7)
+    Z, W, A = (rng.standard_normal(shape) for shape in ((30, 4, 3), (2, 3), (2, 4)))
+    problem = Scaled(Z, patch_outputs(Z, W, A), trains_head=trains_head)
+    near = (W + 1e-3 * rng.standard_normal(W.shape), A + 1e-3 * rng.standard_normal(A.shape))
+    point = problem.at(near)
+    J = patch_jacobian(Z, point.H, near[1], trains_head=trains_head)
+    g = J.T @ point.miss
+    moved = np.concatenate([part.ravel() for part in near])[: len(g)] - g * (g @ g) / np.sum(
+        (J @ g) ** 2
+    )
+    head = moved[6:].reshape(2, 4) if trains_head else near[1]
+    wanted = problem.at((moved[:6].reshape(2, 3), head)).loss
+    assert next(gradient_path(problem, point)).point.loss == pytest.approx(wanted, rel=1e-9)
+    assert wanted < point.loss
 
 
 def test_degenerate_data_end_honestly():
