@@ -254,6 +254,19 @@ def test_one_neuron_has_both_terms_and_its_own_theorem() -> None:
     assert promised == pytest.approx(plan.n_steps, rel=1e-6)
 
 
+def test_steps_of_sgd_do_not_depend_on_the_unit_of_the_teacher() -> None:
+    """DU-T6.4: teacher, start and labels three times as large ask for as many steps."""
+    Z, w_star, w0, _ = patch_problem(1, 0.05, n=100)
+    promised = []
+    for unit in (1.0, 3.0):
+        y = filter_outputs(Z, unit * w_star)
+        run = fit_filter(Z, y, unit * w0, step_size=0.02, max_iter=2, tol=0.0)
+        found = gm.explain(run, Z, teacher=unit * w_star, step_size=0.02)
+        promised.append(found.promise("DU-T6.4").promised)
+    assert promised[0] > 1
+    assert promised[1] == pytest.approx(promised[0], rel=1e-6)
+
+
 def test_runs_that_chapter_six_does_not_follow_are_refused() -> None:
     """DU-M6: other methods, other labels, a run without a step, no step that fits."""
     Z, w_star, w0, y = patch_problem(2, 0.05, n=100)
