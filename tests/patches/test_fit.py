@@ -257,7 +257,7 @@ def test_the_line_search_stops_where_a_patch_changes_sides():
 
 
 def test_a_held_step_goes_to_its_kinks_and_is_pushed_by_them_only():
-    """C step = -height, and J^T (J step + miss) + C^T forces = 0: the multipliers are the forces."""
+    """C step = -height, and J^T (J step + miss) + C^T forces = 0: the forces are multipliers."""
     rng = np.random.default_rng(6)
     Z, W, A, y = (rng.standard_normal(shape) for shape in ((9, 4, 3), (1, 3), (1, 4), 9))
     point = Scaled(Z, y, trains_head=False).at((W, A))
