@@ -311,3 +311,17 @@ def test_the_measured_rate_leaves_out_angles_at_the_rounding_floor(limit: float)
     sines = np.array([*0.5 ** np.arange(12), *[1e-9] * 20])
     phi = np.abs(limit - np.arcsin(sines))
     assert train._slope(phi) == pytest.approx(2.0 * math.log(0.5), rel=1e-6)
+
+
+def test_defaults_of_the_fits_are_the_documented_ones() -> None:
+    """Seed 0, and a relative loss of 1e-10 at which a run ends: a start at 1.5e-10 goes on."""
+    teacher = FilterTeacher(np.array([1.0, -1.0]), np.array([1.0, 0.5]))
+    one, two = (population_fit(teacher, max_iter=2, **seed) for seed in ({}, {"seed": 0}))
+    np.testing.assert_array_equal(one.network.v, two.network.v)
+    Z = patches(30, 2, 2)
+    y = one_filter_outputs(Z, teacher.w, teacher.W * teacher.a)
+    one, two = (sample_fit(Z, y, max_iter=2, **seed) for seed in ({}, {"seed": 0}))
+    np.testing.assert_array_equal(one.network.v, two.network.v)
+    for share, steps in ((0.9e-10, 0), (1.5e-10, 1)):  # outputs off by the factor 1 + sqrt(share)
+        a = teacher.W * teacher.a * (1.0 + math.sqrt(share))
+        assert sample_run(OneFilterNetwork(teacher.w, a), Z, y, max_iter=1).n_iter == steps

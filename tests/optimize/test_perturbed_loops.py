@@ -331,5 +331,9 @@ def test_the_three_forms_of_the_algorithm_have_the_same_defaults():
     for form in (gm.perturbed_torch, gm.perturbed_optax):
         asked = inspect.signature(form).parameters
         assert {name: asked[name].default for name in wanted} == wanted
+    group = gm.perturbed_torch([torch.ones(1)], 0.1, gradient_threshold=1.0).param_groups[0]
+    assert {name: group[name] for name in wanted} == wanted
+    start = gm.perturbed_optax(optax.sgd(0.1), gradient_threshold=1.0).init(np.zeros(1))
+    assert int(start.last) == -wanted["wait"] - 1
     assert inspect.signature(gm.perturbed_gradient_descent).parameters["seed"].default == 0
     assert (wanted["radius"], wanted["wait"]) == (perturbed.RADIUS, perturbed.WAIT)
