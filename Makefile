@@ -33,7 +33,7 @@ lint: setup  ## ruff, pyright, import-linter
 campaign: setup torch  ## the long seeded campaigns (hours)
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -q -n 2 -m campaign -s
 
-mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS and FCL (an hour); writes docs/mutation.md
+mutants: setup torch  ## the mutation gate over the modules of SJL, GKZ, OS, FCL and DU (hours); writes docs/mutation.md
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants record
 	SCIPY_ARRAY_API=1 OPENBLAS_NUM_THREADS=1 $(PY) -m scripts.mutants run
 	$(PY) -m scripts.mutants table

@@ -4,7 +4,8 @@ python -m scripts.mutants record                 # once; minutes
 python -m scripts.mutants record tests/x.py      # what changed since
 python -m scripts.mutants run --per-module 12    # two children at a time; resumes
 python -m scripts.mutants run --again            # the survivors once more
-python -m scripts.mutants table                  # docs/mutation.md
+python -m scripts.mutants run --seed 7 --only deep,octopus   # another sample, of some modules
+python -m scripts.mutants table                  # a section of docs/mutation.md
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import random
 import tomllib
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.mutants.gate import DIED, UNREACHED, Verdict, judge
@@ -31,26 +33,39 @@ def settings() -> dict[str, object]:
     return tomllib.loads((Path(__file__).parent / "gate.toml").read_text(encoding="utf-8"))
 
 
-def sample(per_module: int) -> list[Mutant]:
+@dataclass(frozen=True)
+class Draw:
+    """Which mutants: how many of each module at most, by which seed, and of which modules (those
+    whose name contains one of the words; all if there is none).
+    """
+
+    per_module: int
+    seed: int = SEED
+    only: tuple[str, ...] = ()
+
+
+def sample(draw: Draw) -> list[Mutant]:
     """The same mutants for the same sources: a seeded choice of each module's sites."""
     chosen = []
     for pattern in settings()["modules"]:  # type: ignore[attr-defined]
         for file in sorted((ROOT / "src").glob(pattern)):
             module = ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+            if draw.only and not any(word in module for word in draw.only):
+                continue
             found = mutants(file.read_text(encoding="utf-8"), module)
-            random.Random(f"{SEED} {module}").shuffle(found)  # noqa: S311 - a draw of mutants
-            chosen += sorted(found[:per_module], key=lambda m: m.line)
+            random.Random(f"{draw.seed} {module}").shuffle(found)  # noqa: S311 - no secret
+            chosen += sorted(found[: draw.per_module], key=lambda m: m.line)
     return chosen
 
 
-def run(per_module: int, jobs: int, only: str, again: bool) -> None:
+def run(draw: Draw, jobs: int, again: bool) -> None:
     """Judge the sample; verdicts already in the folder are kept, but `again` looks once more at
     survivors that have no excuse.
     """
     log, excused = FOLDER / "verdicts.jsonl", _excused()
-    known = _verdicts().items()
-    done = {key for key, e in known if e["outcome"] == DIED or key in excused or not again}
-    chosen = [m for m in sample(per_module) if m.key not in done and only in m.module]
+    known = _outcomes().items()
+    done = {key for key, outcome in known if outcome == DIED or key in excused or not again}
+    chosen = [m for m in sample(draw) if m.key not in done]
     chosen.sort(key=lambda m: m.key in excused)  # the others first
     total, seen = len(chosen), 0
     with log.open("a", encoding="utf-8") as file:
@@ -74,63 +89,83 @@ def _excused() -> dict[str, str]:
     return {e["mutant"]: e["reason"] for e in settings().get("equivalent", [])}  # type: ignore
 
 
-def _verdicts() -> dict[str, dict[str, object]]:
-    """The last verdict on every mutant."""
+def _outcomes(first: bool = False) -> dict[str, str]:
+    """The last outcome for every mutant, or the first one."""
     log = FOLDER / "verdicts.jsonl"
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    return {entry["key"]: entry for entry in map(json.loads, lines)}
+    entries = [json.loads(line) for line in (reversed(lines) if first else lines)]
+    return {entry["key"]: entry["outcome"] for entry in entries}
 
 
-def table(per_module: int) -> str:
-    """The scores of the sample by module and the survivors with their reasons, as a page."""
-    excused = _excused()
-    outcomes = {key: str(entry["outcome"]) for key, entry in _verdicts().items()}
-    rooms: dict[str, list[str]] = defaultdict(list)
-    for mutant in sample(per_module):
-        rooms[mutant.module].append(mutant.key)
-    rows, killed, judged, idle = [], 0, 0, 0
-    for module in sorted(rooms):
-        met = [key for key in rooms[module] if key in outcomes]
-        dead = sum(outcomes[key] == DIED for key in met)
-        equal = sum(outcomes[key] != DIED and key in excused for key in met)
-        real = len(met) - equal
-        killed, judged, idle = killed + dead, judged + real, idle + len(rooms[module]) - len(met)
-        share = f"{100 * dead / real:.0f} %" if real else "–"
-        rows.append(f"| `{module}` | {real} | {dead} | {equal} | {share} |")
+def table(draw: Draw) -> str:
+    """The scores of a sample by package and by module and its survivors with their reasons."""
+    excused, last, first = _excused(), _outcomes(), _outcomes(first=True)
+    chosen = sample(draw)
+    by_module, by_package = defaultdict(list), defaultdict(list)
+    for mutant in chosen:
+        by_module[mutant.module].append(mutant.key)
+        by_package[mutant.module.split(".")[1]].append(mutant.key)
+    whole = Score.of([m.key for m in chosen], last, first, excused)
+    share = 100 * whole.killed / max(whole.mutants, 1)
     lines = [
-        f"{killed} of {judged} mutants killed ({100 * killed / max(judged, 1):.1f} %; "
-        f"the gate asks {100 * GATE:.0f} %); at most {per_module} of each module were drawn"
-        + (f", {idle} of these not run yet." if idle else "."),
-        "",
-        "| module | mutants | killed | equivalent | score |",
-        "|---|---|---|---|---|",
-        *rows,
-        "",
-        "## Survivors",
-        "",
-        "| mutant | reason |",
-        "|---|---|",
+        f"{whole.killed} of {whole.mutants} mutants killed ({share:.1f} %; the gate asks "
+        f"{100 * GATE:.0f} %), {whole.at_first} of them before any test was written against this "
+        f"sample; {whole.equivalent} more are equivalent; seed {draw.seed}, at most "
+        f"{draw.per_module} of each module" + (f"; {whole.idle} not run." if whole.idle else "."),
     ]
-    for key in (k for module in sorted(rooms) for k in rooms[module]):
-        if outcomes.get(key, DIED) != DIED:
-            reason = excused.get(key, outcomes[key] if outcomes[key] == UNREACHED else "not caught")
-            lines.append(f"| `{key.replace('|', '&#124;')}` | {reason} |")
+    for name, groups in (("package", by_package), ("module", by_module)):
+        lines += ["", f"| {name} | mutants | killed | at first | equivalent | not run | score |"]
+        lines += ["|---|---|---|---|---|---|---|"]
+        for group in sorted(groups):
+            lines.append(Score.of(groups[group], last, first, excused).row(group))
+    survivors = [key for key in (m.key for m in chosen) if last.get(key, DIED) != DIED]
+    lines += ["", "| survivor | reason |", "|---|---|"] if survivors else []
+    for key in survivors:
+        reason = excused.get(key, last[key] if last[key] == UNREACHED else "not caught")
+        lines.append(f"| `{key.replace('|', '&#124;')}` | {reason} |")
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True)
+class Score:
+    """What became of some mutants; `at_first` counts those that died when they were first met."""
+
+    mutants: int
+    killed: int
+    at_first: int
+    equivalent: int
+    idle: int
+
+    @classmethod
+    def of(
+        cls, keys: list[str], last: dict[str, str], first: dict[str, str], excused: dict[str, str]
+    ) -> Score:
+        """Counts over the mutants of these keys."""
+        met = [key for key in keys if key in last]
+        equal = sum(last[key] != DIED and key in excused for key in met)
+        dead, at_first = (sum(of[key] == DIED for key in met) for of in (last, first))
+        return cls(len(met) - equal, dead, at_first, equal, len(keys) - len(met))
+
+    def row(self, name: str) -> str:
+        """A line of the table."""
+        share = f"{100 * self.killed / self.mutants:.0f} %" if self.mutants else "–"
+        numbers = (self.mutants, self.killed, self.at_first, self.equivalent, self.idle)
+        return f"| `{name}` | " + " | ".join(map(str, numbers)) + f" | {share} |"
+
+
 PAGE = ROOT / "docs" / "mutation.md"
-WORDS = """# Formulas pinned
 
-A test must be able to fail. `make mutants` changes one constant, sign, exponent, operator or
-comparison of a module at a time (a seeded sample of all such places in the modules of SJL, GKZ,
-OS, FCL and DU), runs the tests that reach the changed line, and counts the changes that no test
-notices.
-Messages of errors, docstrings and annotations are left alone. Only tests of the rooms themselves
-may kill (`scripts/mutants/gate.toml`), not the long campaigns or the docs, so a score is a lower
-bound of what `make test` catches. Changes that cannot be told apart by any input are listed as
-equivalent, with the reason.
 
-"""
+def with_section(page: str, title: str, text: str) -> str:
+    """The page with the section of that title replaced, or added at its end."""
+    head, *sections = page.rstrip("\n").split("\n## ")
+    section = f"{title}\n\n{text.rstrip()}"
+    titles = [part.splitlines()[0] for part in sections]
+    if title in titles:
+        sections[titles.index(title)] = section
+    else:
+        sections.append(section)
+    return "\n\n## ".join(part.strip("\n") for part in (head, *sections)) + "\n"
 
 
 def main() -> None:
@@ -140,18 +175,23 @@ def main() -> None:
     parser.add_argument("tests", nargs="*", help="record: these anew, the others as they were")
     parser.add_argument("--per-module", type=int, default=12)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="", help="run: modules whose name contains this")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
+    parser.add_argument("--only", default="", help="modules whose name contains one of a,b,...")
+    parser.add_argument("--title", default="The whole gate", help="table: section of the page")
     parser.add_argument("--again", action="store_true", help="run: judge survivors once more")
     options = parser.parse_intermixed_args()
     if options.job == "record":
         tests = [str(t) for t in settings()["tests"]]  # type: ignore[attr-defined]
         record(ROOT, FOLDER, options.tests or tests, options.jobs, bool(options.tests))
-    elif options.job == "run":
-        run(options.per_module, options.jobs, options.only, options.again)
+        return
+    draw = Draw(options.per_module, options.seed, tuple(filter(None, options.only.split(","))))
+    if options.job == "run":
+        run(draw, options.jobs, options.again)
     else:
-        page = table(options.per_module)
-        PAGE.write_text(WORDS + page, encoding="utf-8")
-        print(page.splitlines()[0])
+        text = table(draw)
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(with_section(page, options.title, text), encoding="utf-8")
+        print(text.splitlines()[0])
 
 
 if __name__ == "__main__":

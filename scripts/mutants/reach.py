@@ -48,7 +48,7 @@ def record(root: Path, folder: Path, tests: list[str], jobs: int, keeps_others: 
     command = [sys.executable, "-m", "pytest", *arguments, *report, *tests]
     subprocess.run(command, cwd=root, env={**os.environ, **environment}, check=False)
     reach = _read(root, folder)
-    if keeps_others:
+    if keeps_others and (folder / "reach.json").exists():
         reach = _merged(load(folder), reach, {test for test in tests if "::" not in test})
     (folder / "reach.json").write_text(json.dumps([reach.lines, reach.seconds]), encoding="utf-8")
 

@@ -20,7 +20,7 @@ from globalmin.balancedness.conserved import (
     step_change,
     sufficient_descent,
 )
-from globalmin.balancedness.network import Dense, HomogeneousNetwork
+from globalmin.balancedness.network import Dense, HomogeneousNetwork, sparse
 from globalmin.errors import DataError, HypothesisError
 
 
@@ -100,6 +100,19 @@ def test_sparse_layers_conserve_every_neuron():
     bias = theta[1][-4:]
     wanted = balancedness.neuron_imbalance(np.column_stack([W[1], bias]), W[2])
     np.testing.assert_allclose(imbalance(boundaries[1], *theta[1:]), wanted, rtol=1e-13)
+
+
+def test_a_last_neuron_that_nothing_reads_or_feeds_is_counted_all_the_same():
+    """The last of three neurons has no outgoing weights, then no incoming ones: W written out."""
+    full, cut = np.ones((3, 4), dtype=bool), np.array([[1, 1, 0], [1, 0, 0]], dtype=bool)
+    fed = np.array([[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0]], dtype=bool)
+    for below, above in ((full, cut), (fed, np.ones((2, 3), dtype=bool))):
+        network = HomogeneousNetwork((sparse(below), sparse(above)), "relu")
+        theta = start(network)
+        W = network.matrices(theta)
+        wanted = (W[0] ** 2).sum(axis=1) - (W[1] ** 2).sum(axis=0)
+        (b,) = boundaries_of(network)
+        np.testing.assert_allclose(imbalance(b, *network.split(theta)), wanted, rtol=1e-13)
 
 
 def test_shared_weights_conserve_the_finest_blocks_that_both_layers_allow():

@@ -2,6 +2,8 @@
 identity.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.balancedness.homogeneous_cases import FIVE, NETWORKS, data, start
@@ -133,6 +135,25 @@ def test_sgd_follows_the_same_identity_batch_by_batch():
     assert not np.array_equal(run.values, other.values)
 
 
+def test_every_pass_of_sgd_sees_every_row_once():
+    """Batches of 5, 5 and 2 of 12 rows, shuffled anew in every pass."""
+    problem, theta = _problem("linear")
+    seen = []
+
+    def evaluate(vector, rows):
+        seen.append(rows)
+        return problem.evaluate(vector, rows)
+
+    spied = replace(problem, evaluate=evaluate)
+    follow_descent(spied, theta, step_size=0.01, max_iter=8, batch_size=5, seed=0)
+    batches = [rows for rows in seen if rows is not None]
+    passes = [np.concatenate(batches[i : i + 3]) for i in (0, 3)]
+    assert [len(rows) for rows in batches[:3]] == [5, 5, 2]
+    for rows in passes:
+        np.testing.assert_array_equal(np.sort(rows), np.arange(12))
+    assert not np.array_equal(*passes)
+
+
 def test_weight_decay_shrinks_what_is_conserved():
     problem, theta = _problem("sparse")
     run = follow_descent(problem, theta, step_size=0.01, max_iter=400, decay=0.5)
@@ -172,6 +193,18 @@ def test_our_deep_networks_conserve_too():
     assert run.audit().identity_error <= 1e-13
 
 
+@pytest.mark.parametrize("pixels", [1, 2])
+def test_short_signals_conserve_every_channel_with_its_row_of_the_head(pixels):
+    """||w_c||^2 - ||a_c||^2, one for each of 3 channels, also for signals of one or two pixels."""
+    rng = np.random.default_rng(0)
+    form = {"architecture": "convolutional_resnet", "input_shape": (2, pixels), "patch_size": 1}
+    W, a = rng.standard_normal((3, 2)), rng.standard_normal((3, pixels))
+    network = gm.DeepNetwork((W,), a, (0.5,), gm.get_activation("relu"), **form)
+    problem = pose_balance(network, rng.standard_normal((4, 2, pixels)), np.ones(4))
+    wanted = (W**2).sum(axis=1) - (a**2).sum(axis=1)
+    np.testing.assert_allclose(problem.conserved(network.parameters), wanted, rtol=1e-13)
+
+
 def test_residual_networks_and_smooth_activations_are_refused():
     X, y = np.ones((3, 5)), np.ones(3)
     with pytest.raises(HypothesisError, match="adds the layer below"):
@@ -197,3 +230,14 @@ def test_bad_arguments_are_refused():
     assert run.at("2-3").shape == (2, 10)
     with pytest.raises(DataError, match="one row of Y"):
         pose_balance(NETWORKS["linear"], np.zeros((3, 6)), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_one_number_that_is_not_finite_is_enough_to_refuse_the_data(bad):
+    X, Y, _ = data()
+    for place in ((0, 0), (3, 2)):
+        rows, targets = X.copy(), Y.copy()
+        rows[place] = targets[place] = bad
+        for inputs, outputs in ((rows, Y), (X, targets)):
+            with pytest.raises(DataError):
+                pose_balance(NETWORKS["linear"], inputs, outputs)

@@ -129,6 +129,28 @@ def test_other_optimizers_are_recorded_without_prediction():
         assert np.abs(watch.drift[-1]).max() > 0
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"lr": 0.05}, {"lr": 0.02}),
+        ({"lr": 0.05, "weight_decay": 0.1}, {"lr": 0.05, "weight_decay": 0.2}),
+        ({"lr": 0.05, "maximize": True}, {"lr": 0.05, "maximize": True}),
+    ],
+)
+def test_groups_that_step_differently_or_upward_are_recorded_without_prediction(first, second):
+    """One step size and one decay for all are what the identity of a step is about."""
+    module = _perceptron()
+    optimizer = torch.optim.SGD(
+        [
+            {"params": module[0].parameters(), **first},
+            {"params": [*module[2].parameters(), *module[4].parameters()], **second},
+        ]
+    )
+    watch = watch_torch(module, optimizer)
+    _train(module, optimizer, (6,), steps=2)
+    assert np.isnan(watch.predicted[1:]).all()
+
+
 def test_small_steps_drift_less_and_record_can_be_called_by_hand():
     drifts = []
     for lr in (0.02, 0.01, 0.005):

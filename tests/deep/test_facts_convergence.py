@@ -110,3 +110,12 @@ def test_repeated_rows_and_large_tables_say_why():
     assert report.finding == "fails"
     assert "400 samples × pixels" in report.hypotheses[-1].statement
     assert report.is_in_scope
+
+
+@pytest.mark.parametrize("item", ["DU-T3.1", "DU-T3.2"])
+def test_the_limit_of_size_counts_samples_where_there_are_no_images(item):
+    sized = [h for h in look(X, depth=2).theorem(item).hypotheses if "computed" in h.statement]
+    assert [h.statement for h in sized] == [
+        "at most 1,000 samples, for which this is computed here"
+    ]
+    assert sized[0].measured == "6"

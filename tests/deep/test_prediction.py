@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import globalmin as gm
-from globalmin.deep.prediction import predict_deep
+from globalmin.deep.prediction import plot_deep, predict_deep
 from globalmin.errors import DataError
 
 RNG = np.random.default_rng(3)
@@ -56,6 +56,50 @@ def test_equal_inputs_leave_their_floor_in_the_prediction():
     found = predict_deep(network, (twice, np.r_[Y, Y[0] + 2.0]))
     assert found.floor == pytest.approx(1.0)
     assert found.losses([10**6])[0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_the_picture_shows_the_spectrum_and_both_curves_of_descent():
+    """Eigenvalues from the largest on; the prediction from step 0 to the last, the floor below."""
+    twice, labels = np.vstack([X, X[:1]]), np.r_[Y, Y[0] + 2.0]
+    network = gm.DeepNetwork.initialize(twice, 20, 2, activation="tanh", seed=0)
+    options = {"method": "gradient_descent", "max_iter": 30, "step_size": 0.02}
+    run = gm.train_deep(network, (twice, labels), **options)
+    left, right = plot_deep(run, (twice, labels)).axes
+    (spectrum,), (predicted, measured, floor) = left.lines, right.lines
+    np.testing.assert_array_equal(spectrum.get_xdata(), np.arange(1, 10))
+    wanted = np.linalg.svd(network.jacobian(twice), compute_uv=False)[:8] ** 2  # the ninth is 0
+    np.testing.assert_allclose(spectrum.get_ydata()[:8], wanted, rtol=1e-8)
+    steps = predicted.get_xdata()
+    np.testing.assert_array_equal(steps, np.arange(31))
+    prediction = predict_deep(network, (twice, labels), step_size=0.02)
+    np.testing.assert_allclose(predicted.get_ydata(), prediction.losses(steps), rtol=1e-12)
+    np.testing.assert_array_equal(measured.get_xdata(), run.trajectory.iteration)
+    np.testing.assert_array_equal(measured.get_ydata(), run.trajectory.loss)
+    assert measured.get_label() == "measured, gradient descent"
+    assert floor.get_ydata()[0] == pytest.approx(1.0)
+    assert right.get_ylim()[0] == pytest.approx(1e-30 * run.trajectory.loss[0], abs=0.0)
+
+
+def test_beside_levenberg_marquardt_descent_is_drawn_until_rounding_ends_it():
+    """The slowest mode of the prediction is at e^-70 of its start, or a million steps are over."""
+    network = gm.DeepNetwork.initialize(X, 200, 2, activation="tanh", seed=0)
+    run = gm.train_deep(network, (X, Y))
+    _, right = plot_deep(run, (X, Y)).axes
+    assert [line.get_label().split(",")[0] for line in right.lines] == ["predicted", "measured"]
+    assert right.lines[1].get_label() == "measured, levenberg-marquardt"
+    end = right.lines[0].get_xdata()[-1]
+    rate = predict_deep(network, (X, Y)).rate
+    assert abs(end * np.log(rate) + 70.0) <= -2.0 * np.log(rate)  # whole steps, counted from 0
+    losses = run.trajectory.loss
+    np.testing.assert_array_equal(right.lines[1].get_ydata(), np.where(losses > 0, losses, np.nan))
+    assert losses[losses > 0].min() < 1e-6
+    near, labels = np.vstack([X, X[:1] + 1e-3]), np.r_[Y, 0.0]
+    stiff = gm.train_deep(network, (near, labels), max_iter=1)
+    assert 0.5 < predict_deep(network, (near, labels)).rate < 1.0
+    assert plot_deep(stiff, (near, labels)).axes[1].lines[0].get_xdata()[-1] == 1_000_000
+    slow = network.with_parameters(np.full_like(network.parameters, 1e-9))
+    tiny = gm.train_deep(slow, (X, Y), max_iter=1)
+    assert plot_deep(tiny, (X, Y)).axes[1].lines[0].get_xdata()[-1] == 1_000_000
 
 
 def test_unknown_kernels_are_refused():

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from globalmin.deep import train
 from globalmin.deep.constants import rate_check
 from globalmin.deep.gram import deep_gram, deep_ntk
 from globalmin.deep.network import DeepNetwork
-from globalmin.deep.problem import pose_deep
+from globalmin.deep.problem import pose_deep, relative_price
 from globalmin.deep.train import train_deep
 from globalmin.errors import DataError, MemoryRefused, NotConverged
 from globalmin.optimize.run import Status
@@ -326,3 +327,50 @@ def test_the_step_of_minibatches_is_that_at_which_no_batch_overshoots_its_own_sa
     G = sum(network.layer_grams(X))
     largest = max(np.linalg.eigvalsh(G)[-1], 6 * np.diag(G).max())
     assert run.trajectory.step_size == pytest.approx(1.0 / largest, rel=1e-12)
+
+
+class _Level:
+    """A point of which only the norm of the residual is known, and the points after it."""
+
+    gradient, residual = None, np.zeros(3)
+
+    def __init__(self, norms, place=0):
+        self.norms, self.network, self.problem = norms, place, self
+        self.norm = norms[min(place, len(norms) - 1)]
+
+    def part(self, rows):
+        assert len(rows) == 3
+        return self
+
+    def at(self, network):
+        return _Level(self.norms, network)
+
+    def moved(self, _direction, _step):
+        return self.at(self.network + 1)
+
+
+@pytest.mark.parametrize("norms", [[5.0, 4.0, 6.0], [5.0, 4.0, 4.0], [5.0, 6.0, 4.0, 4.0]])
+def test_steps_end_where_patience_finds_no_new_minimum(monkeypatch, norms):
+    """So many steps after the last new smallest loss; an equal one is not new."""
+    steps = norms.index(4.0) + 7
+    monkeypatch.setattr(train, "PATIENCE", 7)
+    monkeypatch.setattr(train, "PASSES", 7)
+    assert len(list(train.descent_steps(_Level(norms), 0.1))) == steps
+    rng = np.random.default_rng(0)
+    assert len(list(train.minibatch_steps(_Level(norms), 0.1, 3, rng))) == steps
+
+
+def test_the_price_of_eigenvalues_is_counted_in_operations():
+    """Ten inputs of three features, two layers of width 4, by hand: a step multiplies 6 x 10 x 28
+    numbers, two Gram matrices 2 x 10 x 10 x (7 + 8), two spectra 18 x 10^3 + 1500 x 10^2; four
+    pixels with windows of three count as forty inputs with eighteen or twelve numbers each.
+    """
+    X = np.random.default_rng(0).standard_normal((10, 3))
+    network = DeepNetwork.initialize(X, 4, 2, seed=0)
+    price = relative_price(pose_deep(network, X, X[:, 0]), network)
+    assert price == pytest.approx((3_000 + 18_000 + 150_000) / 1_680)
+    images = np.random.default_rng(0).standard_normal((10, 6, 4))
+    network = DeepNetwork.initialize(images, 4, 2, "convolutional_resnet", seed=0)
+    price = relative_price(pose_deep(network, images, X[:, 0]), network)
+    grams, step = 2 * 40 * 40 * (22 + 16), 6 * 40 * (72 + 48)
+    assert price == pytest.approx((grams + 18_000 + 150_000) / step)

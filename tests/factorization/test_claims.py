@@ -4,6 +4,7 @@ must be.
 
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from globalmin.factorization import claims as factorization_gap
 from globalmin.factorization.claims import gap_numbers
 from globalmin.factorization.landscape import estimate_best_loss
 from globalmin_check import Verdict
+from globalmin_check.claims import factorization_gap as checked_gap
+from globalmin_check.limits import WORK
 
 
 def low_rank(m: int, n: int, r: int, *, noise: float = 0.0, seed: int = 0) -> np.ndarray:
@@ -191,6 +194,58 @@ def test_sizes_beyond_the_file_or_the_budget_are_refused_before_any_work(
     monkeypatch.setattr(factorization_gap, "FILE_BYTES", 1000)
     with pytest.raises(CannotCertify, match="file holds"):
         gm.certify_factorization(U, V, M)
+
+
+def test_factors_in_the_kernel_of_the_matrix_have_no_subspace_to_speak_of() -> None:
+    """M vanishes on the span of V and U exactly: only the loss itself bounds the gap."""
+    M, e = np.diag([1.0, 1.0, 0.0]), np.array([[0.0], [0.0], [1.0]])
+    found = gm.certify_factorization(e, e, M, tol=2.0)
+    assert found.claims[0].fields["method"] == "zero"
+    assert found.claims[0].summary["gap"] == pytest.approx(1.5)  # (1/2)|e e^T - M|^2
+
+
+@pytest.mark.parametrize(
+    ("shape", "side"), [((8, 6), "right"), ((6, 8), "left"), ((6, 6), "right")]
+)
+def test_the_witness_is_of_the_smaller_side(shape: tuple[int, int], side: str) -> None:
+    M = low_rank(*shape, 2, noise=2.0)
+    run = gm.factorize(M, 2)
+    claim = gm.certify_factorization(run.factors.U, run.factors.V, M, norm="factor").claims[0]
+    assert claim.fields["side"] == side
+    assert np.shape(claim.tensors["C_b"]) == (6, 6)
+
+
+def test_a_file_is_refused_when_its_numbers_alone_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight bytes each for 12 x 10 of M, 12 x 2 and 10 x 2 of the factors, and 10 x 10 of the
+    factor that proves the norm.
+    """
+    M = low_rank(12, 10, 2, noise=2.0)
+    run = gm.factorize(M, 2)
+    for norm, size in (("frobenius", 8 * 164), ("factor", 8 * 264)):
+        monkeypatch.setattr(factorization_gap, "FILE_BYTES", size)
+        assert gm.certify_factorization(run.factors.U, run.factors.V, M, norm=norm, tol=1e9)
+        monkeypatch.setattr(factorization_gap, "FILE_BYTES", size - 1)
+        with pytest.raises(CannotCertify, match="file holds"):
+            gm.certify_factorization(run.factors.U, run.factors.V, M, norm=norm, tol=1e9)
+
+
+def test_the_limit_of_rows_is_where_the_checker_ends() -> None:
+    """The checker's own count for a square matrix: within its budget at the limit up to rank a
+    quarter, and beyond it a ninth above, even for rank 1.
+    """
+    for rows, rank, fits in (
+        (factorization_gap.FACTOR_ROWS, 1, True),
+        (factorization_gap.FACTOR_ROWS, factorization_gap.FACTOR_ROWS // 7, True),
+        (10 * factorization_gap.FACTOR_ROWS // 9, 1, False),
+    ):
+        one = Fraction(1)
+        C_a, C_b = (SimpleNamespace(shape=(size, size)) for size in (rank, rows))
+        witness = checked_gap.Subspace("right", one, one, one, C_a, C_b)
+        claim = checked_gap.FactorizationGap(one, one, one, witness)
+        products, _ = checked_gap.work(claim, SimpleNamespace(n=rows, d=rows, k=rank))
+        assert (products <= WORK) is fits
 
 
 @pytest.mark.campaign

@@ -50,6 +50,17 @@ def test_descent_on_the_factors_is_told_as_a_second_loop_sees_it(it):
     assert "200 steps" in report.numbers[2][0]
 
 
+@pytest.mark.parametrize(("columns", "rank"), [(1, 1), (2, 1), (3, 1), (4, 2), (6, 3)])
+def test_half_of_the_rank_is_factorized_and_one_at_least(columns, rank):
+    """DU-A4.9: the best loss of that rank is half the sum of the other squared singular values."""
+    X = np.random.default_rng(columns).standard_normal((7, columns))
+    data = gm.Dataset(X, np.arange(7.0), bias=False, scaling="none")
+    numbers = dict(facts.factorizing(pose(data, 6, "relu")).numbers)
+    left_out = np.linalg.svd(X, compute_uv=False)[rank:]
+    best = 0.5 * np.sum(left_out**2)
+    assert numbers[f"best loss of rank {rank} on X"] == pytest.approx(best, abs=1e-12)
+
+
 def test_the_rank_one_run_is_told_as_a_second_loop_sees_it(it):
     """DU-T4.5: both lemmas along a run with c_init = c_step = 0.1 on the leading part of X."""
     report = facts.rank_one_run(it)

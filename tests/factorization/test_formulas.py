@@ -209,6 +209,24 @@ def test_each_condition_of_stage_two_fails_alone():
     assert list(late.values()) == [True] * 4
 
 
+def test_stage_two_compares_every_step_with_the_one_before():
+    """The same with a second step that stalls, that is too long by the rest's own shrinking, and a
+    rounding allowance of 1e-13 of the first |h|, however small the later ones are.
+    """
+
+    def stage(h, xi=(0.05, 0.045, 0.0405)):
+        return list(rank_one._stage_two(np.array(h), np.array(xi), 0.5, 0.2, 0).values())
+
+    assert stage([-1.0, -0.5, -0.4589])[3] is True  # 0.45 + 0.2 * 0.045 = 0.459
+    assert stage([-1.0, -0.5, -0.4591])[3] is False
+    assert stage([-1.0, -0.91, -0.8285])[3] is False  # 0.819 + 0.009
+    assert stage([-1e3, -1e-3, 9e-11])[1] is True
+    assert stage([-1e3, -1e-3, 1.1e-10])[1] is False
+    tiny = (1e-40, 1e-41, 1e-42)
+    assert stage([-1e3, -1e-12, -9e-11], tiny)[3] is True
+    assert stage([-1e3, -1e-12, -1.1e-10], tiny)[3] is False
+
+
 def test_the_constants_of_the_proof():
     """DU-T4.5: c_1 = 1/(8 * 10001), c_init^2 = 1/600, c_1 ln 2/200 and c_1 ln 2/400."""
     found = rank_one.rank_one_constants()

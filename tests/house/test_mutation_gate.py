@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
+from scripts.mutants.__main__ import Draw, Score, sample, with_section
 from scripts.mutants.child import Living, exchange
 from scripts.mutants.gate import DIED, SURVIVED, UNREACHED, meet
 from scripts.mutants.reach import Reach
@@ -111,3 +112,24 @@ def test_a_loaded_function_gets_the_changed_body_under_every_name(monkeypatch):
     assert alias(2.0) == 7.0
     assert exchange(old, compile(apply(FORMULA, squared), "planted.py", "exec")) == 1
     assert alias(2.0) == 25.0
+
+
+def test_a_sample_is_drawn_by_its_seed_from_the_modules_asked_for():
+    one, again, other = (sample(Draw(2, seed, ("octopus",))) for seed in (1, 1, 2))
+    assert one == again != other
+    assert {m.module.split(".")[1] for m in one} == {"octopus"}
+    assert len(one) == 2 * len({m.module for m in one})
+
+
+def test_a_score_counts_first_and_last_verdicts_and_leaves_equivalents_out():
+    """a died at once, b later, c is alive, d is equivalent, e was not run."""
+    last = {"a": DIED, "b": DIED, "c": SURVIVED, "d": SURVIVED}
+    score = Score.of(list("abcde"), last, last | {"b": UNREACHED}, {"d": "no input tells"})
+    assert score == Score(mutants=3, killed=2, at_first=1, equivalent=1, idle=1)
+    assert score.row("x") == "| `x` | 3 | 2 | 1 | 1 | 1 | 67 % |"
+
+
+def test_one_section_of_the_page_is_replaced_and_the_others_stay():
+    page = "# Title\n\nWords.\n\n## One\n\n1\n\n## Two\n\n2\n"
+    assert with_section(page, "One", "3\n") == page.replace("1", "3")
+    assert with_section(page, "Three", "3\n") == page + "\n## Three\n\n3\n"

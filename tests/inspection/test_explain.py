@@ -127,6 +127,21 @@ def test_promises_of_chapter_five_say_when_and_why_not() -> None:
     assert side.promise("DU-T5.5").kept is None
 
 
+def test_the_head_may_be_late_by_the_rest_of_a_step_and_no_more(monkeypatch) -> None:
+    """DU-C5.2: promised after 20.3 steps of 0.1: the 21st keeps it, the 22nd does not; a run of 20
+    steps says nothing.
+    """
+    run = population_run(START, TEACHER, step_size=0.1, max_iter=30)
+    for first, kept in ((20, True), (21, True), (22, False)):
+        reached = np.where(np.arange(31) < first, 0.0, 9.0)
+        monkeypatch.setattr(type(run), "b", property(lambda _, b=reached: b))
+        said = gm.explain(run, TEACHER).promise("DU-C5.2")
+        assert (said.happened, said.kept) == (first, kept)
+    monkeypatch.undo()
+    short = population_run(START, TEACHER, step_size=0.1, max_iter=19)
+    assert gm.explain(short, TEACHER).promise("DU-C5.2").kept is None
+
+
 def test_bounds_of_sum_and_head_speak_up_to_their_largest_step() -> None:
     """DU-L5.10, DU-L5.11: a step of 2 pi/(k + pi - 1) is allowed, a longer one is not."""
     most = 2.0 * math.pi / (3 + math.pi - 1.0)
@@ -209,6 +224,16 @@ def test_slacks_of_chapter_six_are_the_inequalities_of_its_proofs() -> None:
     np.testing.assert_allclose(explicit.measured, found.measured, rtol=1e-9)
 
 
+def test_a_run_that_begins_at_its_teacher_is_explained_too() -> None:
+    """No loss, no step: what is found again is the run, to the last bit."""
+    Z, w_star, _, y = patch_problem(4, 0.1, 50)
+    run = fit_filter(Z, y, w_star, method="gradient_descent", step_size=0.1, max_iter=3)
+    assert run.losses.tolist() == [0.0]
+    found = gm.explain(run, Z, teacher=w_star, step_size=0.1)
+    assert found.lemma("DU-D6.2").holds
+    assert found.measured.tolist() == [0.0]
+
+
 def test_one_neuron_has_both_terms_and_its_own_theorem() -> None:
     """DU-L6.1, DU-T6.2, DU-T6.4: k = 1, no cross term, and a plan for SGD."""
     Z, w_star, w0, y = patch_problem(1, 0.0)
@@ -227,6 +252,19 @@ def test_one_neuron_has_both_terms_and_its_own_theorem() -> None:
     plan = plan_sgd(known, 0.4, gradient_bound=longest, eps=0.2, delta=0.1, W=1.0)
     promised = gm.explain(run, Z, teacher=w_star).promise("DU-T6.4").promised
     assert promised == pytest.approx(plan.n_steps, rel=1e-6)
+
+
+def test_steps_of_sgd_do_not_depend_on_the_unit_of_the_teacher() -> None:
+    """DU-T6.4: teacher, start and labels three times as large ask for as many steps."""
+    Z, w_star, w0, _ = patch_problem(1, 0.05, n=100)
+    promised = []
+    for unit in (1.0, 3.0):
+        y = filter_outputs(Z, unit * w_star)
+        run = fit_filter(Z, y, unit * w0, step_size=0.02, max_iter=2, tol=0.0)
+        found = gm.explain(run, Z, teacher=unit * w_star, step_size=0.02)
+        promised.append(found.promise("DU-T6.4").promised)
+    assert promised[0] > 1
+    assert promised[1] == pytest.approx(promised[0], rel=1e-6)
 
 
 def test_runs_that_chapter_six_does_not_follow_are_refused() -> None:

@@ -2,6 +2,7 @@
 norms against brute force, its bounds on the safe side.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -91,6 +92,16 @@ def test_the_tolerance_is_how_far_the_bound_is_from_a_grid(tol):
     rho = form_norm(enclosures(third, grid, 0.0)[0]).max() / octopus.tau
     assert ell <= bounds.gradient <= ell * (1 + tol + 2e-4)
     assert rho * (1 - 2e-4) <= bounds.hessian <= rho * (1 + tol + 2e-4)
+
+
+def test_a_peak_is_found_wherever_it_lies():
+    """3 - 20 (u - u_0)^2 - 20 (w - w_0)^2 is at most 3, also at edges and corners of cells."""
+    tol, places = 1e-2, (0.0, 0.1, 0.3, 0.45, 0.6, 0.8, 1.0)
+    for u, w in itertools.product(places, places):
+        in_u = np.array([3.0 - 20.0 * u**2 - 20.0 * w**2, 40.0 * u, -20.0])
+        entry = ((in_u, 0), (np.array([40.0 * w]), 1), (np.array([-20.0]), 2))
+        found = largest((entry,), lambda values: values[:, 0], np.ones(1), 1.0, tol)
+        assert 3.0 <= found <= 3.0 * (1.0 + 2.0 * tol)
 
 
 def test_bounds_are_rounded_to_the_safe_side_and_no_further():

@@ -34,7 +34,8 @@ def test_the_order_of_the_steps_of_perturbed_descent():
     octopus = Octopus(3, 2.0)
     report, bounds = facts.perturbed_descent(octopus), octopus_smoothness_upper(octopus)
     said = [value for _, value in report.numbers]
-    eps = min(bounds.epsilon, bounds.gradient**2 / bounds.hessian)
+    eps = bounds.epsilon
+    assert eps <= bounds.gradient**2 / bounds.hessian  # what the theorem asks
     assert said == [bounds.gradient, bounds.hessian, bounds.value, eps]
     ratio = bounds.gradient * bounds.value / eps**2
     order = ratio * math.log(3 * ratio / 0.1) ** 4

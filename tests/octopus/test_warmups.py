@@ -46,6 +46,14 @@ def test_far_starts_leave_as_late_as_measured(distance, steps):
     assert distance * (1 + math.log(2) / math.log(1.5)) == pytest.approx(steps, abs=0.6)
 
 
+def test_leaving_counts_beyond_the_slope_only():
+    """DU-E7.b: from the joint with a short step |x_2| passes 1 while x_1 is still below -1."""
+    path = descent_path(far_gradient, [-2.0001, 1.0], 0.002, 200)[1:]
+    wide, beyond = np.abs(path[:, 1]) >= 1.0, path[:, 0] > -1.0
+    assert (wide & ~beyond).any()
+    assert far_escape_steps(2.0001, 1.0, 0.002) == 1 + int(np.argmax(wide & beyond))
+
+
 def far_by_cases(x):
     """The three pieces in Decimal arithmetic."""
     u = x[0] + 2

@@ -2,6 +2,7 @@
 and long runs obey it.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import globalmin as gm
 from globalmin.activations.moments import angle
 from globalmin.errors import DataError
+from globalmin.one_filter import claims
 from globalmin.one_filter.claims import certify_filter
 from globalmin.one_filter.landscape import (
     Basin,
@@ -193,6 +195,18 @@ def test_starts_at_and_next_to_the_teacher_are_accepted() -> None:
             a = teacher.W * (teacher.a + deviation * rng.standard_normal(5))
             result = check_bytes(certify_filter(2.0 * teacher.w, a, teacher).to_bytes())
             assert result.verdict.value == "ACCEPTED", result.reason
+
+
+def test_the_room_for_rounding_at_the_teacher_grows_like_the_root_of_its_size() -> None:
+    """The bound of a loss of 0: (8 eps sqrt(k + p) W sqrt(|a*|^2 + s^2))^2, with k + p = 4 and 16,
+    W = 5, |a*|^2 + s^2 = 1.
+    """
+    eps = 2.0**-52
+    for k, p, room in ((2, 2, 16.0), (9, 7, 32.0)):
+        a = np.array([1.0, -1.0] + [0.0] * (k - 2)) / math.sqrt(2.0)
+        teacher = FilterTeacher(np.array([3.0, 4.0] + [0.0] * (p - 2)), a)
+        found = claims._loss_above(0.0, teacher)
+        assert found == pytest.approx((room * eps * 5.0) ** 2, rel=1e-9, abs=0.0)
 
 
 def test_output_weights_of_another_length_are_refused_with_both_lengths() -> None:

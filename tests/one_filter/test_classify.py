@@ -9,7 +9,7 @@ import pytest
 
 import globalmin as gm
 from globalmin.errors import DataError
-from globalmin.one_filter.landscape import best_head, filter_landscape
+from globalmin.one_filter.landscape import best_head, filter_landscape, saddle_escape
 from globalmin.one_filter.network import population_loss
 from globalmin.shallow.stationary import PointKind
 
@@ -53,6 +53,26 @@ def test_saddles_have_a_direction_down_whose_curvature_is_that_of_the_loss():
         point.escape.curvature, rel=1e-5
     )
     assert point.escape.curvature < 0
+
+
+@pytest.mark.parametrize("length", [0.4, 1.7])
+def test_the_closed_escape_is_a_unit_direction_with_the_curvature_it_says(length):
+    """DU-X5.b: towards w* and along M^{-1} a*, second differences of the loss."""
+    teacher = gm.FilterTeacher(np.array([0.0, 3.0, 0.0]), np.array([1.0, -0.5, 0.3]))
+    scene = filter_landscape(teacher)
+    assert scene.saddle_angle is not None
+    assert scene.saddle_g is not None
+    v = length * np.array([math.sin(scene.saddle_angle), math.cos(scene.saddle_angle), 0.0])
+    a = best_head(scene.saddle_g, teacher)
+    escape = saddle_escape(gm.OneFilterNetwork(v, a), teacher)
+    assert np.sum(escape.U**2) + np.sum(escape.u**2) == pytest.approx(1.0, rel=1e-12)
+    assert escape.U @ v == pytest.approx(0.0, abs=1e-12)
+    assert escape.U @ teacher.w > 0.0
+    h = 1e-4 * length
+    low, middle, high = (
+        population_loss(v + t * escape.U, a + t * escape.u, teacher) for t in (-h, 0.0, h)
+    )
+    assert (low - 2 * middle + high) / h**2 == pytest.approx(escape.curvature, rel=1e-4)
 
 
 def test_the_spectrum_at_a_saddle_is_that_of_second_differences_of_the_loss():

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import beta
 
 import globalmin as gm
+from globalmin.facts.finding import number
 from globalmin.one_filter.facts import STEPS, drawn
 from globalmin.one_filter.network import population_gradient, population_loss
 from globalmin.one_filter.phases import spurious_start
@@ -87,6 +88,15 @@ def test_numbers_of_the_invariants() -> None:
     assert len(least) == 6
     assert min(least) >= -1e-12
     assert gm.theorem("DU-L5.2", TEACHER).report.finding == "holds"
+
+
+def test_the_invariant_that_is_told_is_the_worst_one() -> None:
+    """DU-L5.2: what the finding was measured at is the least of the six slacks."""
+    least = [value for name, value in numbers("DU-L5.2").items() if name.startswith("least slack")]
+    report = gm.theorem("DU-L5.2", TEACHER).report
+    assert report is not None
+    assert report.hypotheses[0].measured == number(min(least))
+    assert number(max(least)) != number(min(least))
 
 
 def test_numbers_of_the_failure_theorem() -> None:

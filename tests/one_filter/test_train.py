@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from globalmin.errors import DataError, NotConverged
+from globalmin.one_filter import train
 from globalmin.one_filter.basin import ratio_teacher
 from globalmin.one_filter.landscape import Basin, spurious_loss
 from globalmin.one_filter.network import (
@@ -204,6 +205,17 @@ def test_a_short_filter_makes_the_step_shorter_and_never_raises_the_loss() -> No
     assert run.step_size < 0.6 * first
 
 
+def test_the_first_step_on_samples_is_that_of_the_output_weights_alone() -> None:
+    """DU-A1 from a = 0, where the filter does not move: a_1 = F^T y/|F|^2 with the active patches
+    F = relu(Z v), |F| their largest singular value; five patches.
+    """
+    Z, v = patches(40, 3, 5), np.array([0.3, -2.0, 1.0])
+    y = np.random.default_rng(4).standard_normal(40)
+    run = sample_run(OneFilterNetwork(v, np.zeros(5)), Z, y, max_iter=1)
+    F = np.array([[max(0.0, z @ v) for z in sample] for sample in Z]) / np.linalg.norm(v)
+    np.testing.assert_allclose(run.network.a, F.T @ y / np.linalg.norm(F, 2) ** 2, rtol=1e-10)
+
+
 def test_a_given_step_that_is_too_large_for_the_samples_ends_as_diverged() -> None:
     teacher = FilterTeacher(np.eye(5)[0], np.array([1.0, 0.5, -0.2, 0.8]))
     Z = patches(300, 5, 4, 22)
@@ -291,3 +303,25 @@ def test_a_step_that_is_too_large_diverges_and_the_best_network_is_kept() -> Non
     assert run.loss == run.losses.min()
     with pytest.raises(NotConverged, match="overflowed"):
         population_run(start, teacher, step_size=500.0, throw=True)
+
+
+@pytest.mark.parametrize("limit", [0.0, math.pi])
+def test_the_measured_rate_leaves_out_angles_at_the_rounding_floor(limit: float) -> None:
+    """The sine halves in every step, then stays at 1e-9, at the true or the opposite filter."""
+    sines = np.array([*0.5 ** np.arange(12), *[1e-9] * 20])
+    phi = np.abs(limit - np.arcsin(sines))
+    assert train._slope(phi) == pytest.approx(2.0 * math.log(0.5), rel=1e-6)
+
+
+def test_defaults_of_the_fits_are_the_documented_ones() -> None:
+    """Seed 0, and a relative loss of 1e-10 at which a run ends: a start at 1.5e-10 goes on."""
+    teacher = FilterTeacher(np.array([1.0, -1.0]), np.array([1.0, 0.5]))
+    one, two = (population_fit(teacher, max_iter=2, **seed) for seed in ({}, {"seed": 0}))
+    np.testing.assert_array_equal(one.network.v, two.network.v)
+    Z = patches(30, 2, 2)
+    y = one_filter_outputs(Z, teacher.w, teacher.W * teacher.a)
+    one, two = (sample_fit(Z, y, max_iter=2, **seed) for seed in ({}, {"seed": 0}))
+    np.testing.assert_array_equal(one.network.v, two.network.v)
+    for share, steps in ((0.9e-10, 0), (1.5e-10, 1)):  # outputs off by the factor 1 + sqrt(share)
+        a = teacher.W * teacher.a * (1.0 + math.sqrt(share))
+        assert sample_run(OneFilterNetwork(teacher.w, a), Z, y, max_iter=1).n_iter == steps

@@ -147,3 +147,33 @@ def test_samples_that_cannot_answer_are_refused(change, match):
     given = {"Z": np.ones((50, 3, 4)), "y": np.ones(50)} | change
     with pytest.raises(DataError, match=match):
         trap_verdict(OneFilterNetwork(np.ones(4), np.ones(3)), **given)
+
+
+def test_the_relative_loss_is_over_half_the_mean_of_the_squared_labels_in_any_units():
+    """By hand on the second half of the split, and the same for labels ten times as large."""
+    rng = np.random.default_rng(2)
+    teacher = ratio_teacher(3, 1.0, 4, rng)
+    Z, y = sample(teacher, 200, rng, noise=0.3)
+    network = OneFilterNetwork(turned(teacher, 1.0, rng), np.ones(3))
+    test = np.random.default_rng(0).permutation(200)[100:]
+    found = trap_verdict(network, Z, y)
+    outputs = one_filter_outputs(Z[test], found.network.v, found.network.a)
+    by_hand = np.sum((outputs - y[test]) ** 2) / np.sum(y[test] ** 2)
+    assert found.relative_loss.estimate == pytest.approx(by_hand, rel=1e-10)
+    larger = trap_verdict(network, Z, 10.0 * y).relative_loss
+    assert larger.estimate == pytest.approx(by_hand, rel=1e-10)
+    assert larger.upper == pytest.approx(found.relative_loss.upper, rel=1e-10)
+
+
+def test_only_the_direction_of_the_filter_is_asked_about():
+    """A filter three times as long gives the same intervals, and networks with unit filters."""
+    rng = np.random.default_rng(3)
+    teacher = ratio_teacher(3, 1.0, 4, rng)
+    Z, y = sample(teacher, 120, rng, noise=0.3)
+    v = turned(teacher, 1.0, rng)
+    found, longer = (trap_verdict(OneFilterNetwork(t * v, np.ones(3)), Z, y) for t in (1.0, 3.0))
+    assert np.linalg.norm(longer.network.v) == pytest.approx(1.0)
+    for name in ("difference", "alignment", "relative_loss"):
+        one, other = getattr(found, name), getattr(longer, name)
+        assert (other.lower, other.upper) == pytest.approx((one.lower, one.upper), rel=1e-9)
+    np.testing.assert_allclose(longer.network.a, found.network.a, rtol=1e-9)

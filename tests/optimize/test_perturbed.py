@@ -215,6 +215,12 @@ def test_wrong_numbers_are_named(options, message):
         perturbed_gradient_descent(double_well, [0.0, 0.0], **options, **GIVEN)
 
 
+@pytest.mark.parametrize("half", [{"smoothness": Smoothness(1.0, 1.0, 1.0)}, {"epsilon": 0.1}])
+def test_half_of_what_the_step_follows_from_is_not_enough(half):
+    with pytest.raises(DataError, match="give step_size, or both smoothness and epsilon"):
+        perturbed_gradient_descent(double_well, [0.0, 0.0], **half, **GIVEN)
+
+
 def test_hypotheses_of_the_theorem_are_checked():
     """DU-T7.2 asks for epsilon <= l^2/rho; DU-D7.1 to DU-D7.3 for positive constants."""
     with pytest.raises(HypothesisError, match="ell"):

@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 
 from globalmin.errors import DataError
 from globalmin.optimize.run import Status
+from globalmin.patches import creases
 from globalmin.patches.cells import Scaled, cell_path, gradient_path
 from globalmin.patches.creases import (
     Held,
@@ -58,6 +59,25 @@ def test_output_is_the_double_sum_and_derivatives_are_those_of_automatic_differe
     J = np.concatenate([np.reshape(by_W, (7, -1)), np.reshape(by_A, (7, -1))], axis=1)
     np.testing.assert_allclose(patch_jacobian(Z, H, A, trains_head=True), J, atol=1e-14)
     np.testing.assert_allclose(patch_jacobian(Z, H, A, trains_head=False), J[:, :6], atol=1e-14)
+    found = np.concatenate([part.ravel() for part in patch_gradient(Z, H, A, miss)])
+    np.testing.assert_allclose(found, J.T @ miss, atol=1e-13)
+    flat = np.concatenate([part.ravel() for part in direction])
+    np.testing.assert_allclose(patch_slope(Z, H, A, direction), J @ flat, atol=1e-13)
+
+
+def test_at_kinks_the_three_forms_of_the_jacobian_have_slope_zero():
+    """sigma'(0) = 0: patches that a filter annihilates move nothing, as if they were not there."""
+    rng = np.random.default_rng(3)
+    Z, A, miss = (rng.standard_normal(shape) for shape in ((6, 4, 3), (2, 4), 6))
+    Z[:, 1, 2] = Z[:, 1, 0] = 0.0
+    W = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 1.0]])
+    H, direction = Z @ W.T, (rng.standard_normal((2, 3)), rng.standard_normal((2, 4)))
+    assert (H[:, 1, 0] == 0.0).all()
+    gone = Z.copy()
+    gone[:, 1] *= (H[:, 1, 1] > 0.0)[:, None]  # what the second filter does not see is not there
+    only = A * np.array([[1.0, 0.0, 1.0, 1.0], [1.0] * 4])  # nor what the first annihilates
+    J = patch_jacobian(Z, H, A, trains_head=True)
+    np.testing.assert_allclose(J[:, :3], patch_jacobian(gone, H, only, trains_head=False)[:, :3])
     found = np.concatenate([part.ravel() for part in patch_gradient(Z, H, A, miss)])
     np.testing.assert_allclose(found, J.T @ miss, atol=1e-13)
     flat = np.concatenate([part.ravel() for part in direction])
@@ -224,6 +244,39 @@ def test_two_kinks_by_hand_are_left_to_the_right_sides():
     assert "1 kinks" in ended.note or "2 kinks" in ended.note
 
 
+def test_the_line_search_stops_where_a_patch_changes_sides():
+    """One entry, samples with the patches 1 and -1 and labels -2 and -1, from w = 1 by -3: both
+    change sides at w = 0, a third of the way, where the loss is least and no halving comes.
+    """
+    problem = Scaled(np.array([[[1.0]], [[-1.0]]]), np.array([-2.0, -1.0]), trains_head=False)
+    start = problem.at((np.ones((1, 1)), np.ones((1, 1))))
+    best, kink = creases._line_search(problem, start, np.array([-3.0]), Held())
+    assert best is not None
+    assert best.weights[0][0, 0] == pytest.approx(0.0, abs=1e-15)
+    assert kink in ((0, 0, 0), (1, 0, 0))
+
+
+def test_a_held_step_goes_to_its_kinks_and_is_pushed_by_them_only():
+    """C step = -height, and J^T (J step + miss) + C^T forces = 0: the forces are multipliers."""
+    rng = np.random.default_rng(6)
+    Z, W, A, y = (rng.standard_normal(shape) for shape in ((9, 4, 3), (1, 3), (1, 4), 9))
+    point = Scaled(Z, y, trains_head=False).at((W, A))
+    J = patch_jacobian(Z, point.H, A, trains_head=False)
+    C, height = Z[:2, 0], np.array([0.3, -0.2])
+    step, forces = creases._held_step(J, point, C, height)
+    np.testing.assert_allclose(C @ step, -height, rtol=1e-9)
+    np.testing.assert_allclose(J.T @ (J @ step + point.miss) + C.T @ forces, 0.0, atol=1e-9)
+
+
+def test_no_direction_along_the_kinks_has_no_curvature():
+    rng = np.random.default_rng(1)
+    Z, W, A, y = (rng.standard_normal(shape) for shape in ((9, 4, 3), (1, 3), (1, 4), 9))
+    problem = Scaled(Z, y, trains_head=True)
+    point = problem.at((W, A))
+    J = patch_jacobian(Z, point.H, A, trains_head=True)
+    assert least_curvature(problem, point, J, np.eye(7)) == 0.0
+
+
 def test_a_point_that_is_no_minimum_is_never_called_one():
     """The ending at random weights, where the slope is not zero, and at a kink that wants to be
     left.
@@ -288,6 +341,25 @@ def test_gradient_steps_fall_by_their_promise():
         losses.append(iterate.point.loss)
     assert len(losses) == 41
     assert np.all(np.diff(losses) < 0.0)
+
+
+@pytest.mark.parametrize("trains_head", [False, True])
+def test_a_gradient_step_ends_where_the_linearized_loss_is_least(trains_head):
+    """t = |g|^2/|J g|^2 with g = J^T miss, filters and output weights together."""
+    rng = np.random.default_rng(7)
+    Z, W, A = (rng.standard_normal(shape) for shape in ((30, 4, 3), (2, 3), (2, 4)))
+    problem = Scaled(Z, patch_outputs(Z, W, A), trains_head=trains_head)
+    near = (W + 1e-3 * rng.standard_normal(W.shape), A + 1e-3 * rng.standard_normal(A.shape))
+    point = problem.at(near)
+    J = patch_jacobian(Z, point.H, near[1], trains_head=trains_head)
+    g = J.T @ point.miss
+    moved = np.concatenate([part.ravel() for part in near])[: len(g)] - g * (g @ g) / np.sum(
+        (J @ g) ** 2
+    )
+    head = moved[6:].reshape(2, 4) if trains_head else near[1]
+    wanted = problem.at((moved[:6].reshape(2, 3), head)).loss
+    assert next(gradient_path(problem, point)).point.loss == pytest.approx(wanted, rel=1e-9)
+    assert wanted < point.loss
 
 
 def test_degenerate_data_end_honestly():

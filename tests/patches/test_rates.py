@@ -332,6 +332,15 @@ def test_sgd_bounds_are_the_repaired_lemmas_written_out() -> None:
     assert low < psi
 
 
+def test_the_chance_to_leave_by_hand() -> None:
+    """DU-L6.2: eta = 1/10, B = 1/2, r_1 = 3, r_0 = 1: c = 4 eta B r_1 + 4 eta^2 B^2 = .61, and
+    eta alpha 8^2/(2 c^2) = 3.2 alpha/.3721 for 5 steps.
+    """
+    for alpha in (1.0, 0.5):
+        found = stay_failure_at_most(0.1, alpha, 0.5, (1.0, 3.0), 5)
+        assert found == pytest.approx(5 * math.exp(-3.2 * alpha / 0.3721), rel=1e-12)
+
+
 def test_mean_distance_stays_below_the_recursion_of_the_floor() -> None:
     r"""DU-L6.3 with $\kappa$ (ours): on close patches, also where $\gamma > 6L_{cross}$ fails,
     the mean next distance is below $(1-\eta\alpha)r^2+\eta^2B^2+\eta\kappa$ for every direction.

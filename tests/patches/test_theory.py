@@ -25,6 +25,7 @@ from globalmin.patches.inputs import (
     random_filter,
 )
 from globalmin.patches.model import (
+    active_patches,
     filter_gradient,
     filter_loss,
     filter_outputs,
@@ -429,3 +430,48 @@ def test_degenerate_inputs_have_documented_outcomes() -> None:
     assert any(each.item == "DU-T6.5" and not each.holds for each in report.findings)
     line = estimate_constants(angular_inputs(50, [1.0], 1.0, 0), [1.0], n_bootstrap=0)
     assert line.gamma(0.5) > 0.0
+
+
+def test_patches_that_cancel_and_patches_on_a_hyperplane_have_a_closeness():
+    """DU-T6.5: opposite patches are at a right angle to their mean, which is zero; a patch exactly
+    on the hyperplane of a filter has infinite mass per angle.
+    """
+    Z = np.array([[[1.0, 2.0], [-1.0, -2.0]], [[2.0, 1.0], [2.0, 1.0]]])
+    found = closeness(Z, [1.0, 1.0], [1.0, -0.3])
+    assert found.rho == pytest.approx(math.pi / 2)
+    assert math.isfinite(found.mu)
+    on = closeness(Z, [2.0, -1.0], [1.0, -0.3])
+    assert on.mu == math.inf
+    assert on.cross_upper == math.inf
+
+
+def test_a_patch_on_the_hyperplane_of_a_filter_is_active():
+    """DU-D6.0: the regions are closed, and gradient, regions and active patches agree on it; by
+    hand for two patches, (0, 3) on the hyperplane of w and (2, 1) inside.
+    """
+    Z, w, w_star = np.array([[[0.0, 3.0], [2.0, 1.0]]]), [1.0, 0.0], [0.5, 1.0]
+    np.testing.assert_allclose(active_patches(Z, w), [[1.0, 2.0]])
+    found = regions(Z, w, w_star)
+    np.testing.assert_allclose(found.both, [[1.0, 2.0]])
+    labels = filter_outputs(Z, w_star)
+    by_hand = (1.0 - 2.5) * np.array([1.0, 2.0])  # outputs 2/2 and (3 + 2)/2
+    np.testing.assert_allclose(filter_gradient(Z, labels, w), by_hand)
+    np.testing.assert_allclose(gradient_by_regions(Z, w, w_star), by_hand)
+    flat = regions(Z, w_star, [1.0, 0.0])
+    np.testing.assert_allclose(flat.both, [[1.0, 2.0]])
+    np.testing.assert_allclose(flat.own, [[0.0, 0.0]])
+
+
+def test_only_patches_and_filters_that_vanish_wholly_have_no_angle() -> None:
+    """DU-T6.5: a patch or a filter with a zero entry has an angle, a zero patch has none."""
+    Z, _, w_star = random_problem(4)
+    Z = np.where(np.arange(3) < 2, Z, 0.0)
+    w0 = np.array([1.0, 0.5, 0.0])
+
+    def said(patches, start):
+        found = filter_report(patches, w_star, start, GAUSSIAN).findings
+        return [each.hypothesis for each in found if each.item == "DU-T6.5"]
+
+    assert said(Z, w0) == ["patches have length 1", "corrected lower bound of gamma > 0"]
+    assert said(Z * (np.arange(4)[:, None] > 0), w0) == ["no zero patch"]
+    assert said(Z, np.zeros(3)) == ["no zero patch"]

@@ -92,7 +92,7 @@ def damped_steps(point: DeepPoint) -> Generator[Iterate[DeepPoint], None, None]:
         trial = None if u is None else point.moved(point.pull_back(u), -1.0)
         if u is not None and trial is not None and trial.norm < point.norm:
             expected = max(point.norm**2 - shift**2 * float(u @ u), np.finfo(np.float64).tiny)
-            gain = min((point.norm**2 - trial.norm**2) / expected, 1.0)
+            gain = (point.norm**2 - trial.norm**2) / expected
             mu *= max(1 / 3, 1 - (2 * gain - 1) ** 3) if gain < 0.9 else 1 / 10
             point, growth, rejections = trial, 2.0, 0
             diagonal = float(np.trace(point.gram)) / len(point.residual)

@@ -53,7 +53,8 @@ def perturbed_descent(octopus: Octopus) -> TheoremReport:
     """The order of the steps that perturbed descent needs, on the domain of this octopus."""
     found = octopus_smoothness_upper(octopus)
     smooth = Smoothness(found.gradient, found.hessian, found.value)
-    epsilon = min(found.epsilon, found.gradient**2 / found.hessian)
+    # at most 4γ²/ρ, hence at most the ℓ²/ρ of the theorem: ℓ >= 2L and L >= γ
+    epsilon = found.epsilon
     order = perturbed_descent_steps(smooth, octopus.dimension, epsilon=epsilon)
     return TheoremReport(
         "DU-T7.1",

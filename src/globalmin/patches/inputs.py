@@ -58,8 +58,6 @@ def extract_patches(
 
 def patch_grid_shape(features: tuple[int, ...], image_shape: Size | None) -> tuple[int, ...]:
     """Shape of one sample as a signal (length,) or an image (height, width)."""
-    if len(features) == 2 and image_shape is None:
-        return features
     if image_shape is None:
         return features
     shape = _per_axis(image_shape, 2, "image_shape")
