@@ -38,6 +38,7 @@ DIRECTIONS = {
 ELSEWHERE = {
     ("relu-descent", "lam"): 1,
     ("relu-linearized-descent", "lam"): 1,
+    ("relu-trajectory", "lam"): 1,
     ("gram-positive", "lam"): 1,
     ("gram-positive", "kappa"): 1,
     ("strict-saddle", "R"): 1,
@@ -79,7 +80,8 @@ def strengthened(rng: Rng, file: Whole, only: set[str] | None = None) -> Whole:
     """One or two numbers of the claim moved in the direction in which it says more, by a relative
     1e-12 up to a factor of 8.
     """
-    untouched = set() if file.claim["kind"] == "deep-descent" else UNTOUCHED
+    is_deep = file.claim["kind"] in ("deep-descent", "deep-trajectory")
+    untouched = set() if is_deep else UNTOUCHED
     paths = [path for path in rational_paths(file) if path.split(".")[-1] not in untouched]
     some = [path for path in paths if only is None or path.split(".")[-1] in only] or paths
     for path in rng.choice(some, size=int(rng.integers(1, 3))):

@@ -150,7 +150,7 @@ class Attacker:
         """How near to the tie: mostly visible at 256 or 512 bits; the slow checker of deep networks
         ends at 512.
         """
-        last = 0.0 if self.kind == "deep-descent" else 0.5
+        last = 0.0 if self.kind in ("deep-descent", "deep-trajectory") else 0.5
         weights = np.array([4 if e < 256 else 2 if e < 450 else last for e in EXPONENTS])
         return int(self.rng.choice(EXPONENTS, p=weights / weights.sum()))
 
@@ -296,7 +296,7 @@ class Attacker:
         """Uses of P1 that no field ties alone: norms of layers, and blocks of neurons after the
         first.
         """
-        if self.kind not in ("deep-descent", "second-order-stationary"):
+        if self.kind not in ("deep-descent", "deep-trajectory", "second-order-stationary"):
             return
         for number in range(self.first, self.first + self.width):
             for use in cached_factors(self.kind, number):

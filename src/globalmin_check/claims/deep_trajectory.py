@@ -43,6 +43,8 @@ from globalmin_check.primitives import row_sums
 from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import DESCENT_NOTE, GENERALIZATION_NOTE
 
+# of one step, so that many steps of a tiny network are counted too
+WORK_PER_LAYER = 10**5
 MEANING = (
     "Theorem (trajectory of a deep network). The steps theta -> theta - eta grad L(theta) on all "
     "layers and the head are replayed in balls from the start, with a bound delta of the distance "
@@ -123,7 +125,8 @@ def exact(claim: DeepTrajectory, problem: Problem, checks: ExactChecks) -> Repla
     products, balls = deep_descent.work_of_passes(layers, problem.sizes.n)
     entries = sum(W.shape[0] * W.shape[1] for W in layers.weights)
     slopes = problem.sizes.n * layers.pixels * entries
-    charge(run, products + slopes, balls + 6 * (entries + layers.head), checks)
+    overhead = WORK_PER_LAYER * (len(layers.weights) + 1)
+    charge(run, products + slopes + overhead, balls + 6 * (entries + layers.head), checks)
     found = follow(
         run, lambda _: DeepStep(claim, problem), (*layers.weights, problem.v), number="DT4"
     )
