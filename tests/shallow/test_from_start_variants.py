@@ -13,9 +13,9 @@ from globalmin.proving.claim import Proves, Question
 from globalmin.proving.producer import certified
 from globalmin.shallow.claims.replay import log_growth
 from globalmin.shallow.claims.sgd_trajectory import (
-    SampleBounds,
+    SampleConstants,
     landing_radius,
-    sample_bounds,
+    sample_constants,
     stochastic_landing,
 )
 from globalmin.shallow.from_start import StartedRun, descend
@@ -149,14 +149,14 @@ def test_the_precision_lost_is_what_the_replay_loses(data: gm.Dataset) -> None:
 def test_the_landing_of_samples_has_the_letters_of_the_theorem() -> None:
     """eta = 1/2, m = 1, ell = 2, beta = 3, n = 4: cc = 3/8, kap = 2/3, gam = (3/8) (1/10/3)^2."""
     found = stochastic_landing(
-        SampleBounds(1.0, 2.0, 3.0), 0.5, 4, alpha=0.1, g=1e-6, Delta=1e-7, rho=1.0
+        SampleConstants(1.0, 2.0, 3.0), 0.5, 4, alpha=0.1, g=1e-6, Delta=1e-7, rho=1.0
     )
     gam, D = 0.375 * (0.1 / 3.0) ** 2, (1e-6 + 3e-7) / 0.1
     M = 4 / gam * 0.5 * np.sqrt(5.0 / 0.375) * D
     np.testing.assert_allclose([found.gam, found.D, found.M], [gam, D, M], rtol=1e-12)
     assert found.ratio == pytest.approx(max(16 * (2 / 3) * D * D / gam, D + M + 1e-7), rel=1e-12)
     too_long = stochastic_landing(
-        SampleBounds(1.0, 2.0, 3.0), 2.0, 4, alpha=0.1, g=1e-6, Delta=1e-7, rho=1.0
+        SampleConstants(1.0, 2.0, 3.0), 2.0, 4, alpha=0.1, g=1e-6, Delta=1e-7, rho=1.0
     )
     assert too_long.ratio == np.inf
 
@@ -164,7 +164,7 @@ def test_the_landing_of_samples_has_the_letters_of_the_theorem() -> None:
 def test_the_bounds_of_samples_hold_and_are_attained_at_zero_weights(data: gm.Dataset) -> None:
     """m, beta at W = 0, where every slope of tanh is 1; the radius takes a quarter of a."""
     start = start_of(data)
-    bounds = sample_bounds(start, data.X)
+    bounds = sample_constants(start, data.X)
     still = start.with_weights(W=np.zeros_like(start.W))
     K = jacobian_gram(still, data.X)
     assert bounds.m**2 == pytest.approx(float(np.diag(K).max()), rel=1e-12)
@@ -186,7 +186,7 @@ def test_runs_that_are_too_short_say_how_far_they_are(data: gm.Dataset) -> None:
 
 def test_a_step_beyond_stability_is_refused(data: gm.Dataset) -> None:
     start = start_of(data)
-    long = 2.5 / sample_bounds(start, data.X).m ** 2
+    long = 2.5 / sample_constants(start, data.X).m ** 2
     proof = gm.prove_start(start, data, method="sgd", step_size=long, max_iter=50)
     assert proof.verdict == "NOT PROVED"
 

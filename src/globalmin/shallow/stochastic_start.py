@@ -16,7 +16,7 @@ from globalmin.errors import CannotCertify
 from globalmin.shallow.claims.replay import REACH_OF_SAMPLES
 from globalmin.shallow.claims.sgd_trajectory import (
     landing_radius,
-    sample_bounds,
+    sample_constants,
     stochastic_landing,
 )
 from globalmin.shallow.degenerate import pose
@@ -94,7 +94,7 @@ def _ratio(network: ShallowNetwork, X: Array, norm: float, eta: float) -> float:
     rho = landing_radius(network, X, a)
     alpha = a - rho * estimate_lipschitz(network, X, rho)
     Delta = REACH_OF_SAMPLES * max(1.0, float(np.linalg.norm(network.W)))
-    bounds = sample_bounds(network, X)
+    bounds = sample_constants(network, X)
     return stochastic_landing(bounds, eta, len(X), alpha=alpha, g=norm, Delta=Delta, rho=rho).ratio
 
 

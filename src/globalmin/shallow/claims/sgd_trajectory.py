@@ -39,7 +39,7 @@ _ROOM = 1e-6  # relative room for rounding in the letters of the theorem
 
 
 @dataclass(frozen=True)
-class SampleBounds:
+class SampleConstants:
     r"""Bounds for one sample, everywhere: $m \ge \|\nabla f_i\|$ and $\ell$, a Lipschitz constant
     of it.
     """
@@ -49,12 +49,12 @@ class SampleBounds:
     beta: float
 
 
-def sample_bounds(network: ShallowNetwork, X: Array) -> SampleBounds:
+def sample_constants(network: ShallowNetwork, X: Array) -> SampleConstants:
     r"""$m = b_1\|v\|\max|x_i|$, $\ell = b_2\|v\|_\infty\max|x_i|^2$, $\beta = b_1\|v\|\|X\|$."""
     b1, b2 = (float(network.activation.supremum(order)) for order in (1, 2))
     head, longest = float(np.linalg.norm(network.v)), float(np.linalg.norm(X, axis=1).max())
     ell = b2 * float(np.abs(network.v).max()) * longest**2
-    return SampleBounds(b1 * head * longest, ell, b1 * head * float(np.linalg.norm(X, 2)))
+    return SampleConstants(b1 * head * longest, ell, b1 * head * float(np.linalg.norm(X, 2)))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class StochasticLanding:
 
 @states("OS-T2.6")
 def stochastic_landing(
-    bounds: SampleBounds, eta: float, n: int, *, alpha: float, g: float, Delta: float, rho: float
+    bounds: SampleConstants, eta: float, n: int, *, alpha: float, g: float, Delta: float, rho: float
 ) -> StochasticLanding:
     r"""$c = \eta(2-\eta m^2)/2$, $\kappa = \eta^2\ell^2/4c$, $\gamma = c\alpha^2/(1+\eta m^2n)^2$,
     $M = (4/\gamma)\eta m\sqrt{5n/4c}\,D$; it holds if $4n\kappa D^2 \le \gamma$ and $D + M + \Delta
@@ -113,7 +113,7 @@ def build(network: ShallowNetwork, data: Dataset, run: StartedRun) -> Claim:
     except NotPositiveDefiniteError as failure:
         raise CannotCertify(str(failure)) from None
     found = stochastic_landing(
-        sample_bounds(network, X),
+        sample_constants(network, X),
         run.step_size,
         n,
         alpha=(point.a - lipschitz.Lip * rho) * (1.0 - _ROOM),
