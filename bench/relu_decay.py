@@ -175,7 +175,7 @@ def _torch(problem: RegularizedProblem, kind: str, seed: int) -> float:
             return total
 
         method.step(closure)
-    return float(value())
+    return float(value().detach())
 
 
 if __name__ == "__main__":

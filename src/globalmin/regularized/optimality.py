@@ -168,7 +168,7 @@ def optimality_gap(
     >>> X = np.array([[-1.0], [1.0]])
     >>> found = optimality_gap(([[1.0]], [0.0], [0.5]), (X, [-1.0, 1.0]), weight_decay=0.5)
     >>> found.verdict, round(found.objective, 4), round(found.lower_bound, 4)
-    ('ACCEPTED', 1.0375, 0.5821)
+    ('ACCEPTED', 0.9375, 0.5821)
     """
     given = read_model(model, data)
     rules = {"hidden_bias": hidden_bias, "intercept": intercept, "linear": linear}
