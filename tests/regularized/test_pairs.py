@@ -7,7 +7,7 @@ import pytest
 
 import globalmin as gm
 from globalmin.regularized.objective import Penalty, RegularizedProblem, objective
-from globalmin.regularized.pairs import PairOracle
+from globalmin.regularized.pairs import PairOracle, _walk
 from globalmin.regularized.train import oracle_for
 
 
@@ -36,6 +36,24 @@ def test_the_exact_search_is_the_maximum_over_the_sphere(n: int, tau: float):
         assert max(brute, quick) <= height * (1 + 1e-12)
         # refined to 0.002, of 60,000 directions the best is within 1e-4 of a maximum nearby
         assert height <= max(brute, quick) * (1 + 1e-4)
+
+
+def test_the_walk_alone_misses_no_arc():
+    """From nothing known: with five rows every arc is the best of some draw."""
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        Z, u = np.c_[rng.standard_normal((5, 2)), np.ones(5)], rng.standard_normal(5)
+        best = np.zeros((2, 4))
+        _walk(Z, u, best)
+        W = rng.standard_normal((20_000, 3))
+        W /= np.linalg.norm(W, axis=1)[:, None]
+        values = np.maximum(W @ Z.T, 0.0) @ u
+        # samples never exceed a maximum; both signs
+        assert best[0, 0] >= values.max() * (1 - 1e-12)
+        assert best[1, 0] <= values.min() * (1 - 1e-12)
+        np.testing.assert_allclose(
+            np.maximum(best[:, 1:] @ Z.T, 0.0) @ u, best[:, 0], rtol=1e-12, atol=1e-14
+        )
 
 
 def test_a_missed_maximum_is_found_by_the_exact_search():
