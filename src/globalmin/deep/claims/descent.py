@@ -152,7 +152,7 @@ def _radius(point: DeepPoint, y: Array) -> tuple[float, float]:
 
 
 def _assemble(point: DeepPoint, t: float, Lam: float, step_size: float | None) -> claim.Claim:
-    b2, C_b = norm_bound(point.gram)
+    b2, C_b = norm_witness(point.gram)
     largest = (1.0 - MARGIN) / (math.sqrt(b2) * (1.0 + MARGIN) + Lam * t) ** 2
     if step_size is not None and not 0.0 < step_size <= largest:
         raise CannotCertify(
@@ -188,7 +188,7 @@ def witnesses(point: DeepPoint, C_b: Array | None) -> dict[str, claim.Tensor]:
     return tensors if C_b is None else tensors | {"C_b": C_b}
 
 
-def norm_bound(gram: positive_definite.Gram) -> tuple[float, Array | None]:
+def norm_witness(gram: positive_definite.Gram) -> tuple[float, Array | None]:
     """b2 above the largest eigenvalue, with its factor up to `FACTOR_LIMIT` samples."""
     if gram.values.shape[0] <= FACTOR_LIMIT:
         return positive_definite.upper_witness(gram.values)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from globalmin.deep.claims.descent import DeepPoint, measure, norm_bound, witnesses
+from globalmin.deep.claims.descent import DeepPoint, measure, norm_witness, witnesses
 from globalmin.deep.lipschitz import GROWTH, ROUNDING, ROUNDS, JacobianBound
 from globalmin.deep.network import DeepNetwork
 from globalmin.deep.problem import pose_deep
@@ -70,7 +70,7 @@ class _Landing:
 
     def __init__(self, point: DeepPoint, Delta: float) -> None:
         self.point, self.Delta = point, Delta
-        self.b2, self.C_b = norm_bound(point.gram)
+        self.b2, self.C_b = norm_witness(point.gram)
         self.b = math.sqrt(self.b2)
         passed = point.network.forward(point.X)
         self.bound = JacobianBound.of(point.network, passed, point.norms.omega)
