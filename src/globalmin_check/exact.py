@@ -4,40 +4,10 @@ products of doubles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 
 LEAST = 1074  # every double is an integer over 2^LEAST
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """Exact numbers with one denominator: number i is values[i]/unit."""
-
-    values: list[int]
-    unit: int
-
-    @property
-    def bits(self) -> int:
-        """The length of the longest integer."""
-        return max(self.unit, *map(abs, self.values)).bit_length()
-
-    def total(self) -> Fraction:
-        """The sum."""
-        return Fraction(sum(self.values), self.unit)
-
-    def over(self, unit: int) -> list[int]:
-        """The integers over a multiple of the unit."""
-        factor = unit // self.unit
-        return self.values if factor == 1 else [value * factor for value in self.values]
-
-
-def scaled(numbers: Iterable[float]) -> Scaled:
-    """Doubles over their least common power of two."""
-    ratios = [number.as_integer_ratio() for number in numbers]
-    length = max(q.bit_length() for _, q in ratios)
-    return Scaled([p << length - q.bit_length() for p, q in ratios], 1 << length - 1)
 
 
 def inner_product(left: Sequence[float], right: Sequence[float]) -> Fraction:

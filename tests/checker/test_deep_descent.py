@@ -14,6 +14,7 @@ from tests.oracles import gmc_builder as gmc
 from globalmin_check import Result, Verdict
 from globalmin_check.balls import precision
 from globalmin_check.certificate import read_certificate
+from globalmin_check.claims.deep_lipschitz import lipschitz
 from globalmin_check.claims.deep_passes import Passes
 from globalmin_check.engine import check_bytes
 
@@ -75,9 +76,8 @@ def test_the_lipschitz_constant_holds_and_is_not_wild(kind: str) -> None:
     problem = read_certificate(build(net, [claim(net, t=t)]), None)[0]
     with precision(128):
         assert problem.sizes.deep is not None
-        Lam = float(
-            Passes(problem, problem.sizes.deep).lipschitz(list(map(Fraction, omega)), Fraction(t))
-        )
+        passes = Passes(problem, problem.sizes.deep)
+        Lam = float(lipschitz(passes, list(map(Fraction, omega)), Fraction(t)))
     assert pytest.approx(net.lipschitz(omega, t), rel=1e-6) == Lam
     best = 0.0
     for _ in range(60):

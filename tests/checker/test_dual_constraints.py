@@ -17,7 +17,7 @@ from globalmin_check.claims.convex_losses import Loss
 from globalmin_check.claims.dual_columns import column_holds
 from globalmin_check.claims.dual_cones import cones_hold
 from globalmin_check.claims.regularized_network import Form
-from globalmin_check.exact import Scaled, scaled
+from globalmin_check.claims.scaled import Scaled, scaled
 from globalmin_check.verdict import Undecided
 
 F = Fraction

@@ -214,6 +214,9 @@ WORDS = {
     "form",
     "blocks",
     "expansion",
+    "landing",
+    "constants",
+    "constraint",
 }
 
 

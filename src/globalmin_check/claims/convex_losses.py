@@ -16,8 +16,8 @@ from flint import arb
 
 from globalmin_check.balls import Number, ball, total
 from globalmin_check.canonical import Fields
+from globalmin_check.claims.scaled import Scaled
 from globalmin_check.container import Tensor
-from globalmin_check.exact import Scaled
 from globalmin_check.verdict import Malformed
 
 NAMES = ("squared", "huber", "quantile", "hinge", "squared_hinge", "logistic", "poisson")

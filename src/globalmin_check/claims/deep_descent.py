@@ -23,6 +23,7 @@ from globalmin_check.balls import (
 )
 from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
+from globalmin_check.claims.deep_lipschitz import lipschitz
 from globalmin_check.claims.deep_network import Layers
 from globalmin_check.claims.deep_passes import Passes
 from globalmin_check.claims.kind import ClaimKind, Numbers
@@ -143,7 +144,7 @@ def check(claim: DeepDescent, problem: Problem, _: None, checks: Checks) -> Numb
         ball(claim.t),
         root(sum_of_squares(r)),
     )
-    Lam = passes.lipschitz(claim.omega, claim.t)
+    Lam = lipschitz(passes, claim.omega, claim.t)
     checks.require("N4", "Lam t < a", Lam * t, "<", a)
     checks.require("N5", "|r| <= a t - Lam t^2/2", g, "<=", a * t - Lam * t * t / 2)
     eta = ball(claim.eta)

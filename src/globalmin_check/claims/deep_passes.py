@@ -1,8 +1,7 @@
-"""Forward and backward passes of a deep network in balls, the tangent Gram matrix, and the
-Lipschitz constant of the Jacobian.
+"""Forward and backward passes of a deep network in balls, its gradient and the tangent Gram matrix.
 
 A layer's numbers are a list of n p rows, row i p + l for sample i and pixel l, one ball per
-channel. The constants are those of `spec/claims/deep-descent.md`.
+channel.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Sequence
 from flint import arb, arb_mat
 
 from globalmin_check import limits
-from globalmin_check.activations import supremum, value_and_slope, values_and_slopes
-from globalmin_check.balls import Number, ball, column, largest, root, sum_of_squares, total
+from globalmin_check.activations import value_and_slope, values_and_slopes
+from globalmin_check.balls import ball, column, total
 from globalmin_check.claims.deep_network import Layers
 from globalmin_check.primitives import Rows, add_lower, hadamard, lower_product
 from globalmin_check.problem import Problem
@@ -184,40 +183,6 @@ class Passes:
         ]
         head = [row[channel] for channel in range(len(sums[0])) for row in sums]
         return *blocks, column(head)
-
-    def lipschitz(self, omega: Sequence[Number], t: Number) -> arb:
-        """A Lipschitz constant of J on the ball of radius t, for omega_h >= the norm of W_h."""
-        radius = ball(t)
-        om = [ball(value) + radius for value in omega]
-        return root(total(self._spread(i, om, radius) for i in range(self.problem.sizes.n)))
-
-    def _norm(self, rows: Rows, i: int) -> arb:
-        p = self.layers.pixels
-        return root(total(sum_of_squares(row) for row in rows[i * p : (i + 1) * p]))
-
-    def _largest(self, rows: Rows, i: int) -> arb:
-        p = self.layers.pixels
-        return largest(abs(entry) for row in rows[i * p : (i + 1) * p] for entry in row)
-
-    def _spread(self, i: int, om: list[arb], t: arb) -> arb:
-        """dx_H^2 + sum_h T_h^2 of one sample."""
-        layers, b = self.layers, self.problem.parameter
-        L, beta = (ball(supremum(self.problem.activation, b, order) or 0) for order in (1, 2))
-        width, scales = arb(layers.overlap).sqrt(), [ball(scale) for scale in layers.scales]
-        xi, dx, dz = [self._norm(self.features[0], i)], [arb(0)], []
-        for h, (kap, residual) in enumerate(zip(scales, layers.residual, strict=True)):
-            dz.append(width * (om[h] * dx[h] + xi[h]))
-            dx.append(kap * L * dz[h] + (dx[h] if residual else 0))
-            xi.append(self._norm(self.features[h + 1], i) + t * dx[h + 1])
-        result, dp = dx[-1] * dx[-1], arb(1)
-        for h in reversed(range(len(scales))):
-            above, q_rows = self.pulled[h]
-            dq = beta * dz[h] * (self._largest(above, i) + t * dp) + L * dp
-            q = self._norm(q_rows, i) + t * dq
-            T = scales[h] * width * (dq * xi[h] + q * dx[h])
-            result += T * T
-            dp = scales[h] * width * (om[h] * dq + q) + (dp if layers.residual[h] else 0)
-        return result
 
 
 def _sum(A: Rows, B: Rows) -> Rows:

@@ -23,6 +23,7 @@ from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims import deep_descent
 from globalmin_check.claims.deep_descent import DeepDescent
+from globalmin_check.claims.deep_lipschitz import lipschitz
 from globalmin_check.claims.deep_passes import Passes
 from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.replay import (
@@ -111,7 +112,7 @@ class DeepStep:
             for W, V in zip(weights[:-1], self.landed, strict=True)
         ]
         omega = [size + moved for size, moved in zip(self.omega, away, strict=True)]
-        Lam = passes.lipschitz(omega, delta)
+        Lam = lipschitz(passes, omega, delta)
         b = root(largest(row_sums(passes.gram()))) + Lam * delta
         return (self.eta * b * b - 1).max(arb(1)) + self.eta * Lam * (g + b * delta)
 
@@ -142,7 +143,7 @@ def check(claim: DeepTrajectory, problem: Problem, found: Replayed, checks: Chec
     loss = require_loss(checks, "DT5", problem, landing.loss_upper, r)
     a, b = ball(landing.a2).sqrt(), ball(landing.b2).sqrt()
     t, eta, Delta = ball(landing.t), ball(run.eta), ball(run.Delta)
-    Lam = passes.lipschitz(landing.omega, landing.t + run.Delta)
+    Lam = lipschitz(passes, landing.omega, landing.t + run.Delta)
     g = root(sum_of_squares(r)) + (b + Lam * Delta / 2) * Delta
     a, b = a - Lam * Delta, b + Lam * Delta
     checks.require("DT6", "Lam t < a' = a - Lam Delta", Lam * t, "<", a)

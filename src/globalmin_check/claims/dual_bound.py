@@ -25,8 +25,8 @@ from globalmin_check.claims.convex_losses import (
 )
 from globalmin_check.claims.regularized_network import Regularized
 from globalmin_check.claims.regularized_objective import outputs, penalty
+from globalmin_check.claims.scaled import Scaled, scaled
 from globalmin_check.container import Tensor, Tensors
-from globalmin_check.exact import Scaled, scaled
 from globalmin_check.problem import Sizes
 from globalmin_check.verdict import Malformed, Undecided
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from globalmin_check.claims.regularized_network import Form
-from globalmin_check.exact import Scaled
+from globalmin_check.claims.scaled import Scaled
 
 BOTH = frozenset((1, -1))
 

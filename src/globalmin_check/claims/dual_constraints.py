@@ -14,7 +14,7 @@ from globalmin_check.claims.dual_bound import Certified
 from globalmin_check.claims.dual_columns import column_holds
 from globalmin_check.claims.dual_cones import cones_hold
 from globalmin_check.claims.regularized_network import Form, Group
-from globalmin_check.exact import Scaled
+from globalmin_check.claims.scaled import Scaled
 from globalmin_check.verdict import Malformed
 
 

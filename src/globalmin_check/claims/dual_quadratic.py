@@ -8,8 +8,8 @@ from flint import arb
 
 from globalmin_check.checks import Checks
 from globalmin_check.claims.regularized_network import Form
+from globalmin_check.claims.scaled import Scaled
 from globalmin_check.container import Tensor, Tensors
-from globalmin_check.exact import Scaled
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import shifted, weighted_gram
 

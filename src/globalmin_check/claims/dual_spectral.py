@@ -18,8 +18,8 @@ from globalmin_check.canonical import Fields
 from globalmin_check.checks import Checks, ExactChecks
 from globalmin_check.claims.dual_constraints import signs_of_heads
 from globalmin_check.claims.regularized_network import Form
+from globalmin_check.claims.scaled import Scaled
 from globalmin_check.container import Tensor, Tensors
-from globalmin_check.exact import Scaled
 from globalmin_check.positive import require_positive_definite
 from globalmin_check.primitives import Rows, weighted_gram
 

@@ -11,8 +11,8 @@ from operator import mul
 
 from globalmin_check.checks import ExactChecks
 from globalmin_check.claims.regularized_network import Regularized
+from globalmin_check.claims.scaled import Scaled, scaled
 from globalmin_check.container import Tensor
-from globalmin_check.exact import Scaled, scaled
 
 
 def _squares(*tensors: Tensor | None) -> Fraction:

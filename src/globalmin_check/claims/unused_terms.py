@@ -28,8 +28,8 @@ from globalmin_check.claims.dual_constraints import group_rows, read_constraint,
 from globalmin_check.claims.kind import ClaimKind, Numbers
 from globalmin_check.claims.regularized_network import Form, Group, Regularized, form_of
 from globalmin_check.claims.regularized_words import class_in_words, number_in_words
+from globalmin_check.claims.scaled import Scaled
 from globalmin_check.container import Tensors
-from globalmin_check.exact import Scaled
 from globalmin_check.problem import Problem, Sizes
 from globalmin_check.verdict import Malformed
 
