@@ -309,12 +309,10 @@ def prove_start(
     Returns
     -------
     Proof
-        With `verdict`, `statement` and `certificate`; `reasons` if nothing could be proved.
+        With `verdict`, `statement` and `certificate`; `reason` if nothing could be proved.
     """
     _check_variant(trained, method, landing)
-    seed = (
-        None if isinstance(start, bool) or not isinstance(start, int | np.integer) else int(start)
-    )
+    seed = _seed_of(start)
     if depth is not None or not (seed is not None or isinstance(start, ShallowNetwork)):
         _require_plain("a deep network", trained, method, landing)
         form: dict[str, Any] = {"width": width, "depth": depth, "architecture": architecture}
@@ -357,8 +355,9 @@ def _check_variant(trained: Trained, method: StartMethod, landing: Landing) -> N
 
 
 def _seed_of(start: object) -> int | None:
-    is_seed = isinstance(start, int | np.integer) and not isinstance(start, bool)
-    return int(start) if is_seed else None  # pyright: ignore[reportArgumentType]
+    if isinstance(start, bool) or not isinstance(start, int | np.integer):
+        return None
+    return int(start)
 
 
 def _require_plain(
