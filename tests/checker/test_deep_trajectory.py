@@ -216,3 +216,15 @@ def test_passes_at_given_weights_are_those_of_the_stored_ones() -> None:
     J, r = run.net.jacobian(), run.net.outputs() - run.net.y
     flat = [float(entry) for layer in given.gradient(given.residual()) for entry in layer.entries()]
     np.testing.assert_allclose(flat, J.T @ r, rtol=1e-9, atol=1e-15)
+
+
+def test_slopes_that_vanish_far_out_do_not_fill_the_memory() -> None:
+    """Far out a slope of tanh is below 2^(-10^99), and so is the error of a step: as an exact
+    rational it would have more digits than there is memory (found by the postponing attacker).
+    """
+    run = deep_walk(1, n=1, m=1, steps=1)
+    fields, tensors = deep_trajectory_claim(run)
+    tensors["W0_1"] = np.where(np.arange(5) == 0, 1e100, tensors["W0_1"])
+    result = check_bytes(deep.build(run.net, [(fields, tensors)]))
+    assert result.verdict is Verdict.REJECTED
+    assert "DT4" in result.reason

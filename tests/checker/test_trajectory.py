@@ -25,9 +25,10 @@ from tests.oracles.fraction_replay import cell
 
 from globalmin_check import Verdict
 from globalmin_check.certificate import read_certificate
-from globalmin_check.claims.replay import _cell, _radius
+from globalmin_check.claims.replay import EXTENT, _at_least, _at_most, _cell, _radius
 from globalmin_check.claims.replay_steps import HiddenStep
 from globalmin_check.engine import check_bytes
+from globalmin_check.verdict import Undecided
 
 
 @pytest.mark.parametrize("expansion", ["norm", "rows"])
@@ -423,3 +424,20 @@ def test_an_unbounded_cell_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None
     result = check_bytes(trajectory_file(run))
     assert result.verdict is Verdict.UNDECIDED
     assert "finite" in result.reason
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("exponent", [-(10**40), -EXTENT - 3, -EXTENT - 2, -3, 0, 5, EXTENT - 2])
+def test_rounded_ends_are_on_the_safe_side_and_exact_unless_tiny(sign: int, exponent: int) -> None:
+    value = arb((3 * sign, exponent))  # of exactly two bits
+    above, below = _at_most(value, "J4"), _at_least(value, "J4")
+    if exponent + 2 < -EXTENT:
+        least = Fraction(1, 2**EXTENT)
+        assert (below, above) == ((0, least) if sign > 0 else (-least, 0))
+    else:
+        assert below == above == sign * 3 * Fraction(2) ** exponent
+
+
+def test_a_replay_beyond_every_rational_of_a_claim_is_undecided() -> None:
+    with pytest.raises(Undecided, match="leaves"):
+        _at_most(arb(2) ** EXTENT, "J4")

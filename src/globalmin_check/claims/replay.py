@@ -28,6 +28,7 @@ from globalmin_check.verdict import Malformed, Undecided
 BITS = (128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 STEPS = 10**6
 SEED_BITS = 1024  # of the cell of one entry
+EXTENT = 2**14  # bits before or after the point, more than a rational of a claim can have
 WORK_PER_STEP = 10**4  # so that many steps of a tiny network are counted too
 WORK_PER_DRAW = 3 * 10**4  # one inverse of the normal distribution
 
@@ -143,9 +144,9 @@ def follow(
             weights, delta = middle, grown
         away = _distance(weights, tuple(map(matrix, stored)))
         return Replayed(
-            (_fraction((away - delta).lower(), number), _fraction((away + delta).upper(), number)),
-            (_fraction(shortest, number), _fraction(longest, number)),
-            _fraction(delta, number),
+            (_at_least((away - delta).lower(), number), _at_most((away + delta).upper(), number)),
+            (_at_least(shortest, number), _at_most(longest, number)),
+            _at_most(delta, number),
         )
 
 
@@ -213,9 +214,20 @@ def _distance(one: Weights, other: Weights) -> arb:
     return root(squares([entry for a, b in pairs for entry in (a - b).entries()]))
 
 
-def _fraction(value: arb, number: str) -> Fraction:
-    """The exact rational of a ball of radius zero; raises Undecided if it is not finite."""
+def _at_most(value: arb, number: str) -> Fraction:
+    """A rational that is at least the ball of radius zero, and equal to it unless it is tiny: a
+    slope of tanh far out has more digits after the point than a machine has memory.
+    """
     if not value.is_finite():
         raise Undecided(f"check {number} is undecided: the replay does not stay finite")
-    mantissa, exponent = value.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    mantissa, exponent = map(int, value.man_exp())
+    size = mantissa.bit_length() + exponent
+    if size > EXTENT:
+        raise Undecided(f"check {number} is undecided: the replay leaves 2^{EXTENT}")
+    if size < -EXTENT:
+        return Fraction(1, 1 << EXTENT) if mantissa > 0 else Fraction(0)
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def _at_least(value: arb, number: str) -> Fraction:
+    return -_at_most(-value, number)
