@@ -88,6 +88,10 @@ from globalmin.regularized.objective import Penalty as Penalty
 from globalmin.regularized.objective import RegularizedProblem as RegularizedProblem
 from globalmin.regularized.optimality import OptimalityGap as OptimalityGap
 from globalmin.regularized.optimality import optimality_gap as optimality_gap
+from globalmin.regularized.squares import SquaresNetwork as SquaresNetwork
+from globalmin.regularized.squares import SquaresPenalty as SquaresPenalty
+from globalmin.regularized.squares_training import SquaresRun as SquaresRun
+from globalmin.regularized.squares_training import train_squares as train_squares
 from globalmin.regularized.train import train_regularized as train_regularized
 from globalmin.reproductions import reproduce as reproduce
 from globalmin.shallow.from_start import prove_start as prove_start
