@@ -36,12 +36,14 @@ from globalmin.estimators import ConvolutionalFilterRegressor as ConvolutionalFi
 from globalmin.estimators import DeepNetworkClassifier as DeepNetworkClassifier
 from globalmin.estimators import DeepNetworkRegressor as DeepNetworkRegressor
 from globalmin.estimators import PatchNetworkRegressor as PatchNetworkRegressor
+from globalmin.estimators import QuadraticNetworkClassifier as QuadraticNetworkClassifier
 from globalmin.estimators import QuadraticNetworkRegressor as QuadraticNetworkRegressor
 from globalmin.estimators import QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV
 from globalmin.estimators import ReluNetworkClassifier as ReluNetworkClassifier
 from globalmin.estimators import ReluNetworkRegressor as ReluNetworkRegressor
 from globalmin.estimators import ShallowNetworkClassifier as ShallowNetworkClassifier
 from globalmin.estimators import ShallowNetworkRegressor as ShallowNetworkRegressor
+from globalmin.estimators import SquaresNetworkRegressor as SquaresNetworkRegressor
 from globalmin.factorization.claims import certify_factorization as certify_factorization
 from globalmin.factorization.factors import Factors as Factors
 from globalmin.factorization.train import factorize as factorize
@@ -83,6 +85,7 @@ from globalmin.recovery.recover_teacher import recover_teacher as recover_teache
 from globalmin.regularized.full_run import FullRun as FullRun
 from globalmin.regularized.full_run import estimate_largest_decay as estimate_largest_decay
 from globalmin.regularized.full_run import train_relu as train_relu
+from globalmin.regularized.interactions import Interactions as Interactions
 from globalmin.regularized.network import RegularizedNetwork as RegularizedNetwork
 from globalmin.regularized.objective import Penalty as Penalty
 from globalmin.regularized.objective import RegularizedProblem as RegularizedProblem

@@ -5,6 +5,8 @@ the penalty $a\sum_l\|a_l\|^2$, by Newton steps in a trust region with products 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +14,12 @@ from globalmin._types import Array
 from globalmin.regularized.objective import RegularizedProblem
 from globalmin.regularized.squares import squares_penalty
 
+_MAX_SHARP = 6
 _MAX_STEPS = 150  # Newton steps between two rounds of new neurons
 
 
 @dataclass(frozen=True, eq=False)
-class Factors:
+class SquaresFactors:
     """Rows a_l, signs s_l and the intercept; the matrix is the sum of s_l a_l a_l^T."""
 
     rows: Array
@@ -24,7 +27,7 @@ class Factors:
     intercept: float
 
     @classmethod
-    def of_matrix(cls, A: Array, intercept: float, drop: float = 0.0) -> Factors:
+    def of_matrix(cls, A: Array, intercept: float, drop: float = 0.0) -> SquaresFactors:
         """One row per eigenvalue, those up to `drop` times the largest left out: the factors of
         least penalty.
         """
@@ -98,7 +101,9 @@ class FactoredObjective:
         return self.pack(2.0 * self.signs[:, None] * inner + 2.0 * a * turned, float(du.sum()))
 
 
-def descend(problem: RegularizedProblem, Z: Array, factors: Factors, goal: float) -> Factors:
+def descend(
+    problem: RegularizedProblem, Z: Array, factors: SquaresFactors, goal: float
+) -> SquaresFactors:
     """Newton steps in a trust region until what is left of the gradient costs about `goal`."""
     from scipy.optimize import minimize
 
@@ -107,19 +112,43 @@ def descend(problem: RegularizedProblem, Z: Array, factors: Factors, goal: float
     if not x.size:
         return factors
     size = max(float(np.linalg.norm(x)), 1e-3)
+    # the inner solver is as accurate as the square root of the gradient, so that must be small
+    unit = 100.0 * max(float(np.linalg.norm(function.gradient(x))), 1e-300)
     found = minimize(
-        function.value,
+        lambda x: function.value(x) / unit,
         x,
-        jac=function.gradient,
-        hessp=function.hessian_times,
+        jac=lambda x: function.gradient(x) / unit,
+        hessp=lambda x, p: function.hessian_times(x, p) / unit,
         method="trust-ncg",
         options={
-            "gtol": goal / size,
+            "gtol": goal / size / unit,
             "maxiter": _MAX_STEPS,
             "initial_trust_radius": 0.3 * size,
             "max_trust_radius": 100.0 * size,
         },
     )
-    x = found.x if found.fun <= function.value(x) else x
-    rows, c = function.unpack(x)
-    return Factors(rows, factors.signs, c)
+    x = found.x if unit * found.fun <= function.value(x) else x
+    rows, c = function.unpack(_sharpened(function, x, goal / size))
+    return SquaresFactors(rows, factors.signs, c)
+
+
+def _sharpened(function: FactoredObjective, x: Array, goal: float) -> Array:
+    """Newton steps that are judged by the gradient: near the minimum the value has no digits left
+    to show progress. The Hessian is singular along rotations of the factors, hence minres.
+    """
+    from scipy.sparse.linalg import LinearOperator, minres
+
+    operator: Any = LinearOperator  # its stub knows subclasses only
+    gradient, value = function.gradient(x), function.value(x)
+    for _ in range(_MAX_SHARP):
+        if np.linalg.norm(gradient) <= goal:
+            break
+        product = partial(function.hessian_times, x)
+        hessian = operator((x.size, x.size), matvec=product, dtype=np.float64)
+        step = minres(hessian, -gradient, rtol=1e-6, maxiter=min(4 * x.size, 400))[0]
+        moved = function.gradient(x + step)
+        is_lower = function.value(x + step) <= value + 1e-13 * abs(value)
+        if not (is_lower and np.linalg.norm(moved) < 0.5 * np.linalg.norm(gradient)):
+            break
+        x, gradient = x + step, moved
+    return x

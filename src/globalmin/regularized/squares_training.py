@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from globalmin._types import Array
-from globalmin.errors import DataError
 from globalmin.linalg.symmetric import moment_matrix, quadratic_forms
 from globalmin.losses import Loss
 from globalmin.regularized.dual import centered, floor_of, saturated, scaled
@@ -28,7 +27,7 @@ from globalmin.regularized.squares import (
     rows_with_bias,
     squares_penalty,
 )
-from globalmin.regularized.squares_descent import Factors, descend
+from globalmin.regularized.squares_descent import SquaresFactors, descend
 
 _ENVELOPES = tuple(
     10.0 ** (-k / 2) for k in range(2, 16)
@@ -36,6 +35,7 @@ _ENVELOPES = tuple(
 _FAR = 30.0  # stands for an infinite best constant
 _MERGED = 1e-12  # of the largest eigenvalue: smaller neurons are dropped between the rounds
 _NEGLIGIBLE = 1e-14  # of the objective: neurons that cost less are left out
+_POLISH = 1e-5  # of the gap: what the gradient of the result may cost
 _INWARD = 1.0 - 2.0**-30  # makes room for the rounding of a sum
 _STALLED = 4  # rounds in a row without a smaller gap end training
 
@@ -134,13 +134,11 @@ def squares_path(
 
 def largest_squares_decay(problem: RegularizedProblem) -> float:
     """The least weight decay, in floats, from which on the best network has no neurons; that of
-    `problem` does not matter.
+    `problem` does not matter. Zero for labels that are all alike.
     """
     penalty = squares_penalty(problem)
     smooth = replace(problem, loss=problem.loss.smoothed(1e-6))
     u = balanced(problem, _slopes(smooth, _best_constant(smooth, _first(problem).intercept)))
-    if not u.any():
-        raise DataError("the labels have no best constant; give at least two different ones")
     return 2.0 * penalty.v_max * height(rows_with_bias(problem), u, penalty)
 
 
@@ -191,23 +189,23 @@ def feasible(problem: RegularizedProblem, Z: Array, f: Array) -> tuple[float, Ar
     return scaled(problem, u, top)
 
 
-def _first(problem: RegularizedProblem) -> Factors:
+def _first(problem: RegularizedProblem) -> SquaresFactors:
     """No neurons, and the best constant."""
     p = problem.X.shape[1] + (problem.penalty.hidden_bias == "penalized")
     c = 0.0
     if problem.penalty.intercept == "free":
         used = problem.weights > 0
         c = problem.loss.constant(problem.y[used], problem.weights[used])
-    return Factors(np.zeros((0, p)), np.zeros(0), float(np.clip(c, -_FAR, _FAR)))
+    return SquaresFactors(np.zeros((0, p)), np.zeros(0), float(np.clip(c, -_FAR, _FAR)))
 
 
-def _factors_of(network: SquaresNetwork, penalty: SquaresPenalty) -> Factors:
-    found = Factors.of_matrix(matrix_of_network(network, penalty), network.intercept)
+def _factors_of(network: SquaresNetwork, penalty: SquaresPenalty) -> SquaresFactors:
+    found = SquaresFactors.of_matrix(matrix_of_network(network, penalty), network.intercept)
     kept = (found.signs > 0) | (penalty.heads == "any")
-    return Factors(found.rows[kept], found.signs[kept], found.intercept)
+    return SquaresFactors(found.rows[kept], found.signs[kept], found.intercept)
 
 
-def _stages(problem: RegularizedProblem, factors: Factors) -> Iterator[Loss]:
+def _stages(problem: RegularizedProblem, factors: SquaresFactors) -> Iterator[Loss]:
     """The loss itself, or envelopes of decreasing width if it has kinks."""
     if problem.loss.smoothed(1.0) == problem.loss:
         yield problem.loss
@@ -218,8 +216,8 @@ def _stages(problem: RegularizedProblem, factors: Factors) -> Iterator[Loss]:
 
 
 def _solve(
-    problem: RegularizedProblem, Z: Array, factors: Factors, gap: float, max_iter: int
-) -> tuple[Factors, int]:
+    problem: RegularizedProblem, Z: Array, factors: SquaresFactors, gap: float, max_iter: int
+) -> tuple[SquaresFactors, int]:
     """Rounds of new neurons and descent for a smooth loss, until the gap is small or stays."""
     low = saturated(problem)
     best, least, stalled = factors, math.inf, 0
@@ -231,22 +229,25 @@ def _solve(
         if distance < least:
             best, least = factors, distance
         if distance <= gap * (value - low) or stalled >= _STALLED:
-            return best, count
+            # Newton's steps are quick here: the fitted values get more digits than the gap needs
+            return descend(problem, Z, best, _POLISH * gap * (value - low)), count
         factors = _with_new(problem, Z, factors, f)
         goal = 0.01 * min(distance, max(gap * (value - low), 1e-3 * distance))
         factors = descend(problem, Z, factors, goal)
-        factors = Factors.of_matrix(factors.matrix, factors.intercept, _MERGED)
+        factors = SquaresFactors.of_matrix(factors.matrix, factors.intercept, _MERGED)
     return factors, max_iter
 
 
-def _value(problem: RegularizedProblem, f: Array, factors: Factors) -> float:
+def _value(problem: RegularizedProblem, f: Array, factors: SquaresFactors) -> float:
     used = problem.weights > 0
     losses = problem.loss.value(f[used], problem.y[used])
     penalty = squares_penalty(problem).threshold * float(np.sum(np.square(factors.rows)))
     return float(problem.weights[used] @ losses) + penalty
 
 
-def _with_new(problem: RegularizedProblem, Z: Array, factors: Factors, f: Array) -> Factors:
+def _with_new(
+    problem: RegularizedProblem, Z: Array, factors: SquaresFactors, f: Array
+) -> SquaresFactors:
     """A step along the eigenvectors of Z(u) beyond the threshold, as long as the convex objective
     falls; the same factors where there is none.
     """
@@ -268,7 +269,7 @@ def _with_new(problem: RegularizedProblem, Z: Array, factors: Factors, f: Array)
     kept = excess > 0
     for _ in range(60):
         rows = np.sqrt(step * excess[kept])[:, None] * vectors.T[kept]
-        wider = Factors(
+        wider = SquaresFactors(
             np.vstack([factors.rows, rows]),
             np.concatenate([factors.signs, signs[kept]]),
             factors.intercept,
@@ -281,14 +282,20 @@ def _with_new(problem: RegularizedProblem, Z: Array, factors: Factors, f: Array)
 
 
 def _run(
-    problem: RegularizedProblem, stage: RegularizedProblem, Z: Array, factors: Factors, rounds: int
+    problem: RegularizedProblem,
+    stage: RegularizedProblem,
+    Z: Array,
+    factors: SquaresFactors,
+    rounds: int,
 ) -> SquaresRun:
     """The network, and the floor of the loss itself under the vector of its envelope."""
     a, scale = squares_penalty(problem).threshold, _value(stage, factors.outputs(Z), factors)
     costs = a * np.sum(np.square(factors.rows), axis=1)
     kept = costs > _NEGLIGIBLE * max(scale - saturated(stage), 0.0)
     network = network_of_matrix(
-        Factors(factors.rows[kept], factors.signs[kept], 0.0).matrix, factors.intercept, problem
+        SquaresFactors(factors.rows[kept], factors.signs[kept], 0.0).matrix,
+        factors.intercept,
+        problem,
     )
     _, u = feasible(stage, Z, network.predict(problem.X))
     return SquaresRun(problem, network, u, floor_of(problem, u), rounds)
