@@ -32,6 +32,8 @@ CONTRACT = {
     "RegularizedNetwork": {"intercept"},
     "ReluNetworkClassifier": {"intercept"},
     "ReluNetworkRegressor": {"intercept"},
+    "SquaresNetwork": {"intercept"},
+    "SquaresPenalty": {"intercept"},
     "optimality_gap": {"intercept"},
     "RegularizedProblem": {"penalty"},  # all of it, the decay among others
     "PatchNetworkRegressor": {"normalize"},  # every patch by itself, not the columns

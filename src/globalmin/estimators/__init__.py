@@ -14,6 +14,10 @@ from globalmin.estimators.quadratic import QuadraticNetworkRegressor as Quadrati
 from globalmin.estimators.quadratic_cv import (
     QuadraticNetworkRegressorCV as QuadraticNetworkRegressorCV,
 )
+from globalmin.estimators.quadratic_losses import (
+    QuadraticNetworkClassifier as QuadraticNetworkClassifier,
+)
+from globalmin.estimators.quadratic_losses import SquaresNetworkRegressor as SquaresNetworkRegressor
 from globalmin.estimators.relu_network import ReluNetworkClassifier as ReluNetworkClassifier
 from globalmin.estimators.relu_network import ReluNetworkRegressor as ReluNetworkRegressor
 from globalmin.estimators.shallow import ShallowNetworkClassifier as ShallowNetworkClassifier

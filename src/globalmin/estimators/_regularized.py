@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,15 @@ from globalmin.proving.proof import Proof, no_proof
 from globalmin.regularized.dual import saturated
 from globalmin.regularized.objective import RegularizedProblem, objective
 from globalmin.regularized.preparation import Choice, Settings, choose_decay, default_decays
-from globalmin.regularized.train import RegularizedRun, train_regularized
+from globalmin.regularized.squares_training import SquaresRun
+from globalmin.regularized.train import (
+    RegularizedRun,
+    decay_path,
+    largest_decay,
+    train_regularized,
+)
 
+Run = RegularizedRun | SquaresRun
 _FIT_CALLER = 5  # _warn_gap, _fit_labels, fit, scikit-learn's wrapper, the line of the user
 
 
@@ -33,7 +40,7 @@ _FIT_CALLER = 5  # _warn_gap, _fit_labels, fit, scikit-learn's wrapper, the line
 class Fitted:
     """One network: what was chosen, trained and proved."""
 
-    run: RegularizedRun
+    run: Run
     choice: Choice | None
     proof: Proof
     preprocessing: Preprocessing
@@ -62,7 +69,7 @@ class RegularizedEstimator(ProvedEstimator):
     n_decays: int
     ratio: float
     random_state: Any
-    runs_: list[RegularizedRun]
+    runs_: list[Any]
 
     def _fit_labels(
         self, X: Array, labels: Sequence[Array], weight: Array | None, settings: Settings
@@ -95,15 +102,29 @@ class RegularizedEstimator(ProvedEstimator):
         choice = None
         problem = settings.problem(stored, labels, weight, 1.0)
         if self.weight_decay == "cv":
-            decays = default_decays(problem, int(self.n_decays), float(self.ratio))
-            choice = choose_decay(problem, self._folds(stored, labels, settings), decays)
+            decays = default_decays(
+                problem, int(self.n_decays), float(self.ratio), self._largest_decay
+            )
+            folds = self._folds(stored, labels, settings)
+            choice = choose_decay(problem, folds, decays, self._decay_path)
         decay = float(self.weight_decay) if choice is None else choice.weight_decay
         problem = settings.problem(stored, labels, weight, decay)
         # half of what is asked for, because rounding and repair cost a little of the gap
-        run = train_regularized(problem, gap=0.5 * self.gap, max_iter=int(self.max_iter))
+        run = self._trained(problem, 0.5 * self.gap)
         return Fitted(run, choice, self._proof_of(run), steps)
 
-    def _proof_of(self, run: RegularizedRun) -> Proof:
+    def _trained(self, problem: RegularizedProblem, gap: float) -> Run:
+        return train_regularized(problem, gap=gap, max_iter=int(self.max_iter))
+
+    def _largest_decay(self, problem: RegularizedProblem) -> float:
+        return largest_decay(problem)
+
+    def _decay_path(
+        self, problem: RegularizedProblem, decays: Sequence[float], *, gap: float
+    ) -> Iterator[Run]:
+        return decay_path(problem, decays, gap=gap)
+
+    def _proof_of(self, run: Run) -> Proof:
         if not self.certify:
             return no_proof({}, message="certify=False")
         return prove(run.network, run.problem, run=run)
@@ -128,9 +149,9 @@ class RegularizedEstimator(ProvedEstimator):
         short = [j for j, part in enumerate(parts) if not part.run.relative_gap <= self.gap]
         unproved = [j for j, part in enumerate(parts) if not part.proof.is_accepted]
         if short:
-            run = parts[short[0]].run
+            run, value = parts[short[0]].run, parts[short[0]].objective
             text = (
-                f"the objective {run.training.objective:.6g} may be {run.relative_gap:.2g} of it "
+                f"the objective {value:.6g} may be {run.relative_gap:.2g} of it "
                 f"above its infimum, gap={self.gap:g} was asked for; raise max_iter, gap or "
                 "weight_decay"
             )
@@ -160,6 +181,8 @@ class RegularizedEstimator(ProvedEstimator):
 
 
 def _named(problem: RegularizedProblem) -> str:
+    if problem.penalty.neurons == "quadratic":
+        return "network of squares"
     kind = {"columns": "additive network", "pairs": "network of pairs", "all": "ReLU network"}
     groups = problem.groups if isinstance(problem.groups, str) else ""
     return kind.get(groups, "network of these groups of columns")

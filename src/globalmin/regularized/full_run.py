@@ -18,7 +18,7 @@ from globalmin.regularized.dual import saturated
 from globalmin.regularized.full_dual import MAX_CONES, FullBound, best_floor
 from globalmin.regularized.full_training import train_full, without_neurons
 from globalmin.regularized.network import RegularizedNetwork
-from globalmin.regularized.objective import RegularizedProblem, objective
+from globalmin.regularized.objective import RegularizedProblem, objective, require_relu
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +104,7 @@ def train_relu(
     >>> bool(run.gap < 1e-5)
     True
     """
+    require_relu(problem)
     if problem.groups != "all":
         raise DataError(f"groups={problem.groups!r}: neurons that see all columns need 'all'")
     design = Design.of(problem)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class RegularizedNetwork:
         d coefficients of a linear part, None without one.
     """
 
+    neurons: ClassVar[str] = "relu"
     W: Array
     bias: Array
     v: Array
@@ -85,14 +86,23 @@ class RegularizedNetwork:
 
     def predict(self, X: ArrayLike) -> Array:
         """The outputs at the rows of X."""
+        out = np.maximum(self._hidden(X), 0.0) @ self.v + self.intercept
+        return out if self.linear is None else out + np.asarray(X, dtype=np.float64) @ self.linear
+
+    def reach(self, X: Array) -> Array:
+        """What the absolute values of all summands add up to, row by row."""
+        size = np.abs(X) @ np.abs(self.W).T + np.abs(self.bias)
+        reach = np.abs(self.intercept) + size @ np.abs(self.v)
+        return reach if self.linear is None else reach + np.abs(X) @ np.abs(self.linear)
+
+    def _hidden(self, X: ArrayLike) -> Array:
+        """The numbers W_l . x + bias_l, rows x neurons."""
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise DataError(
                 f"X has shape {rows.shape}; give rows of {self.n_features} numbers each"
             )
-        hidden = np.maximum(rows @ self.W.T + self.bias, 0.0)
-        out = hidden @ self.v + self.intercept
-        return out if self.linear is None else out + rows @ self.linear
+        return rows @ self.W.T + self.bias
 
 
 def _finite(value: ArrayLike, name: str, ndim: int) -> Array:

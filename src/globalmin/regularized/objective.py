@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class Penalty:
         "none", "free", or $k_1 > 0$.
     """
 
+    neurons: ClassVar[str] = "relu"
     weight_decay: float
     hidden_bias: HiddenBias = "penalized"
     tau: float = 1.0
@@ -58,13 +59,13 @@ class Penalty:
     def __post_init__(self) -> None:
         one_of("hidden_bias", self.hidden_bias, HIDDEN_BIASES)
         for name in ("weight_decay", "tau"):
-            _require_positive(name, getattr(self, name))
+            require_positive(name, getattr(self, name))
         for name in ("intercept", "linear"):
             given = getattr(self, name)
             if isinstance(given, str):
                 one_of(name, given, ("free", "none"), remedy="or a positive number")
             else:
-                _require_positive(name, given)
+                require_positive(name, given)
 
     @property
     def needs_centering(self) -> bool:
@@ -84,7 +85,8 @@ class Penalty:
         return total
 
 
-def _require_positive(name: str, value: float) -> None:
+def require_positive(name: str, value: float) -> None:
+    """Refuse a number that is not finite and positive."""
     if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
         raise DataError(f"{name}={value!r} must be a finite positive number")
 
@@ -174,6 +176,15 @@ def objective(network: RegularizedNetwork, problem: RegularizedProblem) -> float
     rows = problem.loss.value(network.predict(problem.X), problem.y)
     used = problem.weights > 0  # a row of weight 0 is absent, whatever its loss
     return float(problem.weights[used] @ rows[used]) + problem.penalty.of(network)
+
+
+def require_relu(problem: RegularizedProblem) -> None:
+    """Refuse a problem of other neurons than ReLU ones."""
+    if problem.penalty.neurons != "relu":
+        raise DataError(
+            f"the penalty is one of {problem.penalty.neurons} neurons; train them with "
+            "train_squares, or give a Penalty"
+        )
 
 
 def _column(values: ArrayLike, name: str, n: int) -> Array:

@@ -5,8 +5,9 @@ best.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.losses import Loss
 from globalmin.regularized.objective import Groups, HiddenBias, Penalty, RegularizedProblem
-from globalmin.regularized.train import RegularizedRun, decay_path, largest_decay
+from globalmin.regularized.train import decay_path, largest_decay
 
 _PATH_GAP = 1e-4  # relative, on the paths: far below the noise of held-out losses
 _WORSE = 4  # decays in a row without a better held-out loss end the search
@@ -87,24 +88,32 @@ def short(value: float) -> float:
     return math.ldexp(round(math.ldexp(mantissa, _BITS)), exponent - _BITS)
 
 
-def default_decays(problem: RegularizedProblem, n_decays: int, ratio: float) -> Array:
+def default_decays(
+    problem: RegularizedProblem,
+    n_decays: int,
+    ratio: float,
+    largest: Callable[[RegularizedProblem], float] = largest_decay,
+) -> Array:
     """Evenly spaced in the logarithm from the least decay without neurons down to `ratio` times
     it; a single 1 where no decay has neurons.
     """
-    top = largest_decay(problem)
+    top = largest(problem)
     if not top > 1e-12 * float(problem.weights.sum()):
         return np.ones(1)
     return np.array([short(b) for b in top * np.geomspace(1.0, ratio, n_decays)])
 
 
 def choose_decay(
-    whole: RegularizedProblem, folds: Sequence[tuple[Indices, Indices]], decays: Array
+    whole: RegularizedProblem,
+    folds: Sequence[tuple[Indices, Indices]],
+    decays: Array,
+    path: Callable[..., Iterator[Any]] = decay_path,
 ) -> Choice:
     """Follow the paths of all folds from the largest decay down, side by side, until the held-out
     loss gets worse; decays are those of all rows and are scaled to the rows of a fold.
     """
     total = float(whole.weights.sum())
-    paths = [_fold_path(whole, train, decays, total) for train, _ in folds]
+    paths = [_fold_path(whole, train, decays, total, path) for train, _ in folds]
     losses: list[list[float]] = []
     best = 0
     for i, runs in enumerate(zip(*paths, strict=True)):
@@ -118,10 +127,16 @@ def choose_decay(
     return Choice(tried, np.array(losses), float(tried[best]))
 
 
-def _fold_path(whole: RegularizedProblem, train: Indices, decays: Array, total: float):  # noqa: ANN202 - a generator of runs
+def _fold_path(
+    whole: RegularizedProblem,
+    train: Indices,
+    decays: Array,
+    total: float,
+    path: Callable[..., Iterator[Any]],
+) -> Iterator[Any]:
     part = subset(whole, train)
     share = float(part.weights.sum()) / total
-    return decay_path(part, (share * decays).tolist(), gap=_PATH_GAP)
+    return path(part, (share * decays).tolist(), gap=_PATH_GAP)
 
 
 def subset(problem: RegularizedProblem, rows: Indices) -> RegularizedProblem:
@@ -130,7 +145,7 @@ def subset(problem: RegularizedProblem, rows: Indices) -> RegularizedProblem:
     return replace(problem, X=problem.X[rows], y=problem.y[rows], sample_weight=weight)
 
 
-def _held_out(run: RegularizedRun, whole: RegularizedProblem, test: Indices) -> float:
+def _held_out(run: Any, whole: RegularizedProblem, test: Indices) -> float:
     """The mean loss of held-out rows, in their weights."""
     weight = whole.weights[test]
     outputs = run.network.predict(whole.X[test])

@@ -78,10 +78,7 @@ def objective_above(network: RegularizedNetwork, problem: RegularizedProblem) ->
     used = weight > 0
     X, y, weight = problem.X[used], y[used], weight[used]
     f = network.predict(X)
-    size = np.abs(X) @ np.abs(network.W).T + np.abs(network.bias)
-    reach = np.abs(network.intercept) + size @ np.abs(network.v)
-    if network.linear is not None:
-        reach = reach + np.abs(X) @ np.abs(network.linear)
+    reach = network.reach(X)
     values, slopes = loss.value(f, y), np.abs(loss.derivative(f, y))
     penalty = problem.penalty.of(network)
     sizes = weight * (np.abs(values) + np.abs(y * f) + slopes * (reach + np.abs(y)))

@@ -17,7 +17,7 @@ from globalmin.regularized.column_generation import Oracle, Training, network_of
 from globalmin.regularized.columns import ColumnOracle
 from globalmin.regularized.dual import centered
 from globalmin.regularized.network import RegularizedNetwork
-from globalmin.regularized.objective import Penalty, RegularizedProblem
+from globalmin.regularized.objective import Penalty, RegularizedProblem, require_relu
 from globalmin.regularized.pairs import PairOracle
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class RegularizedRun:
 
 def oracle_for(problem: RegularizedProblem) -> Oracle:
     """The oracle for the class of networks of a problem; DataError for a class without one."""
+    require_relu(problem)
     if problem.penalty.linear != "none":
         raise DataError(
             f"linear={problem.penalty.linear!r}: networks of columns contain linear functions; "

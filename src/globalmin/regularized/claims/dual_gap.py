@@ -24,6 +24,7 @@ from globalmin.proving.claim import (
     rational,
 )
 from globalmin.regularized.claims.full_gap import full_witness
+from globalmin.regularized.claims.squares_gap import squares_witness
 from globalmin.regularized.column_generation import Oracle, QuickOracle, proved_heights
 from globalmin.regularized.design import Design
 from globalmin.regularized.dual import centered, saturated
@@ -32,6 +33,7 @@ from globalmin.regularized.full_run import train_relu
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import RegularizedProblem
 from globalmin.regularized.repair import MARGIN, exact_dual, floor_below, objective_above
+from globalmin.regularized.squares_training import balanced
 from globalmin.regularized.train import oracle_for
 
 # the width of the envelope, as a share of the residuals, where a loss with kinks has no derivative
@@ -117,6 +119,21 @@ def build_full(
     )
 
 
+def build_squares(
+    network: RegularizedNetwork, problem: RegularizedProblem, u: Array | None = None
+) -> Claim:
+    """The claim for networks of squares, or CannotCertify with the reason.
+
+    Parameters
+    ----------
+    network, problem : what the claim speaks of.
+    u : a dual vector from training; by default the derivative of the loss at the outputs.
+    """
+    given = dual_of(network, problem) if u is None else u
+    found = squares_witness(problem, balanced(problem, given))
+    return claim_of(network, problem, found.u, {"constraint": "quadratic"}, witness=found.tensors)
+
+
 def claim_of(
     network: RegularizedNetwork,
     problem: RegularizedProblem,
@@ -152,6 +169,8 @@ def claim_of(
 
 def _answer(question: Question) -> Claim:
     run, problem = question.options.get("run"), question.data
+    if problem.penalty.neurons == "quadratic":
+        return build_squares(question.network, problem, None if run is None else run.u)
     if problem.groups == "all" and not _is_one_column(problem):
         found = train_relu(problem, start=question.network) if run is None else run
         return build_full(question.network, problem, found.bound)

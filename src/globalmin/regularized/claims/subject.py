@@ -15,6 +15,7 @@ from globalmin.proving.certificate import SealedCertificate
 from globalmin.proving.claim import Claim, ClaimRecord, Json, Question, Subject, Tensor, rational
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem
+from globalmin.regularized.squares import SquaresPenalty
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,16 @@ def described(problem: RegularizedProblem) -> dict[str, Json]:
     penalty = problem.penalty
     fields: dict[str, Json] = {
         "kind": "regularized",
-        "neurons": "relu",
+        "neurons": penalty.neurons,
         "groups": problem.groups
         if isinstance(problem.groups, str)
         else [list(group) for group in problem.groups],
         "hidden_bias": penalty.hidden_bias,
-        "heads": "any",
+        "heads": penalty.heads if isinstance(penalty, SquaresPenalty) else "any",
         "b": rational(penalty.weight_decay),
     }
+    if isinstance(penalty, SquaresPenalty):
+        fields["v_max"] = rational(penalty.v_max)
     if penalty.hidden_bias == "penalized":
         fields["tau"] = rational(penalty.tau)
     for name, key in (("intercept", "k0"), ("linear", "k1")):
@@ -96,6 +99,11 @@ def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questi
     if network.n_features != problem.X.shape[1]:
         raise DataError(
             f"the network has {network.n_features} columns and X has {problem.X.shape[1]}"
+        )
+    if network.neurons != problem.penalty.neurons:
+        raise DataError(
+            f"the network has {network.neurons} neurons and the penalty is one of "
+            f"{problem.penalty.neurons} neurons"
         )
     for part, is_there in (
         ("intercept", network.intercept != 0.0),

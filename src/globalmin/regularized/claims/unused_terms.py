@@ -33,6 +33,8 @@ def build(
     u : a dual vector from training; by default the derivative of the loss at the outputs.
     """
     groups = problem.group_list()
+    if problem.penalty.neurons != "relu":
+        raise CannotCertify("unused terms are proved for ReLU neurons, not for squares")
     if problem.penalty.hidden_bias != "penalized" or max(map(len, groups)) > 1:
         raise CannotCertify(
             "unused terms are proved for neurons of one column with penalized hidden biases"

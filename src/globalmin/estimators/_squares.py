@@ -1,0 +1,132 @@
+"""What the regressor and the classifier of networks of squares share: the problem, training, and
+the polynomial to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
+
+from globalmin._options import Heads, Scaling, Signs
+from globalmin._types import Array
+from globalmin.estimators._regularized import RegularizedEstimator, Run
+from globalmin.losses import get_loss
+from globalmin.regularized.interactions import Interactions, interactions_of
+from globalmin.regularized.objective import RegularizedProblem
+from globalmin.regularized.preparation import Settings
+from globalmin.regularized.squares import SquaresPenalty
+from globalmin.regularized.squares_training import (
+    largest_squares_decay,
+    squares_path,
+    train_squares,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
+    "weight_decay": [StrOptions({"cv"}), Interval(Real, 0, None, closed="neither")],
+    "signs": [StrOptions({"mixed", "positive"})],
+    "bias_scale": [Interval(Real, 0, None, closed="neither")],
+    "scaling": [StrOptions({"standardize", "none"})],
+    "gap": [Interval(Real, 0, 1, closed="neither")],
+    "cv": ["cv_object"],
+    "n_decays": [Interval(Integral, 1, None, closed="left")],
+    "ratio": [Interval(Real, 0, 1, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "certify": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+
+@dataclass(frozen=True)
+class SquaresSettings(Settings):
+    """What of a problem of squares does not depend on the rows."""
+
+    tau: float = 1.0
+    heads: Heads = "any"
+
+    def problem(
+        self, X: Array, y: Array, weight: Array | None, weight_decay: float
+    ) -> RegularizedProblem:
+        """The problem of rows and labels that were preprocessed."""
+        penalty = SquaresPenalty(weight_decay, tau=self.tau, heads=self.heads)
+        return RegularizedProblem(X, y, penalty, self.loss, groups="all", sample_weight=weight)
+
+
+class SquaresNetworkEstimator(RegularizedEstimator):
+    """Base of the estimators of networks of squares with any convex loss."""
+
+    loss: str
+    signs: Signs
+    bias_scale: float
+    scaling: Scaling
+
+    def _settings(self, parameter: float | None = None) -> SquaresSettings:
+        return SquaresSettings(
+            get_loss(self.loss, parameter),
+            "all",
+            scaling=self.scaling,
+            tau=float(self.bias_scale),
+            heads="any" if self.signs == "mixed" else "nonnegative",
+        )
+
+    def _trained(self, problem: RegularizedProblem, gap: float) -> Run:
+        return train_squares(problem, gap=gap, max_iter=int(self.max_iter))
+
+    def _largest_decay(self, problem: RegularizedProblem) -> float:
+        return largest_squares_decay(problem)
+
+    def _decay_path(
+        self, problem: RegularizedProblem, decays: Sequence[float], *, gap: float
+    ) -> Iterator[Run]:
+        return squares_path(problem, decays, gap=gap)
+
+    @property
+    def interactions_(self) -> Interactions | list[Interactions]:
+        """The polynomial of each network, in the columns after scaling; a list if there are more
+        than two classes.
+        """
+        check_is_fitted(self)
+        given = self.preprocessing_
+        steps = given if isinstance(given, list) else [given]
+        names = self._names()
+        pairs = zip(self.networks_, steps, strict=True)
+        found = [interactions_of(network, step, names) for network, step in pairs]
+        return found[0] if len(found) == 1 else found
+
+    def plot_interactions(self, *, target: int = 0, most: int = 12) -> Figure:
+        """Who interacts with whom: squares and products as a triangle of colors, linear terms
+        beside it.
+
+        Parameters
+        ----------
+        target : int
+            The class, where there are more than two.
+        most : int
+            Columns to draw at most, those with the largest coefficients.
+        """
+        from globalmin.regularized.interaction_figure import draw_interactions
+
+        found = self.interactions_
+        return draw_interactions(found[target] if isinstance(found, list) else found, most)
+
+    def _names(self) -> list[str]:
+        given = getattr(self, "feature_names_in_", None)
+        if given is not None:
+            return [str(name) for name in given]
+        return [f"column {j}" for j in range(self.networks_[0].n_features)]
+
+    def _raw(self, X: Any, y: Any, **checks: Any) -> tuple[Array, Any]:
+        """Inputs and labels after scikit-learn's checks."""
+        names = _get_feature_names(X)
+        checked: Any = validate_data(self, X, y, dtype=np.float64, **checks)
+        if names is not None:
+            self.feature_names_in_ = names
+        return checked[0], checked[1]
