@@ -162,7 +162,14 @@ class RegularizedEstimator(ProvedEstimator):
 def _named(problem: RegularizedProblem) -> str:
     kind = {"columns": "additive network", "pairs": "network of pairs", "all": "ReLU network"}
     groups = problem.groups if isinstance(problem.groups, str) else ""
-    return kind.get(groups, "network of these groups of columns")
+    name = kind.get(groups, "network of these groups of columns")
+    slopes = problem.monotone or ()
+    rules = [
+        f"{word} in column {', '.join(str(j) for j, slope in enumerate(slopes) if slope == sign)}"
+        for sign, word in ((1, "nondecreasing"), (-1, "nonincreasing"))
+        if sign in slopes
+    ]
+    return f"{name} with every neuron {' and '.join(rules)}" if rules else name
 
 
 def _of(choice: Choice | None, name: str) -> Array | None:

@@ -33,9 +33,11 @@ def build(
     u : a dual vector from training; by default the derivative of the loss at the outputs.
     """
     groups = problem.group_list()
-    if problem.penalty.hidden_bias != "penalized" or max(map(len, groups)) > 1:
+    is_covered = problem.penalty.hidden_bias == "penalized" and problem.monotone is None
+    if not is_covered or max(map(len, groups)) > 1:
         raise CannotCertify(
-            "unused terms are proved for neurons of one column with penalized hidden biases"
+            "unused terms are proved for neurons of one column with penalized hidden biases and "
+            "any slope"
         )
     gap = dual_gap.build(network, problem, u)
     b = problem.penalty.weight_decay
