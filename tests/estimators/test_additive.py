@@ -192,10 +192,12 @@ def test_monotone_terms_by_name_and_by_number():
     listed = gm.AdditiveNetworkRegressor(weight_decay=2.0, monotone=np.array([1, 0, -1])).fit(X, y)
     numbered = gm.AdditiveNetworkRegressor(weight_decay=2.0, monotone={0: 1, 2: -1}).fit(X, y)
     assert named.objective_ == listed.objective_ == numbered.objective_
-    assert named.verdict_ == "ACCEPTED" and named.optimal_
+    assert named.verdict_ == "ACCEPTED"
+    assert named.optimal_
     assert "nondecreasing in column 0 and nonincreasing in column 2" in named.gap_statement()
     slopes = {term.name: np.diff(term.values) for term in named.terms_}
-    assert (slopes["c"] <= 0).all() and slopes["c"].min() < 0
+    assert (slopes["c"] <= 0).all()
+    assert slopes["c"].min() < 0
     assert all((slopes[name] >= 0).all() for name in slopes if name == "a")
 
 

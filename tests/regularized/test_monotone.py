@@ -12,6 +12,7 @@ from globalmin.regularized.claims import dual_gap, unused_terms
 from globalmin.regularized.claims.subject import RegularizedCertificate
 from globalmin.regularized.columns import ColumnOracle
 from globalmin.regularized.design import Design
+from globalmin.regularized.master import Master
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import Penalty, RegularizedProblem
 from globalmin.regularized.train import train_regularized
@@ -95,6 +96,19 @@ def test_training_reaches_the_minimum_of_the_class_and_the_file_is_accepted(loss
     # the smaller class has a larger minimum, here by much: |x_0| is not monotone
     free = train_regularized(replace(problem, monotone=None))
     assert run.training.objective > 1.001 * free.training.objective
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_weight_of_one_sign_stays_zero_where_the_data_ask_for_the_other(sign: float):
+    x = np.linspace(-1.0, 1.0, 21)
+    rows = np.vstack([np.ones(21), np.maximum(x, 0.0)])
+    for rule, is_zero in ((0.0, False), (sign, True), (-sign, False)):
+        master = Master(
+            LOSSES["squared"], -sign * rows[1], np.ones(21), 0.1, 1, 0.0, rows.copy(),
+            np.zeros(2), np.array([0.0, rule]),
+        )  # fmt: skip
+        master.solve(1e-10)
+        assert bool(master.x[1] == 0.0) is is_zero
 
 
 def test_rules_that_the_data_obey_cost_nothing():
