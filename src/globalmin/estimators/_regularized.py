@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.errors import DataError
 from globalmin.estimators._base import ProvedEstimator, _single
+from globalmin.files import canonical_json
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
 from globalmin.regularized.dual import saturated
 from globalmin.regularized.objective import RegularizedProblem, objective
 from globalmin.regularized.preparation import Choice, Settings, choose_decay, default_decays
 from globalmin.regularized.train import RegularizedRun, train_regularized
+from globalmin.shallow.storage import save_networks
 
 _FIT_CALLER = 5  # _warn_gap, _fit_labels, fit, scikit-learn's wrapper, the line of the user
 
@@ -139,6 +142,17 @@ class RegularizedEstimator(ProvedEstimator):
             why = parts[unproved[0]].proof.why
             warnings.warn(f"no certificate: {why}", UserWarning, stacklevel=_FIT_CALLER)
 
+    def save(self, path: str | Path) -> None:
+        """Write the networks with their preprocessing to one file, for `globalmin.load_networks`
+        and the command line; its metadata name the loss and the classes.
+        """
+        check_is_fitted(self)
+        given: Any = self.preprocessing_
+        metadata = {"loss": self.runs_[0].problem.loss.name}
+        if hasattr(self, "classes_"):
+            metadata["classes"] = canonical_json(np.asarray(self.classes_).tolist())
+        save_networks(path, self.networks_, given if isinstance(given, list) else [given], metadata)
+
     def gap_statement(self, target: int = 0) -> str:
         """The gap in one sentence, with the figure that was asked for beside it."""
         check_is_fitted(self)
@@ -165,11 +179,15 @@ def _named(problem: RegularizedProblem) -> str:
     name = kind.get(groups, "network of these groups of columns")
     slopes = problem.monotone or ()
     rules = [
-        f"{word} in column {', '.join(str(j) for j, slope in enumerate(slopes) if slope == sign)}"
+        _listed(word, [str(j) for j, slope in enumerate(slopes) if slope == sign])
         for sign, word in ((1, "nondecreasing"), (-1, "nonincreasing"))
         if sign in slopes
     ]
     return f"{name} with every neuron {' and '.join(rules)}" if rules else name
+
+
+def _listed(word: str, columns: list[str]) -> str:
+    return f"{word} in column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
 
 
 def _of(choice: Choice | None, name: str) -> Array | None:
