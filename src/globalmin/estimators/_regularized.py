@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -167,8 +168,8 @@ class RegularizedEstimator(ProvedEstimator):
                 "proved."
             )
         return (
-            f"No {_named(problem)} of any width has an objective more than {gap:.2g} below the "
-            f"{value:.6g} of this one: {share:.2g} of it, where {self.gap:g} was asked for "
+            f"No {_named(problem)} of any width has an objective more than {_above(gap)} below the "
+            f"{value:.6g} of this one: {_above(share)} of it, where {self.gap:g} was asked for "
             f"(weight decay {problem.penalty.weight_decay:.4g}, file {verdict})."
         )
 
@@ -184,6 +185,12 @@ def _named(problem: RegularizedProblem) -> str:
         if sign in slopes
     ]
     return f"{name} with every neuron {' and '.join(rules)}" if rules else name
+
+
+def _above(value: float) -> str:
+    """Two digits, rounded up: a bound that is printed must be true as well."""
+    rounded = Context(prec=2, rounding=ROUND_CEILING).plus(Decimal(value))
+    return f"{float(rounded):.2g}"
 
 
 def _listed(word: str, columns: list[str]) -> str:
