@@ -159,3 +159,30 @@ def test_a_slip_in_a_column_of_numbers_makes_no_class(run, table, tmp_path):
     ended = run("fit", table(40, change=hole), "-t", "price", "--model", "additive")
     assert ended.code != 0
     assert "the class is missing" in ended.err
+
+
+def test_the_page_is_drawn_again_from_what_the_checker_says(run, table, tmp_path):
+    out = tmp_path / "o"
+    run("fit", table(60), "-t", "price", "--model", "additive", "--weight-decay", 2, "--out", out,
+        "-q")  # fmt: skip
+    page = (out / "report.html").read_bytes()
+    (out / "report.html").unlink()
+    ended = run("report", out, "--json")
+    assert ended.code == 0
+    assert ended.json["verdicts"] == ["ACCEPTED"]
+    assert (out / "report.html").read_bytes() == page
+    facts = json.loads((out / "fit.json").read_text())
+    facts["gap"][0] *= 0.99  # a gap that the file does not prove
+    (out / "fit.json").write_text(json.dumps(facts))
+    assert "run the fit again" in run("report", out).err
+    facts["gap"][0] *= 2
+    (out / "fit.json").write_text(json.dumps(facts))
+    (out / "certificate.gmc").unlink()
+    assert run("report", out).code == 1
+    text = (out / "report.html").read_text(encoding="utf-8")
+    assert "No accepted certificate: nothing is proved." in text
+    assert facts["statement"] not in text
+    assert "ACCEPTED" not in text
+    del facts["terms"], facts["all_terms"]
+    (out / "fit.json").write_text(json.dumps(facts))
+    assert "run the fit again" in run("report", out).err

@@ -78,10 +78,11 @@ def fit_additive(options: FitOptions, asked: AdditiveOptions, *, as_json: bool) 
     if given.table.feature_names is not None:
         model.feature_names_in_ = np.array(given.table.feature_names, dtype=object)
     facts = _facts(model, given, rows, time.perf_counter() - started)
+    facts["data"] |= {"name": options.data.name, "target": options.targets[0]}
     with staged_folder(options.out) as staging:
         _write(model, given, rows, staging)
         (staging / FACTS).write_text(canonical_json(facts) + "\n", encoding="utf-8")
-        page = additive_page.render(options.data.name, options.targets[0], facts, staging)
+        page, _ = additive_page.render(facts, staging)
         (staging / REPORT).write_text(page, encoding="utf-8")
     code = terminal.ACCEPTED if bool(np.all(model.optimal_)) else terminal.NOT_CERTIFIED
     if as_json:
@@ -144,9 +145,9 @@ def _facts(
         },
         "weight_decay": np.ravel(model.weight_decay_).tolist(),
         "objective": np.ravel(model.objective_).tolist(),
-        "lower_bound": np.ravel(model.lower_bound_).tolist(),
-        "gap": np.ravel(model.gap_).tolist(),
-        "relative_gap": np.ravel(model.relative_gap_).tolist(),
+        "lower_bound": _finite(model.lower_bound_),
+        "gap": _finite(model.gap_),
+        "relative_gap": _finite(model.relative_gap_),
         "verdict": [str(verdict) for verdict in np.ravel(np.array(model.verdict_, dtype=object))],
         "asked_gap": LARGEST_GAP,
         "optimal": np.ravel(model.optimal_).tolist(),
@@ -170,6 +171,11 @@ def _quiet_score(model: Any, X: Any, y: Any) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the columns have names for pictures only
         return model.score(X, y)
+
+
+def _finite(values: Any) -> list[float | None]:
+    """Numbers for JSON, which has no infinity: None where nothing is proved."""
+    return [float(x) if np.isfinite(x) else None for x in np.ravel(values)]
 
 
 def _terms(model: Any) -> list[list[Any]]:

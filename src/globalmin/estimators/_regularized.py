@@ -150,8 +150,9 @@ class RegularizedEstimator(ProvedEstimator):
         check_is_fitted(self)
         given: Any = self.preprocessing_
         metadata = {"loss": self.runs_[0].problem.loss.name}
-        if hasattr(self, "classes_"):
-            metadata["classes"] = canonical_json(np.asarray(self.classes_).tolist())
+        classes = getattr(self, "classes_", None)
+        if classes is not None:
+            metadata["classes"] = canonical_json(np.asarray(classes).tolist())
         save_networks(path, self.networks_, given if isinstance(given, list) else [given], metadata)
 
     def gap_statement(self, target: int = 0) -> str:

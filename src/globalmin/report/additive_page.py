@@ -4,35 +4,63 @@ one sentence, the checker's own statement, and the curves of the terms among the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from globalmin.drawing import as_inline
+from globalmin.errors import DataError
 from globalmin.report.template import filled, markup
 from globalmin.report.words import nearest_text, typeset, upper_text
+from globalmin_check import Result, check_file
 
-TEMPLATE = "additive.html.j2"
+FACTS, MAX_BYTES = "fit.json", 2**26
+_ROUNDING = 1e-12  # of a number that went through decimals
 
 
-def render(data: str, target: str, facts: Mapping[str, Any], folder: Path) -> str:
-    """The page as text; checks the certificate files of the folder again.
+def read_facts(folder: str | Path) -> dict[str, Any] | None:
+    """What `globalmin fit --model additive` wrote into fit.json; None for other folders."""
+    path = Path(folder) / FACTS
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found if found["network"]["kind"] == "additive" else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def render(facts: Mapping[str, Any], folder: str | Path) -> tuple[str, list[str]]:
+    """The page as text and the verdicts; checks the certificate files of the folder again.
 
     Parameters
     ----------
-    data, target : names of the table and of the column that is predicted.
-    facts : what `globalmin fit --model additive` writes into fit.json.
+    facts : see `read_facts`.
     folder : with the certificates and the pictures of the terms.
+
+    Raises
+    ------
+    DataError
+        If the facts are damaged, or claim a smaller gap than the certificate.
     """
-    count = len(facts["verdict"])
-    parts = [_part(facts, folder, j, count) for j in range(count)]
-    colors = [part["color"] for part in parts]
+    try:
+        count = len(facts["verdict"])
+        parts = [_part(facts, Path(folder), j, count) for j in range(count)]
+        page = _filled(facts, parts)
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError, OSError) as error:
+        raise DataError(
+            f"{folder}: {FACTS} does not belong to these files ({error}); run the fit again"
+        ) from error
+    return page, [part["verdict"] for part in parts]
+
+
+def _filled(facts: Mapping[str, Any], parts: list[dict[str, Any]]) -> str:
     return filled(
-        TEMPLATE,
-        data=data,
-        target=target,
+        "additive.html.j2",
+        data=facts["data"]["name"],
+        target=facts["data"]["target"],
         parts=parts,
-        worst=next((c for c in ("red", "amber") if c in colors), "green"),
         keys=_keys(facts),
         task=facts["task"],
         loss=facts["network"]["loss"],
@@ -43,31 +71,38 @@ def render(data: str, target: str, facts: Mapping[str, Any], folder: Path) -> st
 
 def _part(facts: Mapping[str, Any], folder: Path, j: int, count: int) -> dict[str, Any]:
     """What the page says of one network."""
-    from globalmin_check import check_file
-
     ending = "" if count == 1 else f"-{j}"
     path = folder / f"certificate{ending}.gmc"
     result = check_file(path) if path.is_file() else None
     verdict = "NO CERTIFICATE" if result is None else result.verdict.value
-    is_proved, is_near = verdict == "ACCEPTED", bool(facts["optimal"][j])
-    found = [] if result is None else [str(claim.statement) for claim in result.claims]
-    color = ("green" if is_near else "amber") if is_proved else "red"
+    numbers, statements = _verified(result)
+    if numbers and not float(numbers["gap"]) <= facts["gap"][j] * (1 + _ROUNDING):
+        raise ValueError(f"the certificate proves a gap of {numbers['gap']}, not a smaller one")
+    near = "green" if facts["optimal"][j] else "amber"
     svg = (folder / f"terms{ending}.svg").read_text(encoding="utf-8")
+    sentence = facts["statements"][j] if numbers else "No accepted certificate: nothing is proved."
     return {
         "name": facts["classes"][j] if count > 1 else "",
         "verdict": verdict,
-        "color": color,
-        "sentence": facts["statements"][j],
-        "checker": found if is_proved else [],
+        "color": near if numbers else "red",
+        "sentence": sentence,
+        "checker": statements,
         "objective": _number(facts["objective"][j]),
-        "floor": _number(facts["lower_bound"][j]),
-        "gap": typeset(upper_text(facts["gap"][j])) if is_proved else "–",
+        "gap": typeset(upper_text(float(numbers["gap"]))) if numbers else "–",
         "decay": _number(facts["weight_decay"][j]),
         "picture": markup(as_inline(svg, f"terms{j}", "The terms as curves, with the rows")),
         "terms": [
             (term["name"], _number(term["size"]), term["width"]) for term in facts["all_terms"][j]
         ],
     }
+
+
+def _verified(result: Result | None) -> tuple[Mapping[str, Any], list[str]]:
+    """The numbers of the accepted claim, and the checker's statements; empty if none is."""
+    if result is None or result.verdict.value != "ACCEPTED":
+        return {}, []
+    found = next((c.numbers for c in result.claims if c.kind == "dual-gap"), None)
+    return found or {}, [str(claim.statement) for claim in result.claims]
 
 
 def _keys(facts: Mapping[str, Any]) -> list[tuple[str, str, str]]:
