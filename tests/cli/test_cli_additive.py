@@ -1,10 +1,12 @@
 """`globalmin fit --model additive`: certificate, curves, predictions, exit code, refusals."""
 
 import csv
+import json
 
 import numpy as np
 from tests.cli.folders import everything_below
 
+import globalmin as gm
 from globalmin_check import check_file
 
 
@@ -14,7 +16,8 @@ def test_a_table_gives_an_accepted_certificate_and_curves(run, table, tmp_path):
                 "--out", out, "--json")  # fmt: skip
     assert ended.code == 0, ended
     assert everything_below(out) == {
-        "certificate.gmc", "fit.json", "predictions.csv", "terms.svg", "terms.png",
+        "certificate.gmc", "fit.json", "model.safetensors", "predictions.csv", "report.html",
+        "terms.svg", "terms.png",
     }  # fmt: skip
     assert check_file(out / "certificate.gmc").verdict.value == "ACCEPTED"
     assert ended.json["relative_gap"][0] <= 1e-6
@@ -45,7 +48,141 @@ def test_what_does_not_fit_is_refused(run, table):
         (("--model", "additive", "--loss", "absolute"), "--loss"),
         (("--model", "additive", "--interactions", "triples"), "--interactions"),
         (("--model", "additive", "-t", "a"), "--target once"),
+        (("--model", "additive", "--task", "ranking"), "--task"),
+        (("--model", "additive", "--task", "regression", "--loss", "hinge"), "--loss"),
+        (("--model", "additive", "--task", "classification", "--loss", "huber"), "--loss"),
     ):
         ended = run("fit", table(), "-t", "price", *wrong)
         assert ended.code == 2
         assert said in ended.err
+
+
+def _named(rows):
+    for row in rows:
+        row[4] = "<yes>" if abs(float(row[0])) > 0.7 else "no, sir"
+
+
+def _quoted(rows):
+    _named(rows)
+    for row in rows:
+        row[4] = f'"{row[4]}"'
+
+
+def test_text_labels_are_classes_and_the_model_is_read_again(run, table, tmp_path):
+    out, path = tmp_path / "o", table(80, change=_quoted)
+    ended = run("fit", path, "-t", "price", "--model", "additive", "--weight-decay", 0.5,
+                "--out", out, "--json")  # fmt: skip
+    assert ended.code == 0, ended
+    assert ended.json["task"] == "classification"
+    assert ended.json["classes"] == ["<yes>", "no, sir"]
+    assert ended.json["network"]["loss"] == "logistic"
+    with (out / "predictions.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    right = np.mean(
+        [row["label"] == row["prediction"] for row in rows if row["part"] == "training"]
+    )
+    assert right == ended.json["scores"]["training"] > 0.9
+    stored = gm.load_network(out / "model.safetensors")
+    assert json.loads(stored.metadata["classes"]) == ended.json["classes"]
+    with path.open(newline="") as stream:
+        X = np.array([[float(row[name]) for name in "abcd"] for row in csv.DictReader(stream)])
+    outputs = stored.network.predict(stored.preprocessing.transform(X))
+    again = np.where(outputs > 0, *ended.json["classes"][::-1])
+    assert [row["prediction"] for row in rows] == again.tolist()
+
+
+def test_the_page_says_the_sentence_with_the_tolerance_and_escapes_names(run, table, tmp_path):
+    out = tmp_path / "o"
+    ended = run("fit", table(80, change=_quoted), "-t", "price", "--model", "additive",
+                "--weight-decay", 0.5, "--out", out, "--json")  # fmt: skip
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert ended.json["statement"] in page
+    assert "where 1e-06 was asked for" in page
+    assert "ACCEPTED" in page
+    assert "Class and objective: ReLU neurons" in page  # the checker's words
+    assert "&lt;yes&gt;" in page
+    assert "<yes>" not in page
+    assert page.count("<svg") == 1
+    assert "http://" not in page
+    assert "src=" not in page
+
+
+def test_three_classes_have_a_file_and_a_picture_each(run, table, tmp_path):
+    def kinds(rows):
+        for row in rows:
+            row[4] = ["low", "mid", "a/b"][int(np.digitize(float(row[0]), [-0.5, 0.5]))]
+
+    out = tmp_path / "o"
+    ended = run("fit", table(60, change=kinds), "-t", "price", "--model", "additive",
+                "--weight-decay", 1, "--out", out, "--json")  # fmt: skip
+    assert ended.code == 0, ended
+    assert ended.json["classes"] == ["a/b", "low", "mid"]
+    for j in range(3):
+        assert check_file(out / f"certificate-{j}.gmc").verdict.value == "ACCEPTED"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3
+    assert all(sentence in page for sentence in ended.json["statements"])
+
+
+def test_two_numbers_are_classes_unless_said_otherwise(run, table, tmp_path):
+    def signs(rows):
+        for row in rows:
+            row[4] = "1" if float(row[0]) > 0 else "0"
+
+    for said, task in (
+        ((), "classification"),
+        (("--task", "regression"), "regression"),
+        (("--loss", "squared"), "regression"),
+    ):
+        ended = run("fit", table(40, change=signs), "-t", "price", "--model", "additive",
+                    "--weight-decay", 1, "--out", tmp_path / "o", "--json", *said)  # fmt: skip
+        assert ended.json["task"] == task
+
+
+def test_a_slip_in_a_column_of_numbers_makes_no_class(run, table, tmp_path):
+    def slip(rows):
+        rows[3][4] = "twelve"
+
+    path = table(40, change=slip)
+    for said in ((), ("--task", "regression")):
+        ended = run("fit", path, "-t", "price", "--model", "additive", *said)
+        assert ended.code != 0
+        assert "line 5" in ended.err
+        assert "'twelve' is not a number" in ended.err
+
+    def hole(rows):
+        _named(rows)
+        for row in rows:
+            row[4] = row[4].strip("<>").split(",")[0]
+        rows[3][4] = ""
+
+    ended = run("fit", table(40, change=hole), "-t", "price", "--model", "additive")
+    assert ended.code != 0
+    assert "the class is missing" in ended.err
+
+
+def test_the_page_is_drawn_again_from_what_the_checker_says(run, table, tmp_path):
+    out = tmp_path / "o"
+    run("fit", table(60), "-t", "price", "--model", "additive", "--weight-decay", 2, "--out", out,
+        "-q")  # fmt: skip
+    page = (out / "report.html").read_bytes()
+    (out / "report.html").unlink()
+    ended = run("report", out, "--json")
+    assert ended.code == 0
+    assert ended.json["verdicts"] == ["ACCEPTED"]
+    assert (out / "report.html").read_bytes() == page
+    facts = json.loads((out / "fit.json").read_text())
+    facts["gap"][0] *= 0.99  # a gap that the file does not prove
+    (out / "fit.json").write_text(json.dumps(facts))
+    assert "run the fit again" in run("report", out).err
+    facts["gap"][0] *= 2
+    (out / "fit.json").write_text(json.dumps(facts))
+    (out / "certificate.gmc").unlink()
+    assert run("report", out).code == 1
+    text = (out / "report.html").read_text(encoding="utf-8")
+    assert "No accepted certificate: nothing is proved." in text
+    assert facts["statement"] not in text
+    assert "ACCEPTED" not in text
+    del facts["terms"], facts["all_terms"]
+    (out / "fit.json").write_text(json.dumps(facts))
+    assert "run the fit again" in run("report", out).err

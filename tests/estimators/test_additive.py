@@ -180,3 +180,45 @@ def test_one_class_is_refused():
         gm.AdditiveNetworkClassifier(weight_decay=1.0).fit(X, np.zeros(120))
     with pytest.raises(AttributeError, match="predict_proba"):
         gm.AdditiveNetworkClassifier(loss="hinge").predict_proba  # noqa: B018
+
+
+def test_monotone_terms_by_name_and_by_number():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((80, 3))
+    y = np.abs(X[:, 0]) + X[:, 1] - X[:, 2]
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    named = gm.AdditiveNetworkRegressor(weight_decay=2.0, monotone={"a": 1, "c": -1}).fit(frame, y)
+    listed = gm.AdditiveNetworkRegressor(weight_decay=2.0, monotone=np.array([1, 0, -1])).fit(X, y)
+    numbered = gm.AdditiveNetworkRegressor(weight_decay=2.0, monotone={0: 1, 2: -1}).fit(X, y)
+    assert named.objective_ == listed.objective_ == numbered.objective_
+    assert named.verdict_ == "ACCEPTED"
+    assert named.optimal_
+    assert "nondecreasing in column 0 and nonincreasing in column 2" in named.gap_statement()
+    slopes = {term.name: np.diff(term.values) for term in named.terms_}
+    assert (slopes["c"] <= 0).all()
+    assert slopes["c"].min() < 0
+    assert all((slopes[name] >= 0).all() for name in slopes if name == "a")
+
+
+def test_monotone_refusals():
+    X, y = np.random.default_rng(6).standard_normal((30, 2)), np.arange(30) % 3
+    for monotone, kind, message in (
+        ({"a": 1}, gm.AdditiveNetworkRegressor, "no column 'a'"),
+        ({2: 1}, gm.AdditiveNetworkRegressor, "no column 2"),
+        ([1, 0], gm.AdditiveNetworkClassifier, "take two classes"),
+    ):
+        with pytest.raises(gm.DataError, match=message):
+            kind(weight_decay=1.0, monotone=monotone).fit(X, y)
+    with pytest.raises(gm.DataError, match="take groups='columns'"):
+        gm.AdditiveNetworkRegressor(weight_decay=1.0, monotone=[1, 0], interactions="pairs").fit(
+            X, y
+        )
+
+
+def test_a_monotone_classifier_speaks_of_the_second_class():
+    X = np.random.default_rng(7).standard_normal((60, 1))
+    labels = np.where(X[:, 0] > 0, "yes", "no")
+    rising = gm.AdditiveNetworkClassifier(weight_decay=1.0, monotone=[1]).fit(X, labels)
+    falling = gm.AdditiveNetworkClassifier(weight_decay=1.0, monotone=[-1]).fit(X, labels)
+    assert rising.score(X, labels) > 0.9 > falling.score(X, labels)

@@ -4,11 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from globalmin.data import Dataset
 from globalmin.errors import DataError
-from globalmin.estimators import ShallowNetworkClassifier, ShallowNetworkRegressor
+from globalmin.estimators import (
+    QuadraticNetworkRegressor,
+    ShallowNetworkClassifier,
+    ShallowNetworkRegressor,
+)
 from globalmin.proving.producer import check, prove
 
 RNG = np.random.default_rng(5)
@@ -158,3 +163,24 @@ def test_iris_bounds_are_those_of_the_distinct_rows():
     residual = (model.decision_function(inputs) - np.where(y == 1, 1.0, -1.0))[rows]
     assert 0.5 * residual @ residual <= model.loss_upper_ * (1 + 1e-6) + 1e-24
     assert model.loss_upper_ < 1e-15
+
+
+def test_the_gap_has_the_same_names_everywhere():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((20, 3))
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    for model in (
+        ShallowNetworkRegressor(random_state=0),
+        QuadraticNetworkRegressor(weight_decay=1.0),
+    ):
+        model.fit(X, y)
+        assert model.optimal_ is True
+        assert model.lower_bound_ == model.loss_lower_
+        # up to the rounding of the sum
+        highest = (model.lower_bound_ + model.gap_) * (1 + 1e-15)
+        assert model.lower_bound_ <= model.loss_upper_ <= highest
+        # an estimate in floats: of zero, rounding is all there is
+        assert model.objective_ == pytest.approx(model.loss_upper_, rel=1e-6, abs=1e-20)
+        unproved = clone(model).set_params(certify=False).fit(X, y)
+        assert unproved.optimal_ is False
+        assert unproved.gap_ == np.inf

@@ -96,5 +96,14 @@ def test_what_is_no_problem_or_does_not_fit_is_refused():
     bare = RegularizedProblem(problem.X, problem.y, Penalty(1.0, intercept="none"))
     with pytest.raises(gm.DataError, match="intercept part"):
         gm.prove(network, bare)
-    whole = RegularizedProblem(problem.X, problem.y, Penalty(1.0), groups="all")
-    assert gm.prove(network, whole).verdict == "NOT PROVED"
+
+
+def test_a_larger_class_has_a_floor_of_its_own_below_the_smaller_one_s():
+    problem = problem_of("squared", n=40)
+    run = gm.train_regularized(problem)
+    whole = RegularizedProblem(problem.X, problem.y, problem.penalty, groups="all")
+    columns, every = gm.prove(run.network, problem, run=run), gm.prove(run.network, whole)
+    assert columns.verdict == every.verdict == "ACCEPTED"
+    # the same weights have the same objective in both classes, to the room the rationals leave
+    assert every.loss_upper == pytest.approx(columns.loss_upper, rel=1e-9)
+    assert every.loss_lower < columns.loss_lower

@@ -54,6 +54,11 @@ LOSS = typer.Option(
 INTERACTIONS = typer.Option(
     metavar="I", help="none, or pairs of columns.", rich_help_panel=REGULARIZED
 )
+TASK = typer.Option(
+    metavar="T",
+    help="auto, regression or classification; auto: classes for text and for two values.",
+    rich_help_panel=REGULARIZED,
+)
 PATCHES = "Patch networks, for rows that are signals or flattened images"
 PATCH_SIZE = typer.Option(
     metavar="P", help="Fit a patch network: size of a patch, 5 or 3x3.", rich_help_panel=PATCHES
@@ -104,6 +109,7 @@ def fit(
     model: Annotated[str | None, MODEL] = None,
     loss: Annotated[str | None, LOSS] = None,
     interactions: Annotated[str, INTERACTIONS] = "none",
+    task: Annotated[str, TASK] = "auto",
     patch_size: Annotated[str | None, PATCH_SIZE] = None,
     stride: Annotated[str, STRIDE] = "1",
     filters: Annotated[int, FILTERS] = 1,
@@ -166,7 +172,7 @@ def fit(
 
         check_choice("--model", model, ("additive",))
         return fit_additive(
-            options, AdditiveOptions(loss, interactions, weight_decay), as_json=json
+            options, AdditiveOptions(loss, interactions, weight_decay, task), as_json=json
         )
     if patch_size is not None:
         from globalmin.cli.patches import PatchOptions, fit_patches

@@ -224,7 +224,7 @@ def load_table(
     """
     path = Path(path)
     reader = _reader(path)
-    size = _regular_file_size(path)
+    size = regular_file_size(path)
     if size > max_bytes:
         raise DataError(
             f"{path}: the file has {size} bytes, more than the limit of {max_bytes}; raise "
@@ -277,7 +277,8 @@ def _reader(path: Path) -> Callable[[Path, Choice, int], Table]:
     )
 
 
-def _regular_file_size(path: Path) -> int:
+def regular_file_size(path: Path) -> int:
+    """Bytes of a file; DataError for what is none."""
     try:
         status = path.stat()
     except (OSError, ValueError) as error:

@@ -28,7 +28,7 @@ _ROWS_AT_ONCE = 4096
 Row = tuple[int, list[str]]  # line of the file on which the row ends, cells
 
 
-class _Sheet(NamedTuple):
+class Sheet(NamedTuple):
     """What the rows of one file have in common: its path, the number of cells per row, and the
     columns wanted.
     """
@@ -41,14 +41,14 @@ class _Sheet(NamedTuple):
 
 def read_csv(path: Path, choice: Choice, max_bytes: int) -> Table:
     """Read a text table; see `load_table`."""
-    rows = _rows(path, _decode(path))
-    header = _header(path, next(rows)[1], choice)
+    rows = text_rows(path)
+    header = header_of(path, next(rows)[1], choice)
     features, targets = select_columns(path, header, choice)
     names = (*features, *targets)
-    sheet = _Sheet(path, len(header), names, tuple(header.index(name) for name in names))
+    sheet = Sheet(path, len(header), names, tuple(header.index(name) for name in names))
     blocks, needed = [], 0
     while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-        blocks.append(_numbers(sheet, chunk, first=sum(map(len, blocks)) + 1))
+        blocks.append(numbers(sheet, chunk, first=sum(map(len, blocks)) + 1))
         needed += blocks[-1].nbytes
         if needed > max_bytes:
             raise DataError(
@@ -106,7 +106,13 @@ def _unquoted_count(line: str, mark: str) -> int:
     return sum(part.count(mark) for part in line.split('"')[::2])
 
 
-def _header(path: Path, cells: list[str], choice: Choice) -> list[str]:
+def text_rows(path: Path) -> Iterator[Row]:
+    """The rows of a text table that are not blank, the header first."""
+    return _rows(path, _decode(path))
+
+
+def header_of(path: Path, cells: list[str], choice: Choice) -> list[str]:
+    """The names of the columns, each once and none empty."""
     header = [name.strip() for name in cells]
     if "" in header:
         place = header.index("") + 1
@@ -120,7 +126,7 @@ def _header(path: Path, cells: list[str], choice: Choice) -> list[str]:
             f"{path}: the header names {repeated!r} twice; give every column its own name"
         )
     named = choice.target is not None and all(name in header for name in choice.target)
-    if not named and all(_is_number(name) for name in header):
+    if not named and all(is_number(name) for name in header):
         raise DataError(
             f"{path}: the first row ({', '.join(header[:4])}, ...) holds numbers, not names; add a "
             "header row"
@@ -128,7 +134,7 @@ def _header(path: Path, cells: list[str], choice: Choice) -> list[str]:
     return header
 
 
-def _numbers(sheet: _Sheet, chunk: list[Row], *, first: int) -> Array:
+def numbers(sheet: Sheet, chunk: list[Row], *, first: int) -> Array:
     """The wanted cells as doubles, each the nearest to its decimal; `first` is the number of the
     chunk's first data row.
     """
@@ -160,8 +166,8 @@ def _check_cell(cell: str, place: str) -> None:
         raise DataError(
             f"{place}: the value is missing ({cell!r}, read as NaN); remove the row or fill it in"
         )
-    if not _is_number(cell):
-        decimal_comma = _is_number(cell.replace(",", ".", 1))
+    if not is_number(cell):
+        decimal_comma = is_number(cell.replace(",", ".", 1))
         remedy = (
             "write the decimal comma as a point"
             if decimal_comma
@@ -183,7 +189,7 @@ def _check_cell(cell: str, place: str) -> None:
         )
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     """Whether the text is a decimal number; Python's own 1_000 for a thousand is not."""
     try:
         float(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "gap": [Interval(Real, 0, 1, closed="neither")],
     "hidden_bias": [StrOptions(set(HIDDEN_BIASES) - {"none"})],
     "scaling": [StrOptions({"standardize", "none"})],
+    "monotone": [None, dict, "array-like"],
     "cv": ["cv_object"],
     "n_decays": [Interval(Integral, 1, None, closed="left")],
     "ratio": [Interval(Real, 0, 1, closed="neither")],
@@ -47,10 +48,30 @@ class AdditiveNetworkEstimator(RegularizedEstimator):
     loss_parameter: float | None
     hidden_bias: HiddenBias
     scaling: Scaling
+    monotone: Mapping[str | int, int] | Sequence[int] | None
 
     def _settings(self, n_features: int) -> Settings:
         loss = get_loss(self.loss, self.loss_parameter)
-        return Settings(loss, self._groups(n_features), self.hidden_bias, self.scaling)
+        groups, slopes = self._groups(n_features), self._slopes(n_features)
+        return Settings(loss, groups, self.hidden_bias, self.scaling, slopes)
+
+    def _slopes(self, d: int) -> tuple[int, ...] | None:
+        """One number per column, the columns found by their names."""
+        if self.monotone is None:
+            return None
+        if not isinstance(self.monotone, Mapping):
+            return tuple(self.monotone)
+        names = {str(x): j for j, x in enumerate(getattr(self, "feature_names_in_", ()))}
+        slopes = [0] * d
+        for column, slope in self.monotone.items():
+            place = names.get(column) if isinstance(column, str) else int(column)
+            if place is None or not 0 <= place < d:
+                known = f", or one of {', '.join(names)}" if names else ""
+                raise DataError(
+                    f"monotone: X has no column {column!r}; give a number from 0 to {d - 1}{known}"
+                )
+            slopes[place] = slope
+        return tuple(slopes)
 
     def _groups(self, d: int) -> Groups | tuple[tuple[int, ...], ...]:
         """The named class, or the given pairs with a group of its own for every other column."""

@@ -83,6 +83,14 @@ class ProvedEstimator(BaseEstimator):
         self.loss_upper_ = _single([proof.loss_upper for proof in proofs])
         self.loss_lower_ = _single([proof.loss_lower for proof in proofs])
 
+    def _store_gap(self, proofs: Sequence[Proof]) -> None:
+        """The gap under the names that all estimators share; no loss is negative, so that 0 is a
+        lower bound without a proof.
+        """
+        self.lower_bound_ = _single([proof.loss_lower for proof in proofs])
+        self.gap_ = _single([proof.gap for proof in proofs])
+        self.optimal_ = _single([proof.reaches_minimum for proof in proofs])
+
     def _warn(self, runs: Sequence[Any], proofs: Sequence[Proof]) -> None:
         """One warning per fit: about training if it fell short, otherwise about a proof that was
         wanted and not found.
@@ -290,7 +298,16 @@ class ShallowNetworkEstimator(ProvedEstimator):
         self.loss_curve_ = _single([run.losses for run in runs])
         self.n_iter_ = _single([run.n_iter for run in runs])
         self.width_ = _single([run.width for run in runs])
+        pairs = zip(self.networks_, targets, strict=True)
+        self.objective_ = _single([_squared_loss(network, part) for network, part in pairs])
         self._store_proofs(proofs)
+        self._store_gap(proofs)
+
+
+def _squared_loss(network: ShallowNetwork, data: Dataset) -> float:
+    """Half the sum of squared residuals, in floats."""
+    residual = network.predict(data.X) - data.y
+    return 0.5 * float(residual @ residual)
 
 
 def _single(values: list[T]) -> T | list[T]:

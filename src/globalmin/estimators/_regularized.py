@@ -8,6 +8,8 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from globalmin._types import Array, Indices
 from globalmin.data.preprocessing import Preprocessing
 from globalmin.errors import DataError
 from globalmin.estimators._base import ProvedEstimator, _single
+from globalmin.files import canonical_json
 from globalmin.proving.producer import prove
 from globalmin.proving.proof import Proof, no_proof
 from globalmin.regularized.dual import saturated
@@ -31,6 +34,7 @@ from globalmin.regularized.train import (
     largest_decay,
     train_regularized,
 )
+from globalmin.shallow.storage import save_networks
 
 Run = RegularizedRun | SquaresRun
 _FIT_CALLER = 5  # _warn_gap, _fit_labels, fit, scikit-learn's wrapper, the line of the user
@@ -160,6 +164,18 @@ class RegularizedEstimator(ProvedEstimator):
             why = parts[unproved[0]].proof.why
             warnings.warn(f"no certificate: {why}", UserWarning, stacklevel=_FIT_CALLER)
 
+    def save(self, path: str | Path) -> None:
+        """Write the networks with their preprocessing to one file, for `globalmin.load_networks`
+        and the command line; its metadata name the loss and the classes.
+        """
+        check_is_fitted(self)
+        given: Any = self.preprocessing_
+        metadata = {"loss": self.runs_[0].problem.loss.name}
+        classes = getattr(self, "classes_", None)
+        if classes is not None:
+            metadata["classes"] = canonical_json(np.asarray(classes).tolist())
+        save_networks(path, self.networks_, given if isinstance(given, list) else [given], metadata)
+
     def gap_statement(self, target: int = 0) -> str:
         """The gap in one sentence, with the figure that was asked for beside it."""
         check_is_fitted(self)
@@ -174,8 +190,8 @@ class RegularizedEstimator(ProvedEstimator):
                 "proved."
             )
         return (
-            f"No {_named(problem)} of any width has an objective more than {gap:.2g} below the "
-            f"{value:.6g} of this one: {share:.2g} of it, where {self.gap:g} was asked for "
+            f"No {_named(problem)} of any width has an objective more than {_above(gap)} below the "
+            f"{value:.6g} of this one: {_above(share)} of it, where {self.gap:g} was asked for "
             f"(weight decay {problem.penalty.weight_decay:.4g}, file {verdict})."
         )
 
@@ -185,7 +201,24 @@ def _named(problem: RegularizedProblem) -> str:
         return "network of squares"
     kind = {"columns": "additive network", "pairs": "network of pairs", "all": "ReLU network"}
     groups = problem.groups if isinstance(problem.groups, str) else ""
-    return kind.get(groups, "network of these groups of columns")
+    name = kind.get(groups, "network of these groups of columns")
+    slopes = problem.monotone or ()
+    rules = [
+        _listed(word, [str(j) for j, slope in enumerate(slopes) if slope == sign])
+        for sign, word in ((1, "nondecreasing"), (-1, "nonincreasing"))
+        if sign in slopes
+    ]
+    return f"{name} with every neuron {' and '.join(rules)}" if rules else name
+
+
+def _above(value: float) -> str:
+    """Two digits, rounded up: a bound that is printed must be true as well."""
+    rounded = Context(prec=2, rounding=ROUND_CEILING).plus(Decimal(value))
+    return f"{float(rounded):.2g}"
+
+
+def _listed(word: str, columns: list[str]) -> str:
+    return f"{word} in column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
 
 
 def _of(choice: Choice | None, name: str) -> Array | None:

@@ -4,7 +4,7 @@ convex loss, weight decay, and a proved distance to the global minimum over ever
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -53,6 +53,11 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
         "penalized", or "free": the hidden biases cost nothing.
     scaling : str
         "standardize" (columns of X, and labels other than counts) or "none". Undone by `predict`.
+    monotone : Mapping[str | int, int] | Sequence[int] | None
+        1, -1 or 0 for columns by name or number, or for all in order: every *neuron* of a column
+        with 1 is nondecreasing, with -1 nonincreasing, and so is its curve. The class is smaller
+        than that of monotone curves: one that rises and then stays constant, relu(x - 1) - relu(x -
+        2), is not in it. Only with interactions="none".
     cv : Any
         Number of folds (shuffled), or a splitter of scikit-learn.
     n_decays : int
@@ -133,6 +138,7 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
         gap: float = 1e-6,
         hidden_bias: HiddenBias = "penalized",
         scaling: Scaling = "standardize",
+        monotone: Mapping[str | int, int] | Sequence[int] | None = None,
         cv: Any = 5,
         n_decays: int = 16,
         ratio: float = 1e-3,
@@ -147,6 +153,7 @@ class AdditiveNetworkRegressor(RegressorMixin, AdditiveNetworkEstimator):
         self.gap = gap
         self.hidden_bias = hidden_bias
         self.scaling = scaling
+        self.monotone = monotone
         self.cv = cv
         self.n_decays = n_decays
         self.ratio = ratio
@@ -210,6 +217,8 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         As in `AdditiveNetworkRegressor`.
     hidden_bias, scaling : str
         As in `AdditiveNetworkRegressor`.
+    monotone : Mapping[str | int, int] | Sequence[int] | None
+        As in `AdditiveNetworkRegressor`, of the output for `classes_[1]`; two classes only.
     cv : Any
         As in `AdditiveNetworkRegressor`; a number means stratified folds.
     n_decays, max_iter : int
@@ -267,6 +276,7 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         gap: float = 1e-6,
         hidden_bias: HiddenBias = "penalized",
         scaling: Scaling = "standardize",
+        monotone: Mapping[str | int, int] | Sequence[int] | None = None,
         cv: Any = 5,
         n_decays: int = 16,
         ratio: float = 1e-3,
@@ -282,6 +292,7 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         self.gap = gap
         self.hidden_bias = hidden_bias
         self.scaling = scaling
+        self.monotone = monotone
         self.cv = cv
         self.n_decays = n_decays
         self.ratio = ratio
@@ -315,6 +326,11 @@ class AdditiveNetworkClassifier(ClassifierMixin, AdditiveNetworkEstimator):
         if self.class_weight is not None:
             factor = compute_sample_weight(self.class_weight, labels)
             weight = factor if weight is None else weight * factor
+        if self.monotone is not None and len(self.classes_) > 2:
+            raise DataError(
+                f"monotone={self.monotone!r} with {len(self.classes_)} classes: a column cannot "
+                "raise the outputs of all classes; take two classes"
+            )
         signs = _signs(codes, len(self.classes_))
         self._fit_labels(rows, [*signs.T], weight, self._settings(rows.shape[1]))
         return self

@@ -151,7 +151,7 @@ class QuadraticNetworkEstimator(MultiOutputMixin, RegressorMixin, ShallowNetwork
         self.matrix_ = _single([solution.M for solution in solutions])
         self.objective_ = _single([solution.objective for solution in solutions])
         self._store_proofs(proofs)
-        self.gap_ = _single([proof.gap for proof in proofs])
+        self._store_gap(proofs)
 
     def _warn_gap(self, solutions: list[QuadraticSolution], proofs: list[Proof]) -> None:
         """One warning per fit: the minimum was missed, or a proof was wanted and not found."""
@@ -269,6 +269,11 @@ class QuadraticNetworkRegressor(QuadraticNetworkEstimator):
         Proved bound of the objective minus its infimum; infinity without certificate.
     objective_ : float
         The objective in floats, an estimate.
+    lower_bound_ : float
+        The same as `loss_lower_`, by the name that all estimators share.
+    optimal_ : bool
+        Whether the certificate says that the network is at the global minimum: the gap is at most
+        1e-6 of the objective, or zero loss is proved.
     n_iter_, width_, n_features_in_ : int
         As in `ShallowNetworkRegressor`.
     preprocessing_ : Preprocessing

@@ -102,7 +102,9 @@ class QuadraticNetworkRegressorCV(QuadraticNetworkEstimator):
     verdict_ : str | None
         Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
         feature_names_in_ as in scikit-learn.
-    loss_upper_, loss_lower_, gap_, objective_ : float
+    optimal_ : bool
+        As in `QuadraticNetworkRegressor`.
+    loss_upper_, loss_lower_, lower_bound_, gap_, objective_ : float
         Of the refitted network, as in `QuadraticNetworkRegressor`; n_features_in_ and
         feature_names_in_ as in scikit-learn.
     n_iter_, width_ : int

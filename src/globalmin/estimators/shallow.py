@@ -84,6 +84,16 @@ class ShallowNetworkRegressor(MultiOutputMixin, RegressorMixin, ShallowNetworkEs
         for conflicting data (equal rows with different labels, for example), otherwise 0. If the
         fitted head has no negative weight, the bound may be that of the networks with a head >= 0
         only; the certificate says which ("heads").
+    objective_ : float
+        The loss in floats, an estimate.
+    lower_bound_ : float
+        The same as `loss_lower_`, by the name that all estimators share.
+    gap_ : float
+        Proved bound of the loss minus its infimum over these networks; infinity without
+        certificate.
+    optimal_ : bool
+        Whether the certificate says that the network is at the global minimum: zero loss is proved
+        next to its weights, or the gap is at most 1e-6 of the loss.
     trajectory_ : Trajectory
         Recorded steps of training (loss, gradient, movement, ...), see
         `globalmin.training.Trajectory`.
@@ -213,7 +223,9 @@ class ShallowNetworkClassifier(ClassifierMixin, ShallowNetworkEstimator):
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
     verdict_ : str | None
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
-    loss_upper_, loss_lower_ : float
+    optimal_ : bool
+        As in `ShallowNetworkRegressor`.
+    objective_, lower_bound_, gap_, loss_upper_, loss_lower_ : float
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.
     trajectory_ : Trajectory
         As in `ShallowNetworkRegressor`; lists with one entry per class if there are more than two.

@@ -28,6 +28,7 @@ _PATIENCE = 15  # rounds without progress of a tenth
 _FIRST_WIDTH = 0.1
 _WIDTHS = 8
 _ROUNDS = 40  # of column generation for each
+_ROUNDING = 1e-12  # of a unit vector that was turned a few hundred times
 
 
 class Oracle(Protocol):
@@ -148,8 +149,7 @@ def _spread(problem: RegularizedProblem) -> float:
 
 def _judged(problem: RegularizedProblem, found: Training) -> Training:
     """What the network and the dual vector of an envelope are worth for the loss itself."""
-    tau = problem.penalty.tau
-    network = network_of(found.pool, problem.group_list(), problem.X.shape[1], tau)
+    network = network_of(found.pool, problem)
     value, floor = objective(network, problem), floor_of(problem, found.u)
     share = (value - floor) / max(value - saturated(problem), 1e-300)
     return replace(found, objective=value, floor=floor, relative_gap=share)
@@ -195,6 +195,7 @@ class _Loop:
             0.0 if isinstance(given, str) else given,
             np.vstack([ones, rows]),
             np.r_[np.full(self.first, pool.intercept), pool.c],
+            np.r_[np.zeros(self.first), _signs(problem, pool.group, pool.weights)],
         )
         self.base = saturated(problem)
         self.floor, self.u, self.gap = -math.inf, np.zeros_like(problem.y), math.inf
@@ -235,7 +236,8 @@ class _Loop:
             self.share *= 1e-2
             return self.share >= _FINEST
         group, weights = self.found.group[fresh], self.found.weights[fresh]
-        self.master.extend(self.oracle.features(group, weights))
+        signs = _signs(self.problem, group, weights)
+        self.master.extend(self.oracle.features(group, weights), signs)
         self.pool = Pool(
             np.r_[self.pool.group, group],
             np.vstack([self.pool.weights, weights]),
@@ -317,14 +319,25 @@ class _Loop:
         return Training(pool, self.u, value, self.floor, gap, n_iter)
 
 
-def network_of(
-    pool: Pool, groups: list[tuple[int, ...]], n_features: int, tau: float
-) -> RegularizedNetwork:
+def _signs(problem: RegularizedProblem, group: Indices, weights: Array) -> Array:
+    """The sign that the weight of each neuron must have for its slope, 0 for any."""
+    if problem.monotone is None:
+        return np.zeros(group.size)
+    slopes = np.array([problem.monotone[column] for (column,) in problem.group_list()], float)
+    return slopes[group] * np.sign(weights[:, 0])
+
+
+def network_of(pool: Pool, problem: RegularizedProblem) -> RegularizedNetwork:
     """The network of these neurons, each balanced: |w| = |v|, so that its penalty is b |c|."""
+    groups, tau = problem.group_list(), problem.penalty.tau
     root = np.sqrt(np.abs(pool.c))
-    W = np.zeros((root.size, n_features))
+    W = np.zeros((root.size, problem.X.shape[1]))
     for row, group, weights, size in zip(W, pool.group, pool.weights, root, strict=True):
         columns = groups[group]
         row[list(columns)] = size * weights[: len(columns)]
+    if problem.monotone is not None:
+        # a neuron turned as far as w_0 = 0 may have been rounded to the other side
+        wrong = np.sign(pool.c)[:, None] * W * np.array(problem.monotone) < 0
+        W[wrong & (np.abs(W) <= _ROUNDING * root[:, None])] = 0.0
     bias = tau * pool.weights[:, -1] * root
     return RegularizedNetwork(W, bias, np.copysign(root, pool.c), pool.intercept)

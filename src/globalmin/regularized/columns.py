@@ -10,6 +10,7 @@ or along $\pm S$. All of it is one pass over the sorted column.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,17 +22,21 @@ from globalmin.regularized.objective import HiddenBias
 
 
 @njit(cache=True, error_model="numpy", inline="always")
-def _best_in_cone(p: Any, q: Any, s: Any, best: Any, i: int) -> int:
+def _best_in_cone(rays: Any, s: Any, sign: int, best: Any, i: int) -> int:
     """The unit w in the cone {p, q} with the largest |s.w|, rays given as (p_0, p_1, 1/|p|):
-    best[i] = (signed value, w); 0 at the ray p, 1 inside, 2 at the ray q.
+    best[i] = (signed value, w); 0 at the ray p, 1 inside, 2 at the ray q. With a sign 1 or -1 only
+    values of that sign count, 0 if there is none.
     """
+    p, q = rays
     left, right = p[0] * s[1] - p[1] * s[0], s[0] * q[1] - s[1] * q[0]
-    if left * right > 0:
+    if left * right > 0 and left * sign >= 0:
         size = math.copysign(math.sqrt(s[0] * s[0] + s[1] * s[1]), left)
         best[i, 0], best[i, 1], best[i, 2] = size, s[0] / size, s[1] / size
         return 1
     at_p = (s[0] * p[0] + s[1] * p[1]) * p[2]
     at_q = (s[0] * q[0] + s[1] * q[1]) * q[2]
+    if sign != 0:
+        at_p, at_q = sign * max(sign * at_p, 0.0), sign * max(sign * at_q, 0.0)
     if abs(at_p) >= abs(at_q):
         best[i, 0], best[i, 1], best[i, 2] = at_p, p[0] * p[2], p[1] * p[2]
         return 0
@@ -40,10 +45,12 @@ def _best_in_cone(p: Any, q: Any, s: Any, best: Any, i: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def _cones(values: Any, sums: Any, tau: float, best: Any, place: Any) -> None:
+def _cones(values: Any, sums: Any, setting: Any, best: Any, place: Any) -> None:
     """Fill best (2m x 3: value, w) and place (2m) for the column with the values z and 1/|(tau,
-    z)|, and the sums of u over each.
+    z)|, and the sums of u over each. `setting` is tau and the slope of the neurons: with 1 they are
+    nondecreasing, so that a negative sum counts where w_0 >= 0 and a positive one where w_0 <= 0.
     """
+    tau, slope = setting
     z, shrink = values
     m = z.size
     up = (0.0, 1.0, 1.0)
@@ -54,9 +61,9 @@ def _cones(values: Any, sums: Any, tau: float, best: Any, place: Any) -> None:
         s0 += sums[j] * z[j]
         s1 += tau * sums[j]
         q = (tau, -z[j - 1], shrink[j - 1]) if j > 0 else up
-        place[i] = _best_in_cone(p, q, (s0, s1), best, i)
+        place[i] = _best_in_cone((p, q), (s0, s1), -slope, best, i)
         p = q
-    place[m] = _best_in_cone(up, (-tau, z[m - 1], shrink[m - 1]), (s0, s1), best, m)
+    place[m] = _best_in_cone((up, (-tau, z[m - 1], shrink[m - 1])), (s0, s1), slope, best, m)
     s0, s1 = 0.0, 0.0
     q = (-tau, z[0], shrink[0])
     for i in range(2 * m - 1, m, -1):  # prefixes
@@ -64,14 +71,15 @@ def _cones(values: Any, sums: Any, tau: float, best: Any, place: Any) -> None:
         s0 += sums[j] * z[j]
         s1 += tau * sums[j]
         p = (-tau, z[j + 1], shrink[j + 1])
-        place[i] = _best_in_cone(p, q, (s0, s1), best, i)
+        place[i] = _best_in_cone((p, q), (s0, s1), slope, best, i)
         q = p
 
 
 @njit(cache=True, error_model="numpy")
-def _hinges(values: Any, sums: Any, tau: float, best: Any, place: Any) -> None:
+def _hinges(values: Any, sums: Any, setting: Any, best: Any, place: Any) -> None:
     """The same for free biases (R2-free): hinges at the values, looking right and then left."""
     z = values[0]
+    tau, direction = setting
     m = z.size
     slope, constant = 0.0, 0.0
     for i in range(m):
@@ -89,6 +97,10 @@ def _hinges(values: Any, sums: Any, tau: float, best: Any, place: Any) -> None:
         slope += sums[j]
         constant += sums[j] * z[j]
         place[i] = 1
+    for i in range(2 * m):
+        wanted = -direction if i < m else direction
+        if wanted * best[i, 0] < 0:
+            best[i, 0] = 0.0
 
 
 class Table(NamedTuple):
@@ -116,7 +128,7 @@ def _scan(u: Any, table: Any, setting: Any, found: Any, where: Any) -> Any:
     """Over all columns: H of each, and the largest value of every run of cones above the
     threshold, as rows (value, w) of `found` and (column, first cone, last cone) of `where`.
     """
-    tau, threshold, free = setting
+    tau, threshold, free, slopes = setting
     d = table.ends.size - 1
     height = np.zeros(d)
     count = 0
@@ -130,9 +142,9 @@ def _scan(u: Any, table: Any, setting: Any, found: Any, where: Any) -> Any:
         best, place = np.empty((2 * m, 3)), np.empty(2 * m, np.int64)
         values = table.z[first:last], table.shrink[first:last]
         if free:
-            _hinges(values, sums, tau, best, place)
+            _hinges(values, sums, (tau, slopes[col]), best, place)
         else:
-            _cones(values, sums, tau, best, place)
+            _cones(values, sums, (tau, slopes[col]), best, place)
         top = -1  # the best cone of the current run above the threshold with one sign
         for i in range(2 * m + 1):
             size = abs(best[i, 0]) if i < 2 * m else 0.0
@@ -173,16 +185,23 @@ class ColumnOracle:
     tau : the bias feature.
     hidden_bias : "penalized" or "free".
     table : the sorted columns.
+    slopes : for each column 1 (nondecreasing neurons only), -1 (nonincreasing) or 0.
     """
 
     X: Array
     tau: float
     hidden_bias: HiddenBias
     table: Table
+    slopes: Indices
 
     @classmethod
     def of(
-        cls, X: Array, *, tau: float = 1.0, hidden_bias: HiddenBias = "penalized"
+        cls,
+        X: Array,
+        *,
+        tau: float = 1.0,
+        hidden_bias: HiddenBias = "penalized",
+        slopes: Sequence[int] | None = None,
     ) -> ColumnOracle:
         """Sort the columns."""
         n, d = X.shape
@@ -197,16 +216,17 @@ class ColumnOracle:
         z = np.concatenate(values)
         shrink = 1.0 / np.hypot(z, tau)
         table = Table(order, np.concatenate(starts).astype(np.int64), z, shrink, np.array(ends))
-        return cls(X, tau, hidden_bias, table)
+        signs = np.zeros(d, np.int64) if slopes is None else np.array(slopes, dtype=np.int64)
+        return cls(X, tau, hidden_bias, table, signs)
 
     def search(self, u: Array, threshold: float, limit: int = 512) -> tuple[Array, Candidates]:
         """H(u) of every column, in floats, and the largest value of every run of cones above the
-        threshold.
+        threshold; of the values that count, where neurons have to be monotone (R7).
 
         Free biases need a u that sums to zero.
         """
         found, where = np.empty((limit, 3)), np.empty((limit, 3), np.int64)
-        setting = (self.tau, float(threshold), self.hidden_bias == "free")
+        setting = (self.tau, float(threshold), self.hidden_bias == "free", self.slopes)
         heights, count = _scan(u, self.table, setting, found, where)
         found, where = found[:count], where[:count]
         return heights, Candidates(found[:, 0], found[:, 1:], where[:, 0], where[:, 1:])

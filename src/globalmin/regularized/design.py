@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from globalmin._types import Array
+from globalmin.errors import DataError
 from globalmin.losses import Loss
 from globalmin.regularized.network import RegularizedNetwork
 from globalmin.regularized.objective import RegularizedProblem
@@ -28,7 +29,12 @@ class Design:
 
     @classmethod
     def of(cls, problem: RegularizedProblem) -> Design:
-        """The arrays of a problem."""
+        """The arrays of a problem; DataError if it asks for monotone neurons."""
+        if problem.monotone is not None:
+            raise DataError(
+                "neurons that see all columns are not trained to be monotone; take "
+                "groups='columns' and train_regularized"
+            )
         return cls(problem, problem.loss)
 
     @cached_property

@@ -69,8 +69,9 @@ def _surface(figure: Any, axes: Any, term: Term, X: Array) -> None:
     reach = float(np.abs(term.values).max()) or 1.0
     first, second = term.columns
     image = axes.pcolormesh(
-        *term.knots, term.values.T, cmap="RdBu_r", vmin=-reach, vmax=reach, shading="gouraud"
-    )
+        *term.knots, term.values.T, cmap="RdBu_r", vmin=-reach, vmax=reach, shading="gouraud",
+        rasterized=True,  # as vectors every one of thousands of triangles is a gradient
+    )  # fmt: skip
     axes.plot(X[:, first], X[:, second], ".", color=drawing.INK, markersize=1, alpha=0.3)
     axes.set_xlabel(term.name.split(" × ")[0])
     axes.set_ylabel(term.name.split(" × ")[1])

@@ -29,7 +29,7 @@ _STALE = 0.2  # relative change of the curvature from which a Gram matrix is mad
 @dataclass
 class Signed:
     """min g.d + d.G.d/2 + b sum of |x_l + d_l|, l >= `first`, by an active set; x is moved in
-    place, r is the gradient of the smooth part.
+    place, r is the gradient of the smooth part. `signs` are those that x must have, 0 for any.
     """
 
     G: Array
@@ -37,6 +37,7 @@ class Signed:
     x: Array
     b: float
     first: int
+    signs: Array
 
     def solve(self, tol: float, rounds: int = 60) -> None:
         """Until no neuron violates its condition by more than tol * b."""
@@ -46,7 +47,7 @@ class Signed:
         active[: self.first], sign[: self.first] = True, 0.0
         for attempt in range(rounds):
             self._newton(active, sign)
-            excess = np.where(active, 0.0, np.abs(self.r) - self.b * (1.0 + tol))
+            excess = np.where(active, 0.0, _pull(self.r, self.signs) - self.b * (1.0 + tol))
             entering = np.flatnonzero(excess > 0)
             if not entering.size:
                 return
@@ -81,6 +82,11 @@ class Signed:
             self.x[gone], active[gone] = 0.0, False
 
 
+def _pull(slope: Array, signs: Array) -> Array:
+    """How strongly the loss pulls a weight away from zero, in the directions it may take."""
+    return np.where(signs == 0, np.abs(slope), -signs * slope)
+
+
 def _solution(matrix: Array, right: Array) -> Array:
     try:
         found: Any = np.linalg.solve(matrix, right)
@@ -99,6 +105,7 @@ class Master:
     loss, y, weight, b : of the problem.
     first : 1 with an intercept, else 0.
     k0 : the penalty of the intercept, 0 if it is free.
+    signs : the sign that each weight must have, 0 for any.
     """
 
     loss: Loss
@@ -109,6 +116,7 @@ class Master:
     k0: float
     rows: Array
     x: Array
+    signs: Array
     f: Array = field(init=False)
     _curvature: Array | None = field(default=None, repr=False)
     _gram: Array | None = field(default=None, repr=False)
@@ -131,18 +139,19 @@ class Master:
         """The weighted derivative of the loss at the outputs."""
         return self.weight * self.loss.derivative(self.f, self.y)
 
-    def extend(self, rows: Array) -> None:
-        """Add neurons with weight zero."""
+    def extend(self, rows: Array, signs: Array) -> None:
+        """Add neurons with weight zero, and the signs that the weights must have."""
         if self._gram is not None and self._curvature is not None:
             cross = (rows * self._curvature) @ np.vstack([self.rows, rows]).T
             k = len(self.rows)
             self._gram = np.block([[self._gram, cross[:, :k].T], [cross]])
         self.rows = np.vstack([self.rows, rows])
         self.x = np.r_[self.x, np.zeros(len(rows))]
+        self.signs = np.r_[self.signs, signs]
 
     def keep(self, kept: Indices) -> None:
         """Forget the others."""
-        self.rows, self.x = self.rows[kept], self.x[kept]
+        self.rows, self.x, self.signs = self.rows[kept], self.x[kept], self.signs[kept]
         if self._gram is not None:
             self._gram = self._gram[np.ix_(kept, kept)]
 
@@ -153,6 +162,8 @@ class Master:
         first, second = weights
         self.rows[a] = first * self.rows[a] + second * self.rows[other]
         self.x[a], self.x[other] = weight, 0.0
+        if not self.signs[a]:
+            self.signs[a] = self.signs[other]
         if self._gram is not None:
             self._gram[a] = first * self._gram[a] + second * self._gram[other]
             self._gram[:, a] = first * self._gram[:, a] + second * self._gram[:, other]
@@ -181,7 +192,14 @@ class Master:
             if violation <= tol or (violation < _SETTLED and violation > 0.5 * known):
                 return
             known = violation
-            model = Signed(self._current_gram(), gradient.copy(), self.x.copy(), self.b, self.first)
+            model = Signed(
+                self._current_gram(),
+                gradient.copy(),
+                self.x.copy(),
+                self.b,
+                self.first,
+                self.signs,
+            )
             model.solve(min(tol, 1e-9))
             step = model.x - self.x
             change = float(np.abs(model.x[self.first :]).sum() - np.abs(self.x[self.first :]).sum())
@@ -201,7 +219,8 @@ class Master:
         """
         x, slope = self.x[self.first :], gradient[self.first :]
         active = np.abs(slope + self.b * np.sign(x)) * (x != 0)
-        worst = np.maximum(active, np.abs(slope) - self.b).max(initial=0.0) / self.b
+        pull = _pull(slope, self.signs[self.first :])
+        worst = np.maximum(active, pull - self.b).max(initial=0.0) / self.b
         intercept = np.abs(gradient[: self.first]).max(initial=0.0) / (total + 1e-300)
         return float(max(worst, intercept))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from globalmin._types import Array, ArrayLike
+from globalmin.activations import Activation, get_activation
 from globalmin.data.validation import frozen
 from globalmin.errors import DataError
 
@@ -83,6 +84,11 @@ class RegularizedNetwork:
     def n_features(self) -> int:
         """Number d of columns."""
         return self.W.shape[1]
+
+    @property
+    def activation(self) -> Activation:
+        """ReLU: files of networks name it."""
+        return get_activation("relu")
 
     def predict(self, X: ArrayLike) -> Array:
         """The outputs at the rows of X."""

@@ -110,6 +110,10 @@ class RegularizedProblem:
         a list of groups.
     sample_weight : Array | None
         n numbers of at least 0; None for ones.
+    monotone : tuple[int, ...] | None
+        1, -1 or 0 per column, for groups of one column: every *neuron* of a column with 1 is
+        nondecreasing, with -1 nonincreasing. That is a smaller class than monotone functions:
+        relu(x - 1) - relu(x - 2) is nondecreasing and not in it.
     """
 
     X: Array
@@ -118,6 +122,7 @@ class RegularizedProblem:
     loss: Loss = field(default_factory=lambda: get_loss("squared"))
     groups: Groups | tuple[tuple[int, ...], ...] = field(default="columns", kw_only=True)
     sample_weight: Array | None = field(default=None, kw_only=True)
+    monotone: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     if TYPE_CHECKING:
 
@@ -130,6 +135,7 @@ class RegularizedProblem:
             *,
             groups: Groups | Sequence[Sequence[int]] = "columns",
             sample_weight: ArrayLike | None = None,
+            monotone: Sequence[int] | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -145,6 +151,12 @@ class RegularizedProblem:
                 raise DataError("sample_weight must be at least 0, and positive for some row")
             object.__setattr__(self, "sample_weight", frozen(weight))
         object.__setattr__(self, "groups", _groups(self.groups, X.shape[1]))
+        object.__setattr__(self, "monotone", _monotone(self.monotone, X.shape[1]))
+        if self.monotone is not None and max(map(len, self.group_list())) > 1:
+            raise DataError(
+                f"monotone={self.monotone!r} with groups={self.groups!r}: neurons are monotone "
+                "where they see one column; take groups='columns'"
+            )
 
     @property
     def weights(self) -> Array:
@@ -192,6 +204,16 @@ def _column(values: ArrayLike, name: str, n: int) -> Array:
     if array.shape != (n,) or not np.isfinite(array).all():
         raise DataError(f"{name} of shape {array.shape} must be {n} finite numbers, one per row")
     return array
+
+
+def _monotone(given: Sequence[int] | None, d: int) -> tuple[int, ...] | None:
+    """One of -1, 0, 1 per column; None if all are 0."""
+    if given is None:
+        return None
+    signs = np.asarray(given)
+    if signs.shape != (d,) or not np.isin(signs, (-1, 0, 1)).all():
+        raise DataError(f"monotone={given!r} must be {d} numbers 1, -1 or 0, one per column")
+    return tuple(int(sign) for sign in signs) if signs.any() else None
 
 
 def _groups(given: object, d: int) -> Groups | tuple[tuple[int, ...], ...]:

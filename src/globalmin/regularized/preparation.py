@@ -31,6 +31,7 @@ class Settings:
     groups: Groups | tuple[tuple[int, ...], ...] = "columns"
     hidden_bias: HiddenBias = "penalized"
     scaling: Scaling = "standardize"
+    monotone: tuple[int, ...] | None = None
 
     def preprocessing(self, X: Array, y: Array, weight: Array | None) -> Preprocessing:
         """Columns, and real labels, to mean 0 and variance 1 in the weights of the rows."""
@@ -52,7 +53,13 @@ class Settings:
         """The problem of rows and labels that were preprocessed."""
         penalty = Penalty(weight_decay, hidden_bias=self.hidden_bias)
         return RegularizedProblem(
-            X, y, penalty, self.loss, groups=self.groups, sample_weight=weight
+            X,
+            y,
+            penalty,
+            self.loss,
+            groups=self.groups,
+            sample_weight=weight,
+            monotone=self.monotone,
         )
 
 

@@ -42,8 +42,7 @@ class RegularizedRun:
     @cached_property
     def network(self) -> RegularizedNetwork:
         """The network, each neuron balanced."""
-        d, tau = self.problem.X.shape[1], self.problem.penalty.tau
-        return network_of(self.training.pool, self.problem.group_list(), d, tau)
+        return network_of(self.training.pool, self.problem)
 
     @property
     def u(self) -> Array:
@@ -83,7 +82,9 @@ def oracle_for(problem: RegularizedProblem) -> Oracle:
         return PairOracle.of(problem.X, groups, tau=penalty.tau)
     columns = [group[0] for group in groups]
     X = problem.X if columns == [*range(problem.X.shape[1])] else problem.X[:, columns]
-    return ColumnOracle.of(X, tau=penalty.tau, hidden_bias=penalty.hidden_bias)
+    rule = problem.monotone
+    slopes = None if rule is None else [rule[column] for column in columns]
+    return ColumnOracle.of(X, tau=penalty.tau, hidden_bias=penalty.hidden_bias, slopes=slopes)
 
 
 def train_regularized(

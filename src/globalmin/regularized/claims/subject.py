@@ -62,6 +62,8 @@ def described(problem: RegularizedProblem) -> dict[str, Json]:
         fields["v_max"] = rational(penalty.v_max)
     if penalty.hidden_bias == "penalized":
         fields["tau"] = rational(penalty.tau)
+    if problem.monotone is not None:
+        fields["monotone"] = list(problem.monotone)
     for name, key in (("intercept", "k0"), ("linear", "k1")):
         given = getattr(penalty, name)
         fields[name] = given if isinstance(given, str) else "penalized"
@@ -111,6 +113,12 @@ def _checked(question: Question, wanted: Sequence[ClaimRecord] | None) -> Questi
     ):
         if is_there and getattr(problem.penalty, part) == "none":
             raise DataError(f"the network has a {part} part, which the problem says it has not")
+    if problem.monotone is not None:
+        wrong = (network.v[:, None] * network.W * np.array(problem.monotone) < 0).any(axis=1)
+        if wrong.any():
+            raise DataError(
+                f"neuron {int(np.argmax(wrong))} is not monotone as the problem says; train on it"
+            )
     return question
 
 

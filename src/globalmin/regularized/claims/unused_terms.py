@@ -35,9 +35,11 @@ def build(
     groups = problem.group_list()
     if problem.penalty.neurons != "relu":
         raise CannotCertify("unused terms are proved for ReLU neurons, not for squares")
-    if problem.penalty.hidden_bias != "penalized" or max(map(len, groups)) > 1:
+    is_covered = problem.penalty.hidden_bias == "penalized" and problem.monotone is None
+    if not is_covered or max(map(len, groups)) > 1:
         raise CannotCertify(
-            "unused terms are proved for neurons of one column with penalized hidden biases"
+            "unused terms are proved for neurons of one column with penalized hidden biases and "
+            "any slope"
         )
     gap = dual_gap.build(network, problem, u)
     b = problem.penalty.weight_decay
