@@ -122,3 +122,39 @@ def test_what_is_no_such_network_is_refused() -> None:
     assert "no floor is proved" in str(free)
     with pytest.raises(DataError, match="no accepted certificate"):
         free.save_certificate("nowhere.gmc")
+
+
+def _module(activation: str, dtype: str):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    between = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "leaky": torch.nn.LeakyReLU}
+    layers = torch.nn.Linear(3, 4), between[activation](), torch.nn.Linear(4, 1)
+    return torch.nn.Sequential(*layers).to(getattr(torch, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_torch_module_is_read_with_the_outputs_it_has(dtype):
+    X = np.random.default_rng(0).standard_normal((12, 3)) * 100
+    module = _module("relu", dtype)
+    given = read_model(module, (X, X[:, 0]))
+    torch = pytest.importorskip("torch")
+    theirs = module(torch.as_tensor(X, dtype=getattr(torch, dtype))).detach().numpy().ravel()
+    # rounding in the module's own precision, relative to outputs of size 100
+    np.testing.assert_allclose(given.network.predict(X), theirs, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "leaky"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_torch_module_of_other_neurons_is_refused_by_its_outputs(activation, dtype):
+    """Its tensors look the same: read as relu neurons, the gap would be that of another network."""
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    with pytest.raises(gm.DataError, match="outputs differ"):
+        gm.optimality_gap(_module(activation, dtype), (X, X[:, 0]), weight_decay=1.0)
+
+
+def test_weights_for_other_columns_and_words_are_refused_by_name():
+    X = np.zeros((4, 3))
+    with pytest.raises(gm.DataError, match="reads 2 features and X has 3 columns"):
+        gm.optimality_gap(([[1.0, 2.0]], [0.0], [1.0]), (X, X[:, 0]), weight_decay=1.0)
+    with pytest.raises(gm.DataError, match="model=str is no network"):
+        gm.optimality_gap("model", (X, X[:, 0]), weight_decay=1.0)

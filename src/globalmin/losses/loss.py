@@ -84,8 +84,9 @@ class Loss(ABC):
         wrong = np.flatnonzero(~self._accepts(given))
         if wrong.size:
             meaning, remedy = _MEANING[self.labels]
+            value = float(given[wrong[0]])
             raise DataError(
-                f"{name}[{wrong[0]}] = {given[wrong[0]]!r}, in {wrong.size} row(s): the loss "
+                f"{name}[{wrong[0]}] = {value!r}, in {wrong.size} row(s): the loss "
                 f"{self.name!r} needs {meaning}; {remedy}"
             )
 

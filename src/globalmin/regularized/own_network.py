@@ -57,6 +57,12 @@ def read_model(model: Any, data: Any) -> Given:
         return _estimator(model, data)
     X, y = _pair(data)
     network = model if isinstance(model, RegularizedNetwork) else _weights(model)
+    if network.W.shape[1] != X.shape[1]:
+        raise DataError(
+            f"the network reads {network.W.shape[1]} features and X has {X.shape[1]} columns"
+        )
+    if hasattr(model, "state_dict"):
+        _require_same_outputs(model, network, X)
     linear = "none" if network.linear is None else "free"
     return Given(network, X, y, linear=linear)
 
@@ -81,7 +87,7 @@ def _weights(model: Any) -> RegularizedNetwork:
                 f"weights have the names {[*model]}; give W, b, v and perhaps c0, linear"
             )
         parts = [model["W"], model.get("b"), model["v"], model.get("c0", 0.0), model.get("linear")]
-    elif isinstance(model, Sequence) and 3 <= len(model) <= 5:
+    elif isinstance(model, Sequence) and not isinstance(model, str) and 3 <= len(model) <= 5:
         parts = [*model, *([0.0, None][len(model) - 3 :])]
     else:
         raise DataError(
@@ -106,6 +112,26 @@ def _torch_layers(model: Any) -> dict[str, Any]:
         )
     W, v = (np.asarray(value, dtype=np.float64) for value in matrices)
     return {"W": W, "b": vectors[0], "v": v, "c0": vectors[1]}
+
+
+def _require_same_outputs(module: Any, network: RegularizedNetwork, X: Array) -> None:
+    """Tensors do not say what stands between them: the module's own outputs at the rows do."""
+    import torch
+
+    kind = next(iter(module.parameters()))
+    with torch.no_grad():
+        outputs = module(torch.as_tensor(X, dtype=kind.dtype, device=kind.device))
+    theirs = np.ravel(outputs.cpu().numpy()).astype(np.float64)
+    hidden = np.abs(X) @ np.abs(network.W).T + np.abs(network.bias)
+    size = float((hidden @ np.abs(network.v)).max()) + abs(network.intercept)
+    # rounding of sums of that size, some hundred operations long, in the module's own precision
+    room = 1e3 * float(torch.finfo(kind.dtype).eps) * (1.0 + size)
+    away = float(np.abs(theirs - network.predict(X)).max()) if theirs.shape == (len(X),) else np.inf
+    if not away <= room:
+        raise DataError(
+            f"the module's outputs differ by {away:.3g} from those of relu neurons with its "
+            "weights; give a module of Linear, ReLU, Linear with one output and nothing else"
+        )
 
 
 def _shallow(model: ShallowNetwork, data: Any) -> Given:
