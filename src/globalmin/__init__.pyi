@@ -16,6 +16,10 @@ from globalmin.balancedness.watch import watch_pytree as watch_pytree
 from globalmin.balancedness.watch import watch_torch as watch_torch
 from globalmin.data import Dataset as Dataset
 from globalmin.data import generators as generators
+from globalmin.data.raw_table import RawTable as RawTable
+from globalmin.data.raw_table import read_raw_table as read_raw_table
+from globalmin.data.recipe import Recipe as Recipe
+from globalmin.data.recipe import learn_recipe as learn_recipe
 from globalmin.deep.claims.limit import certify_deep_gram as certify_deep_gram
 from globalmin.deep.network import DeepNetwork as DeepNetwork
 from globalmin.deep.prediction import plot_deep as plot_deep

@@ -142,3 +142,22 @@ def test_no_color_is_obeyed_and_pipes_get_plain_text(run, table, tmp_path, monke
     ended = run("fit", table(6), "-t", "price", "--out", tmp_path / "o", "--test-size", 0)
     assert "\x1b[" not in ended.out + ended.err
     assert all(line == line.rstrip() for line in ended.out.splitlines())
+
+
+def test_long_work_off_a_terminal_is_told_of_at_growing_intervals(capsys, monkeypatch):
+    """Lines after 1, 2 and 4 units of time; nothing for short or quiet work."""
+    import time
+
+    from globalmin.cli import terminal
+
+    monkeypatch.setattr(terminal, "FIRST_LINE", 0.05)
+    with terminal.working("the work", quiet=False):
+        time.sleep(0.35)  # 7 units: the fourth line would come after 8
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "globalmin: the work, 0.05 s so far"
+    assert 2 <= len(lines) <= 3  # a busy machine may be late with the last
+    with terminal.working("the work", quiet=True):
+        time.sleep(0.1)
+    with terminal.working("the work", quiet=False):
+        pass
+    assert capsys.readouterr().err == ""

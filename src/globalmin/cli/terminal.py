@@ -26,6 +26,7 @@ from globalmin.errors import (
 if TYPE_CHECKING:
     from globalmin.proving.proof import Proof
 
+FIRST_LINE = 2.0  # seconds after which work that goes on is told of
 WIDTH = 110  # of lines that do not go to a terminal
 
 Row = tuple[str, str, str]  # label, text, style of the text
@@ -81,14 +82,41 @@ def print_json(content: dict[str, Any]) -> None:
 
 @contextmanager
 def working(title: str, *, quiet: bool) -> Iterator[None]:
-    """A spinner on stderr while something takes long, on a terminal only."""
-    if quiet or not sys.stderr.isatty():
+    """A spinner on stderr while something takes long; off a terminal a line after 2, 4, 8, ...
+    seconds, so that a log shows that the work goes on.
+    """
+    if quiet:
         yield
+        return
+    if not sys.stderr.isatty():
+        with _lines(title):
+            yield
         return
     from rich.console import Console
 
     with Console(stderr=True).status(title):
         yield
+
+
+@contextmanager
+def _lines(title: str) -> Iterator[None]:
+    import threading
+
+    ended = threading.Event()
+
+    def report() -> None:
+        waited = FIRST_LINE
+        while not ended.wait(waited if waited == FIRST_LINE else waited / 2):
+            say(f"globalmin: {title}, {waited:g} s so far")
+            waited *= 2
+
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 ACCEPTED = 0

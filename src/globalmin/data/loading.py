@@ -247,7 +247,8 @@ def select_columns(
         for name in names:
             if name not in columns:
                 raise DataError(
-                    f"{path}: there is no {argument} column {name!r}; the columns are {listed}"
+                    f"{path}: there is no {argument} column {name!r}{alike(name, columns)}; the "
+                    f"columns are {listed}"
                 )
     both = [name for name in features if name in choice.target]
     if both:
@@ -258,6 +259,16 @@ def select_columns(
             "are targets"
         )
     return features, choice.target
+
+
+def alike(name: str, names: Sequence[str]) -> str:
+    """A question with the names that look like this one, whatever their case; "" if none does."""
+    from difflib import get_close_matches
+
+    lowered = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), lowered, n=2, cutoff=0.6)
+    found = " or ".join(repr(lowered[match]) for match in close)
+    return f"; did you mean {found}?" if found else ""
 
 
 def _reader(path: Path) -> Callable[[Path, Choice, int], Table]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,7 +113,18 @@ def text_rows(path: Path) -> Iterator[Row]:
 
 def header_of(path: Path, cells: list[str], choice: Choice) -> list[str]:
     """The names of the columns, each once and none empty."""
-    header = [name.strip() for name in cells]
+    header = named_header(path, [name.strip() for name in cells])
+    named = choice.target is not None and all(name in header for name in choice.target)
+    if not named and all(is_number(name) for name in header):
+        raise DataError(
+            f"{path}: the first row ({', '.join(header[:4])}, ...) holds numbers, not names; add a "
+            "header row"
+        )
+    return header
+
+
+def named_header(path: Path, header: list[str]) -> list[str]:
+    """The names if each is there once and none is empty; DataError otherwise."""
     if "" in header:
         place = header.index("") + 1
         raise DataError(
@@ -124,12 +135,6 @@ def header_of(path: Path, cells: list[str], choice: Choice) -> list[str]:
         repeated = next(name for name in header if header.count(name) > 1)
         raise DataError(
             f"{path}: the header names {repeated!r} twice; give every column its own name"
-        )
-    named = choice.target is not None and all(name in header for name in choice.target)
-    if not named and all(is_number(name) for name in header):
-        raise DataError(
-            f"{path}: the first row ({', '.join(header[:4])}, ...) holds numbers, not names; add a "
-            "header row"
         )
     return header
 
@@ -155,24 +160,23 @@ def numbers(sheet: Sheet, chunk: list[Row], *, first: int) -> Array:
     if dubious:
         for number, ((line, _), row) in enumerate(zip(chunk, cells, strict=True), start=first):
             for name, cell in zip(sheet.names, row, strict=True):
-                _check_cell(
+                check_cell(
                     cell.strip(), f"{sheet.path}: column {name!r}, line {line} (data row {number})"
                 )
     return values
 
 
-def _check_cell(cell: str, place: str) -> None:
+def check_cell(
+    cell: str, place: str, remedy: str = "encode text as numbers or leave the column out"
+) -> None:
+    """DataError unless the cell is a number that a double holds, with its place and the remedy."""
     if cell.lower() in MISSING:
         raise DataError(
             f"{place}: the value is missing ({cell!r}, read as NaN); remove the row or fill it in"
         )
     if not is_number(cell):
         decimal_comma = is_number(cell.replace(",", ".", 1))
-        remedy = (
-            "write the decimal comma as a point"
-            if decimal_comma
-            else "encode text as numbers or leave the column out"
-        )
+        remedy = "write the decimal comma as a point" if decimal_comma else remedy
         raise DataError(f"{place}: {cell!r:.60} is not a number; {remedy}")
     if not np.isfinite(float(cell)):
         raise DataError(
@@ -200,25 +204,38 @@ def is_number(text: str) -> bool:
 
 def read_parquet(path: Path, choice: Choice, max_bytes: int) -> Table:
     """Read a parquet file; see `load_table`."""
+    _, arrow = _pyarrow(path)
+    table = open_parquet(
+        path, max_bytes, lambda names: sum(select_columns(path, names, choice), ())
+    )
+    features, targets = select_columns(path, table.column_names, choice)
+    values = {
+        name: _column(path, name, table.column(name), arrow) for name in (*features, *targets)
+    }
+    X = np.stack([values[name] for name in features], axis=1)
+    return Table(X, np.stack([values[name] for name in targets], axis=1), features, targets)
+
+
+def open_parquet(
+    path: Path,
+    max_bytes: int,
+    chosen: Callable[[list[str]], Sequence[str]] = tuple,
+) -> Any:
+    """The columns of a parquet file that `chosen` takes of their names, as a table of pyarrow."""
     parquet, arrow = _pyarrow(path)
     try:
         with parquet.ParquetFile(path) as file:
             columns = list(file.schema_arrow.names)
             _refuse_duplicates(path, columns)
-            features, targets = select_columns(path, columns, choice)
-            _refuse_large(path, file.metadata, len(features) + len(targets), max_bytes)
-            table = file.read(columns=[*features, *targets])
+            wanted = list(chosen(columns))
+            _refuse_large(path, file.metadata, len(wanted), max_bytes)
+            return file.read(columns=wanted)
     except DataError:
         raise
     except (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(
             f"{path}: not a readable parquet file ({error!s:.100}); write it again"
         ) from error
-    values = {
-        name: _column(path, name, table.column(name), arrow) for name in (*features, *targets)
-    }
-    X = np.stack([values[name] for name in features], axis=1)
-    return Table(X, np.stack([values[name] for name in targets], axis=1), features, targets)
 
 
 def _pyarrow(path: Path) -> tuple[Any, Any]:
