@@ -55,6 +55,7 @@ from globalmin.facts.explanation import Explanation as Explanation
 from globalmin.inspection import inspect as inspect
 from globalmin.inspection.deep import inspect_deep as inspect_deep
 from globalmin.inspection.explain import explain as explain
+from globalmin.interop.attestation import attest as attest
 from globalmin.kernels.claims.gram_positive import certify_gram as certify_gram
 from globalmin.kernels.explain_jacobian import JacobianExplained as JacobianExplained
 from globalmin.kernels.explain_jacobian import explain_jacobian as explain_jacobian

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from globalmin.cli import (
+    attest,
     certify,
     classify,
     doctor,
@@ -90,6 +91,7 @@ for _command in (
     reproduce.reproduce,
     report.report,
     theorem.cite,
+    attest.attest,
     doctor.doctor,
 ):
     app.command()(_interruptible(_command))
