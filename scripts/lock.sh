@@ -8,7 +8,7 @@ compile() {
     --no-emit-find-links --no-annotate "$@"
 }
 compile --no-emit-package globalmin-check --extra parquet --extra deep --extra dask --extra ray \
-  --group test --group lint --group docs --group build --group setup pyproject.toml -o constraints.txt
+  --group test --group frameworks --group lint --group docs --group build --group setup pyproject.toml -o constraints.txt
 compile --group pyproject.toml:baselines --constraints constraints.txt -o bench/constraints.txt
 python=${VENV:-.venv}/bin/python
 wheels=$(mktemp -d)
